@@ -131,7 +131,7 @@ describe('a run', () => {
     await freezePayouts(database.db, { reason: 'a test', now: clock.now() })
     expect(await countFound()).toBe(0)
     clock.advance(second)
-    await database.db.transaction(async (tx) => await releasePayouts(tx, { by: 'cli:test', now: clock.now() }))
+    await releasePayouts({ db: database.db, clock }, { reason: 'a test', by: { actor: 'cli:test' } })
     clock.advance(300 * second)
     expect(await countFound()).toBe(1)
     clock.advance(300 * second)

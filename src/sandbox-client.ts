@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { byService } from './audit/record.ts'
 import { revokeClient } from './auth/clients.ts'
 import { scopes } from './auth/scopes.ts'
 import { claimSetting, findSetting, saveSetting } from './auth/store.ts'
@@ -41,7 +42,7 @@ export async function makeSandboxClient(deps: Deps): Promise<void> {
 /** Revokes the sandbox client's secrets and tokens: it has all rights, and was made for simulated money. */
 export async function revokeSandboxClient(deps: Pick<Deps, 'db' | 'clock' | 'key'>): Promise<void> {
   const clientId = await findSetting(deps.db, 'sandbox_client')
-  if (clientId !== null) await revokeClient(deps, { clientId, tokensOnly: false })
+  if (clientId !== null) await revokeClient(deps, { clientId, tokensOnly: false, by: byService })
 }
 
 /** Returns the sandbox client's credentials once, at the first start that serves requests. Null later. */

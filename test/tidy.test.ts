@@ -105,6 +105,11 @@ describe('the walls', () => {
     expect(program.filter((file) => importsOf(file).some((imported) => imported.startsWith('bench/')))).toEqual([])
   })
 
+  it('lets no one wrap the transactions of another, such as to record who began them', () => {
+    const wrapped = /\btransaction(?:\(|: (?:async )?\(?)work\b/
+    expect(program.filter((file) => file !== 'src/db/sql.ts' && wrapped.test(read(file)))).toEqual([])
+  })
+
   it('leaves SQL to the stores', () => {
     const written = /\bsql`|\.query(?:<[^>]*>)?\(\s*['"`{]|\btext: `/
     expect(program.filter((file) => !sqlPlaces.test(file) && written.test(withoutComments(read(file))))).toEqual([])

@@ -51,7 +51,7 @@ const attribution = { transactionId: Name, amount: Cents }
  */
 const detailsOf = {
   'payouts.freeze': reason,
-  'payouts.release': reason,
+  'payouts.release': details({ reason: Text, breaches: Count }),
   'client.create': details({ clientId: Name, scopes: Names }),
   'client.revoke': details({ clientId: Name, tokensOnly: Type.Boolean() }),
   'client.rotate-secret': details({ clientId: Name, overlapHours: Type.Number() }),
@@ -75,8 +75,6 @@ const detailsOf = {
   'infraction.accept': details({ infractionId: Name }),
   'infraction.open': details({ amount: Cents, reason: Text }),
   'infraction.reject': details({ infractionId: Name }),
-  'ledger.release': details({ reason: Text, breaches: Count }),
-  'ledger.stop': reason,
   'orphan.match': details({ ...attribution, ...decided, score: Type.Number() }),
   'orphan.match.propose': details(attribution),
   'orphan.match.reject': details({ ...attribution, ...decided }),

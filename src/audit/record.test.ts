@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { connect, type Db, raw, sql } from '../db/sql.ts'
-import { recordAction, recordedDb } from './record.ts'
+import { type Action, recordAction } from './record.ts'
 import { findAuditHead, listActions } from './store.ts'
 import { verifyAudit } from './verify.ts'
 
@@ -13,54 +13,44 @@ beforeAll(async () => {
 })
 afterAll(async () => await database.drop())
 
-/** An operation that does not know the log: it writes a setting in each of its commits. */
-async function operate(db: Db, name: string, { commits = 1, fails = false } = {}): Promise<string> {
-  for (let count = 0; count < commits; count += 1) {
-    await db.transaction(async (tx) => {
-      await tx.query(sql`insert into settings (name, value) values (${`${name} ${count}`}, 'x')`)
-      if (fails) throw new Error('refused')
-    })
-  }
-  return 'done'
-}
-
 const actionsOf = async (recordId: string) => await listActions(database.db, { recordIds: [recordId], limit: 10 })
 
-it('records the actor and the action once, in the commit of the operation, and returns the result of the operation', async () => {
+/** An operation as they all are: what it does and its entry are one commit. */
+async function operate(action: Omit<Action, 'action' | 'now'>, name: string, { fails = false } = {}): Promise<void> {
+  await database.db.transaction(async (tx) => {
+    await tx.query(sql`insert into settings (name, value) values (${name}, 'x')`)
+    await recordAction(tx, { ...action, action: 'transaction.create', now })
+    if (fails) throw new Error('refused')
+  })
+}
+
+it('records who did what, and who is behind `--as`', async () => {
   const [recordId, merchantId] = [randomUUID(), randomUUID()]
-  const action = {
-    actor: 'cli:maria',
-    action: 'transaction.create' as const,
-    recordId,
-    merchantId,
-    details: { amount: 1 },
-    now,
-  }
-  expect(await operate(recordedDb(database.db, action), 'twice', { commits: 2 })).toBe('done')
+  const by = { actor: 'cli:maria', login: 'root' }
+  await operate({ by, recordId, merchantId, details: { amount: 1 } }, 'recorded')
   expect(await actionsOf(recordId)).toMatchObject([
-    { actor: 'cli:maria', action: 'transaction.create', merchant_id: merchantId, details: { amount: 1 }, at: now },
+    { actor: 'cli:maria', action: 'transaction.create', merchant_id: merchantId, details: { amount: 1, by: 'root' } },
   ])
 })
 
-it('records nothing when the operation is refused', async () => {
+it('records nothing of what was refused, nor of what an API client did', async () => {
   const recordId = randomUUID()
-  const db = recordedDb(database.db, { actor: 'cli:maria', action: 'transaction.create', recordId, now })
-  await expect(operate(db, 'refused', { fails: true })).rejects.toThrow('refused')
+  await expect(operate({ by: { actor: 'cli:maria' }, recordId }, 'refused', { fails: true })).rejects.toThrow('refused')
+  await operate({ by: null, recordId }, 'by an API client')
   expect(await actionsOf(recordId)).toEqual([])
 })
 
-it('refuses an operation that cannot be recorded', async () => {
-  const unrecordable = { actor: 'cli:maria', action: 'transaction.create' as const, recordId: 'not an id', now }
-  await expect(operate(recordedDb(database.db, unrecordable), 'unrecorded')).rejects.toThrow()
-  expect(await database.db.query(sql`select from settings where name = 'unrecorded 0'`)).toEqual([])
+it('does nothing that cannot be recorded', async () => {
+  await expect(operate({ by: { actor: 'cli:maria' }, recordId: 'not an id' }, 'unrecorded')).rejects.toThrow()
+  expect(await database.db.query(sql`select from settings where name = 'unrecorded'`)).toEqual([])
 })
 
 it('lists the latest entries in order, and filters by record', async () => {
   const [recordId, other] = [randomUUID(), randomUUID()]
   await database.db.transaction(async (tx) => {
     for (const action of ['orphan.match', 'orphan.undo', 'orphan.return'] as const)
-      await recordAction(tx, { actor: 'cli:x', action, recordId, now })
-    await recordAction(tx, { actor: 'cli:x', action: 'seed', recordId: other, now })
+      await recordAction(tx, { by: { actor: 'cli:x' }, action, recordId, now })
+    await recordAction(tx, { by: { actor: 'cli:x' }, action: 'seed', recordId: other, now })
   })
   const names = (rows: { action: string }[]) => rows.map(({ action }) => action)
   expect(names(await actionsOf(recordId))).toEqual(['orphan.match', 'orphan.undo', 'orphan.return'])
@@ -78,7 +68,7 @@ describe('the chain', () => {
     for (const actor of ['cli:ana', 'cli:bruno', 'cli:carla', 'cli:davi'])
       await chained.db.transaction(async (tx) => {
         const details = { reason: `por "${actor}": não, ç\n` }
-        await recordAction(tx, { actor, action: 'ledger.stop', recordId: randomUUID(), details, now })
+        await recordAction(tx, { by: { actor }, action: 'payouts.freeze', recordId: randomUUID(), details, now })
       })
   })
   afterAll(async () => {
@@ -104,7 +94,7 @@ describe('the chain', () => {
     await Promise.all(
       Array.from({ length: 40 }, async (_, number) =>
         chained.db.transaction(async (tx) => {
-          await recordAction(tx, { actor: `cli:${number}`, action: 'orphan.undo', recordId: randomUUID(), now })
+          await recordAction(tx, { by: { actor: `cli:${number}` }, action: 'orphan.undo', recordId: randomUUID(), now })
           await tx.query(sql`select pg_sleep(${(number * 7) % 3 === 0 ? 0.01 : 0})`)
         }),
       ),
@@ -169,7 +159,13 @@ it('accepts only the allowed details of an action, none longer than its field', 
   const record = async (details: Record<string, unknown>) =>
     await database.db.transaction(
       async (tx) =>
-        await recordAction(tx, { actor: 'cli:x', action: 'client.scopes', recordId: randomUUID(), details, now }),
+        await recordAction(tx, {
+          by: { actor: 'cli:x' },
+          action: 'client.scopes',
+          recordId: randomUUID(),
+          details,
+          now,
+        }),
     )
   await record({ clientId: 'a', scopes: ['balance.read'] })
   for (const forged of [{ merchantId: 'b' }, { clientId: 'a'.repeat(129) }, { scopes: Array(51).fill('x') }])

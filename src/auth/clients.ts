@@ -1,4 +1,6 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
+import type { ActionName } from '../audit/actions.ts'
+import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { keyedHash, keyedHashes, newSecret, newUuid, type SecretKey } from '../lib/secrets.ts'
@@ -45,7 +47,7 @@ export async function registerClient(
  */
 export async function rotateClientSecret(
   deps: Deps,
-  input: { clientId: string; overlapMs?: number; madeBy?: string },
+  input: { clientId: string; overlapMs?: number; by: By },
 ): Promise<{ clientSecret: string; formerExpiresAt: Date } | null> {
   const clientSecret = newSecret()
   return await deps.db.transaction(async (tx) => {
@@ -53,12 +55,15 @@ export async function rotateClientSecret(
     if (!client) return null
     // Read after the lock was taken: of two rotations, the second one has the later secret.
     const now = deps.clock.now()
-    const formerExpiresAt = new Date(now.getTime() + (input.overlapMs ?? overlapMsDefault))
+    const overlapMs = input.overlapMs ?? overlapMsDefault
+    const formerExpiresAt = new Date(now.getTime() + overlapMs)
+    const details = { overlapHours: overlapMs / 3_600_000 }
+    await record(tx, client, { ...input, action: 'client.rotate-secret', details, now })
     await store.expireAllButNewestSecret(tx, client.merchant_id, now)
     await store.expireClientSecrets(tx, client.merchant_id, formerExpiresAt)
     const hash = hashSecret(deps.key, clientSecret)
-    const secret = { merchantId: client.merchant_id, id: newUuid(), hash, createdAt: now, madeBy: input.madeBy ?? null }
-    await store.insertClientSecret(tx, secret)
+    const madeBy = input.by.actor
+    await store.insertClientSecret(tx, { merchantId: client.merchant_id, id: newUuid(), hash, createdAt: now, madeBy })
     return { clientSecret, formerExpiresAt }
   })
 }
@@ -67,12 +72,17 @@ export async function rotateClientSecret(
  * Disables a client: all its tokens are refused from now on, on every instance within a second. Its secrets are revoked
  * too, unless `tokensOnly`, until a rotation gives it a new one. False if the client does not exist.
  */
-export async function revokeClient(deps: Deps, input: { clientId: string; tokensOnly: boolean }): Promise<boolean> {
+export async function revokeClient(
+  deps: Pick<Deps, 'db' | 'clock'>,
+  input: { clientId: string; tokensOnly: boolean; by: By },
+): Promise<boolean> {
   return await deps.db.transaction(async (tx) => {
     const client = await store.lockClient(tx, input.clientId)
     if (!client) return false
     // Read after the lock was taken, which may take a while: tokens may be issued meanwhile.
     const now = deps.clock.now()
+    const details = { tokensOnly: input.tokensOnly }
+    await record(tx, client, { ...input, action: 'client.revoke', details, now })
     await store.updateNotBefore(tx, client.merchant_id, toNextSecond(now))
     if (!input.tokensOnly) await store.expireClientSecrets(tx, client.merchant_id, now)
     return true
@@ -84,14 +94,26 @@ export async function revokeClient(deps: Deps, input: { clientId: string; tokens
  * exist.
  */
 export async function changeScopes(
-  { db }: Pick<Deps, 'db'>,
-  { clientId, scopes }: { clientId: string; scopes: Scope[] },
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  { clientId, scopes, by }: { clientId: string; scopes: Scope[]; by: By },
 ): Promise<boolean> {
   return await db.transaction(async (tx) => {
     const client = await store.lockClient(tx, clientId)
-    if (client) await store.updateScopes(tx, client.merchant_id, scopes)
-    return client !== null
+    if (!client) return false
+    await record(tx, client, { clientId, by, action: 'client.scopes', details: { scopes }, now: clock.now() })
+    await store.updateScopes(tx, client.merchant_id, scopes)
+    return true
   })
+}
+
+type Change = { clientId: string; by: By; action: ActionName; details: Record<string, unknown>; now: Date }
+
+async function record(
+  tx: Tx,
+  { merchant_id: merchantId }: { merchant_id: string },
+  { clientId, by, action, details, now }: Change,
+): Promise<void> {
+  await recordAction(tx, { by, action, merchantId, recordId: merchantId, details: { ...details, clientId }, now })
 }
 
 /** The client with these credentials, or null, after the same work for an unknown client as for a wrong secret. */

@@ -1,4 +1,5 @@
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
+import { type By, recordAction } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -29,7 +30,7 @@ export type KeyRing = {
   /** What `/.well-known/jwks.json` shows. */
   publicKeys(): Promise<JWK[]>
   /** Makes the next key now; the former ones verify for the overlap. */
-  rotate(): Promise<string>
+  rotate(by: By): Promise<string>
 }
 
 export function createKeyRing(deps: { db: Db; clock: Clock; key: SecretKey }): KeyRing {
@@ -56,7 +57,7 @@ export function createKeyRing(deps: { db: Db; clock: Clock; key: SecretKey }): K
     return keys
   }
 
-  async function rotate(isDue: (newest: Date | undefined) => boolean): Promise<void> {
+  async function rotate(isDue: (newest: Date | undefined) => boolean, by: By | null): Promise<void> {
     await db.transaction(async (tx) => {
       await store.lockSigningKeys(tx)
       const now = clock.now()
@@ -64,6 +65,7 @@ export function createKeyRing(deps: { db: Db; clock: Clock; key: SecretKey }): K
       if (!isDue(newest?.created_at)) return
       await store.retireSigningKeys(tx, new Date(now.getTime() + overlapMs))
       await store.insertSigningKey(tx, await makeKey(deps.key, now))
+      await recordAction(tx, { by, action: 'rotate-signing-key', now })
     })
     // A read that began before the commit lacks the new key.
     await loading?.catch(() => {})
@@ -78,7 +80,7 @@ export function createKeyRing(deps: { db: Db; clock: Clock; key: SecretKey }): K
       const [newest] = await freshKeys(copyAgeMaxMs)
       if (newest && !isSpent(newest.createdAt)) return newest
       // All callers wait for one rotation: otherwise each would hold a connection while waiting for the same lock.
-      making ??= rotate(isSpent).finally(() => {
+      making ??= rotate(isSpent, null).finally(() => {
         making = null
       })
       await making
@@ -93,8 +95,8 @@ export function createKeyRing(deps: { db: Db; clock: Clock; key: SecretKey }): K
     async publicKeys() {
       return (await freshKeys(reloadPauseMs)).map((key) => key.publicJwk)
     },
-    async rotate() {
-      await rotate(() => true)
+    async rotate(by) {
+      await rotate(() => true, by)
       const [made] = keys
       assert(made, 'there is a signing key after one was made')
       return made.kid

@@ -1,12 +1,11 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import type { ActionName } from '../audit/actions.ts'
 import { recordAction } from '../audit/record.ts'
 import { revokeClient, rotateClientSecret } from '../auth/clients.ts'
 import { parseScopes, type Scope, scopes } from '../auth/scopes.ts'
 import { findClient, listClients } from '../auth/store.ts'
 import { createMerchant } from '../merchant.ts'
 import { rotateWebhookSecret } from '../webhooks/secrets.ts'
-import { actionOf, actorOf, recorded } from './actor.ts'
+import { byOf } from './actor.ts'
 import { type Context, withContext } from './context.ts'
 import { print } from './print.ts'
 
@@ -42,9 +41,16 @@ export function clientCommands(program: Command): void {
               name,
               scopes: granted,
               ...(clientId && { clientId }),
-              madeBy: actorOf(program),
+              madeBy: byOf(program).actor,
             })
-            await recordAction(tx, actionOf(program, context, aboutClient('client.create', made, { scopes: granted })))
+            await recordAction(tx, {
+              by: byOf(program),
+              action: 'client.create',
+              merchantId: made.merchantId,
+              recordId: made.merchantId,
+              details: { clientId: made.clientId, scopes: granted },
+              now: context.clock.now(),
+            })
             return made
           })
           // With an external provider, a secret of Guichê would be useless.
@@ -84,14 +90,17 @@ export function clientCommands(program: Command): void {
       async (clientId: string, { json, overlapHours, webhook }: Json & { overlapHours: number; webhook?: boolean }) => {
         const overlapMs = overlapHours * 3_600_000
         const made = await withContext(async (context) => {
+          const by = byOf(program)
+          if (!webhook) return await rotateClientSecret(context, { clientId, overlapMs, by })
           const merchantId = await findMerchant(context, clientId)
-          const what = webhook ? 'client.rotate-webhook-secret' : 'client.rotate-secret'
-          const about = aboutClient(what, { merchantId, clientId }, { overlapHours })
-          const db = recorded(program, context, about)
-          if (!webhook)
-            return await rotateClientSecret({ ...context, db }, { clientId, overlapMs, madeBy: actorOf(program) })
           const now = context.clock.now()
-          const webhookSecret = await rotateWebhookSecret(db, { key: context.key, merchantId, now, overlapMs })
+          const webhookSecret = await rotateWebhookSecret(context.db, {
+            key: context.key,
+            merchantId,
+            now,
+            overlapMs,
+            by,
+          })
           return { webhookSecret, formerExpiresAt: new Date(now.getTime() + overlapMs) }
         })
         if (!made) throw unknownClient(clientId)
@@ -110,10 +119,7 @@ export function clientCommands(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (clientId: string, { json, tokensOnly }: Json & { tokensOnly?: boolean }) => {
       const isDone = await withContext(async (context) => {
-        const merchantId = await findMerchant(context, clientId)
-        const details = { tokensOnly: tokensOnly ?? false }
-        const db = recorded(program, context, aboutClient('client.revoke', { merchantId, clientId }, details))
-        return await revokeClient({ ...context, db }, { clientId, ...details })
+        return await revokeClient(context, { clientId, tokensOnly: tokensOnly ?? false, by: byOf(program) })
       })
       if (!isDone) throw unknownClient(clientId)
       print(
@@ -126,15 +132,6 @@ export function clientCommands(program: Command): void {
         },
       )
     })
-}
-
-/** In the audit log, actions on a client are recorded under the client itself. */
-function aboutClient(
-  action: ActionName,
-  { merchantId, clientId }: { merchantId: string; clientId: string },
-  more: object,
-) {
-  return { action, merchantId, recordId: merchantId, details: { clientId, ...more } }
 }
 
 /** @throws if the client does not exist, with what to do about it */

@@ -7,7 +7,7 @@ import { type Closed, closeDay, readStatement } from '../reconciliation/close.ts
 import { findStatement, type StatementRow } from '../reconciliation/close-store.ts'
 import { publicStatementKeys, verifyStatement } from '../reconciliation/sign.ts'
 import type { Amount, Changes, Statement } from '../reconciliation/statement.ts'
-import { recorded } from './actor.ts'
+import { byOf } from './actor.ts'
 import { toRowCount } from './arguments.ts'
 import { withContext } from './context.ts'
 import { withAcquirers } from './network.ts'
@@ -38,9 +38,10 @@ export function closeCommands(program: Command): void {
         if (out !== undefined && picked.length > 1)
           throw new Error('--out writes the statement of one acquirer: choose it with --acquirer.')
         for (const one of picked) {
-          // Recorded in the audit log with the first commit, whatever the outcome.
-          const db = recorded(program, context, { action: 'close.run', details: { date, acquirer: one.name } })
-          all.push({ name: one.name, closed: await closeDay({ ...context, db }, { acquirer: one, day: date }) })
+          all.push({
+            name: one.name,
+            closed: await closeDay(context, { acquirer: one, day: date, by: byOf(program) }),
+          })
         }
         return all
       })

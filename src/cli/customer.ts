@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { erasePerson, exportPerson } from '../privacy/person.ts'
-import { actionOf } from './actor.ts'
+import { byOf } from './actor.ts'
 import { toDocument } from './arguments.ts'
 import { withContext } from './context.ts'
 import { print } from './print.ts'
@@ -16,8 +16,7 @@ export function customerCommands(program: Command): void {
     .option('--json', 'print JSON (the default)')
     .action(async ({ document }: { document: string }) => {
       const kept = await withContext(async (context) => {
-        const { actor: by } = actionOf(program, context, { action: 'customer.export' })
-        return await exportPerson(context, { document, by })
+        return await exportPerson(context, { document, by: byOf(program) })
       })
       print(kept, { json: true })
     })
@@ -31,8 +30,7 @@ export function customerCommands(program: Command): void {
     .action(async ({ document, confirm, json }: { document: string; confirm: string; json?: boolean }) => {
       if (confirm !== document) throw new Error('--confirm has a different document: nothing was erased.')
       const erased = await withContext(async (context) => {
-        const { actor: by } = actionOf(program, context, { action: 'customer.erase' })
-        return await erasePerson(context, { document, by })
+        return await erasePerson(context, { document, by: byOf(program) })
       })
       print(erased, {
         json,

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander'
-import { computeFee } from '../ledger/fees.ts'
+import { computeFee, setFeeRule } from '../ledger/fees.ts'
 import { type ListedFeeRule, listFeeRules } from '../ledger/operator-store.ts'
-import { type FeeOperation, type FeeRule, insertFeeRule } from '../ledger/store.ts'
+import type { FeeOperation, FeeRule } from '../ledger/store.ts'
 import { inReais } from '../lib/money.ts'
-import { recorded } from './actor.ts'
+import { byOf } from './actor.ts'
 import { toBasisPoints, toCents } from './arguments.ts'
 import { findMerchant } from './client.ts'
 import { withContext } from './context.ts'
@@ -40,18 +40,9 @@ export function feeCommands(program: Command): void {
         const rule = toRule(parts)
         const [set] = await withContext(async (context) => {
           const merchantId = await findMerchant(context, client)
-          const action = {
-            action: 'fee.set' as const,
-            merchantId,
-            recordId: merchantId,
-            details: { operation, ...parts },
-          }
-          const now = context.clock.now()
-          return await recorded(program, context, action).transaction(async (tx) => {
-            await insertFeeRule(tx, { ...rule, merchantId, operation, validFrom: now })
-            const rules = await listFeeRules(tx, { merchantId, now, isAll: false })
-            return rules.filter((one) => one.operation === operation)
-          })
+          await setFeeRule(context, { merchantId, operation, rule, by: byOf(program) })
+          const rules = await listFeeRules(context.db, { merchantId, now: context.clock.now(), isAll: false })
+          return rules.filter((one) => one.operation === operation)
         })
         if (!set) throw new Error('The rule was set but not found.')
         print(toView(set), {

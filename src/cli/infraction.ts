@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
-import type { ActionName } from '../audit/actions.ts'
-import { type Decision, decideInfraction, type InfractionDeps, openInfraction } from '../transactions/infraction.ts'
+import { type Decision, decideInfraction, openInfraction } from '../transactions/infraction.ts'
 import { findOwners } from '../transactions/owner-store.ts'
-import { recorded } from './actor.ts'
+import { byOf } from './actor.ts'
 import { toCentsAboveZero, toId, toReason } from './arguments.ts'
 import { withContext } from './context.ts'
 import { print } from './print.ts'
@@ -24,11 +23,12 @@ export function infractionCommands(program: Command): void {
     .option('--reason <reason>', 'the reason that the bank gives', toReason)
     .option('--json', 'print JSON')
     .action(async ({ json, transaction, ...more }: Json & Of & { amount?: number; reason?: string }) => {
-      const { id } = await act(
-        program,
-        { transaction, action: 'infraction.open', details: more },
-        async (deps, merchantId) => await openInfraction(deps, { merchantId, transactionId: transaction, ...more }),
-      )
+      const { id } = await withContext(async (context) => {
+        const [owner] = await findOwners(context.db, [transaction])
+        if (!owner) throw new Error(`There is no transaction ${transaction}.`)
+        const opening = { merchantId: owner.merchant_id, transactionId: transaction, ...more, by: byOf(program) }
+        return await openInfraction({ ...context, wakeDeliveries: () => {} }, opening)
+      })
       const note = `\`npx guiche infraction accept | reject --transaction ${transaction}\` enters the decision.`
       print({ id, transactionId: transaction, state: 'open' }, { json, note })
     })
@@ -66,28 +66,12 @@ const whichDispute = ['--dispute <id>', 'which dispute, if it has several; witho
 
 async function enter(
   program: Command,
-  { transaction, infractionId, decision }: Of & Omit<Decision, 'transactionId'>,
+  { transaction, infractionId, decision }: Of & Pick<Decision, 'infractionId' | 'decision'>,
 ): Promise<string> {
-  const named = infractionId === undefined ? {} : { infractionId }
-  const { id } = await act(
-    program,
-    { transaction, action: `infraction.${decision}`, details: named },
-    async (deps) => await decideInfraction(deps, { transactionId: transaction, ...named, decision }),
+  const deciding = { transactionId: transaction, ...(infractionId && { infractionId }), decision, by: byOf(program) }
+  const { id } = await withContext(
+    // The service finds the event to deliver on its own: this process has no loop to wake.
+    async (context) => await decideInfraction({ ...context, wakeDeliveries: () => {} }, deciding),
   )
   return id
-}
-
-async function act<Result>(
-  program: Command,
-  { transaction, ...action }: Of & { action: ActionName; details?: Record<string, unknown> },
-  operate: (deps: InfractionDeps, merchantId: string) => Promise<Result>,
-): Promise<Result> {
-  return await withContext(async (context) => {
-    const [owner] = await findOwners(context.db, [transaction])
-    if (!owner) throw new Error(`There is no transaction ${transaction}.`)
-    const about = { ...action, merchantId: owner.merchant_id, recordId: transaction }
-    // The service finds the event to deliver on its own: this process has no loop to wake.
-    const deps = { ...context, db: recorded(program, context, about), wakeDeliveries: () => {} }
-    return await operate(deps, owner.merchant_id)
-  })
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { createKeyRing } from '../auth/keys.ts'
 import { newSecretKey } from '../lib/secrets.ts'
-import { recorded } from './actor.ts'
+import { byOf } from './actor.ts'
 import { withContext } from './context.ts'
 import { print, write } from './print.ts'
 
@@ -13,8 +13,7 @@ export function keysCommands(program: Command): void {
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
       const kid = await withContext(async (context) => {
-        const db = recorded(program, context, { action: 'rotate-signing-key' })
-        return await createKeyRing({ ...context, db }).rotate()
+        return await createKeyRing(context).rotate(byOf(program))
       })
       print({ kid }, { json, note: 'Running services use it within a minute. No restart is needed.' })
     })

@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander'
-import { type Action, recordedDb } from '../audit/record.ts'
-import { bookEntry, type NewEntry } from '../entries/book.ts'
+import { bookEntry } from '../entries/book.ts'
 import { type ManualAccount, manualAccounts, proposeEntry } from '../entries/propose.ts'
 import { type ListedEntry, listEntries, sumFees } from '../entries/store.ts'
 import type { EntryType } from '../ledger/accounts.ts'
@@ -8,7 +7,7 @@ import { findHeld } from '../ledger/clearing-store.ts'
 import { inReais } from '../lib/money.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { listComparedBalances } from '../reconciliation/balance-store.ts'
-import { actionOf, actorOf } from './actor.ts'
+import { byOf } from './actor.ts'
 import { toCents, toReason } from './arguments.ts'
 import { findMerchant } from './client.ts'
 import { type Context, withContext } from './context.ts'
@@ -89,7 +88,7 @@ export function entryCommands(program: Command, ledger: Command): void {
       const proposal = await withContext(async (context) => {
         const merchantId = given.client === undefined ? null : await findMerchant(context, given.client)
         const acquirer = given.acquirer ?? (await findOnlyAcquirer(context))
-        const by = actorOf(program)
+        const by = byOf(program)
         return await proposeEntry(context, { merchantId, acquirer, amount, debit, credit, description, by })
       })
       const { id, content } = proposal
@@ -118,20 +117,17 @@ async function book(program: Command, type: Exclude<EntryType, 'manual_entry'>, 
   const { entry, isReplay } = await withContext(async (context) => {
     const merchantId = given.client === undefined ? null : await findMerchant(context, given.client)
     const acquirer = given.acquirer ?? (await findOnlyAcquirer(context))
-    const details = { acquirer, amount, reference, description, ...(given.client && { clientId: given.client }) }
-    const action = actionOf(program, context, { action: `entry.${type}`, details })
-    const input: NewEntry = {
+    return await bookEntry(context, {
       type,
       idempotencyKey: key,
       merchantId,
+      clientId: given.client,
       acquirer,
       amount,
       reference,
       description,
-      by: action.actor,
-    }
-    const db = recordedDb(context.db, (done) => toRecorded(action, done as Awaited<ReturnType<typeof bookEntry>>))
-    return await bookEntry({ db, clock: context.clock }, input)
+      by: byOf(program),
+    })
   })
   const view = toView({ ...entry, client_id: given.client ?? null, client_name: null })
   print(
@@ -142,10 +138,6 @@ async function book(program: Command, type: Exclude<EntryType, 'manual_entry'>, 
       note: isReplay ? 'It was already posted under this key.' : notes[type],
     },
   )
-}
-
-function toRecorded(action: Action, { entry, isReplay }: Awaited<ReturnType<typeof bookEntry>>): Action | null {
-  return isReplay ? null : { ...action, merchantId: entry.merchant_id, recordId: entry.id }
 }
 
 function describe(difference: number): string {

@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import { findBreaches } from '../books.ts'
 import { countBooks } from '../ledger/operator-store.ts'
-import { freezePayouts, releasePayouts } from '../ledger/payout-freeze.ts'
+import { releasePayouts, stopPayouts } from '../ledger/payout-freeze.ts'
 import { findPayoutFreeze, type PayoutFreezeRow } from '../ledger/store.ts'
 import type { Breach } from '../ledger/verify.ts'
-import { actionOf, recorded } from './actor.ts'
+import { byOf } from './actor.ts'
 import { toReason } from './arguments.ts'
 import { withContext } from './context.ts'
 import { entryCommands } from './ledger-entry.ts'
@@ -46,10 +46,7 @@ export function ledgerCommands(program: Command): void {
       const payoutFreeze = await withContext(async (context) => {
         const before = await findPayoutFreeze(context.db)
         if (before) throw new Error(`Withdrawals and refunds are already frozen, since ${describePayoutFreeze(before)}`)
-        const action = { action: 'ledger.stop' as const, details: { reason } }
-        await recorded(program, context, action).transaction(
-          async (tx) => await freezePayouts(tx, { reason, now: context.clock.now() }),
-        )
+        await stopPayouts(context, { reason, by: byOf(program) })
         return await findPayoutFreeze(context.db)
       })
       print(
@@ -69,11 +66,7 @@ export function ledgerCommands(program: Command): void {
         if (!engaged) return null
         const breaches = await findBreaches(context.db)
         if (breaches.length > 0 && !force) throw new Error(refuseRelease(engaged, breaches))
-        const details = { reason: engaged.reason, breaches: breaches.length }
-        const { actor, now } = actionOf(program, context, { action: 'ledger.release' })
-        await recorded(program, context, { action: 'ledger.release', details }).transaction(
-          async (tx) => await releasePayouts(tx, { by: actor, now }),
-        )
+        await releasePayouts(context, { reason: engaged.reason, breaches: breaches.length, by: byOf(program) })
         return engaged
       })
       if (!payoutFreeze) print({ released: null }, { json, shown: { released: 'nothing: payouts were not frozen' } })

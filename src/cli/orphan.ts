@@ -1,8 +1,6 @@
 import type { Command } from 'commander'
-import type { ActionName } from '../audit/actions.ts'
-import { recordedDb } from '../audit/record.ts'
 import { inReais } from '../lib/money.ts'
-import { hasMatched, type MatchDeps, matchPayment } from '../orphans/match.ts'
+import { matchPayment } from '../orphans/match.ts'
 import { type Candidate, rank } from '../orphans/score.ts'
 import { type ListedRow, listCandidates, listSuspense } from '../orphans/store.ts'
 import { undoMatch } from '../orphans/undo.ts'
@@ -10,8 +8,7 @@ import { listDisputesOf, toDisputeView } from '../suspense/dispute-store.ts'
 import { houseMerchantId } from '../suspense/house.ts'
 import { returnHeld } from '../suspense/send-back.ts'
 import { findSuspense, type SuspenseRow } from '../suspense/store.ts'
-import { createSettlement } from '../transactions/settle.ts'
-import { actionOf } from './actor.ts'
+import { byOf } from './actor.ts'
 import { toId, toRowCount } from './arguments.ts'
 import { type Context, withContext } from './context.ts'
 import { print, toPlain } from './print.ts'
@@ -76,11 +73,7 @@ export function orphanCommands(program: Command): void {
     .requiredOption('--transaction <id>', 'which one', toId)
     .option('--json', 'print JSON')
     .action(async (id: string, { json, transaction }: Json & { transaction: string }) => {
-      const action = { action: 'orphan.match' as const, details: { transactionId: transaction }, isDone: hasMatched }
-      await act(program, id, action, async (context) => {
-        const deps: MatchDeps = { ...context, settlement: createSettlement(context), wakeDeliveries: () => {} }
-        return await matchPayment(deps, { id, transactionId: transaction })
-      })
+      await act(id, async (deps) => await matchPayment(deps, { id, transactionId: transaction, by: byOf(program) }))
       print(
         { id, status: 'matched', transactionId: transaction },
         {
@@ -96,9 +89,7 @@ export function orphanCommands(program: Command): void {
     .description('reverse an attribution: the money returns to suspense, and the transaction becomes REFUNDED')
     .option('--json', 'print JSON')
     .action(async (id: string, { json }: Json) => {
-      const { transactionId } = await act(program, id, { action: 'orphan.undo' }, async (context) => {
-        return await undoMatch({ ...context, wakeDeliveries: () => {} }, id)
-      })
+      const { transactionId } = await act(id, async (deps) => await undoMatch(deps, { id, by: byOf(program) }))
       print(
         { id, status: 'held', transactionId },
         {
@@ -114,7 +105,7 @@ export function orphanCommands(program: Command): void {
     .description('return it to the payer')
     .option('--json', 'print JSON')
     .action(async (id: string, { json }: Json) => {
-      const row = await act(program, id, { action: 'orphan.return' }, async (context) => await returnHeld(context, id))
+      const row = await act(id, async (deps) => await returnHeld(deps, { id, by: byOf(program) }))
       const { return_amount: amount } = row
       print(
         { id, status: row.status, amount },
@@ -134,20 +125,12 @@ async function findInSuspense({ db }: Context, id: string): Promise<SuspenseRow>
 }
 
 async function act<Result>(
-  program: Command,
   id: string,
-  {
-    isDone = () => true,
-    ...action
-  }: { action: ActionName; details?: Record<string, unknown>; isDone?: (done: unknown) => boolean },
-  operate: (context: Context) => Promise<Result>,
+  operate: (deps: Context & { wakeDeliveries: () => void }) => Promise<Result>,
 ): Promise<Result> {
   return await withContext(async (context) => {
-    const row = await findInSuspense(context, id)
-    const merchantId = row.matched_merchant_id ?? row.merchant_id
-    const recorded = actionOf(program, context, { ...action, merchantId, recordId: id })
-    const db = recordedDb(context.db, (done) => (isDone(done) ? recorded : null))
-    return await operate({ ...context, db })
+    await findInSuspense(context, id)
+    return await operate({ ...context, wakeDeliveries: () => {} })
   })
 }
 

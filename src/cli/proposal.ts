@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { proposalKinds } from '../proposal-kinds.ts'
 import { approveProposal, type ProposalKind, rejectProposal } from '../proposals/decide.ts'
 import { findProposal, listOpenProposals } from '../proposals/store.ts'
-import { actorOf } from './actor.ts'
+import { byOf } from './actor.ts'
 import { toId } from './arguments.ts'
 import { type Context, withContext } from './context.ts'
 import { print } from './print.ts'
@@ -44,7 +44,7 @@ export function proposalCommands(program: Command): void {
     .action(async (id: string, { json }: Json) => {
       await withContext(async (context) => {
         const kind = await findKind(context, id)
-        await approveProposal({ ...context, wakeDeliveries: () => {} }, kind, { id, by: actorOf(program) })
+        await approveProposal({ ...context, wakeDeliveries: () => {} }, kind, { id, by: byOf(program) })
       })
       print({ id, state: 'approved' }, { json, note: 'It was carried out.' })
     })
@@ -56,7 +56,7 @@ export function proposalCommands(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (id: string, { json }: Json) => {
       await withContext(async (context) => {
-        await rejectProposal(context, await findKind(context, id), { id, by: actorOf(program) })
+        await rejectProposal(context, await findKind(context, id), { id, by: byOf(program) })
       })
       print({ id, state: 'rejected' }, { json, note: 'Nothing was changed.' })
     })

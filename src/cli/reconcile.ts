@@ -1,13 +1,12 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Acquirer } from '../acquirers/acquirer.ts'
-import type { ActionName } from '../audit/actions.ts'
 import { listUnconfigured } from '../explain/unconfigured-store.ts'
 import { windowOf } from '../lib/brasilia.ts'
 import { confirmDifference, dismissDifference } from '../reconciliation/decide.ts'
 import { type RunResult, reconcile } from '../reconciliation/run.ts'
 import { type DifferenceRow, findDifference, listDifferences } from '../reconciliation/store.ts'
 import type { SettleDeps } from '../transactions/settle.ts'
-import { actionOf, recorded } from './actor.ts'
+import { byOf } from './actor.ts'
 import { toId, toReason, toRowCount } from './arguments.ts'
 import { type Context, withContext } from './context.ts'
 import { toDifferenceLine, toDifferenceView, toShownDifference } from './difference.ts'
@@ -40,9 +39,7 @@ export function reconcileCommands(program: Command): void {
         if (window.from >= window.to) throw new Error('--from must be before --to.')
         const results: { run: RunResult; differences: DifferenceRow[] }[] = []
         for (const one of pickAcquirers(context, acquirer)) {
-          const details = { acquirer: one.name, ...window }
-          const db = recorded(program, context, { action: 'reconcile.run', details })
-          const run = await reconcile({ ...context, db }, { acquirer: one, kind: 'manual', window })
+          const run = await reconcile(context, { acquirer: one, kind: 'manual', window, by: byOf(program) })
           const open = await listDifferences(context.db, { acquirer: one.name, isOpen: true, limit: 100_000 })
           results.push({ run, differences: open.filter((row) => row.run_id === run.runId) })
         }
@@ -122,9 +119,8 @@ export function reconcileCommands(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (id: string, { json, reason }: Json & { reason: string }) => {
       const row = await withContext(async (context) => {
-        const difference = await findOne(context, id)
-        const decision = decisionOf(program, context, difference, { action: 'reconcile.dismiss', details: { reason } })
-        await dismissDifference(context, { ...decision, reason })
+        await findOne(context, id)
+        await dismissDifference(context, { id, reason, by: byOf(program) })
         return await findOne(context, id)
       })
       print(toDifferenceView(row), { json, shown: toShownDifference(row) })
@@ -141,22 +137,9 @@ function nextNote({ proposal: { action } }: DifferenceRow): string {
 }
 
 async function confirm(program: Command, context: Context & SettleDeps, id: string): Promise<DifferenceRow> {
-  const difference = await findOne(context, id)
-  const { proposal } = difference
-  const details = { class: difference.class, reference: difference.reference, ...proposal, proposal: proposal.action }
-  await confirmDifference(context, decisionOf(program, context, difference, { action: 'reconcile.confirm', details }))
+  await findOne(context, id)
+  await confirmDifference(context, { id, by: byOf(program) })
   return await findOne(context, id)
-}
-
-/** Who decides, and a database handle that records the decision in the audit log, in the same commit. */
-function decisionOf(
-  program: Command,
-  context: Context,
-  { id, merchant_id: merchantId }: DifferenceRow,
-  about: { action: ActionName; details: Record<string, unknown> },
-) {
-  const action = { ...about, merchantId, recordId: id }
-  return { id, by: actionOf(program, context, action).actor, records: recorded(program, context, action) }
 }
 
 /** The named acquirer, or all. */

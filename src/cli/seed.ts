@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { readConfig } from '../config.ts'
-import { actionOf } from './actor.ts'
+import { byOf } from './actor.ts'
 import { withContext } from './context.ts'
 import { print } from './print.ts'
 
@@ -35,8 +35,7 @@ export function seedCommands(program: Command): void {
       const merchants = given.merchants ?? Math.max(3, Math.min(1_000, Math.floor(given.transactions / 100)))
       const seeded = await withContext(async (context) => {
         const report = (line: string) => void (json || process.stderr.write(`${line}\n`))
-        const action = actionOf(program, context, { action: 'seed' })
-        return await seedDatabase({ ...context, action, report }, { ...given, merchants })
+        return await seedDatabase({ ...context, by: byOf(program), report }, { ...given, merchants })
       })
       const { onePercent, small, largest, ...done } = seeded
       print(seeded, {

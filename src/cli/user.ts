@@ -1,12 +1,13 @@
 import type { Command } from 'commander'
 import type { ActionName } from '../audit/actions.ts'
+import { recordAction } from '../audit/record.ts'
 import { findClient } from '../auth/store.ts'
 import type { Tx } from '../db/sql.ts'
 import { invite, toInvitationUrl } from '../users/invite.ts'
 import { changeUser, resetUser } from '../users/manage.ts'
 import { merchantRoles, operatorRoles } from '../users/roles.ts'
 import { findUserByEmail, listUsers, type UserRow } from '../users/store.ts'
-import { recorded } from './actor.ts'
+import { byOf } from './actor.ts'
 import { type Context, withContext } from './context.ts'
 import { print } from './print.ts'
 
@@ -52,11 +53,11 @@ export function userCommands(program: Command): void {
     .action(async ({ json, email, role, client }: Json & { email: string; role: string; client?: string }) => {
       await withContext(async (context) => {
         const merchantId = client === undefined ? null : await findMerchantId(context, client)
-        const db = recorded(program, context, { action: 'user.invite', merchantId, details: { role } })
         const now = context.clock.now()
-        const token = await db.transaction(
-          async (tx) => await invite(tx, { email, merchantId, role, invitedBy: null }, now),
-        )
+        const token = await context.db.transaction(async (tx) => {
+          await recordAction(tx, { by: byOf(program), action: 'user.invite', merchantId, details: { role }, now })
+          return await invite(tx, { email, merchantId, role, invitedBy: null }, now)
+        })
         print({ url: toInvitationUrl(context.baseUrl, token) }, { json, note: linkNote })
       })
     })
@@ -102,8 +103,11 @@ async function change(
   await withContext(async (context) => {
     const known = await findUserByEmail(context.db, email.toLowerCase())
     if (!known) throw new Error(`There is no user with the address ${email}. \`guiche user list\` lists all.`)
-    const db = recorded(program, context, { action, merchantId: known.merchant_id, recordId: known.id })
-    const show = await db.transaction(async (tx) => await work(tx, known, context))
+    const about = { action, merchantId: known.merchant_id, recordId: known.id, now: context.clock.now() }
+    const show = await context.db.transaction(async (tx) => {
+      await recordAction(tx, { ...about, by: byOf(program) })
+      return await work(tx, known, context)
+    })
     show()
   })
 }

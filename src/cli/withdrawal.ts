@@ -1,6 +1,4 @@
 import type { Command } from 'commander'
-import type { ActionName } from '../audit/actions.ts'
-import { recordedDb } from '../audit/record.ts'
 import { inReais } from '../lib/money.ts'
 import { approveWithdrawal } from '../withdrawals/approve.ts'
 import { defaultLimits, type Limits, setWithdrawalLimits } from '../withdrawals/limits.ts'
@@ -9,7 +7,7 @@ import { listForOperator, type OperatorRow } from '../withdrawals/operator-store
 import { rejectWithdrawal } from '../withdrawals/reject.ts'
 import { proposeSettlement } from '../withdrawals/settle-by-hand.ts'
 import { findOwner, type WithdrawalRow } from '../withdrawals/store.ts'
-import { actionOf, actorOf, recorded } from './actor.ts'
+import { byOf } from './actor.ts'
 import { toId, toLimit, toReason, toRowCount, toThreshold, toWindowSeconds } from './arguments.ts'
 import { findMerchant } from './client.ts'
 import { type Context, withContext } from './context.ts'
@@ -51,7 +49,7 @@ export function withdrawalCommands(program: Command): void {
     .description('approve a withdrawal that is pending review; it is then sent')
     .option('--json', 'print JSON')
     .action(async (id: string, { json }: Json) => {
-      const row = await decide(program, { id, action: 'withdrawal.approve' }, approveWithdrawal)
+      const row = await decide(id, async (deps) => await approveWithdrawal(deps, { id, by: byOf(program) }))
       printDecided(row, { json, note: 'The service sends it within seconds. No restart is needed.' })
     })
 
@@ -62,8 +60,7 @@ export function withdrawalCommands(program: Command): void {
     .requiredOption('--reason <reason>', 'why; the merchant reads it', toReason)
     .option('--json', 'print JSON')
     .action(async (id: string, { json, reason }: Json & { reason: string }) => {
-      const decision = { id, action: 'withdrawal.reject' as const, details: { reason } }
-      const row = await decide(program, decision, async (deps) => await rejectWithdrawal(deps, { id, reason }))
+      const row = await decide(id, async (deps) => await rejectWithdrawal(deps, { id, reason, by: byOf(program) }))
       printDecided(row, { json, note: 'Amount and fee are back in the balance, and the merchant is notified.' })
     })
 
@@ -80,7 +77,7 @@ export function withdrawalCommands(program: Command): void {
         throw new Error('Give either --sent <endToEndId> or --not-sent, as the PSP’s account statement shows it.')
       const seen = { endToEndId: sent ?? null, reason }
       const proposal = await withContext(
-        async (context) => await proposeSettlement(context, { id, seen, by: actorOf(program) }),
+        async (context) => await proposeSettlement(context, { id, seen, by: byOf(program) }),
       )
       print(
         { id: proposal.id, withdrawalId: id, state: 'open', ...seen },
@@ -116,8 +113,7 @@ export function withdrawalCommands(program: Command): void {
       const limits = await withContext(async (context) => {
         const merchantId = await findMerchant(context, client)
         if (Object.keys(changed).length === 0) return (await findLimits(context.db, merchantId)) ?? defaultLimits
-        const action = { action: 'withdrawal.limits' as const, merchantId, recordId: merchantId, details: changed }
-        return await setWithdrawalLimits(recorded(program, context, action), { merchantId, ...changed })
+        return await setWithdrawalLimits(context, { merchantId, ...changed, by: byOf(program) })
       })
       print({ clientId: client, ...limits }, { json, shown: { clientId: client, ...toShownLimits(limits) } })
     })
@@ -133,19 +129,14 @@ function toChangedLimits({ duplicateWindowSeconds, ...given }: GivenLimits): Par
 
 type SeenThere = { sent?: string; notSent?: boolean; reason: string }
 
-type Decision = { id: string; action: ActionName; details?: Record<string, unknown> }
-
 async function decide(
-  program: Command,
-  { id, ...action }: Decision,
-  operate: (deps: Context, input: { id: string; by: string }) => Promise<WithdrawalRow>,
+  id: string,
+  operate: (deps: Context & { wakeDeliveries: () => void }) => Promise<WithdrawalRow>,
 ): Promise<WithdrawalRow> {
   return await withContext(async (context) => {
-    const owner = await findOwner(context.db, id)
-    if (!owner)
+    if (!(await findOwner(context.db, id)))
       throw new Error(`There is no withdrawal ${id}. \`npx guiche withdrawal list --held\` lists those pending review.`)
-    const acting = actionOf(program, context, { ...action, merchantId: owner.merchant_id, recordId: id })
-    return await operate({ ...context, db: recordedDb(context.db, acting) }, { id, by: acting.actor })
+    return await operate({ ...context, wakeDeliveries: () => {} })
   })
 }
 

@@ -1,7 +1,5 @@
 import { Type } from 'typebox'
-import { actingDb, toActor } from '../audit/act.ts'
-import type { ActionName } from '../audit/actions.ts'
-import { recordAction } from '../audit/record.ts'
+import { byUser, recordAction, toActor } from '../audit/record.ts'
 import { changeScopes, revokeClient, rotateClientSecret } from '../auth/clients.ts'
 import { scopes } from '../auth/scopes.ts'
 import { findClient, type KnownClient, listClients, listSecretsAlive } from '../auth/store.ts'
@@ -79,7 +77,7 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
           madeBy: toActor(user),
         })
         await recordAction(tx, {
-          actor: `user:${user.email}`,
+          by: byUser(user),
           action: 'client.create',
           merchantId: merchant.merchantId,
           recordId: merchant.merchantId,
@@ -131,17 +129,13 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
       const { of, overlapHours } = request.body
       if (of === 'client') assertCovers(user, client)
       const overlapMs = overlapHours * 3_600_000
-      const action = of === 'client' ? 'client.rotate-secret' : 'client.rotate-webhook-secret'
-      const acting = actingDb(deps, request, about(action, client, { overlapHours }))
+      const by = byUser(user)
       const formerExpiresAt = new Date(clock.now().getTime() + overlapMs).toISOString()
       if (of === 'webhook') {
-        const secret = { key: deps.key, merchantId: client.merchant_id, now: clock.now(), overlapMs }
-        return await reply.code(201).send({ secret: await rotateWebhookSecret(acting, secret), formerExpiresAt })
+        const rotating = { key: deps.key, merchantId: client.merchant_id, now: clock.now(), overlapMs, by }
+        return await reply.code(201).send({ secret: await rotateWebhookSecret(db, rotating), formerExpiresAt })
       }
-      const made = await rotateClientSecret(
-        { ...deps, db: acting },
-        { clientId: client.client_id, overlapMs, madeBy: toActor(user) },
-      )
+      const made = await rotateClientSecret(deps, { clientId: client.client_id, overlapMs, by })
       return await reply.code(201).send({ secret: made?.clientSecret, formerExpiresAt })
     },
   )
@@ -162,8 +156,7 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
       const user = userOf(request)
       if (user.merchant) throw new AppError('permission_missing', { detail: 'Only the operator grants scopes.' })
       const client = await find(deps, user, request.params.clientId)
-      const acting = actingDb(deps, request, about('client.scopes', client, { scopes: request.body.scopes }))
-      await changeScopes({ db: acting }, { clientId: client.client_id, scopes: request.body.scopes })
+      await changeScopes(deps, { clientId: client.client_id, scopes: request.body.scopes, by: byUser(user) })
       return toView({ ...client, scopes: request.body.scopes })
     },
   )
@@ -187,8 +180,7 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
       // Disabling stops the whole merchant, so whoever does it must also be able to enable it again. Revoked tokens
       // are replaced at the next request.
       if (!tokensOnly) assertCovers(user, client)
-      const acting = actingDb(deps, request, about('client.revoke', client, { tokensOnly }))
-      await revokeClient({ ...deps, db: acting }, { clientId: client.client_id, tokensOnly })
+      await revokeClient(deps, { clientId: client.client_id, tokensOnly, by: byUser(user) })
       return toView({ ...client, has_secret: client.has_secret && tokensOnly })
     },
   )
@@ -210,11 +202,6 @@ function assertCovers(user: SignedIn, client: KnownClient): void {
   throw new AppError('permission_missing', {
     detail: `The client has permissions that your role lacks: ${lacking.join(', ')}. Ask an owner, or the operator.`,
   })
-}
-
-function about(action: ActionName, client: KnownClient, details: Record<string, unknown>) {
-  const { merchant_id: merchantId, client_id: clientId } = client
-  return { action, merchantId, recordId: merchantId, details: { ...details, clientId } }
 }
 
 function toView(row: KnownClient) {

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
-import { actingDb } from '../audit/act.ts'
+import { byUser } from '../audit/record.ts'
+import { userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { AppError } from '../lib/errors.ts'
@@ -110,8 +111,7 @@ export function registerClosedDayRoutes(app: Server, deps: Deps): void {
       const { acquirer, day } = request.body
       assertKnown(deps, acquirer)
       assertDayIsOver(day, clock.now())
-      const about = { action: 'close.run' as const, details: { date: day, acquirer } }
-      const id = await askForRun(actingDb(deps, request, about), { acquirer, day })
+      const id = await askForRun(deps, { acquirer, day, by: byUser(userOf(request)) })
       return await reply.code(202).send({ id })
     },
   )

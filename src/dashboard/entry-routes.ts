@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { actingDb, toActor } from '../audit/act.ts'
+import { byUser } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
-import { type BookedEntry, bookEntry, type NewEntry, previewEntry } from '../entries/book.ts'
+import { bookEntry, type NewEntry, previewEntry } from '../entries/book.ts'
 import {
   assertTwoAccounts,
   giftTypes,
@@ -15,7 +15,7 @@ import { type ListedEntry, listEntries, type PostedTransfer } from '../entries/s
 import { type SignedIn, userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
-import { type EntryType, entryTypes } from '../ledger/accounts.ts'
+import { entryTypes } from '../ledger/accounts.ts'
 import { findHeld } from '../ledger/clearing-store.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
@@ -104,19 +104,7 @@ export function registerEntryRoutes(app: Server, deps: Deps): void {
       const { id } = await proposePlanned(deps, { entry, manual }, request.body.idempotencyKey)
       return { state: 'proposed', id }
     }
-    const { clientId, acquirer, amount, reference = null, description } = request.body
-    const details = { acquirer, amount, reference, description, ...(clientId && { clientId }) }
-    const db = actingDb(deps, request, (done: BookedEntry) =>
-      done.isReplay
-        ? null
-        : {
-            action: `entry.${entry.type as Exclude<EntryType, 'manual_entry'>}` as const,
-            merchantId: done.entry.merchant_id,
-            recordId: done.entry.id,
-            details,
-          },
-    )
-    const { entry: booked } = await bookEntry({ ...deps, db }, entry)
+    const { entry: booked } = await bookEntry(deps, { ...entry, clientId: request.body.clientId })
     return { state: 'booked', id: booked.id }
   })
 }
@@ -158,7 +146,7 @@ async function plan(deps: Deps, user: SignedIn, body: Body): Promise<Planned> {
       amount,
       ...(reference !== undefined && !manual && { reference }),
       description,
-      by: toActor(user),
+      by: byUser(user),
       // The proposal does not exist yet. The preview needs its accounts and a row for them.
       ...(manual && { manual, proposalId: toRecordId(idempotencyKey) }),
     },

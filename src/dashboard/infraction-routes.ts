@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import type { Acquirers } from '../acquirers/registry.ts'
-import { actingDb } from '../audit/act.ts'
+import { byUser } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import { merchantSeenBy, type SignedIn, userOf } from '../http/caller.ts'
 import { amountMax, NoQuery, problems } from '../http/schemas.ts'
@@ -86,9 +86,8 @@ export function registerInfractionRoutes(app: Server, deps: Deps): void {
     async (request, reply) => {
       const { transactionId, ...named } = request.body
       const merchantId = await findMerchantOf(deps, userOf(request), transactionId)
-      const about = { action: 'infraction.open' as const, merchantId, recordId: transactionId, details: named }
-      const db = actingDb(deps, request, about)
-      return await reply.code(201).send(await openInfraction({ ...deps, db }, { merchantId, transactionId, ...named }))
+      const opening = { merchantId, transactionId, ...named, by: byUser(userOf(request)) }
+      return await reply.code(201).send(await openInfraction(deps, opening))
     },
   )
 
@@ -110,11 +109,8 @@ export function registerInfractionRoutes(app: Server, deps: Deps): void {
     async (request) => {
       const { transactionId, decision } = request.body
       const infractionId = request.params.id.toLowerCase()
-      const merchantId = await findMerchantOf(deps, userOf(request), transactionId)
-      const action = `infraction.${decision}` as const
-      const about = { action, merchantId, recordId: transactionId, details: { infractionId } }
-      const db = actingDb(deps, request, about)
-      return await decideInfraction({ ...deps, db }, { transactionId, infractionId, decision })
+      await findMerchantOf(deps, userOf(request), transactionId)
+      return await decideInfraction(deps, { transactionId, infractionId, decision, by: byUser(userOf(request)) })
     },
   )
 

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { actingDb } from '../audit/act.ts'
+import { byUser } from '../audit/record.ts'
 import { findVerified, type Verified } from '../books.ts'
 import type { Db } from '../db/sql.ts'
 import { userOf } from '../http/caller.ts'
@@ -8,9 +8,9 @@ import { DateTimeFilter, NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import type { Balances } from '../ledger/accounts.ts'
 import { findHeld } from '../ledger/clearing-store.ts'
-import { computeFee } from '../ledger/fees.ts'
+import { computeFee, setFeeRule } from '../ledger/fees.ts'
 import { type ListedFeeRule, listFeeRules } from '../ledger/operator-store.ts'
-import { findBalances, findBalancesAt, findPayoutFreeze, insertFeeRule } from '../ledger/store.ts'
+import { findBalances, findBalancesAt, findPayoutFreeze } from '../ledger/store.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
@@ -180,13 +180,9 @@ function registerFeeRoutes(app: Server, deps: Deps): void {
       if (returnsPaymentFee && operation !== 'refund')
         throw invalid('returnsPaymentFee', 'applies to the fee of refunds only')
       if (maximum !== null && maximum < minimum) throw invalid('maximum', 'must not be below the minimum')
-      const now = clock.now()
       const rule = { fixed, basis_points: basisPoints, minimum, maximum, returns_payment_fee: returnsPaymentFee }
-      const about = { action: 'fee.set' as const, merchantId, recordId: merchantId, details: { operation, ...parts } }
-      const rules = await actingDb(deps, request, about).transaction(async (tx) => {
-        await insertFeeRule(tx, { ...rule, merchantId, operation, validFrom: now })
-        return await listFeeRules(tx, { merchantId, now, isAll: false })
-      })
+      await setFeeRule(deps, { merchantId, operation, rule, by: byUser(userOf(request)) })
+      const rules = await listFeeRules(db, { merchantId, now: clock.now(), isAll: false })
       return { data: rules.map(toFeeView) }
     },
   )

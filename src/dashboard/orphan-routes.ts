@@ -1,14 +1,12 @@
-import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { actingDb, toActor } from '../audit/act.ts'
-import type { ActionName } from '../audit/actions.ts'
+import { byUser } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import { type SignedIn, userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { feeFor } from '../ledger/fees.ts'
 import type { Clock } from '../lib/clock.ts'
-import { attributionProposal, findMatchable, hasMatched, matchPayment, proposeMatch } from '../orphans/match.ts'
+import { attributionProposal, findMatchable, matchPayment, proposeMatch } from '../orphans/match.ts'
 import { type Candidate, rank } from '../orphans/score.ts'
 import { listCandidates } from '../orphans/store.ts'
 import { undoMatch } from '../orphans/undo.ts'
@@ -16,7 +14,6 @@ import { listDisputesOf, toDisputeView } from '../suspense/dispute-store.ts'
 import { houseMerchantId } from '../suspense/house.ts'
 import { returnHeld, unknownHeld } from '../suspense/send-back.ts'
 import { findSuspense, type SuspenseRow } from '../suspense/store.ts'
-import { createSettlement } from '../transactions/settle.ts'
 import { type ClientName, findClientNames, type ListedPayment, listHeldPayments } from './orphan-store.ts'
 import { listProposals, type ProposalView } from './proposal-routes.ts'
 
@@ -87,7 +84,6 @@ function registerReading(app: Server, deps: Deps): void {
 }
 
 function registerDecisions(app: Server, deps: Deps): void {
-  const { clock, wakeDeliveries } = deps
   const bare = { hide: true, params: Params, querystring: NoQuery, response: problems(401, 403, 404, 422, 503) }
   app.post(
     '/dashboard/api/orphan/:id/match',
@@ -100,43 +96,25 @@ function registerDecisions(app: Server, deps: Deps): void {
       const transactionId = request.body.transactionId.toLowerCase()
       const user = userOf(request)
       if ((await find(deps, id)).amount > deps.attributionApprovalAbove) {
-        await proposeMatch(deps, { id, transactionId, by: toActor(user) })
+        await proposeMatch(deps, { id, transactionId, by: byUser(user) })
         return await look(deps, id, user)
       }
-      const about = { action: 'orphan.match' as const, details: { transactionId } }
-      const db = await recordedDb(deps, request, id, about, hasMatched)
-      const settlement = createSettlement({ db, clock })
-      await matchPayment({ db, settlement, wakeDeliveries }, { id, transactionId })
+      await matchPayment(deps, { id, transactionId, by: byUser(user) })
       return await look(deps, id, user)
     },
   )
 
   app.post('/dashboard/api/orphan/:id/undoing', { config: deciding, schema: bare }, async (request) => {
     const { id } = request.params
-    const db = await recordedDb(deps, request, id, { action: 'orphan.undo' })
-    await undoMatch({ ...deps, db }, id)
+    await undoMatch(deps, { id, by: byUser(userOf(request)) })
     return await look(deps, id, userOf(request))
   })
 
   app.post('/dashboard/api/orphan/:id/return', { config: deciding, schema: bare }, async (request) => {
     const { id } = request.params
-    const db = await recordedDb(deps, request, id, { action: 'orphan.return' })
-    await returnHeld({ ...deps, db }, id)
+    await returnHeld(deps, { id, by: byUser(userOf(request)) })
     return await look(deps, id, userOf(request))
   })
-}
-
-/** The database handle that records what a user does about a payment in suspense. */
-async function recordedDb(
-  deps: Deps,
-  request: FastifyRequest,
-  id: string,
-  about: { action: ActionName; details?: Record<string, unknown> },
-  isDone: (done: unknown) => boolean = () => true,
-): Promise<Db> {
-  const { matched_merchant_id: matched, merchant_id: holder } = await find(deps, id)
-  const action = { ...about, merchantId: matched ?? holder, recordId: id }
-  return actingDb(deps, request, (done) => (isDone(done) ? action : null))
 }
 
 async function find({ db }: Deps, id: string): Promise<SuspenseRow> {

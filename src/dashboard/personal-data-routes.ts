@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { toActor } from '../audit/act.ts'
+import { byUser } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import { userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
@@ -33,7 +33,7 @@ export function registerPersonalDataRoutes(app: Server, deps: Deps): void {
     },
     async (request) => {
       const document = toBare(request.body.document)
-      return await exportPerson(deps, { document, by: toActor(userOf(request)) })
+      return await exportPerson(deps, { document, by: byUser(userOf(request)) })
     },
   )
 
@@ -51,7 +51,7 @@ export function registerPersonalDataRoutes(app: Server, deps: Deps): void {
     async (request) => {
       const document = toBare(request.body.document)
       if (toBare(request.body.confirm) !== document) throw invalid('confirm', 'must be the same document again')
-      return await erasePerson(deps, { document, by: toActor(userOf(request)) })
+      return await erasePerson(deps, { document, by: byUser(userOf(request)) })
     },
   )
 }

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { isSamePerson, toActor } from '../audit/act.ts'
 import type { ActionName } from '../audit/actions.ts'
+import { byUser, isSamePerson, toActor } from '../audit/record.ts'
 import { type ActionRow, listActionsSince } from '../audit/store.ts'
 import type { Db } from '../db/sql.ts'
 import { type SignedIn, userOf } from '../http/caller.ts'
@@ -73,13 +73,13 @@ export function registerProposalRoutes(app: Server, deps: Deps): void {
   }
   app.post('/dashboard/api/proposal/:id/approval', decision, async (request) => {
     const { id, user, kind } = await findDecidable(deps, userOf(request), request.params.id)
-    await approveProposal(deps, kind, { id, by: toActor(user) })
+    await approveProposal(deps, kind, { id, by: byUser(user) })
     return { id, state: 'approved' }
   })
 
   app.post('/dashboard/api/proposal/:id/rejection', decision, async (request) => {
     const { id, user, kind } = await findDecidable(deps, userOf(request), request.params.id)
-    await rejectProposal(deps, kind, { id, by: toActor(user) })
+    await rejectProposal(deps, kind, { id, by: byUser(user) })
     return { id, state: 'rejected' }
   })
 }

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import type { Acquirers } from '../acquirers/registry.ts'
-import { actingDb } from '../audit/act.ts'
+import { byUser } from '../audit/record.ts'
 import { userOf } from '../http/caller.ts'
 import { toDate } from '../http/formats.ts'
 import { DateTimeFilter, NoQuery, problems } from '../http/schemas.ts'
@@ -115,14 +115,9 @@ function registerDecisions(app: Server, deps: SettleDeps): void {
     '/dashboard/api/reconciliation/difference/:id/confirmation',
     { config: deciding, schema: bare },
     async (request) => {
-      const row = await find(deps, request.params.id)
-      const { proposal } = row
-      // The same details as the command line records.
-      const details = { class: row.class, reference: row.reference, ...proposal, proposal: proposal.action }
-      const about = { action: 'reconcile.confirm' as const, merchantId: row.merchant_id, recordId: row.id, details }
-      const by = `user:${userOf(request).email}`
-      await confirmDifference(deps, { id: row.id, by, records: actingDb(deps, request, about) })
-      return toDifferenceView(await find(deps, row.id))
+      const { id } = await find(deps, request.params.id)
+      await confirmDifference(deps, { id, by: byUser(userOf(request)) })
+      return toDifferenceView(await find(deps, id))
     },
   )
 
@@ -136,11 +131,8 @@ function registerDecisions(app: Server, deps: SettleDeps): void {
       },
     },
     async (request) => {
-      const { id, merchant_id: merchantId } = await find(deps, request.params.id)
-      const { reason } = request.body
-      const about = { action: 'reconcile.dismiss' as const, merchantId, recordId: id, details: { reason } }
-      const by = `user:${userOf(request).email}`
-      await dismissDifference(deps, { id, by, reason, records: actingDb(deps, request, about) })
+      const { id } = await find(deps, request.params.id)
+      await dismissDifference(deps, { id, by: byUser(userOf(request)), reason: request.body.reason })
       return toDifferenceView(await find(deps, id))
     },
   )
@@ -188,9 +180,7 @@ function registerRuns(app: Server, deps: SettleDeps): void {
       const [from, to] = [toDate(request.body.from), toDate(request.body.to)]
       if (!from || !to || from >= to) throw invalid('to', 'must be after `from`')
       if (to.getTime() - from.getTime() > windowMaxMs) throw invalid('from', 'must be within three months of `to`')
-      const window = { from, to }
-      const about = { action: 'reconcile.run' as const, details: { acquirer, ...window } }
-      const id = await askForRun(actingDb(deps, request, about), { acquirer, window })
+      const id = await askForRun(deps, { acquirer, window: { from, to }, by: byUser(userOf(request)) })
       return await reply.code(202).send({ id })
     },
   )

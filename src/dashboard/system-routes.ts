@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import type { Acquirers } from '../acquirers/registry.ts'
-import { actingDb } from '../audit/act.ts'
+import { byUser } from '../audit/record.ts'
 import { listActionsBefore } from '../audit/store.ts'
 import { findVerified } from '../books.ts'
 import { findInboxBacklog } from '../callbacks/store.ts'
@@ -10,7 +10,7 @@ import { merchantSeenBy, userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { findJobBacklog } from '../jobs/store.ts'
-import { freezePayouts, releasePayouts } from '../ledger/payout-freeze.ts'
+import { releasePayouts, stopPayouts } from '../ledger/payout-freeze.ts'
 import { findPayoutFreeze } from '../ledger/store.ts'
 import type { Clock } from '../lib/clock.ts'
 import { listUndelivered, type MerchantDeliveries } from '../webhooks/resend-store.ts'
@@ -78,9 +78,7 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
     },
     async (request) => {
       const { reason } = request.body
-      await actingDb(deps, request, { action: 'payouts.freeze', details: { reason } }).transaction(
-        async (tx) => await freezePayouts(tx, { reason, now: clock.now() }),
-      )
+      await stopPayouts(deps, { reason, by: byUser(userOf(request)) })
       return { isEngaged: true }
     },
   )
@@ -92,10 +90,7 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
       schema: { hide: true, querystring: NoQuery, body: Reason, response: problems(401, 403, 422) },
     },
     async (request) => {
-      const details = { reason: request.body.reason }
-      const wasEngaged = await actingDb(deps, request, { action: 'payouts.release', details }).transaction(
-        async (tx) => await releasePayouts(tx, { by: `user:${userOf(request).email}`, now: clock.now() }),
-      )
+      const wasEngaged = await releasePayouts(deps, { reason: request.body.reason, by: byUser(userOf(request)) })
       return { isEngaged: false, wasEngaged }
     },
   )

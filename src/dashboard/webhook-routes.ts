@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { actingDb } from '../audit/act.ts'
+import { byUser } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import { type SignedIn, userOf } from '../http/caller.ts'
 import { DateTimeFilter, EnumFilter, NoQuery, problems } from '../http/schemas.ts'
@@ -166,13 +166,7 @@ function registerResending(app: Server, deps: Deps): void {
     async (request) => {
       const { resendId } = request.params
       const period = await toPeriod(deps, request, request.body, request.body.states)
-      const { merchantId, from, until, states } = period
-      const acting = actingDb<Awaited<ReturnType<typeof resendMany>>>(deps, request, ({ count, isReplay }) =>
-        isReplay || count === 0
-          ? null
-          : { action: 'webhook.resend-many', merchantId, recordId: resendId, details: { from, until, states, count } },
-      )
-      const done = await resendMany(acting, { ...period, resendId, now: clock.now() })
+      const done = await resendMany(db, { ...period, resendId, by: byUser(userOf(request)), now: clock.now() })
       deps.wakeDeliveries()
       return { resendId, count: done.count }
     },

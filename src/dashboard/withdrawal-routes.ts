@@ -1,6 +1,5 @@
 import { Type } from 'typebox'
-import { actingDb, isSamePerson, theOperator, toActor } from '../audit/act.ts'
-import type { ActionName } from '../audit/actions.ts'
+import { byUser, isSamePerson, theOperator, toActor } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import { merchantSeenBy, type SignedIn, userOf } from '../http/caller.ts'
 import { Amount, NoQuery, problems } from '../http/schemas.ts'
@@ -18,7 +17,6 @@ import { previewWithdrawal } from '../withdrawals/preview.ts'
 import { unknownWithdrawal } from '../withdrawals/refusals.ts'
 import { rejectWithdrawal } from '../withdrawals/reject.ts'
 import { withdrawalAmountMin } from '../withdrawals/schema.ts'
-import type { WithdrawalRow } from '../withdrawals/store.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
 import { listProposals, type ProposalView } from './proposal-routes.ts'
 
@@ -118,8 +116,7 @@ function registerDecisions(app: Server, deps: Deps): void {
     async (request) => {
       const user = userOf(request)
       const { id } = await find(deps, user, request.params.id)
-      const db = actingDb<WithdrawalRow>(deps, request, (row) => about('withdrawal.approve', row))
-      const { status } = await approveWithdrawal({ ...deps, db }, { id, by: toActor(user) })
+      const { status } = await approveWithdrawal(deps, { id, by: byUser(user) })
       return { id, status }
     },
   )
@@ -137,11 +134,9 @@ function registerDecisions(app: Server, deps: Deps): void {
       },
     },
     async (request) => {
-      const { id } = await find(deps, userOf(request), request.params.id)
-      const { reason } = request.body
-      const db = actingDb<WithdrawalRow>(deps, request, (row) => about('withdrawal.reject', row, { reason }))
-      const { status } = await rejectWithdrawal({ ...deps, db }, { id, reason })
-      deps.wakeDeliveries()
+      const user = userOf(request)
+      const { id } = await find(deps, user, request.params.id)
+      const { status } = await rejectWithdrawal(deps, { id, reason: request.body.reason, by: byUser(user) })
       return { id, status }
     },
   )
@@ -191,7 +186,7 @@ function registerLimits(app: Server, deps: Deps): void {
       const user = userOf(request)
       const merchantId = await findSeen(deps, user, request.query.clientId)
       assert(merchantId, 'a client that is named has a merchant')
-      await changeLimits(deps, { merchantId, changed: request.body, by: toActor(user) })
+      await changeLimits(deps, { merchantId, changed: request.body, by: byUser(user) })
       return await toLimitsView(deps, user, merchantId)
     },
   )
@@ -203,10 +198,6 @@ async function find({ db }: Deps, user: SignedIn, id: string): Promise<Withdrawa
   const seen = merchantSeenBy(user)
   if (!row || (seen !== null && row.merchant_id !== seen)) throw unknownWithdrawal()
   return row
-}
-
-function about(action: ActionName, row: WithdrawalRow, details?: Record<string, unknown>) {
-  return { action, merchantId: row.merchant_id, recordId: row.id, ...(details && { details }) }
 }
 
 export type LimitsView = Limits & {

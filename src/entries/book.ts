@@ -1,3 +1,4 @@
+import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { idempotencyKeyReused } from '../http/idempotency-key.ts'
 import type { Account, Balances, EntryType, TransferKind } from '../ledger/accounts.ts'
@@ -28,8 +29,9 @@ export type NewEntry = {
   /** The PSP's identifier of the movement. */
   reference?: string | null
   description: string
-  /** Who records it, as the audit log names people. */
-  by: string
+  by: By
+  /** The merchant's client, as the audit log shows it. */
+  clientId?: string | undefined
   /** Only for a manual entry. */
   manual?: { debit: Account; credit: Account }
   /** The proposal that a second person approved. */
@@ -48,7 +50,16 @@ type Deps = { db: Db; clock: Clock }
  *   cannot cover it: nothing is posted then
  */
 export async function bookEntry({ db, clock }: Deps, input: NewEntry): Promise<BookedEntry> {
-  return await db.transaction(async (tx) => await book(tx, toRow(input, clock.now())))
+  return await db.transaction(async (tx) => {
+    const { type, by, clientId, acquirer, amount, reference = null, description } = input
+    assert(type !== 'manual_entry', 'a manual entry takes a second person')
+    const now = clock.now()
+    const booked = await book(tx, input, now)
+    const details = { acquirer, amount, reference, description, ...(clientId && { clientId }) }
+    const { merchant_id: merchantId, id: recordId } = booked.entry
+    if (!booked.isReplay) await recordAction(tx, { by, action: `entry.${type}`, merchantId, recordId, details, now })
+    return booked
+  })
 }
 
 /**
@@ -61,7 +72,7 @@ export async function previewEntry({ db, clock }: Deps, input: NewEntry): Promis
   const preview = new Preview()
   await db
     .transaction(async (tx) => {
-      const { entry } = await book(tx, toRow(input, clock.now()))
+      const { entry } = await book(tx, input, clock.now())
       preview.transfers = await sumTransfers(tx, entry.id)
       throw preview
     })
@@ -76,7 +87,9 @@ class Preview extends Error {
   transfers: PostedTransfer[] = []
 }
 
-async function book(tx: Tx, row: EntryRow): Promise<BookedEntry> {
+/** Also for what a second person approved, whose decision is in the audit log. */
+export async function book(tx: Tx, input: NewEntry, now: Date): Promise<BookedEntry> {
+  const row = toRow(input, now)
   if (!(await insertEntry(tx, row))) return await replay(tx, row)
   const { postings, finish } = await toPostings(tx, row)
   await postAll(tx, postings)
@@ -98,7 +111,7 @@ function toRow(input: NewEntry, now: Date): EntryRow {
     credit: manual?.credit ?? null,
     reference,
     description,
-    created_by: by,
+    created_by: by.actor,
     proposal_id: proposalId,
     created_at: now,
   }

@@ -1,11 +1,12 @@
 import type { ProposedAction } from '../audit/actions.ts'
+import type { By } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { newUuid } from '../lib/secrets.ts'
 import type { ProposalKind } from '../proposals/decide.ts'
 import { propose } from '../proposals/propose.ts'
 import type { ProposalRow } from '../proposals/store.ts'
-import { bookEntry, refuse } from './book.ts'
+import { book, refuse } from './book.ts'
 
 /** The other accounts are verified against records, which a manual entry would contradict. */
 export const manualAccounts = ['available', 'fees', 'debt', 'acquirer'] as const
@@ -28,9 +29,9 @@ const permission = 'reconciliation.decide'
 export const manualEntryProposal: ProposalKind = {
   name: 'entry.manual',
   permission,
-  carryOut: async (deps, proposal) => {
+  carryOut: async (tx, proposal, now) => {
     const { debit, credit, ...rest } = proposal.content as ManualEntry
-    return await bookEntry(deps, { ...toEntry(proposal, rest), type: 'manual_entry', manual: { debit, credit } })
+    return await book(tx, { ...toEntry(proposal, rest), type: 'manual_entry', manual: { debit, credit } }, now)
   },
 }
 
@@ -38,7 +39,7 @@ export const manualEntryProposal: ProposalKind = {
 export const giftProposals: readonly ProposalKind[] = giftTypes.map((type) => ({
   name: `entry.${type}`,
   permission,
-  carryOut: async (deps, proposal) => await bookEntry(deps, { ...toEntry(proposal, proposal.content as Gift), type }),
+  carryOut: async (tx, proposal, now) => await book(tx, { ...toEntry(proposal, proposal.content as Gift), type }, now),
 }))
 
 /**
@@ -49,11 +50,14 @@ export function keyOfProposed(recordId: string): string {
   return `proposal:${recordId}`
 }
 
-function toEntry({ id, record_id: recordId, merchant_id: merchantId, proposed_by: by }: ProposalRow, content: Amount) {
-  return { ...content, idempotencyKey: keyOfProposed(recordId), merchantId, by, proposalId: id }
+function toEntry(
+  { id, record_id: recordId, merchant_id: merchantId, proposed_by: actor }: ProposalRow,
+  content: Amount,
+) {
+  return { ...content, idempotencyKey: keyOfProposed(recordId), merchantId, by: { actor }, proposalId: id }
 }
 
-type Proposed = { merchantId: string | null; by: string; recordId?: string }
+type Proposed = { merchantId: string | null; by: By; recordId?: string }
 
 /** @throws {AppError} `entry_not_possible` */
 export async function proposeEntry(

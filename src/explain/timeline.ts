@@ -1,4 +1,4 @@
-import { theOperator } from '../audit/act.ts'
+import { theOperator } from '../audit/record.ts'
 import { inReais } from '../lib/money.ts'
 import type { Facts } from './facts.ts'
 import type { InfractionRecord, RefundRecord, TransferRecord, WithdrawalRecord } from './store.ts'

@@ -1,7 +1,23 @@
+import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
-import { type FeeOperation, type FeeParts, findFeeRules } from './store.ts'
+import type { Clock } from '../lib/clock.ts'
+import { type FeeOperation, type FeeParts, type FeeRule, findFeeRules, insertFeeRule } from './store.ts'
 
 type Charged = { merchantId: string; amount: number }
+
+/** Sets a merchant's rule for one operation from now on. What was charged before stays. */
+export async function setFeeRule(
+  { db, clock }: { db: Db; clock: Clock },
+  { merchantId, operation, rule, by }: { merchantId: string; operation: FeeOperation; rule: FeeRule; by: By },
+): Promise<void> {
+  const { fixed, basis_points: basisPoints, minimum, maximum, returns_payment_fee: returnsPaymentFee } = rule
+  const details = { operation, fixed, basisPoints, minimum, maximum, returnsPaymentFee }
+  await db.transaction(async (tx) => {
+    const now = clock.now()
+    await insertFeeRule(tx, { ...rule, merchantId, operation, validFrom: now })
+    await recordAction(tx, { by, action: 'fee.set', merchantId, recordId: merchantId, details, now })
+  })
+}
 
 /** The fee for an operation by the rule in force at this moment, in cents; 0 without a rule. */
 export async function feeFor(

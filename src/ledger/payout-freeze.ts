@@ -1,4 +1,6 @@
+import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
+import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { findPayoutFreeze, insertPayoutFreeze, releasePayoutFreezes } from './store.ts'
@@ -23,7 +25,25 @@ export async function freezePayouts(db: Db | Tx, { reason, now }: { reason: stri
   await insertPayoutFreeze(db, { id: newUuid(), reason, now })
 }
 
-/** Releases the payout freeze. Returns false when there was none. */
-export async function releasePayouts(tx: Tx, { by, now }: { by: string; now: Date }): Promise<boolean> {
-  return await releasePayoutFreezes(tx, { by, now })
+type Deps = { db: Db; clock: Clock }
+
+/** An operator freezes payouts. */
+export async function stopPayouts({ db, clock }: Deps, { reason, by }: { reason: string; by: By }): Promise<void> {
+  await db.transaction(async (tx) => {
+    const now = clock.now()
+    await freezePayouts(tx, { reason, now })
+    await recordAction(tx, { by, action: 'payouts.freeze', details: { reason }, now })
+  })
+}
+
+/** An operator releases the payout freeze. Returns false when there was none. */
+export async function releasePayouts(
+  { db, clock }: Deps,
+  { by, ...details }: { by: By; reason: string; breaches?: number },
+): Promise<boolean> {
+  return await db.transaction(async (tx) => {
+    const now = clock.now()
+    await recordAction(tx, { by, action: 'payouts.release', details, now })
+    return await releasePayoutFreezes(tx, { by: by.actor, now })
+  })
 }

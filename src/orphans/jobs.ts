@@ -1,13 +1,12 @@
 import type { Logger } from 'pino'
-import { recordedDb } from '../audit/record.ts'
+import { byService } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import { runDueChecks } from '../jobs/due-checks.ts'
 import type { Job, JobSchedule } from '../jobs/jobs.ts'
 import type { Clock } from '../lib/clock.ts'
 import { isDisputed } from '../suspense/dispute-store.ts'
 import { claimDueSuspense, type SuspenseRow } from '../suspense/store.ts'
-import { createSettlement } from '../transactions/settle.ts'
-import { hasMatched, matchPayment } from './match.ts'
+import { matchPayment } from './match.ts'
 import { findClear, rank } from './score.ts'
 import { leaveToOperator, listCandidates } from './store.ts'
 
@@ -48,7 +47,8 @@ async function matchIfClear(deps: OrphanDeps, orphan: SuspenseRow, threshold: nu
   try {
     const clear = findClear(rank(orphan, await listCandidates(deps.db, orphan, null)), threshold)
     // A disputed payment waits for a person: nobody's balance should grow by money that may be returned.
-    if (clear && !(await isDisputed(deps.db, orphan))) await match(deps, orphan, clear)
+    if (clear && !(await isDisputed(deps.db, orphan)))
+      await matchPayment(deps, { id: orphan.id, transactionId: clear.id, by: byService, score: clear.score })
     else await leaveToOperator(deps.db, orphan)
   } catch (error) {
     deps.log.error(
@@ -56,23 +56,4 @@ async function matchIfClear(deps: OrphanDeps, orphan: SuspenseRow, threshold: nu
       'an unattributed payment could not be checked and will be checked again',
     )
   }
-}
-
-async function match(
-  { db, clock, wakeDeliveries }: OrphanDeps,
-  orphan: SuspenseRow,
-  { merchant_id: merchantId, id: transactionId, score }: { merchant_id: string; id: string; score: number },
-): Promise<void> {
-  const details = { transactionId, score }
-  const action = {
-    actor: 'service',
-    action: 'orphan.match' as const,
-    merchantId,
-    recordId: orphan.id,
-    details,
-    now: clock.now(),
-  }
-  const recorded = recordedDb(db, (done) => (hasMatched(done) ? action : null))
-  const settlement = createSettlement({ db: recorded, clock })
-  await matchPayment({ db: recorded, settlement, wakeDeliveries }, { id: orphan.id, transactionId })
 }

@@ -1,4 +1,5 @@
-import type { Db } from '../db/sql.ts'
+import { type By, recordAction } from '../audit/record.ts'
+import type { Db, Tx } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { cents } from '../lib/money.ts'
@@ -9,15 +10,12 @@ import { unknownHeld } from '../suspense/send-back.ts'
 import type { SuspenseStatus } from '../suspense/status.ts'
 import { findSuspense, type SuspenseRow } from '../suspense/store.ts'
 import { findOwners } from '../transactions/owner-store.ts'
-import { createSettlement, type Settlement } from '../transactions/settle.ts'
+import { bookPayments } from '../transactions/settle.ts'
 import type { TransactionStatus } from '../transactions/status.ts'
 import { findTransaction, type TransactionRow } from '../transactions/store.ts'
+import { bookingGate } from '../transactions/suspend.ts'
 
-export type MatchDeps = {
-  db: Db
-  settlement: Pick<Settlement, 'bookPayment'>
-  wakeDeliveries: () => void
-}
+type Matched = { payment: SuspenseRow; transaction: TransactionRow }
 
 /**
  * Attributes a payment in suspense to a transaction: in one commit it leaves suspense and is recorded like any
@@ -26,11 +24,28 @@ export type MatchDeps = {
  * @throws {AppError} `not_found`, or `suspense_not_possible` with the reason
  */
 export async function matchPayment(
-  { db, settlement, wakeDeliveries }: MatchDeps,
+  { db, clock, wakeDeliveries }: { db: Db; clock: Clock; wakeDeliveries: () => void },
+  { id, transactionId, by, score }: { id: string; transactionId: string; by: By; score?: number },
+): Promise<Matched> {
+  const matched = await db.transaction(async (tx) => {
+    const now = clock.now()
+    const matched = await match(tx, { id, transactionId }, now)
+    const { merchant_id: merchantId } = matched.transaction
+    const details = { transactionId, ...(score !== undefined && { score }) }
+    await recordAction(tx, { by, action: 'orphan.match', merchantId, recordId: id, details, now })
+    return matched
+  }, bookingGate)
+  wakeDeliveries()
+  return matched
+}
+
+async function match(
+  tx: Tx,
   { id, transactionId }: { id: string; transactionId: string },
-): Promise<{ payment: SuspenseRow; transaction: TransactionRow }> {
-  const { payment, transaction } = await findMatchable(db, { id, transactionId })
-  const booked = await settlement.bookPayment({
+  now: Date,
+): Promise<Matched> {
+  const { payment, transaction } = await findMatchable(tx, { id, transactionId })
+  const confirmed = {
     merchantId: transaction.merchant_id,
     id: transactionId,
     acquirer: { name: payment.acquirer, receiver: payment.receiver },
@@ -44,10 +59,11 @@ export async function matchPayment(
       fee: null,
     },
     charge: null,
-  })
+  }
+  const [booked] = await bookPayments(tx, [confirmed], now)
+  // Another commit was first.
   if (booked !== 'settled')
     throw refuse('The payment or the transaction has changed meanwhile. Check both, and try again.')
-  wakeDeliveries()
   return { payment, transaction }
 }
 
@@ -55,12 +71,9 @@ export async function matchPayment(
 export const attributionProposal: ProposalKind = {
   name: 'orphan.match',
   permission: 'reconciliation.decide',
-  carryOut: async (deps, { record_id: id, content }) =>
-    await matchPayment(
-      { ...deps, settlement: createSettlement(deps) },
-      { id, transactionId: String(content.transactionId) },
-    ),
-  isDone: hasMatched,
+  gate: bookingGate,
+  carryOut: async (tx, { record_id: id, content }, now) =>
+    await match(tx, { id, transactionId: String(content.transactionId) }, now),
 }
 
 /**
@@ -70,7 +83,7 @@ export const attributionProposal: ProposalKind = {
  */
 export async function proposeMatch(
   { db, clock }: { db: Db; clock: Clock },
-  { id, transactionId, by }: { id: string; transactionId: string; by: string },
+  { id, transactionId, by }: { id: string; transactionId: string; by: By },
 ): Promise<ProposalRow> {
   const { payment, transaction } = await findMatchable(db, { id, transactionId })
   const merchantId = transaction.merchant_id
@@ -82,22 +95,14 @@ export async function proposeMatch(
 }
 
 /**
- * Whether a commit of the settlement made the attribution. Of two concurrent ones only one did, and the other has
- * nothing to record.
- */
-export function hasMatched(done: unknown): boolean {
-  return Array.isArray(done) && done.includes('settled')
-}
-
-/**
  * Reads a payment in suspense and a transaction that it may be attributed to, in their current state.
  *
  * @throws {AppError} `not_found`, or `suspense_not_possible` with the reason
  */
 export async function findMatchable(
-  db: Db,
+  db: Db | Tx,
   { id, transactionId }: { id: string; transactionId: string },
-): Promise<{ payment: SuspenseRow; transaction: TransactionRow }> {
+): Promise<Matched> {
   const payment = await findSuspense(db, id)
   if (!payment) throw unknownHeld()
   const transaction = await findAnyTransaction(db, transactionId)
@@ -106,7 +111,7 @@ export async function findMatchable(
   return { payment, transaction }
 }
 
-async function findAnyTransaction(db: Db, id: string): Promise<TransactionRow | null> {
+async function findAnyTransaction(db: Db | Tx, id: string): Promise<TransactionRow | null> {
   const [owner] = await findOwners(db, [id])
   return owner ? await findTransaction(db, owner.merchant_id, id) : null
 }

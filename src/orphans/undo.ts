@@ -1,3 +1,4 @@
+import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { postAll } from '../ledger/post.ts'
 import { feeReturnedByHouse, paidUndone } from '../ledger/transfers.ts'
@@ -29,7 +30,7 @@ export type UndoDeps = { db: Db; clock: Clock; wakeDeliveries: () => void }
  */
 export async function undoMatch(
   { db, clock, wakeDeliveries }: UndoDeps,
-  id: string,
+  { id, by }: { id: string; by: By },
 ): Promise<{ payment: SuspenseRow; transactionId: string }> {
   const found = await findSuspense(db, id)
   if (!found) throw unknownHeld()
@@ -40,7 +41,9 @@ export async function undoMatch(
     assert(row, 'an attributed transaction exists')
     const payment = await lockSuspense(tx, found.merchant_id, id)
     if (payment?.matched_transaction_id !== transactionId) throw refuse('The attribution was reversed meanwhile.')
-    await undo(tx, row, payment, clock.now())
+    const now = clock.now()
+    await undo(tx, row, payment, now)
+    await recordAction(tx, { by, action: 'orphan.undo', merchantId, recordId: id, now })
   })
   wakeDeliveries()
   return { payment: found, transactionId }

@@ -1,4 +1,4 @@
-import { recordAction } from '../audit/record.ts'
+import { type By, recordAction } from '../audit/record.ts'
 import { workLong } from '../db/long-work.ts'
 import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -34,14 +34,14 @@ export type Erased = { person: string; transactions: number; withdrawals: number
  */
 export async function exportPerson(
   { db, clock, key }: Deps,
-  { document, by }: { document: string; by: string },
+  { document, by }: { document: string; by: By },
 ): Promise<Record<string, unknown>> {
   const person = toErasedDocument(key, document)
   const records = await findRecords({ db, key }, document)
   return await db.transaction(async (tx) => {
     const kept = await store.exportPersonal(tx, records)
     await recordAction(tx, {
-      actor: by,
+      by,
       action: 'customer.export',
       details: toDetails(person, records),
       now: clock.now(),
@@ -58,7 +58,7 @@ export async function exportPerson(
  */
 export async function erasePerson(
   { db, clock, key }: Deps,
-  { document, by }: { document: string; by: string },
+  { document, by }: { document: string; by: By },
 ): Promise<Erased> {
   const person = toErasedDocument(key, document)
   const records = await findRecords({ db, key }, document)
@@ -76,7 +76,7 @@ export async function erasePerson(
     await store.eraseHeldPayers(tx, ids(records.suspense))
     await store.eraseSnapshots(tx, { recordIds: ids(records.transactions), field: 'payer' })
     await store.eraseSnapshots(tx, { recordIds: ids(records.withdrawals), field: 'receiver' })
-    await recordAction(tx, { actor: by, action: 'customer.erase', details: toDetails(person, records), now })
+    await recordAction(tx, { by, action: 'customer.erase', details: toDetails(person, records), now })
   })
   return toDetails(person, records)
 }

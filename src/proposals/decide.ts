@@ -1,13 +1,11 @@
 import type { ActionName, ProposedAction } from '../audit/actions.ts'
-import { recordAction } from '../audit/record.ts'
-import type { Db } from '../db/sql.ts'
+import { type By, recordAction } from '../audit/record.ts'
+import type { Db, Gate, Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { findObstacle } from './second-person.ts'
-import { findProposal, lockProposal, type ProposalRow, updateProposal } from './store.ts'
-
-export type CarryOutDeps = { db: Db; clock: Clock; wakeDeliveries: () => void }
+import { lockProposal, type ProposalRow, updateProposal } from './store.ts'
 
 /** An action that one person proposes and another approves. */
 export type ProposalKind = {
@@ -15,17 +13,13 @@ export type ProposalKind = {
   name: ProposedAction
   /** The permission that both persons need. */
   permission: string
-  /**
-   * Does what was proposed. The first commit of `deps.db` carries the approval as well: it locks the proposal, checks
-   * the second person, and writes the decision and its audit entry. An operation with several commits must move money
-   * in the first.
-   */
-  carryOut(deps: CarryOutDeps, proposal: ProposalRow): Promise<unknown>
-  /** Whether a commit has done it, for operations whose commits may do nothing: such a commit approves nothing. */
-  isDone?(done: unknown): boolean
+  /** The advisory lock under which it is carried out. */
+  gate?: Gate
+  /** Does what was proposed, in the commit of the approval: throws if it is not possible. */
+  carryOut(tx: Tx, proposal: ProposalRow, now: Date): Promise<unknown>
 }
 
-type Decision = { id: string; by: string }
+type Decision = { id: string; by: By }
 
 /**
  * A second person approves: what was proposed is done in the same commit.
@@ -34,39 +28,24 @@ type Decision = { id: string; by: string }
  *   whatever carrying it out throws
  */
 export async function approveProposal(
-  deps: CarryOutDeps,
+  { db, clock, wakeDeliveries }: { db: Db; clock: Clock; wakeDeliveries: () => void },
   kind: ProposalKind,
   { id, by }: Decision,
 ): Promise<ProposalRow> {
-  const proposal = assertOpen(await findProposal(deps.db, id))
-  assert(proposal.kind === kind.name, 'a proposal is approved under its own kind')
-  let isApproved = false
-  const approving: Db = {
-    ...deps.db,
-    async transaction(work, gate) {
-      if (isApproved) return await deps.db.transaction(work, gate)
-      const [done, isDone] = await deps.db.transaction(async (tx) => {
-        const now = deps.clock.now()
-        const locked = assertOpen(await lockProposal(tx, id))
-        const obstacle = await findObstacle(
-          tx,
-          { requestedBy: locked.proposed_by },
-          { by, now, command: `proposal approve ${id}` },
-        )
-        if (obstacle) throw refuse(`Approval ${obstacle.message}.`, obstacle.code)
-        const done = await work(tx)
-        if (kind.isDone && !kind.isDone(done)) return [done, false] as const
-        await updateProposal(tx, id, { state: 'approved', by, now })
-        await recordAction(tx, { ...toAction(locked, kind.name), actor: by, now })
-        return [done, true] as const
-      }, gate)
-      isApproved = isDone
-      return done
-    },
-  }
-  await kind.carryOut({ ...deps, db: approving }, proposal)
-  assert(isApproved, 'the commit that carries a proposal out approves it')
-  return proposal
+  const approved = await db.transaction(async (tx) => {
+    const now = clock.now()
+    const locked = assertOpen(await lockProposal(tx, id))
+    assert(locked.kind === kind.name, 'a proposal is approved under its own kind')
+    const second = { by: by.actor, now, command: `proposal approve ${id}` }
+    const obstacle = await findObstacle(tx, { requestedBy: locked.proposed_by }, second)
+    if (obstacle) throw refuse(`Approval ${obstacle.message}.`, obstacle.code)
+    await kind.carryOut(tx, locked, now)
+    await updateProposal(tx, id, { state: 'approved', by: by.actor, now })
+    await recordAction(tx, { ...toAction(locked, kind.name), by, now })
+    return locked
+  }, kind.gate)
+  wakeDeliveries()
+  return approved
 }
 
 /**
@@ -82,8 +61,8 @@ export async function rejectProposal(
   return await db.transaction(async (tx) => {
     const now = clock.now()
     const locked = assertOpen(await lockProposal(tx, id))
-    await updateProposal(tx, id, { state: 'rejected', by, now })
-    await recordAction(tx, { ...toAction(locked, `${kind.name}.reject`), actor: by, now })
+    await updateProposal(tx, id, { state: 'rejected', by: by.actor, now })
+    await recordAction(tx, { ...toAction(locked, `${kind.name}.reject`), by, now })
     return locked
   })
 }

@@ -1,6 +1,5 @@
-import { isSamePerson } from '../audit/act.ts'
 import type { ProposedAction } from '../audit/actions.ts'
-import { recordAction } from '../audit/record.ts'
+import { type By, isSamePerson, recordAction } from '../audit/record.ts'
 import type { Tx } from '../db/sql.ts'
 import { AppError } from '../lib/errors.ts'
 import { newUuid } from '../lib/secrets.ts'
@@ -13,8 +12,7 @@ export type NewProposal = {
   recordId: string
   /** Everything that the approval carries out. */
   content: Record<string, unknown>
-  /** Who proposes, as the audit log names people. */
-  by: string
+  by: By
   now: Date
 }
 
@@ -29,19 +27,19 @@ export async function propose(
   { kind, merchantId, recordId, content, by, now }: NewProposal,
 ): Promise<ProposalRow> {
   const open = await lockOpenProposal(tx, { kind, recordId })
-  if (open && !isSamePerson(open.proposed_by, by)) throw alreadyOpen(open)
-  if (open) await updateProposal(tx, open.id, { state: 'replaced', by, now })
+  if (open && !isSamePerson(open.proposed_by, by.actor)) throw alreadyOpen(open)
+  if (open) await updateProposal(tx, open.id, { state: 'replaced', by: by.actor, now })
   const row = await insertProposal(tx, {
     id: newUuid(),
     kind,
     merchant_id: merchantId,
     record_id: recordId,
     content,
-    proposed_by: by,
+    proposed_by: by.actor,
     proposed_at: now,
   })
   if (!row) throw alreadyOpen(null)
-  await recordAction(tx, { actor: by, action: `${kind}.propose`, merchantId, recordId, details: content, now })
+  await recordAction(tx, { by, action: `${kind}.propose`, merchantId, recordId, details: content, now })
   return row
 }
 

@@ -1,4 +1,4 @@
-import { isSamePerson } from '../audit/act.ts'
+import { isSamePerson } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { findEnrolment } from './store.ts'
 

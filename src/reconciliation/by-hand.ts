@@ -1,13 +1,15 @@
 import type { Logger } from 'pino'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
+import type { By } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import { enqueueJob, type Job } from '../jobs/jobs.ts'
-import type { Window } from '../lib/brasilia.ts'
+import { type Window, windowOf } from '../lib/brasilia.ts'
+import type { Clock } from '../lib/clock.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { type CloseDeps, closeDay } from './close.ts'
 import { deletePairs } from './pairs-store.ts'
-import { reconcile } from './run.ts'
+import { reconcile, recordRun } from './run.ts'
 
 /** The job that compares or closes what a user requests at the dashboard. Its key is {@link keyOfAsked}. */
 export const byHandJob = 'reconciliation.by-hand'
@@ -24,7 +26,10 @@ const Payload = Type.Object({
 })
 
 /** Enqueues it for the worker, since it may take minutes. Returns the id of the future run. */
-export async function askForRun(db: Db, asked: Asked): Promise<string> {
+export async function askForRun(
+  { db, clock }: { db: Db; clock: Clock },
+  { by, ...asked }: Asked & { by: By },
+): Promise<string> {
   const runId = newUuid()
   const { from, to } = 'window' in asked ? asked.window : { from: null, to: null }
   const payload = {
@@ -34,7 +39,14 @@ export async function askForRun(db: Db, asked: Asked): Promise<string> {
     from: from?.toISOString() ?? '',
     to: to?.toISOString() ?? '',
   }
-  await db.transaction(async (tx) => await enqueueJob(tx, { name: byHandJob, payload, key: keyOfAsked(runId) }))
+  const run =
+    'window' in asked
+      ? { kind: 'manual' as const, window: asked.window }
+      : { kind: 'daily' as const, window: windowOf(asked.day) }
+  await db.transaction(async (tx) => {
+    await recordRun(tx, { ...run, acquirer: asked.acquirer, startedAt: clock.now() }, by)
+    await enqueueJob(tx, { name: byHandJob, payload, key: keyOfAsked(runId) })
+  })
   return runId
 }
 

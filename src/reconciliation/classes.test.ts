@@ -70,7 +70,7 @@ describe.each(seeds)('the proposals for a day (seed %s)', (seed) => {
   it('leave no discrepancy once they are confirmed, and a consistent ledger', async () => {
     const { deps } = day
     await eachAtOnce(await listed(day, true), never, async ({ id, proposal }) => {
-      const decision = { id, by: 'cli:test', records: deps.db }
+      const decision = { id, by: { actor: 'cli:test' } }
       if (proposal.action === 'look') await dismissDifference(deps, { ...decision, reason: 'looked at' })
       else if (proposal.action !== 'none') await confirmDifference(deps, decision)
     })

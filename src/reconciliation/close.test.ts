@@ -93,7 +93,7 @@ it('adds no version while nothing changes, and one with the changes when somethi
   const missing = open.find((row) => row.class === 'missing_here')
   const wrong = open.find((row) => row.class === 'amount')
   if (!missing || !wrong) throw new Error('they differ')
-  for (const { id } of [missing, wrong]) await confirmDifference(deps, { id, by: 'cli:test', records: database.db })
+  for (const { id } of [missing, wrong]) await confirmDifference(deps, { id, by: { actor: 'cli:test' } })
   clock.advance(60_000)
   const second = await close()
   expect(second).toMatchObject({ isNew: true, statement: { version: 2, former: { version: 1, sha256: first.sha256 } } })
@@ -117,7 +117,7 @@ it('adds no version while nothing changes, and one with the changes when somethi
 it('signs the head of the audit log, so that a log rewritten as a whole is found', async () => {
   const record = async (actor: string) =>
     await database.db.transaction(
-      async (tx) => await recordAction(tx, { actor, action: 'orphan.undo', now: clock.now() }),
+      async (tx) => await recordAction(tx, { by: { actor }, action: 'orphan.undo', now: clock.now() }),
     )
   await record('cli:ana')
   await record('cli:bruno')

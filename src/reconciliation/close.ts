@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Acquirer } from '../acquirers/acquirer.ts'
+import type { By } from '../audit/record.ts'
 import { findAuditHead } from '../audit/store.ts'
 import { workLong } from '../db/long-work.ts'
 import type { Tx } from '../db/sql.ts'
@@ -49,7 +50,7 @@ export type Closed =
  */
 export async function closeDay(
   deps: CloseDeps,
-  { acquirer, day, ...more }: { acquirer: Acquirer; day: string; runId?: string; stopping?: AbortSignal },
+  { acquirer, day, ...more }: { acquirer: Acquirer; day: string; runId?: string; by?: By; stopping?: AbortSignal },
 ): Promise<Closed> {
   assertDayIsOver(day, deps.clock.now())
   const window = windowOf(day)

@@ -1,3 +1,4 @@
+import { type Action, type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { type Posting, post } from '../ledger/post.ts'
 import { corrected, correctedOfHouse } from '../ledger/transfers.ts'
@@ -15,13 +16,7 @@ import { assertStillDiffers } from './recheck.ts'
 import { type DifferenceRow, decideDifference, findDifference, lockDifference } from './store.ts'
 import { settleUnreadable } from './unreadable.ts'
 
-type Decision = {
-  id: string
-  /** The actor in the audit log. */
-  by: string
-  /** The database handle whose commit also writes the audit log. */
-  records: Db
-}
+type Decision = { id: string; by: By }
 
 /**
  * Carries out the proposal of a discrepancy. What the service also does automatically uses the same operations, and the
@@ -30,18 +25,21 @@ type Decision = {
  * @throws {AppError} `not_found`; `difference_not_possible` when there is nothing to confirm, or the acquirer does not
  * confirm what it listed
  */
-export async function confirmDifference(deps: SettleDeps, { id, by, records }: Decision): Promise<DifferenceRow> {
+export async function confirmDifference(deps: SettleDeps, { id, by }: Decision): Promise<DifferenceRow> {
   const difference = await findOpen(deps.db, id)
   await carryOut(deps, difference).catch(async (error: unknown) => {
     // If somebody else has decided meanwhile, report that: it is the reason for the failure.
     await findOpen(deps.db, id)
     throw error
   })
-  await records.transaction(async (tx) => {
+  await deps.db.transaction(async (tx) => {
     const locked = assertOpen(await lockDifference(tx, id), id)
     const { proposal } = locked
     const now = deps.clock.now()
-    await decideDifference(tx, { id, state: 'confirmed', by, reason: null, now })
+    await decideDifference(tx, { id, state: 'confirmed', by: by.actor, reason: null, now })
+    const { class: name, reference } = locked
+    const details = { class: name, reference, ...proposal, proposal: proposal.action }
+    await recordDecision(tx, locked, { by, action: 'reconcile.confirm', details, now })
     const correction = correctionOf(locked)
     if (!correction) return
     if (canonicalJson(proposal) !== canonicalJson(difference.proposal))
@@ -79,14 +77,24 @@ export function correctionOf({
 /** Accepts a discrepancy as it is. It opens again only when either side has changed. */
 export async function dismissDifference(
   { db, clock }: Pick<SettleDeps, 'db' | 'clock'>,
-  { id, by, records, reason }: Decision & { reason: string },
+  { id, by, reason }: Decision & { reason: string },
 ): Promise<DifferenceRow> {
   const difference = await findOpen(db, id)
-  await records.transaction(async (tx) => {
-    assertOpen(await lockDifference(tx, id), id)
-    await decideDifference(tx, { id, state: 'dismissed', by, reason, now: clock.now() })
+  await db.transaction(async (tx) => {
+    const locked = assertOpen(await lockDifference(tx, id), id)
+    const now = clock.now()
+    await decideDifference(tx, { id, state: 'dismissed', by: by.actor, reason, now })
+    await recordDecision(tx, locked, { by, action: 'reconcile.dismiss', details: { reason }, now })
   })
   return difference
+}
+
+async function recordDecision(
+  tx: Tx,
+  { id: recordId, merchant_id: merchantId }: DifferenceRow,
+  about: Pick<Action, 'by' | 'action' | 'details' | 'now'>,
+): Promise<void> {
+  await recordAction(tx, { ...about, merchantId, recordId })
 }
 
 async function findOpen(db: Db, id: string): Promise<DifferenceRow> {

@@ -5,6 +5,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/support/databa
 import { type GeneratedDay, generateDay, generatedDay } from '../../test/support/generated-day.ts'
 import { type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
 import type { Send } from '../acquirers/bacen/http.ts'
+import { listActions } from '../audit/store.ts'
 import { findBreaches } from '../books.ts'
 import { sql } from '../db/sql.ts'
 import { bookEntry, type NewEntry } from '../entries/book.ts'
@@ -54,6 +55,20 @@ it('reports nothing as missing from a list that breaks off, and completes once i
   expect(await names(true)).toEqual(before)
   const left = await database.db.query(sql`select run_id from reconciliation_pairs limit 1`)
   expect(left).toEqual([])
+})
+
+it('records who requested a run, also if it is interrupted', async () => {
+  const broken = disturbed(async () => refused)
+  const by = { actor: 'cli:maria' }
+  const cut = await reconcile(broken, { acquirer: broken.acquirer, kind: 'manual', window: { from, to }, by })
+  expect(cut.state).toBe('interrupted')
+  const closed = await closeDay(broken, { acquirer: broken.acquirer, day: '2026-11-20', by })
+  expect(closed.state).toBe('interrupted')
+  await runWith(deps)
+  expect(await listActions(database.db, { recordIds: null, limit: 10 })).toMatchObject([
+    { actor: 'cli:maria', action: 'reconcile.run', details: { acquirer: 'bank', from: from.toISOString() } },
+    { actor: 'cli:maria', action: 'close.run', details: { acquirer: 'bank', date: '2026-11-20' } },
+  ])
 })
 
 it('reports nothing as missing when it cannot query what a list omits', async () => {
@@ -118,7 +133,8 @@ it('recognizes drawn fees by their reference or their amount, and no other payou
   const at = new Date(from.getTime() + 12 * 60 * minuteMs)
   const paidOut = (endToEndId: string, amount: number) =>
     made.bank.payouts.set(endToEndId, { endToEndId, payoutId: null, amount, at, status: 'REALIZADO' })
-  const house = { type: 'pay_in', merchantId: null, acquirer: 'bank', description: 'a test', by: 'cli:test' } as const
+  const by = { actor: 'cli:test' }
+  const house = { type: 'pay_in', merchantId: null, acquirer: 'bank', description: 'a test', by } as const
   const book = async (entry: Partial<NewEntry> & Pick<NewEntry, 'amount'>) =>
     await bookEntry(
       { db: database.db, clock: { now: () => at } },
@@ -145,7 +161,7 @@ it('keeps a discrepancy dismissed until either side changes', async () => {
   const amount = (await listed(true)).find((row) => row.class === 'amount')
   const payment = made.bank.payments.get(amount?.reference ?? '')
   if (!amount || !payment) throw new Error('an amount differs')
-  await dismissDifference(deps, { id: amount.id, by: 'cli:test', records: database.db, reason: 'agreed with the bank' })
+  await dismissDifference(deps, { id: amount.id, by: { actor: 'cli:test' }, reason: 'agreed with the bank' })
   const isOpen = async () => (await listed(true)).some(({ id }) => id === amount.id)
   expect((await runWith(deps)).newCount).toBe(0)
   expect(await isOpen()).toBe(false)
@@ -163,7 +179,7 @@ it('posts no correction of what is no longer wrong', async () => {
     select amount_paid from transactions where id = ${amount?.record_id}`)
   if (!amount || !payment || !booked) throw new Error('an amount differs')
   payment.amount = booked.amount_paid
-  const decision = { id: amount.id, by: 'cli:test', records: database.db }
+  const decision = { id: amount.id, by: { actor: 'cli:test' } }
   await expect(confirmDifference(deps, decision)).rejects.toThrow(/has changed for/)
   payment.amount += 5
   await expect(confirmDifference(deps, decision)).rejects.toThrow(/nothing was posted/)

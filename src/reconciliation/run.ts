@@ -1,10 +1,11 @@
 import type { Logger } from 'pino'
 import { type Acquirer, AcquirerUnavailable, type UnreadableEntry } from '../acquirers/acquirer.ts'
 import type { Acquirers } from '../acquirers/registry.ts'
-import type { Db } from '../db/sql.ts'
+import { type By, recordAction } from '../audit/record.ts'
+import type { Db, Tx } from '../db/sql.ts'
 import { computeFee } from '../ledger/fees.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
-import type { Window } from '../lib/brasilia.ts'
+import { dayOf, type Window } from '../lib/brasilia.ts'
 import type { Clock } from '../lib/clock.ts'
 import { createPace } from '../lib/pace.ts'
 import { newUuid } from '../lib/secrets.ts'
@@ -73,6 +74,7 @@ export async function reconcile(
     window,
     payoutsFrom = window.from,
     runId = newUuid(),
+    by = null,
     stopping = new AbortController().signal,
   }: {
     acquirer: Acquirer
@@ -81,6 +83,8 @@ export async function reconcile(
     /** The start of the window for payouts, where it differs. */
     payoutsFrom?: Date
     runId?: string
+    /** Null: the service, or a request that is in the audit log already. */
+    by?: By | null
     stopping?: AbortSignal
   },
 ): Promise<RunResult> {
@@ -95,7 +99,10 @@ export async function reconcile(
     startedAt: clock.now(),
     unreadable: new Map(),
   }
-  await insertRun(db, run)
+  await db.transaction(async (tx) => {
+    await insertRun(tx, run)
+    await recordRun(tx, run, by)
+  })
   const tally: Tally = { compared: { payment: 0, return: 0, payout: 0 }, counts: {}, newCount: 0 }
   try {
     await readBothSides(deps, acquirer, run, stopping)
@@ -123,6 +130,19 @@ export async function reconcile(
         'the ledger and the acquirer differ: `npx guiche reconcile list --open` lists the discrepancies',
       )
   }
+}
+
+/** Whoever asks for a run is in the audit log before it begins, whatever its outcome. */
+export async function recordRun(
+  tx: Tx,
+  { acquirer, kind, window, startedAt: now }: Pick<NewRun, 'acquirer' | 'kind' | 'window' | 'startedAt'>,
+  by: By | null,
+): Promise<void> {
+  const action =
+    kind === 'daily'
+      ? ({ action: 'close.run', details: { date: dayOf(window.from), acquirer } } as const)
+      : ({ action: 'reconcile.run', details: { acquirer, ...window } } as const)
+  await recordAction(tx, { ...action, by, now })
 }
 
 type Run = NewRun & {

@@ -1,5 +1,5 @@
 import { AcquirerUnavailable } from '../acquirers/acquirer.ts'
-import { recordedDb } from '../audit/record.ts'
+import { byService } from '../audit/record.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
 import { AppError } from '../lib/errors.ts'
 import type { SettleDeps } from '../transactions/settle.ts'
@@ -23,13 +23,10 @@ export async function settleOpen(
 }
 
 async function settleOne(deps: SettleDeps, difference: DifferenceRow): Promise<void> {
-  const { id, acquirer, reference, proposal, merchant_id: merchantId } = difference
+  const { id, acquirer, reference, proposal } = difference
   const about = { acquirer, differenceId: id, reference }
-  const details = { class: difference.class, reference, proposal: proposal.action }
-  const action = { actor: 'service', action: 'reconcile.confirm', merchantId, recordId: id, details } as const
   try {
-    const records = recordedDb(deps.db, { ...action, now: deps.clock.now() })
-    await confirmDifference(deps, { id, by: action.actor, records })
+    await confirmDifference(deps, { id, by: byService })
     deps.log.info({ ...about, proposal: proposal.action }, 'a discrepancy was settled: the acquirer confirmed it')
   } catch (error) {
     const isExpected = error instanceof AcquirerUnavailable || error instanceof AppError

@@ -8,7 +8,7 @@ export type RunKind = 'rolling' | 'daily' | 'manual'
 export type NewRun = { id: string; acquirer: string; kind: RunKind; window: Window; startedAt: Date }
 
 /** A requested run that was interrupted begins again under the same id. */
-export async function insertRun(db: Db, { id, acquirer, kind, window, startedAt }: NewRun): Promise<void> {
+export async function insertRun(db: Db | Tx, { id, acquirer, kind, window, startedAt }: NewRun): Promise<void> {
   await db.query(sql`
     insert into reconciliation_runs (id, acquirer, kind, starts_at, ends_at, started_at, state)
     values (${id}, ${acquirer}, ${kind}, ${window.from}, ${window.to}, ${startedAt}, 'running')

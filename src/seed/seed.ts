@@ -2,7 +2,7 @@ import { toChargeId, toLocation } from '../../simulator/location.ts'
 import { newSigningJwk } from '../../simulator/payload.ts'
 import { merchantCity, merchantName, receiverAccount } from '../../simulator/receiver-account.ts'
 import { ensureSchema, insertBaseUrl, loadSecrets } from '../../simulator/store.ts'
-import { type Action, recordAction } from '../audit/record.ts'
+import { type By, recordAction } from '../audit/record.ts'
 import { scopes } from '../auth/scopes.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { enterEnvironment } from '../environment.ts'
@@ -34,7 +34,7 @@ type Deps = {
   /** Where the service will be reached: QR codes carry it. */
   baseUrl: string
   /** For the audit log. */
-  action: Action
+  by: By
   /** Told of the progress, for people. */
   report: (line: string) => void
 }
@@ -121,7 +121,7 @@ async function seedAlone(deps: Deps, options: SeedOptions): Promise<Seeded> {
   await db.transaction(async (tx) => {
     // What a poll would find has been found.
     await store.saveSeedState(tx, { state: 'done', restore: [] })
-    await recordAction(tx, { ...deps.action, details: { ...deps.action.details, ...options } })
+    await recordAction(tx, { by: deps.by, action: 'seed', details: options, now: deps.clock.now() })
   })
   for (const cursor of [simulatorName, `${simulatorName}:infractions`]) await saveListedUntil(db, cursor, new Date(now))
 

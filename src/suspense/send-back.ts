@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Payment } from '../acquirers/acquirer.ts'
 import type { Acquirers } from '../acquirers/registry.ts'
+import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { runDueChecks } from '../jobs/due-checks.ts'
 import { enqueueJob } from '../jobs/jobs.ts'
@@ -41,7 +42,10 @@ export type SendBackDeps = { db: Db; clock: Clock; acquirers: Acquirers; log: Lo
  *
  * @throws {AppError} `not_found`, `suspense_not_possible` with the reason, `payouts_stopped`
  */
-export async function returnHeld(deps: Pick<SendBackDeps, 'db' | 'clock'>, id: string): Promise<SuspenseRow> {
+export async function returnHeld(
+  deps: Pick<SendBackDeps, 'db' | 'clock'>,
+  { id, by }: { id: string; by: By },
+): Promise<SuspenseRow> {
   const found = await findSuspense(deps.db, id)
   if (!found) throw unknownHeld()
   return await deps.db.transaction(async (tx) => {
@@ -70,6 +74,7 @@ export async function returnHeld(deps: Pick<SendBackDeps, 'db' | 'clock'>, id: s
       },
     })
     await enqueueJob(tx, { name: returnHeldJob, payload: toPayload(returning) })
+    await recordAction(tx, { by, action: 'orphan.return', merchantId: row.merchant_id, recordId: id, now })
     return returning
   })
 }

@@ -23,12 +23,12 @@ beforeAll(async () => {
   const deps = { ...service, settlement: createSettlement(service), wakeDeliveries: () => {} }
   ids.held = (await payOrphan(service)).held.id
   const matched = await payOrphan(service)
-  await matchPayment(deps, { id: matched.held.id, transactionId: matched.id })
+  await matchPayment(deps, { id: matched.held.id, transactionId: matched.id, by: { actor: 'cli:test' } })
   const undone = await payOrphan(service)
-  await matchPayment(deps, { id: undone.held.id, transactionId: undone.id })
-  await undoMatch(deps, undone.held.id)
+  await matchPayment(deps, { id: undone.held.id, transactionId: undone.id, by: { actor: 'cli:test' } })
+  await undoMatch(deps, { id: undone.held.id, by: { actor: 'cli:test' } })
   const returned = await payOrphan(service)
-  await returnHeld(service, returned.held.id)
+  await returnHeld(service, { id: returned.held.id, by: { actor: 'cli:test' } })
   await untilReturned(service, returned.endToEnd)
   const paid = await payOne(service)
   Object.assign(ids, { matched: matched.held.id, undone: undone.held.id, returned: returned.held.id, paid: paid.id })

@@ -131,7 +131,11 @@ describe('the id of a request with a key', () => {
       isInfoProduct: true,
       pix: { expirationSeconds: 1800 },
     }
-    const creating = createTransaction(deps, { ...asked, input: { ...smallest, idempotencyKey: 'the same', ...input } })
+    const creating = createTransaction(deps, {
+      ...asked,
+      by: null,
+      input: { ...smallest, idempotencyKey: 'the same', ...input },
+    })
     await expect(creating).rejects.toMatchObject({ code: 'acquirer_unavailable' })
     return ids.join()
   }

@@ -1,4 +1,5 @@
 import type { Acquirers } from '../acquirers/registry.ts'
+import { type By, recordAction } from '../audit/record.ts'
 import { type Db, mayBeOneRowsFault, type Tx } from '../db/sql.ts'
 import { idempotencyKeyReused } from '../http/idempotency-key.ts'
 import { assert } from '../lib/assert.ts'
@@ -57,7 +58,12 @@ export type Created = { row: NewTransaction | TransactionRow; view: TransactionC
  */
 export async function createTransaction(
   deps: CreateDeps,
-  { merchantId, clientId, input }: { merchantId: string; clientId: string; input: CreateTransactionInput },
+  {
+    merchantId,
+    clientId,
+    by,
+    input,
+  }: { merchantId: string; clientId: string; by: By | null; input: CreateTransactionInput },
 ): Promise<Created> {
   const content = toContent(input)
   const idempotencyKey = input.idempotencyKey ?? null
@@ -76,7 +82,10 @@ export async function createTransaction(
     expiresInSeconds: content.pix.expirationSeconds,
   })
   const row = toRow({ id, merchantId, content, idempotencyKey, createdAt }, answered, deps.clock.now())
-  const [isNew, view] = await Promise.all([deps.insertTransaction(row), drawMeanwhile(row)])
+  const [isNew, view] = await Promise.all([
+    by ? insertBy(deps, { row, by }) : deps.insertTransaction(row),
+    drawMeanwhile(row),
+  ])
   // Without a key, a row can only conflict with itself: a commit whose confirmation was lost and that was retried.
   if (!isNew && idempotencyKey !== null) {
     const first = await findTransactionByKey(deps.db, merchantId, idempotencyKey)
@@ -108,9 +117,18 @@ export function createTransactionWriter(db: Db): (transaction: NewTransaction) =
   })
 }
 
-/** Inserts in a separate commit, because the audit log entry of a person's action is written in it. */
-export async function insertAlone(db: Db, transaction: NewTransaction): Promise<boolean> {
-  return await db.transaction(async (tx) => (await insertAll(tx, [transaction])).includes(true))
+/** What a person creates is in the audit log, so it has its own commit. */
+async function insertBy(
+  { db, clock }: { db: Db; clock: Clock },
+  { row, by }: { row: NewTransaction; by: By },
+): Promise<boolean> {
+  return await db.transaction(async (tx) => {
+    const isNew = (await insertAll(tx, [row])).includes(true)
+    const { merchant_id: merchantId, id: recordId, amount } = row
+    const about = { action: 'transaction.create', merchantId, recordId, details: { amount } } as const
+    if (isNew) await recordAction(tx, { ...about, by, now: clock.now() })
+    return isNew
+  })
 }
 
 async function insertAll(db: Db | Tx, transactions: NewTransaction[]): Promise<boolean[]> {

@@ -1,4 +1,5 @@
 import type { InfractionFound, Payment } from '../acquirers/acquirer.ts'
+import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -32,7 +33,7 @@ export type InfractionDeps = { db: Db; clock: Clock; wakeDeliveries: () => void 
  */
 export async function openInfraction(
   deps: InfractionDeps,
-  input: { merchantId: string; transactionId: string; amount?: number; reason?: string },
+  { by, ...input }: { merchantId: string; transactionId: string; amount?: number; reason?: string; by: By },
 ): Promise<{ id: string }> {
   const { id } = await deps.db.transaction(async (tx) => {
     const row = await lockTransaction(tx, input.merchantId, input.transactionId)
@@ -45,6 +46,8 @@ export async function openInfraction(
     if (!Number.isSafeInteger(amount) || amount < 1 || amount > disputable)
       throw refuse(`The amount must be from 1 to ${disputable} cents: the part that is neither returned nor disputed.`)
     const now = deps.clock.now()
+    const { merchantId, transactionId: recordId, ...details } = input
+    await recordAction(tx, { by, action: 'infraction.open', merchantId, recordId, details, now })
     const opening = { amount, reason: input.reason ?? null, acquirer_reference: null, openedAt: now, told: null }
     return await openDispute(tx, row, { ...opening, source: 'operator' }, now)
   })
@@ -63,6 +66,7 @@ export type Decision = {
   /** The id of the dispute. Optional while the transaction has only one. */
   infractionId?: string
   decision: 'accept' | 'reject'
+  by: By
 }
 
 /**
@@ -74,7 +78,7 @@ export type Decision = {
  */
 export async function decideInfraction(
   deps: InfractionDeps,
-  { transactionId, infractionId, decision }: Decision,
+  { transactionId, infractionId, decision, by }: Decision,
 ): Promise<{ id: string }> {
   const [owner] = await findOwners(deps.db, [transactionId])
   if (!owner) throw unknown()
@@ -91,6 +95,8 @@ export async function decideInfraction(
       )
     if (!dispute) throw refuse('The transaction has no undecided dispute.')
     const now = deps.clock.now()
+    const about = { merchantId: owner.merchant_id, recordId: owner.id, details: { infractionId: dispute.id } }
+    await recordAction(tx, { by, action: `infraction.${decision}`, ...about, now })
     if (decision === 'reject') {
       const isLost = dispute.state === 'accepted' && dispute.returned_amount > 0
       await endDispute(tx, row, dispute, isLost ? 'returned' : 'rejected', now)

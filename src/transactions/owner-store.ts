@@ -7,7 +7,7 @@ export type Owner = Pick<LockedTransaction, 'id' | 'merchant_id' | 'acquirer' | 
 const ownerColumns = sql`id, merchant_id, acquirer, other_acquirers, end_to_end`
 
 /** The owners of transactions, when only the txid is known. */
-export async function findOwners(db: Db, ids: string[]): Promise<Owner[]> {
+export async function findOwners(db: Db | Tx, ids: string[]): Promise<Owner[]> {
   return await db.query<Owner>(selectByIds(ids, ownerColumns), 'find-owners')
 }
 

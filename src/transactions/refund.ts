@@ -1,4 +1,5 @@
 import type { Acquirers } from '../acquirers/registry.ts'
+import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { idempotencyKeyReused } from '../http/idempotency-key.ts'
 import { enqueueJob } from '../jobs/jobs.ts'
@@ -52,7 +53,12 @@ const failuresMax = [
  */
 export async function refundTransaction(
   deps: RefundDeps,
-  { merchantId, transactionId, input }: { merchantId: string; transactionId: string; input: RefundInput },
+  {
+    merchantId,
+    transactionId,
+    by,
+    input,
+  }: { merchantId: string; transactionId: string; by: By | null; input: RefundInput },
 ): Promise<AskedRefund> {
   const asked = await deps.db.transaction(async (tx): Promise<AskedRefund> => {
     const row = await lockTransaction(tx, merchantId, transactionId)
@@ -67,6 +73,8 @@ export async function refundTransaction(
     const refund = await toRefund(tx, { row, refunds, amount, input, now })
     if (await insertRefund(tx, refund)) {
       await reserve(tx, row, refund, now)
+      const details = { refundId: refund.id, amount, reason: refund.reason }
+      await recordAction(tx, { by, action: 'transaction.refund', merchantId, recordId: row.id, details, now })
       return { refund, isReplay: false }
     }
     // A refund of another transaction took the key meanwhile.

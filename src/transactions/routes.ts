@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { actingDb } from '../audit/act.ts'
+import { byCaller } from '../audit/record.ts'
 import { callerOf } from '../http/caller.ts'
 import { csvDescription, pageOrCsv, sendCsv, wantsCsv } from '../http/csv.ts'
 import { toDate } from '../http/formats.ts'
@@ -15,11 +15,11 @@ import { toSearchText } from '../lib/text.ts'
 import { listEvents } from '../webhooks/read-store.ts'
 import { EventList, ListEventsQuery } from '../webhooks/schema.ts'
 import { toEventView } from '../webhooks/view.ts'
-import { type CreateDeps, createTransaction, insertAlone } from './create.ts'
+import { type CreateDeps, createTransaction } from './create.ts'
 import { writeTransactionsCsv } from './export.ts'
 import { listTransactions, type TransactionFilters } from './list-store.ts'
 import type { TransactionReader } from './load.ts'
-import { type AskedRefund, refundTransaction } from './refund.ts'
+import { refundTransaction } from './refund.ts'
 import { RefundBody, RefundCreatedView } from './refund-schema.ts'
 import {
   CreateTransactionBody,
@@ -60,9 +60,11 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
       },
     },
     async (request, reply) => {
-      const { merchantId, clientId } = callerOf(request)
-      const creating = request.user ? { ...deps, ...insertingFor(request, deps) } : deps
-      const created = await createTransaction(creating, { merchantId, clientId, input: request.body })
+      const created = await createTransaction(deps, {
+        ...callerOf(request),
+        by: byCaller(request),
+        input: request.body,
+      })
       if (created.isReplay) void reply.header('idempotent-replayed', 'true')
       void reply.code(201).header('location', `${deps.baseUrl}/transaction/${created.row.id}`)
       return created.view
@@ -88,13 +90,8 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
     },
     async (request, reply) => {
       const { merchantId } = callerOf(request)
-      const db = actingDb<AskedRefund>(deps, request, ({ refund, isReplay }) => {
-        if (isReplay) return null
-        const details = { refundId: refund.id, amount: refund.amount, reason: refund.reason }
-        return { action: 'transaction.refund', merchantId, recordId: refund.transaction_id, details }
-      })
-      const input = { merchantId, transactionId: request.params.id, input: request.body }
-      const asked = await refundTransaction({ ...deps, db }, input)
+      const refunding = { merchantId, transactionId: request.params.id, by: byCaller(request), input: request.body }
+      const asked = await refundTransaction(deps, refunding)
       if (asked.isReplay) void reply.header('idempotent-replayed', 'true')
       // A refund is part of its transaction.
       void reply.code(201).header('location', `${deps.baseUrl}/transaction/${asked.refund.transaction_id}`)
@@ -181,18 +178,6 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
       return toEnvelope(await listEvents(deps.db, merchantId, { recordId: row.id }, slice), slice, toEventView)
     },
   )
-}
-
-/** What a person creates goes to the audit log, so it has its own commit. */
-function insertingFor(request: FastifyRequest, deps: TransactionRoutesDeps): Pick<CreateDeps, 'insertTransaction'> {
-  return {
-    insertTransaction: async (row) => {
-      const about = { action: 'transaction.create' as const, merchantId: row.merchant_id, recordId: row.id }
-      const details = { amount: row.amount }
-      const db = actingDb<boolean>(deps, request, (isNew) => (isNew ? { ...about, details } : null))
-      return await insertAlone(db, row)
-    },
-  }
 }
 
 function unknownTransaction(): AppError {

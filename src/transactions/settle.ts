@@ -192,52 +192,51 @@ export function createSettlement({ db, clock }: { db: Db; clock: Clock }): Settl
       minConcurrentBatch,
       lingerMs,
       retryIndividually: mayBeOneRowsFault,
-      run: async (payments: Confirmed[]) => await bookPayments(db, clock, payments),
+      run: async (payments: Confirmed[]) =>
+        await db.transaction(async (tx) => await bookPayments(tx, payments, clock.now()), bookingGate),
     }),
   }
 }
 
 /**
  * Records payments of any number of merchants in one commit. Records are locked first, all in one order, then
- * accounts, all in one order. On two fully loaded cores it records 2,000 payments a second, against 250 one by one.
+ * accounts, all in one order. The transaction holds {@link bookingGate}. On two fully loaded cores it records 2,000 payments a second, against 250 one by one.
  */
-async function bookPayments(db: Db, clock: Clock, payments: Confirmed[]): Promise<(Booked | null)[]> {
-  return await db.transaction(async (tx) => {
-    const takenBy = await lockUnnamed(tx, payments)
-    const toBePaid = payments.map(({ merchantId, id, acquirer, payment }) => {
-      return { merchantId, id, acquirer: acquirer.name, endToEndId: payment.endToEndId }
-    })
-    const charged = payments.map(({ merchantId, payment }) => ({ merchantId, amount: payment.amount }))
-    const [locked, fees] = await together(
-      lockToBePaid(tx, toBePaid),
-      feesFor(tx, { operation: 'transaction', now: clock.now(), charged }),
-    )
-    const suspended = await lockSuspended(tx, payments, locked)
-    const rows = new Map(locked.map((row) => [toKey(row.merchant_id, row.id), row]))
-    const fresh: Fresh[] = []
-    const used = new Set<string>()
-    const paidBy = new Map([...rows].map(([key, row]) => [key, row.end_to_end]))
-    const booked = payments.map((confirmed, index): Booked | null => {
-      const key = toKey(confirmed.merchantId, confirmed.id)
-      const [row, by] = [rows.get(key), paidBy.get(key)]
-      if (!row) return null
-      const { endToEndId } = confirmed.payment
-      if (by) return by === endToEndId ? 'already' : 'surplus'
-      const place = toPlace(confirmed.acquirer.name, endToEndId)
-      const taken = takenBy.get(place)
-      const held = suspended.get(place) ?? null
-      // A payment pays one transaction, even if an acquirer has listed it with two.
-      if ((held && !isWhole(held)) || (taken && taken !== confirmed.id) || used.has(place)) return 'gone'
-      used.add(place)
-      // Another payment of the same transaction may be in this batch.
-      paidBy.set(key, endToEndId)
-      const { amount } = confirmed.payment
-      fresh.push({ ...confirmed, row, held, amount, fee: Math.min(amount, fees[index] ?? 0) })
-      return 'settled'
-    })
-    if (fresh.length > 0) await book(tx, fresh, clock.now())
-    return booked
-  }, bookingGate)
+export async function bookPayments(tx: Tx, payments: Confirmed[], now: Date): Promise<(Booked | null)[]> {
+  const takenBy = await lockUnnamed(tx, payments)
+  const toBePaid = payments.map(({ merchantId, id, acquirer, payment }) => {
+    return { merchantId, id, acquirer: acquirer.name, endToEndId: payment.endToEndId }
+  })
+  const charged = payments.map(({ merchantId, payment }) => ({ merchantId, amount: payment.amount }))
+  const [locked, fees] = await together(
+    lockToBePaid(tx, toBePaid),
+    feesFor(tx, { operation: 'transaction', now: now, charged }),
+  )
+  const suspended = await lockSuspended(tx, payments, locked)
+  const rows = new Map(locked.map((row) => [toKey(row.merchant_id, row.id), row]))
+  const fresh: Fresh[] = []
+  const used = new Set<string>()
+  const paidBy = new Map([...rows].map(([key, row]) => [key, row.end_to_end]))
+  const booked = payments.map((confirmed, index): Booked | null => {
+    const key = toKey(confirmed.merchantId, confirmed.id)
+    const [row, by] = [rows.get(key), paidBy.get(key)]
+    if (!row) return null
+    const { endToEndId } = confirmed.payment
+    if (by) return by === endToEndId ? 'already' : 'surplus'
+    const place = toPlace(confirmed.acquirer.name, endToEndId)
+    const taken = takenBy.get(place)
+    const held = suspended.get(place) ?? null
+    // A payment pays one transaction, even if an acquirer has listed it with two.
+    if ((held && !isWhole(held)) || (taken && taken !== confirmed.id) || used.has(place)) return 'gone'
+    used.add(place)
+    // Another payment of the same transaction may be in this batch.
+    paidBy.set(key, endToEndId)
+    const { amount } = confirmed.payment
+    fresh.push({ ...confirmed, row, held, amount, fee: Math.min(amount, fees[index] ?? 0) })
+    return 'settled'
+  })
+  if (fresh.length > 0) await book(tx, fresh, now)
+  return booked
 }
 
 /** `held`: the payment was placed in suspense before its transaction was known. */

@@ -1,4 +1,4 @@
-import { recordAction } from '../audit/record.ts'
+import { byUser, recordAction } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
@@ -108,7 +108,7 @@ export async function acceptInvitation(
       await deleteSessions(tx, userId, null)
     }
     await recordAction(tx, {
-      actor: `user:${email}`,
+      by: byUser({ email }),
       action: isNew ? 'user.accept' : 'user.choose_password',
       merchantId: invitation.merchant_id,
       recordId: userId,

@@ -1,4 +1,4 @@
-import { recordAction } from '../audit/record.ts'
+import { byUser, recordAction } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
@@ -39,7 +39,7 @@ export async function checkCode(
     await updateTotpFailures(tx, user.id, { failures, lockedAt: isLocked ? now : null })
     if (!isLocked) return 'wrong'
     await recordAction(tx, {
-      actor: `user:${user.email}`,
+      by: byUser(user),
       action: 'user.lock_second_factor',
       merchantId: user.merchant_id,
       recordId: user.id,

@@ -34,7 +34,7 @@ export function createFailureRecorder({ db, clock }: { db: Db; clock: Clock }) {
       await db.transaction(
         async (tx) =>
           await recordAction(tx, {
-            actor: 'anonymous',
+            by: { actor: 'anonymous' },
             action: 'user.sign_in_failed',
             merchantId: user?.merchant_id ?? null,
             recordId: user?.id ?? null,

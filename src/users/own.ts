@@ -1,4 +1,4 @@
-import { recordAction } from '../audit/record.ts'
+import { byUser, recordAction } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import type { SignedIn } from '../http/caller.ts'
 import { assert } from '../lib/assert.ts'
@@ -143,5 +143,5 @@ async function assertPassword({ db }: Deps, user: SignedIn, field: string, passw
 }
 
 function toAction(user: SignedIn) {
-  return { actor: `user:${user.email}`, merchantId: user.merchant?.merchantId ?? null, recordId: user.id }
+  return { by: byUser(user), merchantId: user.merchant?.merchantId ?? null, recordId: user.id }
 }

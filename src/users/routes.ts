@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { ActionName } from '../audit/actions.ts'
-import { recordAction } from '../audit/record.ts'
+import { byUser, recordAction } from '../audit/record.ts'
 import { findClient } from '../auth/store.ts'
 import type { Tx } from '../db/sql.ts'
 import { merchantSeenBy, type SignedIn, userOf } from '../http/caller.ts'
@@ -226,7 +226,7 @@ async function act<Result>(
   const now = clock.now()
   return await db.transaction(async (tx) => {
     const result = await work(tx, now)
-    await recordAction(tx, { merchantId: merchantSeenBy(user), ...about, actor: `user:${user.email}`, now })
+    await recordAction(tx, { merchantId: merchantSeenBy(user), ...about, by: byUser(user), now })
     return result
   })
 }

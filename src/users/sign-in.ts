@@ -1,4 +1,4 @@
-import { recordAction } from '../audit/record.ts'
+import { byUser, recordAction } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
@@ -52,7 +52,7 @@ export async function signIn(
     if (locked?.password_hash !== user.password_hash || locked.is_totp_confirmed !== user.is_totp_confirmed)
       throw failed(email, 'password')
     await recordAction(tx, {
-      actor: `user:${user.email}`,
+      by: byUser(user),
       action: 'user.sign_in',
       merchantId: user.merchant_id,
       recordId: user.id,

@@ -318,7 +318,7 @@ describe('a resend', () => {
     await until('delivered')
     const eventId = receiver.received[0]?.event.id ?? ''
     const { merchantId } = bench.merchant
-    expect(await resendDelivery(bench.database.db, { merchantId, eventId, now: clock.now() })).toBe('pending')
+    expect(await resendDelivery(bench.database.db, { by: null, merchantId, eventId, now: clock.now() })).toBe('pending')
     worker.wake()
     await receiver.until(2)
     await untilAttempts(2)
@@ -333,7 +333,12 @@ describe('a resend', () => {
     await untilAttempts(1)
     await bench.database.db.query(sql`update webhook_deliveries set state = 'exhausted', attempts = 12`)
     const eventId = receiver.received[0]?.event.id ?? ''
-    await resendDelivery(bench.database.db, { merchantId: bench.merchant.merchantId, eventId, now: clock.now() })
+    await resendDelivery(bench.database.db, {
+      by: null,
+      merchantId: bench.merchant.merchantId,
+      eventId,
+      now: clock.now(),
+    })
     await untilAttempts(2)
     const [delivery] = await deliveries()
     expect(delivery?.attempts[1]?.number).toBe(13)
@@ -348,7 +353,9 @@ describe('a resend', () => {
     await until('delivered')
     const eventId = receiver.received[0]?.event.id ?? ''
     const now = clock.now()
-    expect(await resendDelivery(bench.database.db, { merchantId: randomUUID(), eventId, now })).toBeNull()
-    expect(await resendDelivery(bench.database.db, { ...bench.merchant, eventId: randomUUID(), now })).toBeNull()
+    expect(await resendDelivery(bench.database.db, { by: null, merchantId: randomUUID(), eventId, now })).toBeNull()
+    expect(
+      await resendDelivery(bench.database.db, { by: null, ...bench.merchant, eventId: randomUUID(), now }),
+    ).toBeNull()
   })
 })

@@ -42,6 +42,7 @@ describe('a delivery', () => {
     await setUp()
     const receiver = await receive()
     const next = await rotateWebhookSecret(bench.database.db, {
+      by: { actor: 'cli:test' },
       key,
       merchantId: bench.merchant.merchantId,
       now: clock.now(),

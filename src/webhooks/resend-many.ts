@@ -1,3 +1,4 @@
+import { type By, recordAction } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import { AppError } from '../lib/errors.ts'
 import {
@@ -28,7 +29,7 @@ export async function previewResend(db: Db, period: Period): Promise<ResendPrevi
  */
 export async function resendMany(
   db: Db,
-  { resendId, now, ...period }: Period & { resendId: string; now: Date },
+  { resendId, by, now, ...period }: Period & { resendId: string; by: By; now: Date },
 ): Promise<{ count: number; receivers: number; isReplay: boolean }> {
   return await db.transaction(async (tx) => {
     const { merchantId, states } = period
@@ -42,6 +43,9 @@ export async function resendMany(
     const recordIds = [...new Set(found.map(({ recordId }) => recordId))]
     await lockDeliveriesOf(tx, { merchantId, recordIds })
     const done = await updateToResendMany(tx, { merchantId, eventIds, states, resendId, now })
+    const details = { from: period.from, until: period.until, states, count: done.count }
+    const about = { action: 'webhook.resend-many', merchantId, recordId: resendId, details } as const
+    if (done.count > 0) await recordAction(tx, { ...about, by, now })
     return { ...done, isReplay: false }
   })
 }

@@ -1,3 +1,4 @@
+import { type By, recordAction } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import { findDeliveryRecord, lockRecordDeliveries, updateToResend } from './read-store.ts'
 
@@ -7,12 +8,13 @@ import { findDeliveryRecord, lockRecordDeliveries, updateToResend } from './read
  */
 export function resendDelivery(
   db: Db,
-  { merchantId, eventId, now }: { merchantId: string; eventId: string; now: Date },
+  { merchantId, eventId, by, now }: { merchantId: string; eventId: string; by: By | null; now: Date },
 ): Promise<'pending' | 'waiting' | null> {
   return db.transaction(async (tx) => {
     const recordId = await findDeliveryRecord(tx, { merchantId, eventId })
     if (recordId === null) return null
     await lockRecordDeliveries(tx, { merchantId, recordId })
+    await recordAction(tx, { by, action: 'webhook.resend', merchantId, recordId: eventId, now })
     return await updateToResend(tx, { merchantId, eventId, now })
   })
 }

@@ -1,4 +1,4 @@
-import { actingDb } from '../audit/act.ts'
+import { byCaller } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import { callerOf } from '../http/caller.ts'
 import { readSlice, toEnvelope } from '../http/page.ts'
@@ -66,10 +66,8 @@ export function registerWebhookRoutes(app: Server, deps: Deps): void {
     async (request) => {
       const { merchantId } = callerOf(request)
       const { eventId } = request.params
-      const db = actingDb<string | null>(deps, request, (state) =>
-        state === null ? null : { action: 'webhook.resend', merchantId, recordId: eventId },
-      )
-      const state = await resendDelivery(db, { merchantId, eventId, now: deps.clock.now() })
+      const by = byCaller(request)
+      const state = await resendDelivery(deps.db, { merchantId, eventId, by, now: deps.clock.now() })
       if (state === null) throw new AppError('not_found', { detail: 'No delivery exists for an event with this id.' })
       deps.wakeDeliveries()
       return { eventId, state }

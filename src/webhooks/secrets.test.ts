@@ -30,7 +30,12 @@ describe('webhook secrets', () => {
 
   it('sign two at a time during a rotation, the newer first, until the overlap ends', async () => {
     const { merchantId, secret: first } = await createTestMerchant(database.db, { key, now })
-    const second = await rotateWebhookSecret(database.db, { key, merchantId, now: later(1000) })
+    const second = await rotateWebhookSecret(database.db, {
+      by: { actor: 'cli:test' },
+      key,
+      merchantId,
+      now: later(1000),
+    })
     expect(await alive(merchantId, later(1000))).toEqual([second, first])
     expect(await alive(merchantId, later(1000 + overlapMs - 1))).toEqual([second, first])
     expect(await alive(merchantId, later(1000 + overlapMs))).toEqual([second])
@@ -39,7 +44,9 @@ describe('webhook secrets', () => {
   it('are never more than two and include the newest, even when rotated often and concurrently', async () => {
     const { merchantId } = await createTestMerchant(database.db, { key, now })
     const made = await Promise.all(
-      Array.from({ length: 6 }, () => rotateWebhookSecret(database.db, { key, merchantId, now })),
+      Array.from({ length: 6 }, () =>
+        rotateWebhookSecret(database.db, { by: { actor: 'cli:test' }, key, merchantId, now }),
+      ),
     )
     const living = await alive(merchantId, now)
     expect(living).toHaveLength(2)
@@ -51,7 +58,13 @@ describe('webhook secrets', () => {
       await createTestMerchant(database.db, { key, now }),
       await createTestMerchant(database.db, { key, now }),
     ]
-    await rotateWebhookSecret(database.db, { key, merchantId: one.merchantId, now, overlapMs: 0 })
+    await rotateWebhookSecret(database.db, {
+      by: { actor: 'cli:test' },
+      key,
+      merchantId: one.merchantId,
+      now,
+      overlapMs: 0,
+    })
     expect(await alive(one.merchantId, now)).toHaveLength(1)
     expect(await alive(other.merchantId, now)).toEqual([other.secret])
   })

@@ -1,4 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { type SecretKey, seal, unseal } from '../lib/secrets.ts'
 import { secretPrefix } from './sign.ts'
@@ -24,12 +25,16 @@ export async function createWebhookSecret(db: Db | Tx, { key, merchantId, now }:
  * Creates a new secret. The one before it also signs for the length of the overlap, and any older one ends now: at
  * most two are active, so that `webhook-signature` stays short and rotating often cannot keep a leaked secret active.
  */
-export function rotateWebhookSecret(db: Db, input: Input & { overlapMs?: number }): Promise<string> {
+export function rotateWebhookSecret(db: Db, input: Input & { overlapMs?: number; by: By }): Promise<string> {
   return db.transaction(async (tx) => {
     // The client's row is the lock: otherwise two concurrent rotations would leave three active secrets.
-    await lockClient(tx, input.merchantId)
-    const until = new Date(input.now.getTime() + (input.overlapMs ?? overlapMs))
-    await endWebhookSecrets(tx, { merchantId: input.merchantId, now: input.now, until })
+    const { merchantId, now, by } = input
+    const clientId = await lockClient(tx, merchantId)
+    const lastsMs = input.overlapMs ?? overlapMs
+    const details = { overlapHours: lastsMs / 3_600_000, ...(clientId && { clientId }) }
+    const about = { action: 'client.rotate-webhook-secret', merchantId, recordId: merchantId, details } as const
+    await recordAction(tx, { ...about, by, now })
+    await endWebhookSecrets(tx, { merchantId, now, until: new Date(now.getTime() + lastsMs) })
     return createWebhookSecret(tx, input)
   })
 }

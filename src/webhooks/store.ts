@@ -12,8 +12,10 @@ export async function insertWebhookSecret(
     values (${secret.merchantId}, ${secret.id}, ${secret.sealed}, ${secret.createdAt})`)
 }
 
-export async function lockClient(tx: Tx, merchantId: string): Promise<void> {
-  await tx.query(sql`select from clients where merchant_id = ${merchantId} for no key update`)
+export async function lockClient(tx: Tx, merchantId: string): Promise<string | null> {
+  const [row] = await tx.query<{ client_id: string }>(sql`
+    select client_id from clients where merchant_id = ${merchantId} for no key update`)
+  return row?.client_id ?? null
 }
 
 /** The current secret stays valid until the given moment; one that was already ending ends now. */

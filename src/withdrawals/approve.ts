@@ -1,3 +1,4 @@
+import { type By, recordAction } from '../audit/record.ts'
 import { listSecretMakers } from '../auth/store.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
@@ -11,13 +12,12 @@ import { findOwner, lockWithdrawal, type WithdrawalRow } from './store.ts'
  * The operator approves a withdrawal that is pending review, whatever the reason: it is sent. The approver must be a
  * second person: neither the requester, nor whoever created the client secret or the account that the request used.
  *
- * @param by who approves, as the audit log names people
  * @throws {AppError} `not_found`, or `withdrawal_not_possible` when it is not pending review, or the request came
  *   from the same person
  */
 export async function approveWithdrawal(
   deps: { db: Db; clock: Clock },
-  { id, by }: { id: string; by: string },
+  { id, by }: { id: string; by: By },
 ): Promise<WithdrawalRow> {
   return await deps.db.transaction(async (tx) => {
     const owner = await findOwner(tx, id)
@@ -27,8 +27,9 @@ export async function approveWithdrawal(
     if (row.status !== 'PENDING') throw notPending(row.status)
     if (row.hold === null) throw notHeld('is null: this withdrawal is not pending review')
     const now = deps.clock.now()
-    const obstacle = await findObstacleOf(tx, row, { by, now })
+    const obstacle = await findObstacleOf(tx, row, { by: by.actor, now })
     if (obstacle) throw notPossible({ field: 'approval', ...obstacle })
+    await recordAction(tx, { by, action: 'withdrawal.approve', merchantId: row.merchant_id, recordId: id, now })
     return await letGo(tx, row, now)
   })
 }

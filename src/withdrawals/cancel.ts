@@ -1,3 +1,4 @@
+import { type By, recordAction } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { changeStatus } from './change.ts'
@@ -12,14 +13,16 @@ import { lockWithdrawal, type WithdrawalRow } from './store.ts'
  */
 export async function cancelWithdrawal(
   deps: { db: Db; clock: Clock; wakeDeliveries: () => void },
-  { merchantId, id }: { merchantId: string; id: string },
+  { merchantId, id, by }: { merchantId: string; id: string; by: By | null },
 ): Promise<WithdrawalRow> {
   const canceled = await deps.db.transaction(async (tx) => {
     const row = await lockWithdrawal(tx, merchantId, id)
     if (!row) throw unknownWithdrawal()
+    const now = deps.clock.now()
+    await recordAction(tx, { by, action: 'withdrawal.cancel', merchantId, recordId: id, now })
     if (row.status === 'CANCELED') return row
     if (row.status !== 'PENDING') throw notPending(row.status)
-    return await changeStatus(tx, row, { to: 'CANCELED', now: deps.clock.now(), checkAt: null, set: {} })
+    return await changeStatus(tx, row, { to: 'CANCELED', now, checkAt: null, set: {} })
   })
   deps.wakeDeliveries()
   return canceled

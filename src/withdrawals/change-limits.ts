@@ -1,18 +1,18 @@
-import { recordAction } from '../audit/record.ts'
+import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { ProposalKind } from '../proposals/decide.ts'
 import { propose } from '../proposals/propose.ts'
 import { lockOpenProposal, type ProposalRow } from '../proposals/store.ts'
-import { defaultLimits, type Limits, setWithdrawalLimits } from './limits.ts'
+import { defaultLimits, type Limits, mergeLimits } from './limits.ts'
 import { findLimits, lockLimits, upsertLimits } from './limits-store.ts'
 
 /** A looser limit, which another person has to approve. */
 export const limitsProposal: ProposalKind = {
   name: 'withdrawal.limits',
   permission: 'withdrawal.approve',
-  carryOut: async ({ db }, { record_id: merchantId, content }) =>
-    await setWithdrawalLimits(db, { merchantId, ...(content as Partial<Limits>) }),
+  carryOut: async (tx, { record_id: merchantId, content }) =>
+    await mergeLimits(tx, { merchantId, ...(content as Partial<Limits>) }),
 }
 
 /**
@@ -23,7 +23,7 @@ export const limitsProposal: ProposalKind = {
  */
 export async function changeLimits(
   { db, clock }: { db: Db; clock: Clock },
-  { merchantId, changed, by }: { merchantId: string; changed: Partial<Limits>; by: string },
+  { merchantId, changed, by }: { merchantId: string; changed: Partial<Limits>; by: By },
 ): Promise<{ limits: Limits; proposal: ProposalRow | null }> {
   return await db.transaction(async (tx) => {
     const now = clock.now()
@@ -33,7 +33,7 @@ export async function changeLimits(
     const about = { merchantId, recordId: merchantId, now }
     if (Object.keys(stricter).length > 0) {
       await upsertLimits(tx, merchantId, limits)
-      await recordAction(tx, { ...about, actor: by, action: limitsProposal.name, details: stricter })
+      await recordAction(tx, { ...about, by, action: limitsProposal.name, details: stricter })
     }
     const proposal =
       Object.keys(looser).length > 0

@@ -1,3 +1,4 @@
+import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -15,12 +16,14 @@ import { lockWithdrawal, updateHold, type WithdrawalRow } from './store.ts'
  */
 export async function confirmWithdrawal(
   deps: { db: Db; clock: Clock },
-  { merchantId, id }: { merchantId: string; id: string },
+  { merchantId, id, by }: { merchantId: string; id: string; by: By | null },
 ): Promise<WithdrawalRow> {
   return await deps.db.transaction(async (tx) => {
     const row = await lockWithdrawal(tx, merchantId, id)
     if (!row) throw unknownWithdrawal()
-    if (row.hold === 'duplicate') return await confirm(tx, row, deps.clock.now())
+    const now = deps.clock.now()
+    await recordAction(tx, { by, action: 'withdrawal.confirm', merchantId, recordId: id, now })
+    if (row.hold === 'duplicate') return await confirm(tx, row, now)
     if (row.status === 'CANCELED' || row.status === 'REJECTED') throw notPending(row.status)
     if (row.hold_at_birth === 'duplicate') return row
     throw notHeld(

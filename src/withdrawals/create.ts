@@ -1,4 +1,5 @@
 import type { Acquirers } from '../acquirers/registry.ts'
+import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { idempotencyKeyReused } from '../http/idempotency-key.ts'
 import { findFree } from '../ledger/clearing-store.ts'
@@ -26,8 +27,7 @@ export type CreateWithdrawalDeps = { db: Db; clock: Clock; acquirers: Acquirers 
 export type CreateWithdrawal = {
   merchantId: string
   clientId: string
-  /** The person who requests it, as the audit log names people; null for an API client. */
-  requestedBy?: string | null
+  by: By | null
   input: CreateWithdrawalInput
 }
 
@@ -43,7 +43,7 @@ export type CreatedWithdrawal = { row: WithdrawalRow; isReplay: boolean }
  */
 export async function createWithdrawal(
   deps: CreateWithdrawalDeps,
-  { merchantId, clientId, requestedBy = null, input }: CreateWithdrawal,
+  { merchantId, clientId, by, input }: CreateWithdrawal,
 ): Promise<CreatedWithdrawal> {
   const content = toContent(input)
   const { idempotencyKey } = input
@@ -64,10 +64,12 @@ export async function createWithdrawal(
     const acquirer = deps.acquirers.forWithdrawal({ clientId, amount, now, id, holdsEnough })
     if (!acquirer) throw await notHeldAnywhere(tx, { merchantId, amount, now })
     const row = await reserve(tx, {
-      ...{ id, merchantId, requestedBy, idempotencyKey, content, now },
+      ...{ id, merchantId, requestedBy: by?.actor ?? null, idempotencyKey, content, now },
       acquirer: acquirer.name,
     })
     if (row.hold === null) await enqueueSend(tx, row)
+    const details = { amount, pixKeyType: row.pix_key_type, hold: row.hold }
+    await recordAction(tx, { by, action: 'withdrawal.create', merchantId, recordId: id, details, now })
     return { row, isReplay: false }
   })
 }

@@ -116,7 +116,7 @@ async function countPayouts(id: string): Promise<number> {
 describe('a process that ends', () => {
   it('before any statement of the sending leaves a withdrawal that is still sent exactly once', async () => {
     for (let before = 0; ; before++) {
-      const { row } = await createWithdrawal(deps, { merchantId, clientId: merchantId, input: input() })
+      const { row } = await createWithdrawal(deps, { merchantId, clientId: merchantId, by: null, input: input() })
       const lost = losing(database.db, before)
       await sendWithdrawal({ ...deps, db: lost.db }, { merchantId, id: row.id }).catch((error: unknown) => {
         if (!(error instanceof Ended)) throw error
@@ -135,7 +135,7 @@ describe('a process that ends', () => {
 
   it('before any statement of the sweep leaves the withdrawal to the next sweep', async () => {
     for (let before = 0; ; before++) {
-      const { row } = await createWithdrawal(deps, { merchantId, clientId: merchantId, input: input() })
+      const { row } = await createWithdrawal(deps, { merchantId, clientId: merchantId, by: null, input: input() })
       await sendWithdrawal(deps, { merchantId, id: row.id })
       clock.advance(10 * 60_000)
       const lost = losing(database.db, before)
@@ -158,13 +158,13 @@ describe('a process that ends', () => {
       const lost = losing(database.db, before)
       const created = await createWithdrawal(
         { ...deps, db: lost.db },
-        { merchantId, clientId: merchantId, input: asked },
+        { merchantId, clientId: merchantId, by: null, input: asked },
       ).catch((error: unknown) => {
         if (!(error instanceof Ended)) throw error
         return null
       })
       expect((await count()) - already).toBe(created ? 1 : 0)
-      const again = await createWithdrawal(deps, { merchantId, clientId: merchantId, input: asked })
+      const again = await createWithdrawal(deps, { merchantId, clientId: merchantId, by: null, input: asked })
       expect(again.isReplay).toBe(created !== null)
       if (created) break
     }
@@ -174,7 +174,7 @@ describe('a process that ends', () => {
 })
 
 it('sends nothing twice when its job is repeated or runs concurrently', async () => {
-  const { row } = await createWithdrawal(deps, { merchantId, clientId: merchantId, input: input() })
+  const { row } = await createWithdrawal(deps, { merchantId, clientId: merchantId, by: null, input: input() })
   const job = async () => await sendWithdrawal(deps, { merchantId, id: row.id })
   await Promise.all(Array.from({ length: 8 }, job))
   await job()

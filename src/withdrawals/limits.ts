@@ -1,4 +1,6 @@
+import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
+import type { Clock } from '../lib/clock.ts'
 import { AppError, type FieldError } from '../lib/errors.ts'
 import { findLimits, hasAlike, isOperators, lockLimits, sumWithdrawals, upsertLimits } from './limits-store.ts'
 import { periodOf } from './period.ts'
@@ -78,15 +80,25 @@ export async function judgeConfirmed(
  * what a person may loosen alone.
  */
 export async function setWithdrawalLimits(
-  db: Db,
-  { merchantId, ...changed }: { merchantId: string } & Partial<Limits>,
+  { db, clock }: { db: Db; clock: Clock },
+  { by, ...input }: { merchantId: string; by: By } & Partial<Limits>,
 ): Promise<Limits> {
   return await db.transaction(async (tx) => {
-    await lockLimits(tx, merchantId)
-    const limits = { ...defaultLimits, ...(await findLimits(tx, merchantId)), ...changed }
-    await upsertLimits(tx, merchantId, limits)
-    return limits
+    const { merchantId, ...details } = input
+    const about = { action: 'withdrawal.limits', merchantId, recordId: merchantId, details } as const
+    await recordAction(tx, { ...about, by, now: clock.now() })
+    return await mergeLimits(tx, input)
   })
+}
+
+export async function mergeLimits(
+  tx: Tx,
+  { merchantId, ...changed }: { merchantId: string } & Partial<Limits>,
+): Promise<Limits> {
+  await lockLimits(tx, merchantId)
+  const limits = { ...defaultLimits, ...(await findLimits(tx, merchantId)), ...changed }
+  await upsertLimits(tx, merchantId, limits)
+  return limits
 }
 
 async function findFaults(tx: Tx, { merchantId, amount, now }: WithdrawalToJudge, limits: Limits) {

@@ -1,3 +1,4 @@
+import { type By, recordAction } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -12,16 +13,20 @@ import { findOwner, lockWithdrawal, type WithdrawalRow } from './store.ts'
  * @throws {AppError} `not_found`, or `withdrawal_not_possible` once it is PROCESSING or settled
  */
 export async function rejectWithdrawal(
-  deps: { db: Db; clock: Clock },
-  { id, reason }: { id: string; reason: string },
+  deps: { db: Db; clock: Clock; wakeDeliveries: () => void },
+  { id, reason, by }: { id: string; reason: string; by: By },
 ): Promise<WithdrawalRow> {
-  return await deps.db.transaction(async (tx) => {
+  const rejected = await deps.db.transaction(async (tx) => {
     const owner = await findOwner(tx, id)
     if (!owner) throw unknownWithdrawal()
     const row = await lockWithdrawal(tx, owner.merchant_id, id)
     assert(row, 'a withdrawal that has an owner exists')
     if (row.status !== 'PENDING') throw notPending(row.status)
-    const set = { error_message: reason }
-    return await changeStatus(tx, row, { to: 'REJECTED', now: deps.clock.now(), checkAt: null, set })
+    const now = deps.clock.now()
+    const about = { merchantId: row.merchant_id, recordId: id, details: { reason } }
+    await recordAction(tx, { by, action: 'withdrawal.reject', ...about, now })
+    return await changeStatus(tx, row, { to: 'REJECTED', now, checkAt: null, set: { error_message: reason } })
   })
+  deps.wakeDeliveries()
+  return rejected
 }

@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { actingDb, toActor } from '../audit/act.ts'
-import type { ActionName } from '../audit/actions.ts'
+import { byCaller } from '../audit/record.ts'
 import { callerOf } from '../http/caller.ts'
 import { csvDescription, pageOrCsv, sendCsv, wantsCsv } from '../http/csv.ts'
 import { toDate } from '../http/formats.ts'
@@ -14,7 +13,7 @@ import { EventList, ListEventsQuery } from '../webhooks/schema.ts'
 import { toEventView } from '../webhooks/view.ts'
 import { cancelWithdrawal } from './cancel.ts'
 import { confirmWithdrawal } from './confirm.ts'
-import { type CreatedWithdrawal, type CreateWithdrawalDeps, createWithdrawal } from './create.ts'
+import { type CreateWithdrawalDeps, createWithdrawal } from './create.ts'
 import { writeWithdrawalsCsv } from './export.ts'
 import { listWithdrawals, type WithdrawalFilters } from './list-store.ts'
 import { unknownWithdrawal } from './refusals.ts'
@@ -28,7 +27,7 @@ import {
   WithdrawalParams,
   WithdrawalView,
 } from './schema.ts'
-import { findWithdrawal, type WithdrawalRow } from './store.ts'
+import { findWithdrawal } from './store.ts'
 import { toWithdrawalCreatedView, toWithdrawalView } from './view.ts'
 
 export type WithdrawalRoutesDeps = CreateWithdrawalDeps & { wakeDeliveries: () => void; baseUrl: string }
@@ -51,13 +50,7 @@ export function registerWithdrawalRoutes(app: Server, deps: WithdrawalRoutesDeps
       },
     },
     async (request, reply) => {
-      const db = actingDb<CreatedWithdrawal>(deps, request, ({ row, isReplay }) => {
-        const details = { amount: row.amount, pixKeyType: row.pix_key_type, hold: row.hold }
-        return isReplay ? null : { ...about('withdrawal.create', row), details }
-      })
-      const requestedBy = request.user && toActor(request.user)
-      const asked = { ...callerOf(request), requestedBy, input: request.body }
-      const created = await createWithdrawal({ ...deps, db }, asked)
+      const created = await createWithdrawal(deps, { ...callerOf(request), by: byCaller(request), input: request.body })
       if (created.isReplay) void reply.header('idempotent-replayed', 'true')
       void reply.code(201).header('location', `${deps.baseUrl}/withdrawal/${created.row.id}`)
       return toWithdrawalCreatedView(created.row)
@@ -166,8 +159,8 @@ function registerStopping(app: Server, deps: WithdrawalRoutesDeps): void {
     },
     async (request) => {
       const { merchantId } = callerOf(request)
-      const db = actingDb<WithdrawalRow>(deps, request, (row) => about('withdrawal.cancel', row))
-      return toWithdrawalView(await cancelWithdrawal({ ...deps, db }, { merchantId, id: request.params.id }))
+      const canceling = { merchantId, id: request.params.id, by: byCaller(request) }
+      return toWithdrawalView(await cancelWithdrawal(deps, canceling))
     },
   )
 
@@ -187,15 +180,10 @@ function registerStopping(app: Server, deps: WithdrawalRoutesDeps): void {
     },
     async (request) => {
       const { merchantId } = callerOf(request)
-      const db = actingDb<WithdrawalRow>(deps, request, (row) => about('withdrawal.confirm', row))
-      return toWithdrawalView(await confirmWithdrawal({ ...deps, db }, { merchantId, id: request.params.id }))
+      const confirming = { merchantId, id: request.params.id, by: byCaller(request) }
+      return toWithdrawalView(await confirmWithdrawal(deps, confirming))
     },
   )
-}
-
-/** What a person does to a withdrawal, for the audit log. */
-function about(action: ActionName, { merchant_id: merchantId, id: recordId }: WithdrawalRow) {
-  return { action, merchantId, recordId }
 }
 
 function toFilters(query: ListWithdrawalsFilters): WithdrawalFilters {

@@ -1,3 +1,4 @@
+import type { By } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { listExchanges } from '../exchanges/store.ts'
 import { assert } from '../lib/assert.ts'
@@ -29,17 +30,13 @@ const clockSkewMs = 5 * 60_000
 export const settlementProposal: ProposalKind = {
   name: 'withdrawal.settle',
   permission: 'withdrawal.approve',
-  carryOut: async ({ db, clock, wakeDeliveries }, { record_id: id, merchant_id: merchantId, content }) => {
+  carryOut: async (tx, { record_id: id, merchant_id: merchantId, content }, now) => {
     assert(merchantId, 'a withdrawal is of a merchant')
-    await db.transaction(async (tx) => {
-      const row = await lockWithdrawal(tx, merchantId, id)
-      if (!row) throw unknownWithdrawal()
-      const now = clock.now()
-      const seen = content as Seen
-      await assertSettleable(tx, row, { seen, now })
-      return await settleAs(tx, row, { seen, now })
-    })
-    wakeDeliveries()
+    const row = await lockWithdrawal(tx, merchantId, id)
+    if (!row) throw unknownWithdrawal()
+    const seen = content as Seen
+    await assertSettleable(tx, row, { seen, now })
+    return await settleAs(tx, row, { seen, now })
   },
 }
 
@@ -47,13 +44,12 @@ export const settlementProposal: ProposalKind = {
  * Proposes the outcome of a payout whose response was lost at a PSP that cannot be queried (Banco Inter). Nothing
  * changes until another person has approved it.
  *
- * @param by who proposes, as the audit log names people
  * @throws {AppError} `not_found`, or `withdrawal_not_possible` while the service may still determine the outcome
  *   automatically, or when the endToEndId cannot be that of this withdrawal
  */
 export async function proposeSettlement(
   { db, clock }: { db: Db; clock: Clock },
-  { id, seen, by }: { id: string; seen: Seen; by: string },
+  { id, seen, by }: { id: string; seen: Seen; by: By },
 ): Promise<ProposalRow> {
   return await db.transaction(async (tx) => {
     const owner = await findOwner(tx, id)

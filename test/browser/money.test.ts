@@ -31,7 +31,12 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await fund(service, 5_000_000)
     await setFixedFee(service, 'withdrawal', 150)
     await setFixedFee(service, 'refund', 30)
-    await setWithdrawalLimits(service.db, { merchantId, perDay: 2_000_000, approvalAbove: 100_000 })
+    await setWithdrawalLimits(service, {
+      by: { actor: 'cli:test' },
+      merchantId,
+      perDay: 2_000_000,
+      approvalAbove: 100_000,
+    })
     people = {
       admin: await inviteUser(service, { role: 'admin' }),
       finance: await inviteUser(service, { role: 'finance' }),

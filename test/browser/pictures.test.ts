@@ -43,7 +43,7 @@ describe.skipIf(chromiumPath === null)('the pictures of the guide', () => {
         clock,
         key,
         baseUrl: 'http://127.0.0.1:3000',
-        action: { actor: 'cli:test', action: 'seed', now: clock.now() },
+        by: { actor: 'cli:test' },
         report: () => {},
       },
       { transactions: 6_000, merchants: 12, days: 60, seed: 7 },
@@ -57,7 +57,7 @@ describe.skipIf(chromiumPath === null)('the pictures of the guide', () => {
     await service.db.query(sql`update clients set name = 'Livraria Aurora' where merchant_id = ${merchantId}`)
     client = largest.clientId
     await fund(shop, 800_000, merchantId)
-    await setWithdrawalLimits(service.db, { merchantId, approvalAbove: 100_000 })
+    await setWithdrawalLimits(service, { by: { actor: 'cli:test' }, merchantId, approvalAbove: 100_000 })
     for (const amount of [150_000, 240_000]) await withdraw(shop, { amount })
   }, 120_000)
   afterAll(async () => {

@@ -62,7 +62,7 @@ afterAll(async () => {
 /** One record of each kind, in a stable state: none of them changes automatically. */
 async function fillMerchant(merchantId: string): Promise<void> {
   await fund(service, 500_000)
-  await setWithdrawalLimits(service.db, { merchantId, perDay: 1_000_000, approvalAbove: 100 })
+  await setWithdrawalLimits(service, { by: { actor: 'cli:test' }, merchantId, perDay: 1_000_000, approvalAbove: 100 })
   const { id, uri } = await charge(service, { webhookUrl: receiver.url, externalCode: 'order-of-alfa' })
   await payAt(service, uri)
   await untilStatus(service, id, 'PAID')

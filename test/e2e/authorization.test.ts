@@ -2,7 +2,6 @@ import { createPublicKey, generateKeyPairSync, type JsonWebKey, KeyObject, rando
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { revokeClient } from '../../src/auth/clients.ts'
 import { type Scope, scopes } from '../../src/auth/scopes.ts'
-import { loadSecretKey } from '../../src/auth/secret-key.ts'
 import { type ErrorCode, errors } from '../../src/lib/errors.ts'
 import { decodePart, es256, hs256, keyRingOf, makeJwt, newEcKey } from '../support/forge.ts'
 import { type Answer, fetchToken, smallestTransaction, startTestService, type TestService } from '../support/service.ts'
@@ -364,11 +363,8 @@ describe('a revoked client', () => {
 })
 
 async function revoke(shop: Shop, tokensOnly: boolean): Promise<void> {
-  const { key } = await loadSecretKey(service.db, null)
-  const isDone = await revokeClient(
-    { db: service.db, clock: service.clock, key },
-    { clientId: shop.clientId, tokensOnly },
-  )
+  const by = { actor: 'cli:test' }
+  const isDone = await revokeClient(service, { clientId: shop.clientId, tokensOnly, by })
   expect(isDone).toBe(true)
 }
 

@@ -33,7 +33,7 @@ beforeAll(async () => {
   merchantId = await findSandboxMerchant(service)
   cli = await openCommandLine({ connectionString: service.connectionString })
   await fund(service, 50_000_000)
-  await setWithdrawalLimits(service.db, { merchantId, approvalAbove: 10_000 })
+  await setWithdrawalLimits(service, { by: { actor: 'cli:test' }, merchantId, approvalAbove: 10_000 })
   const another = await addTestClient(service)
   people = {
     finance: await signInAs('finance'),
@@ -202,9 +202,9 @@ describe('a withdrawal', () => {
     })
     expect((await preview({ key: 'nobody' })).status).toBe(422)
     expect((await preview({ key: 'a@example.com', type: 'EVP' })).status).toBe(422)
-    await setWithdrawalLimits(service.db, { merchantId, perWithdrawal: 999 })
+    await setWithdrawalLimits(service, { by: { actor: 'cli:test' }, merchantId, perWithdrawal: 999 })
     expect(refusal(await preview({}))).toEqual(['withdrawal_not_possible', 'amount limit_per_withdrawal'])
-    await setWithdrawalLimits(service.db, { merchantId, perWithdrawal: null })
+    await setWithdrawalLimits(service, { by: { actor: 'cli:test' }, merchantId, perWithdrawal: null })
     expect((await post(people.admin, '/withdrawal/preview', { amount: 1_000, key })).status).toBe(422)
   })
 
@@ -221,7 +221,7 @@ describe('a withdrawal', () => {
     for (const person of [people.owner, people.support]) expect((await change(person, { perDay: 1 })).status).toBe(403)
     // A merchant's people see their own, whatever merchant they name.
     expect((await people.stranger.call(path)).body).toMatchObject({ approvalAbove: null })
-    const actions = await actionsOf(merchantId)
+    const actions = (await actionsOf(merchantId)).filter(({ actor }) => actor !== 'cli:test')
     expect(actions.map(({ action, details }) => [action, details])).toEqual([
       ['withdrawal.limits', { perDay: 90_000_00 }],
     ])

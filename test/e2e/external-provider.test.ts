@@ -255,7 +255,7 @@ describe('a client that is revoked here', () => {
     const deps = { db: service.db, clock: service.clock, key: (await loadSecretKey(service.db, null)).key }
     const token = await tokenOf(reader)
     expect(await list(token)).toEqual([200, undefined])
-    await revokeClient(deps, { clientId: reader.clientId, tokensOnly: false })
+    await revokeClient(deps, { by: { actor: 'cli:test' }, clientId: reader.clientId, tokensOnly: false })
     expectRefusal(await ask({ form: formOf(reader) }), 401, 'invalid_client')
     await new Promise((done) => setTimeout(done, 550))
     expect(await list(token)).toEqual([401, 'token_revoked'])
@@ -267,7 +267,7 @@ describe('a client that is revoked here', () => {
     const { access_token: fresh } = (await direct.json()) as { access_token: string }
     expect(await list(fresh)).toEqual([401, 'token_revoked'])
 
-    await rotateClientSecret(deps, { clientId: reader.clientId })
+    await rotateClientSecret(deps, { by: { actor: 'cli:test' }, clientId: reader.clientId })
     await new Promise((done) => setTimeout(done, 1_000))
     const again = await ask({ form: formOf(reader) })
     expect(again.body['not-before-policy']).toBe(Math.floor(service.clock.now().getTime() / 1000) + 1)

@@ -125,7 +125,7 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
       const found = await service.db.query<{ id: string; class: string; reference: string }>(sql`
         select id, class, reference from differences where state = 'open'`)
       expect(found.filter((one) => one.class !== 'return' || !unasked.has(one.reference))).toEqual([])
-      for (const { id } of found) await confirmDifference(deps, { id, by: 'operator', records: service.db })
+      for (const { id } of found) await confirmDifference(deps, { id, by: { actor: 'operator' } })
       expect(heldByBooks(await readBooked(service.db))).toBe(truth.holds)
       expect(await compareAll()).toMatchObject({ state: 'complete', counts: {}, newCount: 0 })
       expect(await findBreaches(service.db)).toEqual([])

@@ -212,6 +212,7 @@ describe('standardwebhooks', () => {
       service.sandbox.clientId,
     ])
     const next = await rotateWebhookSecret(service.db, {
+      by: { actor: 'cli:test' },
       key,
       merchantId: rows[0].merchant_id,
       now: service.clock.now(),

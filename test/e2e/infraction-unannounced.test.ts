@@ -212,7 +212,7 @@ describe('an unannounced return under MED, reported by callback', () => {
     const open = await listDifferences(service.db, { acquirer: acquirer.name, isOpen: true, limit: 100 })
     const found = open.find(({ reference }) => reference === endToEnd)
     expect(found).toMatchObject({ class: 'return', proposal: { action: 'correct', cents: -400 } })
-    await confirmDifference(deps, { id: found?.id ?? '', by: 'cli:maria', records: service.db })
+    await confirmDifference(deps, { id: found?.id ?? '', by: { actor: 'cli:maria' } })
   }
 
   // The last test: it advances the clock by months.
@@ -318,7 +318,7 @@ describe('at a bank without callbacks', () => {
     const reference = await contest(service, endToEnd)
     await pollUntil(service, id, 'BLOCKED')
     const deps = { db: service.db, clock: service.clock, wakeDeliveries: () => {} }
-    await decideInfraction(deps, { transactionId: id, decision: 'reject' })
+    await decideInfraction(deps, { by: { actor: 'cli:test' }, transactionId: id, decision: 'reject' })
     service.clock.advance(60_000)
     await decide(service, reference, 'accept')
     service.clock.advance(2_000)

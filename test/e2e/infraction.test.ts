@@ -313,15 +313,20 @@ describe('a dispute that is accepted', () => {
 describe('the operator', () => {
   const deps = () => ({ db: service.db, clock: service.clock, wakeDeliveries: () => {} })
   const open = async (transactionId: string, more: { amount?: number; reason?: string; merchantId?: string } = {}) =>
-    await openInfraction(deps(), { merchantId: await merchantOf(service), transactionId, ...more })
+    await openInfraction(deps(), {
+      by: { actor: 'cli:test' },
+      merchantId: await merchantOf(service),
+      transactionId,
+      ...more,
+    })
 
   it('enters a dispute that the acquirer reported in another way, and decides it', async () => {
     const { id } = await payOne(service)
     await open(id, { amount: 400, reason: 'A letter from the bank' })
     expect((await fetchRefundable(service, id)).status).toBe('BLOCKED')
-    await decideInfraction(deps(), { transactionId: id, decision: 'accept' })
+    await decideInfraction(deps(), { by: { actor: 'cli:test' }, transactionId: id, decision: 'accept' })
     expect((await fetchRefundable(service, id)).status).toBe('PROCESSING_INFRACTION')
-    await decideInfraction(deps(), { transactionId: id, decision: 'reject' })
+    await decideInfraction(deps(), { by: { actor: 'cli:test' }, transactionId: id, decision: 'reject' })
     expect((await fetchRefundable(service, id)).status).toBe('PAID')
     expect(await infractionsOf(service, id)).toEqual([{ state: 'rejected', amount: 400 }])
   })
@@ -353,22 +358,24 @@ describe('the operator', () => {
   it('gets an error for what is not possible', async () => {
     const { id } = await payOne(service)
     const codeOf = async (work: Promise<unknown>) => await work.then(String, ({ code }: { code: string }) => code)
-    expect(await codeOf(decideInfraction(deps(), { transactionId: id, decision: 'accept' }))).toBe(
-      'infraction_not_possible',
-    )
+    expect(
+      await codeOf(decideInfraction(deps(), { by: { actor: 'cli:test' }, transactionId: id, decision: 'accept' })),
+    ).toBe('infraction_not_possible')
     for (const amount of [0, -1, 1.5, 1001, Number.NaN]) {
       expect(await codeOf(open(id, { amount }))).toBe('infraction_not_possible')
     }
     const nowhere = '00000000-0000-4000-8000-000000000000'
     expect(await codeOf(open(nowhere))).toBe('not_found')
     expect(await codeOf(open(id, { merchantId: nowhere }))).toBe('not_found')
-    expect(await codeOf(decideInfraction(deps(), { transactionId: nowhere, decision: 'reject' }))).toBe('not_found')
+    expect(
+      await codeOf(decideInfraction(deps(), { by: { actor: 'cli:test' }, transactionId: nowhere, decision: 'reject' })),
+    ).toBe('not_found')
     await open(id)
     expect(await codeOf(open(id))).toBe('infraction_not_possible')
-    await decideInfraction(deps(), { transactionId: id, decision: 'accept' })
-    expect(await codeOf(decideInfraction(deps(), { transactionId: id, decision: 'accept' }))).toBe(
-      'infraction_not_possible',
-    )
+    await decideInfraction(deps(), { by: { actor: 'cli:test' }, transactionId: id, decision: 'accept' })
+    expect(
+      await codeOf(decideInfraction(deps(), { by: { actor: 'cli:test' }, transactionId: id, decision: 'accept' })),
+    ).toBe('infraction_not_possible')
   })
 
   it('and a concurrent refund: one of the two succeeds', async () => {

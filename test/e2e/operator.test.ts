@@ -186,8 +186,8 @@ describe('guiche ledger', () => {
     expect((await withdraw(100)).status).toBe(201)
     const [stop, release] = (await cli.runJson<Acted[]>(['audit', 'list'])).slice(-2)
     const user = userInfo().username
-    expect(stop).toMatchObject({ actor: 'cli:maria', action: 'ledger.stop', details: { by: user } })
-    expect(release).toMatchObject({ actor: `cli:${user}`, action: 'ledger.release' })
+    expect(stop).toMatchObject({ actor: 'cli:maria', action: 'payouts.freeze', details: { by: user } })
+    expect(release).toMatchObject({ actor: `cli:${user}`, action: 'payouts.release' })
   })
 
   it('lists each breach and exits with 1, and unfreezes only by force while there is one', async () => {
@@ -210,7 +210,7 @@ describe('guiche ledger', () => {
       'the service freezes payouts again at its next verification',
     )
     const last = (await cli.runJson<Acted[]>(['audit', 'list', '--last', '1']))[0]
-    expect(last).toMatchObject({ action: 'ledger.release', details: { reason: 'a breach', breaches: 2 } })
+    expect(last).toMatchObject({ action: 'payouts.release', details: { reason: 'a breach', breaches: 2 } })
     await spoil(-1)
     await resume()
   })

@@ -71,7 +71,7 @@ describe('an unattributed payment', () => {
   it('is not attributed automatically again once an operator has reversed that', async () => {
     const { endToEnd, held } = await payOrphan(service, nextCharge())
     await lookAtOrphans(75)
-    await undoMatch(deps(), held.id)
+    await undoMatch(deps(), { id: held.id, by: { actor: 'cli:test' } })
     await charge(service, { amount, customer })
     await lookAtOrphans(1)
     expect(await findSuspenseOf(service, endToEnd)).toMatchObject({ status: 'held' })
@@ -125,18 +125,20 @@ describe('a return under MED', () => {
 
   it('of an attributed one belongs to the transaction', async () => {
     const { id, endToEnd, held } = await payOrphan(service, nextCharge())
-    await matchPayment(deps(), { id: held.id, transactionId: id })
+    await matchPayment(deps(), { id: held.id, transactionId: id, by: { actor: 'cli:test' } })
     await returnUnannounced(service, endToEnd)
     await untilReturned(id)
     expect(await infractionsOf(service, id)).toMatchObject([{ state: 'returned', amount }])
-    await expect(undoMatch(deps(), held.id)).rejects.toThrow(/returned to the payer under a MED/)
+    await expect(undoMatch(deps(), { id: held.id, by: { actor: 'cli:test' } })).rejects.toThrow(
+      /returned to the payer under a MED/,
+    )
   })
 
   it('of one whose attribution was reversed belongs to the operator, and costs the merchant nothing', async () => {
     const before = await balancesOf(service)
     const { id, endToEnd, held } = await payOrphan(service, nextCharge())
-    await matchPayment(deps(), { id: held.id, transactionId: id })
-    await undoMatch(deps(), held.id)
+    await matchPayment(deps(), { id: held.id, transactionId: id, by: { actor: 'cli:test' } })
+    await undoMatch(deps(), { id: held.id, by: { actor: 'cli:test' } })
     await returnUnannounced(service, endToEnd)
     await eventually(async () => {
       service.clock.advance(15_000)

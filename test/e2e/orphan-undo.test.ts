@@ -32,8 +32,9 @@ afterEach(async () => await expectBooksAgree(service))
 afterAll(async () => await service.stop())
 
 const deps = () => ({ ...service, settlement: createSettlement(service), wakeDeliveries: () => {} })
-const match = async (id: string, transactionId: string) => await matchPayment(deps(), { id, transactionId })
-const undo = async (id: string) => await undoMatch(deps(), id)
+const match = async (id: string, transactionId: string) =>
+  await matchPayment(deps(), { id, transactionId, by: { actor: 'cli:test' } })
+const undo = async (id: string) => await undoMatch(deps(), { id, by: { actor: 'cli:test' } })
 
 it('is counted by the metrics while it waits for the operator', async () => {
   const held = async () => {
@@ -87,7 +88,7 @@ describe('an attribution', () => {
     expect(await balancesOf(service)).toEqual(merchant)
     expect((await findSuspenseOf(service, endToEnd))?.statuses).toEqual(['held', 'matched', 'held', 'matched', 'held'])
     await expect(undo(held.id)).rejects.toThrow(/attributed to no transaction/)
-    await returnHeld(service, held.id)
+    await returnHeld(service, { id: held.id, by: { actor: 'cli:test' } })
     await untilReturned(service, endToEnd)
   })
 
@@ -101,7 +102,7 @@ describe('an attribution', () => {
       amount: fees,
       idempotencyKey: randomUUID(),
       description: 'a test',
-      by: 'cli:test',
+      by: { actor: 'cli:test' },
     }
     await bookEntry(service, { type: 'fee_draw', merchantId: null, ...about })
     const house = await houseBalances(service)
@@ -153,7 +154,10 @@ describe('an attribution', () => {
   it('and a return of the same payment never both succeed, in any order', async () => {
     for (let round = 0; round < 5; round += 1) {
       const { id, endToEnd, held } = await payOrphan(service)
-      const asks = [async () => await match(held.id, id), async () => await returnHeld(service, held.id)]
+      const asks = [
+        async () => await match(held.id, id),
+        async () => await returnHeld(service, { id: held.id, by: { actor: 'cli:test' } }),
+      ]
       const tries = Array.from({ length: 8 }, async (_, n) => await asks[(n + round) % 2]?.())
       expect((await Promise.allSettled(tries)).filter((one) => one.status === 'fulfilled')).toHaveLength(1)
       const { status } = await fetchTransaction(service, id)

@@ -85,10 +85,10 @@ describe('an unattributed payment', () => {
 
   it('has its attribution reversed, and the merchant’s transaction is refunded', async () => {
     const { id, held } = await payOrphan(service)
-    await matchPayment(deps(), { id: held.id, transactionId: id })
+    await matchPayment(deps(), { id: held.id, transactionId: id, by: { actor: 'cli:test' } })
     expect(await cli.runJson(['orphan', 'undo', held.id])).toMatchObject({ status: 'held', transactionId: id })
     expect(await fetchTransaction(service, id)).toMatchObject({ status: 'REFUNDED' })
-    expect(await auditOf(held.id)).toEqual(['orphan.undo'])
+    expect(await auditOf(held.id)).toEqual(['orphan.match', 'orphan.undo'])
     await cli.expectFailure(['orphan', 'undo', held.id], /attributed to no transaction/)
   })
 })

@@ -170,14 +170,14 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
   })
 
   it.runIf(name === 'inter')('are settled by two persons when the PSP can no longer be queried', async () => {
-    const propose = async (id: string, endToEndId: string | null, by = 'cli:ana') =>
+    const propose = async (id: string, endToEndId: string | null, actor = 'cli:ana') =>
       await proposeSettlement(
         { db: gateway.db, clock },
-        { id, by, seen: { endToEndId, reason: 'not in the statement' } },
+        { id, by: { actor }, seen: { endToEndId, reason: 'not in the statement' } },
       )
-    const approve = async (id: string, by: string) => {
+    const approve = async (id: string, actor: string) => {
       const deps = { db: gateway.db, clock, wakeDeliveries: () => {} }
-      return await approveProposal(deps, settlementProposal, { id, by })
+      return await approveProposal(deps, settlementProposal, { id, by: { actor } })
     }
     const last = (id: string) =>
       exchanges.findLast(({ operation, recordId }) => operation === 'sendPayout' && recordId === id)

@@ -202,7 +202,7 @@ describe('by age, with a retention period', () => {
     const replaced = { current: randomBytes(32), former: [key.current] }
     const again = await exportPerson(
       { db: service.db, clock: { now: () => new Date() }, key: replaced },
-      { document, by: 'cli:test' },
+      { document, by: { actor: 'cli:test' } },
     )
     expect((again.transactions as { id: string }[]).map(({ id }) => id)).toContain(closed.id)
   })
@@ -221,9 +221,9 @@ describe('by age, with a retention period', () => {
     const sent = await withdraw(service, body)
     expect(await untilWithdrawal(service, sent, 'PROCESSED')).toHaveProperty('receiver')
     const merchantId = await merchantOf(service)
-    await setWithdrawalLimits(service.db, { merchantId, approvalAbove: 0 })
+    await setWithdrawalLimits(service, { by: { actor: 'cli:test' }, merchantId, approvalAbove: 0 })
     const waiting = await withdraw(service, { amount: 800, pixKey: { key: document, type: 'CPF' } })
-    await setWithdrawalLimits(service.db, { merchantId, approvalAbove: null })
+    await setWithdrawalLimits(service, { by: { actor: 'cli:test' }, merchantId, approvalAbove: null })
     await eraseOn(retentionDays - 1)
     expect(await placesOf(email)).toContain('public.withdrawals')
     for (let times = 0; times < 2; times += 1) await eraseOn(retentionDays + 1)

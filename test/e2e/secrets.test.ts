@@ -36,6 +36,7 @@ describe("a client's secret", () => {
   async function rotate({ clientId }: Shop, overlapMs?: number): Promise<string> {
     const rotated = await rotateClientSecret(await depsOf(service), {
       clientId,
+      by: { actor: 'cli:test' },
       ...(overlapMs !== undefined && { overlapMs }),
     })
     return rotated?.clientSecret ?? ''
@@ -84,7 +85,9 @@ describe("a client's secret", () => {
     const shop = await registerShop(service)
     const second = await rotate(shop)
     const deps = await depsOf(service)
-    expect(await revokeClient(deps, { clientId: shop.clientId, tokensOnly: false })).toBe(true)
+    expect(await revokeClient(deps, { by: { actor: 'cli:test' }, clientId: shop.clientId, tokensOnly: false })).toBe(
+      true,
+    )
     expect(await statusWith(shop, shop.clientSecret)).toBe(401)
     expect(await statusWith(shop, second)).toBe(401)
     const third = await rotate(shop)
@@ -96,8 +99,8 @@ describe("a client's secret", () => {
 
   it('is not created for an unknown client', async () => {
     const deps = await depsOf(service)
-    expect(await rotateClientSecret(deps, { clientId: 'nobody' })).toBeNull()
-    expect(await revokeClient(deps, { clientId: 'nobody', tokensOnly: false })).toBe(false)
+    expect(await rotateClientSecret(deps, { by: { actor: 'cli:test' }, clientId: 'nobody' })).toBeNull()
+    expect(await revokeClient(deps, { by: { actor: 'cli:test' }, clientId: 'nobody', tokensOnly: false })).toBe(false)
   })
 
   it('is not in the database in plain text, nor is a webhook secret or a signing key', async () => {
@@ -121,7 +124,7 @@ describe('the signing key of tokens', () => {
     const oldKid = decodeProtectedHeader(before).kid
 
     clock.advance(1000)
-    const newKid = await (await keyRingOf({ db, clock })).rotate()
+    const newKid = await (await keyRingOf({ db, clock })).rotate({ actor: 'cli:test' })
     // Another process, which reads the keys now.
     const young = await start(old)
     const after = await fetchToken(young.baseUrl, shop)
@@ -160,7 +163,7 @@ describe('the signing key of tokens', () => {
     const first = await start()
     const { db, clock, sandbox, token } = first
     const behind = { now: () => new Date(clock.now().getTime() - hourMs) }
-    const kid = await createKeyRing({ ...(await depsOf({ db, clock })), clock: behind }).rotate()
+    const kid = await createKeyRing({ ...(await depsOf({ db, clock })), clock: behind }).rotate({ actor: 'cli:test' })
     expect(kid).not.toBe(decodeProtectedHeader(token).kid)
     const other = await start(first)
     expect(decodeProtectedHeader(await fetchToken(other.baseUrl, sandbox)).kid).toBe(kid)
@@ -181,7 +184,7 @@ describe('the signing key of tokens', () => {
     }
     const ring = createKeyRing({ ...(await depsOf({ db, clock })), db: slow })
     const before = (await ring.signingKey()).kid
-    const rotated = ring.rotate()
+    const rotated = ring.rotate({ actor: 'cli:test' })
     await committing.arrived
     slow.query = async (statement) => {
       const rows = await db.query(statement)

@@ -33,7 +33,7 @@ async function seed(
       clock,
       key,
       baseUrl: 'http://127.0.0.1:3000',
-      action: { actor: 'cli:test', action: 'seed', now: clock.now() },
+      by: { actor: 'cli:test' },
       report,
     },
     { transactions: 3_000, merchants: 20, days: 30, seed: 7, ...more },

@@ -33,7 +33,7 @@ async function matchSecond(): Promise<{ named: string; paid: string; second: str
   })
   const { id: paid } = await charge(service, { amount })
   const deps = { ...service, settlement: createSettlement(service), wakeDeliveries: () => {} }
-  await matchPayment(deps, { id: held?.id ?? '', transactionId: paid })
+  await matchPayment(deps, { id: held?.id ?? '', transactionId: paid, by: { actor: 'cli:test' } })
   return { named, paid, second: held?.end_to_end ?? '' }
 }
 

@@ -178,7 +178,7 @@ describe('a duplicate payment', () => {
     expect((await balancesOf(service)).suspense).toBe(800_004)
     expect(await returnsOf(bank, second)).toEqual([])
     // It is refused again, under another id, since a bank repeats the first answer for the first id.
-    await returnHeld(service, refused?.id ?? '')
+    await returnHeld(service, { id: refused?.id ?? '', by: { actor: 'cli:test' } })
     await askUntil(async () => (await findSuspenseOf(service, second))?.statuses.length === 5)
     expect((await findSuspenseOf(service, second))?.statuses).toEqual([
       'held',

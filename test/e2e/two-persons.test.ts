@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import { inviteAnew } from '../../src/users/invite.ts'
 import { lockManaged } from '../../src/users/manage.ts'
-import { defaultLimits, setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
+import { defaultLimits, mergeLimits } from '../../src/withdrawals/limits.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
 import { charge, fetchTransaction } from '../support/payments.ts'
 import type { Problem } from '../support/requests.ts'
@@ -46,7 +46,7 @@ beforeAll(async () => {
   service = keepSignedIn(await startTestService())
   merchantId = await findSandboxMerchant(service)
   cli = await openCommandLine({ connectionString: service.connectionString })
-  await setWithdrawalLimits(service.db, { merchantId, ...defaultLimits })
+  await service.db.transaction(async (tx) => await mergeLimits(tx, { merchantId, ...defaultLimits }))
   await fund(service, 50_000_000)
   admin = await signedIn(await inviteUser(service, { role: 'admin' }))
   finance = await signedIn(await inviteUser(service, { role: 'finance' }))

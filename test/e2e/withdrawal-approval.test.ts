@@ -24,13 +24,21 @@ let service: TestService
 beforeAll(async () => {
   service = await startTestService()
   await fund(service, 50_000_000)
-  await setWithdrawalLimits(service.db, { merchantId: await merchantOf(service), approvalAbove: 10_000 })
+  await setWithdrawalLimits(service, {
+    by: { actor: 'cli:test' },
+    merchantId: await merchantOf(service),
+    approvalAbove: 10_000,
+  })
 })
 afterEach(async () => await expectBooksAgree(service))
 afterAll(async () => await service.stop())
 
-const approve = async (id: string) => await approveWithdrawal(service, { id, by: 'cli:maria' })
-const reject = async (id: string) => await rejectWithdrawal(service, { id, reason: 'Ask the shop first' })
+const approve = async (id: string) => await approveWithdrawal(service, { id, by: { actor: 'cli:maria' } })
+const reject = async (id: string) =>
+  await rejectWithdrawal(
+    { ...service, wakeDeliveries: () => {} },
+    { id, reason: 'Ask the shop first', by: { actor: 'cli:maria' } },
+  )
 /** Above the threshold, and requested twice: a duplicate that needs approval too. */
 async function askTwice(amount: number): Promise<string> {
   const pixKey = { key: randomUUID(), type: 'EVP' }

@@ -24,7 +24,11 @@ beforeAll(async () => {
   service = await startTestService()
   receiver = await startTestReceiver()
   await fund(service, 50_000_000)
-  await setWithdrawalLimits(service.db, { merchantId: await merchantOf(service), approvalAbove: 5_000 })
+  await setWithdrawalLimits(service, {
+    by: { actor: 'cli:test' },
+    merchantId: await merchantOf(service),
+    approvalAbove: 5_000,
+  })
 })
 afterEach(async () => await expectBooksAgree(service))
 afterAll(async () => {
@@ -67,14 +71,17 @@ describe('a withdrawal sends events', () => {
 
   it('when it failed, was canceled or rejected', async () => {
     const failed = await start({ amount: 900_005 })
-    await approveWithdrawal(service, { id: failed, by: 'cli:maria' })
+    await approveWithdrawal(service, { id: failed, by: { actor: 'cli:maria' } })
     const shown = await untilWithdrawal(service, failed, 'FAILED')
     const events = await untilTold(failed, 'processing', 'failed')
     expect(events[1]?.data).toEqual({ ...shown, sequence: 2 })
 
     const [canceled, rejected] = [await start({ amount: 6_000 }), await start({ amount: 7_000 })]
     await act(service, canceled, 'cancel')
-    await rejectWithdrawal(service, { id: rejected, reason: 'No' })
+    await rejectWithdrawal(
+      { ...service, wakeDeliveries: () => {} },
+      { id: rejected, reason: 'No', by: { actor: 'cli:maria' } },
+    )
     for (const [id, type] of [
       [canceled, 'canceled'],
       [rejected, 'rejected'],

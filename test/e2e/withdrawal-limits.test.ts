@@ -33,7 +33,8 @@ beforeEach(async () => {
 afterEach(async () => await expectBooksAgree(service))
 afterAll(async () => await service.stop())
 
-const limit = async (changed: Partial<Limits>) => await setWithdrawalLimits(service.db, { merchantId, ...changed })
+const limit = async (changed: Partial<Limits>) =>
+  await setWithdrawalLimits(service, { by: { actor: 'cli:test' }, merchantId, ...changed })
 const ask = async (more: Record<string, unknown> = {}) => await askForWithdrawal(service, more)
 const at = (hours: number, ms = 0) => service.clock.set(new Date(noon + hours * hour + ms))
 

@@ -93,16 +93,26 @@ async function send({ process: { deps } }: World, asked: Asked): Promise<Answer>
   const { merchantId } = asked
   switch (asked.kind) {
     case 'transaction': {
-      const { row, isReplay } = await createTransaction(deps, { merchantId, clientId: merchantId, input: asked.input })
+      const { row, isReplay } = await createTransaction(deps, {
+        merchantId,
+        clientId: merchantId,
+        by: null,
+        input: asked.input,
+      })
       return { id: row.id, isReplay, hold: null }
     }
     case 'refund': {
       const { transactionId, input } = asked
-      const { refund, isReplay } = await refundTransaction(deps, { merchantId, transactionId, input })
+      const { refund, isReplay } = await refundTransaction(deps, { merchantId, transactionId, by: null, input })
       return { id: refund.id, isReplay, hold: null }
     }
     case 'withdrawal': {
-      const { row, isReplay } = await createWithdrawal(deps, { merchantId, clientId: merchantId, input: asked.input })
+      const { row, isReplay } = await createWithdrawal(deps, {
+        merchantId,
+        clientId: merchantId,
+        by: null,
+        input: asked.input,
+      })
       return { id: row.id, isReplay, hold: row.hold_at_birth }
     }
   }

@@ -66,7 +66,13 @@ export async function runModel({ seed, steps }: { seed: number; steps: number })
   const world = await openWorld(seed)
   try {
     for (const merchantId of world.merchants)
-      await setWithdrawalLimits(world.db, { merchantId, approvalAbove, perDay: null, perNight: null })
+      await setWithdrawalLimits(world, {
+        by: { actor: 'cli:test' },
+        merchantId,
+        approvalAbove,
+        perDay: null,
+        perNight: null,
+      })
     await beginPaid(world)
     for (let number = 1; number <= steps; number++) {
       await takeStep(world, number)

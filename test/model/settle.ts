@@ -91,7 +91,12 @@ async function decideContests(world: World): Promise<void> {
 async function endDisputes(world: World): Promise<void> {
   const { infractions } = await readAll(world.db, world.clock.now())
   for (const one of infractions.filter(({ state }) => state === 'open' || state === 'accepted')) {
-    const input = { transactionId: one.transaction_id, infractionId: one.id, decision: 'reject' } as const
+    const input = {
+      transactionId: one.transaction_id,
+      infractionId: one.id,
+      decision: 'reject',
+      by: { actor: 'cli:model' },
+    } as const
     await attempt(async () => await decideInfraction(world.process.deps, input))
   }
 }

@@ -152,6 +152,8 @@ export const takeBackPart: Step = async (world) => {
 
 const isUndecided = ({ state }: { state: string }) => state === 'open' || state === 'accepted'
 
+const operator = { actor: 'cli:model' }
+
 /** The operator enters a dispute, or its outcome, before the acquirer reports it. */
 export const enter: Step = async (world) => {
   const { random, process } = world
@@ -159,7 +161,12 @@ export const enter: Step = async (world) => {
   const row = pickPaid(world, transactions)
   if (!row) return 'nothing to enter'
   const amount = random.percent(60) ? undefined : 1 + random.below(row.amount_paid ?? 1)
-  const input = { merchantId: row.merchant_id, transactionId: row.id, ...(amount !== undefined && { amount }) }
+  const input = {
+    merchantId: row.merchant_id,
+    transactionId: row.id,
+    ...(amount !== undefined && { amount }),
+    by: operator,
+  }
   return `the operator contests ${row.id}: ${describe(await attempt(async () => await openInfraction(process.deps, input)))}`
 }
 
@@ -169,6 +176,6 @@ export const decideHere: Step = async (world) => {
   const open = random.pick(infractions.filter(isUndecided))
   if (!open) return 'nothing to decide here'
   const decision = random.percent(50) ? 'accept' : 'reject'
-  const input = { transactionId: open.transaction_id, infractionId: open.id, decision } as const
+  const input = { transactionId: open.transaction_id, infractionId: open.id, decision, by: operator } as const
   return `the operator decides ${decision}: ${describe(await attempt(async () => await decideInfraction(process.deps, input)))}`
 }

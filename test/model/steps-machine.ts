@@ -83,5 +83,5 @@ export const letMoneyGo: Step = async (world) => {
 
 export async function releaseMoney({ db, clock, memory }: World): Promise<void> {
   memory.isStopped = false
-  await db.transaction(async (tx) => await releasePayouts(tx, { by: 'the model', now: clock.now() }))
+  await releasePayouts({ db, clock }, { reason: 'the model', by: { actor: 'cli:model' } })
 }

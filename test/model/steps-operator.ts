@@ -65,7 +65,7 @@ async function book(world: World, asked: Asked): Promise<string> {
   const moves = foresee(world, await readAll(db, clock.now()), asked)
   const idempotencyKey = randomUUID()
   const send = async (amount: number) => {
-    const about = { acquirer: simulatorName, description: 'the model', by: 'cli:model', idempotencyKey }
+    const about = { acquirer: simulatorName, description: 'the model', by: { actor: 'cli:model' }, idempotencyKey }
     return await attempt(async () => await bookEntry(world.process.deps, { ...asked, ...about, amount }))
   }
   const first = await send(asked.amount)

@@ -126,7 +126,9 @@ export const cancel: Step = async (world) => {
   const row = await pickWaiting(world)
   if (!row) return 'nothing to cancel'
   const { deps } = world.process
-  const done = await attempt(async () => await cancelWithdrawal(deps, { merchantId: row.merchant_id, id: row.id }))
+  const done = await attempt(
+    async () => await cancelWithdrawal(deps, { merchantId: row.merchant_id, id: row.id, by: null }),
+  )
   return `cancel ${row.id}: ${describe(done)}`
 }
 
@@ -137,7 +139,9 @@ export const confirm: Step = async (world) => {
   const isLetGo = row.hold === 'duplicate' && row.amount <= approvalAbove
   // If interrupted, it may have taken effect. Noted first, since a job may run at the same time.
   if (isLetGo) world.memory.free.add(row.id)
-  const done = await attempt(async () => await confirmWithdrawal(deps, { merchantId: row.merchant_id, id: row.id }))
+  const done = await attempt(
+    async () => await confirmWithdrawal(deps, { merchantId: row.merchant_id, id: row.id, by: null }),
+  )
   return `confirm ${row.id}, held for ${row.hold}: ${describe(done)}`
 }
 
@@ -145,7 +149,9 @@ export const approve: Step = async (world) => {
   const row = await pickWaiting(world)
   if (!row) return 'nothing to approve'
   world.memory.free.add(row.id)
-  const done = await attempt(async () => await approveWithdrawal(world.process.deps, { id: row.id, by: 'cli:maria' }))
+  const done = await attempt(
+    async () => await approveWithdrawal(world.process.deps, { id: row.id, by: { actor: 'cli:maria' } }),
+  )
   return `approve ${row.id}: ${describe(done)}`
 }
 
@@ -153,7 +159,7 @@ export const reject: Step = async (world) => {
   const row = await pickWaiting(world)
   if (!row) return 'nothing to reject'
   const reason = 'Not today'
-  return `reject ${row.id}: ${describe(await attempt(async () => await rejectWithdrawal(world.process.deps, { id: row.id, reason })))}`
+  return `reject ${row.id}: ${describe(await attempt(async () => await rejectWithdrawal(world.process.deps, { id: row.id, reason, by: { actor: 'cli:maria' } })))}`
 }
 
 /** Usually one that is pending review; else any. */

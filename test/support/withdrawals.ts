@@ -155,7 +155,7 @@ export async function stopMoney(service: TestService): Promise<void> {
 }
 
 export async function letMoneyGo(service: TestService): Promise<void> {
-  await service.db.transaction(async (tx) => await releasePayouts(tx, { by: 'a test', now: service.clock.now() }))
+  await releasePayouts(service, { reason: 'a test', by: { actor: 'cli:test' } })
 }
 
 /** Asserts that the ledger and every record agree. */
