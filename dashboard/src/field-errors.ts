@@ -22,7 +22,7 @@ const inPortuguese: Record<string, (limit: string) => string> = {
   'code wrong': () => 'Código incorreto. Digite o que o aplicativo mostra agora.',
   'externalCode too_short': () => 'No mínimo 8 caracteres.',
   'reference duplicate': () => 'Outro lançamento neste PSP já tem esta referência.',
-  'description too_short': () => 'Explique em pelo menos 3 caracteres.',
+  'description too_short': () => 'Escreva pelo menos 3 caracteres.',
   more_than_fees: () => 'As tarifas recebidas não cobrem este valor.',
   more_than_owed: () => 'O valor é maior que a dívida.',
   more_than_balance: () => 'A conta de origem não tem este valor.',

@@ -11,7 +11,7 @@ const words = texts({
 /** The service answers in English. These are translations of the most frequent errors, by code. */
 const inPortuguese: Record<string, string> = {
   not_found: 'Nada foi encontrado aqui. Confira o endereço ou o id, ou se o link já foi usado ou expirou.',
-  not_signed_in: 'A sessão terminou. Entre de novo.',
+  not_signed_in: 'Sua sessão expirou. Entre de novo.',
   csrf_token_missing: 'Esta página está desatualizada. Recarregue-a e tente de novo.',
   permission_missing: 'Seu perfil não permite isso. Peça a um administrador.',
   sign_in_failed: 'E-mail, senha ou código incorreto. Confira e tente de novo.',
@@ -19,16 +19,16 @@ const inPortuguese: Record<string, string> = {
   second_factor_locked:
     'Houve 10 códigos errados seguidos, e o segundo fator foi bloqueado. Peça a um administrador um link para uma nova senha.',
   second_factor_required: 'Seu perfil exige um segundo fator. Adicione um em “Sua conta”.',
-  proposal_not_possible:
-    'Esta proposta não pode ser feita ou decidida assim: veja quem propôs e se ela ainda está aberta.',
+  proposal_not_possible: 'Não é possível fazer isso com esta proposta. Veja quem propôs e se ela ainda está aberta.',
   insufficient_balance:
     'O saldo disponível não cobre o valor e a tarifa. Use um valor menor ou aguarde mais pagamentos.',
   payouts_stopped: 'As saídas estão bloqueadas. Veja o motivo na tela Sistema antes de tentar de novo.',
   acquirer_unavailable: 'O PSP ainda não informou o resultado. Ele será consultado de novo; acompanhe pelo registro.',
-  rate_limited: 'Muitas requisições em pouco tempo. Espere um minuto e tente de novo.',
+  rate_limited: 'Muitas requisições em pouco tempo. Aguarde um minuto e tente de novo.',
   validation_failed: 'Há um campo inválido.',
-  internal_error: 'O serviço falhou. Tente de novo; se continuar, informe o número da requisição ao operador.',
-  overloaded: 'O serviço está sobrecarregado. Espere alguns segundos e tente de novo.',
+  internal_error:
+    'Ocorreu um erro no serviço. Tente de novo; se continuar, informe o número da requisição ao operador.',
+  overloaded: 'O serviço está sobrecarregado. Aguarde alguns segundos e tente de novo.',
   database_unavailable:
     'O banco de dados está fora do ar. O serviço se reconecta automaticamente; tente de novo em alguns segundos.',
   request_timeout: 'A requisição demorou demais para chegar. Tente de novo.',
@@ -36,13 +36,13 @@ const inPortuguese: Record<string, string> = {
   timeout: 'O serviço não respondeu a tempo. Confira o registro antes de tentar de novo.',
   acquirer_refused: 'O PSP recusou o pedido.',
   payment_refused: 'O banco simulado recusou o pagamento.',
-  refund_not_possible: 'Esta transação não pode ser devolvida assim.',
-  infraction_not_possible: 'Esta contestação não pode ser aberta ou decidida assim.',
-  suspense_not_possible: 'Este pagamento não pode ser tratado assim.',
-  difference_not_possible: 'Esta divergência não pode ser decidida assim.',
-  entry_not_possible: 'Este lançamento não pode ser feito assim.',
-  withdrawal_not_possible: 'Este saque não é possível.',
-  user_not_possible: 'Este usuário não pode ser alterado assim.',
+  refund_not_possible: 'Não é possível devolver esta transação.',
+  infraction_not_possible: 'Não é possível fazer isso com esta contestação.',
+  suspense_not_possible: 'Não é possível fazer isso com este pagamento.',
+  difference_not_possible: 'Não é possível decidir esta divergência.',
+  entry_not_possible: 'Não é possível fazer este lançamento.',
+  withdrawal_not_possible: 'Não é possível fazer isso com este saque.',
+  user_not_possible: 'Não é possível fazer isso com este usuário.',
   idempotency_key_reused:
     'Este pedido já foi enviado com outros dados. Recarregue a página e confira antes de tentar de novo.',
   body_too_large: 'Os dados enviados são grandes demais.',

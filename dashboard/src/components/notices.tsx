@@ -26,7 +26,7 @@ const words = texts({
     read: 'Marcar como lido',
     actions: {
       'withdrawal.limits': 'alterou os limites de saque',
-      'withdrawal.limits.propose': 'propôs limites de saque mais folgados',
+      'withdrawal.limits.propose': 'propôs limites de saque menos restritivos',
       'user.invite': 'convidou um usuário',
       'user.reset': 'criou um link para redefinir uma senha',
       'user.lock_second_factor': 'errou códigos demais: o segundo fator foi bloqueado',

@@ -10,7 +10,8 @@ const words = texts({
   },
   pt: {
     offline: 'Você está sem conexão.',
-    since: (time: string) => `Você está sem conexão. Os dados são das ${time} e se atualizam quando ela voltar.`,
+    since: (time: string) =>
+      `Você está sem conexão. Os dados são das ${time} e serão atualizados quando a conexão voltar.`,
   },
 })
 

@@ -94,7 +94,7 @@ export function Plot({
   return (
     <figure ref={measured} aria-label={label} style={{ margin: 0, minHeight: height, position: 'relative' }}>
       <div ref={place} aria-hidden="true" />
-      {/* A table would not be as small as it is told. */}
+      {/* The class is on a div, because a table cannot be made that small. */}
       <div className="unseen">
         <table>
           <caption>{label}</caption>

@@ -117,7 +117,7 @@ export const words = texts({
       endToEndId: 'Enviado com o endToEndId',
       reason: 'Motivo',
     },
-    notSent: 'não enviado, o valor é liberado',
+    notSent: 'não enviado: o valor é liberado',
     withdrawal: 'o saque',
     none: 'sem limite',
     never: 'nunca',

@@ -189,7 +189,7 @@ function SecondFactor({ isOn }: { isOn: boolean }) {
         title={t.add}
         isOpen={isAdding}
         onClose={() => setAdding(false)}
-        confirm={t.goOn}
+        confirm={t.proceed}
         isPending={offer.isPending}
         isReady={password !== ''}
         error={faultsOf(offer.error).password ? null : offer.error}

@@ -110,7 +110,7 @@ export function ClientState({ isActive }: { isActive: boolean }) {
   const t = useText(words)
   return (
     <Badge variant="light" color={isActive ? 'teal' : 'red'} tt="none" radius="sm">
-      {isActive ? t.active : t.shutOut}
+      {isActive ? t.active : t.revoked}
     </Badge>
   )
 }

@@ -101,7 +101,7 @@ export const words = texts({
     rejectTitle: 'Rejeitar esta contestação?',
     rejectText: (amount: string, merchant: string) =>
       `O pagador não tem razão. ${amount} voltam na hora ao saldo de ${merchant} e podem ser sacados. Não é possível desfazer.`,
-    atBank: 'Decida antes no seu PSP. A decisão registrada aqui altera o razão, mas não é enviada ao PSP.',
+    atBank: 'Decida primeiro no seu PSP. A decisão registrada aqui altera o razão, mas não é enviada ao PSP.',
     enterTitle: 'Registrar contestação',
     enterLead: 'Para uma contestação que a API do PSP não informa. O valor é bloqueado na hora.',
     transactionId: 'Id da transação',

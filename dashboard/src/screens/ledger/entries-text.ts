@@ -75,7 +75,7 @@ export const words = texts({
     amount: 'Valor',
     debit: 'Da conta',
     credit: 'Para a conta',
-    accounts: { available: 'Disponível', fees: 'Tarifas', debt: 'Devido', acquirer: 'No PSP' },
+    accounts: { available: 'Disponível', fees: 'Tarifas', debt: 'Dívida', acquirer: 'No PSP' },
     reference: 'Referência no PSP',
     referenceHints: {
       fee_draw: 'O endToEndId da sua transferência. Sem ele, a conciliação a encontra pelo valor.',

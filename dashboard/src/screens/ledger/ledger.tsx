@@ -82,7 +82,7 @@ function AtPsps({ of }: { of: LedgerView['acquirers'] }) {
             <Fact name={t.byLedger} value={format.money(compared?.held ?? held)} />
             <Fact
               name={t.byPsp}
-              value={compared ? format.money(compared.available + (compared.blocked ?? 0)) : t.notTold}
+              value={compared ? format.money(compared.available + (compared.blocked ?? 0)) : t.notReported}
               note={compared?.blocked ? t.blockedOfIt(format.money(compared.blocked)) : null}
             />
             <Fact

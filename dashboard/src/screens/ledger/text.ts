@@ -73,8 +73,8 @@ const accountsPt: Record<Account, [name: string, meaning: string]> = {
   blocked: ['Bloqueado', 'enquanto há contestação (MED) em aberto'],
   fees: ['Tarifas', 'o que o operador recebeu'],
   suspense: ['Conta transitória', 'recebido e ainda não conciliado com uma cobrança'],
-  debt: ['Devido', 'pagamentos contestados que já tinham sido gastos'],
-  acquirer: ['Nos PSPs', 'o que os PSPs guardam por tudo acima'],
+  debt: ['Dívida', 'valores contestados que já tinham sido gastos'],
+  acquirer: ['Nos PSPs', 'o que está nos PSPs e cobre tudo acima'],
 }
 
 export const words = texts({
@@ -104,7 +104,7 @@ export const words = texts({
     byLedger: 'By the ledger',
     byPsp: 'By the PSP',
     difference: 'Difference',
-    notTold: 'not available',
+    notReported: 'not available',
     blockedOfIt: (money: string) => `${money} of it blocked`,
     accounts: 'All accounts',
     accountNames: accountsEn,
@@ -165,7 +165,7 @@ export const words = texts({
     titleOfClient: 'Extrato e saldos',
     lead: 'Cada centavo recebido, reservado ou enviado. Lançamentos nunca são alterados ou apagados.',
     agrees: 'A contabilidade fecha',
-    agreesLead: 'Para cada lojista, o que se deve é igual ao que os PSPs guardam.',
+    agreesLead: 'Para cada lojista, o saldo devido é igual ao que está nos PSPs.',
     verified: (time: string, recently: string) =>
       `O razão foi conferido por inteiro ${time}, e as mudanças posteriores, ${recently}.`,
     notVerified:
@@ -182,12 +182,12 @@ export const words = texts({
     atPsps: 'Nos PSPs',
     atPspsLead:
       'O saldo de cada conta segundo o razão e segundo o PSP, na última comparação. Uma diferença que persiste indica um lançamento que falta, como uma tarifa do PSP.',
-    noPsps: 'Os saldos aparecem aqui quando um PSP receber dinheiro.',
+    noPsps: 'Os saldos aparecem aqui depois do primeiro recebimento em um PSP.',
     comparedAt: (when: string) => `comparado ${when}`,
     byLedger: 'Segundo o razão',
     byPsp: 'Segundo o PSP',
     difference: 'Diferença',
-    notTold: 'não disponível',
+    notReported: 'não disponível',
     blockedOfIt: (money: string) => `${money} bloqueados`,
     accounts: 'Todas as contas',
     accountNames: accountsPt,
@@ -212,7 +212,7 @@ export const words = texts({
     noneFound: 'Nenhum lançamento encontrado',
     noneFoundHint: 'Remova um filtro ou amplie o período.',
     fees: 'Tarifas',
-    feesLead: 'A tarifa de cada operação. Uma regra nova vale a partir de agora; o que já foi lançado mantém a tarifa.',
+    feesLead: 'A tarifa de cada operação. Uma regra nova vale assim que é definida; lançamentos anteriores não mudam.',
     operations: {
       transaction: 'Cada pagamento',
       refund: 'Cada devolução',
@@ -237,7 +237,7 @@ export const words = texts({
     noMaximum: 'sem limite',
     returnsPaymentFee: 'Estornar a tarifa do pagamento na devolução',
     returnsPaymentFeeLead:
-      'Na proporção do valor devolvido. Assim o lojista consegue devolver por inteiro a sua única venda.',
+      'Na proporção do valor devolvido. Assim, um lojista consegue devolver por inteiro a sua única venda.',
     withPaymentFee: 'a tarifa do pagamento é estornada',
     set: 'Definir tarifa',
     setLead: (what: string, fee: string) => `${what}: ${fee}, a partir de agora.`,

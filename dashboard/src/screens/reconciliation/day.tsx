@@ -125,7 +125,7 @@ function Totals({ day: { books, acquirerSays, dated } }: { day: ClosedDayView })
     [t.returned, of(acquirerSays.returned), of(books.returned)],
     [t.paidOut, of(acquirerSays.paidOut), of(books.paidOut)],
     [t.cameBack, '–', of(books.cameBack)],
-    [t.fees, acquirerSays.fees === null ? t.notTold : format.money(acquirerSays.fees), '–'],
+    [t.fees, acquirerSays.fees === null ? t.notReported : format.money(acquirerSays.fees), '–'],
     [t.corrections, '–', of(books.corrections)],
     [t.closing, format.money(acquirerSays.closing), format.money(books.closing)],
   ]

@@ -32,7 +32,7 @@ export const words = texts({
     fees: 'PSP fees',
     corrections: 'Corrections',
     closing: 'Closing balance',
-    notTold: 'not available',
+    notReported: 'not available',
     dated: (count: string, sum: string) =>
       `The PSP dates ${count} payments (${sum}) on this day. The ledger has them by now.`,
     noDifferences: 'No discrepancies.',
@@ -54,7 +54,7 @@ export const words = texts({
     close: 'Fechar um dia',
     closeAgain: 'Fechar de novo',
     closeLead:
-      'O dia é comparado, totalizado dos dois lados e assinado. Se já estava fechado e algo mudou, uma nova versão é acrescentada; as anteriores ficam.',
+      'O dia é comparado, totalizado dos dois lados e assinado. Se já estava fechado e algo mudou, uma nova versão é criada; as anteriores são mantidas.',
     whichDay: 'Dia (horário de Brasília)',
     atAcquirer: 'Saldo final no PSP',
     inBooks: 'Saldo final no razão',
@@ -80,7 +80,7 @@ export const words = texts({
     fees: 'Tarifas do PSP',
     corrections: 'Correções',
     closing: 'Saldo final',
-    notTold: 'não disponível',
+    notReported: 'não disponível',
     dated: (count: string, sum: string) =>
       `Segundo o PSP, ${count} pagamentos (${sum}) são deste dia. Eles já estão lançados.`,
     noDifferences: 'Nenhuma divergência.',

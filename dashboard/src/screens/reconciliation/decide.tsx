@@ -106,16 +106,16 @@ export function DismissDifference({ difference, onClose }: Of) {
   const dismissing = useDecision(difference.id, 'dismissal', onClose)
   return (
     <Confirm
-      title={t.letStand}
+      title={t.dismiss}
       isOpen
       onClose={onClose}
-      confirm={t.letStand}
+      confirm={t.dismiss}
       isPending={dismissing.isPending}
       isReady={reason.trim().length >= 3}
       error={dismissing.error}
       onConfirm={() => dismissing.mutate({ reason: reason.trim() })}
     >
-      <Text size="sm">{t.letStandLead}</Text>
+      <Text size="sm">{t.dismissLead}</Text>
       <Textarea
         label={t.reason}
         required

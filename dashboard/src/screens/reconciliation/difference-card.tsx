@@ -148,7 +148,7 @@ function Decision({ difference }: { difference: DifferenceView }) {
       {may('reconciliation.decide') && action !== 'none' && (
         <Group gap="xs">
           <Button size="xs" variant="default" onClick={() => setAsked('dismiss')}>
-            {t.letStand}
+            {t.dismiss}
           </Button>
           {action !== 'look' && (
             <Button size="xs" onClick={() => setAsked('confirm')}>
@@ -168,7 +168,7 @@ function proposalInWords({ proposal, subject, client }: DifferenceView, t: Words
     case 'none':
       return t.proposals.none
     case 'look':
-      return t.proposals.look
+      return t.proposals.investigate
     case 'settle':
       return subject === 'payment' ? t.proposals.settlePayment : t.proposals.settleOther
     case 'hold':

@@ -88,7 +88,7 @@ export const words = texts({
     matchWith: (name: string, time: string) => `Attribute to the charge of ${name} created ${time}`,
     other: 'Another charge',
     otherHint: 'The id of any unpaid transaction that had a QR code',
-    look: 'View',
+    view: 'View',
     matchTitle: 'Attribute the payment to this charge?',
     matchLead: (money: string, payer: string, name: string) =>
       `${money} from ${payer} pay this charge of ${name}. It becomes PAID, even if its QR code has expired, and the merchant is notified.`,
@@ -147,7 +147,7 @@ export const words = texts({
     thePayer: 'quem pagou',
     undo: 'Desfazer a conciliação',
     undoLead: (money: string, name: string) =>
-      `${money} são debitados de ${name}, do saldo disponível ou como dívida, e a tarifa é estornada. A cobrança fica REFUNDED, porque não pode voltar a não paga, e o lojista é notificado. O pagamento volta para a conta transitória.`,
+      `${money} são debitados de ${name}, do saldo disponível ou como dívida, e a tarifa é estornada. A cobrança fica REFUNDED, porque uma cobrança paga não volta a ficar em aberto, e o lojista é notificado. O pagamento volta para a conta transitória.`,
     candidates: 'Cobranças possíveis',
     candidatesLead:
       'Cobranças não pagas, do mesmo valor e PSP, criadas nos três dias antes do pagamento. O máximo são 100 pontos.',
@@ -161,10 +161,10 @@ export const words = texts({
     matchWith: (name: string, time: string) => `Conciliar com a cobrança de ${name} criada ${time}`,
     other: 'Outra cobrança',
     otherHint: 'O id de qualquer transação não paga que teve um QR Code',
-    look: 'Ver',
+    view: 'Ver',
     matchTitle: 'Conciliar o pagamento com esta cobrança?',
     matchLead: (money: string, payer: string, name: string) =>
-      `${money} de ${payer} pagam esta cobrança de ${name}. Ela fica PAID, mesmo se o QR Code expirou, e o lojista é notificado.`,
+      `${money} de ${payer} pagarão esta cobrança de ${name}. Ela fica PAID, mesmo que o QR Code tenha expirado, e o lojista é notificado.`,
     fee: (money: string) => `A tarifa é de ${money}.`,
     otherAmount: (order: string, money: string) => `A cobrança é de ${order}, mas foram pagos ${money}.`,
     customer: 'Cliente',

@@ -242,7 +242,7 @@ function Candidates({ payment, isDecider }: { payment: OrphanView; isDecider: bo
               style={{ flex: 1, minWidth: 220, maxWidth: 420 }}
             />
             <Button type="submit" variant="default" disabled={!isId}>
-              {t.look}
+              {t.view}
             </Button>
           </Group>
         </form>

@@ -30,7 +30,7 @@ const classesPt: Classes = {
   orphan: ['Pagamento não identificado', 'não indica nenhuma cobrança nossa e ainda não está na conta transitória'],
   cut_off: ['Virada do dia', 'os dois lados registram em dias diferentes, por questão de minutos'],
   return: ['Devolução', 'houve devolução só de um lado, ou em outro valor'],
-  unreadable: ['Ilegível', 'um item da lista do PSP não pôde ser lido: pergunte ao PSP o que é'],
+  unreadable: ['Ilegível', 'um item da lista do PSP não pôde ser lido: consulte o PSP'],
   payout: ['Saque', 'está só de um lado, ou o valor ou o resultado é diferente'],
 }
 
@@ -90,7 +90,7 @@ export const words = texts({
     proposed: 'Proposed action',
     proposals: {
       none: 'None: it is a matter of timing and resolves automatically.',
-      look: 'Find out what it is. What is known so far leads to no entry.',
+      investigate: 'Find out what it is. What is known so far leads to no entry.',
       settlePayment: 'Post the payment now.',
       settleOther: 'Check with the PSP and post what it reports.',
       holdSurplus: 'Place it in suspense and return it to the payer.',
@@ -116,8 +116,8 @@ export const words = texts({
     fromTo: (from: string, to: string) => `${from} → ${to}`,
     ofHouse: 'the operator’s accounts',
     ofClient: (name: string) => `accounts of ${name}`,
-    letStand: 'Dismiss',
-    letStandLead: 'No entry is posted. The discrepancy comes back only if either side changes.',
+    dismiss: 'Dismiss',
+    dismissLead: 'No entry is posted. The discrepancy comes back only if either side changes.',
     reason: 'Reason (shown in the day’s statement)',
     outcomes: {
       confirmed: 'Confirmed',
@@ -150,7 +150,7 @@ export const words = texts({
   },
   pt: {
     title: 'Conciliação',
-    lead: 'Compara o razão com as listas de cada PSP. Nenhum saldo muda aqui sem a confirmação de alguém.',
+    lead: 'Compara o razão com as listas de cada PSP. Nenhum saldo muda aqui sem que alguém confirme.',
     differences: 'Divergências',
     held: 'Pagamentos não identificados',
     days: 'Dias fechados',
@@ -171,9 +171,10 @@ export const words = texts({
     agree: 'Nenhuma divergência.',
     differ: (all: string, fresh: string) => `Divergências: ${all}, novas: ${fresh}.`,
     interrupted: 'Interrompida',
-    interruptedLead: 'Nem tudo pôde ser lido; por isso nada foi concluído e nenhum dia foi fechado. Tente mais tarde.',
+    interruptedLead:
+      'Não foi possível ler tudo; por isso, nada foi concluído e nenhum dia foi fechado. Tente mais tarde.',
     signed: (version: string) => `O dia está fechado: a versão ${version} foi assinada.`,
-    unchanged: 'Nada mudou desde a última versão, por isso nenhuma foi acrescentada.',
+    unchanged: 'Nada mudou desde a última versão; por isso, nenhuma nova foi criada.',
     seeDay: 'Ver o dia',
     dismissNotice: 'Fechar',
     state: 'Situação',
@@ -202,7 +203,7 @@ export const words = texts({
     proposed: 'Ação proposta',
     proposals: {
       none: 'Nenhuma: é questão de tempo e se resolve automaticamente.',
-      look: 'Descobrir o que é. O que se sabe até agora não leva a nenhum lançamento.',
+      investigate: 'Investigar. As informações de agora não levam a nenhum lançamento.',
       settlePayment: 'Lançar o pagamento agora.',
       settleOther: 'Consultar o PSP e lançar o que ele informar.',
       holdSurplus: 'Registrar na conta transitória e devolver ao pagador.',
@@ -228,8 +229,8 @@ export const words = texts({
     fromTo: (from: string, to: string) => `${from} → ${to}`,
     ofHouse: 'contas do operador',
     ofClient: (name: string) => `contas de ${name}`,
-    letStand: 'Ignorar divergência',
-    letStandLead: 'Nada é lançado. A divergência só volta se um dos lados mudar.',
+    dismiss: 'Ignorar divergência',
+    dismissLead: 'Nada é lançado. A divergência só reaparece se um dos lados mudar.',
     reason: 'Motivo (aparece no fechamento do dia)',
     outcomes: { confirmed: 'Confirmada', dismissed: 'Ignorada', resolved: 'Resolvida automaticamente', open: 'Aberta' },
     decidedBy: (who: string, time: string) => `por ${who}, ${time}`,

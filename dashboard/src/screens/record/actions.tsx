@@ -5,14 +5,14 @@ import { WithdrawalActions } from './withdrawal.tsx'
 
 /** The actions for a record that the user has the permissions for. */
 export function RecordActions({
-  told,
+  record,
   transaction,
 }: {
-  told: Pick<Explanation, 'id' | 'type' | 'status'>
+  record: Pick<Explanation, 'id' | 'type' | 'status'>
   transaction: Transaction | undefined
 }) {
-  if (told.type === 'withdrawal') return <WithdrawalActions id={told.id} />
+  if (record.type === 'withdrawal') return <WithdrawalActions id={record.id} />
   // The queries run one after the other. The button disappears with the first one that has a newer status.
-  const mayBeRefunded = told.status === 'PAID' || told.status === 'INFRACTION'
+  const mayBeRefunded = record.status === 'PAID' || record.status === 'INFRACTION'
   return transaction && mayBeRefunded ? <RefundButton transaction={transaction} /> : null
 }

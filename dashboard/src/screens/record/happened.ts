@@ -159,7 +159,7 @@ const actionsPt: Record<string, string> = {
   'infraction.open': 'registrou uma contestação',
   'infraction.accept': 'aceitou a contestação',
   'infraction.reject': 'rejeitou a contestação',
-  'orphan.match': 'conciliou um pagamento com ela',
+  'orphan.match': 'conciliou um pagamento com esta cobrança',
   'orphan.undo': 'desfez a conciliação',
   'orphan.return': 'devolveu um pagamento em duplicidade',
   'webhook.resend': 'reenviou um webhook',

@@ -26,7 +26,7 @@ import { words } from './text.ts'
 import { WithdrawalDetails } from './withdrawal.tsx'
 
 /** Dates arrive as text in JSON. */
-type Told = Omit<Explanation, 'timeline' | 'sentences'> & {
+type ExplainedRecord = Omit<Explanation, 'timeline' | 'sentences'> & {
   timeline: TimelineEntry<string>[]
   sentences: Sentence<string>[]
 }
@@ -44,9 +44,9 @@ function Shown({ client, isTransaction }: { client: string; isTransaction: boole
   const t = useText(words)
   const format = useFormat()
   const { id } = useParams<{ id: string }>()
-  const told = useQuery({
+  const query = useQuery({
     queryKey: ['record', id],
-    queryFn: async () => await ask<Told>('GET', `/record/${encodeURIComponent(id)}`),
+    queryFn: async () => await ask<ExplainedRecord>('GET', `/record/${encodeURIComponent(id)}`),
     refetchInterval: 5_000,
   })
   const transaction = useQuery({
@@ -55,8 +55,8 @@ function Shown({ client, isTransaction }: { client: string; isTransaction: boole
     enabled: isTransaction,
     refetchInterval: 5_000,
   })
-  if (told.isError) return <ErrorNotice error={told.error} onRetry={() => void told.refetch()} />
-  const { data } = told
+  if (query.isError) return <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />
+  const { data } = query
   const code = transaction.data?.pixResponse
   return (
     <Page
@@ -66,7 +66,7 @@ function Shown({ client, isTransaction }: { client: string; isTransaction: boole
         data && (
           <>
             <Status of={data.status} />
-            <RecordActions told={data} transaction={transaction.data} />
+            <RecordActions record={data} transaction={transaction.data} />
           </>
         )
       }
@@ -82,7 +82,7 @@ function Shown({ client, isTransaction }: { client: string; isTransaction: boole
           <Text size="sm" fw={600} mb={2}>
             {t.where}
           </Text>
-          <Standing sentences={data.sentences} />
+          <CurrentStatus sentences={data.sentences} />
         </div>
       ) : (
         <Skeleton height={80} />
@@ -96,11 +96,11 @@ function Shown({ client, isTransaction }: { client: string; isTransaction: boole
             </Text>
           }
         >
-          {data ? <Happened told={data} /> : <Skeleton height={300} />}
+          {data ? <RecordTimeline record={data} /> : <Skeleton height={300} />}
         </Section>
         <Stack gap="lg">
           <Section title={t.details}>
-            {data ? <Details told={data} transaction={transaction.data} /> : <Skeleton height={200} />}
+            {data ? <Details record={data} transaction={transaction.data} /> : <Skeleton height={200} />}
           </Section>
           {data?.type === 'withdrawal' && <WithdrawalDetails id={id} client={client} />}
           {transaction.data && (
@@ -135,7 +135,7 @@ function Shown({ client, isTransaction }: { client: string; isTransaction: boole
 }
 
 /** The current status and its cause, with links to the screens on which a person can act. */
-function Standing({ sentences }: { sentences: Told['sentences'] }) {
+function CurrentStatus({ sentences }: { sentences: ExplainedRecord['sentences'] }) {
   const t = useText(words)
   const format = useFormat()
   const { language } = useLanguage()
@@ -165,7 +165,7 @@ function Standing({ sentences }: { sentences: Told['sentences'] }) {
   )
 }
 
-const kindColors: Partial<Record<Told['timeline'][number]['kind'], string>> = {
+const kindColors: Partial<Record<ExplainedRecord['timeline'][number]['kind'], string>> = {
   status: 'lamp',
   ledger: 'blue',
   delivery: 'grape',
@@ -175,14 +175,14 @@ const kindColors: Partial<Record<Told['timeline'][number]['kind'], string>> = {
   refund: 'yellow',
 }
 
-function Happened({ told }: { told: Told }) {
+function RecordTimeline({ record }: { record: ExplainedRecord }) {
   const t = useText(words)
   const format = useFormat()
   return (
     <Timeline bulletSize={12} lineWidth={2}>
-      {told.timeline.map((entry, index) => {
+      {record.timeline.map((entry, index) => {
         const { at, kind } = entry
-        const before = told.timeline[index - 1]
+        const before = record.timeline[index - 1]
         const pause = before ? new Date(at).getTime() - new Date(before.at).getTime() : 0
         return (
           // biome-ignore lint/suspicious/noArrayIndexKey: entries are only appended to a timeline
@@ -196,7 +196,7 @@ function Happened({ told }: { told: Told }) {
                 {pause >= 1000 ? ` · ${t.after(format.duration(pause))}` : ''}
               </Text>
             </Group>
-            <What entry={entry} />
+            <EntryText entry={entry} />
           </Timeline.Item>
         )
       })}
@@ -204,7 +204,7 @@ function Happened({ told }: { told: Told }) {
   )
 }
 
-function What({ entry }: { entry: Told['timeline'][number] }) {
+function EntryText({ entry }: { entry: ExplainedRecord['timeline'][number] }) {
   const format = useFormat()
   const { language } = useLanguage()
   if (entry.kind === 'status') {
@@ -223,15 +223,15 @@ function What({ entry }: { entry: Told['timeline'][number] }) {
   )
 }
 
-function Details({ told, transaction }: { told: Told; transaction: Transaction | undefined }) {
+function Details({ record, transaction }: { record: ExplainedRecord; transaction: Transaction | undefined }) {
   const t = useText(words)
   const format = useFormat()
   const entries: [string, ReactNode][] = [
-    [t.amount, format.money(told.amount)],
-    [t.client, told.clientId],
-    [t.acquirer, told.acquirer],
-    ...(told.endToEnd
-      ? [[t.endToEnd, <Copyable key="e" value={told.endToEnd} label={t.endToEnd} />] as [string, ReactNode]]
+    [t.amount, format.money(record.amount)],
+    [t.client, record.clientId],
+    [t.acquirer, record.acquirer],
+    ...(record.endToEnd
+      ? [[t.endToEnd, <Copyable key="e" value={record.endToEnd} label={t.endToEnd} />] as [string, ReactNode]]
       : []),
     ...(transaction ? toTransactionEntries(transaction, t, format) : []),
   ]

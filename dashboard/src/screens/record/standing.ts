@@ -132,7 +132,7 @@ function inPortuguese({ money, time, dateTime, isToday }: Format): Written {
   const at = (moment: string) => (isToday(moment) ? `às ${time(moment)}` : `em ${dateTime(moment)}`)
   const until = (moment: string) => (isToday(moment) ? `as ${time(moment)}` : dateTime(moment))
   const amountOr = (amount: number | null) => (amount === null ? 'o pagamento' : money(amount))
-  const answer = answerOf('o receptor respondeu', 'o receptor não respondeu', writeAttemptErrorPt)
+  const answer = answerOf('o endpoint respondeu', 'o endpoint não respondeu', writeAttemptErrorPt)
   const steps: Record<NextStep, string> = {
     check_charge: 'Próxima consulta ao PSP',
     check_expired_charge: 'Última consulta ao PSP',
@@ -203,7 +203,7 @@ function inPortuguese({ money, time, dateTime, isToday }: Format): Written {
       `O PSP ${acquirer} não está configurado, por isso não pode ser consultado. Configure-o de novo.`,
     next: ({ step, at: moment, isLate }) =>
       isLate
-        ? `${steps[step]}: deveria ter acontecido ${at(moment)} e não aconteceu. O serviço está rodando?`
+        ? `${steps[step]}: deveria ter acontecido ${at(moment)} e não aconteceu. O serviço está no ar?`
         : `${steps[step]} ${at(moment)}.`,
     webhook_none: () => 'Sem webhook: foi criado sem webhookUrl.',
     webhook_nothing_yet: () => 'Nenhum webhook para enviar ainda.',
@@ -212,7 +212,7 @@ function inPortuguese({ money, time, dateTime, isToday }: Format): Written {
       return attempt === null ? `${what}.` : `${what}: ${answer(last)} na tentativa ${attempt}.`
     },
     webhook_delivered: ({ at: moment }) => `Webhook entregue${moment === null ? '' : ` ${at(moment)}`}.`,
-    webhook_refused: ({ type }) => `Webhook ${type} não entregue: o receptor respondeu 410 e não quer mais nenhum.`,
+    webhook_refused: ({ type }) => `Webhook ${type} não entregue: o endpoint respondeu 410 e não aceita mais eventos.`,
     webhook_given_up: ({ type, ...last }) =>
       `Webhook ${type} não entregue: todas as tentativas falharam; na última, ${answer(last)}.`,
   }

@@ -23,7 +23,7 @@ const words = texts({
     password: 'Senha',
     signIn: 'Entrar',
     code: 'Código do seu aplicativo autenticador',
-    ended: 'Sua sessão terminou. Entre de novo para continuar de onde parou.',
+    ended: 'Sua sessão expirou. Entre de novo para continuar de onde parou.',
     help: 'Esqueceu a senha? Um administrador pode enviar um link para criar uma nova.',
   },
 })
@@ -41,8 +41,8 @@ export default function SignIn({
   const [password, setPassword] = useState('')
   const [code, setCode] = useState('')
   const signIn = useMutation({
-    mutationFn: async (given: { code?: string }) =>
-      await ask<Session>('POST', '/session', { email, password, ...given }),
+    mutationFn: async (withCode: { code?: string }) =>
+      await ask<Session>('POST', '/session', { email, password, ...withCode }),
     onSuccess: onSignedIn,
   })
   const needsCode = signIn.error instanceof Refused && signIn.error.code === 'second_factor_needed'

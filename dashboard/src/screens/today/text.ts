@@ -44,7 +44,7 @@ export const words = texts({
     lead: 'Cobranças criadas no período e o resultado de cada uma. O dia começa à meia-noite de Brasília.',
     paid: 'Pago',
     ofYesterday: (value: string) => `ontem: ${value}`,
-    conversion: 'Conversão (QR Code pago)',
+    conversion: 'Conversão (QR Codes pagos)',
     paidOf: (paid: string, asked: string) => `${paid} de ${asked}`,
     timeToPay: 'Tempo até o pagamento',
     nineOfTen: (time: string) => `90% em até ${time}`,
@@ -66,7 +66,7 @@ export const words = texts({
       blocked: 'Bloqueado',
       fees: 'Tarifas',
       suspense: 'Conta transitória',
-      debt: 'Devido',
+      debt: 'Dívida',
     },
     accountHints: {
       available: 'pode ser sacado ou devolvido',
@@ -74,7 +74,7 @@ export const words = texts({
       blocked: 'enquanto há contestação em aberto',
       fees: 'recebidas pelo operador',
       suspense: 'recebido e ainda não conciliado com uma cobrança',
-      debt: 'por lojistas que já tinham gasto o valor contestado',
+      debt: 'de lojistas que já tinham gasto o valor contestado',
     },
   },
 })

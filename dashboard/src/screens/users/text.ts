@@ -80,7 +80,7 @@ export const words = texts({
     close: 'Fechar',
     disable: 'Desativar',
     disableLead: (name: string) =>
-      `${name} sai na hora de todos os dispositivos e não entra de novo até você ativar a conta.`,
+      `${name} perde o acesso na hora, em todos os dispositivos, e só volta a entrar se você ativar a conta.`,
     enable: 'Ativar',
     reset: 'Redefinir senha',
     resetLead: (name: string) =>
@@ -91,7 +91,7 @@ export const words = texts({
       admin: 'Administrador',
       finance: 'Financeiro',
       support: 'Atendimento',
-      read_only: 'Só leitura',
+      read_only: 'Somente leitura',
       owner: 'Proprietário',
       developer: 'Desenvolvedor',
     },

@@ -81,10 +81,10 @@ export const words = texts({
   },
   pt: {
     title: 'Webhooks',
-    lead: 'Os eventos enviados aos seus receptores, cada tentativa de entrega e o que ainda está na fila.',
+    lead: 'Os eventos enviados aos seus endpoints, cada tentativa de entrega e o que ainda está na fila.',
     deliveries: 'Entregas',
     events: 'Todos os eventos',
-    receivers: 'Receptores',
+    receivers: 'Endpoints',
     receiversLead: 'Últimas 24 horas',
     delivered: (count: string) => `${count} entregues`,
     failing: (count: string) => `${count} falhando`,
@@ -94,7 +94,7 @@ export const words = texts({
     allArrived: 'tudo entregue',
     nothingWaits: 'nada na fila',
     noReceivers:
-      'Nada foi enviado nas últimas 24 horas e nada está na fila. Os receptores aparecem aqui com as suas entregas.',
+      'Nada foi enviado nas últimas 24 horas e nada está na fila. Os endpoints aparecem aqui com as suas entregas.',
     state: 'Situação',
     anyState: 'Todas',
     type: 'Evento',
@@ -103,11 +103,11 @@ export const words = texts({
     until: 'Até',
     record: 'Id de um registro',
     when: 'Data',
-    receiver: 'Receptor',
+    receiver: 'Endpoint',
     attempts: 'Tentativas',
     none: 'Nenhuma entrega ainda',
     noneHint:
-      'Informe um webhookUrl ao criar uma transação ou um saque. Cada mudança de situação é entregue nele e aparece aqui.',
+      'Informe um webhookUrl ao criar uma transação ou um saque. Cada mudança de situação é enviada para esse endereço e aparece aqui.',
     noneFound: 'Nenhuma entrega encontrada',
     noneFoundHint: 'Remova um filtro ou amplie o período.',
     noEvents: 'Nenhum evento ainda',
@@ -133,13 +133,13 @@ export const words = texts({
     resent: 'Reenviando agora.',
     many: 'Reenviar um período',
     manyLead:
-      'Para quando um receptor ficou fora do ar ou perdeu eventos. Escolha o que reenviar; nada é enviado antes de você confirmar.',
+      'Para quando um endpoint ficou fora do ar ou perdeu eventos. Escolha o que reenviar; nada é enviado antes de você confirmar.',
     which: 'Situação',
     whichStates: {
       exhausted: 'Tentativas esgotadas',
       gone: 'Recusadas (410)',
       pending: 'Nova tentativa agendada: enviar agora em vez de depois',
-      delivered: 'Já entregues: seu receptor recebe duas vezes',
+      delivered: 'Já entregues: seu endpoint recebe duas vezes',
     },
     preview: (count: string, receivers: number) =>
       receivers === 1
@@ -162,22 +162,22 @@ export const words = texts({
 /** Translations of the service's sentences for attempts without an HTTP response. */
 const attemptErrorsPt: Record<string, string> = {
   'No answer in time': 'Sem resposta a tempo',
-  'The address of the receiver may not be called': 'O endereço do receptor não é permitido',
+  'The address of the receiver may not be called': 'O endereço do endpoint não é permitido',
   'The address of the receiver may not be called (WEBHOOK_ALLOW_PRIVATE=true allows private hosts)':
-    'O endereço do receptor é de uma rede privada (WEBHOOK_ALLOW_PRIVATE=true permite)',
+    'O endereço do endpoint é de uma rede privada (WEBHOOK_ALLOW_PRIVATE=true permite)',
   'The connection was refused': 'Conexão recusada',
   'The connection was closed before an answer': 'Conexão encerrada antes da resposta',
-  'The receiver cannot be reached': 'Receptor inacessível',
-  'The name of the receiver was not found': 'O domínio do receptor não foi encontrado',
-  'The name of the receiver has no address': 'O domínio do receptor não tem endereço',
-  'The name server of the receiver failed': 'Falha no DNS do receptor',
-  'The name server of the receiver did not answer': 'O DNS do receptor não respondeu',
+  'The receiver cannot be reached': 'Endpoint inacessível',
+  'The name of the receiver was not found': 'O domínio do endpoint não foi encontrado',
+  'The name of the receiver has no address': 'O domínio do endpoint não tem endereço',
+  'The name server of the receiver failed': 'Falha no DNS do endpoint',
+  'The name server of the receiver did not answer': 'O DNS do endpoint não respondeu',
   'The connection was not made in time': 'A conexão demorou demais',
   'The head of the answer is too long': 'Cabeçalhos da resposta longos demais',
-  'The certificate of the receiver has expired': 'O certificado do receptor expirou',
-  'The certificate of the receiver is self-signed': 'O certificado do receptor é autoassinado',
-  'The certificate of the receiver is for another name': 'O certificado do receptor é de outro domínio',
-  'The certificate of the receiver lacks its chain': 'Falta a cadeia do certificado do receptor',
+  'The certificate of the receiver has expired': 'O certificado do endpoint expirou',
+  'The certificate of the receiver is self-signed': 'O certificado do endpoint é autoassinado',
+  'The certificate of the receiver is for another name': 'O certificado do endpoint é de outro domínio',
+  'The certificate of the receiver lacks its chain': 'Falta a cadeia do certificado do endpoint',
   'The answer is not HTTP': 'A resposta não é HTTP',
   'The connection failed': 'A conexão falhou',
 }
@@ -185,7 +185,7 @@ const attemptErrorsPt: Record<string, string> = {
 /** Translates the error of an attempt. An unknown error stays in English. */
 export function writeAttemptErrorPt(error: string): string {
   const status = /^The receiver answered (\d+)$/.exec(error)?.[1]
-  return status === undefined ? (attemptErrorsPt[error] ?? error) : `O receptor respondeu ${status}`
+  return status === undefined ? (attemptErrorsPt[error] ?? error) : `O endpoint respondeu ${status}`
 }
 
 /** Writes the error of an attempt in the chosen language. */

@@ -54,14 +54,14 @@ export default function Welcome({ token, onSignedIn }: { token: string; onSigned
   const t = useText(words)
   const { roles } = useText(userWords)
   const [, navigate] = useLocation()
-  const [given, setGiven] = useState({ email: '', name: '', password: '', code: '' })
+  const [input, setInput] = useState({ email: '', name: '', password: '', code: '' })
   const invitation = useQuery({
     queryKey: ['invitation', token],
     queryFn: async () => await ask<Invitation>('GET', `/invitation/${encodeURIComponent(token)}`),
   })
   const accept = useMutation({
     mutationFn: async () => {
-      const filled = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== ''))
+      const filled = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== ''))
       return await ask<Session>('POST', `/invitation/${encodeURIComponent(token)}`, filled)
     },
     onSuccess: (session) => {
@@ -73,14 +73,14 @@ export default function Welcome({ token, onSignedIn }: { token: string; onSigned
   if (invitation.isError) return <EntryPage title={t.join}>{<ErrorNotice error={invitation.error} />}</EntryPage>
   const { email, role, merchantName, isReset, needsCode } = invitation.data
   const faults = faultsOf(accept.error)
-  const field = (name: keyof typeof given) => ({
+  const field = (name: keyof typeof input) => ({
     label: t[name],
-    value: given[name],
+    value: input[name],
     required: true,
     error: faults[name],
     onChange: (event: { currentTarget: { value: string } }) => {
       const { value } = event.currentTarget
-      setGiven((before) => ({ ...before, [name]: value }))
+      setInput((before) => ({ ...before, [name]: value }))
     },
   })
   return (

@@ -142,11 +142,11 @@ export const words = texts({
     left: 'Saldo disponível depois',
     notCovered: 'O saldo não cobre este valor.',
     willWait: {
-      approval: 'Precisa de aprovação: o envio só acontece depois que outra pessoa aprovar.',
+      approval: 'Precisa de aprovação: só será enviado depois que outra pessoa aprovar.',
       duplicate:
-        'Um saque do mesmo valor para esta chave foi pedido há poucos minutos. Este só é enviado depois que você confirmar.',
+        'Um saque do mesmo valor para esta chave foi pedido há poucos minutos. Este só será enviado depois que você confirmar.',
     },
-    noWait: 'O envio acontece em segundos e não pode ser desfeito.',
+    noWait: 'O saque é enviado em segundos e não pode ser desfeito.',
     keyTypes: { CPF: 'CPF', CNPJ: 'CNPJ', EMAIL: 'e-mail', PHONE: 'telefone', EVP: 'chave aleatória' },
 
     holds: {
@@ -177,10 +177,10 @@ export const words = texts({
     confirm: 'Confirmar saque',
     confirmTitle: 'Confirmar este saque?',
     confirmText: (amount: string) =>
-      `Mais ${amount} serão enviados em segundos para a mesma chave, a não ser que também seja preciso aprovar.`,
+      `Mais ${amount} serão enviados em segundos para a mesma chave, a menos que também seja preciso aprovar.`,
 
     limits: 'Limites',
-    limitsLead: 'Quanto pode ser sacado. As tarifas não contam.',
+    limitsLead: 'Quanto pode ser sacado, sem contar as tarifas.',
     perWithdrawal: 'Por saque',
     perDay: 'Por dia, das 6h às 20h',
     perNight: 'Por noite, das 20h às 6h',
@@ -194,7 +194,7 @@ export const words = texts({
     change: 'Alterar',
     changeTitle: (merchant: string) => `Limites de ${merchant}`,
     changeHint:
-      'Deixe vazio para não ter limite ou aprovação. Um limite mais rígido vale na hora; um mais folgado, quando outra pessoa aprovar.',
+      'Deixe vazio para não ter limite ou aprovação. Um limite mais restritivo vale na hora; um menos restritivo, depois que outra pessoa aprovar.',
     windowMinutes: 'Janela de duplicidade em minutos (0 desativa)',
     save: 'Salvar',
   },
