@@ -70,7 +70,7 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await signIn(page, service, email)
     await page.getByRole('heading', { name: 'Today', exact: true }).waitFor()
     await service.db.pool.query('delete from sessions')
-    await page.getByRole('link', { name: 'Transactions' }).click()
+    await page.getByRole('link', { name: 'Transactions', exact: true }).click()
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     await page.getByText('Your session ended.').waitFor()
     await look('session-ended')

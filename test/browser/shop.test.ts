@@ -74,7 +74,7 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     const { page, close } = await visit(browser)
     page.setDefaultTimeout(12_000)
     await signIn(page, service, owner)
-    await page.getByRole('link', { name: 'Transactions' }).click()
+    await page.getByRole('link', { name: 'Transactions', exact: true }).click()
     await page.getByText('5 in all').waitFor()
     await page.getByRole('button', { name: 'Filters' }).click()
     await page.getByLabel('Amount from').fill('100')
