@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { manualClock } from '../../test/support/clock.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { type GeneratedDay, generateDay, generatedDay } from '../../test/support/generated-day.ts'
+import { lengthOf } from '../../test/support/random.ts'
 import { type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
 import { byText, findByRecord } from '../../test/support/verification.ts'
 import { findBreaches } from '../books.ts'
@@ -13,12 +14,12 @@ import { reconcile } from './run.ts'
 import { type DifferenceRow, listDifferences } from './store.ts'
 import { correctionVerification } from './verify.ts'
 
-const seeds = (process.env.RECONCILIATION_SEEDS ?? '1').split(',').map(Number)
-const each = Number(process.env.RECONCILIATION_EACH ?? 1000)
+const seeds = Array.from({ length: lengthOf({ short: 1, long: 5 }) }, (_, index) => index + 1)
+const each = lengthOf({ short: 250, long: 1_000 })
 /** A generated day has all classes but this one: its bank sends no unreadable entry. */
 const generated = classNames.filter((name) => name !== 'unreadable')
 /** The discrepancies to confirm, one by one, each in a commit of its own. */
-const fewer = Math.ceil(each / 25)
+const fewer = 40
 const { from, to } = generatedDay
 const never = new AbortController().signal
 

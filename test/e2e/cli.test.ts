@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { scopes } from '../../src/auth/scopes.ts'
 import { newSecretKey, parseSecretKey } from '../../src/lib/secrets.ts'
 import { manualClock } from '../support/clock.ts'
+import { type CommandLine, openCommandLine } from '../support/command-line.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 import { fetchToken, startTestService, type TestService } from '../support/service.ts'
 import { askForToken, registerShop } from '../support/token.ts'
@@ -16,20 +17,24 @@ type Made = { clientId: string; clientSecret: string; webhookSecret: string; mer
 
 /** The service on the commands' database, with the commands' time. */
 let service: TestService
+let line: CommandLine
 /** The working directory of the commands: a folder without a .env file. */
 let folder: string
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'guiche-cli-'))
   service = await startTestService({ clock: manualClock(new Date()) })
+  line = await openCommandLine(service)
 })
 afterAll(async () => {
+  await line.stop()
   await service.stop()
   await rm(folder, { recursive: true, force: true })
 })
 
-/** Runs the compiled program in a separate process. */
-async function run(args: string[], environment: Record<string, string> = {}): Promise<Ran> {
+/** With its own environment, a command is started as an operator starts it. */
+async function run(args: string[], environment?: Record<string, string>): Promise<Ran> {
+  if (!environment) return await line.run(args)
   const main = join(inject('build'), 'src/cli/main.js')
   const env = { PATH: process.env.PATH, DATABASE_URL: service.connectionString, ...environment }
   return await new Promise((resolve) => {

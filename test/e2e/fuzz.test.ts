@@ -6,11 +6,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type ApiDocument, listOperations, type Operation, toPointer } from '../support/api-document.ts'
 import { arbitraryRequest, type FuzzRequest } from '../support/fuzz.ts'
 import type { Page } from '../support/pages.ts'
+import { lengthOf } from '../support/random.ts'
 import { smallestTransaction, startTestService, type TestService } from '../support/service.ts'
 
 /** FUZZ_SEED repeats a run. The test's name contains the seed. */
 const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31)
-const runs = Number(process.env.FUZZ_RUNS ?? 375)
+const runs = lengthOf({ short: 250, long: 5_000 })
 const atOnce = 4
 
 /** Answers of HTTP itself, before an operation runs. */

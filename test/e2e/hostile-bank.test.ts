@@ -21,10 +21,11 @@ import {
   readBooked,
   until,
 } from '../support/hostile-bank.ts'
+import { lengthOf } from '../support/random.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
-/** The number of payments in every run. HOSTILE_PAYMENTS=10000 takes a minute or two. */
-const count = Number(process.env.HOSTILE_PAYMENTS ?? 2_500)
+/** The number of payments. */
+const count = lengthOf({ short: 600, long: 10_000 })
 const seed = Number(process.env.HOSTILE_SEED ?? 20_260_302)
 const minute = 60_000
 const day = 24 * 60 * minute

@@ -8,6 +8,7 @@ import { approveProposal } from '../../src/proposals/decide.ts'
 import { proposeSettlement, settlementProposal } from '../../src/withdrawals/settle-by-hand.ts'
 import { manualClock } from '../support/clock.ts'
 import { type Gateway, type Mood, openGateway, openPsp, type Psp, setMood } from '../support/gateway.ts'
+import { createRandom } from '../support/random.ts'
 import { eventually } from '../support/webhooks.ts'
 import { type Withdrawal, withdrawalBody } from '../support/withdrawals.ts'
 
@@ -111,9 +112,9 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
 
   it('are each made once, however many answers are lost', { timeout: 180_000 }, async () => {
     const before = await made()
-    const draw = generator(20_260_302)
+    const random = createRandom(20_260_302)
     const moods: Mood[] = ['well', 'well', 'lost', 'down']
-    psp.mood = ({ path }) => (/\/(pix|pagamentos)/.test(path) ? (moods[draw() % moods.length] ?? 'well') : 'well')
+    psp.mood = ({ path }) => (/\/(pix|pagamentos)/.test(path) ? (random.pick(moods) ?? 'well') : 'well')
     const ids = await Promise.all(Array.from({ length: 40 }, async () => await withdraw()))
     const isSettled = async () => (await Promise.all(ids.map(get))).every(({ status }) => status === 'PROCESSED')
     for (let looks = 0; !(await isSettled()) && looks < 100; looks++) await look()
@@ -226,14 +227,3 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     expect([(await get(id)).endToEnd, (await made()) - before]).toEqual([await referenceOf(id), 1])
   })
 })
-
-/** Pseudo-random whole numbers, the same for the same seed (mulberry32). */
-function generator(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return (mixed ^ (mixed >>> 14)) >>> 0
-  }
-}

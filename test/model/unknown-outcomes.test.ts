@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { expect, it } from 'vitest'
+import { lengthOf } from '../support/random.ts'
 import { ask } from './ask.ts'
 import { findFaults } from './invariants.ts'
 import type { Asked } from './memory.ts'
@@ -7,8 +8,7 @@ import { workUntilQuiet } from './queue.ts'
 import { readAll } from './read.ts'
 import { openWorld, type World } from './world.ts'
 
-/** UNKNOWN_OUTCOMES=1000 makes a thousand of them. */
-const count = Number(process.env.UNKNOWN_OUTCOMES ?? 200)
+const count = lengthOf({ short: 200, long: 1_000 })
 const half = Math.ceil(count / 2)
 
 it(`of ${2 * half} payouts and refunds whose first answer is lost, none is made twice and all are settled`, {

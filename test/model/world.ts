@@ -23,9 +23,9 @@ import { createSettlement } from '../../src/transactions/settle.ts'
 import { withdrawalJobs } from '../../src/withdrawals/jobs.ts'
 import { type ManualClock, manualClock } from '../support/clock.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { createRandom, type Random } from '../support/random.ts'
 import { createLife, type Life, mortalDb, mortalSend } from './life.ts'
 import { createMemory, type Memory } from './memory.ts'
-import { createRandom, type Random } from './random.ts'
 
 /** One process of the service: the dependencies of its operations, and its jobs. All of them end with it. */
 export type Process = {

@@ -10,7 +10,7 @@ type Ran = { code: number; stdout: string; stderr: string }
 
 /**
  * The compiled command line in a separate process, on a service's database. The process stays for the next command,
- * since starting one takes a second of CPU; `test/e2e/cli.test.ts` starts one for each.
+ * since starting one takes a second of CPU.
  */
 export type CommandLine = {
   run(args: string[]): Promise<Ran>

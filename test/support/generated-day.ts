@@ -6,8 +6,8 @@ import { cents } from '../../src/lib/money.ts'
 import { newUuid } from '../../src/lib/secrets.ts'
 import type { DifferenceClass } from '../../src/reconciliation/classes.ts'
 import { holdPayments } from '../../src/suspense/hold.ts'
-import { createRandom } from '../model/random.ts'
 import { type BankPayment, type BankPayout, type GeneratedBank, generatedBank } from './generated-bank.ts'
+import { createRandom } from './random.ts'
 
 /** The fee agreed with the generated bank. */
 export const agreedFees = {

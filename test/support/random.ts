@@ -1,5 +1,12 @@
+/** `short` in `npm test`, and `long` in `npm run test:long`, for tests that find more the longer they run. */
+export function lengthOf({ short, long }: { short: number; long: number }): number {
+  return process.env.TEST_LONG === '1' ? long : short
+}
+
 /** Pseudo-random draws that are the same for the same seed, so that a run can be repeated. */
 export type Random = {
+  /** From 0 to below 1. */
+  fraction(): number
   /** A whole number from 0 to below the bound. */
   below(bound: number): number
   /** True with this probability in percent. */
@@ -19,6 +26,7 @@ export function createRandom(seed: number): Random {
   }
   const below = (bound: number) => next() % bound
   return {
+    fraction: () => next() / 2 ** 32,
     below,
     percent: (chance) => below(100) < chance,
     pick: (items) => items[below(Math.max(1, items.length))],
