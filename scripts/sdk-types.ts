@@ -70,7 +70,7 @@ const names: [name: string, place: string, description: string][] = [
   ['SandboxPayment', 'POST /sandbox/payment body', 'A payment at the simulated bank.'],
   ['SandboxPaid', 'POST /sandbox/payment 200', 'The payment that was made.'],
   ['SandboxInfraction', 'POST /sandbox/infraction body', 'A dispute (MED) at the simulated bank.'],
-  ['SandboxContested', 'POST /sandbox/infraction 200', 'The opened dispute.'],
+  ['SandboxDisputed', 'POST /sandbox/infraction 200', 'The opened dispute.'],
   ['SandboxReturn', 'POST /sandbox/return body', 'An unannounced return under MED.'],
   ['SandboxWithdrawalReturn', 'POST /sandbox/withdrawal/{payoutId}/return body', 'A withdrawal that is sent back.'],
   ['SandboxPersonalityName', 'GET /sandbox/personality 200 name', 'The named fault profiles of the simulated bank.'],

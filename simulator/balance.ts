@@ -32,11 +32,11 @@ export async function getSicoobBalance(network: Network): Promise<HttpResponse> 
 }
 
 async function readAccount({ pool, clock, quirks }: Network): Promise<{ held: number; med: number }> {
-  const { held, contested } = await sumAccount(pool, {
+  const { held, disputed } = await sumAccount(pool, {
     now: clock.now(),
     feeBasisPoints: quirks.feeBasisPoints ?? 0,
   })
-  return { held, med: Math.max(0, Math.min(held, contested)) }
+  return { held, med: Math.max(0, Math.min(held, disputed)) }
 }
 
 function write(cents: number): string {

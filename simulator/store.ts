@@ -284,8 +284,8 @@ type ChargeRecord = {
 export async function sumAccount(
   pool: pg.Pool,
   { now, feeBasisPoints }: { now: Date; feeBasisPoints: number },
-): Promise<{ held: number; contested: number }> {
-  const { rows } = await pool.query<{ held: string; contested: string }>({
+): Promise<{ held: number; disputed: number }> {
+  const { rows } = await pool.query<{ held: string; disputed: string }>({
     text: `
       select (
         (select coalesce(sum(amount - (amount * $2::int + 5000) / 10000), 0) from simulator.pix where paid_at <= $1)
@@ -295,8 +295,8 @@ export async function sumAccount(
       )::text as held, (
         select coalesce(sum(amount), 0) from simulator.infractions
         where opened_at <= $1 and (state = 'open' or (state = 'accepted' and coalesce(return_settles_at > $1, true)))
-      )::text as contested`,
+      )::text as disputed`,
     values: [now.toISOString(), feeBasisPoints],
   })
-  return { held: Number(rows[0]?.held), contested: Number(rows[0]?.contested) }
+  return { held: Number(rows[0]?.held), disputed: Number(rows[0]?.disputed) }
 }

@@ -1,7 +1,7 @@
 import { type Client, toSegment } from './client.ts'
 import type { RequestOptions } from './http.ts'
 import type {
-  SandboxContested,
+  SandboxDisputed,
   SandboxInfraction,
   SandboxPaid,
   SandboxPayment,
@@ -35,7 +35,7 @@ export class Sandbox {
    * Opens a dispute (MED) by the payer of a payment, named by its `endToEnd`. The answer has the `reference` for
    * `decide`.
    */
-  contest(infraction: SandboxInfraction, options?: RequestOptions): Promise<SandboxContested> {
+  openDispute(infraction: SandboxInfraction, options?: RequestOptions): Promise<SandboxDisputed> {
     return this.#client.post('/sandbox/infraction', options, { body: infraction })
   }
 
@@ -44,7 +44,7 @@ export class Sandbox {
     reference: string,
     decision: 'accept' | 'reject' | 'cancel',
     options?: RequestOptions,
-  ): Promise<SandboxContested> {
+  ): Promise<SandboxDisputed> {
     return this.#client.post(`/sandbox/infraction/${toSegment(reference)}/${decision}`, options)
   }
 

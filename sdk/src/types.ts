@@ -592,7 +592,7 @@ export interface SandboxInfraction {
 }
 
 /** The opened dispute. */
-export interface SandboxContested {
+export interface SandboxDisputed {
   reference: string
 }
 

@@ -1,4 +1,4 @@
-import { insertOwnReturn, openInfraction } from '../contest.ts'
+import { insertOwnReturn, openInfraction } from '../disputes.ts'
 import type { Network } from '../network.ts'
 import type { NewPix } from '../pix-store.ts'
 import { tellOfReturn } from '../returns.ts'
@@ -7,7 +7,7 @@ import { inTransaction } from '../transaction.ts'
 import type { Behaviour } from './traits.ts'
 
 /** The delay of a dispute after the payment. */
-export const contestedAfterMs = 2 * 86_400_000
+export const disputedAfterMs = 2 * 86_400_000
 
 /**
  * Stores what follows a payment automatically: a return, a dispute. Each is stored immediately and visible only from
@@ -22,6 +22,6 @@ export async function decideAftermath(network: Network, pix: NewPix, behaviours:
     tellOfReturn(network, row)
   }
   if (behaviours.includes('contested')) {
-    await openInfraction(network, { endToEndId }, new Date(paidAt.getTime() + contestedAfterMs))
+    await openInfraction(network, { endToEndId }, new Date(paidAt.getTime() + disputedAfterMs))
   }
 }

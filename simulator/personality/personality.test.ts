@@ -4,7 +4,7 @@ import { type TestSimulator, testSimulator, txidOf } from '../../test/support/si
 import { receiverKey } from '../receiver-account.ts'
 import { slowMs } from '../settlement.ts'
 import { isSpiCode } from '../spi-codes.ts'
-import { contestedAfterMs } from './aftermath.ts'
+import { disputedAfterMs } from './aftermath.ts'
 import { createPersonality, fateOf, honest } from './personality.ts'
 import { type Behaviour, behaviourAmounts, behaviours, presets, type Trait, traitNames } from './traits.ts'
 
@@ -193,19 +193,19 @@ describe('a payment', () => {
 
   it('is disputed two days later', async () => {
     const { endToEndId } = await paid('contested')
-    const contests = async () => {
+    const disputes = async () => {
       const now = simulator.clock.now().getTime()
       const range = { inicio: new Date(now - 3 * 86_400_000).toISOString(), fim: new Date(now + 1000).toISOString() }
       const { body } = await simulator.ask('GET', '/v2/gn/infracoes', { query: range })
       return (body.infracoes as { endToEndId: string }[]).filter((one) => one.endToEndId === endToEndId)
     }
-    simulator.clock.advance(contestedAfterMs - 1)
-    expect(await contests()).toEqual([])
+    simulator.clock.advance(disputedAfterMs - 1)
+    expect(await disputes()).toEqual([])
     simulator.clock.advance(1)
-    expect(await contests()).toMatchObject([{ status: 'ABERTA', valor: '10.00' }])
+    expect(await disputes()).toMatchObject([{ status: 'ABERTA', valor: '10.00' }])
     // No response has contained its reference.
     expect(await simulator.decideInfraction({ reference: endToEndId, decision: 'reject' })).toMatchObject({ ok: true })
-    expect(await contests()).toMatchObject([{ status: 'REJEITADA' }])
+    expect(await disputes()).toMatchObject([{ status: 'REJEITADA' }])
     const again = await simulator.decideInfraction({ reference: endToEndId, decision: 'accept' })
     expect(again).toMatchObject({ code: 'infraction_unknown' })
   })

@@ -62,7 +62,7 @@ function toSimulated({ simulatorUrl }: Config) {
     environment: 'simulated',
     address: simulatorUrl ?? 'built in',
     payouts: 'yes',
-    contests: 'yes',
+    disputes: 'yes',
   }
 }
 
@@ -73,7 +73,7 @@ function toRow({ name, dialect, environment, place, manner }: AcquirerSettings) 
     environment,
     address: place.baseUrl,
     payouts: manner.offers.payouts ? 'yes' : 'no',
-    contests: manner.offers.infractions ? 'yes' : 'no',
+    disputes: manner.offers.infractions ? 'yes' : 'no',
   }
 }
 

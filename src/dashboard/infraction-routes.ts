@@ -9,7 +9,7 @@ import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { listUnattributedDisputes, toDisputeView, type UnattributedDispute } from '../suspense/dispute-store.ts'
 import { analysisEndsAt, decideInfraction, openInfraction } from '../transactions/infraction.ts'
-import { type ListedInfraction, listContests } from '../transactions/infraction-store.ts'
+import { type ListedInfraction, listDisputes } from '../transactions/infraction-store.ts'
 import { findOwners } from '../transactions/owner-store.ts'
 import { previewRefund } from '../transactions/refund-preview.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
@@ -49,7 +49,7 @@ export function registerInfractionRoutes(app: Server, deps: Deps): void {
       const { clientId, isOpen, page = 1 } = request.query
       const merchantId = await findSeen(deps, userOf(request), clientId)
       const slice = { limit: perPage, offset: (page - 1) * perPage }
-      const { total, items } = await listContests(deps.db, { merchantId, isOpen, ...slice })
+      const { total, items } = await listDisputes(deps.db, { merchantId, isOpen, ...slice })
       const now = deps.clock.now().toISOString()
       // Payments without a transaction: only the operator sees them.
       const isOperator = merchantSeenBy(userOf(request)) === null && clientId === undefined
@@ -154,7 +154,7 @@ function toUnattributed(row: UnattributedDispute & { suspense_id: string | null 
   return { ...toDisputeView(row), acquirer: row.acquirer, endToEnd: row.end_to_end, suspenseId: row.suspense_id }
 }
 
-export type ContestView = ReturnType<typeof toView>
+export type DisputeView = ReturnType<typeof toView>
 
 function toView(row: ListedInfraction) {
   const opened = row.opened_at.getTime()

@@ -86,7 +86,7 @@ function refund(more: Partial<RefundRecord> = {}): RefundRecord {
   return { id: randomUUID(), amount: 1000, status: 'PROCESSING', created_at: at('11:55:00'), ...open, ...more }
 }
 
-function contest(more: Partial<InfractionRecord> = {}): InfractionRecord {
+function dispute(more: Partial<InfractionRecord> = {}): InfractionRecord {
   const open = { state: 'open' as const, returned_amount: 0, decided_at: null, finished_at: null }
   return { id: randomUUID(), amount: 2590, opened_at: at('11:40:00'), ...open, ...more }
 }
@@ -139,7 +139,7 @@ describe('a transaction that is', () => {
       refund({ status: 'REFUNDED' }),
       refund({ status: 'FAILED', amount: 500, error_message: 'Saldo insuficiente' }),
     ]
-    expect(ofTransaction(paid, { refunds, infractions: [contest({ state: 'rejected' })] })).toBe(
+    expect(ofTransaction(paid, { refunds, infractions: [dispute({ state: 'rejected' })] })).toBe(
       `PAID: R$ 25,90 arrived at 11:30:00. R$ 10,00 of it was refunded. The last refund, of R$ 5,00, was refused: Saldo insuficiente. It was disputed; the dispute was rejected or canceled. ${noWebhook}`,
     )
   })
@@ -177,7 +177,7 @@ describe('a transaction that is', () => {
 
   it('REFUNDED, BLOCKED, PROCESSING_INFRACTION and INFRACTION: says where the money is', () => {
     const of = (status: TransactionRecord['status'], ...disputes: Partial<InfractionRecord>[]) =>
-      ofTransaction({ ...paid, status }, { infractions: disputes.map(contest) }).replace(` ${noWebhook}`, '')
+      ofTransaction({ ...paid, status }, { infractions: disputes.map(dispute) }).replace(` ${noWebhook}`, '')
     expect(of('REFUNDED')).toBe('REFUNDED: all of the R$ 25,90 was returned to the payer.')
     expect(of('BLOCKED', {})).toBe(
       `BLOCKED: the payer's bank disputes R$ 25,90, since 11:40:00; the amount is blocked until the dispute is decided. If the acquirer does not report the decision, enter it: \`npx guiche infraction accept | reject --transaction ${id}\`.`,

@@ -9,7 +9,7 @@ const kinds: (keyof TimelineData)[] = [
   'callback',
   'acquirer',
   'refund',
-  'contest',
+  'dispute',
   'status',
   'ledger',
   'delivery',
@@ -37,7 +37,7 @@ export type TimelineData = {
     status: RefundRecord['status']
     error: string | null
   }
-  contest: {
+  dispute: {
     step: 'opened' | InfractionRecord['state']
     id: string
     amount: number
@@ -68,7 +68,7 @@ export function toTimeline(facts: Facts, isForMerchant = false): TimelineEntry[]
     ...toCallbackEntries(facts),
     ...toAcquirerEntries(facts),
     ...toRefundEntries(facts),
-    ...toContestEntries(facts),
+    ...toDisputeEntries(facts),
     ...toStatusEntries(facts),
     ...toLedgerEntries(facts),
     ...toDeliveryEntries(facts),
@@ -195,12 +195,12 @@ function toRefundEntries({ refunds }: Facts): TimelineEntry[] {
   })
 }
 
-function toContestEntries({ infractions }: Facts): TimelineEntry[] {
+function toDisputeEntries({ infractions }: Facts): TimelineEntry[] {
   return infractions.flatMap(({ id, amount, state, opened_at, decided_at, finished_at }) => {
     const data = { id, amount, state }
-    const entry = (at: Date, step: TimelineData['contest']['step']): TimelineEntry => ({
+    const entry = (at: Date, step: TimelineData['dispute']['step']): TimelineEntry => ({
       at,
-      kind: 'contest',
+      kind: 'dispute',
       what: `of ${inReais(amount)} ${step}`,
       data: { ...data, step },
     })

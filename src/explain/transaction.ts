@@ -26,7 +26,7 @@ function describeStatus(facts: TransactionFacts): Sentence[] {
     case 'REFUNDED':
       return describeReversal(facts) ?? [say('refunded', { amount: record.amount_paid ?? 0 })]
     default:
-      return describeContest(facts)
+      return describeDispute(facts)
   }
 }
 
@@ -62,14 +62,14 @@ function describePaid({ record, refunds, infractions }: TransactionFacts): Sente
   const { amount_paid: amount, payment_date: at, fee_amount: fee } = record
   const refunded = sumOf(refunds.filter(({ status }) => status === 'REFUNDED'))
   const lastRefund = refunds.at(-1)
-  const isContestOver = infractions.some(({ state }) => state === 'rejected' || state === 'canceled')
+  const isDisputeOver = infractions.some(({ state }) => state === 'rejected' || state === 'canceled')
   return [
     say('paid', { amount: amount ?? 0, at, fee: fee ?? 0 }),
     ...(refunded > 0 ? [say('refunded_in_part', { amount: refunded })] : []),
     ...(lastRefund?.status === 'FAILED'
       ? [say('refund_failed', { amount: lastRefund.amount, reason: lastRefund.error_message })]
       : []),
-    ...(isContestOver ? [say('dispute_closed', {})] : []),
+    ...(isDisputeOver ? [say('dispute_closed', {})] : []),
   ]
 }
 
@@ -96,7 +96,7 @@ function describeReversal({ record, refunds }: TransactionFacts): Sentence[] | n
 }
 
 /** A payment may have several disputes, and each may cover a part of it. */
-function describeContest({ record, infractions, refunds }: TransactionFacts): Sentence[] {
+function describeDispute({ record, infractions, refunds }: TransactionFacts): Sentence[] {
   const inDispute = (state: 'open' | 'accepted') => {
     const disputes = infractions.filter((one) => one.state === state)
     const amount = disputes.reduce((sum, one) => sum + one.amount - one.returned_amount, 0)

@@ -4,7 +4,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/support/databa
 import { sql } from '../db/sql.ts'
 import { type Posting, post, postAll } from './post.ts'
 import { findBalancesAt } from './store.ts'
-import { contested, paid, reserved, sent } from './transfers.ts'
+import { disputed, paid, reserved, sent } from './transfers.ts'
 import { findLedgerBreaches } from './verify.ts'
 
 const began = new Date('2026-03-02T15:00:00.000Z')
@@ -52,7 +52,7 @@ describe('many postings at once', () => {
 
   it('have the same result as one after another: each sees the balances left by the earlier ones', async () => {
     const [one, other, alone] = [randomUUID(), randomUUID(), randomUUID()]
-    const events = [paid(1_000, 10), contested(1_500), paid(300, 5), paid(900, 0)]
+    const events = [paid(1_000, 10), disputed(1_500), paid(300, 5), paid(900, 0)]
     const mixed = events.flatMap((transfers, index) => [one, other].map((id) => toPosting(id, later(index), transfers)))
     await postTogether(mixed)
     for (const transfers of events)

@@ -87,7 +87,7 @@ export function returned(amount: number) {
 }
 
 /** A payment is disputed: the available part is blocked, the rest becomes a debt. */
-export function contested(amount: number) {
+export function disputed(amount: number) {
   return (balances: Balances): Transfer[] => {
     const there = upTo(balances.available, amount)
     return [

@@ -25,13 +25,13 @@ export type Sale = {
   paidAt: number | null
   endToEnd: string | null
   fee: number | null
-  contestedAt: number | null
+  disputedAt: number | null
   error: string | null
   refunds: (ShownRefund & { requestedAt: number; finishedAt: number | null; error: string | null })[]
-  contests: Contest[]
+  disputes: Dispute[]
 }
 
-export type Contest = {
+export type Dispute = {
   id: string
   reference: string
   amount: number
@@ -92,15 +92,15 @@ export function move(scene: Scene, sale: Sale, to: TransactionStatus, moment: nu
 
 /** What `toSnapshot` makes of a row, as JSON. Put together from parts that are JSON already it takes a fifth of the time. */
 function snapshotOf({ acquirer, receiver }: Scene, sale: Sale): string {
-  const { code, endToEnd, paidAt, contestedAt, error } = sale
+  const { code, endToEnd, paidAt, disputedAt, error } = sale
   const quote = (text: string | null) => (text === null ? 'null' : `"${text}"`)
   const refunds = sale.refunds.map(({ requestedAt: _, finishedAt: __, error: ___, ...shown }) => shown)
-  return `{"acquirer":"${acquirer}","pix_uri":${quote(code?.uri ?? null)},"pix_expires_at":${quote(code ? at(expiresAt(sale)) : null)},"statuses":["${sale.statuses.join('","')}"],"status_dates":["${sale.dates.map((moment) => at(moment)).join('","')}"],"amount_paid":${sale.amountPaid},"payment_date":${quote(at(paidAt))},"end_to_end":${quote(endToEnd)},"payer":${endToEnd === null ? null : sale.payer.payer},"receiver":${endToEnd === null ? null : receiver},"fee_amount":${sale.fee},"infraction_date":${quote(at(contestedAt))},"error_message":${quote(error)},"refunds":${refunds.length === 0 ? '[]' : JSON.stringify(refunds)},${disputesOf(sale)}}`
+  return `{"acquirer":"${acquirer}","pix_uri":${quote(code?.uri ?? null)},"pix_expires_at":${quote(code ? at(expiresAt(sale)) : null)},"statuses":["${sale.statuses.join('","')}"],"status_dates":["${sale.dates.map((moment) => at(moment)).join('","')}"],"amount_paid":${sale.amountPaid},"payment_date":${quote(at(paidAt))},"end_to_end":${quote(endToEnd)},"payer":${endToEnd === null ? null : sale.payer.payer},"receiver":${endToEnd === null ? null : receiver},"fee_amount":${sale.fee},"infraction_date":${quote(at(disputedAt))},"error_message":${quote(error)},"refunds":${refunds.length === 0 ? '[]' : JSON.stringify(refunds)},${disputesOf(sale)}}`
 }
 
 function disputesOf(sale: Sale): string {
-  if (sale.contests.length === 0) return '"amount_returned":0,"disputes":[],"returns":[]'
-  const disputes = sale.contests.map((one): ShownDispute => {
+  if (sale.disputes.length === 0) return '"amount_returned":0,"disputes":[],"returns":[]'
+  const disputes = sale.disputes.map((one): ShownDispute => {
     const { id, amount, state, openedAt, finishedAt } = one
     const amountReturned = state === 'returned' ? amount : 0
     const shown = { id, amount, amountReturned, amountBlocked: finishedAt === null ? amount : 0 }
@@ -108,7 +108,7 @@ function disputesOf(sale: Sale): string {
     const times = { openedAt: at(openedAt), deadline: at(openedAt + analysisMs), finishedAt: at(finishedAt) }
     return { ...shown, status, reason: 'golpe', ...times }
   })
-  const returns = sale.contests.flatMap(({ id, amount, state, finishedAt, returnEndToEnd }): ShownReturn[] =>
+  const returns = sale.disputes.flatMap(({ id, amount, state, finishedAt, returnEndToEnd }): ShownReturn[] =>
     state === 'returned' && finishedAt !== null
       ? [{ endToEndRefund: returnEndToEnd, amount, disputeId: id, date: at(finishedAt) }]
       : [],
@@ -148,7 +148,7 @@ export function finish(scene: Scene, sale: Sale, details: Details, checkAt: numb
       isPaid ? sale.payer.payer : null,
       isPaid ? scene.receiver : null,
     ],
-    sale.fee, at(sale.contestedAt), sale.error, sumOfReturned(sale), at(checkAt),
+    sale.fee, at(sale.disputedAt), sale.error, sumOfReturned(sale), at(checkAt),
   ])
   for (const refund of sale.refunds) {
     const isOpen = refund.status === 'PROCESSING'
@@ -158,7 +158,7 @@ export function finish(scene: Scene, sale: Sale, details: Details, checkAt: numb
       `refund-${refund.id}`, refund.error, refund.createdAt, at(refund.finishedAt), isOpen ? at(scene.now) : null,
     ])
   }
-  for (const one of sale.contests) {
+  for (const one of sale.disputes) {
     const { id, reference, amount, state, openedAt, decidedAt, finishedAt } = one
     const returned = state === 'returned' ? amount : 0
     // biome-ignore format: by twos and threes, as the table's columns are listed
@@ -187,14 +187,14 @@ const said = {
 /** So long the simulated bank analyses a dispute. */
 const analysisMs = 7 * 24 * 60 * 60_000
 
-function sumOfReturned({ contests }: Sale): number {
-  return contests.reduce((sum, { state, amount }) => sum + (state === 'returned' ? amount : 0), 0)
+function sumOfReturned({ disputes }: Sale): number {
+  return disputes.reduce((sum, { state, amount }) => sum + (state === 'returned' ? amount : 0), 0)
 }
 
 /** What the simulated network has to know: codes that can still be paid, and payments that may be returned or were. */
 function addToNetwork(scene: Scene, sale: Sale, isOpen: boolean): void {
   const { code, endToEnd, paidAt } = sale
-  const isMoved = sale.refunds.length + sale.contests.length > 0
+  const isMoved = sale.refunds.length + sale.disputes.length > 0
   if (!code || !(isOpen || isMoved || (paidAt !== null && paidAt >= scene.recently))) return
   const { sheets } = scene
   // biome-ignore format: by twos and threes, as the table's columns are listed
@@ -219,7 +219,7 @@ function addToNetwork(scene: Scene, sale: Sale, isOpen: boolean): void {
       at(requestedAt), at(finishedAt), status === 'FAILED' ? 'AM04' : null,
     ])
   }
-  for (const { reference, amount, state, openedAt, decidedAt, returnsAt, returnId, returnEndToEnd } of sale.contests) {
+  for (const { reference, amount, state, openedAt, decidedAt, returnsAt, returnId, returnEndToEnd } of sale.disputes) {
     // biome-ignore format: by twos and threes, as the table's columns are listed
     sheets.add('simulator.infractions', [
       reference, endToEnd, amount, 'fraud', state === 'returned' ? 'accepted' : state, at(openedAt),

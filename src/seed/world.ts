@@ -1,6 +1,6 @@
 import { computeFee } from '../ledger/fees.ts'
 import {
-  contested,
+  disputed,
   infractionReleased,
   infractionReturned,
   paid,
@@ -12,7 +12,7 @@ import { expiredMessage, expiryGraceMs } from '../transactions/check.ts'
 import type { Books } from './books.ts'
 import { createDraw, type Merchant } from './merchants.ts'
 import { makeAddress, makePerson, type Person } from './people.ts'
-import { type Contest, expiresAt, finish, move, newEndToEndId, newReturnId, type Sale, type Scene } from './sale.ts'
+import { type Dispute, expiresAt, finish, move, newEndToEndId, newReturnId, type Sale, type Scene } from './sale.ts'
 import { at as toText } from './sheets.ts'
 import { createTimetable } from './timetable.ts'
 
@@ -24,7 +24,7 @@ const day = 24 * hour
 const refusedByAcquirer = 0.003
 const paidInTheEnd = 0.76
 const refunded = 0.016
-const contestedAfterwards = 0.001
+const disputedAfterwards = 0.001
 
 /** No merchant of ours has many more customers than these, and a customer buys more than once. */
 const personsMax = 50_000
@@ -43,7 +43,7 @@ type World = {
  * their end in time, and late ones are under way in the end.
  */
 type Sequel = {
-  kind: 'refund' | 'contest'
+  kind: 'refund' | 'dispute'
   outcome: 'whole' | 'part' | 'failed' | 'accepted' | 'rejected' | 'none'
   sample: 'early' | 'late' | null
 }
@@ -108,8 +108,8 @@ export function* runWorld(world: World): Generator<void> {
       // Only of what is over: nothing is to be sent to these addresses any more.
       isTold: merchant.receiver !== null && sequel === null && settlesAt <= now && random.chance(0.95),
       code: isRefused ? null : world.makeCode(id),
-      ...{ statuses: ['PENDING'], dates: [createdAt], refunds: [], contests: [] },
-      ...{ amountPaid: null, paidAt: null, endToEnd: null, fee: null, contestedAt: null, error: null },
+      ...{ statuses: ['PENDING'], dates: [createdAt], refunds: [], disputes: [] },
+      ...{ amountPaid: null, paidAt: null, endToEnd: null, fee: null, disputedAt: null, error: null },
     }
     if (isRefused) {
       refuse(sale, answeredAt)
@@ -122,11 +122,11 @@ export function* runWorld(world: World): Generator<void> {
 
   function drawSequel(): Sequel | null {
     const chance = random.next()
-    if (chance > refunded + contestedAfterwards) return null
+    if (chance > refunded + disputedAfterwards) return null
     const outcome = random.next()
     return chance < refunded
       ? { kind: 'refund', sample: null, outcome: outcome < 0.7 ? 'whole' : outcome < 0.94 ? 'part' : 'failed' }
-      : { kind: 'contest', sample: null, outcome: outcome < 0.6 ? 'accepted' : 'rejected' }
+      : { kind: 'dispute', sample: null, outcome: outcome < 0.6 ? 'accepted' : 'rejected' }
   }
 
   function drawAmount({ medianAmount }: Merchant): number {
@@ -170,7 +170,7 @@ export function* runWorld(world: World): Generator<void> {
       return
     }
     const waits = sequel.sample === null ? random.next() * 20 * day : sequel.sample === 'late' ? now - at - hour : hour
-    later(sale, at + waits, (then) => contest(sale, sequel, then))
+    later(sale, at + waits, (then) => openDispute(sale, sequel, then))
   }
 
   /** What would happen after the end has not happened: the transaction stays as it is. */
@@ -213,22 +213,22 @@ export function* runWorld(world: World): Generator<void> {
     })
   }
 
-  function contest(sale: Sale, { outcome, sample }: Sequel, at: number): void {
+  function openDispute(sale: Sale, { outcome, sample }: Sequel, at: number): void {
     const { merchant, amount } = sale
     // A debt would be the outcome, and this world has none.
     if (merchant.balances.available < amount) {
       end(sale)
       return
     }
-    const one: Contest = {
+    const one: Dispute = {
       ...{ id: random.uuid(), reference: random.uuid(), amount, state: 'open', openedAt: at },
       ...{ decidedAt: null, finishedAt: null, returnsAt: null, returnId: random.uuid(), returnEndToEnd: null },
     }
     const about = { merchant, recordType: 'infraction', recordId: one.id } as const
-    sale.contests.push(one)
-    sale.contestedAt = at
+    sale.disputes.push(one)
+    sale.disputedAt = at
     move(scene, sale, 'BLOCKED', at)
-    books.post({ ...about, eventKey: `infraction:${one.id}:blocked`, moment: at }, contested(amount))
+    books.post({ ...about, eventKey: `infraction:${one.id}:blocked`, moment: at }, disputed(amount))
     if (outcome === 'none') {
       end(sale)
       return
@@ -284,13 +284,13 @@ const earlySamples: Sequel[] = [
   { kind: 'refund', outcome: 'whole', sample: 'early' },
   { kind: 'refund', outcome: 'part', sample: 'early' },
   { kind: 'refund', outcome: 'failed', sample: 'early' },
-  { kind: 'contest', outcome: 'accepted', sample: 'early' },
-  { kind: 'contest', outcome: 'rejected', sample: 'early' },
+  { kind: 'dispute', outcome: 'accepted', sample: 'early' },
+  { kind: 'dispute', outcome: 'rejected', sample: 'early' },
 ]
 const lateSamples: Sequel[] = [
   { kind: 'refund', outcome: 'whole', sample: 'late' },
-  { kind: 'contest', outcome: 'none', sample: 'late' },
-  { kind: 'contest', outcome: 'accepted', sample: 'late' },
+  { kind: 'dispute', outcome: 'none', sample: 'late' },
+  { kind: 'dispute', outcome: 'accepted', sample: 'late' },
 ]
 
 /** How busy each hour of a day is, in São Paulo (three hours behind UTC), beginning at midnight UTC. */

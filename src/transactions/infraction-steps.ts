@@ -1,7 +1,7 @@
 import type { InfractionFound } from '../acquirers/acquirer.ts'
 import type { Tx } from '../db/sql.ts'
 import { type Posting, post } from '../ledger/post.ts'
-import { contested, infractionReleased, infractionReturned, returnedUnannounced } from '../ledger/transfers.ts'
+import { disputed, infractionReleased, infractionReturned, returnedUnannounced } from '../ledger/transfers.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { leftOf, moveByAffairs } from './after-refunds.ts'
 import { changeStatus } from './change.ts'
@@ -213,7 +213,7 @@ async function block(
   for (const { dispute, more } of changes.toSorted((a, b) => a.more - b.more)) {
     if (more === 0) continue
     if (more < 0) await release(tx, row, dispute, -more, now)
-    else await postDispute(tx, row, dispute, 'blocked', now, contested(more))
+    else await postDispute(tx, row, dispute, 'blocked', now, disputed(more))
     const blocked = { blocked_amount: dispute.blocked_amount + more, postings: dispute.postings + 1 }
     await updateInfraction(tx, Object.assign(dispute, blocked))
   }

@@ -145,7 +145,7 @@ export type ListedInfraction = InfractionRow & { client_id: string; client_name:
  * Lists disputes of one merchant or of all: those still to be decided or returned, the oldest first; or those that
  * have ended, the latest first.
  */
-export async function listContests(
+export async function listDisputes(
   db: Db,
   { merchantId, isOpen, limit, offset }: { merchantId: string | null; isOpen: boolean; limit: number; offset: number },
 ): Promise<{ total: number; items: ListedInfraction[] }> {

@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
 import { chromiumPath, type Look, openChromium, visit } from '../support/browser.ts'
-import { contest, infractionsOf, pollUntil } from '../support/infractions.ts'
+import { infractionsOf, openDispute, pollUntil } from '../support/infractions.ts'
 import { fetchRefundable, payOne, setFixedFee } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { findSandboxMerchant, inviteUser, signIn } from '../support/users.ts'
@@ -173,22 +173,22 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
   it('accepts one dispute that the bank opened, and rejects another', async () => {
     const [fraud, mistake] = [await payOne(service, 4_990), await payOne(service, 1_200)]
     for (const { id, endToEnd } of [fraud, mistake]) {
-      await contest(service, endToEnd)
+      await openDispute(service, endToEnd)
       await pollUntil(service, id, 'BLOCKED')
     }
     service.clock.advance(6 * 24 * 60 * 60_000)
     const { page, look, complaints, close } = await visit(browser)
     await signIn(page, service, people.finance)
     await page.getByRole('link', { name: 'Disputes (MED)' }).click()
-    const contestOf = (amount: string) => page.getByRole('article').filter({ hasText: amount })
-    await contestOf('R$49.90').getByText('left to decide').waitFor()
+    const disputeOf = (amount: string) => page.getByRole('article').filter({ hasText: amount })
+    await disputeOf('R$49.90').getByText('left to decide').waitFor()
     await look('disputes')
-    await contestOf('R$49.90').getByRole('button', { name: 'Accept' }).click()
+    await disputeOf('R$49.90').getByRole('button', { name: 'Accept' }).click()
     await dialogOf(page).getByText('R$49.90 of').waitFor()
     await look('dispute-accept')
     await dialogOf(page).getByRole('button', { name: 'Accept' }).click()
-    await contestOf('R$49.90').getByText('left to return the money').waitFor()
-    await contestOf('R$12.00').getByRole('button', { name: 'Reject' }).click()
+    await disputeOf('R$49.90').getByText('left to return the money').waitFor()
+    await disputeOf('R$12.00').getByRole('button', { name: 'Reject' }).click()
     await dialogOf(page).getByRole('button', { name: 'Reject' }).click()
     await page.getByRole('region', { name: 'Closed' }).last().getByText('Rejected').waitFor()
     expect(await infractionsOf(service, fraud.id)).toEqual([{ state: 'accepted', amount: 4_990 }])

@@ -4,7 +4,7 @@ import type { TransferKind } from '../../src/ledger/accounts.ts'
 import { computeFee } from '../../src/ledger/fees.ts'
 import { post } from '../../src/ledger/post.ts'
 import { insertFeeRule } from '../../src/ledger/store.ts'
-import { contested, paid, released, reserved, sent } from '../../src/ledger/transfers.ts'
+import { disputed, paid, released, reserved, sent } from '../../src/ledger/transfers.ts'
 import { findLedgerBreaches } from '../../src/ledger/verify.ts'
 import { newUuid } from '../../src/lib/secrets.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -77,7 +77,7 @@ describe('the balance', () => {
   })
 
   it('turns what a dispute finds missing into a debt, which the next payments repay', async () => {
-    await book(contested(6_000))
+    await book(disputed(6_000))
     expect(await balance()).toMatchObject({ available: 0, blocked: 6_000, debt: 250 })
     await book(paid(1_000, 0))
     expect(await balance()).toMatchObject({ available: 750, debt: 0 })

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
-import { contest, infractionsOf, pollUntil } from '../support/infractions.ts'
+import { infractionsOf, openDispute, pollUntil } from '../support/infractions.ts'
 import { askForRefund, payOne, setFixedFee, untilRefund } from '../support/refunds.ts'
 import { addTestClient, type Problem } from '../support/requests.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -280,7 +280,7 @@ describe('a refund', () => {
 })
 
 describe('a dispute', () => {
-  type Contest = {
+  type Dispute = {
     id: string
     transactionId: string
     state: string
@@ -290,7 +290,7 @@ describe('a dispute', () => {
     openedAt: string
   }
   const list = async (person: Browser, isOpen: boolean, query = '') =>
-    (await person.call<{ total: number; data: Contest[] }>(`/dashboard/api/infraction?isOpen=${isOpen}${query}`)).body
+    (await person.call<{ total: number; data: Dispute[] }>(`/dashboard/api/infraction?isOpen=${isOpen}${query}`)).body
 
   it('is entered and rejected manually, with its deadlines, and is then listed as ended', async () => {
     const { finance } = people
@@ -320,7 +320,7 @@ describe('a dispute', () => {
 
   it('that the acquirer reported is accepted once, however many people do so', async () => {
     const { id: transactionId, endToEnd } = await payOne(service)
-    await contest(service, endToEnd)
+    await openDispute(service, endToEnd)
     await pollUntil(service, transactionId, 'BLOCKED')
     const found = (await list(people.owner, true)).data.find((one) => one.transactionId === transactionId)
     const body = { transactionId, decision: 'accept' }

@@ -23,7 +23,7 @@ import { eventually, startTestReceiver, type TestReceiver } from '../support/web
 
 // Three processes start in each test, on a machine that may be busy with other tests.
 const testMaxMs = 120_000
-const withContests = ['generic', 'efi']
+const withDisputes = ['generic', 'efi']
 const withPayouts = ['generic', 'efi', 'inter', 'sicoob']
 
 const cleanups: (() => Promise<unknown>)[] = []
@@ -32,7 +32,7 @@ afterEach(async () => {
 })
 
 it.each(dialectNames)(
-  'charges, is paid, refunds, is contested and pays out: %s',
+  'charges, is paid, refunds, is disputed and pays out: %s',
   async (dialect) => {
     const shop = await openShop(dialect)
     const checked = shop.check()
@@ -49,7 +49,7 @@ it.each(dialectNames)(
     await shop.buy(1_000, { behaviour: 'callback_never' })
 
     const second = await shop.buy(2_000)
-    if (withContests.includes(dialect)) await contest(shop, second)
+    if (withDisputes.includes(dialect)) await openDispute(shop, second)
     // This PSP reports no dispute: the money goes back, and that is all.
     else expect(await shop.psp.control('return', { endToEndId: second.endToEnd })).toMatchObject({ status: 200 })
     await shop.until(second.id, ({ status }) => status === 'INFRACTION')
@@ -184,7 +184,7 @@ async function untilTold(
 }
 
 /** A dispute that is reported, and then accepted. */
-async function contest(shop: Shop, { id, endToEnd }: { id: string; endToEnd: string }): Promise<void> {
+async function openDispute(shop: Shop, { id, endToEnd }: { id: string; endToEnd: string }): Promise<void> {
   const opened = await shop.psp.control<{ id: string }>('infraction', { endToEndId: endToEnd })
   expect(opened.status, JSON.stringify(opened.body)).toBe(200)
   // Read by a schedule, so the test runs the job instead of waiting.

@@ -11,7 +11,7 @@ import {
   countDue,
   countForged,
   createMany,
-  decideContests,
+  decideDisputes,
   findDisagreements,
   type HostileBank,
   heldByBooks,
@@ -93,7 +93,7 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
       await pass(0)
       // Slow payments arrive, codes expire, late payments arrive, and some are disputed and decided.
       for (const ms of [10 * minute, day, 10 * minute, 2 * day]) await pass(ms)
-      expect(await decideContests(bank, service.db)).toBeGreaterThan(0)
+      expect(await decideDisputes(bank, service.db)).toBeGreaterThan(0)
       // Longer than the time in which reconciliation considers a return merely late.
       await pass(20 * minute)
       await bank.hush()

@@ -298,7 +298,7 @@ describe('guiche infraction', () => {
     expect(await balances()).toMatchObject({ available: before.available, blocked: 0 })
     const { summary, timeline } = await explain(id)
     expect(summary).toContain('It was disputed; the dispute was rejected or canceled.')
-    expect(timeline.filter(({ kind }) => kind === 'contest').map(({ what }) => what)).toEqual([
+    expect(timeline.filter(({ kind }) => kind === 'dispute').map(({ what }) => what)).toEqual([
       'of R$ 30,00 opened',
       'of R$ 30,00 rejected',
     ])

@@ -8,7 +8,7 @@ import { undoMatch } from '../../src/orphans/undo.ts'
 import { returnHeld } from '../../src/suspense/send-back.ts'
 import { followInfraction } from '../../src/transactions/infraction.ts'
 import { createSettlement } from '../../src/transactions/settle.ts'
-import { contest, decide, infractionsOf, pollUntil } from '../support/infractions.ts'
+import { decide, infractionsOf, openDispute, pollUntil } from '../support/infractions.ts'
 import { charge, eventsOf, fetchTransaction, payAt, statusesOf, untilStatus } from '../support/payments.ts'
 import { fetchRefundable, payOne, refund, returnsOf, setFixedFee, untilRefund } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -143,12 +143,12 @@ describe('an attribution', () => {
       await match(one.held.id, one.id)
       return one
     }
-    const [refunded, contested] = [await matched(), await matched()]
+    const [refunded, disputed] = [await matched(), await matched()]
     await untilRefund(service, refunded.id, await refund(service, refunded.id, { amount: 100 }), 'REFUNDED')
     await expect(undo(refunded.held.id)).rejects.toThrow(/part of the payment was refunded/)
-    await contest(service, contested.endToEnd)
-    await pollUntil(service, contested.id, 'BLOCKED')
-    await expect(undo(contested.held.id)).rejects.toThrow(/disputed/)
+    await openDispute(service, disputed.endToEnd)
+    await pollUntil(service, disputed.id, 'BLOCKED')
+    await expect(undo(disputed.held.id)).rejects.toThrow(/disputed/)
   })
 
   it('and a return of the same payment never both succeed, in any order', async () => {
@@ -187,7 +187,7 @@ it('a dispute that is reopened after the attribution was reversed follows the pa
   const { id: right, endToEnd, held } = await payOrphan(service)
   const wrong = await charge(service)
   await match(held.id, wrong.id)
-  const reference = await contest(service, endToEnd)
+  const reference = await openDispute(service, endToEnd)
   await pollUntil(service, wrong.id, 'BLOCKED')
   await decide(service, reference, 'reject')
   await pollUntil(service, wrong.id, 'PAID')

@@ -76,7 +76,7 @@ describe('a shop on the SDK', () => {
 
   it('follows a dispute and its decision', async () => {
     const paid = await pay(3300)
-    const { reference } = await guiche.sandbox.contest({ endToEnd: paid.endToEnd ?? '' })
+    const { reference } = await guiche.sandbox.openDispute({ endToEnd: paid.endToEnd ?? '' })
     await pollUntil(service, paid.id, 'BLOCKED')
     await receiver.waitFor('transaction.blocked', ({ data }) => data.id === paid.id)
     await guiche.sandbox.decide(reference, 'reject')

@@ -32,7 +32,7 @@ export async function findFaults(world: World): Promise<string[]> {
     ...findPaymentFaults(world, seen),
     ...findRefundFaults(world, seen),
     ...findWithdrawalFaults(world, seen),
-    ...findContestFaults(seen),
+    ...findDisputeFaults(seen),
     ...findAccountFaults(world, seen),
     ...findHistoryFaults(world, seen),
     ...(await findPayoutFreezeFaults(world, seen)),
@@ -116,7 +116,7 @@ function findWithdrawalFaults({ memory }: World, { withdrawals, bank }: Seen): s
   ]
 }
 
-function findContestFaults({ transactions, infractions, bank }: Seen): string[] {
+function findDisputeFaults({ transactions, infractions, bank }: Seen): string[] {
   return transactions.flatMap((row) => {
     const booked = infractions.filter((one) => one.transaction_id === row.id)
     const returned = bank.returns.filter(

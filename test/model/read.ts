@@ -75,7 +75,7 @@ export type PayoutAtBank = {
   rejection: string | null
   returned: number
 }
-export type ContestAtBank = { id: string; end_to_end_id: string; amount: number; state: string }
+export type DisputeAtBank = { id: string; end_to_end_id: string; amount: number; state: string }
 
 export async function readAll(db: Db, now: Date) {
   return {
@@ -119,7 +119,7 @@ async function readBank(db: Db, now: Date) {
       select id, amount, pix_key, settles_at <= ${now} as is_settled, rejection, coalesce((
         select sum(amount) from simulator.payout_returns where payout_id = payouts.id), 0) as returned
       from simulator.payouts order by requested_at, id`),
-    contests: await db.query<ContestAtBank>(sql`
+    disputes: await db.query<DisputeAtBank>(sql`
       select id::text as id, end_to_end_id, amount, state from simulator.infractions order by opened_at, id`),
   }
 }

@@ -38,7 +38,7 @@ export async function settleAllOpen(world: World): Promise<string[]> {
   await tellAll(world)
   await workUntilQuiet(world)
   const unblocked = findUnblocked(await readAll(world.db, world.clock.now()))
-  await decideContests(world)
+  await decideDisputes(world)
   for (const pause of pauses) {
     world.clock.advance(pause)
     // A PSP repeats a callback until it is accepted.
@@ -57,28 +57,28 @@ export async function settleAllOpen(world: World): Promise<string[]> {
  * an operator has ended are the operator's.
  */
 function findUnblocked({ transactions, refunds, infractions, bank }: Seen): string[] {
-  return bank.contests.flatMap((contest) => {
-    const row = transactions.find(({ end_to_end }) => end_to_end === contest.end_to_end_id)
-    if (contest.state !== 'open' || !row) return []
-    const known = infractions.find(({ acquirer_reference }) => acquirer_reference === contest.id)
-    if (!known) return [`the dispute ${contest.id} of transaction ${row.id} is not known`]
+  return bank.disputes.flatMap((dispute) => {
+    const row = transactions.find(({ end_to_end }) => end_to_end === dispute.end_to_end_id)
+    if (dispute.state !== 'open' || !row) return []
+    const known = infractions.find(({ acquirer_reference }) => acquirer_reference === dispute.id)
+    if (!known) return [`the dispute ${dispute.id} of transaction ${row.id} is not known`]
     if (known.state !== 'open' && known.state !== 'accepted') return []
     const of = <One extends { transaction_id: string }>(all: One[]) =>
       all.filter((one) => one.transaction_id === row.id)
     const refunded = sum(of(refunds), ({ status, amount }) => (status === 'REFUNDED' ? amount : 0))
     const elsewhere = sum(of(infractions), (one) => (one.id === known.id ? 0 : one.returned_amount))
-    const expected = Math.min(contest.amount, (row.amount_paid ?? 0) - refunded - elsewhere)
+    const expected = Math.min(dispute.amount, (row.amount_paid ?? 0) - refunded - elsewhere)
     return known.amount >= expected
       ? []
-      : [`of the dispute ${contest.id} of ${expected} cents only ${known.amount} are known`]
+      : [`of the dispute ${dispute.id} of ${expected} cents only ${known.amount} are known`]
   })
 }
 
 /** The bank decides its open disputes. Those that only the operator knew are rejected. */
-async function decideContests(world: World): Promise<void> {
+async function decideDisputes(world: World): Promise<void> {
   const { random, clock, db } = world
   const { bank } = await readAll(db, clock.now())
-  for (const { id, state } of bank.contests) {
+  for (const { id, state } of bank.disputes) {
     const decision = random.pick(['accept', 'reject', 'cancel'] as const) ?? 'reject'
     if (state === 'open') await world.bank.decideInfraction({ reference: id, decision })
   }
@@ -113,7 +113,7 @@ function findOpen({ transactions, refunds, infractions, withdrawals, bank }: See
     ]),
     ...refunds.flatMap(({ id, status }) => (status === 'PROCESSING' ? [`refund ${id} is still PROCESSING`] : [])),
     ...infractions.flatMap(({ id, state }) =>
-      state === 'open' || state === 'accepted' ? [`contest ${id} is still ${state}`] : [],
+      state === 'open' || state === 'accepted' ? [`dispute ${id} is still ${state}`] : [],
     ),
     ...withdrawals.flatMap(({ id, payout, status, hold, returned }) => [
       ...(status === 'PROCESSING' || (status === 'PENDING' && hold === null)

@@ -74,27 +74,27 @@ export const sendBack: Step = async (world) => {
 }
 
 /** The payer's bank disputes a payment. */
-export const contest: Step = async (world) => {
+export const dispute: Step = async (world) => {
   const { random } = world
   const { bank } = await readAll(world.db, world.clock.now())
   const pix = random.pick(bank.pix)
-  if (!pix) return 'nothing to contest'
+  if (!pix) return 'nothing to dispute'
   const amount = random.percent(60) ? undefined : cents(1 + random.below(pix.amount))
   const input = { endToEndId: pix.end_to_end_id, ...(amount !== undefined && { amount }) }
   const opened = await world.bank.openInfraction(input)
-  return `contest ${amount ?? 'all'} of ${pix.end_to_end_id}: ${opened.ok ? opened.id : opened.code}`
+  return `dispute ${amount ?? 'all'} of ${pix.end_to_end_id}: ${opened.ok ? opened.id : opened.code}`
 }
 
 /** The payer's bank disputes the rest of a payment that was disputed before. */
-export const contestAgain: Step = async (world) => {
+export const disputeAgain: Step = async (world) => {
   const { random } = world
   const { bank } = await readAll(world.db, world.clock.now())
-  const ended = random.pick(bank.contests.filter((one) => !isOpenAtBank(bank, one.end_to_end_id)))
-  if (!ended) return 'nothing to contest again'
+  const ended = random.pick(bank.disputes.filter((one) => !isOpenAtBank(bank, one.end_to_end_id)))
+  if (!ended) return 'nothing to dispute again'
   const amount = random.percent(40) ? undefined : cents(1 + random.below(1_000))
   const input = { endToEndId: ended.end_to_end_id, ...(amount !== undefined && { amount }) }
   const opened = await world.bank.openInfraction(input)
-  return `contest ${amount ?? 'all'} of ${ended.end_to_end_id} again: ${opened.ok ? opened.id : opened.code}`
+  return `dispute ${amount ?? 'all'} of ${ended.end_to_end_id} again: ${opened.ok ? opened.id : opened.code}`
 }
 
 /**
@@ -103,7 +103,7 @@ export const contestAgain: Step = async (world) => {
 export const reopen: Step = async (world) => {
   const { random, db, clock } = world
   const { bank } = await readAll(db, clock.now())
-  const ended = bank.contests.filter(({ state }) => state === 'rejected' || state === 'canceled')
+  const ended = bank.disputes.filter(({ state }) => state === 'rejected' || state === 'canceled')
   const one = random.pick(ended.filter(({ end_to_end_id }) => !isOpenAtBank(bank, end_to_end_id)))
   if (!one) return 'nothing to reopen'
   await db.query(sql`
@@ -111,14 +111,14 @@ export const reopen: Step = async (world) => {
   return `reopen ${one.id}`
 }
 
-function isOpenAtBank({ contests }: Seen['bank'], endToEndId: string): boolean {
-  return contests.some((one) => one.end_to_end_id === endToEndId && one.state === 'open')
+function isOpenAtBank({ disputes }: Seen['bank'], endToEndId: string): boolean {
+  return disputes.some((one) => one.end_to_end_id === endToEndId && one.state === 'open')
 }
 
 export const decide: Step = async (world) => {
   const { random } = world
   const { bank } = await readAll(world.db, world.clock.now())
-  const open = random.pick(bank.contests.filter(({ state }) => state === 'open'))
+  const open = random.pick(bank.disputes.filter(({ state }) => state === 'open'))
   if (!open) return 'nothing to decide'
   const decision = random.pick(['accept', 'reject', 'cancel'] as const) ?? 'accept'
   const decided = await world.bank.decideInfraction({ reference: open.id, decision })
@@ -167,7 +167,7 @@ export const enter: Step = async (world) => {
     ...(amount !== undefined && { amount }),
     by: operator,
   }
-  return `the operator contests ${row.id}: ${describe(await attempt(async () => await openInfraction(process.deps, input)))}`
+  return `the operator disputes ${row.id}: ${describe(await attempt(async () => await openInfraction(process.deps, input)))}`
 }
 
 export const decideHere: Step = async (world) => {

@@ -201,7 +201,7 @@ function findRepeated(ids: string[]): string[] {
  * The bank accepts every second dispute and rejects the others. If the payment is already returned, there is nothing to
  * accept.
  */
-export async function decideContests(bank: HostileBank, db: Db): Promise<number> {
+export async function decideDisputes(bank: HostileBank, db: Db): Promise<number> {
   const open = await db.query<{ id: string }>(sql`
     select id::text as id from simulator.infractions where state = 'open' order by opened_at, end_to_end_id`)
   for (const [index, { id }] of open.entries()) {

@@ -14,7 +14,7 @@ import { words } from './text.ts'
 const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
 /** Records a dispute manually, after showing whose payment it is. */
-export function EnterContest({ onClose }: { onClose: () => void }) {
+export function EnterDispute({ onClose }: { onClose: () => void }) {
   const t = useText(words)
   const format = useFormat()
   const queries = useQueryClient()

@@ -2,7 +2,7 @@ import { Anchor, Badge, Button, Group, Skeleton, Stack, Text, Title } from '@man
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
-import type { ContestView, UnattributedView } from '../../../../src/dashboard/infraction-routes.ts'
+import type { DisputeView, UnattributedView } from '../../../../src/dashboard/infraction-routes.ts'
 import { ask, withQuery } from '../../api.ts'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
@@ -12,12 +12,12 @@ import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useClient, useMay, useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
-import { EnterContest } from './enter.tsx'
-import { OpenContest } from './open.tsx'
+import { EnterDispute } from './enter.tsx'
+import { OpenDispute } from './open.tsx'
 import { words } from './text.ts'
 
 /** Dates arrive as text in JSON. `now` is the service's clock; deadlines are counted from it. */
-type Answer = { total: number; totalPages: number; now: string; data: ContestView[]; unattributed: UnattributedView[] }
+type Answer = { total: number; totalPages: number; now: string; data: DisputeView[]; unattributed: UnattributedView[] }
 
 /** Open disputes with their deadlines, and closed disputes with their outcomes. */
 export default function Infractions() {
@@ -32,15 +32,15 @@ export default function Infractions() {
     >
       <Running />
       <Ended />
-      {isEntering && <EnterContest onClose={() => setEntering(false)} />}
+      {isEntering && <EnterDispute onClose={() => setEntering(false)} />}
     </Page>
   )
 }
 
-function useContests(isOpen: boolean, page: number) {
+function useDisputes(isOpen: boolean, page: number) {
   const clientId = useClient()
   return useQuery({
-    queryKey: ['contests', clientId, isOpen, page],
+    queryKey: ['disputes', clientId, isOpen, page],
     queryFn: async () => {
       const answer = await ask<Answer>('GET', withQuery('/infraction', { clientId, isOpen, page }))
       return { ...answer, aheadMs: Date.parse(answer.now) - Date.now() }
@@ -53,9 +53,9 @@ function useContests(isOpen: boolean, page: number) {
 function Running() {
   const t = useText(words)
   const [page, setPage] = useState(1)
-  const contests = useContests(true, page)
-  if (contests.isError) return <ErrorNotice error={contests.error} onRetry={() => void contests.refetch()} />
-  const { data } = contests
+  const disputes = useDisputes(true, page)
+  if (disputes.isError) return <ErrorNotice error={disputes.error} onRetry={() => void disputes.refetch()} />
+  const { data } = disputes
   return (
     <Section title={t.open}>
       {data === undefined && <Skeleton height={90} />}
@@ -65,8 +65,8 @@ function Running() {
         </Empty>
       )}
       <Stack gap={0}>
-        {data?.data.map((contest) => (
-          <OpenContest key={contest.id} contest={contest} aheadMs={data.aheadMs} />
+        {data?.data.map((dispute) => (
+          <OpenDispute key={dispute.id} dispute={dispute} aheadMs={data.aheadMs} />
         ))}
       </Stack>
       {data?.unattributed.map((dispute) => (
@@ -115,9 +115,9 @@ function Ended() {
   const format = useFormat()
   const { merchant } = useUser()
   const filters = useFilters()
-  const contests = useContests(false, filters.page)
-  if (contests.isError) return <ErrorNotice error={contests.error} onRetry={() => void contests.refetch()} />
-  const { data } = contests
+  const disputes = useDisputes(false, filters.page)
+  if (disputes.isError) return <ErrorNotice error={disputes.error} onRetry={() => void disputes.refetch()} />
+  const { data } = disputes
   return (
     <section aria-label={t.ended}>
       <Title order={2} mb="sm">
@@ -128,7 +128,7 @@ function Ended() {
           label={t.ended}
           rows={data?.data}
           keyOf={({ id }) => id}
-          linkOf={(contest) => linkOf(contest, merchant === null)}
+          linkOf={(dispute) => linkOf(dispute, merchant === null)}
           empty={
             <Empty icon="infractions" title={t.noneEnded}>
               {t.noneEndedHint}
@@ -187,7 +187,7 @@ function Ended() {
   )
 }
 
-function linkOf({ transactionId, clientId }: ContestView, isOperator: boolean): string {
+function linkOf({ transactionId, clientId }: DisputeView, isOperator: boolean): string {
   const path = `/transactions/${transactionId}`
   return isOperator ? `${path}?${new URLSearchParams({ client: clientId })}` : path
 }

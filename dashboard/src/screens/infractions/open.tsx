@@ -2,7 +2,7 @@ import { Anchor, Badge, Button, Group, Progress, Text } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { Link } from 'wouter'
-import type { ContestView } from '../../../../src/dashboard/infraction-routes.ts'
+import type { DisputeView } from '../../../../src/dashboard/infraction-routes.ts'
 import { ask } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { useFormat } from '../../format.ts'
@@ -13,14 +13,14 @@ import { words } from './text.ts'
 const hourMs = 60 * 60_000
 
 /** An open dispute, the time left, and the buttons to decide. */
-export function OpenContest({ contest, aheadMs }: { contest: ContestView; aheadMs: number }) {
+export function OpenDispute({ dispute, aheadMs }: { dispute: DisputeView; aheadMs: number }) {
   const t = useText(words)
   const format = useFormat()
   const may = useMay()
   const { merchant } = useUser()
   const [decision, setDecision] = useState<'accept' | 'reject' | null>(null)
-  const { transactionId, clientId, clientName, amount, blocked, returned, reason, state, openedAt } = contest
-  const { isToldByAcquirer, unknownStatus } = contest
+  const { transactionId, clientId, clientName, amount, blocked, returned, reason, state, openedAt } = dispute
+  const { isToldByAcquirer, unknownStatus } = dispute
   const path = `/transactions/${transactionId}`
   return (
     <Group className="row" py="md" justify="space-between" align="center" gap="md" component="article">
@@ -51,7 +51,7 @@ export function OpenContest({ contest, aheadMs }: { contest: ContestView; aheadM
           </Text>
         )}
       </div>
-      <Deadline contest={contest} aheadMs={aheadMs} />
+      <Deadline dispute={dispute} aheadMs={aheadMs} />
       {may('infraction.decide') && (
         <Group gap="xs">
           <Button variant="default" onClick={() => setDecision('reject')}>
@@ -64,17 +64,17 @@ export function OpenContest({ contest, aheadMs }: { contest: ContestView; aheadM
           )}
         </Group>
       )}
-      {decision && <Decide contest={contest} decision={decision} onClose={() => setDecision(null)} />}
+      {decision && <Decide dispute={dispute} decision={decision} onClose={() => setDecision(null)} />}
     </Group>
   )
 }
 
 /** Counts down seven days for the decision, then the rest of eleven days for the return. */
 function Deadline({
-  contest: { state, openedAt, analysisEndsAt, endsAt },
+  dispute: { state, openedAt, analysisEndsAt, endsAt },
   aheadMs,
 }: {
-  contest: ContestView
+  dispute: DisputeView
   aheadMs: number
 }) {
   const t = useText(words)
@@ -117,11 +117,11 @@ function useNow(): number {
 }
 
 function Decide({
-  contest: { id, transactionId, amount, blocked, clientName },
+  dispute: { id, transactionId, amount, blocked, clientName },
   decision,
   onClose,
 }: {
-  contest: ContestView
+  dispute: DisputeView
   decision: 'accept' | 'reject'
   onClose: () => void
 }) {

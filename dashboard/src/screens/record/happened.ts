@@ -44,7 +44,7 @@ function inEnglish({ money }: Format): Written {
         refused: `Refund of ${money(amount)} refused${error === null ? '' : `: ${error}`}`,
         reversed: `Attribution reversed: ${money(amount)} back in the suspense account`,
       })[step],
-    contest: ({ step, amount }) =>
+    dispute: ({ step, amount }) =>
       `Dispute of ${money(amount)} ${{ open: 'opened', opened: 'opened', accepted: 'accepted', returned: 'returned to the payer', rejected: 'rejected', canceled: 'canceled' }[step]}`,
     ledger: ({ kind, debit, credit, amount }) =>
       `${ledger.en.kinds[kind]} · ${money(amount)}: ${ledger.en.accountNames[debit][0]} → ${ledger.en.accountNames[credit][0]}`,
@@ -119,7 +119,7 @@ function inPortuguese({ money }: Format): Written {
         refused: `Devolução de ${money(amount)} recusada${error === null ? '' : `: ${error}`}`,
         reversed: `Conciliação desfeita: ${money(amount)} voltaram para a conta transitória`,
       })[step],
-    contest: ({ step, amount }) =>
+    dispute: ({ step, amount }) =>
       `Contestação de ${money(amount)} ${{ open: 'aberta', opened: 'aberta', accepted: 'aceita', returned: 'devolvida ao pagador', rejected: 'rejeitada', canceled: 'cancelada' }[step]}`,
     ledger: ({ kind, debit, credit, amount }) =>
       `${ledger.pt.kinds[kind]} · ${money(amount)}: ${ledger.pt.accountNames[debit][0]} → ${ledger.pt.accountNames[credit][0]}`,

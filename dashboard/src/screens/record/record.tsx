@@ -171,7 +171,7 @@ const kindColors: Partial<Record<ExplainedRecord['timeline'][number]['kind'], st
   delivery: 'grape',
   callback: 'orange',
   acquirer: 'gray',
-  contest: 'red',
+  dispute: 'red',
   refund: 'yellow',
 }
 

@@ -4,7 +4,7 @@ import { Page } from '../../components/page.tsx'
 import { useText } from '../../text.ts'
 import { Amounts } from './amounts.tsx'
 import { Bank } from './bank.tsx'
-import { Contesting, SendingBack } from './contest.tsx'
+import { OpeningDispute, SendingBack } from './dispute.tsx'
 import { Paying } from './pay.tsx'
 import { words } from './text.ts'
 
@@ -21,7 +21,7 @@ export default function Sandbox() {
           <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
             <Stack gap="lg">
               <Paying client={client} />
-              <Contesting client={client} />
+              <OpeningDispute client={client} />
               <SendingBack client={client} />
             </Stack>
             <Bank client={client} />

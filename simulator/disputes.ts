@@ -29,7 +29,7 @@ export type InfractionInput = {
 export type InfractionDecision = { reference: string; decision: 'accept' | 'reject' | 'cancel' }
 
 /** MED allows a payer to dispute a payment within 80 days. */
-export const contestWindowDays = 80
+export const disputeWindowDays = 80
 /**
  * The delay between the acceptance of a dispute and the return, by the clock, so that a client can observe the state in
  * between.
@@ -47,7 +47,7 @@ export function openInfraction(
     if (!pix) return refused('payment_unknown')
     const amount = input.amount ?? pix.whole
     if (amount < 1 || amount > pix.whole) return refused('amount_invalid')
-    if (openedAt.getTime() - pix.paidAt.getTime() > contestWindowDays * 86_400_000) return refused('too_late')
+    if (openedAt.getTime() - pix.paidAt.getTime() > disputeWindowDays * 86_400_000) return refused('too_late')
     if (await hasOpenInfraction(client, input.endToEndId)) return refused('already_open')
     const id = randomUUID()
     const { endToEndId, reason = 'fraud' } = input

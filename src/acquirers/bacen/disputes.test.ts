@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { returnAfterAcceptanceMs } from '../../../simulator/contest.ts'
 import type { ControlOutcome } from '../../../simulator/control.ts'
+import { returnAfterAcceptanceMs } from '../../../simulator/disputes.ts'
 import { receiverAccount, receiverKey, simulatorCredentials } from '../../../simulator/receiver-account.ts'
 import { createEmptyDatabase, type TestDatabase } from '../../../test/support/database.ts'
 import { type TestSimulator, testSimulator, txidOf } from '../../../test/support/simulator.ts'
@@ -105,7 +105,7 @@ it('follows a dispute from its opening until the money is gone', async () => {
 it.each([
   ['reject', 'rejected'],
   ['cancel', 'canceled'],
-] as const)('tells that a contest ended with %s', async (decision, state) => {
+] as const)('tells that a dispute ended with %s', async (decision, state) => {
   const reference = idOf(await simulator.openInfraction({ endToEndId: await paid() }))
   await simulator.decideInfraction({ reference, decision })
   expect(await list()).toMatchObject([{ reference, state }])

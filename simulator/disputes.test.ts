@@ -3,8 +3,8 @@ import { cents } from '../src/lib/money.ts'
 import efiDocumented from '../test/fixtures/efi-infracoes.json' with { type: 'json' }
 import { createEmptyDatabase, type TestDatabase } from '../test/support/database.ts'
 import { type TestSimulator, testSimulator, txidOf } from '../test/support/simulator.ts'
-import { contestWindowDays, returnAfterAcceptanceMs } from './contest.ts'
 import type { ControlOutcome } from './control.ts'
+import { disputeWindowDays, returnAfterAcceptanceMs } from './disputes.ts'
 import { receiverKey } from './receiver-account.ts'
 
 let database: TestDatabase
@@ -156,7 +156,7 @@ describe('an infraction', () => {
     const unknown = { reference: '00000000-0000-0000-0000-000000000000', decision: 'accept' } as const
     expect(await simulator.decideInfraction(unknown)).toMatchObject({ code: 'infraction_unknown' })
     expect(await simulator.decideInfraction({ ...unknown, reference: 'x' })).toMatchObject({ ok: false })
-    simulator.clock.advance(contestWindowDays * day + 1)
+    simulator.clock.advance(disputeWindowDays * day + 1)
     expect(await open({})).toMatchObject({ code: 'too_late' })
   })
 

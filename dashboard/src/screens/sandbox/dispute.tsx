@@ -13,7 +13,7 @@ import { words } from './text.ts'
 const decisions = ['accept', 'reject', 'cancel'] as const
 
 /** Plays the payer's bank that disputes a payment, the network that decides, and a return without notice. */
-export function Contesting({ client }: { client: string }) {
+export function OpeningDispute({ client }: { client: string }) {
   const t = useText(words)
   const format = useFormat()
   const nameOf = useStatusName()
@@ -29,9 +29,9 @@ export function Contesting({ client }: { client: string }) {
   })
   const again = async () => await queries.invalidateQueries({ queryKey: ['sandbox', 'transactions', client] })
   const act = useMutation({
-    mutationFn: async (what: 'contest' | 'return' | (typeof decisions)[number]) => {
+    mutationFn: async (what: 'dispute' | 'return' | (typeof decisions)[number]) => {
       if (endToEnd === null) return null
-      if (what === 'contest') await guiche.sandbox.contest({ endToEnd })
+      if (what === 'dispute') await guiche.sandbox.openDispute({ endToEnd })
       else if (what === 'return') await guiche.sandbox.returnPayment({ endToEnd })
       else await guiche.sandbox.decide(endToEnd, what)
       return what
@@ -43,7 +43,7 @@ export function Contesting({ client }: { client: string }) {
       ? []
       : [{ value, label: `${format.money(amount)} · ${nameOf(status)} · ${format.dateTime(createdAt)}` }],
   )
-  const isContested = paid.data?.some((one) => one.endToEnd === endToEnd && one.status === 'BLOCKED') ?? false
+  const isDisputed = paid.data?.some((one) => one.endToEnd === endToEnd && one.status === 'BLOCKED') ?? false
   return (
     <Section title={t.med}>
       <Stack gap="sm">
@@ -62,7 +62,7 @@ export function Contesting({ client }: { client: string }) {
           }}
         />
         <Group gap="xs">
-          {isContested || act.data === 'contest' ? (
+          {isDisputed || act.data === 'dispute' ? (
             decisions.map((decision) => (
               <Button
                 key={decision}
@@ -76,8 +76,8 @@ export function Contesting({ client }: { client: string }) {
             ))
           ) : (
             <>
-              <Button disabled={endToEnd === null} loading={act.isPending} onClick={() => act.mutate('contest')}>
-                {t.contest}
+              <Button disabled={endToEnd === null} loading={act.isPending} onClick={() => act.mutate('dispute')}>
+                {t.dispute}
               </Button>
               <Button
                 variant="default"
@@ -93,7 +93,7 @@ export function Contesting({ client }: { client: string }) {
         {act.isError && <ErrorNotice error={act.error} />}
         {act.data && (
           <Alert color="teal" role="status">
-            {act.data === 'contest' ? t.contested : act.data === 'return' ? t.returned : t.decided}
+            {act.data === 'dispute' ? t.disputed : act.data === 'return' ? t.returned : t.decided}
           </Alert>
         )}
       </Stack>
