@@ -7,9 +7,9 @@ import {
   clientId,
   controlToken,
   fetched,
-  manners,
   openPsp,
   type Psp,
+  requestForms,
   scope,
   toCode,
 } from '../test/support/psp.ts'
@@ -40,28 +40,28 @@ describe.each(names)('%s', (name) => {
     txid = txidOf(++count)
   })
   const ask = async (method: string, path: string, body?: unknown) =>
-    await asked(psp, manners[name], method, path, body)
-  const charges = (rest: string) => `${manners[name].charges}/cob/${rest}`
-  const pix = (rest: string) => `${manners[name].pix}/${rest}`
+    await asked(psp, requestForms[name], method, path, body)
+  const charges = (rest: string) => `${requestForms[name].charges}/cob/${rest}`
+  const pix = (rest: string) => `${requestForms[name].pix}/${rest}`
 
   it('issues a token to a client that asks in this PSP’s way', async () => {
-    const answer = await askToken(psp, manners[name])
+    const answer = await askToken(psp, requestForms[name])
     expect(answer).toMatchObject({ status: 200, body: { token_type: 'Bearer', expires_in: expect.any(Number) } })
   })
 
   it('issues none for wrong credentials, for another way of asking, or at another path', async () => {
-    const { token } = manners[name]
-    const others = Object.values(manners).filter(({ token: { path } }) => path !== token.path)
+    const { token } = requestForms[name]
+    const others = Object.values(requestForms).filter(({ token: { path } }) => path !== token.path)
     for (const other of others) expect((await askToken(psp, other)).body).not.toHaveProperty('access_token')
     const stranger = { ...token, body: token.body.replace(clientId, 'other'), headers: { ...token.headers } }
     if (token.headers && 'authorization' in token.headers)
       stranger.headers = { ...token.headers, authorization: 'Basic eDp5' }
-    expect(await askToken(psp, { ...manners[name], token: stranger })).toMatchObject({
+    expect(await askToken(psp, { ...requestForms[name], token: stranger })).toMatchObject({
       status: 401,
       body: { error: 'invalid_client' },
     })
     const anonymous = { ...token, headers: { 'content-type': token.headers?.['content-type'] ?? '' }, body: '' }
-    expect((await askToken(psp, { ...manners[name], token: anonymous })).status).toBeGreaterThanOrEqual(400)
+    expect((await askToken(psp, { ...requestForms[name], token: anonymous })).status).toBeGreaterThanOrEqual(400)
   })
 
   it('creates, shows and lists a charge that is paid, and returns a part', async () => {
@@ -127,8 +127,8 @@ describe.each(names)('%s', (name) => {
     const unknown = await ask('GET', charges('0'.repeat(32)))
     const nobody = await fetched(psp, {
       method: 'GET',
-      path: `${charges(txid)}?${manners[name].query ?? ''}`,
-      headers: manners[name].headers?.(),
+      path: `${charges(txid)}?${requestForms[name].query ?? ''}`,
+      headers: requestForms[name].headers?.(),
     })
     if (name === 'efi') {
       expect(unknown).toMatchObject({ status: 404, body: { nome: 'cobranca_nao_encontrada' } })
@@ -148,20 +148,20 @@ describe.each(names)('%s', (name) => {
 
 describe('quirks', () => {
   it('refuse the repeat of a charge, at Efí with 409', async () => {
-    const [psp, manner, path] = [at('efi'), manners.efi, `/v2/cob/${txidOf(++count)}`]
-    expect((await asked(psp, manner, 'PUT', path, cob())).status).toBe(201)
-    expect(await asked(psp, manner, 'PUT', path, cob())).toMatchObject({
+    const [psp, form, path] = [at('efi'), requestForms.efi, `/v2/cob/${txidOf(++count)}`]
+    expect((await asked(psp, form, 'PUT', path, cob())).status).toBe(201)
+    expect(await asked(psp, form, 'PUT', path, cob())).toMatchObject({
       status: 409,
       body: { nome: 'txid_duplicado' },
     })
-    expect((await asked(psp, manner, 'GET', path)).body).toMatchObject({ status: 'ATIVA' })
+    expect((await asked(psp, form, 'GET', path)).body).toMatchObject({ status: 'ATIVA' })
   })
 
   it('refuse the repeat of a charge at other PSPs as the standard does', async () => {
     const psp = await openPsp(database.db.pool, 'sicredi', ['repeatedCharge=refused'])
     const path = `/api/v3/cob/${txidOf(++count)}`
-    expect((await asked(psp, manners.sicredi, 'PUT', path, cob())).status).toBe(201)
-    const repeated = await asked(psp, manners.sicredi, 'PUT', path, cob())
+    expect((await asked(psp, requestForms.sicredi, 'PUT', path, cob())).status).toBe(201)
+    const repeated = await asked(psp, requestForms.sicredi, 'PUT', path, cob())
     expect(repeated).toMatchObject({ status: 400, body: { type: expect.stringContaining('/CobOperacaoInvalida') } })
     await psp.close()
   })
@@ -169,7 +169,7 @@ describe('quirks', () => {
   it('report Efí’s fee only in the callback of a payment, and nothing about the payer', async () => {
     const headers = { 'x-skip-mtls-checking': 'true' }
     const address = { webhookUrl: 'https://guiche.test/efi/fees' }
-    await asked(at('efi'), manners.efi, 'PUT', `/v2/webhook/${receiverKey}`, address, headers)
+    await asked(at('efi'), requestForms.efi, 'PUT', `/v2/webhook/${receiverKey}`, address, headers)
     const shown = await paidAt('efi', '100.00')
     expect(shown).not.toHaveProperty('gnExtras')
     const { callbacks } = at('efi').simulator
@@ -186,8 +186,8 @@ describe('quirks', () => {
   it('show a sent Pix at Efí as documented: the receiver’s CPF masked, and no reason of a rejection', async () => {
     const send = async (id: string, valor: string) => {
       const body = { valor, pagador: { chave: receiverKey }, favorecido: { chave: '52998224725' } }
-      expect((await asked(at('efi'), manners.efi, 'PUT', `/v3/gn/pix/${id}`, body)).status).toBe(201)
-      return (await asked(at('efi'), manners.efi, 'GET', `/v2/gn/pix/enviados/id-envio/${id}`)).body
+      expect((await asked(at('efi'), requestForms.efi, 'PUT', `/v3/gn/pix/${id}`, body)).status).toBe(201)
+      return (await asked(at('efi'), requestForms.efi, 'GET', `/v2/gn/pix/enviados/id-envio/${id}`)).body
     }
     const { sentPix } = JSON.parse(readFileSync('test/fixtures/psp/efi.json', 'utf8'))
     const shown = await send(`m${++count}`, '5.00')
@@ -203,7 +203,7 @@ describe('quirks', () => {
     const headers = { 'x-skip-mtls-checking': 'true' }
     const answer = await asked(
       at('efi'),
-      manners.efi,
+      requestForms.efi,
       'PUT',
       path,
       { webhookUrl: 'https://guiche.test/efi/open' },
@@ -215,45 +215,53 @@ describe('quirks', () => {
   it('require the keys of Banco do Brasil, Sicoob and Itaú with each request', async () => {
     const path = `/cob/${txidOf(1)}`
     const without = { query: undefined, headers: undefined }
-    expect(await asked(at('bb'), { ...manners.bb, ...without }, 'GET', `/pix/v2${path}`)).toMatchObject({
+    expect(await asked(at('bb'), { ...requestForms.bb, ...without }, 'GET', `/pix/v2${path}`)).toMatchObject({
       status: 403,
       body: { statusCode: 403, error: 'Forbidden' },
     })
-    expect((await asked(at('sicoob'), { ...manners.sicoob, ...without }, 'GET', `/pix/api/v2${path}`)).status).toBe(403)
+    expect(
+      (await asked(at('sicoob'), { ...requestForms.sicoob, ...without }, 'GET', `/pix/api/v2${path}`)).status,
+    ).toBe(403)
     const itau = `/pix_recebimentos/v2${path}`
-    expect((await asked(at('itau'), { ...manners.itau, ...without }, 'GET', itau)).status).toBe(403)
-    const wrong = { ...manners.itau, headers: () => ({ 'x-itau-apikey': clientId, 'x-correlationID': '1' }) }
+    expect((await asked(at('itau'), { ...requestForms.itau, ...without }, 'GET', itau)).status).toBe(403)
+    const wrong = { ...requestForms.itau, headers: () => ({ 'x-itau-apikey': clientId, 'x-correlationID': '1' }) }
     expect((await asked(at('itau'), wrong, 'GET', itau)).status).toBe(400)
   })
 
   it('refuse milliseconds at Santander, and a long period at Banco do Brasil', async () => {
     const precise = 'inicio=2026-01-01T00:00:00.000Z&fim=2026-01-02T00:00:00.000Z'
-    expect(await asked(at('santander'), manners.santander, 'GET', `/api/v1/pix?${precise}`)).toMatchObject({
+    expect(await asked(at('santander'), requestForms.santander, 'GET', `/api/v1/pix?${precise}`)).toMatchObject({
       status: 400,
       body: { violacoes: [{ propriedade: 'inicio' }, { propriedade: 'fim' }] },
     })
-    expect((await asked(at('itau'), manners.itau, 'GET', `/pix_recebimentos/v2/pix?${precise}`)).status).toBe(200)
+    expect((await asked(at('itau'), requestForms.itau, 'GET', `/pix_recebimentos/v2/pix?${precise}`)).status).toBe(200)
     const long = 'inicio=2026-01-01T00:00:00Z&fim=2026-01-07T00:00:00Z'
-    expect((await asked(at('bb'), manners.bb, 'GET', `/pix/v2/pix?${long}`)).status).toBe(400)
+    expect((await asked(at('bb'), requestForms.bb, 'GET', `/pix/v2/pix?${long}`)).status).toBe(400)
   })
 
   it('answer an empty list with 404 at Banco do Brasil', async () => {
     const empty = 'inicio=2026-01-01T00:00:00Z&fim=2026-01-02T00:00:00Z'
-    expect(await asked(at('bb'), manners.bb, 'GET', `/pix/v2/pix?${empty}`)).toMatchObject({
+    expect(await asked(at('bb'), requestForms.bb, 'GET', `/pix/v2/pix?${empty}`)).toMatchObject({
       status: 404,
       body: { erros: [{ codigo: '4769515', mensagem: 'Não há informações para os dados informados.' }] },
     })
-    expect(await asked(at('itau'), manners.itau, 'GET', `/pix_recebimentos/v2/pix?${empty}`)).toMatchObject({
+    expect(await asked(at('itau'), requestForms.itau, 'GET', `/pix_recebimentos/v2/pix?${empty}`)).toMatchObject({
       status: 200,
       body: { pix: [] },
     })
   })
 
   it('name the code brcode and keep nulls at Sicoob, and return only the location at Santander', async () => {
-    const sicoob = await asked(at('sicoob'), manners.sicoob, 'PUT', `/pix/api/v2/cob/${txidOf(++count)}`, cob())
+    const sicoob = await asked(at('sicoob'), requestForms.sicoob, 'PUT', `/pix/api/v2/cob/${txidOf(++count)}`, cob())
     expect(sicoob.body).toMatchObject({ brcode: expect.stringMatching(/^0002/), devedor: null, pix: null })
     expect(sicoob.body).not.toHaveProperty('pixCopiaECola')
-    const santander = await asked(at('santander'), manners.santander, 'PUT', `/api/v1/cob/${txidOf(++count)}`, cob())
+    const santander = await asked(
+      at('santander'),
+      requestForms.santander,
+      'PUT',
+      `/api/v1/cob/${txidOf(++count)}`,
+      cob(),
+    )
     expect(santander.body).toMatchObject({ location: expect.any(String) })
     expect(JSON.stringify(santander.body)).not.toContain('0002')
   })
@@ -261,53 +269,55 @@ describe('quirks', () => {
   it('refuse the same address twice at Itaú, and an open one at Inter', async () => {
     const path = `/pix_recebimentos/v2/webhook/${receiverKey}`
     const address = { webhookUrl: 'https://guiche.test/once' }
-    expect((await asked(at('itau'), manners.itau, 'PUT', path, address)).status).toBe(200)
-    expect(await asked(at('itau'), manners.itau, 'PUT', path, address)).toMatchObject({
+    expect((await asked(at('itau'), requestForms.itau, 'PUT', path, address)).status).toBe(200)
+    expect(await asked(at('itau'), requestForms.itau, 'PUT', path, address)).toMatchObject({
       status: 400,
       body: { violacoes: [{ razao: expect.stringContaining('422') }] },
     })
     const open = { webhookUrl: 'http://guiche.test/open' }
-    expect((await asked(at('inter'), manners.inter, 'PUT', `/pix/v2/webhook/${receiverKey}`, open)).status).toBe(400)
+    expect((await asked(at('inter'), requestForms.inter, 'PUT', `/pix/v2/webhook/${receiverKey}`, open)).status).toBe(
+      400,
+    )
   })
 
   it('limit the token requests of one address at Sicredi', async () => {
     const psp = await openPsp(database.db.pool, 'sicredi', ['tokensPerMinute=2'])
-    const statuses = [1, 2, 3].map(async () => (await askToken(psp, manners.sicredi)).status)
+    const statuses = [1, 2, 3].map(async () => (await askToken(psp, requestForms.sicredi)).status)
     expect((await Promise.all(statuses)).toSorted()).toEqual([200, 200, 429])
     psp.simulator.clock.advance(60_000)
-    expect((await askToken(psp, manners.sicredi)).status).toBe(200)
+    expect((await askToken(psp, requestForms.sicredi)).status).toBe(200)
     await psp.close()
   })
 
   it('grant fewer scopes than requested, and refuse requests that need the others', async () => {
     const psp = await openPsp(database.db.pool, 'sicredi', ['deniedScopes=webhook.write,pix.write'])
-    expect((await askToken(psp, manners.sicredi)).body.scope).toBe('cob.read cob.write pix.read webhook.read')
+    expect((await askToken(psp, requestForms.sicredi)).body.scope).toBe('cob.read cob.write pix.read webhook.read')
     const path = `/api/v2/webhook/${receiverKey}`
-    const refused = await asked(psp, manners.sicredi, 'PUT', path, { webhookUrl: 'https://guiche.test/x' })
+    const refused = await asked(psp, requestForms.sicredi, 'PUT', path, { webhookUrl: 'https://guiche.test/x' })
     expect(refused).toMatchObject({ status: 403, body: { detail: expect.stringContaining('webhook.write') } })
     await psp.close()
   })
 
   it('accept the grant in the query at Santander only', async () => {
-    const inQuery = { ...manners.inter.token, query: 'grant_type=client_credentials' }
+    const inQuery = { ...requestForms.inter.token, query: 'grant_type=client_credentials' }
     const body = inQuery.body.replace('grant_type=client_credentials&', '')
-    const refused = await askToken(at('inter'), { ...manners.inter, token: { ...inQuery, body } })
+    const refused = await askToken(at('inter'), { ...requestForms.inter, token: { ...inQuery, body } })
     expect(refused).toMatchObject({ status: 400, body: { error: 'unsupported_grant_type' } })
   })
 
   it('require a scope if the PSP does', async () => {
     for (const name of ['bb', 'sicredi', 'sicoob', 'inter'] as const) {
-      const { token } = manners[name]
-      const unnamed = { ...manners[name], token: { ...token, body: token.body.replace(`&${scope}`, '') } }
+      const { token } = requestForms[name]
+      const unnamed = { ...requestForms[name], token: { ...token, body: token.body.replace(`&${scope}`, '') } }
       expect(await askToken(at(name), unnamed)).toMatchObject({ status: 400, body: { error: 'invalid_scope' } })
     }
   })
 
   it('can be set one by one: the case of a txid, and a callback without suffix', async () => {
     const psp = await openPsp(database.db.pool, 'generic', ['txidCase=upper', 'hasPixSuffix=false'])
-    await asked(psp, manners.generic, 'PUT', `/webhook/${receiverKey}`, { webhookUrl: 'https://guiche.test/bare' })
+    await asked(psp, requestForms.generic, 'PUT', `/webhook/${receiverKey}`, { webhookUrl: 'https://guiche.test/bare' })
     const txid = txidOf(0xabcdef00 + ++count)
-    const made = await asked(psp, manners.generic, 'PUT', `/cob/${txid}`, cob())
+    const made = await asked(psp, requestForms.generic, 'PUT', `/cob/${txid}`, cob())
     expect(made.body.txid).toBe(txid.toUpperCase())
     await psp.simulator.pay({ uri: String(made.body.pixCopiaECola) })
     await eventually(() => psp.simulator.callbacks.length > 0)
@@ -335,7 +345,7 @@ describe('quirks', () => {
 describe('the controls', () => {
   it('accept the control token, in any dialect', async () => {
     const psp = at('sicoob')
-    const made = await asked(psp, manners.sicoob, 'PUT', `/pix/api/v2/cob/${txidOf(++count)}`, cob())
+    const made = await asked(psp, requestForms.sicoob, 'PUT', `/pix/api/v2/cob/${txidOf(++count)}`, cob())
     const body = JSON.stringify({ uri: made.body.brcode })
     const request = { method: 'POST', path: '/sandbox/payment', body }
     expect((await fetched(psp, request)).status).toBe(401)
@@ -350,11 +360,11 @@ describe('the controls', () => {
 
 /** A payment as the PSP shows it. */
 async function paidAt(name: DialectName, amount: string): Promise<Record<string, unknown>> {
-  const [psp, manner] = [at(name), manners[name]]
-  const made = await asked(psp, manner, 'PUT', `${manner.charges}/cob/${txidOf(++count)}`, cob(amount))
+  const [psp, form] = [at(name), requestForms[name]]
+  const made = await asked(psp, form, 'PUT', `${form.charges}/cob/${txidOf(++count)}`, cob(amount))
   const paid = await psp.simulator.pay({ uri: toCode(made) })
   const endToEndId = paid.ok ? paid.endToEndId : expect.unreachable(paid.message)
-  return (await asked(psp, manner, 'GET', `${manner.pix}/pix/${endToEndId}`)).body
+  return (await asked(psp, form, 'GET', `${form.pix}/pix/${endToEndId}`)).body
 }
 
 // Around the time of the test's clock.

@@ -3,7 +3,7 @@ import { request } from 'undici'
 import { receiverAccount, receiverKey, simulatorCredentials } from '../simulator/receiver-account.ts'
 import type { Simulator } from '../simulator/simulator.ts'
 import { createBacenAcquirer } from './acquirers/bacen/adapter.ts'
-import { standardManner, withOverrides } from './acquirers/bacen/manner.ts'
+import { standardProfile, withOverrides } from './acquirers/bacen/profile.ts'
 import { connect, type OpenAcquirer, openAcquirer } from './acquirers/open.ts'
 import type { RouteSettings } from './acquirers/routes.ts'
 import type { AcquirerSettings, AcquirersSettings } from './acquirers/settings.ts'
@@ -125,7 +125,7 @@ const simulated = {
   credentials: simulatorCredentials,
   chave: receiverKey,
   receiver: receiverAccount,
-  manner: withOverrides(standardManner, { offers: { payouts: true, infractions: true, balance: 'efi' } }),
+  profile: withOverrides(standardProfile, { offers: { payouts: true, infractions: true, balance: 'efi' } }),
 }
 
 /** The sandbox controls, for the simulator in this process. */

@@ -7,7 +7,7 @@ import { cents } from '../lib/money.ts'
 import { AcquirerUnavailable } from './acquirer.ts'
 import { createBacenAcquirer } from './bacen/adapter.ts'
 import type { HttpRequest, HttpResponse } from './bacen/http.ts'
-import { filled } from './bacen/manner.ts'
+import { filled } from './bacen/profile.ts'
 import { type DialectName, dialectNames, dialects } from './dialects.ts'
 
 const txid = txidOf(1)
@@ -25,7 +25,7 @@ const values = { clientId: 'the id', appKey: 'the key', account: '12345' }
 /** An acquirer of this dialect at a PSP with these answers. */
 function open(name: DialectName, answer: (request: HttpRequest) => HttpResponse = () => json(200, cob)) {
   const asked: HttpRequest[] = []
-  const { needsSecret, manner } = dialects[name]
+  const { needsSecret, profile } = dialects[name]
   const acquirer = createBacenAcquirer({
     name,
     send: async (request) => {
@@ -36,7 +36,7 @@ function open(name: DialectName, answer: (request: HttpRequest) => HttpResponse 
     chave: 'a@b.example',
     receiver: receiverAccount,
     isRemote: true,
-    manner: filled(manner, values),
+    profile: filled(profile, values),
     clock,
   })
   return { acquirer, asked }
@@ -127,7 +127,7 @@ describe.each(dialectNames)('%s', (name) => {
     const range = { from: new Date('2026-02-20T15:00:00.123Z'), to: clock.now() }
     for await (const _ of acquirer.listPayments(range)) expect.unreachable()
     const lists = asked.filter(({ isToken }) => !isToken)
-    const { daysMax } = dialects[name].manner.list
+    const { daysMax } = dialects[name].profile.list
     expect(lists).toHaveLength(daysMax === null ? 1 : Math.ceil(11 / daysMax))
     for (const { path, query } of lists) {
       expect(path).toBe(wire[name].pix)
@@ -181,9 +181,9 @@ describe('a further value that a PSP requires', () => {
   })
 
   it('is left out where it is not set', () => {
-    expect(filled(dialects.inter.manner, { clientId: 'x' }).headers).toEqual({})
-    expect(filled(dialects.efi.manner, { clientId: 'x' }).registrationHeaders).toEqual({})
-    const set = filled(dialects.efi.manner, { clientId: 'x', skipMtlsChecking: 'true' })
+    expect(filled(dialects.inter.profile, { clientId: 'x' }).headers).toEqual({})
+    expect(filled(dialects.efi.profile, { clientId: 'x' }).registrationHeaders).toEqual({})
+    const set = filled(dialects.efi.profile, { clientId: 'x', skipMtlsChecking: 'true' })
     expect(set.registrationHeaders).toEqual({ 'x-skip-mtls-checking': 'true' })
   })
 })

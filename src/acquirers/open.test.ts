@@ -13,7 +13,7 @@ import { systemClock } from '../lib/clock.ts'
 import { cents } from '../lib/money.ts'
 import { AcquirerUnavailable } from './acquirer.ts'
 import type { TlsFiles } from './bacen/certificate.ts'
-import { standardManner } from './bacen/manner.ts'
+import { standardProfile } from './bacen/profile.ts'
 import { type OpenAcquirer, openAcquirer } from './open.ts'
 import type { AcquirerSettings } from './settings.ts'
 
@@ -66,7 +66,7 @@ function open(url: string, more: Partial<AcquirerSettings> = {}): OpenAcquirer {
       timeoutMs: 5_000,
       callbacks: {},
       fees: { payment: null, payout: null },
-      manner: standardManner,
+      profile: standardProfile,
       ...more,
     },
     { clock: systemClock, log: { info() {}, warn() {} } },
@@ -194,7 +194,7 @@ describe('tries', () => {
 
   it('are never repeated for outgoing money', async () => {
     const { asked, opened } = await counting([503, 503], {
-      manner: { ...standardManner, offers: { payouts: true, infractions: false, balance: 'none' } },
+      profile: { ...standardProfile, offers: { payouts: true, infractions: false, balance: 'none' } },
     })
     const id = txidOf(7)
     const refund = { endToEndId: `E${'1'.repeat(31)}`, refundId: id, amount: cents(1) }

@@ -6,7 +6,7 @@ import { createEmptyDatabase, type TestDatabase } from '../../test/support/datab
 import { type TestSimulator, testSimulator, txidOf } from '../../test/support/simulator.ts'
 import { cents } from '../lib/money.ts'
 import { createHttpSend, type HttpRequest, type HttpResponse, type Send } from './bacen/http.ts'
-import { type MannerOverrides, standardManner, withOverrides } from './bacen/manner.ts'
+import { type ProtocolProfileOverrides, standardProfile, withOverrides } from './bacen/profile.ts'
 import { probeAcquirer } from './probe.ts'
 import type { Finding } from './probe-finding.ts'
 import type { AcquirerSettings } from './settings.ts'
@@ -31,7 +31,10 @@ afterAll(async () => {
   await database.drop()
 })
 
-const settingsOf = (overrides: MannerOverrides = {}, more: Partial<AcquirerSettings> = {}): AcquirerSettings => ({
+const settingsOf = (
+  overrides: ProtocolProfileOverrides = {},
+  more: Partial<AcquirerSettings> = {},
+): AcquirerSettings => ({
   name: 'psp',
   dialect: 'generic',
   environment: 'sandbox',
@@ -43,7 +46,10 @@ const settingsOf = (overrides: MannerOverrides = {}, more: Partial<AcquirerSetti
   timeoutMs: 5_000,
   callbacks: {},
   fees: { payment: null, payout: null },
-  manner: withOverrides(standardManner, { offers: { payouts: true, infractions: true, balance: 'efi' }, ...overrides }),
+  profile: withOverrides(standardProfile, {
+    offers: { payouts: true, infractions: true, balance: 'efi' },
+    ...overrides,
+  }),
   ...more,
 })
 

@@ -2,8 +2,8 @@ import type { Clock } from '../lib/clock.ts'
 import { toBalanceQuery } from './bacen/balance.ts'
 import { toRequest, withUuid } from './bacen/client.ts'
 import type { HttpRequest, Send } from './bacen/http.ts'
-import type { Manner } from './bacen/manner.ts'
 import { toQuery } from './bacen/pages.ts'
+import type { ProtocolProfile } from './bacen/profile.ts'
 import { explainReach } from './bacen/reach.ts'
 import { isRecord, type Json, text } from './bacen/read.ts'
 import { isOfNoRoute, toReason } from './bacen/reason.ts'
@@ -37,12 +37,12 @@ const unknownId = unknownTxid
  */
 export async function probeAcquirer(settings: AcquirerSettings, { send, ...others }: ProbeDeps): Promise<Finding[]> {
   const deps = { ...others, send: (request: HttpRequest) => send(withUuid(request)) }
-  const { manner } = settings
-  const { paths } = manner
+  const { profile } = settings
+  const { paths } = profile
   const findings = [certificate(settings, deps)]
   const reached = await reach(settings, deps)
   findings.push(reached.finding)
-  if (!reached.token) return [...findings, ...notAsked(manner.offers)]
+  if (!reached.token) return [...findings, ...notAsked(profile.offers)]
   const { token, answeredAt } = reached
   findings.push(scopes(settings, token.scopes), clockSkew(answeredAt, deps.clock))
   const statuses: number[] = []
@@ -58,8 +58,8 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
     absent('charges', await ask(`${paths.cob}/${unknownTxid}`), { setting: 'overrides.paths.cob', isElsewhere }),
   )
   findings.push(
-    ...payments(await ask(paths.pix, lastDay(deps.clock, manner.list.pageSize)), {
-      ...manner.list,
+    ...payments(await ask(paths.pix, lastDay(deps.clock, profile.list.pageSize)), {
+      ...profile.list,
       hasFees: settings.fees.payment !== null,
       isElsewhere,
     }),
@@ -68,10 +68,10 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
     webhook(settings, await ask(`${paths.webhook}/${encodeURIComponent(settings.chave)}`), deps.callbackUrl),
   )
   findings.push(
-    manner.offers.payouts
-      ? absent('payouts', await ask(toUnknownPayout(manner)), {
+    profile.offers.payouts
+      ? absent('payouts', await ask(toUnknownPayout(profile)), {
           setting:
-            manner.payoutApi === 'efi'
+            profile.payoutApi === 'efi'
               ? 'overrides.paths.sentPix, overrides.offers.payouts'
               : 'overrides.paths.payout, overrides.offers.payouts',
           isElsewhere,
@@ -80,14 +80,14 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
           'payouts',
           'this PSP sends no payouts: withdrawals need another acquirer, or `overrides.offers.payouts` at Efí, Banco Inter or Sicoob',
         ),
-    manner.offers.infractions
+    profile.offers.infractions
       ? disputes(await ask(paths.infractions, lastDay(deps.clock, 10)))
       : skipped('disputes (MED)', 'this PSP’s API lists none: a return under MED appears in the payment'),
-    manner.offers.balance === 'none'
+    profile.offers.balance === 'none'
       ? skipped('balance', 'this PSP’s API does not report it: compare it with `guiche ledger accounts` by hand')
       : told(
           'balance',
-          await ask(paths.balance, toBalanceQuery(manner.offers.balance, settings.receiver)),
+          await ask(paths.balance, toBalanceQuery(profile.offers.balance, settings.receiver)),
           'overrides.paths.balance, overrides.offers.balance',
         ),
   )
@@ -104,16 +104,16 @@ const otherApplication: Finding = {
 }
 
 /** The path of a payout that does not exist. */
-function toUnknownPayout({ payoutApi, paths }: Manner): string {
+function toUnknownPayout({ payoutApi, paths }: ProtocolProfile): string {
   if (payoutApi === 'efi') return `${paths.sentPix}/id-envio/${unknownId}`
   const id = payoutApi === 'inter' ? '00000000-0000-4000-8000-000000000000' : `E${'0'.repeat(31)}`
   return `${paths.payout}/${id}`
 }
 
-function createAsk({ manner }: AcquirerSettings, { send }: ProbeDeps, token: string) {
+function createAsk({ profile }: AcquirerSettings, { send }: ProbeDeps, token: string) {
   return async (path: string, query: Record<string, string> = {}): Promise<Asked> => {
     try {
-      const answer = await send(toRequest({ method: 'GET', path, query }, token, manner))
+      const answer = await send(toRequest({ method: 'GET', path, query }, token, profile))
       return { answer, body: parse(answer.body) }
     } catch (error) {
       return { error: said(error) }
@@ -161,7 +161,7 @@ type Reached = {
 
 /** Checks host name, connection, TLS and token: one request needs all of them. */
 async function reach(settings: AcquirerSettings, { send }: ProbeDeps): Promise<Reached> {
-  const { credentials, manner, place } = settings
+  const { credentials, profile, place } = settings
   let answeredAt: string | null = null
   let isAnswered = false
   const noting = async (request: HttpRequest) => {
@@ -172,7 +172,7 @@ async function reach(settings: AcquirerSettings, { send }: ProbeDeps): Promise<R
   }
   const host = new URL(place.tokenUrl ?? place.baseUrl).host
   try {
-    const token = await askToken({ send: noting, credentials, manner })
+    const token = await askToken({ send: noting, credentials, profile })
     const lives = `${host} issues a token for ${Math.round(token.lifetimeSeconds / 60)} min`
     return { finding: ok('token', lives), token, answeredAt }
   } catch (error) {
@@ -194,10 +194,10 @@ async function reach(settings: AcquirerSettings, { send }: ProbeDeps): Promise<R
 }
 
 /** Tries the other paths at which this PSP is known to issue tokens. */
-async function findTokenPath({ credentials, manner, dialect }: AcquirerSettings, send: Send) {
+async function findTokenPath({ credentials, profile, dialect }: AcquirerSettings, send: Send) {
   for (const path of dialects[dialect].otherTokenPaths) {
     const sendThere: Send = async (request) => await send({ ...request, path, isToken: false })
-    const token = await askToken({ send: sendThere, credentials, manner }).catch(() => null)
+    const token = await askToken({ send: sendThere, credentials, profile }).catch(() => null)
     if (token) return { path, token }
   }
   return null
@@ -210,7 +210,7 @@ function said(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-function notAsked(offers: Manner['offers']): Finding[] {
+function notAsked(offers: ProtocolProfile['offers']): Finding[] {
   const subjects = ['charges', 'payments', 'callbacks']
   if (offers.payouts) subjects.push('payouts')
   if (offers.infractions) subjects.push('disputes (MED)')
@@ -218,17 +218,17 @@ function notAsked(offers: Manner['offers']): Finding[] {
   return subjects.map((subject) => skipped(subject, 'not checked without a token'))
 }
 
-function scopes({ manner }: AcquirerSettings, granted: string[] | null): Finding {
+function scopes({ profile }: AcquirerSettings, granted: string[] | null): Finding {
   if (granted === null) return skipped('scopes', 'the PSP does not say which it grants')
   const needed = [
     ...standardScopes,
-    ...(manner.offers.payouts ? manner.token.payoutScopes : []),
-    ...(manner.offers.infractions ? ['gn.infractions.read'] : []),
-    ...(manner.offers.balance === 'none' ? [] : manner.token.balanceScopes),
+    ...(profile.offers.payouts ? profile.token.payoutScopes : []),
+    ...(profile.offers.infractions ? ['gn.infractions.read'] : []),
+    ...(profile.offers.balance === 'none' ? [] : profile.token.balanceScopes),
   ]
   const lacking = needed.filter((scope) => !granted.includes(scope))
   if (lacking.length === 0) return ok('scopes', granted.join(' '))
-  const setting = manner.token.scopes.length > 0 ? 'overrides.token.scopes' : null
+  const setting = profile.token.scopes.length > 0 ? 'overrides.token.scopes' : null
   return {
     subject: 'scopes',
     state: 'warning',

@@ -18,7 +18,7 @@ function acquirer(
     chave: '',
     receiver: receiverAccount,
     isRemote: true,
-    manner: { offers: { payouts, infractions: false } },
+    profile: { offers: { payouts, infractions: false } },
   })
   return { ...made, isAvailable }
 }

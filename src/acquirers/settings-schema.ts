@@ -2,7 +2,7 @@ import { Ajv, type ErrorObject } from 'ajv'
 import { type Static, Type } from 'typebox'
 import { parseDocument } from '../lib/document.ts'
 import { detectPixKey } from '../pix/key.ts'
-import { MannerOverrides } from './bacen/manner.ts'
+import { ProtocolProfileOverrides } from './bacen/profile.ts'
 import { CallbackSettings } from './callbacks.ts'
 import { dialectNames } from './dialects.ts'
 import { days } from './routes.ts'
@@ -98,7 +98,7 @@ const Acquirer = Type.Object(
     callbacks: Type.Optional(CallbackSettings),
     fees: Type.Optional(Type.Object({ payment: Type.Optional(Fee), payout: Type.Optional(Fee) }, strict)),
     settings: Type.Optional(Type.Record(Type.String(), SecretSchema)),
-    overrides: Type.Optional(MannerOverrides),
+    overrides: Type.Optional(ProtocolProfileOverrides),
   },
   strict,
 )

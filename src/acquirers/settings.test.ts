@@ -66,9 +66,9 @@ describe('an acquirer of the settings file', () => {
       timeoutMs: 10_000,
       callbacks: {},
       fees: { payment: null, payout: null },
-      manner: { paths: { cob: '/cob' } },
+      profile: { paths: { cob: '/cob' } },
     })
-    expect(Object.isFrozen(settings.manner.paths)).toBe(true)
+    expect(Object.isFrozen(settings.profile.paths)).toBe(true)
   })
 
   it('uses the hosts of its dialect, and requests the token from another host when one is set', async () => {
@@ -84,23 +84,23 @@ describe('an acquirer of the settings file', () => {
   })
 
   it('may keep its secrets in variables and in files beside the settings', async () => {
-    const { credentials, manner } = await one({
+    const { credentials, profile } = await one({
       dialect: 'bb',
       clientId: { env: 'SECRET' },
       clientSecret: { file: 'secret.txt' },
       settings: { appKey: { file: files.path('secret.txt') } },
     })
     expect(credentials).toEqual({ clientId: 'of a variable', clientSecret: 'of a file' })
-    expect(manner.query).toEqual({ 'gw-dev-app-key': 'of a file' })
+    expect(profile.query).toEqual({ 'gw-dev-app-key': 'of a file' })
   })
 
   it('may override its dialect field by field', async () => {
-    const { manner } = await one({
+    const { profile } = await one({
       dialect: 'efi',
       overrides: { token: { format: 'form' }, paths: { cob: '/v9/cob' }, headers: { 'x-shop': '{shop}' } },
       settings: { shop: '7' },
     })
-    expect(manner).toMatchObject({
+    expect(profile).toMatchObject({
       token: { format: 'form', path: '/oauth/token' },
       paths: { cob: '/v9/cob', pix: '/v2/pix' },
       headers: { 'x-shop': '7' },

@@ -8,7 +8,7 @@ import type { AccountHolder } from '../pix/holder.ts'
 import { detectPixKey, normalizePixKey } from '../pix/key.ts'
 import type { Acquirer, FeeAgreed } from './acquirer.ts'
 import { readTlsMaterial, TlsFault, type TlsFiles } from './bacen/certificate.ts'
-import { filled, type Manner, withOverrides } from './bacen/manner.ts'
+import { filled, type ProtocolProfile, withOverrides } from './bacen/profile.ts'
 import type { Credentials } from './bacen/token.ts'
 import type { CallbackSettings } from './callbacks.ts'
 import type { Dialect, Place } from './dialects/dialect.ts'
@@ -29,7 +29,7 @@ export type AcquirerSettings = Readonly<{
   timeoutMs: number
   callbacks: CallbackSettings
   fees: Acquirer['fees']
-  manner: Manner
+  profile: ProtocolProfile
 }>
 
 export type AcquirersSettings = Readonly<{ acquirers: readonly AcquirerSettings[]; routes: readonly RouteSettings[] }>
@@ -116,9 +116,9 @@ function readAcquirer(source: Source, faults: Faults, entry: AcquirerEntry, at: 
   const tls = readTls(source, faults, entry, at)
   if (place && dialect?.needsCertificate && entry.baseUrl === undefined && !tls && faults.isFine(`${at}.tls`))
     faults.add(`${at}.tls`, `is not set: ${dialect.title} requires a client certificate`)
-  const manner = dialect && readManner(source, faults, entry, { dialect, clientId, at })
+  const profile = dialect && readProfile(source, faults, entry, { dialect, clientId, at })
   const receiver = readReceiver(faults, entry, at)
-  if (!faults.isFine(at) || clientId === null || !place || !manner || !receiver) return null
+  if (!faults.isFine(at) || clientId === null || !place || !profile || !receiver) return null
   return {
     name: entry.name,
     dialect: entry.dialect,
@@ -131,7 +131,7 @@ function readAcquirer(source: Source, faults: Faults, entry: AcquirerEntry, at: 
     timeoutMs: entry.timeoutMs ?? timeoutMsDefault,
     callbacks: entry.callbacks ?? {},
     fees: { payment: toFee(entry.fees?.payment), payout: toFee(entry.fees?.payout) },
-    manner,
+    profile,
   }
 }
 
@@ -182,25 +182,25 @@ function readTls(source: Source, faults: Faults, entry: AcquirerEntry, at: strin
   }
 }
 
-function readManner(
+function readProfile(
   source: Source,
   faults: Faults,
   { settings = {}, overrides = {} }: AcquirerEntry,
   { dialect, clientId, at }: { dialect: Dialect; clientId: string | null; at: string },
-): Manner | null {
+): ProtocolProfile | null {
   if (!faults.isFine(`${at}.settings`) || !faults.isFine(`${at}.overrides`)) return null
-  const manner = withOverrides(dialect.manner, overrides)
+  const profile = withOverrides(dialect.profile, overrides)
   for (const [name, { isRequired, what }] of Object.entries(dialect.settings)) {
     if (isRequired && settings[name] === undefined) faults.add(`${at}.settings.${name}`, `is not set: ${what}`)
   }
-  const texts = JSON.stringify([manner.headers, manner.query, manner.registrationHeaders])
+  const texts = JSON.stringify([profile.headers, profile.query, profile.registrationHeaders])
   const values: Record<string, string> = clientId === null ? {} : { clientId }
   for (const [name, secret] of Object.entries(settings)) {
     const value = readSecret(source, faults, `${at}.settings.${name}`, secret)
     if (value !== null) values[name] = value
     if (!texts.includes(`{${name}}`)) faults.add(`${at}.settings.${name}`, `is not known: ${toKnownSettings(dialect)}`)
   }
-  return filled(manner, values)
+  return filled(profile, values)
 }
 
 function toKnownSettings({ title, settings }: Dialect): string {

@@ -66,14 +66,14 @@ function toSimulated({ simulatorUrl }: Config) {
   }
 }
 
-function toRow({ name, dialect, environment, place, manner }: AcquirerSettings) {
+function toRow({ name, dialect, environment, place, profile }: AcquirerSettings) {
   return {
     name,
     dialect,
     environment,
     address: place.baseUrl,
-    payouts: manner.offers.payouts ? 'yes' : 'no',
-    disputes: manner.offers.infractions ? 'yes' : 'no',
+    payouts: profile.offers.payouts ? 'yes' : 'no',
+    disputes: profile.offers.infractions ? 'yes' : 'no',
   }
 }
 

@@ -42,7 +42,7 @@ function reading(name: string, change: (path: string, answer: HttpResponse) => H
     service,
     async (request) =>
       request.path.endsWith('/infracoes') ? answer : change(request.path, await bank.handle(request)),
-    { log, name, manner: { offers: { infractions: true } } },
+    { log, name, profile: { offers: { infractions: true } } },
   )
   const registry = new Registry()
   observeDisputes({ ...deps, registry })

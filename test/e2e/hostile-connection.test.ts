@@ -98,7 +98,7 @@ beforeAll(async () => {
     timeoutMs,
     triesMax: 3,
     clock,
-    manner: { offers: { payouts: true, infractions: true } },
+    profile: { offers: { payouts: true, infractions: true } },
   })
   gateway = await openGateway([{ ...psp, acquirer }], { clock })
   closers.push(psp.close, gateway.stop, files.remove)

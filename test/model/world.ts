@@ -127,7 +127,7 @@ function startProcess({ db: whole, bank, clock, key, isRemote }: Place): Process
     credentials: simulatorCredentials,
     chave: receiverKey,
     receiver: receiverAccount,
-    manner: { offers: { payouts: true, infractions: true } },
+    profile: { offers: { payouts: true, infractions: true } },
   })
   const errors: Error[] = []
   const inHand: InboxRow[] = []

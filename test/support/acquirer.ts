@@ -2,12 +2,12 @@ import { type Logger, pino } from 'pino'
 import { receiverAccount, receiverKey, simulatorCredentials } from '../../simulator/receiver-account.ts'
 import { createBacenAcquirer } from '../../src/acquirers/bacen/adapter.ts'
 import type { Send } from '../../src/acquirers/bacen/http.ts'
-import type { MannerOverrides } from '../../src/acquirers/bacen/manner.ts'
+import type { ProtocolProfileOverrides } from '../../src/acquirers/bacen/profile.ts'
 import { createRegistry } from '../../src/acquirers/registry.ts'
 import { createSettlement, type SettleDeps } from '../../src/transactions/settle.ts'
 import type { TestService } from './service.ts'
 
-type Options = { log?: Logger; name?: string; manner?: MannerOverrides }
+type Options = { log?: Logger; name?: string; profile?: ProtocolProfileOverrides }
 
 /**
  * The dependencies of another process on a service's database: the same bank, reached by `send`, in which a test may
@@ -16,7 +16,7 @@ type Options = { log?: Logger; name?: string; manner?: MannerOverrides }
 export function settleDepsWith(
   service: TestService,
   send: Send,
-  { log = pino({ level: 'silent' }), name = 'simulator', manner }: Options = {},
+  { log = pino({ level: 'silent' }), name = 'simulator', profile }: Options = {},
 ): SettleDeps {
   const acquirer = createBacenAcquirer({
     name,
@@ -26,7 +26,7 @@ export function settleDepsWith(
     receiver: receiverAccount,
     isRemote: true,
     clock: service.clock,
-    ...(manner && { manner }),
+    ...(profile && { profile }),
   })
   return {
     db: service.db,

@@ -59,7 +59,7 @@ export async function openPsp(
   }: { hasBreaker?: boolean; hasPayouts?: boolean; payoutApi?: 'efi' | 'inter' | 'sicoob' } = {},
 ): Promise<Psp> {
   const database = await createTestDatabase()
-  const { payout, payoutWebhook } = dialects[payoutApi].manner.paths
+  const { payout, payoutWebhook } = dialects[payoutApi].profile.paths
   const bank = await testSimulator(database.db.pool, { clock, dialect: { payouts: payoutApi } })
   const psp: Psp = {
     name,
@@ -76,7 +76,7 @@ export async function openPsp(
       // Longer than any test, so that only the gateway’s own limits end a wait.
       timeoutMs: 120_000,
       clock,
-      manner: { offers: { payouts: hasPayouts, infractions: true }, payoutApi, paths: { payout, payoutWebhook } },
+      profile: { offers: { payouts: hasPayouts, infractions: true }, payoutApi, paths: { payout, payoutWebhook } },
       ...(hasBreaker && { breaker: createBreaker({ name, log: { info() {}, warn() {} } }) }),
     }),
     async pay(transactionId) {

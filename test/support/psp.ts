@@ -7,7 +7,7 @@ import { encodeDynamicBrCode } from '../../src/pix/brcode.ts'
 import { type TestSimulator, testSimulator } from './simulator.ts'
 
 /** The documented requests of each PSP, written here independently of the simulator's tables. */
-export type Manner = {
+export type RequestForm = {
   token: { path: string; headers?: Record<string, string>; body: string; query?: string }
   charges: string
   pix: string
@@ -23,7 +23,7 @@ const grant = 'grant_type=client_credentials'
 export const scope = 'scope=cob.read%20cob.write%20pix.read%20pix.write%20webhook.read%20webhook.write'
 const keycloak = '/auth/realms/cooperado/protocol/openid-connect/token'
 
-export const manners: Record<DialectName, Manner> = {
+export const requestForms: Record<DialectName, RequestForm> = {
   generic: { token: { path: '/oauth/token', headers: { ...form, ...basic }, body: grant }, charges: '', pix: '' },
   efi: {
     token: {
@@ -112,7 +112,7 @@ export async function openPsp(pool: pg.Pool, name: DialectName, quirks: string[]
   }
 }
 
-export async function askToken(psp: Psp, { token }: Manner): Promise<Answer> {
+export async function askToken(psp: Psp, { token }: RequestForm): Promise<Answer> {
   const path = token.query ? `${token.path}?${token.query}` : token.path
   return await fetched(psp, { method: 'POST', path, headers: token.headers, body: token.body })
 }
@@ -120,7 +120,7 @@ export async function askToken(psp: Psp, { token }: Manner): Promise<Answer> {
 /** Sends a request with a new token, as the PSP documents it. */
 export async function asked(
   psp: Psp,
-  manner: { [Member in keyof Manner]: Manner[Member] | undefined } & Pick<Manner, 'token'>,
+  form: { [Member in keyof RequestForm]: RequestForm[Member] | undefined } & Pick<RequestForm, 'token'>,
   method: string,
   path: string,
   body?: unknown,
@@ -128,15 +128,15 @@ export async function asked(
 ): Promise<Answer> {
   const token = await fetched(psp, {
     method: 'POST',
-    path: manner.token.query ? `${manner.token.path}?${manner.token.query}` : manner.token.path,
-    headers: manner.token.headers,
-    body: manner.token.body,
+    path: form.token.query ? `${form.token.path}?${form.token.query}` : form.token.path,
+    headers: form.token.headers,
+    body: form.token.body,
   })
-  const query = manner.query ? `${path.includes('?') ? '&' : '?'}${manner.query}` : ''
+  const query = form.query ? `${path.includes('?') ? '&' : '?'}${form.query}` : ''
   return await fetched(psp, {
     method,
     path: path + query,
-    headers: { authorization: `Bearer ${String(token.body.access_token)}`, ...manner.headers?.(), ...more },
+    headers: { authorization: `Bearer ${String(token.body.access_token)}`, ...form.headers?.(), ...more },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })
 }

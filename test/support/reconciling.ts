@@ -32,7 +32,7 @@ export function reconcilingWith(options: {
     isRemote: true,
     clock,
     fees,
-    manner: { offers: { payouts: true } },
+    profile: { offers: { payouts: true } },
   })
   return {
     db,

@@ -9,11 +9,11 @@ import { createCharge, findCharge } from './charge.ts'
 import { createClient } from './client.ts'
 import type { Send } from './http.ts'
 import { createInfractions } from './infraction.ts'
-import { type MannerOverrides, standardManner, withOverrides } from './manner.ts'
 import { findPayment, listPayments } from './payments.ts'
 import { createEfiPayouts } from './payout.ts'
 import { createInterPayouts } from './payout-inter.ts'
 import { createSicoobPayouts } from './payout-sicoob.ts'
+import { type ProtocolProfileOverrides, standardProfile, withOverrides } from './profile.ts'
 import { findRefund, refund } from './refund.ts'
 import type { LiveTls, Log } from './renewal.ts'
 import type { Credentials } from './token.ts'
@@ -29,7 +29,7 @@ export type BacenOptions = {
   receiver: AccountHolder
   isRemote: boolean
   /** Where this PSP differs from the standard. */
-  manner?: MannerOverrides
+  profile?: ProtocolProfileOverrides
   /** For each call, including the token that it may need. */
   timeoutMs?: number
   /** How often a request without an answer is sent; a request that sends money is never repeated. */
@@ -52,11 +52,11 @@ export function createBacenAcquirer(options: BacenOptions): Acquirer {
   const timeoutMs = options.timeoutMs ?? timeoutMsDefault
   const clock = options.clock ?? systemClock
   const { breaker, tls } = options
-  const manner = withOverrides(standardManner, options.manner ?? {})
+  const profile = withOverrides(standardProfile, options.profile ?? {})
   const client = createClient({
     send,
     credentials,
-    manner,
+    profile,
     timeoutMs,
     triesMax: options.triesMax ?? 1,
     clock,
@@ -64,7 +64,7 @@ export function createBacenAcquirer(options: BacenOptions): Acquirer {
     onFewerScopes: (missing) =>
       options.log?.warn({ acquirer: name, missing }, 'the acquirer grants fewer scopes than were requested'),
   })
-  const { paths, list, offers, registrationHeaders } = manner
+  const { paths, list, offers, registrationHeaders } = profile
   const unknownStates = new Set<string>()
   const onUnknownState = (state: string) => {
     // Once for each state: a payout is checked many times.
@@ -88,11 +88,11 @@ export function createBacenAcquirer(options: BacenOptions): Acquirer {
     refund: (input) => refund(deps, input),
     findRefund: (id) => findRefund(deps, id),
     readBalance: createReadBalance(deps, offers.balance),
-    payouts: offers.payouts ? payoutApis[manner.payoutApi]({ ...deps, onUnknownState }) : null,
+    payouts: offers.payouts ? payoutApis[profile.payoutApi]({ ...deps, onUnknownState }) : null,
     infractions: offers.infractions ? createInfractions(deps) : null,
     registerCallback: async (url) => {
       await registerCallback(deps, url)
-      if (offers.payouts && manner.payoutApi !== 'efi') await registerPayoutCallback(deps, url)
+      if (offers.payouts && profile.payoutApi !== 'efi') await registerPayoutCallback(deps, url)
     },
     readCallback: (body, passOver) => readCallback(deps, body, passOver),
   }

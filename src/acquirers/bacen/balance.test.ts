@@ -15,9 +15,9 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-function open(send: (request: HttpRequest) => Promise<HttpResponse>, manner = efi.manner) {
+function open(send: (request: HttpRequest) => Promise<HttpResponse>, profile = efi.profile) {
   const account = { credentials: simulatorCredentials, chave: receiverKey, receiver: receiverAccount }
-  return createBacenAcquirer({ name: 'efi', send, ...account, isRemote: true, manner })
+  return createBacenAcquirer({ name: 'efi', send, ...account, isRemote: true, profile })
 }
 
 /** Efí, with this answer to the balance request. */
@@ -60,7 +60,7 @@ it.each([
 
 it('is not offered where the PSP’s API does not report it', () => {
   const send = async () => ({ status: 500, headers: {}, body: '' })
-  expect(open(send, { ...efi.manner, offers: { ...efi.manner.offers, balance: 'none' } }).readBalance).toBeNull()
+  expect(open(send, { ...efi.profile, offers: { ...efi.profile.offers, balance: 'none' } }).readBalance).toBeNull()
 })
 
 it('follows the receipts, fees, blocks and payouts of the simulated Efí', async () => {

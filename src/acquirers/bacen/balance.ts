@@ -1,15 +1,15 @@
 import type { AccountHolder } from '../../pix/holder.ts'
 import { type AccountBalance, AcquirerUnavailable } from '../acquirer.ts'
 import type { Client } from './client.ts'
-import type { Manner } from './manner.ts'
+import type { ProtocolProfile } from './profile.ts'
 import { type Json, record } from './read.ts'
 
-type Deps = { client: Client; paths: Manner['paths']; receiver: AccountHolder }
+type Deps = { client: Client; paths: ProtocolProfile['paths']; receiver: AccountHolder }
 
 /** How a PSP reports the balance of the account: the standard has no request for it. */
 type Form = { toQuery: (account: AccountHolder) => Record<string, string>; read: (body: Json) => AccountBalance | null }
 
-const forms: Record<Exclude<Manner['offers']['balance'], 'none'>, Form> = {
+const forms: Record<Exclude<ProtocolProfile['offers']['balance'], 'none'>, Form> = {
   // `GET /v2/gn/saldo?bloqueios=true`: { saldo, bloqueios: { judicial, med, total } }, each a text such as "100.00".
   efi: {
     toQuery: () => ({ bloqueios: 'true' }),
@@ -50,7 +50,7 @@ const forms: Record<Exclude<Manner['offers']['balance'], 'none'>, Form> = {
 
 /** The query of the balance request in this form. */
 export function toBalanceQuery(
-  form: Exclude<Manner['offers']['balance'], 'none'>,
+  form: Exclude<ProtocolProfile['offers']['balance'], 'none'>,
   account: AccountHolder,
 ): Record<string, string> {
   return forms[form].toQuery(account)
@@ -59,7 +59,7 @@ export function toBalanceQuery(
 /** Null where the PSP's API does not report the balance. */
 export function createReadBalance(
   deps: Deps,
-  form: Manner['offers']['balance'],
+  form: ProtocolProfile['offers']['balance'],
 ): (() => Promise<AccountBalance>) | null {
   return form === 'none' ? null : () => readBalance(deps, forms[form])
 }

@@ -1,7 +1,7 @@
 import { type CallbackNotice, type PassedOver, UnreadableCallback } from '../acquirer.ts'
 import type { Client } from './client.ts'
-import type { Manner } from './manner.ts'
 import { isSameKey } from './pix-key.ts'
+import type { ProtocolProfile } from './profile.ts'
 import { isRecord, type Json, list, record, text } from './read.ts'
 
 // 32 letters and digits by the standard; the payer's bank decides their meaning.
@@ -121,7 +121,7 @@ function shaped(id: string | null): string | null {
  * the request will not help. Some PSPs refuse to register the same address twice: then we read the registered one.
  */
 export async function registerCallback(
-  deps: { client: Client; chave: string; paths: Manner['paths']; registrationHeaders: Record<string, string> },
+  deps: { client: Client; chave: string; paths: ProtocolProfile['paths']; registrationHeaders: Record<string, string> },
   url: string,
 ): Promise<void> {
   await registerAt(deps, `${deps.paths.webhook}/${encodeURIComponent(deps.chave)}`, url)

@@ -3,11 +3,11 @@ import { encodeDynamicBrCode } from '../../pix/brcode.ts'
 import type { AccountHolder } from '../../pix/holder.ts'
 import { AcquirerUnavailable, type Charge, type ChargeInput, type ChargeOutcome } from '../acquirer.ts'
 import { type Client, foundOrNull } from './client.ts'
-import type { Manner } from './manner.ts'
 import { readPayment } from './payments.ts'
+import type { ProtocolProfile } from './profile.ts'
 import { amount, count, dateTime, type Json, list, record, text } from './read.ts'
 
-type Deps = { client: Client; paths: Manner['paths']; chave: string; receiver: AccountHolder }
+type Deps = { client: Client; paths: ProtocolProfile['paths']; chave: string; receiver: AccountHolder }
 
 // The standard's own default.
 const expiresInSecondsDefault = 86_400

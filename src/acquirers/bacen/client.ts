@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../lib/clock.ts'
 import { AcquirerUnavailable } from '../acquirer.ts'
 import type { HttpRequest, HttpResponse, Send } from './http.ts'
-import type { Manner } from './manner.ts'
+import type { ProtocolProfile } from './profile.ts'
 import { explainReach } from './reach.ts'
 import { isRecord, type Json } from './read.ts'
 import { isOfNoRoute, toReason } from './reason.ts'
@@ -28,7 +28,7 @@ export type Client = (call: Call) => Promise<Answer>
 export type ClientOptions = {
   send: Send
   credentials: Credentials
-  manner: Manner
+  profile: ProtocolProfile
   clock: Clock
   /** For each call: the token that it may need, every try and the pauses between them. */
   timeoutMs: number
@@ -46,13 +46,13 @@ export const bareList = '[]'
 const notNow = new Set([401, 408, 421, 425, 429])
 
 export function createClient(options: ClientOptions): Client {
-  const { manner, timeoutMs, triesMax } = options
+  const { profile, timeoutMs, triesMax } = options
   const tokens = createTokens({
     ...options,
     // A time-out of its own: one request that never ends must not block all later ones.
     send: (request) => within(timeoutMs, (time) => sent(request, time, triesMax)),
   })
-  const isUnique = hasUuid(manner)
+  const isUnique = hasUuid(profile)
 
   function sent(request: HttpRequest, time: Time, tries: number): Promise<HttpResponse> {
     const timed = { ...(isUnique ? withUuid(request) : request), endsAt: time.endsAt }
@@ -67,17 +67,17 @@ export function createClient(options: ClientOptions): Client {
   async function ask(call: Call, time: Time): Promise<HttpResponse> {
     const tries = call.isOnce ? 1 : triesMax
     const token = await tokens.get()
-    const answer = await sent(toRequest(call, token, manner), time, tries)
+    const answer = await sent(toRequest(call, token, profile), time, tries)
     if (answer.status !== 401) return answer
     // The token may have been revoked, or the PSP's clock may be ahead of ours.
     const another = await tokens.replace(token)
     if (another === null) return answer
-    const second = await sent(toRequest(call, another, manner), time, tries)
+    const second = await sent(toRequest(call, another, profile), time, tries)
     if (second.status === 401) tokens.wasUseless()
     return second
   }
 
-  const timeFor = ({ isOnce }: Call) => (isOnce ? Math.max(timeoutMs, manner.moneyOutTimeoutMs) : timeoutMs)
+  const timeFor = ({ isOnce }: Call) => (isOnce ? Math.max(timeoutMs, profile.moneyOutTimeoutMs) : timeoutMs)
   const answered = async (call: Call) => read(await within(timeFor(call), (time) => ask(call, time)))
   return (call) => options.guard(() => answered(call))
 }
@@ -92,13 +92,17 @@ export function foundOrNull(answer: Answer): Json | null {
   throw new AcquirerUnavailable(`The acquirer refused the query: ${answer.reason}`)
 }
 
-export function toRequest({ method, path, query, headers, body }: Call, token: string, manner: Manner): HttpRequest {
+export function toRequest(
+  { method, path, query, headers, body }: Call,
+  token: string,
+  profile: ProtocolProfile,
+): HttpRequest {
   return {
     method,
     path,
-    query: { ...manner.query, ...query },
+    query: { ...profile.query, ...query },
     headers: {
-      ...manner.headers,
+      ...profile.headers,
       ...headers,
       authorization: `Bearer ${token}`,
       accept: 'application/json',
@@ -108,7 +112,7 @@ export function toRequest({ method, path, query, headers, body }: Call, token: s
   }
 }
 
-function hasUuid({ token, headers, query, registrationHeaders }: Manner): boolean {
+function hasUuid({ token, headers, query, registrationHeaders }: ProtocolProfile): boolean {
   const texts = [token.query, headers, query, registrationHeaders].flatMap((each) => Object.values(each))
   return texts.some((text) => text.includes('{uuid}'))
 }

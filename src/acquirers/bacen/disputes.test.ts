@@ -42,7 +42,7 @@ function open(offers: { payouts: boolean; infractions: boolean } | undefined): A
     receiver: receiverAccount,
     isRemote: false,
     clock: simulator.clock,
-    ...(offers && { manner: { offers } }),
+    ...(offers && { profile: { offers } }),
   })
 }
 

@@ -1,10 +1,10 @@
 import { AcquirerUnavailable, type InfractionFound, type Infractions, NotOffered, type Range } from '../acquirer.ts'
 import { switchedOff } from './client.ts'
-import type { Manner } from './manner.ts'
 import { type ListDeps, listBetween } from './pages.ts'
+import type { ProtocolProfile } from './profile.ts'
 import { amount, count, dateTime, isRecord, record, text } from './read.ts'
 
-type Deps = ListDeps & { paths: Manner['paths'] }
+type Deps = ListDeps & { paths: ProtocolProfile['paths'] }
 
 /** Disputes (MED) as Efí lists them: the standard API has none. */
 export function createInfractions(deps: Deps): Infractions {

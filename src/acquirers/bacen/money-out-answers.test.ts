@@ -34,7 +34,7 @@ function psp(answer: (request: HttpRequest) => HttpResponse): Psp {
     chave: receiverAccount.pix.key,
     receiver: receiverAccount,
     isRemote: true,
-    manner: { offers: { payouts: true, infractions: true } },
+    profile: { offers: { payouts: true, infractions: true } },
     clock,
   })
   return { acquirer, asked }

@@ -71,7 +71,7 @@ describe.each([
         chave: receiverKey,
         receiver: receiverAccount,
         isRemote: false,
-        manner: { offers: { payouts: true, infractions: true } },
+        profile: { offers: { payouts: true, infractions: true } },
         timeoutMs,
         clock: simulator.clock,
       })

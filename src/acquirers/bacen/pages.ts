@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { AcquirerUnavailable, type PutAside, type Range, UnreadableAnswer, type UnreadableEntry } from '../acquirer.ts'
 import { bareList, type Client } from './client.ts'
-import type { Manner } from './manner.ts'
+import type { ProtocolProfile } from './profile.ts'
 import { count, dateTime, isRecord, type Json, list as listOf, record, text } from './read.ts'
 import { isProblem } from './reason.ts'
 
@@ -9,7 +9,7 @@ import { isProblem } from './reason.ts'
 const pagesMax = 10_000
 const dayMs = 24 * 60 * 60_000
 
-export type ListDeps = { client: Client; list: Manner['list'] }
+export type ListDeps = { client: Client; list: ProtocolProfile['list'] }
 
 type Asked<Item> = {
   path: string

@@ -4,12 +4,12 @@ import { fromTxid } from '../../pix/ids.ts'
 import { normalizePixKey, type PixKey } from '../../pix/key.ts'
 import { AcquirerUnavailable, type Payment, type PaymentReturn, type PutAside, type Range } from '../acquirer.ts'
 import { type Client, foundOrNull } from './client.ts'
-import type { Manner } from './manner.ts'
 import { type ListDeps, listBetween } from './pages.ts'
 import { isSameKey } from './pix-key.ts'
+import type { ProtocolProfile } from './profile.ts'
 import { amount, dateTime, isRecord, type Json, list, record, text } from './read.ts'
 
-type Deps = { client: Client; paths: Manner['paths']; chave: string }
+type Deps = { client: Client; paths: ProtocolProfile['paths']; chave: string }
 
 /** `GET /pix/{e2eid}` */
 export async function findPayment({ client, paths, chave }: Deps, endToEndId: string): Promise<Payment | null> {

@@ -12,11 +12,11 @@ import {
   type Payouts,
 } from '../acquirer.ts'
 import type { Client } from './client.ts'
-import type { Manner } from './manner.ts'
+import type { ProtocolProfile } from './profile.ts'
 import { dateTime, isRecord, type Json, list, record, text } from './read.ts'
 import { explainRejection } from './spi-codes.ts'
 
-type Deps = { client: Client; paths: Manner['paths']; clock: Clock; onUnknownState: (state: string) => void }
+type Deps = { client: Client; paths: ProtocolProfile['paths']; clock: Clock; onUnknownState: (state: string) => void }
 
 /**
  * How long a request may be repeated under the same `x-id-idempotente`. Inter documents that the header prevents a

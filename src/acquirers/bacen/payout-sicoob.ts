@@ -12,11 +12,11 @@ import {
   type Payouts,
 } from '../acquirer.ts'
 import { type Answer, type Client, foundOrNull } from './client.ts'
-import type { Manner } from './manner.ts'
+import type { ProtocolProfile } from './profile.ts'
 import { amount, dateTime, type Json, text } from './read.ts'
 import { explainRejection } from './spi-codes.ts'
 
-type Deps = { client: Client; paths: Manner['paths']; clock: Clock; onUnknownState: (state: string) => void }
+type Deps = { client: Client; paths: ProtocolProfile['paths']; clock: Clock; onUnknownState: (state: string) => void }
 
 type SendInput = Parameters<Payouts['send']>[0]
 

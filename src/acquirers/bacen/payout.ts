@@ -15,12 +15,12 @@ import {
   type Range,
 } from '../acquirer.ts'
 import { foundOrNull } from './client.ts'
-import type { Manner } from './manner.ts'
 import { type ListDeps, listBetween } from './pages.ts'
+import type { ProtocolProfile } from './profile.ts'
 import { amount, dateTime, isRecord, type Json, list, record, text } from './read.ts'
 import { explainRejection } from './spi-codes.ts'
 
-type Deps = ListDeps & { paths: Manner['paths']; chave: string; clock: Clock }
+type Deps = ListDeps & { paths: ProtocolProfile['paths']; chave: string; clock: Clock }
 
 const payoutIdShape = /^[a-zA-Z0-9]{1,35}$/
 

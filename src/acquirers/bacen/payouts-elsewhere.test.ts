@@ -42,7 +42,7 @@ function open(
     chave: receiverKey,
     receiver: receiverAccount,
     isRemote: true,
-    manner: { ...dialects[name].manner, offers: { payouts: true, balance: name } },
+    profile: { ...dialects[name].profile, offers: { payouts: true, balance: name } },
     clock,
     log: { info() {}, warn: (data) => warnings.push(data) },
   })

@@ -3,11 +3,11 @@ import type { Clock } from '../../lib/clock.ts'
 import { toReais } from '../../lib/money.ts'
 import { AcquirerUnavailable, type MoneyOut, type RefundInput } from '../acquirer.ts'
 import { type Client, foundOrNull } from './client.ts'
-import type { Manner } from './manner.ts'
+import type { ProtocolProfile } from './profile.ts'
 import { amount, dateTime, type Json, record, text } from './read.ts'
 import { explainRejection, isPassingRejection } from './spi-codes.ts'
 
-type Deps = { client: Client; paths: Manner['paths']; clock: Clock }
+type Deps = { client: Client; paths: ProtocolProfile['paths']; clock: Clock }
 
 type RefundId = { endToEndId: string; refundId: string }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { manualClock } from '../../../test/support/clock.ts'
 import type { HttpRequest, HttpResponse } from './http.ts'
-import { standardManner, withOverrides } from './manner.ts'
+import { standardProfile, withOverrides } from './profile.ts'
 import { createTokens } from './token.ts'
 
 const json = (status: number, body: unknown, headers = {}): HttpResponse => ({
@@ -15,7 +15,7 @@ function open(answer: (asked: number) => HttpResponse, scopes: string[] = []) {
   const seen = { asked: 0, missing: [] as string[][] }
   const tokens = createTokens({
     credentials: { clientId: 'a', clientSecret: 'b' },
-    manner: withOverrides(standardManner, { token: { scopes } }),
+    profile: withOverrides(standardProfile, { token: { scopes } }),
     clock,
     send: async (_: HttpRequest) => answer(++seen.asked),
     onFewerScopes: (missing) => seen.missing.push(missing),

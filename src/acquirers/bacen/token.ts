@@ -1,7 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import { AcquirerUnavailable } from '../acquirer.ts'
 import type { HttpRequest, HttpResponse } from './http.ts'
-import { type Manner, scopesOf } from './manner.ts'
+import { type ProtocolProfile, scopesOf } from './profile.ts'
 import { count, isRecord, text } from './read.ts'
 import { toPlainText, toReason } from './reason.ts'
 import { readRetryAfter } from './retry.ts'
@@ -13,7 +13,7 @@ export type TokenAnswer = { value: string; lifetimeSeconds: number; scopes: stri
 
 type Options = {
   credentials: Credentials
-  manner: Manner
+  profile: ProtocolProfile
   clock: Clock
   /** Sends the request, within its own time-out. */
   send: (request: HttpRequest) => Promise<HttpResponse>
@@ -79,7 +79,7 @@ export function createTokens(options: Options): Tokens {
   }
 
   function warnOnce(scopes: string[] | null) {
-    const missing = scopes ? scopesOf(options.manner).filter((scope) => !scopes.includes(scope)) : []
+    const missing = scopes ? scopesOf(options.profile).filter((scope) => !scopes.includes(scope)) : []
     if (missing.length > 0 && !hasWarned) options.onFewerScopes(missing)
     hasWarned ||= missing.length > 0
   }
@@ -107,9 +107,9 @@ class TokenRefused extends AcquirerUnavailable {
 export async function askToken({
   send,
   credentials,
-  manner,
+  profile,
 }: Omit<Options, 'clock' | 'onFewerScopes'>): Promise<TokenAnswer> {
-  const answer = await send(toTokenRequest(credentials, manner))
+  const answer = await send(toTokenRequest(credentials, profile))
   const body = parse(answer.body)
   if (answer.status < 200 || answer.status > 299) {
     const reason = body ? toReason(answer.status, body) : toPlainText(answer.body)
@@ -129,10 +129,10 @@ export async function askToken({
   }
 }
 
-export function toTokenRequest({ clientId, clientSecret }: Credentials, manner: Manner): HttpRequest {
-  const { token, headers, query } = manner
+export function toTokenRequest({ clientId, clientSecret }: Credentials, profile: ProtocolProfile): HttpRequest {
+  const { token, headers, query } = profile
   const secret = clientSecret ?? ''
-  const scopes = scopesOf(manner)
+  const scopes = scopesOf(profile)
   const fields = {
     grant_type: 'client_credentials',
     ...(token.credentials !== 'basic' && { client_id: clientId }),

@@ -8,7 +8,7 @@ export const bb = dialect({
     sandbox: { baseUrl: 'https://api.hm.bb.com.br', tokenUrl: 'https://oauth.hm.bb.com.br/oauth/token' },
   },
   settings: { appKey: { isRequired: true, what: 'the developer_application_key of the application' } },
-  manner: {
+  profile: {
     token: { scopes: standardScopes },
     paths: under('/pix/v2'),
     query: { 'gw-dev-app-key': '{appKey}' },

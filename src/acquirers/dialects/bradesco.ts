@@ -7,7 +7,7 @@ export const bradesco = dialect({
     production: { baseUrl: 'https://qrpix.bradesco.com.br' },
     sandbox: { baseUrl: 'https://openapisandbox.prebanco.com.br' },
   },
-  manner: { token: { path: '/auth/server/oauth/token' }, paths: under('/v2') },
+  profile: { token: { path: '/auth/server/oauth/token' }, paths: under('/v2') },
   otherTokenPaths: ['/v2/oauth/token', '/oauth/token'],
   sources: [
     'https://vdocuments.com.br/manual-e-layout-api-pix-200-pix-campos-de-valor-obedecem-ao-format-do-id-54-da.html',

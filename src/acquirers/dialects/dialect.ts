@@ -1,9 +1,14 @@
-import { type Manner, type MannerOverrides, standardManner, withOverrides } from '../bacen/manner.ts'
+import {
+  type ProtocolProfile,
+  type ProtocolProfileOverrides,
+  standardProfile,
+  withOverrides,
+} from '../bacen/profile.ts'
 
-/** The addresses of a PSP: its hosts, without the paths of {@link Manner}. */
+/** The addresses of a PSP: its hosts, without the paths of {@link ProtocolProfile}. */
 export type Place = { baseUrl: string; tokenUrl?: string }
 
-/** What is known about one PSP. The settings file may override every field of its `manner`. */
+/** What is known about one PSP. The settings file may override every field of its `profile`. */
 export type Dialect = {
   title: string
   /** Null: any. */
@@ -13,7 +18,7 @@ export type Dialect = {
   needsSecret: boolean
   /** Values that it needs beyond the usual, from `settings` of the file: headers and queries name each as `{name}`. */
   settings: Record<string, { isRequired: boolean; what: string }>
-  manner: Manner
+  profile: ProtocolProfile
   /** Other paths at which programs request a token: `acquirer check` tries them when the usual path gives none. */
   otherTokenPaths: string[]
   /** The maximum length of an address for callbacks; null where no limit is known. */
@@ -24,10 +29,10 @@ export type Dialect = {
   unconfirmed: string[]
 }
 
-type Known = Pick<Dialect, 'title' | 'ispb' | 'sources' | 'unconfirmed'> & Partial<Omit<Dialect, 'manner'>>
+type Known = Pick<Dialect, 'title' | 'ispb' | 'sources' | 'unconfirmed'> & Partial<Omit<Dialect, 'profile'>>
 
 /** Completes a table: what it leaves out is as in the standard. */
-export function dialect({ manner = {}, ...known }: Known & { manner?: MannerOverrides }): Dialect {
+export function dialect({ profile = {}, ...known }: Known & { profile?: ProtocolProfileOverrides }): Dialect {
   return {
     places: { production: null, sandbox: null },
     needsCertificate: true,
@@ -36,12 +41,12 @@ export function dialect({ manner = {}, ...known }: Known & { manner?: MannerOver
     otherTokenPaths: [],
     callbackUrlMax: null,
     ...known,
-    manner: withOverrides(standardManner, manner),
+    profile: withOverrides(standardProfile, profile),
   }
 }
 
 /** Paths under one prefix, as most PSPs have them. */
-export function under(prefix: string): Pick<Manner['paths'], 'cob' | 'pix' | 'webhook'> {
+export function under(prefix: string): Pick<ProtocolProfile['paths'], 'cob' | 'pix' | 'webhook'> {
   return { cob: `${prefix}/cob`, pix: `${prefix}/pix`, webhook: `${prefix}/webhook` }
 }
 

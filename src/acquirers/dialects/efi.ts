@@ -13,7 +13,7 @@ export const efi = dialect({
       what: 'true: Efí registers an address for callbacks that also accepts calls without a certificate',
     },
   },
-  manner: {
+  profile: {
     // A token has the scopes of the application; the request names none.
     token: { format: 'json' },
     paths: under('/v2'),

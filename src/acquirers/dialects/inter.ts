@@ -8,7 +8,7 @@ export const inter = dialect({
     sandbox: { baseUrl: 'https://cdpj-sandbox.partners.uatinter.co' },
   },
   settings: { account: { isRequired: false, what: 'the number of the account, where the application has several' } },
-  manner: {
+  profile: {
     token: {
       path: '/oauth/v2/token',
       credentials: 'body',

@@ -8,7 +8,7 @@ export const itau = dialect({
     // Its sandbox issues tokens in its own way and requires them in another header: a test there proves nothing.
     sandbox: null,
   },
-  manner: {
+  profile: {
     token: { path: '/api/oauth/token', credentials: 'body' },
     paths: under('/pix_recebimentos/v2'),
     // The header's name differs between operations. Itaú ignores the other one.

@@ -7,7 +7,7 @@ export const santander = dialect({
     production: { baseUrl: 'https://trust-pix.santander.com.br' },
     sandbox: { baseUrl: 'https://trust-pix-h.santander.com.br' },
   },
-  manner: {
+  profile: {
     // The grant is in the query, id and secret are in the form.
     token: { credentials: 'body', query: { grant_type: 'client_credentials' } },
     paths: under('/api/v1'),

@@ -12,7 +12,7 @@ export const sicoob = dialect({
     sandbox: null,
   },
   needsSecret: false,
-  manner: {
+  profile: {
     token: {
       path: '/auth/realms/cooperado/protocol/openid-connect/token',
       credentials: 'id-in-body',

@@ -7,7 +7,7 @@ export const sicredi = dialect({
     production: { baseUrl: 'https://api-pix.sicredi.com.br' },
     sandbox: { baseUrl: 'https://api-pix-h.sicredi.com.br' },
   },
-  manner: {
+  profile: {
     token: { scopes: standardScopes },
     // Charges have a newer version than everything else.
     paths: { cob: '/api/v3/cob', pix: '/api/v2/pix', webhook: '/api/v2/webhook' },

@@ -70,7 +70,7 @@ const members = {
 const { token, paths, offers, payoutApi, headers, query, registrationHeaders, moneyOutTimeoutMs, list } = members
 
 /** How a PSP implements the Central Bank's API Pix: the differences between PSPs, as data. */
-export const Manner = Type.Object({
+export const ProtocolProfile = Type.Object({
   token: Type.Object(token),
   paths: Type.Object(paths),
   offers: Type.Object(offers),
@@ -81,10 +81,10 @@ export const Manner = Type.Object({
   moneyOutTimeoutMs,
   list: Type.Object(list),
 })
-export type Manner = Static<typeof Manner>
+export type ProtocolProfile = Static<typeof ProtocolProfile>
 
 /** The fields that a settings file may override, one by one. */
-export const MannerOverrides = Type.Partial(
+export const ProtocolProfileOverrides = Type.Partial(
   Type.Object({
     token: Type.Partial(Type.Object(token), strict),
     paths: Type.Partial(Type.Object(paths), strict),
@@ -98,10 +98,10 @@ export const MannerOverrides = Type.Partial(
   }),
   strict,
 )
-export type MannerOverrides = Static<typeof MannerOverrides>
+export type ProtocolProfileOverrides = Static<typeof ProtocolProfileOverrides>
 
 /** The defaults where the standard says nothing, as most PSPs have them. */
-export const standardManner: Manner = {
+export const standardProfile: ProtocolProfile = {
   token: {
     path: '/oauth/token',
     credentials: 'basic',
@@ -130,22 +130,22 @@ export const standardManner: Manner = {
   list: { pageSize: 100, daysMax: null },
 }
 
-export function withOverrides(manner: Manner, overrides: MannerOverrides): Manner {
+export function withOverrides(profile: ProtocolProfile, overrides: ProtocolProfileOverrides): ProtocolProfile {
   return {
-    token: { ...manner.token, ...overrides.token },
-    paths: { ...manner.paths, ...overrides.paths },
-    offers: { ...manner.offers, ...overrides.offers },
-    payoutApi: overrides.payoutApi ?? manner.payoutApi,
-    headers: { ...manner.headers, ...overrides.headers },
-    query: { ...manner.query, ...overrides.query },
-    registrationHeaders: { ...manner.registrationHeaders, ...overrides.registrationHeaders },
-    moneyOutTimeoutMs: overrides.moneyOutTimeoutMs ?? manner.moneyOutTimeoutMs,
-    list: { ...manner.list, ...overrides.list },
+    token: { ...profile.token, ...overrides.token },
+    paths: { ...profile.paths, ...overrides.paths },
+    offers: { ...profile.offers, ...overrides.offers },
+    payoutApi: overrides.payoutApi ?? profile.payoutApi,
+    headers: { ...profile.headers, ...overrides.headers },
+    query: { ...profile.query, ...overrides.query },
+    registrationHeaders: { ...profile.registrationHeaders, ...overrides.registrationHeaders },
+    moneyOutTimeoutMs: overrides.moneyOutTimeoutMs ?? profile.moneyOutTimeoutMs,
+    list: { ...profile.list, ...overrides.list },
   }
 }
 
 /** The scopes to request with a token; none where the PSP grants those of the application. */
-export function scopesOf({ token, offers }: Manner): string[] {
+export function scopesOf({ token, offers }: ProtocolProfile): string[] {
   if (token.scopes.length === 0) return []
   const payouts = offers.payouts ? token.payoutScopes : []
   const balance = offers.balance === 'none' ? [] : token.balanceScopes
@@ -153,13 +153,13 @@ export function scopesOf({ token, offers }: Manner): string[] {
 }
 
 /** The same with `{name}` replaced in headers and queries. A header or parameter whose value is missing is left out. */
-export function filled(manner: Manner, values: Record<string, string | undefined>): Manner {
+export function filled(profile: ProtocolProfile, values: Record<string, string | undefined>): ProtocolProfile {
   const all = { ...values, uuid: '{uuid}' }
   return {
-    ...manner,
-    headers: fill(manner.headers, all),
-    query: fill(manner.query, all),
-    registrationHeaders: fill(manner.registrationHeaders, all),
+    ...profile,
+    headers: fill(profile.headers, all),
+    query: fill(profile.query, all),
+    registrationHeaders: fill(profile.registrationHeaders, all),
   }
 }
 
