@@ -170,7 +170,7 @@ export function* runWorld(world: World): Generator<void> {
       return
     }
     const waits = sequel.sample === null ? random.next() * 20 * day : sequel.sample === 'late' ? now - at - hour : hour
-    later(sale, at + waits, (then) => openDispute(sale, sequel, then))
+    later(sale, at + waits, (then) => dispute(sale, sequel, then))
   }
 
   /** What would happen after the end has not happened: the transaction stays as it is. */
@@ -213,7 +213,7 @@ export function* runWorld(world: World): Generator<void> {
     })
   }
 
-  function openDispute(sale: Sale, { outcome, sample }: Sequel, at: number): void {
+  function dispute(sale: Sale, { outcome, sample }: Sequel, at: number): void {
     const { merchant, amount } = sale
     // A debt would be the outcome, and this world has none.
     if (merchant.balances.available < amount) {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { decide, openDispute, pollUntil, returnUnannounced } from '../../test/support/infractions.ts'
+import { decide, dispute, pollUntil, returnUnannounced } from '../../test/support/infractions.ts'
 import { untilStatus } from '../../test/support/payments.ts'
 import { drain, payOne, refund, setFixedFee, untilRefund, untilSent } from '../../test/support/refunds.ts'
 import { startTestService, type TestService } from '../../test/support/service.ts'
@@ -30,10 +30,10 @@ beforeAll(async () => {
   await untilSent(service, ids.slow)
 
   const blocked = await payOne(service)
-  await openDispute(service, blocked.endToEnd)
+  await dispute(service, blocked.endToEnd)
   await pollUntil(service, blocked.id, 'BLOCKED')
   const released = await payOne(service)
-  const reference = await openDispute(service, released.endToEnd)
+  const reference = await dispute(service, released.endToEnd)
   await pollUntil(service, released.id, 'BLOCKED')
   await decide(service, reference, 'reject')
   await pollUntil(service, released.id, 'PAID')
@@ -44,7 +44,7 @@ beforeAll(async () => {
 
   const spent = await payOne(service)
   await drain(service, (await balancesOf(service)).available)
-  await openDispute(service, spent.endToEnd)
+  await dispute(service, spent.endToEnd)
   await pollUntil(service, spent.id, 'BLOCKED')
   ids.repaying = (await payOne(service, 600)).id
   ids.repaid = (await payOne(service, 5000)).id

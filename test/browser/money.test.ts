@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
 import { chromiumPath, type Look, openChromium, visit } from '../support/browser.ts'
-import { infractionsOf, openDispute, pollUntil } from '../support/infractions.ts'
+import { dispute, infractionsOf, pollUntil } from '../support/infractions.ts'
 import { fetchRefundable, payOne, setFixedFee } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { findSandboxMerchant, inviteUser, signIn } from '../support/users.ts'
@@ -173,7 +173,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
   it('accepts one dispute that the bank opened, and rejects another', async () => {
     const [fraud, mistake] = [await payOne(service, 4_990), await payOne(service, 1_200)]
     for (const { id, endToEnd } of [fraud, mistake]) {
-      await openDispute(service, endToEnd)
+      await dispute(service, endToEnd)
       await pollUntil(service, id, 'BLOCKED')
     }
     service.clock.advance(6 * 24 * 60 * 60_000)

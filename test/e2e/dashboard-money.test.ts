@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
-import { infractionsOf, openDispute, pollUntil } from '../support/infractions.ts'
+import { dispute, infractionsOf, pollUntil } from '../support/infractions.ts'
 import { askForRefund, payOne, setFixedFee, untilRefund } from '../support/refunds.ts'
 import { addTestClient, type Problem } from '../support/requests.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -320,7 +320,7 @@ describe('a dispute', () => {
 
   it('that the acquirer reported is accepted once, however many people do so', async () => {
     const { id: transactionId, endToEnd } = await payOne(service)
-    await openDispute(service, endToEnd)
+    await dispute(service, endToEnd)
     await pollUntil(service, transactionId, 'BLOCKED')
     const found = (await list(people.owner, true)).data.find((one) => one.transactionId === transactionId)
     const body = { transactionId, decision: 'accept' }

@@ -49,7 +49,7 @@ it.each(dialectNames)(
     await shop.buy(1_000, { behaviour: 'callback_never' })
 
     const second = await shop.buy(2_000)
-    if (withDisputes.includes(dialect)) await openDispute(shop, second)
+    if (withDisputes.includes(dialect)) await dispute(shop, second)
     // This PSP reports no dispute: the money goes back, and that is all.
     else expect(await shop.psp.control('return', { endToEndId: second.endToEnd })).toMatchObject({ status: 200 })
     await shop.until(second.id, ({ status }) => status === 'INFRACTION')
@@ -184,7 +184,7 @@ async function untilTold(
 }
 
 /** A dispute that is reported, and then accepted. */
-async function openDispute(shop: Shop, { id, endToEnd }: { id: string; endToEnd: string }): Promise<void> {
+async function dispute(shop: Shop, { id, endToEnd }: { id: string; endToEnd: string }): Promise<void> {
   const opened = await shop.psp.control<{ id: string }>('infraction', { endToEndId: endToEnd })
   expect(opened.status, JSON.stringify(opened.body)).toBe(200)
   // Read by a schedule, so the test runs the job instead of waiting.

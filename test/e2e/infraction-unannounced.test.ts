@@ -8,14 +8,7 @@ import { listDifferences } from '../../src/reconciliation/store.ts'
 import { decideInfraction } from '../../src/transactions/infraction.ts'
 import { checkReturns } from '../../src/transactions/infraction-poll.ts'
 import { settleDepsWith } from '../support/acquirer.ts'
-import {
-  decide,
-  fetchDisputed,
-  infractionsOf,
-  openDispute,
-  pollUntil,
-  returnUnannounced,
-} from '../support/infractions.ts'
+import { decide, dispute, fetchDisputed, infractionsOf, pollUntil, returnUnannounced } from '../support/infractions.ts'
 import { eventsOf, openQuietBank, type QuietBank, statusesOf, untilStatus } from '../support/payments.ts'
 import {
   askForRefund,
@@ -130,7 +123,7 @@ describe('an unannounced return under MED, reported by callback', () => {
 
   it('of one that is BLOCKED takes the blocked money, and leaves the rest blocked while the dispute is open', async () => {
     const { id, endToEnd } = await payOne(service)
-    const reference = await openDispute(service, endToEnd)
+    const reference = await dispute(service, endToEnd)
     await pollUntil(service, id, 'BLOCKED')
     const money = await countMoney(service, async () => {
       await returnUnannounced(service, endToEnd, 600)
@@ -151,7 +144,7 @@ describe('an unannounced return under MED, reported by callback', () => {
 
   it('of a part of one that is BLOCKED leaves it PAID when the dispute is rejected', async () => {
     const { id, endToEnd } = await payOne(service)
-    const reference = await openDispute(service, endToEnd)
+    const reference = await dispute(service, endToEnd)
     await pollUntil(service, id, 'BLOCKED')
     await returnUnannounced(service, endToEnd, 400)
     await eventually(async () => (await fetchDisputed(service, id)).amountReturned === 400)
@@ -163,7 +156,7 @@ describe('an unannounced return under MED, reported by callback', () => {
     expect(await fetchDisputed(service, id)).toMatchObject({ amountReturned: 400, amountRefunded: 0 })
     // A second dispute blocks what is left.
     const second = await countMoney(service, async () => {
-      await openDispute(service, endToEnd, 900)
+      await dispute(service, endToEnd, 900)
       await pollUntil(service, id, 'BLOCKED')
     })
     expect(second).toEqual({ available: -600, blocked: 600 })
@@ -298,7 +291,7 @@ describe('at a bank without callbacks', () => {
   it('a dispute that ended before it was known goes through every step', async () => {
     const { service } = network
     const { id, endToEnd } = await payOne(service)
-    await decide(service, await openDispute(service, endToEnd), 'accept')
+    await decide(service, await dispute(service, endToEnd), 'accept')
     service.clock.advance(2_000)
     await pollUntil(service, id, 'INFRACTION')
     const statuses = [...bought, 'BLOCKED', 'PROCESSING_INFRACTION', 'INFRACTION']
@@ -308,9 +301,9 @@ describe('at a bank without callbacks', () => {
   it('a dispute that was rejected before it was known is shown, and blocks nothing', async () => {
     const { service } = network
     const { id, endToEnd } = await payOne(service)
-    await decide(service, await openDispute(service, endToEnd), 'reject')
+    await decide(service, await dispute(service, endToEnd), 'reject')
     const other = await payOne(service)
-    await openDispute(service, other.endToEnd)
+    await dispute(service, other.endToEnd)
     await pollUntil(service, other.id, 'BLOCKED')
     expect(await fetchDisputed(service, id)).toMatchObject({
       status: 'PAID',
@@ -322,7 +315,7 @@ describe('at a bank without callbacks', () => {
   it('a dispute that the operator had rejected is returned anyway', async () => {
     const { service } = network
     const { id, endToEnd } = await payOne(service)
-    const reference = await openDispute(service, endToEnd)
+    const reference = await dispute(service, endToEnd)
     await pollUntil(service, id, 'BLOCKED')
     const deps = { db: service.db, clock: service.clock, wakeDeliveries: () => {} }
     await decideInfraction(deps, { by: { actor: 'cli:test' }, transactionId: id, decision: 'reject' })
@@ -343,7 +336,7 @@ describe('at a bank without callbacks', () => {
       body: { amount: 1000, paymentMethod: 'PIX', pix: {} },
     })
     const paid = await service.call<{ endToEndId: string }>('/sandbox/payment', { body: { uri: body.pixResponse.uri } })
-    await openDispute(service, paid.body.endToEndId)
+    await dispute(service, paid.body.endToEndId)
     await pollUntil(service, body.id, 'BLOCKED')
   })
 
@@ -354,7 +347,7 @@ describe('at a bank without callbacks', () => {
     const refundId = await askInVain(id)
     let reference = ''
     const blocked = await countMoney(service, async () => {
-      reference = await openDispute(service, endToEnd)
+      reference = await dispute(service, endToEnd)
       await pollUntil(service, id, 'BLOCKED')
     })
     expect(blocked).toEqual({})

@@ -2,14 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import { decideInfraction, openInfraction } from '../../src/transactions/infraction.ts'
-import {
-  decide,
-  fetchDisputed,
-  infractionsOf,
-  openDispute,
-  pollUntil,
-  returnUnannounced,
-} from '../support/infractions.ts'
+import { decide, dispute, fetchDisputed, infractionsOf, pollUntil, returnUnannounced } from '../support/infractions.ts'
 import { eventsOf, statusesOf, untilStatus } from '../support/payments.ts'
 import { askForRefund, drain, fetchRefundable, payOne, refund, untilRefund, untilSent } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -28,7 +21,7 @@ const bought = ['PENDING', 'PIX_QRCODE_GENERATED', 'PAID']
 /** A paid transaction whose payment is disputed. */
 async function disputedPayment({ amount = 1000, of }: { amount?: number; of?: number } = {}) {
   const paid = await payOne(service, amount)
-  const reference = await openDispute(service, paid.endToEnd, of)
+  const reference = await dispute(service, paid.endToEnd, of)
   await pollUntil(service, paid.id, 'BLOCKED')
   return { ...paid, reference }
 }
@@ -37,7 +30,7 @@ describe('a disputed payment', () => {
   it('is blocked once, however often the acquirer reports it', async () => {
     const paid = await payOne(service)
     const money = await countMoney(service, async () => {
-      await openDispute(service, paid.endToEnd)
+      await dispute(service, paid.endToEnd)
       for (let told = 0; told < 3; told += 1) await pollUntil(service, paid.id, 'BLOCKED')
     })
     expect(money).toEqual({ available: -1000, blocked: 1000 })
@@ -89,7 +82,7 @@ describe('a disputed payment', () => {
     const { id, endToEnd } = await payOne(service)
     await untilRefund(service, id, await refund(service, id, { amount: 300 }), 'REFUNDED')
     const money = await countMoney(service, async () => {
-      await openDispute(service, endToEnd)
+      await dispute(service, endToEnd)
       await pollUntil(service, id, 'BLOCKED')
     })
     expect(money).toEqual({ available: -700, blocked: 700 })
@@ -124,7 +117,7 @@ describe('a merchant that has spent the money already', () => {
   it('owes the missing money, and later payments repay it first', async () => {
     const { id, endToEnd } = await payOne(service)
     await drain(service, (await balancesOf(service)).available - 300)
-    await openDispute(service, endToEnd)
+    await dispute(service, endToEnd)
     await pollUntil(service, id, 'BLOCKED')
     const before = await balancesOf(service)
     expect(before).toMatchObject({ available: 0, debt: -700 })
@@ -137,7 +130,7 @@ describe('a merchant that has spent the money already', () => {
   it('owes nothing any more when the dispute is rejected', async () => {
     const { id, endToEnd } = await payOne(service)
     await drain(service, (await balancesOf(service)).available)
-    const reference = await openDispute(service, endToEnd)
+    const reference = await dispute(service, endToEnd)
     await pollUntil(service, id, 'BLOCKED')
     await payOne(service, 600)
     expect(await balancesOf(service)).toMatchObject({ available: 0, debt: -400 })
@@ -157,7 +150,7 @@ describe('a refund in process when its payment is disputed', () => {
     await untilSent(service, refundId)
     let reference = ''
     const money = await countMoney(service, async () => {
-      reference = await openDispute(service, endToEnd)
+      reference = await dispute(service, endToEnd)
       await pollUntil(service, id, 'BLOCKED')
     })
     expect(money).toEqual({ available: -1000, blocked: 1000 })
@@ -172,7 +165,7 @@ describe('a refund in process when its payment is disputed', () => {
     const { id, endToEnd } = await payOne(service, slow)
     const refundId = await refund(service, id)
     await untilSent(service, refundId)
-    const reference = await openDispute(service, endToEnd)
+    const reference = await dispute(service, endToEnd)
     expect(await countMoney(service, async () => await pollUntil(service, id, 'BLOCKED'))).toEqual({})
     await decide(service, reference, 'cancel')
     await pollUntil(service, id, 'PROCESSING_REFUND')
@@ -184,7 +177,7 @@ describe('a refund in process when its payment is disputed', () => {
     const { id, endToEnd } = await payOne(service, slow)
     const refundId = await refund(service, id)
     await untilSent(service, refundId)
-    const reference = await openDispute(service, endToEnd)
+    const reference = await dispute(service, endToEnd)
     await pollUntil(service, id, 'BLOCKED')
     await finishSlowRefund(id, refundId)
     await decide(service, reference, 'reject')
@@ -198,7 +191,7 @@ describe('a refund in process when its payment is disputed', () => {
     const { id, endToEnd } = await payOne(service, slow + 1000)
     const refundId = await refund(service, id, { amount: slow })
     await untilSent(service, refundId)
-    const reference = await openDispute(service, endToEnd)
+    const reference = await dispute(service, endToEnd)
     await decide(service, reference, 'accept')
     service.clock.advance(2_000)
     await pollUntil(service, id, 'PROCESSING_INFRACTION')
@@ -246,7 +239,7 @@ describe('a payment that is disputed more than once', () => {
 
   it('has no more blocked than was paid, and what one dispute releases the other blocks', async () => {
     const paid = await payOne(service)
-    const first = await openDispute(service, paid.endToEnd, 700)
+    const first = await dispute(service, paid.endToEnd, 700)
     await pollUntil(service, paid.id, 'BLOCKED')
     service.clock.advance(1_000)
     const second = await openBeside(paid.endToEnd, 600)
@@ -274,7 +267,7 @@ describe('a payment that is disputed more than once', () => {
     await pollUntil(service, id, 'INFRACTION')
     let second = ''
     const money = await countMoney(service, async () => {
-      second = await openDispute(service, endToEnd)
+      second = await dispute(service, endToEnd)
       await pollUntil(service, id, 'BLOCKED')
     })
     expect(money).toEqual({ available: -700, blocked: 700 })
@@ -298,7 +291,7 @@ describe('a payment that is disputed more than once', () => {
   it('shows the dispute even when nothing is left to block', async () => {
     const { id, endToEnd } = await payOne(service)
     await untilRefund(service, id, await refund(service, id), 'REFUNDED')
-    await openDispute(service, endToEnd)
+    await dispute(service, endToEnd)
     await untilDisputes(id, [{ status: 'OPEN', amountBlocked: 0 }])
     expect((await fetchRefundable(service, id)).status).toBe('REFUNDED')
   })
@@ -307,7 +300,7 @@ describe('a payment that is disputed more than once', () => {
 describe('a dispute that is accepted', () => {
   it('between two polls, or returned before the next, shows every step, each with its event', async () => {
     const { id, endToEnd } = await payOne(service)
-    await decide(service, await openDispute(service, endToEnd), 'accept')
+    await decide(service, await dispute(service, endToEnd), 'accept')
     service.clock.advance(2_000)
     // The callback of its return is the only sign: it triggers a poll of the disputes.
     await untilStatus(service, id, 'INFRACTION')
@@ -341,7 +334,7 @@ describe('the operator', () => {
   it('and the acquirer’s later report mean the same dispute', async () => {
     const { id, endToEnd } = await payOne(service)
     await open(id)
-    const reference = await openDispute(service, endToEnd)
+    const reference = await dispute(service, endToEnd)
     await pollUntil(service, id, 'BLOCKED')
     await decide(service, reference, 'reject')
     await pollUntil(service, id, 'PAID')
@@ -351,7 +344,7 @@ describe('the operator', () => {
   it('enters a part, and all is blocked once the acquirer says that all is disputed', async () => {
     const { id, endToEnd } = await payOne(service)
     await open(id, { amount: 100 })
-    await openDispute(service, endToEnd)
+    await dispute(service, endToEnd)
     const money = await countMoney(service, async () => {
       await eventually(async () => {
         await service.runJob('transactions.infractions')

@@ -8,7 +8,7 @@ import { undoMatch } from '../../src/orphans/undo.ts'
 import { returnHeld } from '../../src/suspense/send-back.ts'
 import { followInfraction } from '../../src/transactions/infraction.ts'
 import { createSettlement } from '../../src/transactions/settle.ts'
-import { decide, infractionsOf, openDispute, pollUntil } from '../support/infractions.ts'
+import { decide, dispute, infractionsOf, pollUntil } from '../support/infractions.ts'
 import { charge, eventsOf, fetchTransaction, payAt, statusesOf, untilStatus } from '../support/payments.ts'
 import { fetchRefundable, payOne, refund, returnsOf, setFixedFee, untilRefund } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -146,7 +146,7 @@ describe('an attribution', () => {
     const [refunded, disputed] = [await matched(), await matched()]
     await untilRefund(service, refunded.id, await refund(service, refunded.id, { amount: 100 }), 'REFUNDED')
     await expect(undo(refunded.held.id)).rejects.toThrow(/part of the payment was refunded/)
-    await openDispute(service, disputed.endToEnd)
+    await dispute(service, disputed.endToEnd)
     await pollUntil(service, disputed.id, 'BLOCKED')
     await expect(undo(disputed.held.id)).rejects.toThrow(/disputed/)
   })
@@ -187,7 +187,7 @@ it('a dispute that is reopened after the attribution was reversed follows the pa
   const { id: right, endToEnd, held } = await payOrphan(service)
   const wrong = await charge(service)
   await match(held.id, wrong.id)
-  const reference = await openDispute(service, endToEnd)
+  const reference = await dispute(service, endToEnd)
   await pollUntil(service, wrong.id, 'BLOCKED')
   await decide(service, reference, 'reject')
   await pollUntil(service, wrong.id, 'PAID')

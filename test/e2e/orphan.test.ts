@@ -4,7 +4,7 @@ import { sql } from '../../src/db/sql.ts'
 import { matchPayment } from '../../src/orphans/match.ts'
 import { createSettlement } from '../../src/transactions/settle.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
-import { decide, fetchDisputed, openDispute, pollUntil } from '../support/infractions.ts'
+import { decide, dispute, fetchDisputed, pollUntil } from '../support/infractions.ts'
 import { eventsOf, fetchTransaction } from '../support/payments.ts'
 import { returnsOf, setFixedFee } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -105,7 +105,7 @@ describe('a disputed payment in suspense', () => {
   it('shows its dispute, is not returned meanwhile, and is blocked in the commit that attributes it', async () => {
     const { id, endToEnd, held } = await payOrphan(service, { amount: 50_000 })
     const merchant = await balancesOf(service)
-    const reference = await openDispute(service, endToEnd)
+    const reference = await dispute(service, endToEnd)
     await untilKept(endToEnd, 'open')
     expect(await cli.runJson(['orphan', 'show', held.id])).toMatchObject({
       disputes: [{ reference, amount: 50_000, state: 'open', status: 'ABERTA', deadline: expect.any(String) }],
@@ -134,7 +134,7 @@ describe('a disputed payment in suspense', () => {
 
   it('can be returned once its dispute is over', async () => {
     const { endToEnd, held } = await payOrphan(service, { amount: 50_000 })
-    const reference = await openDispute(service, endToEnd)
+    const reference = await dispute(service, endToEnd)
     await untilKept(endToEnd, 'open')
     await decide(service, reference, 'cancel')
     await untilKept(endToEnd, 'canceled')
@@ -143,7 +143,7 @@ describe('a disputed payment in suspense', () => {
 
   it('is returned when the bank returns it, and its dispute ends only when the bank says so', async () => {
     const { endToEnd } = await payOrphan(service, { amount: 50_000 })
-    const reference = await openDispute(service, endToEnd)
+    const reference = await dispute(service, endToEnd)
     await untilKept(endToEnd, 'open')
     await decide(service, reference, 'accept')
     await untilKept(endToEnd, 'accepted')

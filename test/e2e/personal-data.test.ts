@@ -6,7 +6,7 @@ import { exportPerson } from '../../src/privacy/person.ts'
 import { privacyJobs } from '../../src/privacy/retention.ts'
 import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
-import { decide, openDispute, pollUntil } from '../support/infractions.ts'
+import { decide, dispute, pollUntil } from '../support/infractions.ts'
 import { charge, payAt, untilStatus } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { findSuspenseOf, payOrphan, untilReturned } from '../support/suspense.ts'
@@ -251,7 +251,7 @@ describe('by age, with a retention period', () => {
     ]
     for (const { held: one } of [returned, disputed]) await cli.runJson(['orphan', 'return', one.id])
     await cli.runJson(['orphan', 'match', attributed.held.id, '--transaction', attributed.id])
-    const reference = await openDispute(service, attributed.endToEnd)
+    const reference = await dispute(service, attributed.endToEnd)
     await pollUntil(service, attributed.id, 'BLOCKED')
     for (const { endToEnd } of [returned, disputed]) await untilReturned(service, endToEnd)
     // The money has gone back, but the acquirer has not reported the end of the dispute yet.

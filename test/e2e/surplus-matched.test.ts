@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import { matchPayment } from '../../src/orphans/match.ts'
 import { createSettlement } from '../../src/transactions/settle.ts'
-import { infractionsOf, openDispute, pollUntil, returnUnannounced } from '../support/infractions.ts'
+import { dispute, infractionsOf, pollUntil, returnUnannounced } from '../support/infractions.ts'
 import { charge, fetchTransaction } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { payAmiss } from '../support/suspense.ts'
@@ -40,7 +40,7 @@ async function matchSecond(): Promise<{ named: string; paid: string; second: str
 describe('a duplicate payment that is attributed to another transaction than it names', () => {
   it('is disputed there', async () => {
     const { named, paid, second } = await matchSecond()
-    await openDispute(service, second)
+    await dispute(service, second)
     await pollUntil(service, paid, 'BLOCKED')
     expect((await fetchTransaction(service, named)).status).toBe('PAID')
   })

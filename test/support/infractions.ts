@@ -4,7 +4,7 @@ import type { TestService } from './service.ts'
 import { eventually } from './webhooks.ts'
 
 /** Acts as the payer's bank: disputes a payment, and returns the reference of the dispute. */
-export async function openDispute(service: TestService, endToEnd: string, amount?: number): Promise<string> {
+export async function dispute(service: TestService, endToEnd: string, amount?: number): Promise<string> {
   const answer = await service.call<{ reference: string }>('/sandbox/infraction', { body: { endToEnd, amount } })
   expect(answer.status, answer.text).toBe(200)
   return answer.body.reference
