@@ -4,7 +4,6 @@ import type { Acquirers } from './acquirers/registry.ts'
 import { booksJobs, booksSchedules, observeBooks } from './books.ts'
 import { startInbox } from './callbacks/inbox.ts'
 import { observeInbox } from './callbacks/metrics.ts'
-import { orphanJobs } from './callbacks/orphan.ts'
 import { createLookWriter } from './callbacks/process.ts'
 import { leaseMs, type ReceiveDeps } from './callbacks/receive.ts'
 import { releaseAllNotices } from './callbacks/store.ts'
@@ -60,7 +59,6 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     log,
     jobs: {
       ...transactionJobs(settleDeps),
-      ...orphanJobs(settleDeps),
       ...withdrawalJobs(settleDeps),
       ...suspenseJobs(deps),
       ...matchJobs(settleDeps),

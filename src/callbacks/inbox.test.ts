@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -13,13 +14,15 @@ import {
 } from '../../test/support/payments.ts'
 import { startTestService, type TestService } from '../../test/support/service.ts'
 import { eventually } from '../../test/support/webhooks.ts'
+import { fund, withdraw } from '../../test/support/withdrawals.ts'
 import { sql } from '../db/sql.ts'
 import { findLedgerBreaches } from '../ledger/verify.ts'
+import { toTxid } from '../pix/ids.ts'
 import { startInbox } from './inbox.ts'
 import { observeInbox } from './metrics.ts'
-import { createLookWriter, type ProcessDeps } from './process.ts'
+import { classifyNotice, createLookWriter, createNoticeProcessor, type ProcessDeps } from './process.ts'
 import { createNoticeWriter, leaseMs } from './receive.ts'
-import { claimNotices, type NewNotice } from './store.ts'
+import { claimNotices, type NewNotice, type NoticeLook } from './store.ts'
 
 let service: TestService
 let bank: QuietBank
@@ -210,12 +213,58 @@ it('reports due and failing notices in its metrics', async () => {
   expect(await value('callbacks_failing')).toBe(0)
 })
 
+it('decides what a notice is about by the id that the acquirer received from us', async () => {
+  const [charge = { id: '' }] = await chargeMany(service, 1)
+  await fund(service, 10_000)
+  const payout = await withdraw(service)
+  const { settlement } = settleDepsWith(service, bank.handle)
+  const classify = async (id: string | null, acquirer = 'simulator') =>
+    await classifyNotice({ db: service.db, settlement }, { acquirer, txid: id && toTxid(id) })
+  expect(await classify(charge.id)).toMatchObject({ kind: 'charge', owner: { id: charge.id } })
+  expect(await classify(charge.id, 'another-psp')).toEqual({ kind: 'unattributed' })
+  expect(await classify(payout)).toMatchObject({ kind: 'payout', owner: { id: payout } })
+  expect(await classify(randomUUID())).toEqual({ kind: 'unattributed' })
+  expect(await classify(null)).toEqual({ kind: 'unattributed' })
+  const notOurs = { acquirer: 'simulator', txid: 'an id that somebody else has made' }
+  expect(await classifyNotice({ db: service.db, settlement }, notOurs)).toEqual({ kind: 'unattributed' })
+})
+
+const unknown = (index: number) => {
+  const endToEndId = `E99999999202603021200${String(index).padStart(12, '0')}`
+  const received_at = service.clock.now()
+  return { acquirer: 'simulator', event_key: endToEndId, end_to_end: endToEndId, txid: null, looks: 0, received_at }
+}
+
+it('limits the checks of unknown payments in each instance, not over all of them', async () => {
+  let open = () => {}
+  const gate = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  const [first, second] = [gate, Promise.resolve()].map((one) => {
+    const written: NoticeLook[] = []
+    const writeLook = async (look: NoticeLook) => {
+      written.push(look)
+      return null
+    }
+    return { written, process: createNoticeProcessor({ ...depsWith({ gate: one }), writeLook }) }
+  })
+  const notices = Array.from({ length: 9 }, (_, index) => unknown(index))
+  const works = notices.map(async (notice) => await first?.process(notice))
+  // The ninth is put off, and the others wait.
+  await works[8]
+  expect(first?.written.map(({ event_key, looks }) => [event_key, looks])).toEqual([[unknown(8).event_key, 0]])
+  await second?.process(unknown(9))
+  expect(second?.written).toMatchObject([{ event_key: unknown(9).event_key, looks: 1 }])
+  open()
+  await Promise.all(works)
+})
+
 it('delays callbacks of unknown payments behind real ones, and checks few of them at once', async () => {
   const [told] = await payMany(1)
   let [asked, most] = [0, 0]
   const deps = settleDepsWith(service, async (request) => {
-    const isStranger = request.path.startsWith('/pix/E99999999')
-    if (isStranger) {
+    const isUnknown = request.path.startsWith('/pix/E99999999')
+    if (isUnknown) {
       asked += 1
       most = Math.max(most, asked)
       await sleep(20)
@@ -231,10 +280,6 @@ it('delays callbacks of unknown payments behind real ones, and checks few of the
       return null
     },
   })
-  const strangers = Array.from({ length: 500 }, (_, index) => {
-    const endToEndId = `E99999999202603021200${String(index).padStart(12, '0')}`
-    return { acquirer: 'simulator', event_key: endToEndId, end_to_end: endToEndId, txid: null, looks: 0 }
-  })
   const known = told?.notices[0]
   const genuine = {
     acquirer: 'simulator',
@@ -242,12 +287,10 @@ it('delays callbacks of unknown payments behind real ones, and checks few of the
     end_to_end: known?.endToEndId ?? '',
     looks: 0,
   }
-  inbox.workOn(
-    [...strangers, { ...genuine, txid: known?.txid ?? null }].map((one) => ({
-      ...one,
-      received_at: service.clock.now(),
-    })),
-  )
+  inbox.workOn([
+    ...Array.from({ length: 500 }, (_, index) => unknown(index)),
+    { ...genuine, txid: known?.txid ?? null, received_at: service.clock.now() },
+  ])
   await untilStatus(service, told?.id ?? '', 'PAID')
   await eventually(() => new Set(looks).size === 501)
   expect(most).toBeGreaterThan(0)

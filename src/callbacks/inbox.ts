@@ -1,5 +1,5 @@
 import { createSignal } from '../lib/signal.ts'
-import { type ProcessDeps, processNotice } from './process.ts'
+import { createNoticeProcessor, type ProcessDeps } from './process.ts'
 import { leaseMs, toKey } from './receive.ts'
 import { claimNotices, type InboxRow, updateNotices } from './store.ts'
 
@@ -35,6 +35,7 @@ export type Inbox = {
  */
 export function startInbox(deps: ProcessDeps): Inbox {
   const { db, clock, log } = deps
+  const processNotice = createNoticeProcessor(deps)
   const waiting: InboxRow[] = []
   const atWork = new Map<string, Promise<void>>()
   const signal = createSignal()
@@ -72,7 +73,7 @@ export function startInbox(deps: ProcessDeps): Inbox {
 
   async function work(notice: InboxRow, key: string): Promise<void> {
     try {
-      await processNotice(deps, notice)
+      await processNotice(notice)
     } catch (error) {
       log.error(
         { err: error, acquirer: notice.acquirer },

@@ -1,13 +1,14 @@
 import { type Db, mayBeOneRowsFault } from '../db/sql.ts'
+import { createLimit } from '../lib/at-once.ts'
 import { createBatcher } from '../lib/batch.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { checkReturns } from '../transactions/infraction-poll.ts'
 import type { Owner } from '../transactions/owner-store.ts'
 import { checkRefundsOf } from '../transactions/refund-send.ts'
 import { type SettleDeps, settleOwned, type Told, wasAsked } from '../transactions/settle.ts'
+import { settleUnattributed, type Unattributed } from '../transactions/settle-unattributed.ts'
 import { settleWithdrawal } from '../withdrawals/check.ts'
 import { findOwner } from '../withdrawals/store.ts'
-import { findOutOfOrphan, type Orphan } from './orphan.ts'
 import { type InboxRow, type InboxState, type NoticeLook, updateNotices } from './store.ts'
 
 /**
@@ -22,8 +23,8 @@ const retryMaxMs = 60_000
  * Concurrent queries about payments that name no transaction of ours. Anyone who knows the callback address can
  * invent such payments: they must not use up the acquirer's rate limit or the slots of real ones.
  */
-const strangersMax = 8
-const strangersPauseMs = 1_000
+const unattributedMax = 8
+const unattributedPauseMs = 1_000
 /** Notices written in one commit, and commits in progress at once. */
 const batchNoticesMax = 128
 const batchesMax = 2
@@ -35,15 +36,24 @@ export type ProcessDeps = SettleDeps & {
   writeLook: (look: NoticeLook) => Promise<null>
 }
 
+type Deps = ProcessDeps & { limitUnattributed: ReturnType<typeof createLimit> }
+
+/** Returns what works on a notice. All notices of a process share the limit on unattributed payments. */
+export function createNoticeProcessor(deps: ProcessDeps): (notice: InboxRow) => Promise<void> {
+  const all = { ...deps, limitUnattributed: createLimit(unattributedMax) }
+  return async (notice) => await processNotice(all, notice)
+}
+
 /**
- * Works on one notice: finds the owner of the transaction and asks the acquirer to confirm the payment. If that is
- * not possible, the notice is scheduled again.
+ * Finds out what a notice is about, and asks the acquirer to confirm it. If that is not possible, the notice is
+ * scheduled again.
  */
-export async function processNotice(deps: ProcessDeps, notice: InboxRow): Promise<void> {
+async function processNotice(deps: Deps, notice: InboxRow): Promise<void> {
   try {
-    const look = await findOut(deps, notice)
+    const look = await settleNotice(deps, notice)
     const pause = pausesSeconds[notice.looks]
-    if (look === 'busy') await lookAgain(deps, notice, { afterMs: strangersPauseMs, looks: notice.looks, error: null })
+    if (look === 'busy')
+      await lookAgain(deps, notice, { afterMs: unattributedPauseMs, looks: notice.looks, error: null })
     else if (look.isFinal || pause === undefined) await finish(deps, notice, look.state)
     else await lookAgain(deps, notice, { afterMs: pause * 1000, looks: notice.looks + 1, error: null })
   } catch (error) {
@@ -75,60 +85,88 @@ type FinalState = Exclude<InboxState, 'received'>
 
 type Look = { state: FinalState; isFinal: boolean }
 
-async function findOut(deps: SettleDeps, notice: InboxRow): Promise<Look | 'busy'> {
-  const told = { acquirer: notice.acquirer, endToEndId: notice.end_to_end }
-  const id = notice.txid === null ? null : fromTxid(notice.txid)
-  const owner = id === null ? null : await deps.settlement.findOwner(id)
-  if (!owner || !wasAsked(owner, told.acquirer)) {
-    const payout = id === null || owner ? null : await findOwner(deps.db, id)
-    return payout ? await findOutOfPayout(deps, payout) : await findOutOfStranger(deps, told)
+/** What a notice is about. */
+export type Subject =
+  | { kind: 'charge'; owner: Owner }
+  | { kind: 'payout'; owner: { merchant_id: string; id: string } }
+  | { kind: 'unattributed' }
+
+/**
+ * Decides what a notice is about, by the id that the acquirer received from us:
+ *
+ * | the id belongs to | the notice is about | settled by |
+ * |---|---|---|
+ * | a transaction that this acquirer was asked for | a payment of its charge, or a return of one | settleCharge |
+ * | no transaction, but a withdrawal | the payout, or its return | settleWithdrawal |
+ * | anything else, or there is none | a payment without a charge | settleUnattributed |
+ *
+ * The notice is only a hint: whoever settles it asks the acquirer.
+ */
+export async function classifyNotice(
+  { db, settlement }: Pick<SettleDeps, 'db' | 'settlement'>,
+  { acquirer, txid }: { acquirer: string; txid: string | null },
+): Promise<Subject> {
+  const id = txid === null ? null : fromTxid(txid)
+  if (id === null) return { kind: 'unattributed' }
+  const owner = await settlement.findOwner(id)
+  if (owner) return wasAsked(owner, acquirer) ? { kind: 'charge', owner } : { kind: 'unattributed' }
+  const payout = await findOwner(db, id)
+  return payout ? { kind: 'payout', owner: payout } : { kind: 'unattributed' }
+}
+
+async function settleNotice(deps: Deps, notice: InboxRow): Promise<Look | 'busy'> {
+  const subject = await classifyNotice(deps, notice)
+  const payment = { acquirer: notice.acquirer, endToEndId: notice.end_to_end }
+  switch (subject.kind) {
+    case 'charge':
+      return await settleCharge(deps, subject.owner, payment, { isReturn: notice.event_key !== notice.end_to_end })
+    case 'payout': {
+      const found = await settleWithdrawal(deps, { merchantId: subject.owner.merchant_id, id: subject.owner.id })
+      return toLook(found === 'changed' || found === 'settled')
+    }
+    case 'unattributed': {
+      const found = await deps.limitUnattributed(async () => await settleUnattributed(deps, payment))
+      return found === null ? 'busy' : lookOf[found]
+    }
   }
-  const settled = await settleOwned(deps, owner, told)
-  if (settled === 'unpaid') return await findOutOfOther(deps, owner, told)
-  const isReturn = notice.event_key !== notice.end_to_end
+}
+
+async function settleCharge(
+  deps: Deps,
+  owner: Owner,
+  payment: Told,
+  { isReturn }: { isReturn: boolean },
+): Promise<Look> {
+  const settled = await settleOwned(deps, owner, payment)
+  if (settled === 'unpaid') return await settleOtherCharge(deps, owner, payment)
   if (isReturn && (settled === 'settled' || settled === 'already')) {
     await checkRefundsOf(deps, owner)
     await checkReturns(deps, { merchantId: owner.merchant_id, id: owner.id })
   }
-  return { state: 'settled', isFinal: true }
+  return toLook(true)
 }
 
 /**
  * A callback may name another charge than its payment does. A true callback that arrives meanwhile would count as a
  * repetition, so the payment is settled for the charge that it names itself.
  */
-async function findOutOfOther(deps: SettleDeps, owner: Owner, told: Told): Promise<Look> {
-  const payment = await deps.acquirers.named(told.acquirer).findPayment(told.endToEndId)
-  const id = fromTxid(payment?.txid ?? '')
-  const other = id === null || id === owner.id ? null : await deps.settlement.findOwner(id)
-  const isOwn = other !== null && wasAsked(other, told.acquirer)
-  const isSettled = isOwn && (await settleOwned(deps, other, told)) !== 'unpaid'
+async function settleOtherCharge(deps: Deps, owner: Owner, payment: Told): Promise<Look> {
+  const { acquirer, endToEndId } = payment
+  const found = await deps.acquirers.named(acquirer).findPayment(endToEndId)
+  const other = await classifyNotice(deps, { acquirer, txid: found?.txid ?? null })
+  if (other.kind !== 'charge' || other.owner.id === owner.id) return toLook(false)
+  return toLook((await settleOwned(deps, other.owner, payment)) !== 'unpaid')
+}
+
+function toLook(isSettled: boolean): Look {
   return { state: isSettled ? 'settled' : 'unconfirmed', isFinal: isSettled }
 }
 
-let strangers = 0
-
-async function findOutOfStranger(deps: SettleDeps, told: Told): Promise<Look | 'busy'> {
-  if (strangers >= strangersMax) return 'busy'
-  strangers += 1
-  try {
-    return lookOf[await findOutOfOrphan(deps, told)]
-  } finally {
-    strangers -= 1
-  }
-}
-
-const lookOf: Record<Orphan, Look> = {
-  held: { state: 'settled', isFinal: true },
-  settled: { state: 'settled', isFinal: true },
+const lookOf: Record<Unattributed, Look> = {
+  held: toLook(true),
+  settled: toLook(true),
   early: { state: 'unmatched', isFinal: false },
-  unconfirmed: { state: 'unconfirmed', isFinal: false },
-}
-
-async function findOutOfPayout(deps: SettleDeps, owner: { merchant_id: string; id: string }): Promise<Look> {
-  const looked = await settleWithdrawal(deps, { merchantId: owner.merchant_id, id: owner.id })
-  const isSettled = looked === 'changed' || looked === 'settled'
-  return { state: isSettled ? 'settled' : 'unconfirmed', isFinal: isSettled }
+  unconfirmed: toLook(false),
 }
 
 async function finish(deps: ProcessDeps, notice: InboxRow, state: FinalState): Promise<void> {

@@ -24,6 +24,20 @@ export async function eachAtOnce<Item>(
   if (failures.length > 0) throw failures[0]
 }
 
+/** Runs what it is given unless `max` are running; then it returns null at once. */
+export function createLimit(max: number): <Result>(work: () => Promise<Result>) => Promise<Result | null> {
+  let running = 0
+  return async (work) => {
+    if (running >= max) return null
+    running += 1
+    try {
+      return await work()
+    } finally {
+      running -= 1
+    }
+  }
+}
+
 /** The SQLSTATE of a statement that PostgreSQL skips because an earlier one of its transaction failed. */
 const behindFailure = '25P02'
 

@@ -11,12 +11,10 @@ import { sendRefundJob } from './refund.ts'
 import { checkDueRefunds, sendRefund } from './refund-send.ts'
 import { checkReturnsJob } from './returns.ts'
 import type { SettleDeps } from './settle.ts'
+import { settleListedUnattributed, settleUnattributedJob } from './settle-unattributed.ts'
 
-const SettlePayload = Type.Object({
-  merchantId: Type.String(),
-  id: Type.String(),
-  told: Type.Object({ acquirer: Type.String(), endToEndId: Type.String() }),
-})
+const PaymentPayload = Type.Object({ acquirer: Type.String(), endToEndId: Type.String() })
+const SettlePayload = Type.Object({ merchantId: Type.String(), id: Type.String(), told: PaymentPayload })
 const KeyPayload = Type.Object({ merchantId: Type.String(), id: Type.String() })
 
 /** The worker's jobs for transactions. */
@@ -37,6 +35,8 @@ export function transactionJobs(deps: SettleDeps): Record<string, Job> {
     [settleJob]: async (payload) => {
       await settleListedPayment(deps, Value.Parse(SettlePayload, payload))
     },
+    [settleUnattributedJob]: async (payload) =>
+      await settleListedUnattributed(deps, Value.Parse(PaymentPayload, payload)),
   }
 }
 

@@ -4,8 +4,9 @@ import { eachAtOnce } from '../lib/at-once.ts'
 import { createPace } from '../lib/pace.ts'
 import { listBehind } from '../suspense/store.ts'
 import { listPaidBy } from './owner-store.ts'
-import { findOutOfOrphans, settleReturned } from './poll.ts'
+import { settleReturned } from './poll.ts'
 import type { SettleDeps } from './settle.ts'
+import { enqueueUnattributed } from './settle-unattributed.ts'
 import { findReturnsReadFrom, saveReturnsReadFrom } from './store.ts'
 
 const dayMs = 24 * 60 * 60_000
@@ -104,7 +105,7 @@ async function follow(deps: SettleDeps, acquirer: Acquirer, payments: Payment[],
     returned: returns.reduce((sum, { isDone, amount }) => sum + (isDone ? amount : 0), 0),
   }))
   const behind = new Set(await listBehind(deps.db, acquirer.name, sums))
-  await findOutOfOrphans(
+  await enqueueUnattributed(
     deps,
     acquirer.name,
     returned.filter(({ endToEndId }) => behind.has(endToEndId)),

@@ -1,6 +1,6 @@
 import type { Acquirer, Payment, UnreadableEntry } from '../acquirers/acquirer.ts'
 import { AcquirerUnavailable, UnreadableAnswer } from '../acquirers/acquirer.ts'
-import { enqueueJob, enqueueJobs } from '../jobs/jobs.ts'
+import { enqueueJob } from '../jobs/jobs.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
 import { createPace } from '../lib/pace.ts'
 import { fromTxid } from '../pix/ids.ts'
@@ -8,14 +8,12 @@ import { settleReturnsInOrder } from './infraction-poll.ts'
 import { findOwners, type Owner } from './owner-store.ts'
 import { type CheckReturnsPayload, checkReturnsJob } from './returns.ts'
 import { type SettleDeps, settleTransaction, type Told, wasAsked } from './settle.ts'
+import { enqueueUnattributed } from './settle-unattributed.ts'
 import { findListedUntil, saveListedUntil } from './store.ts'
 
 /** The job that settles one transaction. */
 export const settleJob = 'transactions.settle'
 export type SettlePayload = { merchantId: string; id: string; told: Told }
-
-/** The job that looks up a payment that names no transaction of ours (callbacks/orphan.ts). */
-export const orphanJob = 'callbacks.orphan'
 
 /** Each poll starts this long before the end of the last one. */
 const overlapMs = 5_000
@@ -121,26 +119,12 @@ async function settleMissing(deps: SettleDeps, poll: Poll, payments: Payment[]):
     await settle(deps, { ...key, told: { acquirer, endToEndId } })
   })
   const orphans = payments.filter((payment) => !ownerOf(payment))
-  if (poll.holdsOrphans) await findOutOfOrphans(deps, acquirer, orphans)
+  if (poll.holdsOrphans) await enqueueUnattributed(deps, acquirer, orphans)
   return missing
 }
 
 function toId(txid: string | null): string | null {
   return txid === null ? null : fromTxid(txid)
-}
-
-/** Each payment gets its own job every time it is listed, which is only a few times. */
-export async function findOutOfOrphans(deps: SettleDeps, acquirer: string, payments: Payment[]): Promise<void> {
-  if (payments.length === 0) return
-  await enqueueJobs(
-    deps.db,
-    payments.map(({ endToEndId }) => ({
-      name: orphanJob,
-      payload: { acquirer, endToEndId } satisfies Told,
-      key: `${orphanJob} ${acquirer} ${endToEndId}`,
-      whenThere: 'keep',
-    })),
-  )
 }
 
 async function settle(deps: SettleDeps, payload: SettlePayload): Promise<void> {

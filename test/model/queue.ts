@@ -1,4 +1,3 @@
-import { processNotice } from '../../src/callbacks/process.ts'
 import { leaseMs } from '../../src/callbacks/receive.ts'
 import { claimNotices } from '../../src/callbacks/store.ts'
 import { enqueueJob } from '../../src/jobs/jobs.ts'
@@ -21,7 +20,7 @@ export const sweeps = [
  * did not finish.
  */
 export async function work(world: World, { limit, isAtOnce }: { limit: number; isAtOnce: boolean }): Promise<string[]> {
-  const { instance, deps, jobs } = world.process
+  const { instance, deps, jobs, processNotice } = world.process
   const run: string[] = []
   try {
     const claimed = await claimJobs(deps.db, { instance, names: Object.keys(jobs), limit })
@@ -36,7 +35,7 @@ export async function work(world: World, { limit, isAtOnce }: { limit: number; i
       ...claimed.map((job) => async () => await runOne(job)),
       ...(await takeNotices(world, limit)).map((notice) => async () => {
         run.push('callback')
-        await processNotice(deps, notice)
+        await processNotice(notice)
       }),
     ]
     if (isAtOnce) await settleAll(world.random.shuffle(works).map(async (one) => await one()))

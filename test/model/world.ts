@@ -8,7 +8,7 @@ import { createRegistry } from '../../src/acquirers/registry.ts'
 import { scopes } from '../../src/auth/scopes.ts'
 import { loadSecretKey } from '../../src/auth/secret-key.ts'
 import { booksJobs } from '../../src/books.ts'
-import { createLookWriter, type ProcessDeps } from '../../src/callbacks/process.ts'
+import { createLookWriter, createNoticeProcessor, type ProcessDeps } from '../../src/callbacks/process.ts'
 import { createNoticeWriter, type ReceiveDeps } from '../../src/callbacks/receive.ts'
 import type { InboxRow } from '../../src/callbacks/store.ts'
 import type { Db } from '../../src/db/sql.ts'
@@ -34,6 +34,7 @@ export type Process = {
   deps: ProcessDeps & ReceiveDeps & CreateDeps
   jobs: Record<string, Job>
   /** Callback notices that it has taken and processes next. */
+  processNotice: ReturnType<typeof createNoticeProcessor>
   inHand: InboxRow[]
   /** Errors that it logged: violated assertions would show here. */
   errors: Error[]
@@ -145,7 +146,8 @@ function startProcess({ db: whole, bank, clock, key, isRemote }: Place): Process
     writeLook: createLookWriter(db),
   }
   const jobs = { ...transactionJobs(deps), ...withdrawalJobs(deps), ...booksJobs(deps) }
-  return { instance: `model-${randomUUID()}`, life, deps, jobs, inHand, errors }
+  const processNotice = createNoticeProcessor(deps)
+  return { instance: `model-${randomUUID()}`, life, deps, jobs, processNotice, inHand, errors }
 }
 
 /** Writes nothing, and collects the errors of log lines. */

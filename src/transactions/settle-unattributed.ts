@@ -1,13 +1,13 @@
-import { Type } from 'typebox'
-import { Value } from 'typebox/value'
 import { type Acquirer, AcquirerUnavailable, type Payment } from '../acquirers/acquirer.ts'
-import type { Job } from '../jobs/jobs.ts'
+import { enqueueJobs } from '../jobs/jobs.ts'
 import { fromTxid } from '../pix/ids.ts'
-import { orphanJob } from '../transactions/poll.ts'
-import { checkRefundsOf } from '../transactions/refund-send.ts'
-import { settleReturns } from '../transactions/returns.ts'
-import { type SettleDeps, settleOwned, type Told, wasAsked } from '../transactions/settle.ts'
-import { holdOrphan } from '../transactions/suspend.ts'
+import { checkRefundsOf } from './refund-send.ts'
+import { settleReturns } from './returns.ts'
+import { type SettleDeps, settleOwned, type Told, wasAsked } from './settle.ts'
+import { holdOrphan } from './suspend.ts'
+
+/** The job that looks up one payment that is listed and seems to belong to no transaction. */
+export const settleUnattributedJob = 'transactions.settle-unattributed'
 
 /**
  * A payment may overtake the commit of its transaction. A payment that names an unknown transaction counts as
@@ -15,24 +15,39 @@ import { holdOrphan } from '../transactions/suspend.ts'
  */
 const earlyMs = 5 * 60_000
 
-const ToldPayload = Type.Object({ acquirer: Type.String(), endToEndId: Type.String() })
+/** Each payment gets its own job every time it is listed, which is only a few times. */
+export async function enqueueUnattributed(
+  { db }: Pick<SettleDeps, 'db'>,
+  acquirer: string,
+  payments: Payment[],
+): Promise<void> {
+  if (payments.length === 0) return
+  await enqueueJobs(
+    db,
+    payments.map(({ endToEndId }) => ({
+      name: settleUnattributedJob,
+      payload: { acquirer, endToEndId } satisfies Told,
+      key: `${settleUnattributedJob} ${acquirer} ${endToEndId}`,
+      whenThere: 'keep',
+    })),
+  )
+}
 
-/** The worker's jobs for payments that no callback announced and that name no transaction. */
-export function orphanJobs(deps: SettleDeps): Record<string, Job> {
-  return {
-    [orphanJob]: async (payload) => {
-      const found = await findOutOfOrphan(deps, Value.Parse(ToldPayload, payload))
-      // The acquirer lists it, so it will show it.
-      if (found === 'early' || found === 'unconfirmed') throw new AcquirerUnavailable('its owner is not certain yet')
-    },
-  }
+/**
+ * The same as {@link settleUnattributed} for a payment that the acquirer lists, so it will show it.
+ *
+ * @throws {AcquirerUnavailable} also while its owner is not certain yet
+ */
+export async function settleListedUnattributed(deps: SettleDeps, payment: Told): Promise<void> {
+  const found = await settleUnattributed(deps, payment)
+  if (found === 'early' || found === 'unconfirmed') throw new AcquirerUnavailable('its owner is not certain yet')
 }
 
 /**
  * held: it is in suspense. settled: it belongs to a transaction after all. early: its transaction may still appear.
  * unconfirmed: the acquirer shows no such payment.
  */
-export type Orphan = 'held' | 'settled' | 'early' | 'unconfirmed'
+export type Unattributed = 'held' | 'settled' | 'early' | 'unconfirmed'
 
 /**
  * Looks up a payment that seems to belong to no transaction: asks the acquirer, and places it in suspense if it was
@@ -40,7 +55,7 @@ export type Orphan = 'held' | 'settled' | 'early' | 'unconfirmed'
  *
  * @throws {AcquirerUnavailable} when the acquirer cannot be asked
  */
-export async function findOutOfOrphan(deps: SettleDeps, told: Told): Promise<Orphan> {
+export async function settleUnattributed(deps: SettleDeps, told: Told): Promise<Unattributed> {
   // Not a received payment: a returned payout has the id of a return, and its withdrawal handles it.
   if (told.endToEndId.startsWith('D')) return 'unconfirmed'
   const acquirer = deps.acquirers.named(told.acquirer)
@@ -55,7 +70,7 @@ export async function findOutOfOrphan(deps: SettleDeps, told: Told): Promise<Orp
   return await hold(deps, acquirer, payment)
 }
 
-async function hold(deps: SettleDeps, acquirer: Acquirer, payment: Payment): Promise<Orphan> {
+async function hold(deps: SettleDeps, acquirer: Acquirer, payment: Payment): Promise<Unattributed> {
   const { endToEndId } = payment
   const owner = await holdOrphan(deps, { acquirer, payment })
   if (owner) {
