@@ -180,6 +180,14 @@ function disturbFirst({ path }: Leaving, disturbance: Disturbance): () => number
   return () => asked
 }
 
+/** Until the first request has ended, answered or not. */
+async function untilRequested({ sendJob: name }: Leaving): Promise<void> {
+  await eventually(async () => {
+    const jobs = await bank.service.db.query(sql`select from graphile_worker.jobs where task_identifier = ${name}`)
+    return jobs.length === 0
+  })
+}
+
 async function untilStatus(kind: Leaving, id: string, status: string): Promise<void> {
   await eventually(async () => {
     await checkAfter(kind, minuteMs)
@@ -202,6 +210,7 @@ describe.each(Object.entries(kinds))('a %s', (_, kind) => {
     const asked = disturbFirst(kind, disturbance)
     const id = await kind.ask()
     await eventually(() => asked() === 1)
+    await untilRequested(kind)
     await untilStatus(kind, id, kind.done)
     expect(asked()).toBe(requests)
     expect(await kind.leftOf(id)).toBe(1)
@@ -222,6 +231,7 @@ describe.each(Object.entries(kinds))('a %s', (_, kind) => {
     const asked = disturbFirst(kind, disturbance)
     const id = await kind.ask()
     await eventually(() => asked() === 1)
+    await untilRequested(kind)
     await stopMoney(bank.service)
     await checkAfter(kind, minuteMs)
     const isFound = disturbance === 'time_out_after'
@@ -237,6 +247,7 @@ describe.each(Object.entries(kinds))('a %s', (_, kind) => {
     const asked = disturbFirst(kind, 'time_out_before')
     const id = await kind.ask()
     await eventually(() => asked() === 1)
+    await untilRequested(kind)
     const { db } = bank.service
     const moveTo = async (acquirer: string) =>
       await db.query(sql`
@@ -300,11 +311,7 @@ describe.each(Object.entries(kinds))('a %s whose first request is refused after 
       return psp.asked() === 2
     })
     psp.refuse()
-    await eventually(async () => {
-      const jobs = await bank.service.db.query(sql`
-        select from graphile_worker.jobs where task_identifier = ${kind.sendJob}`)
-      return jobs.length === 0
-    })
+    await untilRequested(kind)
     expect(await kind.statusOf(id)).toBe(kind.open)
     psp.end()
     await untilStatus(kind, id, kind.done)
