@@ -1,4 +1,5 @@
 import { type Db, mayBeOneRowsFault } from '../db/sql.ts'
+import { nextCheckAt } from '../jobs/due-checks.ts'
 import { createLimit } from '../lib/at-once.ts'
 import { createBatcher } from '../lib/batch.ts'
 import { fromTxid } from '../pix/ids.ts'
@@ -17,8 +18,7 @@ import { type InboxRow, type InboxState, type NoticeLook, updateNotices } from '
  */
 const pausesSeconds = [2, 10, 60, 300]
 /** Bounds of the pause while the acquirer does not respond, however long that lasts. It may be back after a minute. */
-const retryMinMs = 1_000
-const retryMaxMs = 60_000
+const retryPauseMs = { minMs: 1_000, maxMs: 60_000 }
 /**
  * Concurrent queries about payments that name no transaction of ours. Anyone who knows the callback address can
  * invent such payments: they must not use up the acquirer's rate limit or the slots of real ones.
@@ -52,17 +52,16 @@ async function processNotice(deps: Deps, notice: InboxRow): Promise<void> {
   try {
     const look = await settleNotice(deps, notice)
     const pause = pausesSeconds[notice.looks]
+    const after = (ms: number) => new Date(deps.clock.now().getTime() + ms)
     if (look === 'busy')
-      await lookAgain(deps, notice, { afterMs: unattributedPauseMs, looks: notice.looks, error: null })
+      await lookAgain(deps, notice, { at: after(unattributedPauseMs), looks: notice.looks, error: null })
     else if (look.isFinal || pause === undefined) await finish(deps, notice, look.state)
-    else await lookAgain(deps, notice, { afterMs: pause * 1000, looks: notice.looks + 1, error: null })
+    else await lookAgain(deps, notice, { at: after(pause * 1000), looks: notice.looks + 1, error: null })
   } catch (error) {
     const { acquirer, end_to_end: endToEndId, received_at } = notice
     deps.log.warn({ err: error, acquirer, endToEndId }, 'a callback could not be checked and will be checked again')
-    // The pause grows with the age: a tenth of it, within bounds.
-    const age = deps.clock.now().getTime() - received_at.getTime()
-    const afterMs = Math.min(retryMaxMs, Math.max(retryMinMs, age / 10))
-    await lookAgain(deps, notice, { afterMs, looks: notice.looks, error: String(error) })
+    const at = nextCheckAt(received_at, deps.clock.now(), retryPauseMs)
+    await lookAgain(deps, notice, { at, looks: notice.looks, error: String(error) })
   }
 }
 
@@ -180,16 +179,15 @@ async function finish(deps: ProcessDeps, notice: InboxRow, state: FinalState): P
 async function lookAgain(
   deps: ProcessDeps,
   { acquirer, event_key }: InboxRow,
-  { afterMs, looks, error }: { afterMs: number; looks: number; error: string | null },
+  { at, looks, error }: { at: Date; looks: number; error: string | null },
 ): Promise<void> {
-  const lookAt = new Date(deps.clock.now().getTime() + afterMs)
   await deps.writeLook({
     acquirer,
     event_key,
     looks,
     state: 'received',
     finished_at: null,
-    look_at: lookAt,
+    look_at: at,
     last_error: error,
   })
 }

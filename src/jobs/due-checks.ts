@@ -2,16 +2,16 @@ import { type Db, type Sql, sql } from '../db/sql.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
 import type { Clock } from '../lib/clock.ts'
 
-const pauseMinMs = 5_000
-const pauseMaxMs = 5 * 60_000
+const pauseMs = { minMs: 5_000, maxMs: 5 * 60_000 }
 
 /**
  * When an open outcome is checked next. The pause is a tenth of the time that it has been open, within bounds: most
  * unknown outcomes are known seconds later.
  */
-export function nextCheckAt(openSince: Date, now: Date, maxMs = pauseMaxMs): Date {
+export function nextCheckAt(openSince: Date, now: Date, bounds: Partial<typeof pauseMs> = {}): Date {
+  const { minMs, maxMs } = { ...pauseMs, ...bounds }
   const openMs = now.getTime() - openSince.getTime()
-  return new Date(now.getTime() + Math.min(maxMs, Math.max(pauseMinMs, openMs / 10)))
+  return new Date(now.getTime() + Math.min(maxMs, Math.max(minMs, openMs / 10)))
 }
 
 /** `leaseUntil`: until then no other process gets what was claimed. */

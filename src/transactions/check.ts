@@ -102,7 +102,7 @@ async function expire(deps: SettleDeps, row: TransactionRow): Promise<void> {
       { transactionId: row.id, acquirer: row.acquirer },
       'the acquirer reports a charge as paid but does not show the payment: it is checked again; look the payment up at the acquirer',
     )
-    await updateCheckAt(deps.db, row, nextCheckAt(openSince(row), now, completedPauseMaxMs))
+    await updateCheckAt(deps.db, row, nextCheckAt(openSince(row), now, { maxMs: completedPauseMaxMs }))
   } else if (settled === 'unpaid' || settled === 'gone') {
     if (isExpired) await fail(deps, row, expiredMessage)
     // Someone opened the payment page, which triggered this check.
