@@ -16,6 +16,7 @@ const ranks: string[][] = [
   ['transactions', 'withdrawals', 'entries'],
   ['callbacks', 'orphans', 'sandbox', 'explain', 'merchant.ts', 'reconciliation', 'privacy'],
   ['books.ts', 'proposal-kinds.ts'],
+  ['operator'],
   ['dashboard', 'pay', 'guide'],
   ['app.ts', 'worker.ts'],
   // What wires the others together, and may know each other.
@@ -108,6 +109,17 @@ describe('the walls', () => {
   it('lets no one wrap the transactions of another, such as to record who began them', () => {
     const wrapped = /\btransaction(?:\(|: (?:async )?\(?)work\b/
     expect(program.filter((file) => file !== 'src/db/sql.ts' && wrapped.test(read(file)))).toEqual([])
+  })
+
+  it('gives the dashboard the types of the program in one place', () => {
+    const deep = pages.filter((file) => /from '(?:\.\.\/)+src\//.test(read(file)))
+    expect(deep).toEqual(['dashboard/src/types.ts'])
+  })
+
+  it('has one response for each action of an operator, on the command line and in the dashboard', () => {
+    const own = /^(?:export )?function to(?:View|Listed|DifferenceView|Candidate)\(/m
+    const twice = ['orphan', 'reconcile', 'difference', 'proposal'].map((name) => `src/cli/${name}.ts`)
+    expect(twice.filter((file) => own.test(read(file)))).toEqual([])
   })
 
   it('leaves SQL to the stores', () => {

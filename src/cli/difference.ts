@@ -1,36 +1,13 @@
 import { inReais } from '../lib/money.ts'
+import type { DifferenceView } from '../operator/discrepancies.ts'
 import { classes, type Proposal, type Side } from '../reconciliation/classes.ts'
-import type { DifferenceRow } from '../reconciliation/store.ts'
-import { toPlain } from './print.ts'
-
-/** A discrepancy as `--json` prints it. */
-export function toDifferenceView(row: DifferenceRow) {
-  return {
-    id: row.id,
-    acquirer: row.acquirer,
-    class: row.class,
-    subject: row.subject,
-    reference: row.reference,
-    at: row.at,
-    there: row.there,
-    here: row.here,
-    proposal: row.proposal,
-    state: row.state,
-    merchantId: row.merchant_id,
-    recordId: row.record_id,
-    foundAt: row.found_at,
-    decidedAt: row.decided_at,
-    decidedBy: row.decided_by,
-    reason: row.reason,
-  }
-}
 
 /** A discrepancy as a line of a table. */
-export function toDifferenceLine(row: DifferenceRow) {
+export function toDifferenceLine(row: DifferenceView) {
   return {
     id: row.id,
     class: row.class,
-    reference: toPlain(row.reference),
+    reference: row.reference,
     there: sideInWords(row.there, row.here),
     here: sideInWords(row.here, row.there),
     proposal: proposalInWords(row.proposal, row.subject),
@@ -39,22 +16,22 @@ export function toDifferenceLine(row: DifferenceRow) {
 }
 
 /** All about one discrepancy. */
-export function toShownDifference(row: DifferenceRow) {
+export function toShownDifference(row: DifferenceView) {
   return {
     id: row.id,
     class: `${row.class}: ${classes[row.class]}`,
     acquirer: row.acquirer,
-    reference: toPlain(row.reference),
+    reference: row.reference,
     at: row.at,
     there: sideInWords(row.there, null),
     here: sideInWords(row.here, null),
-    ...(row.there?.raw !== undefined && { raw: toPlain(row.there.raw) }),
-    record: row.record_id,
-    merchant: row.merchant_id,
+    ...(row.there?.raw !== undefined && { raw: row.there.raw }),
+    record: row.record?.id,
+    client: row.client?.clientId,
     proposal: proposalInWords(row.proposal, row.subject),
     state: row.state,
-    'found at': row.found_at,
-    ...(row.decided_at && { 'decided at': row.decided_at, by: row.decided_by ?? 'itself', reason: row.reason }),
+    'found at': row.foundAt,
+    ...(row.decidedAt && { 'decided at': row.decidedAt, by: row.decidedBy ?? 'itself', reason: row.reason }),
   }
 }
 

@@ -1,17 +1,19 @@
 import type { Command } from 'commander'
+import type { By } from '../audit/record.ts'
 import { inReais } from '../lib/money.ts'
-import { matchPayment } from '../orphans/match.ts'
-import { type Candidate, rank } from '../orphans/score.ts'
-import { type ListedRow, listCandidates, listSuspense } from '../orphans/store.ts'
-import { undoMatch } from '../orphans/undo.ts'
-import { listDisputesOf, toDisputeView } from '../suspense/dispute-store.ts'
-import { houseMerchantId } from '../suspense/house.ts'
-import { returnHeld } from '../suspense/send-back.ts'
-import { findSuspense, type SuspenseRow } from '../suspense/store.ts'
+import {
+  attributePayment,
+  listPayments,
+  type PaymentView,
+  returnPayment,
+  reverseAttribution,
+  showPayment,
+} from '../operator/suspense.ts'
+import { phrases } from '../orphans/score.ts'
 import { byOf } from './actor.ts'
 import { toId, toRowCount } from './arguments.ts'
 import { type Context, withContext } from './context.ts'
-import { print, toPlain } from './print.ts'
+import { print } from './print.ts'
 
 type Json = { json?: boolean }
 
@@ -26,13 +28,16 @@ export function orphanCommands(program: Command): void {
     .option('--last <count>', 'how many', toRowCount, 50)
     .option('--json', 'print JSON')
     .action(async ({ json, all, last }: Json & { all?: boolean; last: number }) => {
-      const rows = await withContext(async ({ db }) => await listSuspense(db, { isOpen: all !== true, limit: last }))
-      const listed = rows.map(toListed)
-      print(listed, {
+      const { data } = await withContext(
+        async (context) => await listPayments(context, { isOpen: all !== true, limit: last, offset: 0 }),
+      )
+      print(data, {
         json,
         empty: 'none. Payments that cannot be attributed to a charge appear here',
-        shown: listed.map(({ endToEnd: _, ...row }) => ({ ...row, amount: inReais(row.amount) })),
-        note: rows.some(({ status }) => status === 'held')
+        shown: data.map(({ id, kind, status, amount, paidAt, acquirer, clientId, transactionId, error }) => {
+          return { id, kind, status, amount: inReais(amount), paidAt, acquirer, clientId, transactionId, error }
+        }),
+        note: data.some(({ status }) => status === 'held')
           ? '`npx guiche orphan show <id>` lists the charges that a payment may be for.'
           : undefined,
       })
@@ -44,19 +49,11 @@ export function orphanCommands(program: Command): void {
     .description('show a payment in suspense and the charges that it may be for, most likely first')
     .option('--json', 'print JSON')
     .action(async (id: string, { json }: Json) => {
-      const { row, candidates, disputes } = await withContext(async (context) => {
-        const row = await findInSuspense(context, id)
-        const kept = await listDisputesOf(context.db, { acquirer: row.acquirer, endToEndId: row.end_to_end })
-        const disputes = kept.map(toDisputeView)
-        if (row.status !== 'held') return { row, disputes, candidates: [] }
-        const merchantId = row.merchant_id === houseMerchantId ? null : row.merchant_id
-        return { row, disputes, candidates: rank(row, await listCandidates(context.db, row, merchantId)) }
-      })
-      const shown = { ...toView(row), disputes }
-      if (json) return print({ ...shown, candidates: candidates.map(toCandidate) }, { json })
-      const { disputes: _, ...plain } = shown
-      const note = row.status === 'held' ? noteOn(candidates) : undefined
-      print({ ...plain, amount: inReais(row.amount) }, { note: disputes.length > 0 ? undefined : note })
+      const payment = await withContext(async (context) => await showPayment(context, { id, by: byOf(program) }))
+      if (json) return print(payment, { json })
+      const { disputes, candidates, status } = payment
+      const note = status === 'held' ? noteOn(candidates) : undefined
+      print(toShown(payment), { note: disputes.length > 0 ? undefined : note })
       if (disputes.length > 0) {
         const rows = disputes.map(({ amount, ...one }) => ({ amount: inReais(amount), ...one }))
         print(rows, {
@@ -73,14 +70,14 @@ export function orphanCommands(program: Command): void {
     .requiredOption('--transaction <id>', 'which one', toId)
     .option('--json', 'print JSON')
     .action(async (id: string, { json, transaction }: Json & { transaction: string }) => {
-      await act(id, async (deps) => await matchPayment(deps, { id, transactionId: transaction, by: byOf(program) }))
-      print(
-        { id, status: 'matched', transactionId: transaction },
-        {
-          json,
-          note: `The transaction is PAID and the merchant is notified. \`npx guiche orphan undo ${id}\` reverses this.`,
-        },
-      )
+      const payment = await act(program, id, async (deps, of) => {
+        return await attributePayment(deps, { ...of, transactionId: transaction })
+      })
+      print(payment, {
+        json,
+        shown: { id, status: payment.status, transactionId: transaction },
+        note: `The transaction is PAID and the merchant is notified. \`npx guiche orphan undo ${id}\` reverses this.`,
+      })
     })
 
   orphan
@@ -89,14 +86,12 @@ export function orphanCommands(program: Command): void {
     .description('reverse an attribution: the money returns to suspense, and the transaction becomes REFUNDED')
     .option('--json', 'print JSON')
     .action(async (id: string, { json }: Json) => {
-      const { transactionId } = await act(id, async (deps) => await undoMatch(deps, { id, by: byOf(program) }))
-      print(
-        { id, status: 'held', transactionId },
-        {
-          json,
-          note: 'The fee was returned. Attribute the payment to another transaction, or return it: see `npx guiche orphan show`.',
-        },
-      )
+      const payment = await act(program, id, reverseAttribution)
+      print(payment, {
+        json,
+        shown: { id, status: payment.status, transactionId: payment.transactionId },
+        note: 'The fee was returned. Attribute the payment to another transaction, or return it: see `npx guiche orphan show`.',
+      })
     })
 
   orphan
@@ -105,86 +100,59 @@ export function orphanCommands(program: Command): void {
     .description('return it to the payer')
     .option('--json', 'print JSON')
     .action(async (id: string, { json }: Json) => {
-      const row = await act(id, async (deps) => await returnHeld(deps, { id, by: byOf(program) }))
-      const { return_amount: amount } = row
-      print(
-        { id, status: row.status, amount },
-        {
-          json,
-          shown: { id, status: row.status, amount: inReais(amount ?? 0) },
-          note: `The service sends it within seconds. \`npx guiche orphan show ${id}\` shows the outcome.`,
-        },
-      )
+      const payment = await act(program, id, returnPayment)
+      print(payment, {
+        json,
+        shown: { id, status: payment.status, amount: inReais(payment.returnAmount ?? 0) },
+        note: `The service sends it within seconds. \`npx guiche orphan show ${id}\` shows the outcome.`,
+      })
     })
 }
 
-async function findInSuspense({ db }: Context, id: string): Promise<SuspenseRow> {
-  const row = await findSuspense(db, id)
-  if (row) return row
-  throw new Error(`There is no payment ${id} in suspense. \`npx guiche orphan list --all\` lists them.`)
-}
-
 async function act<Result>(
+  program: Command,
   id: string,
-  operate: (deps: Context & { wakeDeliveries: () => void }) => Promise<Result>,
+  operate: (deps: Context & { wakeDeliveries: () => void }, of: { id: string; by: By }) => Promise<Result>,
 ): Promise<Result> {
-  return await withContext(async (context) => {
-    await findInSuspense(context, id)
-    return await operate({ ...context, wakeDeliveries: () => {} })
-  })
+  return await withContext(
+    async (context) => await operate({ ...context, wakeDeliveries: () => {} }, { id, by: byOf(program) }),
+  )
 }
 
-function noteOn([best]: Candidate[]): string {
+type Candidates = PaymentView['candidates']
+
+function noteOn([best]: Candidates): string {
   return best
     ? '`npx guiche orphan match <id> --transaction <transaction>` attributes it to one of these, `return <id>` returns it:'
     : 'No unpaid charge of the previous three days has this amount. `npx guiche orphan return <id>` returns it.'
 }
 
-function toListed(row: ListedRow) {
+function toShown(payment: PaymentView) {
   return {
-    id: row.id,
-    kind: row.kind,
-    status: row.status,
-    amount: row.amount,
-    paidAt: row.paid_at,
-    acquirer: row.acquirer,
-    endToEnd: row.end_to_end,
-    clientId: row.client_id,
-    transactionId: row.matched_transaction_id,
-    error: row.error_message === null ? null : toPlain(row.error_message),
+    id: payment.id,
+    kind: payment.kind,
+    status: payment.status,
+    amount: inReais(payment.amount),
+    paidAt: payment.paidAt,
+    acquirer: payment.acquirer,
+    endToEnd: payment.endToEnd,
+    txid: payment.txid,
+    payerName: payment.payer?.name,
+    payerDocument: payment.payer?.document,
+    transactionId: payment.matched?.transactionId ?? payment.paidTransactionId,
+    returnedByOthers: payment.returnedByOthers,
+    error: payment.error,
+    history: payment.history.map(({ status, at }) => `${status} ${at}`),
   }
 }
 
-function toView(row: SuspenseRow) {
-  return {
-    id: row.id,
-    kind: row.kind,
-    status: row.status,
-    amount: row.amount,
-    paidAt: row.paid_at,
-    acquirer: row.acquirer,
-    endToEnd: row.end_to_end,
-    txid: row.txid === null ? null : toPlain(row.txid),
-    payerName: row.payer ? toPlain(row.payer.name) : null,
-    payerDocument: row.payer ? toPlain(row.payer.document) : null,
-    transactionId: row.matched_transaction_id ?? row.transaction_id,
-    returnedByOthers: row.taken_amount,
-    error: row.error_message === null ? null : toPlain(row.error_message),
-    history: row.statuses.map((status, place) => `${status} ${row.status_dates[place]?.toISOString()}`),
-  }
-}
-
-function toCandidate(candidate: Candidate) {
+function toShownCandidate({ client, evidence, ...candidate }: Candidates[number]) {
   return {
     score: candidate.score,
-    transactionId: candidate.id,
-    clientId: candidate.client_id,
+    transactionId: candidate.transactionId,
+    clientId: client?.clientId,
     status: candidate.status,
-    createdAt: candidate.created_at,
-    reasons: candidate.reasons,
+    createdAt: candidate.createdAt,
+    reasons: evidence.map(({ what, points }) => `${phrases[what]} (${points})`).join(', '),
   }
-}
-
-function toShownCandidate(candidate: Candidate) {
-  return { ...toCandidate(candidate), reasons: candidate.reasons.join(', ') }
 }

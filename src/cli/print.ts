@@ -10,7 +10,7 @@ type How = {
 
 /** All command output goes through this: a table and a note for a person, JSON for a program. */
 export function print(value: object | object[], { json, shown = value, note, empty = 'none' }: How): void {
-  if (json) write(`${JSON.stringify(value, null, 2)}\n`)
+  if (json) write(`${JSON.stringify(value, null, 2).replace(/[^\P{C}\n]/gu, '?')}\n`)
   else write(`${Array.isArray(shown) ? toTable(shown, empty) : toLines(shown)}${note ? `\n${note}\n` : ''}`)
 }
 
@@ -52,5 +52,5 @@ function toTable(rows: object[], empty: string): string {
 function toCell(value: unknown): string {
   if (value === null || value === undefined) return '-'
   if (value instanceof Date) return value.toISOString()
-  return Array.isArray(value) ? value.join(' ') : String(value)
+  return toPlain(Array.isArray(value) ? value.join(' ') : String(value))
 }

@@ -2,14 +2,21 @@ import { type Command, InvalidArgumentError } from 'commander'
 import type { Acquirer } from '../acquirers/acquirer.ts'
 import { listUnconfigured } from '../explain/unconfigured-store.ts'
 import { windowOf } from '../lib/brasilia.ts'
-import { confirmDifference, dismissDifference } from '../reconciliation/decide.ts'
+import {
+  confirmDiscrepancy,
+  type DifferenceView,
+  dismissDiscrepancy,
+  findDiscrepancy,
+  toDifferenceView,
+} from '../operator/discrepancies.ts'
+import { listDifferencePage } from '../operator/reconciliation-store.ts'
 import { type RunResult, reconcile } from '../reconciliation/run.ts'
-import { type DifferenceRow, findDifference, listDifferences } from '../reconciliation/store.ts'
+import { differenceStates } from '../reconciliation/store.ts'
 import type { SettleDeps } from '../transactions/settle.ts'
 import { byOf } from './actor.ts'
 import { toId, toReason, toRowCount } from './arguments.ts'
-import { type Context, withContext } from './context.ts'
-import { toDifferenceLine, toDifferenceView, toShownDifference } from './difference.ts'
+import { withContext } from './context.ts'
+import { toDifferenceLine, toShownDifference } from './difference.ts'
 import { withAcquirers } from './network.ts'
 import { print, write } from './print.ts'
 
@@ -37,11 +44,13 @@ export function reconcileCommands(program: Command): void {
         const until = to ?? new Date(context.clock.now().getTime() - trailMs)
         const window = { from: from ?? new Date(until.getTime() - 24 * hourMs), to: until }
         if (window.from >= window.to) throw new Error('--from must be before --to.')
-        const results: { run: RunResult; differences: DifferenceRow[] }[] = []
+        const results: { run: RunResult; differences: DifferenceView[] }[] = []
         for (const one of pickAcquirers(context, acquirer)) {
           const run = await reconcile(context, { acquirer: one, kind: 'manual', window, by: byOf(program) })
-          const open = await listDifferences(context.db, { acquirer: one.name, isOpen: true, limit: 100_000 })
-          results.push({ run, differences: open.filter((row) => row.run_id === run.runId) })
+          const open = { states: ['open' as const], acquirer: one.name, class: undefined }
+          const { items } = await listDifferencePage(context.db, open, { limit: 100_000, offset: 0 })
+          const found = items.filter((row) => row.run_id === run.runId)
+          results.push({ run, differences: found.map(toDifferenceView) })
         }
         const names = context.acquirers.all.map(({ name }) => name)
         const unconfigured = acquirer === undefined ? await listUnconfigured(context.db, names) : []
@@ -49,7 +58,7 @@ export function reconcileCommands(program: Command): void {
       })
       if (json)
         print(
-          done.map(({ run, differences }) => ({ ...run, differences: differences.map(toDifferenceView) })),
+          done.map(({ run, differences }) => ({ ...run, differences })),
           { json },
         )
       else for (const one of done) show(one)
@@ -65,10 +74,12 @@ export function reconcileCommands(program: Command): void {
     .option('--last <count>', 'how many', toRowCount, shownMax)
     .option('--json', 'print JSON')
     .action(async ({ json, open, acquirer, last }: Json & { open?: boolean; acquirer?: string; last: number }) => {
-      const rows = await withContext(
-        async ({ db }) => await listDifferences(db, { acquirer: acquirer ?? null, isOpen: open ?? false, limit: last }),
+      const filters = { states: open ? (['open'] as const) : differenceStates, acquirer, class: undefined }
+      const { items } = await withContext(
+        async ({ db }) => await listDifferencePage(db, filters, { limit: last, offset: 0 }),
       )
-      print(rows.map(toDifferenceView), {
+      const rows = items.map(toDifferenceView)
+      print(rows, {
         json,
         shown: rows.map(toDifferenceLine),
         note: rows.some(({ state }) => state === 'open') ? decideNote : undefined,
@@ -81,8 +92,8 @@ export function reconcileCommands(program: Command): void {
     .description('show a discrepancy: both sides, and the proposed action')
     .option('--json', 'print JSON')
     .action(async (id: string, { json }: Json) => {
-      const row = await withContext(async (context) => await findOne(context, id))
-      print(toDifferenceView(row), {
+      const row = toDifferenceView(await withContext(async ({ db }) => await findDiscrepancy(db, id)))
+      print(row, {
         json,
         shown: toShownDifference(row),
         note: row.state === 'open' ? nextNote(row) : undefined,
@@ -97,9 +108,10 @@ export function reconcileCommands(program: Command): void {
     .action(async (ids: string[], { json }: Json) => {
       const given = ids.map(toId)
       const rows = await withAcquirers(async (context) => {
-        const confirmed: DifferenceRow[] = []
+        const confirmed: DifferenceView[] = []
+        const by = byOf(program)
         for (const id of given) {
-          const done = await confirm(program, context, id).catch((cause: unknown) => {
+          const done = await confirmDiscrepancy(context, { id, by }).catch((cause: unknown) => {
             const message = cause instanceof Error ? cause.message : String(cause)
             const before = confirmed.length > 0 ? ` The previous ${confirmed.length} were confirmed.` : ''
             throw new Error(`${message}${before}`, { cause })
@@ -108,7 +120,7 @@ export function reconcileCommands(program: Command): void {
         }
         return confirmed
       })
-      print(rows.map(toDifferenceView), { json, shown: rows.map(toDifferenceLine), note: noteOn(rows) })
+      print(rows, { json, shown: rows.map(toDifferenceLine), note: noteOn(rows) })
     })
 
   command
@@ -118,28 +130,20 @@ export function reconcileCommands(program: Command): void {
     .requiredOption('--reason <reason>', 'why, for readers of the statement', toReason)
     .option('--json', 'print JSON')
     .action(async (id: string, { json, reason }: Json & { reason: string }) => {
-      const row = await withContext(async (context) => {
-        await findOne(context, id)
-        await dismissDifference(context, { id, reason, by: byOf(program) })
-        return await findOne(context, id)
-      })
-      print(toDifferenceView(row), { json, shown: toShownDifference(row) })
+      const row = await withContext(
+        async (context) => await dismissDiscrepancy(context, { id, reason, by: byOf(program) }),
+      )
+      print(row, { json, shown: toShownDifference(row) })
     })
 }
 
 const decideNote =
   '`npx guiche reconcile show <id>` shows one, `confirm <id>` carries out the proposal, `dismiss <id> --reason …` dismisses it.'
 
-function nextNote({ proposal: { action } }: DifferenceRow): string {
+function nextNote({ proposal: { action } }: DifferenceView): string {
   if (action === 'none') return 'Nothing to do: it resolves automatically with the next run or the next close.'
   if (action === 'look') return 'Guichê has no proposal: investigate, then `dismiss <id> --reason …`.'
   return '`npx guiche reconcile confirm <id>` carries out the proposal, `dismiss <id> --reason …` dismisses it.'
-}
-
-async function confirm(program: Command, context: Context & SettleDeps, id: string): Promise<DifferenceRow> {
-  await findOne(context, id)
-  await confirmDifference(context, { id, by: byOf(program) })
-  return await findOne(context, id)
 }
 
 /** The named acquirer, or all. */
@@ -150,13 +154,7 @@ export function pickAcquirers({ acquirers }: Pick<SettleDeps, 'acquirers'>, name
   throw new Error(`There is no acquirer ${name}. Configured: ${acquirers.all.map((one) => one.name).join(', ')}.`)
 }
 
-async function findOne({ db }: Context, id: string): Promise<DifferenceRow> {
-  const row = await findDifference(db, id)
-  if (row) return row
-  throw new Error(`There is no discrepancy ${id}. \`npx guiche reconcile list\` lists them.`)
-}
-
-function show({ run, differences }: { run: RunResult; differences: DifferenceRow[] }): void {
+function show({ run, differences }: { run: RunResult; differences: DifferenceView[] }): void {
   const { from, to } = run.window
   const { payment, return: returns, payout } = run.compared
   write(`${run.acquirer}, ${from.toISOString()} to ${to.toISOString()}\n`)
@@ -169,7 +167,7 @@ function show({ run, differences }: { run: RunResult; differences: DifferenceRow
   write('\n')
 }
 
-function showDifferences(differences: DifferenceRow[], newCount: number): void {
+function showDifferences(differences: DifferenceView[], newCount: number): void {
   write(`${differences.length} open, ${newCount} of them new\n\n`)
   const more = differences.length - shownMax
   const note = more > 0 ? `… and ${more} more: \`npx guiche reconcile list --open --last 99999\`\n` : ''
@@ -180,7 +178,7 @@ function showDifferences(differences: DifferenceRow[], newCount: number): void {
   )
 }
 
-function noteOn(rows: DifferenceRow[]): string | undefined {
+function noteOn(rows: DifferenceView[]): string | undefined {
   return rows.some(({ class: name }) => name === 'payout')
     ? 'If a payout discrepancy froze payouts, `npx guiche ledger release` ends the freeze.'
     : undefined

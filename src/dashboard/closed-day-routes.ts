@@ -4,13 +4,13 @@ import { userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { AppError } from '../lib/errors.ts'
+import { listClosedDays, listVersions } from '../operator/reconciliation-store.ts'
 import { askForRun } from '../reconciliation/by-hand.ts'
 import { assertDayIsOver, readStatement } from '../reconciliation/close.ts'
 import { findStatement, type StatementRow } from '../reconciliation/close-store.ts'
 import { publicStatementKeys } from '../reconciliation/sign.ts'
 import type { SettleDeps } from '../transactions/settle.ts'
 import { assertKnown } from './reconciliation-routes.ts'
-import { listClosedDays, listVersions } from './reconciliation-store.ts'
 
 type Deps = Pick<SettleDeps, 'db' | 'clock' | 'acquirers'>
 

@@ -4,18 +4,17 @@ import type { Db } from '../db/sql.ts'
 import { type SignedIn, userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
-import { feeFor } from '../ledger/fees.ts'
 import type { Clock } from '../lib/clock.ts'
-import { attributionProposal, findMatchable, matchPayment, proposeMatch } from '../orphans/match.ts'
-import { type Candidate, rank } from '../orphans/score.ts'
-import { listCandidates } from '../orphans/store.ts'
-import { undoMatch } from '../orphans/undo.ts'
-import { listDisputesOf, toDisputeView } from '../suspense/dispute-store.ts'
-import { houseMerchantId } from '../suspense/house.ts'
-import { returnHeld, unknownHeld } from '../suspense/send-back.ts'
-import { findSuspense, type SuspenseRow } from '../suspense/store.ts'
-import { type ClientName, findClientNames, type ListedPayment, listHeldPayments } from './orphan-store.ts'
-import { listProposals, type ProposalView } from './proposal-routes.ts'
+import {
+  type AttributionPreview,
+  attributePayment,
+  listPayments,
+  type PaymentView,
+  previewAttribution,
+  returnPayment,
+  reverseAttribution,
+  showPayment,
+} from '../operator/suspense.ts'
 
 type Deps = {
   db: Db
@@ -38,7 +37,6 @@ export function registerOrphanRoutes(app: Server, deps: Deps): void {
 }
 
 function registerReading(app: Server, deps: Deps): void {
-  const { db } = deps
   app.get(
     '/dashboard/api/orphan',
     {
@@ -54,8 +52,8 @@ function registerReading(app: Server, deps: Deps): void {
     },
     async (request) => {
       const { isOpen, page = 1 } = request.query
-      const { total, items } = await listHeldPayments(db, { isOpen, limit: perPage, offset: (page - 1) * perPage })
-      return { total, totalPages: Math.ceil(total / perPage), data: items.map(toListed) }
+      const { total, data } = await listPayments(deps, { isOpen, limit: perPage, offset: (page - 1) * perPage })
+      return { total, totalPages: Math.ceil(total / perPage), data }
     },
   )
 
@@ -65,7 +63,7 @@ function registerReading(app: Server, deps: Deps): void {
       config: reading,
       schema: { hide: true, params: Params, querystring: NoQuery, response: problems(401, 403, 404, 422) },
     },
-    async (request) => await look(deps, request.params.id, userOf(request)),
+    async (request) => toResponse(deps, await showPayment(deps, toInput(request.params, userOf(request)))),
   )
 
   app.get(
@@ -79,7 +77,10 @@ function registerReading(app: Server, deps: Deps): void {
         response: problems(401, 403, 404, 422),
       },
     },
-    async (request): Promise<MatchPreview> => await previewMatch(deps, { ...request.params, ...request.query }),
+    async (request): Promise<AttributionPreview> => {
+      const transactionId = request.query.transactionId.toLowerCase()
+      return await previewAttribution(deps, { id: request.params.id, transactionId })
+    },
   )
 }
 
@@ -92,156 +93,33 @@ function registerDecisions(app: Server, deps: Deps): void {
       schema: { ...bare, body: Type.Object({ transactionId: TransactionId }, { additionalProperties: false }) },
     },
     async (request) => {
-      const { id } = request.params
       const transactionId = request.body.transactionId.toLowerCase()
-      const user = userOf(request)
-      if ((await find(deps, id)).amount > deps.attributionApprovalAbove) {
-        await proposeMatch(deps, { id, transactionId, by: byUser(user) })
-        return await look(deps, id, user)
-      }
-      await matchPayment(deps, { id, transactionId, by: byUser(user) })
-      return await look(deps, id, user)
+      const approvalAbove = deps.attributionApprovalAbove
+      return toResponse(
+        deps,
+        await attributePayment(deps, { ...toInput(request.params, userOf(request)), transactionId, approvalAbove }),
+      )
     },
   )
 
-  app.post('/dashboard/api/orphan/:id/undoing', { config: deciding, schema: bare }, async (request) => {
-    const { id } = request.params
-    await undoMatch(deps, { id, by: byUser(userOf(request)) })
-    return await look(deps, id, userOf(request))
-  })
-
-  app.post('/dashboard/api/orphan/:id/return', { config: deciding, schema: bare }, async (request) => {
-    const { id } = request.params
-    await returnHeld(deps, { id, by: byUser(userOf(request)) })
-    return await look(deps, id, userOf(request))
-  })
-}
-
-async function find({ db }: Deps, id: string): Promise<SuspenseRow> {
-  const row = await findSuspense(db, id)
-  if (!row) throw unknownHeld()
-  return row
-}
-
-/** One payment and the charges that it may belong to, the likeliest first. */
-async function look(deps: Deps, id: string, user: SignedIn): Promise<OrphanView> {
-  const row = await find(deps, id)
-  const ofMerchant = row.merchant_id === houseMerchantId ? null : row.merchant_id
-  const candidates = row.status === 'held' ? rank(row, await listCandidates(deps.db, row, ofMerchant)) : []
-  const whose = [...candidates.map((one) => one.merchant_id), row.merchant_id, row.matched_merchant_id ?? '']
-  const names = await findClientNames(
-    deps.db,
-    whose.filter((one) => one !== ''),
+  app.post('/dashboard/api/orphan/:id/undoing', { config: deciding, schema: bare }, async (request) =>
+    toResponse(deps, await reverseAttribution(deps, toInput(request.params, userOf(request)))),
   )
-  const [proposal = null] = await listProposals(deps, user, { kinds: [attributionProposal.name], recordId: id })
-  const disputes = await listDisputesOf(deps.db, { acquirer: row.acquirer, endToEndId: row.end_to_end })
-  const view = toView(row, candidates, names)
-  return { ...view, disputes: disputes.map(toDisputeView), proposal, approvalAbove: deps.attributionApprovalAbove }
+
+  app.post('/dashboard/api/orphan/:id/return', { config: deciding, schema: bare }, async (request) =>
+    toResponse(deps, await returnPayment(deps, toInput(request.params, userOf(request)))),
+  )
 }
 
-export type MatchPreview = {
-  transaction: {
-    id: string
-    clientId: string
-    clientName: string
-    status: string
-    amount: number
-    externalCode: string | null
-    customerName: string | null
-    createdAt: string
-  }
-  /** Cents that the merchant is credited with, and the fee that is deducted from them. */
-  amount: number
-  fee: number
+function toInput({ id }: { id: string }, user: SignedIn) {
+  return { id, by: byUser(user) }
 }
 
-async function previewMatch(
-  { db, clock }: Deps,
-  { id, transactionId }: { id: string; transactionId: string },
-): Promise<MatchPreview> {
-  const { payment, transaction } = await findMatchable(db, { id, transactionId: transactionId.toLowerCase() })
-  const { merchant_id: merchantId } = transaction
-  const { amount } = payment
-  const names = await findClientNames(db, [merchantId])
-  const fee = await feeFor(db, { merchantId, amount, operation: 'transaction', now: clock.now() })
-  return {
-    transaction: {
-      id: transaction.id,
-      clientId: names.get(merchantId)?.client_id ?? '',
-      clientName: names.get(merchantId)?.name ?? '',
-      status: transaction.status,
-      amount: transaction.amount,
-      externalCode: transaction.external_code,
-      customerName: transaction.customer?.name ?? null,
-      createdAt: transaction.created_at.toISOString(),
-    },
-    amount,
-    // Never more than the payment.
-    fee: Math.min(fee, amount),
-  }
-}
-
-export type ListedOrphan = ReturnType<typeof toListed>
-
-function toListed(row: ListedPayment) {
-  return {
-    id: row.id,
-    kind: row.kind,
-    status: row.status,
-    clientName: row.client_name,
-    acquirer: row.acquirer,
-    amount: row.amount,
-    paidAt: row.paid_at.toISOString(),
-    endToEnd: row.end_to_end,
-    payerName: row.payer_name,
-    transactionId: row.matched_transaction_id,
-    error: row.error_message,
-  }
-}
-
-export type OrphanView = ReturnType<typeof toView> & {
-  disputes: ReturnType<typeof toDisputeView>[]
-  /** An attribution that waits for another person. */
-  proposal: ProposalView | null
+export type PaymentResponse = PaymentView & {
   /** In cents. An attribution above this amount needs a second person. */
   approvalAbove: number
 }
 
-function toView(row: SuspenseRow, candidates: Candidate[], names: Map<string, ClientName>) {
-  const nameOf = (merchantId: string | null) => {
-    const named = merchantId === null ? undefined : names.get(merchantId)
-    return named ? { clientId: named.client_id, name: named.name } : null
-  }
-  return {
-    id: row.id,
-    kind: row.kind,
-    status: row.status,
-    amount: row.amount,
-    paidAt: row.paid_at.toISOString(),
-    acquirer: row.acquirer,
-    endToEnd: row.end_to_end,
-    txid: row.txid,
-    payer: row.payer && { name: row.payer.name, document: row.payer.document },
-    /** Null: the operator's own account. */
-    client: nameOf(row.merchant_id),
-    /** For a duplicate payment: the transaction that was already paid. */
-    paidTransactionId: row.transaction_id,
-    matched:
-      row.matched_transaction_id === null
-        ? null
-        : { transactionId: row.matched_transaction_id, client: nameOf(row.matched_merchant_id) },
-    returnedByOthers: row.taken_amount,
-    returnAmount: row.return_amount,
-    returnEndToEnd: row.return_end_to_end,
-    error: row.error_message,
-    history: row.statuses.map((status, place) => ({ place, status, at: row.status_dates[place]?.toISOString() ?? '' })),
-    candidates: candidates.map((candidate) => ({
-      score: candidate.score,
-      transactionId: candidate.id,
-      client: nameOf(candidate.merchant_id),
-      status: candidate.status,
-      createdAt: candidate.created_at.toISOString(),
-      evidence: candidate.evidence,
-    })),
-  }
+function toResponse({ attributionApprovalAbove: approvalAbove }: Deps, view: PaymentView): PaymentResponse {
+  return { ...view, approvalAbove }
 }

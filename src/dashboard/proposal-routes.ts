@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import type { ActionName } from '../audit/actions.ts'
-import { byUser, isSamePerson, toActor } from '../audit/record.ts'
+import { byUser, toActor } from '../audit/record.ts'
 import { type ActionRow, listActionsSince } from '../audit/store.ts'
 import type { Db } from '../db/sql.ts'
 import { type SignedIn, userOf } from '../http/caller.ts'
@@ -8,16 +8,13 @@ import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
+import { findWithKind, listProposals } from '../operator/proposals.ts'
+import { type ClientName, findClientNames } from '../operator/suspense-store.ts'
 import { proposalKinds } from '../proposal-kinds.ts'
 import { approveProposal, type ProposalKind, rejectProposal } from '../proposals/decide.ts'
-import { findObstacle, type Obstacle } from '../proposals/second-person.ts'
-import { findProposal, type ListedProposal, listOpenProposals } from '../proposals/store.ts'
-import { type ClientName, findClientNames } from './orphan-store.ts'
 
 type Deps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 
-/** Proposals wait for days, not weeks: nobody would read more than these. */
-const shownMax = 100
 const Params = Type.Object({ id: Type.String({ format: 'uuid-any' }) })
 /** Each kind of proposal also requires its own permission. */
 const access = { permission: 'withdrawal.approve' } as const
@@ -63,7 +60,7 @@ export function registerProposalRoutes(app: Server, deps: Deps): void {
     async (request) => {
       const user = userOf(request)
       const kinds = proposalKinds.filter(({ permission }) => user.permissions.includes(permission))
-      return { data: await listProposals(deps, user, { kinds: kinds.map(({ name }) => name) }) }
+      return { data: await listProposals(deps, toActor(user), { kinds: kinds.map(({ name }) => name) }) }
     },
   )
 
@@ -97,52 +94,14 @@ function toNotice(row: ActionRow, clients: Map<string, ClientName>) {
   }
 }
 
-/** Open proposals, as one of the operator's users sees them. */
-export async function listProposals(
-  { db, clock }: Pick<Deps, 'db' | 'clock'>,
-  user: SignedIn,
-  which: { kinds: string[]; merchantId?: string; recordId?: string },
-): Promise<ProposalView[]> {
-  const by = toActor(user)
-  const rows = await listOpenProposals(db, { ...which, limit: shownMax })
-  return await Promise.all(
-    rows.map(async (row) => {
-      const request = { requestedBy: row.proposed_by }
-      const obstacle = await findObstacle(db, request, { by, now: clock.now(), command: `proposal approve ${row.id}` })
-      return { ...toView(row), isOwn: isSamePerson(row.proposed_by, by), obstacle: obstacle?.code ?? null }
-    }),
-  )
-}
-
-export type ProposalView = ReturnType<typeof toView> & {
-  isOwn: boolean
-  /** Why this person cannot approve it. */
-  obstacle: Obstacle['code'] | null
-}
-
-function toView(row: ListedProposal) {
-  return {
-    id: row.id,
-    kind: row.kind,
-    clientId: row.client_id,
-    clientName: row.client_name,
-    recordId: row.record_id,
-    content: row.content,
-    proposedBy: row.proposed_by,
-    proposedAt: row.proposed_at.toISOString(),
-  }
-}
-
 /** @throws {AppError} `not_found`, `permission_missing` */
 async function findDecidable(
   { db }: Deps,
   user: SignedIn,
   id: string,
 ): Promise<{ id: string; user: SignedIn; kind: ProposalKind }> {
-  const proposal = await findProposal(db, id)
-  const kind = proposalKinds.find(({ name }) => name === proposal?.kind)
-  if (!proposal || !kind || user.merchant)
-    throw new AppError('not_found', { detail: 'There is no proposal with this id.' })
+  if (user.merchant) throw new AppError('not_found', { detail: 'There is no proposal with this id.' })
+  const { proposal, kind } = await findWithKind(db, id)
   if (!user.permissions.includes(kind.permission)) {
     throw new AppError('permission_missing', {
       detail: `The role ${user.role} does not have the permission ${kind.permission}. Ask whoever manages your users.`,

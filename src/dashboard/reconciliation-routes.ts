@@ -10,14 +10,14 @@ import type { Account } from '../ledger/accounts.ts'
 import { findBalances } from '../ledger/store.ts'
 import { dayOf } from '../lib/brasilia.ts'
 import { AppError } from '../lib/errors.ts'
-import { askForRun, keyOfAsked } from '../reconciliation/by-hand.ts'
-import { classNames } from '../reconciliation/classes.ts'
-import { confirmDifference, correctionOf, dismissDifference } from '../reconciliation/decide.ts'
-import { countOpen, type DifferenceState } from '../reconciliation/store.ts'
-import { countOpenSuspense } from '../suspense/store.ts'
-import type { SettleDeps } from '../transactions/settle.ts'
 import {
-  findListedDifference,
+  confirmDiscrepancy,
+  type DifferenceView,
+  dismissDiscrepancy,
+  findDiscrepancy,
+  toDifferenceView,
+} from '../operator/discrepancies.ts'
+import {
   findRun,
   findSignedBy,
   type ListedDifference,
@@ -25,7 +25,13 @@ import {
   listLatestRuns,
   listRuns,
   type RunRow,
-} from './reconciliation-store.ts'
+} from '../operator/reconciliation-store.ts'
+import { askForRun, keyOfAsked } from '../reconciliation/by-hand.ts'
+import { classNames } from '../reconciliation/classes.ts'
+import { correctionOf } from '../reconciliation/decide.ts'
+import { countOpen, type DifferenceState } from '../reconciliation/store.ts'
+import { countOpenSuspense } from '../suspense/store.ts'
+import type { SettleDeps } from '../transactions/settle.ts'
 
 const perPage = 20
 /** The longest period of one manual run. For more, start several. */
@@ -103,7 +109,7 @@ function registerReading(app: Server, deps: SettleDeps): void {
       schema: { hide: true, params: Params, querystring: NoQuery, response: problems(401, 403, 404, 422) },
     },
     async (request): Promise<DifferenceView & { entries: PlannedEntry[] }> => {
-      const row = await find(deps, request.params.id)
+      const row = await findDiscrepancy(db, request.params.id)
       return { ...toDifferenceView(row), entries: await planEntries(deps, row) }
     },
   )
@@ -115,9 +121,7 @@ function registerDecisions(app: Server, deps: SettleDeps): void {
     '/dashboard/api/reconciliation/difference/:id/confirmation',
     { config: deciding, schema: bare },
     async (request) => {
-      const { id } = await find(deps, request.params.id)
-      await confirmDifference(deps, { id, by: byUser(userOf(request)) })
-      return toDifferenceView(await find(deps, id))
+      return await confirmDiscrepancy(deps, { id: request.params.id, by: byUser(userOf(request)) })
     },
   )
 
@@ -131,9 +135,8 @@ function registerDecisions(app: Server, deps: SettleDeps): void {
       },
     },
     async (request) => {
-      const { id } = await find(deps, request.params.id)
-      await dismissDifference(deps, { id, by: byUser(userOf(request)), reason: request.body.reason })
-      return toDifferenceView(await find(deps, id))
+      const { reason } = request.body
+      return await dismissDiscrepancy(deps, { id: request.params.id, by: byUser(userOf(request)), reason })
     },
   )
 }
@@ -209,12 +212,6 @@ export function assertKnown({ acquirers }: { acquirers: Acquirers }, name: strin
   throw new AppError('not_found', { detail: `There is no acquirer ${name}. There are ${names}.` })
 }
 
-async function find({ db }: SettleDeps, id: string): Promise<ListedDifference> {
-  const row = await findListedDifference(db, id)
-  if (row) return row
-  throw new AppError('not_found', { detail: 'There is no discrepancy with this id.' })
-}
-
 /** A transfer that a confirmation would post, given the current balances. */
 export type PlannedEntry = { debit: Account; credit: Account; amount: number }
 
@@ -244,29 +241,6 @@ function toRunView(row: RunRow) {
     compared: row.counts?.compared ?? null,
     counts: row.counts?.counts ?? {},
     newCount: row.counts?.newCount ?? 0,
-  }
-}
-
-export type DifferenceView = ReturnType<typeof toDifferenceView>
-
-function toDifferenceView(row: ListedDifference) {
-  return {
-    id: row.id,
-    acquirer: row.acquirer,
-    class: row.class,
-    subject: row.subject,
-    reference: row.reference,
-    at: row.at.toISOString(),
-    there: row.there,
-    here: row.here,
-    proposal: row.proposal,
-    state: row.state,
-    client: row.client_id === null ? null : { clientId: row.client_id, name: row.client_name ?? '' },
-    record: row.record_type && row.record_id ? { type: row.record_type, id: row.record_id } : null,
-    foundAt: row.found_at.toISOString(),
-    decidedAt: row.decided_at?.toISOString() ?? null,
-    decidedBy: row.decided_by,
-    reason: row.reason,
   }
 }
 

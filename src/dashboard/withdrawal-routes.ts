@@ -7,6 +7,7 @@ import type { Server } from '../http/server.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
+import { listProposals, type ProposalView } from '../operator/proposals.ts'
 import { detectPixKey, normalizePixKey } from '../pix/key.ts'
 import { approveWithdrawal, findObstacleOf } from '../withdrawals/approve.ts'
 import { changeLimits, limitsProposal } from '../withdrawals/change-limits.ts'
@@ -18,7 +19,6 @@ import { unknownWithdrawal } from '../withdrawals/refusals.ts'
 import { rejectWithdrawal } from '../withdrawals/reject.ts'
 import { withdrawalAmountMin } from '../withdrawals/schema.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
-import { listProposals, type ProposalView } from './proposal-routes.ts'
 
 type Deps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 
@@ -208,7 +208,7 @@ export type LimitsView = Limits & {
 async function toLimitsView(deps: Deps, user: SignedIn, merchantId: string): Promise<LimitsView> {
   const limits = (await findLimits(deps.db, merchantId)) ?? defaultLimits
   if (user.merchant) return { ...limits, proposal: null }
-  const [proposal = null] = await listProposals(deps, user, { kinds: [limitsProposal.name], merchantId })
+  const [proposal = null] = await listProposals(deps, toActor(user), { kinds: [limitsProposal.name], merchantId })
   return { ...limits, proposal }
 }
 

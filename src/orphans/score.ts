@@ -24,7 +24,7 @@ const marginMin = 20
 /** One match between payment and charge. */
 export type Evidence = { what: keyof typeof points; points: number }
 
-const phrases: Record<Evidence['what'], string> = {
+export const phrases: Record<Evidence['what'], string> = {
   amount: 'same amount',
   document: "payer's document is the customer's",
   name: "payer's name is the customer's",
@@ -36,8 +36,6 @@ export type Candidate = CandidateRow & {
   /** 0 to 100. */
   score: number
   evidence: Evidence[]
-  /** The parts of the score, each a phrase with its points. */
-  reasons: string[]
 }
 
 /** The charges that an unattributed payment may belong to, the most likely first. */
@@ -67,7 +65,6 @@ function score({ payer, paid_at: paidAt }: SuspenseRow, row: CandidateRow): Cand
     ...row,
     score: found.reduce((sum, what) => sum + points[what], 0),
     evidence: found.map((what) => ({ what, points: points[what] })),
-    reasons: found.map((what) => `${phrases[what]} (${points[what]})`),
   }
 }
 

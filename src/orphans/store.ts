@@ -1,5 +1,4 @@
 import { type Db, empty, sql, type Tx } from '../db/sql.ts'
-import type { SuspenseStatus } from '../suspense/status.ts'
 import type { SuspenseRow } from '../suspense/store.ts'
 
 /** A charge that a payment of this amount may belong to. */
@@ -40,35 +39,6 @@ export async function listCandidates(
     ) unpaid
     ${merchantId === null ? empty : sql`where clients.merchant_id = ${merchantId}`}
     order by created_at desc limit ${candidatesMax}`)
-}
-
-export type ListedRow = {
-  id: string
-  kind: SuspenseRow['kind']
-  status: SuspenseStatus
-  client_id: string | null
-  acquirer: string
-  amount: number
-  paid_at: Date
-  end_to_end: string
-  matched_transaction_id: string | null
-  error_message: string | null
-}
-
-/**
- * Payments that are or were in suspense, the last paid first. `isOpen`: those that wait for a decision, or for their
- * return.
- */
-export async function listSuspense(
-  db: Db,
-  { isOpen, limit }: { isOpen: boolean; limit: number },
-): Promise<ListedRow[]> {
-  return await db.query<ListedRow>(sql`
-    select id, kind, status, client_id, acquirer, amount, paid_at, end_to_end, matched_transaction_id, error_message
-    from suspense_payments
-    left join clients on clients.merchant_id = coalesce(matched_merchant_id, suspense_payments.merchant_id)
-    ${isOpen ? sql`where status in ('held', 'returning')` : empty}
-    order by paid_at desc, id limit ${limit}`)
 }
 
 /** Ends the automatic checks of a payment. */

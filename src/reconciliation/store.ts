@@ -55,7 +55,9 @@ export async function findOpenSince(db: Db, acquirer: string, reach: Date): Prom
   return rows[0]?.since ?? null
 }
 
-export type DifferenceState = 'open' | 'confirmed' | 'dismissed' | 'resolved'
+export const differenceStates = ['open', 'confirmed', 'dismissed', 'resolved'] as const
+
+export type DifferenceState = (typeof differenceStates)[number]
 
 export type DifferenceRow = {
   id: string

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { LedgerView } from '../../src/dashboard/ledger-routes.ts'
-import type { ListedOrphan, MatchPreview, OrphanView } from '../../src/dashboard/orphan-routes.ts'
+import type { PaymentResponse } from '../../src/dashboard/orphan-routes.ts'
 import { sql } from '../../src/db/sql.ts'
+import type { AttributionPreview, ListedPaymentView } from '../../src/operator/suspense.ts'
 import { houseMerchantId } from '../../src/suspense/house.ts'
 import { charge, fetchTransaction } from '../support/payments.ts'
 import { payOne } from '../support/refunds.ts'
@@ -46,14 +47,17 @@ async function actionsOf(recordId: string) {
 describe('an unattributed payment', () => {
   it('is attributed once, even when two people do it concurrently, and the attribution is reversed', async () => {
     const { id: transactionId, held } = await payOrphan(service, { amount: 1_500, customer: payingCustomer })
-    const listed = await get<{ total: number; data: ListedOrphan[] }>(people.reader, '/orphan?isOpen=true')
+    const listed = await get<{ total: number; data: ListedPaymentView[] }>(people.reader, '/orphan?isOpen=true')
     expect(listed.body.data).toMatchObject([{ id: held.id, kind: 'orphan', status: 'held', clientName: null }])
-    const look = await get<OrphanView>(people.reader, `/orphan/${held.id}`)
+    const look = await get<PaymentResponse>(people.reader, `/orphan/${held.id}`)
     expect(look.body.candidates[0]).toMatchObject({
       ...{ transactionId, score: 100, client: { clientId: service.sandbox.clientId } },
       evidence: expect.arrayContaining([{ what: 'document', points: 45 }]),
     })
-    const preview = await get<MatchPreview>(people.finance, `/orphan/${held.id}/match?transactionId=${transactionId}`)
+    const preview = await get<AttributionPreview>(
+      people.finance,
+      `/orphan/${held.id}/match?transactionId=${transactionId}`,
+    )
     expect(preview.body).toMatchObject({
       transaction: { id: transactionId, status: 'PIX_QRCODE_GENERATED', customerName: payingCustomer.name },
       amount: 1_500,
@@ -67,7 +71,7 @@ describe('an unattributed payment', () => {
     const taken = await get(people.finance, `/orphan/${held.id}/match?transactionId=${transactionId}`)
     expect([taken.status, taken.body.code]).toEqual([422, 'suspense_not_possible'])
 
-    const undone = await send<OrphanView>(people.finance, `/orphan/${held.id}/undoing`)
+    const undone = await send<PaymentResponse>(people.finance, `/orphan/${held.id}/undoing`)
     expect(undone.body).toMatchObject({ status: 'held', matched: null })
     expect(await fetchTransaction(service, transactionId)).toMatchObject({ status: 'REFUNDED' })
     expect((await send(people.finance, `/orphan/${held.id}/undoing`)).status).toBe(422)
@@ -78,12 +82,12 @@ describe('an unattributed payment', () => {
     const { endToEnd, held } = await payOrphan(service)
     const house = await get<LedgerView>(people.reader, '/ledger')
     expect(house.body.house?.suspense).toBeGreaterThanOrEqual(1000)
-    const sent = await send<OrphanView>(people.finance, `/orphan/${held.id}/return`)
+    const sent = await send<PaymentResponse>(people.finance, `/orphan/${held.id}/return`)
     expect(sent.body.status).toMatch(/^return/)
     await untilReturned(service, endToEnd)
     expect((await send(people.finance, `/orphan/${held.id}/return`)).status).toBe(422)
     expect(await actionsOf(held.id)).toMatchObject([{ action: 'orphan.return', actor: `user:${people.finance.email}` }])
-    const closed = await get<{ data: ListedOrphan[] }>(people.reader, '/orphan?isOpen=false')
+    const closed = await get<{ data: ListedPaymentView[] }>(people.reader, '/orphan?isOpen=false')
     expect(closed.body.data.map(({ id }) => id)).toContain(held.id)
     expect((await balancesOf(service, houseMerchantId)).available).toBe(0)
   })
@@ -96,7 +100,7 @@ describe('an unattributed payment', () => {
     const unknown = await send(people.finance, `/orphan/${held.id}/match`, { transactionId: randomUUID() })
     expect(unknown.status).toBe(404)
     const { id: other } = await charge(service, { amount: 901 })
-    const preview = await get<MatchPreview>(people.finance, `/orphan/${held.id}/match?transactionId=${other}`)
+    const preview = await get<AttributionPreview>(people.finance, `/orphan/${held.id}/match?transactionId=${other}`)
     expect(preview.body).toMatchObject({ amount: 900, transaction: { amount: 901 } })
   })
 })

@@ -12,7 +12,7 @@ import { houseBalances, payingCustomer, payOrphan, untilReturned, untilSuspense 
 import { eventually } from '../support/webhooks.ts'
 import { balancesOf, expectBooksAgree } from '../support/withdrawals.ts'
 
-type Shown = { id: string; status: string; candidates: { score: number; transactionId: string; reasons: string[] }[] }
+type Shown = { id: string; status: string; candidates: { score: number; transactionId: string }[] }
 
 let service: TestService
 let cli: CommandLine
@@ -54,7 +54,7 @@ describe('an unattributed payment', () => {
     const merchant = await balancesOf(service)
     const { id, endToEnd, held } = await payOrphan(service, { amount: 1_500 })
     const matched = await cli.runJson(['orphan', 'match', held.id, '--transaction', id])
-    expect(matched).toMatchObject({ status: 'matched', transactionId: id })
+    expect(matched).toMatchObject({ status: 'matched', matched: { transactionId: id } })
     expect(await fetchTransaction(service, id)).toMatchObject({
       ...{ status: 'PAID', amountPaid: 1_500, endToEnd, payer: { name: payingCustomer.name } },
       receiver: { name: expect.stringMatching(/\S/) },
@@ -74,7 +74,7 @@ describe('an unattributed payment', () => {
 
   it('is returned to the payer when an operator says so', async () => {
     const { endToEnd, held } = await payOrphan(service)
-    expect(await cli.runJson(['orphan', 'return', held.id])).toMatchObject({ status: 'returning', amount: 1000 })
+    expect(await cli.runJson(['orphan', 'return', held.id])).toMatchObject({ status: 'returning', returnAmount: 1000 })
     const returned = await untilReturned(service, endToEnd)
     const id = returned.return_id?.replaceAll('-', '')
     expect(await returnsOf(service.db, endToEnd)).toEqual([{ id, amount: 1000, nature: 'ORIGINAL' }])

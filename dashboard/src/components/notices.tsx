@@ -1,11 +1,11 @@
 import { Alert, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { NoticeView } from '../../../src/dashboard/proposal-routes.ts'
 import { ask } from '../api.ts'
 import { useFormat } from '../format.ts'
 import { useMay, useUser } from '../session.tsx'
 import { texts, useText } from '../text.ts'
+import type { NoticeView } from '../types.ts'
 
 const words = texts({
   en: {

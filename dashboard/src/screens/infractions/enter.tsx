@@ -1,7 +1,6 @@
 import { Text, Textarea, TextInput } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Explanation } from '../../../../src/explain/explain.ts'
 import { ask, faultsOf, Refused } from '../../api.ts'
 import { useClients } from '../../components/client-switch.tsx'
 import { Confirm } from '../../components/confirm.tsx'
@@ -9,6 +8,7 @@ import { MoneyInput } from '../../components/money-input.tsx'
 import { Status } from '../../components/status.tsx'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
+import type { Explanation } from '../../types.ts'
 import { words } from './text.ts'
 
 const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i

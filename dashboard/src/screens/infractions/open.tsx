@@ -2,12 +2,12 @@ import { Anchor, Badge, Button, Group, Progress, Text } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { Link } from 'wouter'
-import type { DisputeView } from '../../../../src/dashboard/infraction-routes.ts'
 import { ask } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { useFormat } from '../../format.ts'
 import { useMay, useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
+import type { DisputeView } from '../../types.ts'
 import { words } from './text.ts'
 
 const hourMs = 60 * 60_000

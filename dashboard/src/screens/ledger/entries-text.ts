@@ -1,5 +1,5 @@
-import type { EntryType } from '../../../../src/ledger/accounts.ts'
 import { texts } from '../../text.ts'
+import type { EntryType } from '../../types.ts'
 
 /** The name of each entry type, and when to use it. */
 const typesEn: Record<EntryType, [name: string, hint: string]> = {

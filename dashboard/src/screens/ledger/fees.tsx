@@ -2,7 +2,6 @@ import { Anchor, Button, Checkbox, Group, NumberInput, SimpleGrid, Skeleton, Sta
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
-import type { FeeView } from '../../../../src/dashboard/ledger-routes.ts'
 import { ask, faultsOf, withQuery } from '../../api.ts'
 import { useClients } from '../../components/client-switch.tsx'
 import { Confirm } from '../../components/confirm.tsx'
@@ -13,6 +12,7 @@ import { Section } from '../../components/page.tsx'
 import { type Format, useFormat } from '../../format.ts'
 import { useMay } from '../../session.tsx'
 import { useLanguage, useText } from '../../text.ts'
+import type { FeeView } from '../../types.ts'
 import { words } from './text.ts'
 
 type Rule = Pick<FeeView, 'fixed' | 'basisPoints' | 'minimum' | 'maximum' | 'returnsPaymentFee'>

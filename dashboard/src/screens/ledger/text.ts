@@ -1,5 +1,5 @@
-import type { Account, TransferKind } from '../../../../src/ledger/accounts.ts'
 import { texts } from '../../text.ts'
+import type { Account, TransferKind } from '../../types.ts'
 
 const kindsEn: Record<TransferKind, string> = {
   payment: 'Payment',

@@ -2,11 +2,11 @@ import { Alert, Anchor, Button, Group, Loader, Text } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { Link } from 'wouter'
-import type { AskedView, RunView } from '../../../../src/dashboard/reconciliation-routes.ts'
 import { ask } from '../../api.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
+import type { AskedView, RunView } from '../../types.ts'
 import { words } from './text.ts'
 
 /** The progress of a requested comparison: waiting, running, ended, and its result. */

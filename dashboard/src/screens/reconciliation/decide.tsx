@@ -1,12 +1,12 @@
 import { Skeleton, Stack, Text, Textarea } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { DifferenceView, PlannedEntry } from '../../../../src/dashboard/reconciliation-routes.ts'
 import { ask } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
+import type { DifferenceView, PlannedEntry } from '../../types.ts'
 import { words as ledgerWords } from '../ledger/text.ts'
 import { words } from './text.ts'
 

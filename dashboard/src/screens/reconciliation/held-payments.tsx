@@ -1,7 +1,5 @@
 import { Badge, SegmentedControl, Stack, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import type { ListedOrphan } from '../../../../src/dashboard/orphan-routes.ts'
-import type { SuspenseStatus } from '../../../../src/suspense/status.ts'
 import { ask, withQuery } from '../../api.ts'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
@@ -9,6 +7,7 @@ import { Pages, RecordTable } from '../../components/record-table.tsx'
 import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
+import type { ListedPaymentView, SuspenseStatus } from '../../types.ts'
 import { words } from './held-text.ts'
 import { words as reconciliationWords } from './text.ts'
 
@@ -22,7 +21,7 @@ export function HeldPayments() {
   const list = useQuery({
     queryKey: ['reconciliation', 'held', isOpen, filters.page],
     queryFn: async () =>
-      await ask<{ total: number; totalPages: number; data: ListedOrphan[] }>(
+      await ask<{ total: number; totalPages: number; data: ListedPaymentView[] }>(
         'GET',
         withQuery('/orphan', { isOpen, page: filters.page }),
       ),

@@ -1,6 +1,5 @@
-import type { Evidence } from '../../../../src/orphans/score.ts'
-import type { SuspenseStatus } from '../../../../src/suspense/status.ts'
 import { texts } from '../../text.ts'
+import type { Evidence, SuspenseStatus } from '../../types.ts'
 
 const statusesEn: Record<SuspenseStatus, string> = {
   held: 'In suspense',

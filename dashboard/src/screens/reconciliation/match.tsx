@@ -1,11 +1,11 @@
 import { Alert, Group, Skeleton, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import type { MatchPreview, OrphanView } from '../../../../src/dashboard/orphan-routes.ts'
 import { ask, withQuery } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { Status } from '../../components/status.tsx'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
+import type { AttributionPreview, PaymentResponse } from '../../types.ts'
 import { words } from './held-text.ts'
 
 /** Shows which charge becomes paid, by how much and by whom, and attributes the payment once confirmed. */
@@ -14,7 +14,7 @@ export function MatchDialog({
   transactionId,
   onClose,
 }: {
-  payment: OrphanView
+  payment: PaymentResponse
   transactionId: string
   onClose: () => void
 }) {
@@ -24,7 +24,8 @@ export function MatchDialog({
   const queries = useQueryClient()
   const preview = useQuery({
     queryKey: ['match', payment.id, transactionId],
-    queryFn: async () => await ask<MatchPreview>('GET', withQuery(`/orphan/${payment.id}/match`, { transactionId })),
+    queryFn: async () =>
+      await ask<AttributionPreview>('GET', withQuery(`/orphan/${payment.id}/match`, { transactionId })),
     staleTime: 0,
     gcTime: 0,
   })
@@ -54,7 +55,13 @@ export function MatchDialog({
   )
 }
 
-function Order({ payment, preview: { transaction, amount, fee } }: { payment: OrphanView; preview: MatchPreview }) {
+function Order({
+  payment,
+  preview: { transaction, amount, fee },
+}: {
+  payment: PaymentResponse
+  preview: AttributionPreview
+}) {
   const t = useText(words)
   const format = useFormat()
   const rows = [

@@ -1,9 +1,8 @@
 import { Select } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import type { RunView } from '../../../../src/dashboard/reconciliation-routes.ts'
-import type { DifferenceClass } from '../../../../src/reconciliation/classes.ts'
 import { ask } from '../../api.ts'
 import { useText } from '../../text.ts'
+import type { DifferenceClass, RunView } from '../../types.ts'
 import { words } from './text.ts'
 
 export type Summary = {

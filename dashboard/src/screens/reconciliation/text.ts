@@ -1,5 +1,5 @@
-import type { DifferenceClass } from '../../../../src/reconciliation/classes.ts'
 import { texts } from '../../text.ts'
+import type { DifferenceClass } from '../../types.ts'
 
 type Classes = Record<DifferenceClass, [name: string, meaning: string]>
 

@@ -1,5 +1,5 @@
 import type { Transaction } from '@guiche/sdk'
-import type { Explanation } from '../../../../src/explain/explain.ts'
+import type { Explanation } from '../../types.ts'
 import { RefundButton } from './refund.tsx'
 import { WithdrawalActions } from './withdrawal.tsx'
 

@@ -1,6 +1,6 @@
-import type { TimelineData } from '../../../../src/explain/timeline.ts'
 import type { Format } from '../../format.ts'
 import type { Language } from '../../text.ts'
+import type { TimelineData } from '../../types.ts'
 import { words as ledger } from '../ledger/text.ts'
 import { writeAttemptErrorPt } from '../webhooks/text.ts'
 

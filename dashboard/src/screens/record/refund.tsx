@@ -3,7 +3,6 @@ import { Button, Group, SegmentedControl, Skeleton, Stack, Text, Textarea, Toolt
 import { useDebouncedValue } from '@mantine/hooks'
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { RefundPreview } from '../../../../src/transactions/refund-preview.ts'
 import { ask, faultsOf, guiche, Refused, withQuery } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { useSentence } from '../../components/error-notice.tsx'
@@ -14,6 +13,7 @@ import { useFormat } from '../../format.ts'
 import { newIdempotencyKey } from '../../idempotency.ts'
 import { useMay } from '../../session.tsx'
 import { texts, useText } from '../../text.ts'
+import type { RefundPreview } from '../../types.ts'
 
 const words = texts({
   en: {

@@ -1,6 +1,6 @@
-import type { NextStep, Sentence, SentenceData } from '../../../../src/explain/sentences.ts'
 import type { Format } from '../../format.ts'
 import type { Language } from '../../text.ts'
+import type { NextStep, Sentence, SentenceData } from '../../types.ts'
 import { writeAttemptErrorPt } from '../webhooks/text.ts'
 
 type Said = Sentence<string>

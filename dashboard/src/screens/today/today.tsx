@@ -2,7 +2,6 @@ import { Anchor, Code, Group, SegmentedControl, SimpleGrid, Skeleton, Stack, Tex
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { Link } from 'wouter'
-import type { Figures, Overview } from '../../../../src/dashboard/overview.ts'
 import { ask, withQuery } from '../../api.ts'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
@@ -14,6 +13,7 @@ import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
 import { useClient } from '../../session.tsx'
 import { useText } from '../../text.ts'
+import type { Figures, Overview } from '../../types.ts'
 import { words } from './text.ts'
 
 const refreshMs = 10_000

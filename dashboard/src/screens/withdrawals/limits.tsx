@@ -1,7 +1,6 @@
 import { Button, Group, NumberInput, SimpleGrid, Skeleton, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { LimitsView } from '../../../../src/dashboard/withdrawal-routes.ts'
 import { ask, withQuery } from '../../api.ts'
 import { useClients } from '../../components/client-switch.tsx'
 import { Confirm } from '../../components/confirm.tsx'
@@ -12,6 +11,7 @@ import { Proposal } from '../../components/proposals.tsx'
 import { useFormat } from '../../format.ts'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
+import type { LimitsView } from '../../types.ts'
 import { words } from './text.ts'
 
 const amounts = ['perWithdrawal', 'perDay', 'perNight', 'approvalAbove', 'operatorApprovalAbove'] as const

@@ -1,7 +1,20 @@
 import { type Db, empty, sql } from '../db/sql.ts'
-import type { ListedRow } from '../orphans/store.ts'
+import type { SuspenseRow } from '../suspense/store.ts'
 
-export type ListedPayment = ListedRow & { client_name: string | null; payer_name: string | null }
+export type ListedPayment = {
+  id: string
+  kind: SuspenseRow['kind']
+  status: SuspenseRow['status']
+  client_id: string | null
+  client_name: string | null
+  acquirer: string
+  amount: number
+  paid_at: Date
+  end_to_end: string
+  matched_transaction_id: string | null
+  error_message: string | null
+  payer_name: string | null
+}
 
 /**
  * Payments that are or were in suspense, the last paid first. `isOpen`: those that wait for a decision or for their

@@ -13,7 +13,7 @@ export type ListedDifference = DifferenceRow & {
 }
 
 export type DifferenceFilters = {
-  states: DifferenceState[]
+  states: readonly DifferenceState[]
   acquirer: string | undefined
   class: DifferenceClass | undefined
 }
@@ -25,7 +25,7 @@ export async function listDifferencePage(
   { limit, offset }: Slice,
 ): Promise<{ total: number; items: ListedDifference[] }> {
   const wanted = sql`
-    from differences where state = any(${states})
+    from differences where state = any(${[...states]})
       ${acquirer === undefined ? empty : sql`and acquirer = ${acquirer}`}
       ${name === undefined ? empty : sql`and class = ${name}`}`
   const items = await db.query<ListedDifference & { total: number }>(sql`

@@ -1,0 +1,57 @@
+import { isSamePerson } from '../audit/record.ts'
+import type { Db } from '../db/sql.ts'
+import type { Clock } from '../lib/clock.ts'
+import { AppError } from '../lib/errors.ts'
+import { proposalKinds } from '../proposal-kinds.ts'
+import type { ProposalKind } from '../proposals/decide.ts'
+import { findObstacle, type Obstacle } from '../proposals/second-person.ts'
+import { findProposal, type ListedProposal, listOpenProposals, type ProposalRow } from '../proposals/store.ts'
+
+/** Proposals wait for days, not weeks: nobody reads through more than these. */
+const shownMax = 100
+
+export type ProposalView = ReturnType<typeof toView> & {
+  isOwn: boolean
+  /** Why this person cannot approve it. */
+  obstacle: Obstacle['code'] | null
+}
+
+/** Open proposals, as the person `actor` sees them. */
+export async function listProposals(
+  { db, clock }: { db: Db; clock: Clock },
+  actor: string,
+  which: { kinds?: string[]; merchantId?: string; recordId?: string } = {},
+): Promise<ProposalView[]> {
+  const kinds = which.kinds ?? proposalKinds.map(({ name }) => name)
+  const rows = await listOpenProposals(db, { ...which, kinds, limit: shownMax })
+  return await Promise.all(
+    rows.map(async (row) => {
+      const second = { by: actor, now: clock.now(), command: `proposal approve ${row.id}` }
+      const obstacle = await findObstacle(db, { requestedBy: row.proposed_by }, second)
+      return { ...toView(row), isOwn: isSamePerson(row.proposed_by, actor), obstacle: obstacle?.code ?? null }
+    }),
+  )
+}
+
+/** @throws {AppError} `not_found` */
+export async function findWithKind(db: Db, id: string): Promise<{ proposal: ProposalRow; kind: ProposalKind }> {
+  const proposal = await findProposal(db, id)
+  const kind = proposalKinds.find(({ name }) => name === proposal?.kind)
+  if (proposal && kind) return { proposal, kind }
+  throw new AppError('not_found', {
+    detail: `There is no proposal ${id}. \`npx guiche proposal list\` lists the open ones.`,
+  })
+}
+
+function toView(row: ListedProposal) {
+  return {
+    id: row.id,
+    kind: row.kind,
+    clientId: row.client_id,
+    clientName: row.client_name,
+    recordId: row.record_id,
+    content: row.content,
+    proposedBy: row.proposed_by,
+    proposedAt: row.proposed_at.toISOString(),
+  }
+}
