@@ -5,7 +5,16 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import { dayOf } from '../../src/lib/brasilia.ts'
 import { publicStatementKeys, verifyStatement } from '../../src/reconciliation/sign.ts'
-import { chromiumPath, enlargeAmounts, findSpilled, type Look, openChromium, visit } from '../support/browser.ts'
+import {
+  chromiumPath,
+  enlargeAmounts,
+  findSpilled,
+  largeAmounts,
+  openChromium,
+  reloadAfterFailure,
+  type Visit,
+  visit,
+} from '../support/browser.ts'
 import { fetchTransaction } from '../support/payments.ts'
 import { payOne, setFixedFee } from '../support/refunds.ts'
 import { fetchToken, startTestService, type TestService } from '../support/service.ts'
@@ -14,21 +23,12 @@ import { findSandboxMerchant, inviteUser, signIn } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
 import { expectBooksAgree } from '../support/withdrawals.ts'
 
-const looks: Look[] = [
-  { width: 390, theme: 'light' },
-  { width: 390, theme: 'dark' },
-  { width: 1440, theme: 'light' },
-  { width: 1440, theme: 'dark' },
-]
-
-/** Long enough for a busy machine. */
-const timeout = 60_000
-
 describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
   let service: TestService
   let browser: Browser
-  let finance: string
   let day: string
+  /** A finance user of the operator, for all tests. */
+  let desk: Visit
   beforeAll(async () => {
     const started = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
     service = started
@@ -45,26 +45,22 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     service.clock.advance(24 * 60 * 60_000)
     const token = await fetchToken(service.baseUrl, service.sandbox)
     service = { ...started, token, call: async (path, call) => await started.call(path, { token, ...call }) }
-    finance = await inviteUser(service, { role: 'finance' })
     browser = await openChromium()
-  }, timeout)
+    desk = await visit(browser)
+    await signIn(desk.page, service, await inviteUser(service, { role: 'finance' }), '/reconciliation')
+  })
   afterAll(async () => {
     await browser.close()
     await expectBooksAgree(service)
     await service.stop()
   })
 
-  const open = async (page: Page, path: string) => {
-    await page.goto(`${service.baseUrl}/dashboard${path}`)
-    await page.getByRole('heading', { level: 1 }).waitFor()
-  }
+  reloadAfterFailure(() => [desk.page])
   const dialogButton = (page: Page, name: string) => page.getByRole('dialog').getByRole('button', { name, exact: true })
 
-  it('is compared: one discrepancy is confirmed and another dismissed', { timeout }, async () => {
-    const { page, complaints, look, close } = await visit(browser)
-    page.setDefaultTimeout(timeout)
-    await signIn(page, service, finance)
-    await page.getByRole('link', { name: 'Reconciliation' }).click()
+  it('is compared: one discrepancy is confirmed and another dismissed', async () => {
+    const { page, go, look, complaints } = desk
+    await go('/reconciliation')
     await page.getByRole('button', { name: 'Compare now' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('From the start of').fill(day)
@@ -92,14 +88,11 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     const posted = await service.db.query(sql`select amount from ledger_transfers where kind = 'correction'`)
     expect(posted).toEqual([{ amount: 100 }])
     expect(complaints).toEqual([])
-    await close()
   })
 
-  it('closes a day, whose statement is downloaded as signed', { timeout }, async () => {
-    const { page, complaints, look, close } = await visit(browser)
-    page.setDefaultTimeout(timeout)
-    await signIn(page, service, finance)
-    await open(page, '/reconciliation?tab=days')
+  it('closes a day, whose statement is downloaded as signed', async () => {
+    const { page, go, look, complaints } = desk
+    await go('/reconciliation?tab=days')
     await page.getByRole('button', { name: 'Close a day' }).click()
     await page.getByRole('dialog').getByLabel('Day (Brasília time)').fill(day)
     await dialogButton(page, 'Close a day').click()
@@ -107,19 +100,17 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     await page.getByRole('link', { name: 'View the day' }).click()
     await page.getByRole('heading', { name: 'Totals' }).waitFor()
     await look('closed-day')
-    for (const locale of ['en-US', 'pt-BR'] as const) {
-      const phone = await visit(browser, { width: 390, locale })
-      await phone.context.addCookies(await page.context().cookies())
-      await enlargeAmounts(phone.page)
-      await phone.page.goto(page.url())
-      await phone.page
-        .getByText(/R\$\s?12[.,]345[.,]678[.,]90/)
-        .first()
-        .waitFor()
+    const phone = await visit(browser, { width: 390 })
+    await phone.context.addCookies(await page.context().cookies())
+    await enlargeAmounts(phone.page)
+    await phone.page.goto(page.url())
+    for (const [locale, amount] of Object.entries(largeAmounts)) {
+      if (locale === 'pt-BR') await phone.readIn('Português')
+      await phone.page.getByText(amount).first().waitFor()
       await phone.look(`closed-day-${locale}`)
       expect(await findSpilled(phone.page)).toEqual([])
-      await phone.close()
     }
+    await phone.close()
     const [file] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('link', { name: 'Signed statement' }).click(),
@@ -141,21 +132,18 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
       insert into reconciliation_runs (id, acquirer, kind, starts_at, ends_at, started_at, finished_at, state, error)
       select ${cut}, acquirer, kind, starts_at, ends_at, started_at, finished_at, 'interrupted', 'the bank did not answer'
       from reconciliation_runs where kind = 'daily' limit 1`)
-    await open(page, `/reconciliation?asked=${cut}`)
+    await go(`/reconciliation?asked=${cut}`)
     await page.getByText('Interrupted', { exact: true }).waitFor()
     await page.getByText('the bank did not answer').waitFor()
     await look('interrupted')
     expect(complaints).toEqual([])
-    await close()
   })
 
-  it('attributes an unattributed payment, and reverses the attribution', { timeout }, async () => {
+  it('attributes an unattributed payment, and reverses the attribution', async () => {
     const more = { amount: 1_500, customer: payingCustomer, externalCode: 'order-77' }
     const { id, held } = await payOrphan(service, more)
-    const { page, complaints, look, close } = await visit(browser)
-    page.setDefaultTimeout(timeout)
-    await signIn(page, service, finance)
-    await open(page, '/reconciliation?tab=held')
+    const { page, go, look, complaints } = desk
+    await go('/reconciliation?tab=held')
     await page.getByRole('row', { name: /Maria Aparecida da Silva.*R\$15\.00/ }).click()
     await page.getByText('100 points', { exact: true }).waitFor()
     await look('held-payment')
@@ -178,14 +166,11 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
       select action from audit_log where record_id = ${held.id} order by id`)
     expect(actions.map(({ action }) => action)).toEqual(['orphan.match', 'orphan.undo'])
     expect(complaints).toEqual([])
-    await close()
   })
 
-  it('sets a fee, and a merchant’s users read their statement', { timeout }, async () => {
-    const { page, close } = await visit(browser)
-    page.setDefaultTimeout(timeout)
-    await signIn(page, service, finance)
-    await open(page, `/ledger?client=${service.sandbox.clientId}`)
+  it('sets a fee, and a merchant’s users read their statement', async () => {
+    const { page, go } = desk
+    await go(`/ledger?client=${service.sandbox.clientId}`)
     await page.getByRole('button', { name: 'Change the fee: each withdrawal' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Fixed amount').fill('1.50')
@@ -193,13 +178,10 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     await dialog.getByText('Each withdrawal: R$1.50 + 0.99%, from now on.').waitFor()
     await dialogButton(page, 'Set fee').click()
     await page.getByText('R$1.50 + 0.99%', { exact: true }).waitFor()
-    await close()
 
     const merchantId = await findSandboxMerchant(service)
     const owner = await visit(browser, { locale: 'pt-BR', width: 390 })
-    owner.page.setDefaultTimeout(timeout)
-    await signIn(owner.page, service, await inviteUser(service, { role: 'owner', merchantId }))
-    await open(owner.page, '/ledger?kind=fee')
+    await signIn(owner.page, service, await inviteUser(service, { role: 'owner', merchantId }), '/ledger?kind=fee')
     await owner.page
       .getByRole('link', { name: /^Tarifa, lançamento/ })
       .first()
@@ -216,11 +198,9 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     await owner.close()
   })
 
-  it('posts an operator’s entry, which is shown before it is posted', { timeout }, async () => {
-    const { page, complaints, look, close } = await visit(browser)
-    page.setDefaultTimeout(timeout)
-    await signIn(page, service, finance)
-    await open(page, '/ledger')
+  it('posts an operator’s entry, which is shown before it is posted', async () => {
+    const { page, go, look, lookAtEach, readIn, complaints } = desk
+    await go('/ledger')
     await page.getByRole('button', { name: 'New entry' }).click()
     const dialog = page.getByRole('dialog')
     const choose = async (field: string, option: string) => {
@@ -254,31 +234,24 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     const waiting = page.getByRole('region', { name: 'Waiting for a second person' })
     await waiting.getByText('You requested this, so another person has to approve it.').waitFor()
     await look('entry-proposed')
-    for (const theme of ['light', 'dark'] as const) {
-      const phone = await visit(browser, { width: 390, locale: 'pt-BR', theme })
-      phone.page.setDefaultTimeout(timeout)
-      await phone.context.addCookies(await page.context().cookies())
-      await phone.page.goto(page.url())
-      await phone.page.getByRole('button', { name: 'Novo lançamento' }).click()
-      await phone.page.getByRole('dialog').getByRole('combobox', { name: 'Tipo de lançamento' }).click()
-      await phone.page.getByRole('option', { name: 'Perdão de dívida' }).click()
-      await phone.look('entry-portuguese')
-      expect(phone.complaints).toEqual([])
-      await phone.close()
-    }
+    await readIn('Português')
+    await page.getByRole('button', { name: 'Novo lançamento' }).click()
+    await dialog.getByRole('combobox', { name: 'Tipo de lançamento' }).click()
+    await page.getByRole('option', { name: 'Perdão de dívida' }).click()
+    await lookAtEach('entry-portuguese')
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    await readIn('English')
     await waiting.getByRole('button', { name: 'Withdraw proposal' }).click()
     await dialogButton(page, 'Withdraw proposal').click()
     await waiting.waitFor({ state: 'detached' })
     expect(complaints).toEqual([])
-    await close()
   })
 
-  it.each(looks)('is shown without errors at $width, $theme', { timeout }, async (size) => {
+  it('is shown without errors at both widths, in both themes', async () => {
     const { endToEnd } = await payAmiss(service, 'without_txid', { amount: 1_234, customer: payingCustomer })
     const held = await untilSuspense(service, endToEnd, 'held')
-    const { page, look, complaints, close } = await visit(browser, size)
-    page.setDefaultTimeout(timeout)
-    await signIn(page, service, finance)
+    const { page, go, lookAtEach, complaints } = desk
     const paths = {
       books: '/ledger',
       ledger: `/ledger?client=${service.sandbox.clientId}`,
@@ -287,15 +260,15 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
       'reconciliation-decided': '/reconciliation?state=decided',
     }
     for (const [name, path] of Object.entries(paths)) {
-      await open(page, path)
-      await look(name)
+      await go(path)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await lookAtEach(name)
     }
     for (const tab of ['Unattributed payments', 'Closed days', 'Runs']) {
       await page.getByRole('tab', { name: tab }).click()
       await page.getByRole('region', { name: tab }).waitFor()
-      await look(`reconciliation-${tab.toLowerCase().replace(' ', '-')}`)
+      await lookAtEach(`reconciliation-${tab.toLowerCase().replace(' ', '-')}`)
     }
     expect(complaints).toEqual([])
-    await close()
   })
 })

@@ -1,25 +1,18 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromiumPath, type Look, openChromium, visit } from '../support/browser.ts'
+import { chromiumPath, openChromium, reloadAfterFailure, type Visit, visit } from '../support/browser.ts'
 import { charge, payAt, untilStatus } from '../support/payments.ts'
 import { fetchToken, startTestService, type TestService } from '../support/service.ts'
 import { findSandboxMerchant, inviteUser, signIn } from '../support/users.ts'
 import { startTestReceiver, type TestReceiver } from '../support/webhooks.ts'
-
-const looks: Look[] = [
-  { width: 390, theme: 'light' },
-  { width: 390, theme: 'dark' },
-  { width: 1440, theme: 'light' },
-  { width: 1440, theme: 'dark' },
-]
 
 describe.skipIf(chromiumPath === null)('a developer', () => {
   let service: TestService
   let browser: Browser
   let receiver: TestReceiver
   let status = 204
-  let developer: string
-  let admin: string
+  /** A developer of the merchant, for all tests. */
+  let desk: Visit
 
   beforeAll(async () => {
     service = await startTestService({
@@ -27,14 +20,17 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     })
     browser = await openChromium()
     receiver = await startTestReceiver((response) => response.writeHead(status).end())
-    developer = await inviteUser(service, { role: 'developer', merchantId: await findSandboxMerchant(service) })
-    admin = await inviteUser(service, { role: 'admin' })
+    desk = await visit(browser)
+    const developer = { role: 'developer', merchantId: await findSandboxMerchant(service) }
+    await signIn(desk.page, service, await inviteUser(service, developer))
   })
   afterAll(async () => {
     await browser.close()
     await receiver.stop()
     await service.stop()
   })
+
+  reloadAfterFailure(() => [desk.page])
 
   async function payOne(): Promise<string> {
     const { id, uri } = await charge(service, { webhookUrl: receiver.url })
@@ -47,13 +43,11 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     status = 410
     const id = await payOne()
     for (let more = 0; more < 3; more += 1) await payOne()
-    const { page, look, complaints, close } = await visit(browser)
-    page.setDefaultTimeout(12_000)
-    await signIn(page, service, developer)
+    const { page, go, look, complaints } = desk
     await page.getByRole('link', { name: 'Webhooks' }).click()
     await page.getByText('8 no longer retried').waitFor()
     await look('webhooks-down')
-    await page.goto(`${service.baseUrl}/dashboard/webhooks?recordId=${id}&state=gone`)
+    await go(`/webhooks?recordId=${id}&state=gone`)
     await page.getByRole('cell', { name: 'transaction.paid' }).click()
     const drawer = page.getByRole('dialog')
     await drawer.getByText('The receiver answered 410').waitFor()
@@ -65,7 +59,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await drawer.getByText('HTTP 204').waitFor()
     expect(receiver.received.filter(({ event }) => event.data.id === id)).toHaveLength(3)
 
-    await page.goto(`${service.baseUrl}/dashboard/webhooks`)
+    await go('/webhooks')
     await page.getByRole('button', { name: 'Resend a period' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('From').fill('2020-01-01T00:00')
@@ -80,19 +74,17 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await page.getByRole('button', { name: 'Close' }).last().click()
     await page.getByText('8 delivered').waitFor()
     expect(complaints).toEqual([])
-    await close()
   })
 
   it('rotates a secret while both are valid, and sees the new one once', async () => {
     const { page, look, complaints, close } = await visit(browser)
-    page.setDefaultTimeout(12_000)
     // Whoever creates a secret can do everything that the client can, so only an owner may.
     await signIn(
       page,
       service,
       await inviteUser(service, { role: 'owner', merchantId: await findSandboxMerchant(service) }),
+      '/credentials',
     )
-    await page.getByRole('link', { name: 'Credentials' }).click()
     await page.getByText(`clientId: '${service.sandbox.clientId}'`).waitFor()
     await page.getByRole('button', { name: 'Rotate: Client secret' }).click()
     await look('rotate')
@@ -111,10 +103,9 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
   })
 
   it('creates a charge in the sandbox, pays it and sees it paid', async () => {
-    const { page, look, complaints, close } = await visit(browser, { locale: 'pt-BR' })
-    page.setDefaultTimeout(12_000)
-    await signIn(page, service, developer)
+    const { page, readIn, look, complaints } = desk
     await page.getByRole('link', { name: 'Sandbox' }).click()
+    await readIn('Português')
     await page.getByText('Nenhum dinheiro de verdade é movimentado aqui.').waitFor()
     await page.getByRole('button', { name: 'Criar', exact: true }).click()
     await page.getByText(/Uma cobrança de R\$\s25,90 está pronta/).waitFor()
@@ -123,16 +114,14 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await look('sandbox-paid')
     await page.getByRole('link', { name: 'Ver o registro' }).click()
     await page.getByRole('heading', { name: /Transação · R\$\s25,90/ }).waitFor()
+    await readIn('English')
     expect(complaints).toEqual([])
-    await close()
   })
 
   it('makes the bank behave badly, disputes a payment and decides the dispute', async () => {
     const id = await payOne()
-    const { page, complaints, close } = await visit(browser)
-    page.setDefaultTimeout(12_000)
-    await signIn(page, service, developer)
-    await page.goto(`${service.baseUrl}/dashboard/sandbox`)
+    const { page, go, complaints } = desk
+    await go('/sandbox')
     await page.getByRole('radio', { name: 'Late' }).check()
     await page.getByRole('button', { name: 'Apply' }).click()
     await page.getByText('The bank now behaves this way.').waitFor()
@@ -146,14 +135,11 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await page.getByText('Dispute decided.').waitFor()
     expect(id).toBeTruthy()
     expect(complaints).toEqual([])
-    await close()
   })
 
   it('gets an API client from the operator, who chooses its scopes', async () => {
     const { page, look, complaints, close } = await visit(browser, { width: 390, theme: 'dark' })
-    page.setDefaultTimeout(12_000)
-    await signIn(page, service, admin)
-    await page.goto(`${service.baseUrl}/dashboard/credentials`)
+    await signIn(page, service, await inviteUser(service, { role: 'admin' }), '/credentials')
     await look('clients')
     await page.getByRole('button', { name: 'New API client' }).click()
     const dialog = page.getByRole('dialog')
@@ -175,16 +161,13 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await close()
   })
 
-  it.each(looks)('sees screens without errors at $width, $theme', async (size) => {
-    const { page, look, complaints, close } = await visit(browser, size)
-    page.setDefaultTimeout(12_000)
-    await signIn(page, service, developer)
+  it('sees screens without errors at both widths, in both themes', async () => {
+    const { page, go, lookAtEach, complaints } = desk
     for (const path of ['webhooks', 'credentials', 'sandbox']) {
-      await page.goto(`${service.baseUrl}/dashboard/${path}`)
+      await go(`/${path}`)
       await page.getByRole('heading', { level: 1 }).waitFor()
-      await look(path)
+      await lookAtEach(path)
     }
     expect(complaints).toEqual([])
-    await close()
   })
 })

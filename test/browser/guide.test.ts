@@ -3,16 +3,9 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromiumPath, type Look, openChromium, visit } from '../support/browser.ts'
+import { chromiumPath, openChromium, visit } from '../support/browser.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { inviteUser, signIn } from '../support/users.ts'
-
-const looks: Look[] = [
-  { width: 1440, theme: 'light' },
-  { width: 1440, theme: 'dark' },
-  { width: 390, theme: 'light' },
-  { width: 390, theme: 'dark' },
-]
 
 describe.skipIf(chromiumPath === null)('the guide', () => {
   let service: TestService
@@ -26,24 +19,19 @@ describe.skipIf(chromiumPath === null)('the guide', () => {
     await service.stop()
   })
 
-  it.each(looks)(
-    'is shown at $width, $theme, within its content security policy',
-    { timeout: 300_000 },
-    async (look) => {
-      const one = await visit(browser, look)
-      for (const name of ['index', 'quick-start', 'errors', 'dashboard']) {
-        const answer = await one.page.goto(`${service.baseUrl}/guide/${name}.html`)
-        expect(answer?.headers()['content-security-policy']).not.toContain('unsafe')
-        await one.look(`guide-${name}`)
-      }
-      expect(one.complaints).toEqual([])
-      await one.close()
-    },
-  )
+  it('is shown at both widths, in both themes, within its content security policy', async () => {
+    const { page, lookAtEach, complaints, close } = await visit(browser)
+    for (const name of ['index', 'quick-start', 'errors', 'dashboard']) {
+      const answer = await page.goto(`${service.baseUrl}/guide/${name}.html`)
+      expect(answer?.headers()['content-security-policy']).not.toContain('unsafe')
+      await lookAtEach(`guide-${name}`)
+    }
+    expect(complaints).toEqual([])
+    await close()
+  })
 
-  it('has an API page that gets its token with a client id and secret', { timeout: 120_000 }, async () => {
+  it('has an API page that gets its token with a client id and secret', async () => {
     const { page, complaints, close } = await visit(browser)
-    page.setDefaultTimeout(60_000)
     await page.goto(`${service.baseUrl}/docs`)
     await page.getByRole('button', { name: 'Authorize' }).click()
     const form = page.locator('.auth-container').filter({ hasText: 'clientCredentials' })
@@ -72,7 +60,7 @@ describe.skipIf(chromiumPath === null)('the guide', () => {
     await close()
   })
 
-  it('has no page that is wider than a phone', { timeout: 120_000 }, async () => {
+  it('has no page that is wider than a phone', async () => {
     const { page, close } = await visit(browser, { width: 390 })
     const folder = resolve('dist/guide')
     const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.html'))

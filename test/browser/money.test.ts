@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
-import { chromiumPath, type Look, openChromium, visit } from '../support/browser.ts'
+import { chromiumPath, type Look, openChromium, reloadAfterFailure, type Visit, visit } from '../support/browser.ts'
 import { dispute, infractionsOf, pollUntil } from '../support/infractions.ts'
 import { fetchRefundable, payOne, setFixedFee } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -9,19 +9,12 @@ import { findSandboxMerchant, inviteUser, signIn } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
 import { expectBooksAgree, fund, untilWithdrawal, withdraw } from '../support/withdrawals.ts'
 
-const looks: Look[] = [
-  { width: 390, theme: 'light' },
-  { width: 390, theme: 'dark' },
-  { width: 1440, theme: 'light' },
-  { width: 1440, theme: 'dark' },
-]
-
 describe.skipIf(chromiumPath === null)('a person who handles money', () => {
   let service: TestService
   let browser: Browser
   let merchantId: string
-  /** Users of the operator and of the merchant. */
-  let people: Record<'admin' | 'finance' | 'owner', string>
+  /** Users of the operator and of the merchant, each with a window for all tests. */
+  let people: Record<'admin' | 'finance' | 'owner', Visit & { enter(path: string): Promise<void> }>
   let paidId: string
   let sentId: string
   beforeAll(async () => {
@@ -37,10 +30,15 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
       perDay: 2_000_000,
       approvalAbove: 100_000,
     })
+    const invite = async (role: string, look: Partial<Look>) => {
+      const email = await inviteUser(service, { role, merchantId: role === 'owner' ? merchantId : null })
+      const opened = await visit(browser, look)
+      return { ...opened, enter: async (path: string) => await signIn(opened.page, service, email, path) }
+    }
     people = {
-      admin: await inviteUser(service, { role: 'admin' }),
-      finance: await inviteUser(service, { role: 'finance' }),
-      owner: await inviteUser(service, { role: 'owner', merchantId }),
+      admin: await invite('admin', { width: 390 }),
+      finance: await invite('finance', { width: 1440 }),
+      owner: await invite('owner', { width: 390, theme: 'dark' }),
     }
     paidId = (await payOne(service, 2_590)).id
     sentId = await withdraw(service, { amount: 2_000 })
@@ -52,15 +50,14 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await service.stop()
   })
 
-  const address = (path: string) => `${service.baseUrl}/dashboard${path}`
+  reloadAfterFailure(() => Object.values(people).map(({ page }) => page))
   const ofClient = () => `?client=${service.sandbox.clientId}`
   const dialogOf = (page: Page) => page.getByRole('dialog')
 
   it('refunds part of a payment and sees it returned', async () => {
     const { id } = await payOne(service, 2_590)
-    const { page, look, complaints, close } = await visit(browser, { width: 390, theme: 'dark' })
-    await signIn(page, service, people.owner)
-    await page.goto(address(`/transactions/${id}`))
+    const { page, enter, look, complaints } = people.owner
+    await enter(`/transactions/${id}`)
     await page.getByRole('button', { name: 'Refund', exact: true }).click()
     await dialogOf(page).getByText('R$25.90 will be returned to').waitFor()
     await dialogOf(page).getByText('Partial amount').click()
@@ -81,14 +78,12 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     const { refunds } = await fetchRefundable(service, id)
     expect(refunds.map(({ amount, reason }) => [amount, reason])).toEqual([[590, 'One item was missing']])
     expect(complaints).toEqual([])
-    await close()
   })
 
   it('requests a withdrawal that another person approves', async () => {
-    const asking = await visit(browser)
+    const asking = people.finance
     const { page } = asking
-    await signIn(page, service, people.finance)
-    await page.goto(address(`/withdrawals${ofClient()}`))
+    await asking.enter(`/withdrawals${ofClient()}`)
     await page.getByRole('button', { name: 'Withdraw' }).click()
     await dialogOf(page).getByRole('textbox', { name: 'Amount' }).fill('1500')
     await dialogOf(page).getByRole('textbox', { name: 'Pix key' }).fill('nobody')
@@ -107,9 +102,8 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await asking.look('withdrawal-own')
     const id = page.url().split('/').at(-1)?.split('?')[0] ?? ''
 
-    const approving = await visit(browser, { width: 390 })
-    await signIn(approving.page, service, people.admin)
-    await approving.page.goto(address('/withdrawals'))
+    const approving = people.admin
+    await approving.enter('/withdrawals')
     await approving.page.getByRole('article').getByText('R$1,500.00').waitFor()
     await approving.look('withdrawals-held-all')
     await approving.page.getByRole('button', { name: 'Approve' }).click()
@@ -121,8 +115,6 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await page.getByText('Sent', { exact: true }).first().waitFor()
     await asking.look('withdrawal-sent')
     expect([...asking.complaints, ...approving.complaints]).toEqual([])
-    await asking.close()
-    await approving.close()
   })
 
   it('sees a possible duplicate with the earlier withdrawal, and rejects it', async () => {
@@ -130,9 +122,10 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await untilWithdrawal(service, await withdraw(service, { amount: 7_500, pixKey }), 'PROCESSED')
     service.clock.advance(3 * 60_000)
     const id = await withdraw(service, { amount: 7_500, pixKey })
-    const { page, look, complaints, close } = await visit(browser)
-    await signIn(page, service, people.admin)
-    await page.goto(address('/withdrawals'))
+    const { page, look, turn, complaints } = people.admin
+    await turn({ width: 1440 })
+    // The list was shown a moment ago, and is not read again that soon.
+    await page.reload()
     const held = page.getByRole('article')
     await held.getByText('View the earlier one (3 min 0 s before)').waitFor()
     await look('withdrawals-duplicate')
@@ -143,7 +136,6 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await page.getByText('Nothing to review').waitFor()
     await untilWithdrawal(service, id, 'REJECTED')
     expect(complaints).toEqual([])
-    await close()
   })
 
   it('sends their own duplicate anyway, and cancels a withdrawal that is pending review', async () => {
@@ -151,9 +143,8 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await untilWithdrawal(service, await withdraw(service, { amount: 3_100, pixKey }), 'PROCESSED')
     const meant = await withdraw(service, { amount: 3_100, pixKey })
     const large = await withdraw(service, { amount: 200_000 })
-    const { page, look, complaints, close } = await visit(browser, { width: 390, theme: 'dark' })
-    await signIn(page, service, people.owner)
-    await page.goto(address('/withdrawals'))
+    const { page, go, look, complaints } = people.owner
+    await go('/withdrawals')
     await page.getByRole('button', { name: 'Send anyway' }).waitFor()
     await look('withdrawals-own-held')
     await page.getByRole('button', { name: 'Send anyway' }).click()
@@ -167,7 +158,6 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await untilWithdrawal(service, large, 'CANCELED')
     await page.getByRole('article').waitFor({ state: 'detached' })
     expect(complaints).toEqual([])
-    await close()
   })
 
   it('accepts one dispute that the bank opened, and rejects another', async () => {
@@ -177,8 +167,9 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
       await pollUntil(service, id, 'BLOCKED')
     }
     service.clock.advance(6 * 24 * 60 * 60_000)
-    const { page, look, complaints, close } = await visit(browser)
-    await signIn(page, service, people.finance)
+    const { page, enter, go, look, readIn, complaints } = people.finance
+    // Their session ended in these days.
+    await enter('')
     await page.getByRole('link', { name: 'Disputes (MED)' }).click()
     const disputeOf = (amount: string) => page.getByRole('article').filter({ hasText: amount })
     await disputeOf('R$49.90').getByText('left to decide').waitFor()
@@ -193,46 +184,41 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await page.getByRole('region', { name: 'Closed' }).last().getByText('Rejected').waitFor()
     expect(await infractionsOf(service, fraud.id)).toEqual([{ state: 'accepted', amount: 4_990 }])
     expect(await infractionsOf(service, mistake.id)).toEqual([{ state: 'rejected', amount: 1_200 }])
-    await page.goto(address(`/transactions/${fraud.id}${ofClient()}`))
+    await go(`/transactions/${fraud.id}${ofClient()}`)
     await page.getByText('Dispute of R$49.90 accepted').waitFor()
     await page.getByText(/The dispute of R\$49\.90 was accepted/).waitFor()
     await look('record-disputed')
-    await page.getByRole('button', { name: /Your account/ }).click()
-    await page.getByRole('menuitem', { name: 'Português' }).click()
+    await readIn('Português')
     await page.getByText(/^Contestação \(MED\): bloqueada · R\$\s49,90/).waitFor()
     await look('record-disputed-pt')
     // The screen shows no internal name of a kind, an account or a step.
     expect(await page.locator('main').innerText()).not.toMatch(/infraction_|refund_|payment_|\bUTC\b/)
     expect(complaints).toEqual([])
-    await close()
   })
 
-  it.each(looks)('sees screens without errors at $width, $theme', async (size) => {
-    const { page, look, complaints, close } = await visit(browser, size)
-    await signIn(page, service, people.admin)
-    await page.goto(address('/withdrawals'))
+  it('sees screens without errors at both widths, in both themes', async () => {
+    const { page, enter, go, lookAtEach, readIn, complaints } = people.admin
+    await enter('/withdrawals')
     await page.getByRole('heading', { name: 'Withdrawals' }).waitFor()
-    await look('withdrawals-all')
-    await page.goto(address(`/withdrawals${ofClient()}`))
+    await lookAtEach('withdrawals-all')
+    await go(`/withdrawals${ofClient()}`)
     await page.getByRole('button', { name: 'Change' }).click()
     await dialogOf(page).getByLabel('Per withdrawal').fill('5000')
-    await look('withdrawals-limits')
+    await lookAtEach('withdrawals-limits')
     await dialogOf(page).getByRole('button', { name: 'Save' }).click()
     await page.getByText('R$5,000.00').waitFor()
-    await look('withdrawals')
-    await page.goto(address('/infractions'))
-    await look('disputes')
+    await lookAtEach('withdrawals')
+    await go('/infractions')
+    await lookAtEach('disputes')
     await page.getByRole('button', { name: 'Record a dispute' }).click()
     await dialogOf(page).getByLabel('Transaction id').fill(paidId)
     await dialogOf(page).getByText('R$25.90 for Sandbox').waitFor()
-    await look('dispute-record')
+    await lookAtEach('dispute-record')
     await dialogOf(page).getByRole('button', { name: 'Cancel' }).click()
-    await page.getByRole('button', { name: /Your account/ }).click()
-    await page.getByRole('menuitem', { name: 'Português' }).click()
-    await page.goto(address(`/withdrawals/${sentId}${ofClient()}`))
+    await readIn('Português')
+    await go(`/withdrawals/${sentId}${ofClient()}`)
     await page.getByRole('heading', { name: 'Recebedor' }).waitFor()
-    await look('withdrawal-portuguese')
+    await lookAtEach('withdrawal-portuguese')
     expect(complaints).toEqual([])
-    await close()
   })
 })

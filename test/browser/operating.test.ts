@@ -1,34 +1,30 @@
 import { Secret, TOTP } from 'otpauth'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { chromiumPath, type Look, openChromium, visit } from '../support/browser.ts'
+import { chromiumPath, openChromium, reloadAfterFailure, type Visit, visit } from '../support/browser.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { inviteUser, password, signIn } from '../support/users.ts'
-
-const looks: Look[] = [
-  { width: 390, theme: 'light' },
-  { width: 390, theme: 'dark' },
-  { width: 1440, theme: 'light' },
-  { width: 1440, theme: 'dark' },
-]
 
 describe.skipIf(chromiumPath === null)('an operator', () => {
   let service: TestService
   let browser: Browser
-  let admin: string
+  /** An admin, for all tests. */
+  let desk: Visit
   beforeAll(async () => {
     service = await startTestService()
     browser = await openChromium()
-    admin = await inviteUser(service, { role: 'admin' })
+    desk = await visit(browser)
+    await signIn(desk.page, service, await inviteUser(service, { role: 'admin' }))
   })
   afterAll(async () => {
     await browser.close()
     await service.stop()
   })
 
+  reloadAfterFailure(() => [desk.page])
+
   it('invites a teammate, changes their role and disables them', async () => {
-    const { page, complaints, close } = await visit(browser)
-    await signIn(page, service, admin)
+    const { page, complaints } = desk
     await page.getByRole('link', { name: 'People' }).click()
     await page.getByRole('button', { name: 'Invite a teammate' }).click()
     const dialog = page.getByRole('dialog')
@@ -65,14 +61,12 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
     await page.getByRole('link', { name: 'Audit log' }).click()
     await page.getByText('user.invite').waitFor()
     expect(complaints).toEqual([])
-    await close()
   })
 
   it('adds a second factor, which the next sign-in requires', async () => {
     const email = await inviteUser(service, { role: 'finance' })
     const { page, close } = await visit(browser)
-    await signIn(page, service, email)
-    await page.goto(`${service.baseUrl}/dashboard/account`)
+    await signIn(page, service, email, '/account')
     await page.getByRole('button', { name: 'Add a second factor' }).click()
     await page.getByRole('dialog').getByLabel('Current password').fill(password)
     await page.getByRole('dialog').getByRole('button', { name: 'Continue' }).click()
@@ -97,8 +91,7 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
   })
 
   it('freezes payouts and lifts the freeze', async () => {
-    const { page, look, close } = await visit(browser)
-    await signIn(page, service, admin)
+    const { page, look } = desk
     await page.getByRole('link', { name: 'System' }).click()
     await page.getByRole('button', { name: 'Freeze payouts' }).click()
     await page.getByRole('dialog').getByLabel('Reason').fill('a drill')
@@ -110,18 +103,15 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
     await page.getByRole('dialog').getByLabel('Reason').fill('it was a drill')
     await page.getByRole('dialog').getByRole('button', { name: 'Lift the payout freeze' }).click()
     await page.getByText('Payouts are enabled', { exact: true }).waitFor()
-    await close()
   })
 
-  it.each(looks)('sees screens without errors at $width, $theme', async (size) => {
-    const { page, look, complaints, close } = await visit(browser, size)
-    await signIn(page, service, admin)
+  it('sees screens without errors at both widths, in both themes', async () => {
+    const { page, go, lookAtEach, complaints } = desk
     for (const path of ['users', 'audit', 'system', 'account']) {
-      await page.goto(`${service.baseUrl}/dashboard/${path}`)
+      await go(`/${path}`)
       await page.getByRole('heading', { level: 1 }).waitFor()
-      await look(path)
+      await lookAtEach(path)
     }
     expect(complaints).toEqual([])
-    await close()
   })
 })

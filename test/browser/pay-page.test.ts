@@ -56,32 +56,29 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     await close()
   })
 
-  it.each(['light', 'dark'] as const)(
-    'shows an expired code and an unknown page without errors, in %s',
-    async (theme) => {
-      const { id, uri, url } = await make({ pix: { expirationSeconds: 60 } })
-      const { page, look, close } = await visit(browser, { width: 390, theme, locale: 'pt-BR' })
-      await page.goto(url)
-      await page.getByRole('timer').waitFor()
-      service.clock.advance(60_000)
-      await page.getByRole('heading', { name: 'Este código expirou' }).waitFor()
-      await look('pay-expired')
-      await page.goto(`${service.baseUrl}/pay/${id}`)
-      await page.getByRole('heading', { name: 'Página não encontrada' }).waitFor()
-      expect(await page.content()).not.toContain(uri)
-      await look('pay-unknown')
-      await close()
-    },
-  )
+  it('shows an expired code and an unknown page without errors', async () => {
+    const { id, uri, url } = await make({ pix: { expirationSeconds: 60 } })
+    const { page, lookAtEach, close } = await visit(browser, { width: 390, locale: 'pt-BR' })
+    await page.goto(url)
+    await page.getByRole('timer').waitFor()
+    service.clock.advance(60_000)
+    await page.getByRole('heading', { name: 'Este código expirou' }).waitFor()
+    await lookAtEach('pay-expired')
+    await page.goto(`${service.baseUrl}/pay/${id}`)
+    await page.getByRole('heading', { name: 'Página não encontrada' }).waitFor()
+    expect(await page.content()).not.toContain(uri)
+    await lookAtEach('pay-unknown')
+    await close()
+  })
 
   it('puts the code to copy first on a phone, and the QR code first on a wide screen', async () => {
     const { url } = await make()
+    const { page, turn, close } = await visit(browser, { locale: 'pt-BR' })
+    await page.goto(url)
     const tops = async (width: 390 | 1440) => {
-      const { page, close } = await visit(browser, { width, locale: 'pt-BR' })
-      await page.goto(url)
+      await turn({ width })
       const places = [page.getByRole('button'), page.getByRole('img')].map(async (one) => await one.boundingBox())
       const [button, image] = await Promise.all(places)
-      await close()
       return { button, image }
     }
     const phone = await tops(390)
@@ -91,6 +88,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     expect(phone.button?.height).toBeGreaterThanOrEqual(48)
     const desk = await tops(1440)
     expect(desk.image?.x).toBeLessThan(desk.button?.x ?? 0)
+    await close()
   })
 
   it('fits the narrowest phone with the largest amount and a long name', async () => {
@@ -167,8 +165,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     const email = await inviteUser(service, { role: 'developer', merchantId: await findSandboxMerchant(service) })
     const { page, context, look, close } = await visit(browser)
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
-    await signIn(page, service, email)
-    await page.goto(`${service.baseUrl}/dashboard/transactions/${id}`)
+    await signIn(page, service, email, `/transactions/${id}`)
     await page.getByRole('button', { name: 'Copy link' }).click()
     await page.getByRole('button', { name: 'Link copied' }).waitFor()
     expect(await page.evaluate(async () => await navigator.clipboard.readText())).toBe(url)

@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { source as axeSource } from 'axe-core'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import { expect, inject } from 'vitest'
+import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core'
+import { afterEach, expect, inject } from 'vitest'
 
 /** Folder for screenshots. If set, each {@link Visit.look} saves one there. */
 const picturesDir = process.env.GUICHE_PICTURES
@@ -18,6 +18,12 @@ export async function openChromium(): Promise<Browser> {
   })
 }
 
+/** Long enough for a busy machine. */
+const patienceMs = 90_000
+
+/** The rules that depend on the theme. */
+const rulesOfColor = ['color-contrast', 'link-in-text-block']
+
 export type Look = { width: 390 | 1440; theme: 'light' | 'dark' }
 
 export type Visit = {
@@ -25,11 +31,19 @@ export type Visit = {
   context: BrowserContext
   /** Problems that the page reported: script errors and violations of its content security policy. */
   complaints: string[]
+  /** Opens a path of the dashboard as its own links do: the program is not loaded again, and recent data stays. */
+  go(path: string): Promise<void>
+  /** Chooses the language in the menu of the account. */
+  readIn(language: 'English' | 'Português'): Promise<void>
+  /** Changes the width of the window and the theme of the system. */
+  turn(to: Partial<Look>): Promise<void>
   /**
    * Checks the screen for serious accessibility problems, checks that it is no wider than the window, and takes a
    * screenshot.
    */
   look(name: string): Promise<void>
+  /** The same at both widths and in both themes, without loading the page again. */
+  lookAtEach(name: string): Promise<void>
   close(): Promise<void>
 }
 
@@ -45,6 +59,7 @@ export async function visit(
     reducedMotion: 'reduce',
   })
   const page = await context.newPage()
+  page.setDefaultTimeout(patienceMs)
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(String(error)))
   page.on('console', (message) => {
@@ -52,30 +67,86 @@ export async function visit(
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       complaints.push(message.text())
   })
+  const settled = watchRequests(page)
+  let now: Look = { width, theme }
+  const look = async (name: string, rules?: string[]) => {
+    await settled()
+    const place = `${name} at ${now.width}, ${now.theme}`
+    if (picturesDir !== undefined) {
+      await mkdir(picturesDir, { recursive: true })
+      await page.screenshot({ path: join(picturesDir, `${name}-${now.width}-${now.theme}.png`), fullPage: true })
+    }
+    expect(await findFaults(page, rules), place).toEqual([])
+    const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+    expect(wider, `${place} is wider than the window`).toBeLessThanOrEqual(0)
+  }
+  const turn = async (next: Partial<Look>) => {
+    now = { ...now, ...next }
+    await page.emulateMedia({ colorScheme: now.theme })
+    await page.setViewportSize({ width: now.width, height: 900 })
+  }
   return {
     page,
     context,
     complaints,
-    async look(name) {
-      await page.waitForLoadState('networkidle')
-      // An element that is still fading in has too little contrast.
-      await page.evaluate(
-        async () => await Promise.allSettled(document.getAnimations().map(({ finished }) => finished)),
-      )
-      if (picturesDir !== undefined) {
-        await mkdir(picturesDir, { recursive: true })
-        await page.screenshot({ path: join(picturesDir, `${name}-${width}-${theme}.png`), fullPage: true })
-      }
-      expect(await findFaults(page), `${name} at ${width}, ${theme}`).toEqual([])
-      const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
-      expect(wider, `${name} at ${width} is wider than the window`).toBeLessThanOrEqual(0)
+    async go(path) {
+      await page.evaluate((address) => history.pushState(null, '', `/dashboard${address}`), path)
+      await settled()
+    },
+    async readIn(language) {
+      await page.getByRole('button', { name: /Your account|Sua conta/ }).click()
+      await page.getByRole('menuitem', { name: language }).click()
+      await page.getByRole('menuitem').first().waitFor({ state: 'detached' })
+    },
+    turn,
+    look: async (name) => await look(name),
+    async lookAtEach(name) {
+      const first = now
+      const otherTheme = now.theme === 'light' ? 'dark' : 'light'
+      await look(name)
+      await turn({ theme: otherTheme })
+      await look(name, rulesOfColor)
+      await turn({ width: now.width === 390 ? 1440 : 390 })
+      await look(name)
+      await turn({ theme: first.theme })
+      await look(name, rulesOfColor)
+      await turn(first)
     },
     close: async () => await context.close(),
   }
 }
 
+/** For pages that several tests use one after another: each begins without the open dialogs of one that failed. */
+export function reloadAfterFailure(list: () => Page[]): void {
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') for (const page of list()) await page.reload()
+  })
+}
+
+/** Returns a function that waits until the page has an answer to each request, has shown it and moves no more. */
+function watchRequests(page: Page): () => Promise<void> {
+  const open = new Set<Request>()
+  page.on('request', (request) => {
+    // A stream of events is open as long as its page.
+    if (request.resourceType() !== 'eventsource') open.add(request)
+  })
+  page.on('requestfinished', (request) => open.delete(request))
+  page.on('requestfailed', (request) => open.delete(request))
+  return async () => {
+    do {
+      await expect.poll(() => open.size, { interval: 10 }).toBe(0)
+      await page.evaluate(async () => {
+        for (const _ of [1, 2]) await new Promise((shown) => requestAnimationFrame(() => setTimeout(shown)))
+        // An element that is still fading in has too little contrast.
+        await Promise.allSettled(document.getAnimations().map(({ finished }) => finished))
+      })
+    } while (open.size > 0)
+  }
+}
+
 /** R$ 12,345,678.90: the widest amounts in practice. */
 const largeAmount = 1_234_567_890
+export const largeAmounts = { 'en-US': 'R$12,345,678.90', 'pt-BR': /R\$\s12\.345\.678,90/ }
 const amounts = /amount|^(sum|opening|closing|fees|available|reserved|blocked|suspense|debt|acquirer)$/i
 
 /** From now on the dashboard receives large amounts everywhere, to show screens after a good year. */
@@ -106,13 +177,16 @@ export async function findSpilled(page: Page): Promise<string[]> {
   )
 }
 
-/** Serious and critical axe violations, each with its place. */
-async function findFaults(page: Page): Promise<string[]> {
-  await page.evaluate(axeSource)
-  const found = await page.evaluate(async () => {
-    const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }
-    return (await axe.run()).violations
-  })
+/** Serious and critical axe violations of all rules, or of these, each with its place. */
+async function findFaults(page: Page, rules?: string[]): Promise<string[]> {
+  if (await page.evaluate(() => !('axe' in globalThis))) await page.evaluate(axeSource)
+  const found = await page.evaluate(async (runOnly) => {
+    const { axe } = globalThis as unknown as {
+      axe: { run(context: Document, options: object): Promise<{ violations: Violation[] }> }
+    }
+    const options = { resultTypes: ['violations'], ...(runOnly && { runOnly }) }
+    return (await axe.run(document, options)).violations
+  }, rules)
   return found
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) =>

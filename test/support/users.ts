@@ -69,8 +69,17 @@ export async function inviteUser(
   return email
 }
 
-/** Signs in on the page. */
-export async function signIn(page: Page, service: TestService, email: string): Promise<void> {
+/** Signs in, and opens a path of the dashboard. */
+export async function signIn(page: Page, service: TestService, email: string, path = ''): Promise<void> {
+  const { cookie } = await openBrowser(service, { email, password })
+  const [name = '', value = ''] = cookie.split('=')
+  await page.context().addCookies([{ name, value, url: service.baseUrl, httpOnly: true, sameSite: 'Strict' }])
+  await page.goto(`${service.baseUrl}/dashboard${path}`)
+  await page.getByRole('navigation').waitFor()
+}
+
+/** Signs in on the page, with the password. */
+export async function signInOnPage(page: Page, service: TestService, email: string): Promise<void> {
   await page.goto(`${service.baseUrl}/dashboard`)
   await page.getByLabel('E-mail').fill(email)
   await page.getByRole('textbox', { name: /^(Password|Senha)$/ }).fill(password)
