@@ -7,7 +7,7 @@ const orNull = <Schema extends Type.TSchema>(schema: Schema) => Type.Union([sche
 
 /**
  * A PSP's differences from the Central Bank's API Pix. Each can be set separately; a dialect (dialects.ts) is a set of
- * them. They apply to requests (hear.ts, oauth.ts) and to responses (speak.ts). The PSP behind them is always the same.
+ * them. They apply to requests (decode-request.ts, oauth.ts) and to responses (encode-answer.ts). The PSP behind them is always the same.
  */
 const Quirks = Type.Object(
   {

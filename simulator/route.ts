@@ -1,6 +1,7 @@
 import { getBalance, getSicoobBalance } from './balance.ts'
 import { getCharge, putCharge } from './charges.ts'
-import { findFault, toScope, toStandardPath } from './hear.ts'
+import { findFault, toScope, toStandardPath } from './decode-request.ts'
+import { encodeAnswer } from './encode-answer.ts'
 import { type HttpRequest, type HttpResponse, problem } from './http.ts'
 import { getInfractions } from './infractions.ts'
 import type { Network } from './network.ts'
@@ -13,7 +14,6 @@ import { routeSicoob } from './payouts-sicoob.ts'
 import { getPix, getPixList } from './pix.ts'
 import { getReturn, putReturn } from './returns.ts'
 import { type Controls, postControl } from './sandbox.ts'
-import { speak } from './speak.ts'
 import { getWebhook, putWebhook } from './webhooks.ts'
 
 /** Answers a request to the network. A dialect translates; the PSP behind it follows the standard. */
@@ -36,7 +36,7 @@ export async function route(network: Network, controls: Controls, request: HttpR
     findFault(quirks, request) ??
     findRefusal(quirks.tokenPath, scopes, method, standardPath) ??
     (await routePsp(network, standardPath ?? '', request))
-  return speak(quirks, { method, path: standardPath ?? '' }, answer)
+  return encodeAnswer(quirks, { method, path: standardPath ?? '' }, answer)
 }
 
 /** True for the developer's control token, whatever the dialect's own tokens look like. */

@@ -5,6 +5,7 @@ import type { Clock } from '../src/lib/clock.ts'
 import { tellReceiver } from './callbacks.ts'
 import { decideInfraction, openInfraction, returnUnannounced } from './disputes.ts'
 import { type Disturb, disturbed } from './disturb.ts'
+import { encodeCallback } from './encode-answer.ts'
 import { type HttpRequest, type HttpResponse, problem } from './http.ts'
 import { parseBaseUrl } from './location.ts'
 import { type Log, type Network, type SendCallback, timerMsMax, waited } from './network.ts'
@@ -21,7 +22,6 @@ import { returnPayout } from './return-payout.ts'
 import { route } from './route.ts'
 import type { Controls } from './sandbox.ts'
 import { openShared } from './shared.ts'
-import { speakCallback } from './speak.ts'
 import {
   type ChargeRow,
   ensureSchema,
@@ -126,7 +126,7 @@ async function openNetwork(
   const { pool, clock, log, controlToken = null } = options
   const quirks = options.dialect ? { ...plain, ...options.dialect } : plain
   const sendCallback: SendCallback = async (to, told, how) => {
-    const { url, body } = speakCallback(quirks, to, told)
+    const { url, body } = encodeCallback(quirks, to, told)
     return await options.sendCallback(url, body, how)
   }
   const tokenLimit = createTokenLimit(clock, quirks.tokensPerMinute)

@@ -6,30 +6,34 @@ import { isRecord } from './validate.ts'
 type Json = Record<string, unknown>
 
 /** Encodes an answer of the standard as this PSP gives it. `path` is the standard's. */
-export function speak(quirks: Quirks, asked: { method: string; path: string }, answer: HttpResponse): HttpResponse {
+export function encodeAnswer(
+  quirks: Quirks,
+  asked: { method: string; path: string },
+  answer: HttpResponse,
+): HttpResponse {
   if (quirks === plain) return answer
   const body = parseJson(answer.body)
-  if (answer.status >= 400) return isRecord(body) ? speakProblem(quirks, asked, body) : answer
+  if (answer.status >= 400) return isRecord(body) ? encodeProblem(quirks, asked, body) : answer
   const [, resource, id, part] = asked.path.split('/')
   const isPut = asked.method === 'PUT'
   if (resource === 'webhook' && isPut) return { ...answer, status: Number(quirks.webhookStatus) }
   if (!isRecord(body)) return answer
-  if (resource === 'cob') return toJson(isPut ? quirks.chargeStatus : answer.status, speakCharge(quirks, body))
+  if (resource === 'cob') return toJson(isPut ? quirks.chargeStatus : answer.status, encodeCharge(quirks, body))
   if (quirks.hasMaskedPayouts && asked.path.startsWith(sentPixPath)) return toJson(answer.status, maskSentPix(body))
   if (resource !== 'pix') return answer
   if (id === undefined && quirks.emptyList === '404' && Array.isArray(body.pix) && body.pix.length === 0)
-    return speak(quirks, asked, problem('NaoEncontrado', 'Não há informações para os dados informados.'))
+    return encodeAnswer(quirks, asked, problem('NaoEncontrado', 'Não há informações para os dados informados.'))
   if (part === 'devolucao') return isPut ? toJson(quirks.returnStatus, body) : answer
   return toJson(
     answer.status,
-    id === undefined ? { ...body, pix: speakList(quirks, body.pix) } : speakPix(quirks, body),
+    id === undefined ? { ...body, pix: encodeList(quirks, body.pix) } : encodePix(quirks, body),
   )
 }
 
 /** The address and the body of a callback as this PSP sends it. */
-export function speakCallback(quirks: Quirks, url: string, body: unknown): { url: string; body: unknown } {
+export function encodeCallback(quirks: Quirks, url: string, body: unknown): { url: string; body: unknown } {
   if (quirks === plain || !isRecord(body) || !Array.isArray(body.pix)) return { url, body }
-  const pix = speakList({ ...quirks, hasListedFee: true }, body.pix)
+  const pix = encodeList({ ...quirks, hasListedFee: true }, body.pix)
   return {
     url: quirks.hasPixSuffix ? url : url.replace(/\/pix$/, ''),
     body: quirks.callbackBody === 'list' ? pix : { ...body, pix },
@@ -52,28 +56,28 @@ function toJson(status: string | number, body: Json): HttpResponse {
   return json(Number(status), body)
 }
 
-function speakCharge(quirks: Quirks, { pixCopiaECola, ...charge }: Json): Json {
+function encodeCharge(quirks: Quirks, { pixCopiaECola, ...charge }: Json): Json {
   const spoken = {
     ...charge,
-    ...speakTxid(quirks, charge),
+    ...encodeTxid(quirks, charge),
     ...(quirks.code !== 'location' && { [quirks.code]: pixCopiaECola }),
-    ...(charge.pix !== undefined && { pix: speakList(quirks, charge.pix) }),
+    ...(charge.pix !== undefined && { pix: encodeList(quirks, charge.pix) }),
   }
   if (!quirks.hasNulls) return spoken
   const valor = { modalidadeAlteracao: null, retirada: null, ...Object(charge.valor) }
   return { devedor: null, solicitacaoPagador: null, infoAdicionais: null, pix: null, ...spoken, valor }
 }
 
-function speakList(quirks: Quirks, list: unknown): unknown {
-  return Array.isArray(list) ? list.map((pix) => (isRecord(pix) ? speakPix(quirks, pix) : pix)) : list
+function encodeList(quirks: Quirks, list: unknown): unknown {
+  return Array.isArray(list) ? list.map((pix) => (isRecord(pix) ? encodePix(quirks, pix) : pix)) : list
 }
 
-function speakPix(quirks: Quirks, { pagador, ...pix }: Json): Json {
+function encodePix(quirks: Quirks, { pagador, ...pix }: Json): Json {
   return {
     ...(quirks.hasNulls && { infoPagador: null, devolucoes: null }),
     ...pix,
-    ...speakTxid(quirks, pix),
-    ...(isRecord(pagador) && speakPayer(quirks, pagador)),
+    ...encodeTxid(quirks, pix),
+    ...(isRecord(pagador) && encodePayer(quirks, pagador)),
     // A payout has its own fee, which this PSP does not report.
     ...(quirks.feeBasisPoints !== null &&
       quirks.hasListedFee &&
@@ -82,11 +86,11 @@ function speakPix(quirks: Quirks, { pagador, ...pix }: Json): Json {
   }
 }
 
-function speakTxid({ txidCase }: Quirks, { txid }: Json): Json {
+function encodeTxid({ txidCase }: Quirks, { txid }: Json): Json {
   return txidCase === 'upper' && typeof txid === 'string' ? { txid: txid.toUpperCase() } : {}
 }
 
-function speakPayer({ payer }: Quirks, pagador: Json): Json {
+function encodePayer({ payer }: Quirks, pagador: Json): Json {
   if (payer === 'none') return {}
   const { cpf, cnpj, nome } = pagador
   return { pagador: payer === 'account' ? pagador : { ...(cpf === undefined ? { cnpj } : { cpf }), nome } }
@@ -99,7 +103,7 @@ function toFee(basisPoints: number, pix: Json): Json {
 }
 
 /** The standard's problem in the PSP's own shape. */
-function speakProblem(quirks: Quirks, asked: { method: string }, problem: Json): HttpResponse {
+function encodeProblem(quirks: Quirks, asked: { method: string }, problem: Json): HttpResponse {
   const status = Number(problem.status)
   const reasons = Array.isArray(problem.violacoes) ? problem.violacoes.filter(isRecord).map(({ razao }) => razao) : []
   const said = [...new Set([problem.detail, ...reasons])].join(' ')
