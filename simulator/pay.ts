@@ -8,7 +8,7 @@ import type { Network } from './network.ts'
 import { completePayer, type PayerInput } from './payer.ts'
 import { signingAlgorithm } from './payload.ts'
 import { decideAftermath } from './personality/aftermath.ts'
-import { fateOf } from './personality/personality.ts'
+import { drawBehaviours } from './personality/personality.ts'
 import { amountMax, type Payable, planPixes } from './personality/plan.ts'
 import type { Behaviour } from './personality/traits.ts'
 import type { NewPix } from './pix-store.ts'
@@ -68,7 +68,7 @@ export async function pay(
   const charge = read.ok ? read.charge : await recallCharge(network, chargeId, read)
   if (!charge) return read.ok ? refused('charge_unknown') : read
   const personality = await network.nature.current()
-  const behaviours = fateOf(personality, { ...charge, asked: input.behaviour })
+  const behaviours = drawBehaviours(personality, { ...charge, asked: input.behaviour })
   if (!read.ok && !isOverlooked(read.code, behaviours)) return read
 
   const now = network.clock.now()

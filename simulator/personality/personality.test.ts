@@ -5,7 +5,7 @@ import { receiverKey } from '../receiver-account.ts'
 import { slowMs } from '../settlement.ts'
 import { isSpiCode } from '../spi-codes.ts'
 import { disputedAfterMs } from './aftermath.ts'
-import { createPersonality, fateOf, honest } from './personality.ts'
+import { createPersonality, drawBehaviours, honest } from './personality.ts'
 import { type Behaviour, behaviourAmounts, behaviours, presets, type Trait, traitNames } from './traits.ts'
 
 let database: TestDatabase
@@ -55,18 +55,20 @@ const truthOf = async (txid: string) => (await simulator.truth()).payments.filte
 describe('a draw of faults', () => {
   const everything = Object.fromEntries(traitNames.map((trait) => [trait, 0.5]))
   const keys = Array.from({ length: 2000 }, (_, index) => txidOf(index))
-  const fates = (seed: number, asked: string[]) => {
+  const draws = (seed: number, asked: string[]) => {
     const personality = createPersonality({ name: 'hostile', seed, traits: everything })
-    return new Map(asked.map((txid) => [txid, fateOf(personality, { txid, amount: 1000, asked: undefined }).join()]))
+    return new Map(
+      asked.map((txid) => [txid, drawBehaviours(personality, { txid, amount: 1000, asked: undefined }).join()]),
+    )
   }
 
   it('is the same for the same seed, in any order of draws', () => {
-    const [one, other] = [fates(7, keys), fates(7, keys.toReversed())]
+    const [one, other] = [draws(7, keys), draws(7, keys.toReversed())]
     for (const key of keys) expect(other.get(key)).toBe(one.get(key))
   })
 
   it('is different for another seed', () => {
-    const [one, other] = [fates(7, keys), fates(8, keys)]
+    const [one, other] = [draws(7, keys), draws(8, keys)]
     expect(keys.filter((key) => one.get(key) === other.get(key)).length).toBeLessThan(20)
   })
 
@@ -81,16 +83,16 @@ describe('a draw of faults', () => {
 
   it('has no fault for an honest bank', () => {
     const personality = createPersonality(honest)
-    expect(keys.flatMap((txid) => fateOf(personality, { txid, amount: 1000, asked: undefined }))).toEqual([])
+    expect(keys.flatMap((txid) => drawBehaviours(personality, { txid, amount: 1000, asked: undefined }))).toEqual([])
   })
 
   it('prefers the requested behaviour, then that of the amount', () => {
     const hostile = createPersonality({ name: 'hostile', seed: 1, traits: everything })
     const [txid] = keys
     if (txid === undefined) throw new Error('no key')
-    expect(fateOf(hostile, { txid, amount: behaviourAmounts.late, asked: 'twice' })).toEqual(['twice'])
-    expect(fateOf(hostile, { txid, amount: behaviourAmounts.late, asked: 'honest' })).toEqual([])
-    expect(fateOf(hostile, { txid, amount: behaviourAmounts.late, asked: undefined })).toEqual(['late'])
+    expect(drawBehaviours(hostile, { txid, amount: behaviourAmounts.late, asked: 'twice' })).toEqual(['twice'])
+    expect(drawBehaviours(hostile, { txid, amount: behaviourAmounts.late, asked: 'honest' })).toEqual([])
+    expect(drawBehaviours(hostile, { txid, amount: behaviourAmounts.late, asked: undefined })).toEqual(['late'])
   })
 })
 

@@ -39,7 +39,7 @@ export function createPersonality({ name, seed, traits }: Character): Personalit
  * What goes wrong with a payment. In this order: only the requested behaviour, only that of the charge's amount, or
  * those of the bank's fault profile, which can be several.
  */
-export function fateOf(
+export function drawBehaviours(
   personality: Personality,
   { txid, amount, asked }: { txid: string; amount: number; asked: Behaviour | 'honest' | undefined },
 ): Behaviour[] {

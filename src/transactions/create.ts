@@ -149,12 +149,12 @@ function isPlain({ pix_uri, other_acquirers }: NewTransaction): boolean {
   return pix_uri !== null && other_acquirers.length === 0
 }
 
-type Fate = Pick<
+type OutcomeColumns = Pick<
   NewTransaction,
   'id' | 'idempotency_key' | 'pix_uri' | 'pix_expires_at' | 'statuses' | 'status_dates' | 'error_message' | 'check_at'
 >
 
-function toFate({ id, idempotencyKey, createdAt }: Asked, { outcome }: Answered, now: Date): Fate {
+function toOutcomeColumns({ id, idempotencyKey, createdAt }: Asked, { outcome }: Answered, now: Date): OutcomeColumns {
   switch (outcome.kind) {
     case 'created':
       return {
@@ -216,14 +216,14 @@ type Asked = {
 function toRow(asked: Asked, answered: Answered, now: Date): NewTransaction {
   const { merchantId, content, createdAt } = asked
   const { customer } = content
-  const fate = toFate(asked, answered, now)
+  const outcome = toOutcomeColumns(asked, answered, now)
   return {
-    id: fate.id,
+    id: outcome.id,
     merchant_id: merchantId,
     acquirer: answered.acquirer,
     other_acquirers: answered.others,
     amount: content.amount,
-    idempotency_key: fate.idempotency_key,
+    idempotency_key: outcome.idempotency_key,
     external_code: content.externalCode,
     webhook_url: content.webhookUrl,
     is_info_product: content.isInfoProduct,
@@ -239,12 +239,12 @@ function toRow(asked: Asked, answered: Answered, now: Date): NewTransaction {
     customer_document: customer ? customer.document.value : null,
     customer_landline_digits: customer?.landline ? phoneDigits(customer.landline) : null,
     customer_mobile_digits: customer?.mobilePhone ? phoneDigits(customer.mobilePhone) : null,
-    pix_uri: fate.pix_uri,
-    pix_expires_at: fate.pix_expires_at,
-    statuses: fate.statuses,
-    status_dates: fate.status_dates,
-    error_message: fate.error_message,
-    check_at: fate.check_at,
+    pix_uri: outcome.pix_uri,
+    pix_expires_at: outcome.pix_expires_at,
+    statuses: outcome.statuses,
+    status_dates: outcome.status_dates,
+    error_message: outcome.error_message,
+    check_at: outcome.check_at,
   }
 }
 

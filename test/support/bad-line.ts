@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
  * What happens to a request: passed on; lost before it arrives; its answer lost; never answered; or answered on the
  * way.
  */
-export type Fate =
+export type RequestOutcome =
   | 'pass'
   | 'lose-request'
   | 'lose-answer'
@@ -16,7 +16,7 @@ export type BadLine = {
   /** The requests received, as `GET /transaction?page=1`, with their headers. */
   requests: { line: string; headers: IncomingMessage['headers'] }[]
   /** What happens to the next requests whose line begins with `start`. Later ones pass. */
-  plan(start: string, ...fates: Fate[]): void
+  plan(start: string, ...outcomes: RequestOutcome[]): void
   /** How many requests began with `start`. */
   count(start: string): number
   stop(): Promise<void>
@@ -25,19 +25,20 @@ export type BadLine = {
 /** A proxy between a client and a service that behaves like a bad network. */
 export async function openBadLine(target: string): Promise<BadLine> {
   const requests: BadLine['requests'] = []
-  const plans: { start: string; fates: Fate[] }[] = []
+  const plans: { start: string; outcomes: RequestOutcome[] }[] = []
   const server = createServer((incoming, outgoing) => {
     const line = `${incoming.method} ${incoming.url}`
     requests.push({ line, headers: incoming.headers })
-    const fate = plans.find(({ start, fates }) => line.startsWith(start) && fates.length > 0)?.fates.shift() ?? 'pass'
-    if (fate === 'hang') return
-    if (fate === 'lose-request') incoming.destroy()
-    else if (typeof fate === 'object') {
+    const outcome =
+      plans.find(({ start, outcomes }) => line.startsWith(start) && outcomes.length > 0)?.outcomes.shift() ?? 'pass'
+    if (outcome === 'hang') return
+    if (outcome === 'lose-request') incoming.destroy()
+    else if (typeof outcome === 'object') {
       incoming.resume()
-      outgoing.writeHead(fate.status, fate.headers)
-      if (fate.neverEnds) outgoing.write(fate.body ?? '')
-      else outgoing.end(fate.body ?? '')
-    } else passOn(target, incoming, outgoing, fate)
+      outgoing.writeHead(outcome.status, outcome.headers)
+      if (outcome.neverEnds) outgoing.write(outcome.body ?? '')
+      else outgoing.end(outcome.body ?? '')
+    } else passOn(target, incoming, outgoing, outcome)
   })
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
   const address = server.address()
@@ -45,7 +46,7 @@ export async function openBadLine(target: string): Promise<BadLine> {
   return {
     baseUrl: `http://127.0.0.1:${port}`,
     requests,
-    plan: (start, ...fates) => plans.push({ start, fates }),
+    plan: (start, ...outcomes) => plans.push({ start, outcomes }),
     count: (start) => requests.filter(({ line }) => line.startsWith(start)).length,
     stop: () =>
       new Promise((done) => {
@@ -55,10 +56,10 @@ export async function openBadLine(target: string): Promise<BadLine> {
   }
 }
 
-function passOn(target: string, incoming: IncomingMessage, outgoing: ServerResponse, fate: 'pass' | 'lose-answer') {
+function passOn(target: string, incoming: IncomingMessage, outgoing: ServerResponse, outcome: 'pass' | 'lose-answer') {
   const { method, headers } = incoming
   const onward = request(`${target}${incoming.url}`, { method, headers, agent: false }, (answer) => {
-    if (fate === 'lose-answer') {
+    if (outcome === 'lose-answer') {
       answer.resume()
       answer.once('end', () => outgoing.destroy())
       return
