@@ -15,11 +15,11 @@ type Query = <Row extends object>(statement: Sql, name?: string) => Promise<Row[
 export type Db = {
   query: Query
   /**
-   * Runs `work` in a transaction at READ COMMITTED; any error thrown rolls all of it back. With a gate (an advisory
-   * lock) the transaction begins once it has the lock, so its first statement sees everything that the previous holders
+   * Runs `work` in a transaction at READ COMMITTED; any error thrown rolls all of it back. With an advisory lock
+   * the transaction begins once it has the lock, so its first statement sees everything that the previous holders
    * committed.
    */
-  transaction<Result>(work: (tx: Tx) => Promise<Result>, gate?: Gate): Promise<Result>
+  transaction<Result>(work: (tx: Tx) => Promise<Result>, lock?: AdvisoryLock): Promise<Result>
   readonly pool: pg.Pool
 }
 
@@ -27,7 +27,7 @@ export type Db = {
  * An advisory lock for transactions that must not overlap: many may share it, or one holds it exclusively. Waiters get
  * it in the order in which they came.
  */
-export type Gate = { number: number; isShared: boolean }
+export type AdvisoryLock = { number: number; isShared: boolean }
 
 /** Means "inside your transaction". A separate type, so that a `Db` cannot be passed as a `Tx`. */
 export type Tx = {
@@ -86,11 +86,11 @@ export function toDb(pool: pg.Pool): Db {
   return {
     pool,
     query: toQuery(pool),
-    transaction: async (work, gate) => {
+    transaction: async (work, lock) => {
       const client = await pool.connect()
       let broken: Error | undefined
       try {
-        await client.query(gate === undefined ? 'begin' : beginBehind(gate))
+        await client.query(lock === undefined ? 'begin' : beginWithLock(lock))
         const query = toQuery(client)
         const result = await work({
           inTransaction: true,
@@ -125,8 +125,8 @@ function writeOnce(client: pg.PoolClient): void {
 }
 
 /** In one message, so that the lock costs no extra round trip. */
-function beginBehind({ number, isShared }: Gate): string {
-  assert(Number.isSafeInteger(number), 'a gate has a number')
+function beginWithLock({ number, isShared }: AdvisoryLock): string {
+  assert(Number.isSafeInteger(number), 'an advisory lock has a number')
   return `begin; select pg_advisory_xact_lock${isShared ? '_shared' : ''}(${number})`
 }
 

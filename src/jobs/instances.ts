@@ -39,14 +39,14 @@ export function holdInstanceLock(
   },
 ): InstanceLock {
   const released = new AbortController()
-  let gate = createGate()
+  let latch = createLatch()
   const holding = hold()
 
   return {
-    held: async () => await gate.opened,
+    held: async () => await latch.opened,
     async release() {
       released.abort()
-      gate.open()
+      latch.open()
       await holding
     },
   }
@@ -59,7 +59,7 @@ export function holdInstanceLock(
         if (released.signal.aborted) return
         // Others may take our jobs now, and jobs in progress may run twice. Nothing is claimed before the lock is held
         // again.
-        if (gate.isOpen()) gate = createGate()
+        if (latch.isOpen()) latch = createLatch()
         log.warn({ err: error }, 'the lock that shows that this process is alive was lost and is taken again')
         await pause(pauseMs)
       }
@@ -73,7 +73,7 @@ export function holdInstanceLock(
       const broken = new Promise<never>((_, reject) => connection.once('error', reject))
       connection.on('notification', onNewJob)
       await Promise.race([take(connection, instance), broken])
-      gate.open()
+      latch.open()
       while (!released.signal.aborted) {
         await Promise.race([pause(probeEveryMs), broken])
         await Promise.race([probe(connection), broken])
@@ -112,7 +112,7 @@ async function probe(connection: PoolClient): Promise<void> {
   }
 }
 
-function createGate() {
+function createLatch() {
   let isOpen = false
   let resolve = () => {}
   const opened = new Promise<void>((done) => {

@@ -13,7 +13,7 @@ import { findOwners } from '../transactions/owner-store.ts'
 import { bookPayments } from '../transactions/settle.ts'
 import type { TransactionStatus } from '../transactions/status.ts'
 import { findTransaction, type TransactionRow } from '../transactions/store.ts'
-import { bookingGate } from '../transactions/suspend.ts'
+import { recordingLock } from '../transactions/suspend.ts'
 
 type Matched = { payment: SuspenseRow; transaction: TransactionRow }
 
@@ -34,7 +34,7 @@ export async function matchPayment(
     const details = { transactionId, ...(score !== undefined && { score }) }
     await recordAction(tx, { by, action: 'orphan.match', merchantId, recordId: id, details, now })
     return matched
-  }, bookingGate)
+  }, recordingLock)
   wakeDeliveries()
   return matched
 }
@@ -71,7 +71,7 @@ async function match(
 export const attributionProposal: ProposalKind = {
   name: 'orphan.match',
   permission: 'reconciliation.decide',
-  gate: bookingGate,
+  lock: recordingLock,
   carryOut: async (tx, { record_id: id, content }, now) =>
     await match(tx, { id, transactionId: String(content.transactionId) }, now),
 }

@@ -1,6 +1,6 @@
 import type { ActionName, ProposedAction } from '../audit/actions.ts'
 import { type By, recordAction } from '../audit/record.ts'
-import type { Db, Gate, Tx } from '../db/sql.ts'
+import type { AdvisoryLock, Db, Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
@@ -14,7 +14,7 @@ export type ProposalKind = {
   /** The permission that both persons need. */
   permission: string
   /** The advisory lock under which it is carried out. */
-  gate?: Gate
+  lock?: AdvisoryLock
   /** Does what was proposed, in the commit of the approval: throws if it is not possible. */
   carryOut(tx: Tx, proposal: ProposalRow, now: Date): Promise<unknown>
 }
@@ -43,7 +43,7 @@ export async function approveProposal(
     await updateProposal(tx, id, { state: 'approved', by: by.actor, now })
     await recordAction(tx, { ...toAction(locked, kind.name), by, now })
     return locked
-  }, kind.gate)
+  }, kind.lock)
   wakeDeliveries()
   return approved
 }

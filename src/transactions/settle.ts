@@ -24,7 +24,7 @@ import { followDispute } from './infraction.ts'
 import { findOwners, findPaidBy, lockPaidBy, type Owner } from './owner-store.ts'
 import { bookReturns, settleReturns } from './returns.ts'
 import { type LockedTransaction, lockToBePaid } from './store.ts'
-import { bookingGate, holdSurplus } from './suspend.ts'
+import { holdSurplus, recordingLock } from './suspend.ts'
 
 /**
  * Payments per commit, and commits in progress at once: the second queries the database while the first waits for the
@@ -193,14 +193,14 @@ export function createSettlement({ db, clock }: { db: Db; clock: Clock }): Settl
       lingerMs,
       retryIndividually: mayBeOneRowsFault,
       run: async (payments: Confirmed[]) =>
-        await db.transaction(async (tx) => await bookPayments(tx, payments, clock.now()), bookingGate),
+        await db.transaction(async (tx) => await bookPayments(tx, payments, clock.now()), recordingLock),
     }),
   }
 }
 
 /**
  * Records payments of any number of merchants in one commit. Records are locked first, all in one order, then
- * accounts, all in one order. The transaction holds {@link bookingGate}. On two fully loaded cores it records 2,000 payments a second, against 250 one by one.
+ * accounts, all in one order. The transaction holds {@link recordingLock}. On two fully loaded cores it records 2,000 payments a second, against 250 one by one.
  */
 export async function bookPayments(tx: Tx, payments: Confirmed[], now: Date): Promise<(Booked | null)[]> {
   const takenBy = await lockUnnamed(tx, payments)

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Acquirer, Payment } from '../acquirers/acquirer.ts'
-import type { Db, Gate } from '../db/sql.ts'
+import type { AdvisoryLock, Db } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { holdPayments } from '../suspense/hold.ts'
@@ -12,9 +12,9 @@ import { lockTransaction } from './store.ts'
  * process that records payments takes this advisory lock in shared mode, and one that places an unattributed payment
  * in suspense takes it exclusively for a moment: each then sees what the other has committed.
  */
-const paymentsGate = 0x67_75_69_63
-export const bookingGate: Gate = { number: paymentsGate, isShared: true }
-const holdingGate: Gate = { number: paymentsGate, isShared: false }
+const paymentsLock = 0x67_75_69_63
+export const recordingLock: AdvisoryLock = { number: paymentsLock, isShared: true }
+const suspendingLock: AdvisoryLock = { number: paymentsLock, isShared: false }
 
 type Deps = { db: Db; clock: Clock; log: Logger }
 type Surplus = { merchantId: string; id: string; acquirer: Pick<Acquirer, 'name' | 'receiver'>; payment: Payment }
@@ -55,5 +55,5 @@ export async function holdOrphan(
     const held = { acquirer, payment, kind: 'orphan', merchantId: null, transactionId: null } as const
     await holdPayments(tx, [held], clock.now())
     return null
-  }, holdingGate)
+  }, suspendingLock)
 }

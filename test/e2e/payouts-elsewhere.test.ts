@@ -7,7 +7,7 @@ import { newEndToEndId } from '../../src/pix/ids.ts'
 import { approveProposal } from '../../src/proposals/decide.ts'
 import { proposeSettlement, settlementProposal } from '../../src/withdrawals/settle-by-hand.ts'
 import { manualClock } from '../support/clock.ts'
-import { type Gateway, type Mood, openGateway, openPsp, type Psp, setMood } from '../support/gateway.ts'
+import { type Behaviour, type Gateway, openGateway, openPsp, type Psp, setBehaviour } from '../support/gateway.ts'
 import { createRandom } from '../support/random.ts'
 import { eventually } from '../support/webhooks.ts'
 import { type Withdrawal, withdrawalBody } from '../support/withdrawals.ts'
@@ -38,7 +38,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     await psp.close()
   })
   beforeEach(() => {
-    setMood(psp, 'well')
+    setBehaviour(psp, 'well')
     psp.asked = []
   })
   afterEach(async () => {
@@ -97,15 +97,15 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
 
   it('are found again after a lost answer, and not sent twice', async () => {
     const before = await made()
-    setMood(psp, 'lost', moneyOut[name])
+    setBehaviour(psp, 'lost', moneyOut[name])
     const id = await withdraw()
     await untilAsked(moneyOut[name])
     expect((await get(id)).status).toBe('PROCESSING')
-    setMood(psp, 'down', questions[name])
+    setBehaviour(psp, 'down', questions[name])
     await look()
     await look()
     expect((await get(id)).status).toBe('PROCESSING')
-    setMood(psp, 'well')
+    setBehaviour(psp, 'well')
     await until(id, 'PROCESSED')
     expect((await made()) - before).toBe(1)
   })
@@ -113,8 +113,8 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
   it('are each made once, however many answers are lost', { timeout: 180_000 }, async () => {
     const before = await made()
     const random = createRandom(20_260_302)
-    const moods: Mood[] = ['well', 'well', 'lost', 'down']
-    psp.mood = ({ path }) => (/\/(pix|pagamentos)/.test(path) ? (random.pick(moods) ?? 'well') : 'well')
+    const behaviours: Behaviour[] = ['well', 'well', 'lost', 'down']
+    psp.behaviour = ({ path }) => (/\/(pix|pagamentos)/.test(path) ? (random.pick(behaviours) ?? 'well') : 'well')
     const ids = await Promise.all(Array.from({ length: 40 }, async () => await withdraw()))
     const isSettled = async () => (await Promise.all(ids.map(get))).every(({ status }) => status === 'PROCESSED')
     for (let looks = 0; !(await isSettled()) && looks < 100; looks++) await look()
@@ -123,11 +123,11 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
   })
 
   it('are queried when the PSP sends a callback about them', async () => {
-    setMood(psp, 'down', questions[name])
+    setBehaviour(psp, 'down', questions[name])
     const before = await made()
     const id = await withdraw()
     await eventually(async () => (await referenceOf(id)) !== null && (await made()) > before)
-    setMood(psp, 'well')
+    setBehaviour(psp, 'well')
     const reference = await referenceOf(id)
     const [suffix, body] =
       name === 'sicoob'
@@ -147,22 +147,22 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
   }
 
   it.runIf(name === 'inter')('stay in process when a repeat is refused after a lost answer', async () => {
-    setMood(psp, 'lost', moneyOut.inter)
+    setBehaviour(psp, 'lost', moneyOut.inter)
     const id = await withdraw()
     await untilAsked(moneyOut.inter)
-    setMood(psp, 'refuses', moneyOut.inter)
+    setBehaviour(psp, 'refuses', moneyOut.inter)
     for (let looks = 0; looks < 30; looks++) await look()
     expect(isAsked(moneyOut.inter)).toBeGreaterThan(1)
     expect((await get(id)).status).toBe('PROCESSING')
-    setMood(psp, 'well')
+    setBehaviour(psp, 'well')
     await until(id, 'PROCESSED')
   })
 
   it.runIf(name === 'inter')('are not requested again once the PSP may have forgotten the key', async () => {
-    setMood(psp, 'lost', moneyOut.inter)
+    setBehaviour(psp, 'lost', moneyOut.inter)
     const id = await withdraw()
     await untilAsked(moneyOut.inter)
-    setMood(psp, 'well')
+    setBehaviour(psp, 'well')
     psp.asked = []
     clock.advance(61 * 60_000)
     for (let looks = 0; looks < 5; looks++) await look(10 * 60_000)
@@ -183,10 +183,10 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     const last = (id: string) =>
       exchanges.findLast(({ operation, recordId }) => operation === 'sendPayout' && recordId === id)
     const lost = async () => {
-      setMood(psp, 'lost', moneyOut.inter)
+      setBehaviour(psp, 'lost', moneyOut.inter)
       const id = await withdraw()
       await eventually(() => last(id) !== undefined)
-      setMood(psp, 'refuses', moneyOut.inter)
+      setBehaviour(psp, 'refuses', moneyOut.inter)
       await look()
       return id
     }
@@ -212,17 +212,17 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     expect(await get(unsent)).toMatchObject({ status: 'FAILED', errorMessage: 'not in the statement' })
     await expect(propose(sent, null)).rejects.toThrow(/is PROCESSED/)
     expect(await gateway.available()).toBe(available - 1_000)
-    setMood(psp, 'well')
+    setBehaviour(psp, 'well')
   })
 
   it.runIf(name === 'sicoob')('have one id, even when starting them is tried more than once', async () => {
     const begin = 'POST /pix-pagamentos/v2/pagamentos'
     const before = await made()
-    psp.mood = ({ method, path }) => (`${method} ${path}` === begin ? 'lost' : 'well')
+    psp.behaviour = ({ method, path }) => (`${method} ${path}` === begin ? 'lost' : 'well')
     const id = await withdraw()
     await untilAsked(begin)
     expect([await referenceOf(id), isAsked(moneyOut.sicoob)]).toEqual([null, 0])
-    setMood(psp, 'well')
+    setBehaviour(psp, 'well')
     await until(id, 'PROCESSED')
     expect([(await get(id)).endToEnd, (await made()) - before]).toEqual([await referenceOf(id), 1])
   })

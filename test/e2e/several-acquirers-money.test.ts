@@ -6,7 +6,7 @@ import { explainRecord } from '../../src/explain/explain.ts'
 import { toTxid } from '../../src/pix/ids.ts'
 import { expiryGraceMs } from '../../src/transactions/check.ts'
 import { manualClock } from '../support/clock.ts'
-import { type Gateway, openGateway, openPsp, type Psp, setMood } from '../support/gateway.ts'
+import { type Gateway, openGateway, openPsp, type Psp, setBehaviour } from '../support/gateway.ts'
 import { txidOf } from '../support/simulator.ts'
 import { eventually } from '../support/webhooks.ts'
 import { type Withdrawal, withdrawalBody } from '../support/withdrawals.ts'
@@ -25,7 +25,7 @@ afterAll(async () => {
   await Promise.all([alfa.close(), beta.close()])
 })
 beforeEach(() => {
-  for (const psp of [alfa, beta]) Object.assign(psp, { mood: () => 'well', asked: [] })
+  for (const psp of [alfa, beta]) Object.assign(psp, { behaviour: () => 'well', asked: [] })
 })
 afterEach(async () => {
   expect(await findBreaches(gateway.db)).toEqual([])
@@ -33,10 +33,10 @@ afterEach(async () => {
 
 /** A charge with the code of beta, after alfa accepted it and its answer was lost. */
 async function createAtBoth(): Promise<string> {
-  setMood(alfa, 'lost', 'PUT /cob')
+  setBehaviour(alfa, 'lost', 'PUT /cob')
   const { status, body } = await gateway.create()
   expect(status).toBe(201)
-  setMood(alfa, 'well')
+  setBehaviour(alfa, 'well')
   return body.id
 }
 
@@ -132,8 +132,8 @@ describe('a payment at the first, whose answer was lost', () => {
   it('is found at the expiry of the code even if the other acquirer does not answer then', async () => {
     const id = await createAtBoth()
     await alfa.pay(id)
-    setMood(alfa, 'down', 'GET /pix')
-    setMood(beta, 'down', 'GET /cob')
+    setBehaviour(alfa, 'down', 'GET /pix')
+    setBehaviour(beta, 'down', 'GET /cob')
     await wait(1800_000 + expiryGraceMs)
     await gateway.until(id, 'PAID')
     expect((await gateway.get(id)).acquirer).toBe('alfa')
@@ -142,10 +142,10 @@ describe('a payment at the first, whose answer was lost', () => {
 
 it('an unpaid code expires when all asked acquirers confirm it, and not earlier', async () => {
   const id = await createAtBoth()
-  setMood(alfa, 'down', 'GET /cob')
+  setBehaviour(alfa, 'down', 'GET /cob')
   await wait(1800_000 + expiryGraceMs)
   await eventually(() => askedFor(alfa, id, 'GET') > 0 && askedFor(beta, id, 'GET') > 0)
-  setMood(alfa, 'well')
+  setBehaviour(alfa, 'well')
   const asked = askedFor(alfa, id, 'GET')
   expect((await gateway.get(id)).status).toBe('PIX_QRCODE_GENERATED')
   await eventually(async () => {
@@ -181,12 +181,12 @@ it('a transaction that is paid at both is credited once, and the other payment i
 describe('outgoing money', () => {
   it('is sent by the first, and queried only there when its answer was lost', async () => {
     await payInto(alfa, 50_000)
-    setMood(alfa, 'lost', 'PUT /v3')
+    setBehaviour(alfa, 'lost', 'PUT /v3')
     const { status, body } = await gateway.call<Withdrawal>('/withdrawal', withdrawalBody())
     expect([status, body.acquirer ?? 'alfa']).toEqual([201, 'alfa'])
     const find = async () => (await gateway.call<Withdrawal>(`/withdrawal/${body.id}`)).body
     await eventually(() => alfa.asked.some((line) => isPayout(line)))
-    setMood(alfa, 'down')
+    setBehaviour(alfa, 'down')
     expect((await find()).status).toBe('PROCESSING')
     const sweepUntil = async (isSo: () => boolean | Promise<boolean>) =>
       await eventually(async () => {
@@ -196,7 +196,7 @@ describe('outgoing money', () => {
       })
     await sweepUntil(() => alfa.asked.some((line) => isPayout(line) && line.startsWith('GET')))
     expect(await find()).toMatchObject({ status: 'PROCESSING', acquirer: 'alfa' })
-    setMood(alfa, 'well')
+    setBehaviour(alfa, 'well')
     await sweepUntil(async () => (await find()).status === 'PROCESSED')
     expect(beta.asked.filter(isPayout)).toEqual([])
     expect(alfa.asked.filter((line) => isPayout(line) && line.startsWith('PUT'))).toHaveLength(1)

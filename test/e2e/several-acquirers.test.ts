@@ -5,7 +5,15 @@ import { sql } from '../../src/db/sql.ts'
 import { toTxid } from '../../src/pix/ids.ts'
 import { expiryGraceMs } from '../../src/transactions/check.ts'
 import { manualClock } from '../support/clock.ts'
-import { type Created, type Gateway, type Mood, openGateway, openPsp, type Psp, setMood } from '../support/gateway.ts'
+import {
+  type Behaviour,
+  type Created,
+  type Gateway,
+  openGateway,
+  openPsp,
+  type Psp,
+  setBehaviour,
+} from '../support/gateway.ts'
 import { eventually } from '../support/webhooks.ts'
 
 const clock = manualClock()
@@ -22,7 +30,7 @@ afterAll(async () => {
   await Promise.all([alfa.close(), beta.close()])
 })
 beforeEach(() => {
-  for (const psp of [alfa, beta]) Object.assign(psp, { mood: () => 'well', asked: [] })
+  for (const psp of [alfa, beta]) Object.assign(psp, { behaviour: () => 'well', asked: [] })
 })
 afterEach(async () => {
   expect(await findBreaches(gateway.db)).toEqual([])
@@ -48,10 +56,10 @@ describe('a charge', () => {
     expect(chargesOf(beta)).toEqual([])
   })
 
-  it.each<Mood>(['down', 'lost'])(
+  it.each<Behaviour>(['down', 'lost'])(
     'is created by the next one when the first is %s, under the same txid',
-    async (mood) => {
-      setMood(alfa, mood, 'PUT /cob')
+    async (behaviour) => {
+      setBehaviour(alfa, behaviour, 'PUT /cob')
       const { status, body } = await gateway.create()
       expect(status).toBe(201)
       expect(await gateway.acquirersOf(body.id)).toEqual(['beta', 'alfa'])
@@ -62,7 +70,7 @@ describe('a charge', () => {
   )
 
   it('waits less for a silent acquirer than its adapter does, because a client waits for the answer', async () => {
-    setMood(alfa, 'silent', 'PUT /cob')
+    setBehaviour(alfa, 'silent', 'PUT /cob')
     const { status, body } = await gateway.create()
     expect(status).toBe(201)
     expect(await gateway.acquirersOf(body.id)).toEqual(['beta', 'alfa'])
@@ -76,13 +84,13 @@ describe('a charge', () => {
   })
 
   it('without any answer is kept, requested again in the same order, and has one code: of the first that answers', async () => {
-    for (const psp of [alfa, beta]) setMood(psp, 'lost', 'PUT /cob')
+    for (const psp of [alfa, beta]) setBehaviour(psp, 'lost', 'PUT /cob')
     const { status, body } = await gateway.create()
     expect([status, body.code]).toEqual([500, 'acquirer_unavailable'])
     const id = String(body.transactionId)
     expect(await gateway.acquirersOf(id)).toEqual(['alfa', 'beta'])
     expect((await gateway.get(id)).status).toBe('PENDING')
-    setMood(beta, 'well')
+    setBehaviour(beta, 'well')
     await wait(5_000)
     await gateway.until(id, 'PIX_QRCODE_GENERATED')
     expect(await gateway.acquirersOf(id)).toEqual(['beta', 'alfa'])
@@ -92,16 +100,16 @@ describe('a charge', () => {
 
   it('is repeated under its idempotency key with the first code, whichever acquirer answers now', async () => {
     const idempotencyKey = randomUUID()
-    setMood(alfa, 'lost', 'PUT /cob')
+    setBehaviour(alfa, 'lost', 'PUT /cob')
     const first = await gateway.create({ idempotencyKey })
-    setMood(alfa, 'well')
+    setBehaviour(alfa, 'well')
     expect(await gateway.create({ idempotencyKey })).toEqual(first)
     expect(askedFor(alfa, first.body.id, 'PUT')).toBe(1)
   })
 
   it('with 200 concurrent requests is one transaction with one code, even if the first answers only every second time', async () => {
     let count = 0
-    alfa.mood = ({ method }) => (method === 'PUT' && count++ % 2 === 0 ? 'lost' : 'well')
+    alfa.behaviour = ({ method }) => (method === 'PUT' && count++ % 2 === 0 ? 'lost' : 'well')
     const idempotencyKey = randomUUID()
     const answers = await Promise.all(Array.from({ length: 200 }, async () => await gateway.create({ idempotencyKey })))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]))
@@ -144,14 +152,14 @@ describe('routes', () => {
     const frail = await openPsp('frail', clock, { hasBreaker: true })
     const guarded = await openGateway([frail, beta], { clock })
     const ask = async () => await guarded.create()
-    setMood(frail, 'down')
+    setBehaviour(frail, 'down')
     for (let count = 0; count < 5; count++) expect((await ask()).status).toBe(201)
     await eventually(() => !frail.acquirer.isAvailable())
     const puts = () => frail.asked.filter((line) => line.startsWith('PUT')).length
     const before = puts()
     expect((await ask()).status).toBe(201)
     expect(puts()).toBe(before)
-    setMood(frail, 'well')
+    setBehaviour(frail, 'well')
     // The poll of its payments tests it again.
     await eventually(async () => {
       await guarded.runJob('transactions.poll')

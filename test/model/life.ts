@@ -52,13 +52,13 @@ export function mortalDb(db: Db, life: Life): Db {
       life.step('the result of a statement')
       return rows
     },
-    async transaction(work, gate) {
+    async transaction(work, lock) {
       life.step('a transaction')
       const result = await db.transaction(async (tx) => {
         const done = await work(mortalTx(tx, life))
         life.step('a commit')
         return done
-      }, gate)
+      }, lock)
       life.step('the confirmation of a commit')
       return result
     },

@@ -28,7 +28,7 @@ import { eventually } from './webhooks.ts'
  * How a PSP answers. lost: it carries out the request, and its answer never arrives; down: it does nothing and fails;
  * silent: it does nothing and never answers; refuses: it does nothing and refuses.
  */
-export type Mood = 'well' | 'lost' | 'down' | 'silent' | 'refuses'
+export type Behaviour = 'well' | 'lost' | 'down' | 'silent' | 'refuses'
 
 /** A separate PSP, on a separate database. */
 export type Psp = {
@@ -36,7 +36,7 @@ export type Psp = {
   bank: TestSimulator
   acquirer: Acquirer
   /** Decides for each request. */
-  mood: (request: HttpRequest) => Mood
+  behaviour: (request: HttpRequest) => Behaviour
   /** Every request except those for tokens, such as `PUT /cob/…`. */
   asked: string[]
   /** Pays the PSP's charge of a transaction, and returns the content of its callback. */
@@ -64,7 +64,7 @@ export async function openPsp(
   const psp: Psp = {
     name,
     bank,
-    mood: () => 'well',
+    behaviour: () => 'well',
     asked: [],
     acquirer: createBacenAcquirer({
       name,
@@ -95,18 +95,18 @@ export async function openPsp(
   async function send(request: HttpRequest): Promise<HttpResponse> {
     if (request.path === '/oauth/token') return await bank.handle(request)
     psp.asked.push(`${request.method} ${request.path}`)
-    const mood = psp.mood(request)
-    if (mood === 'silent') return await new Promise<never>(() => {})
-    if (mood === 'refuses') return { status: 422, headers: {}, body: JSON.stringify({ title: 'Não.' }) }
-    const answer = mood === 'down' ? noAnswer : await bank.handle(request)
-    return mood === 'lost' ? noAnswer : answer
+    const behaviour = psp.behaviour(request)
+    if (behaviour === 'silent') return await new Promise<never>(() => {})
+    if (behaviour === 'refuses') return { status: 422, headers: {}, body: JSON.stringify({ title: 'Não.' }) }
+    const answer = behaviour === 'down' ? noAnswer : await bank.handle(request)
+    return behaviour === 'lost' ? noAnswer : answer
   }
   return psp
 }
 
 /** Sets how the PSP answers requests like `PUT /cob`. All others are answered normally. */
-export function setMood(psp: Psp, mood: Mood, what = ''): void {
-  psp.mood = ({ method, path }) => (`${method} ${path}`.startsWith(what) ? mood : 'well')
+export function setBehaviour(psp: Psp, behaviour: Behaviour, what = ''): void {
+  psp.behaviour = ({ method, path }) => (`${method} ${path}`.startsWith(what) ? behaviour : 'well')
 }
 
 export type Created = { id: string; code?: string; transactionId?: string; pixResponse?: { uri: string } }
