@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { collectDefaultMetrics, Registry } from 'prom-client'
-import { createQuestionObserver, observeAcquirers } from './acquirers/metrics.ts'
+import { createRequestObserver, observeAcquirers } from './acquirers/metrics.ts'
 import { recordExchanges } from './acquirers/record.ts'
 import { type Acquirers, createRegistry } from './acquirers/registry.ts'
 import { createApp } from './app.ts'
@@ -88,7 +88,7 @@ export async function startService({
     })
     stops.push(network.close)
     observeAcquirers({ registry, clock, acquirers: network.acquirers })
-    const recorder = { write: createExchangeWriter({ db, log }), observe: createQuestionObserver(registry), clock }
+    const recorder = { write: createExchangeWriter({ db, log }), observe: createRequestObserver(registry), clock }
     const asked = network.acquirers.map((one) => ({ ...one, acquirer: recordExchanges(one.acquirer, recorder) }))
     const acquirers = createRegistry(
       asked.map(({ acquirer }) => acquirer),

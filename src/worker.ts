@@ -22,12 +22,12 @@ import { suspenseJobs, suspenseSchedules } from './suspense/jobs.ts'
 import { observeSuspense } from './suspense/metrics.ts'
 import { observeDisputes } from './transactions/dispute-metrics.ts'
 import { transactionJobs, transactionSchedules } from './transactions/jobs.ts'
-import { loadTransactionMoments } from './transactions/load.ts'
+import { loadTransactionVersions } from './transactions/load.ts'
 import { createSettlement } from './transactions/settle.ts'
 import { type Deliveries, startDeliveries } from './webhooks/deliver.ts'
 import { releaseAllLeases } from './webhooks/queue-store.ts'
 import { withdrawalJobs, withdrawalSchedules } from './withdrawals/jobs.ts'
-import { loadWithdrawalMoments } from './withdrawals/load.ts'
+import { loadWithdrawalVersions } from './withdrawals/load.ts'
 
 export type WorkerDeps = {
   db: Db
@@ -85,8 +85,8 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     allowPrivate: deps.webhookAllowPrivate,
     metrics: registry,
     loadRecords: {
-      transaction: async (moments) => await loadTransactionMoments(db, moments),
-      withdrawal: async (moments) => await loadWithdrawalMoments(db, moments),
+      transaction: async (moments) => await loadTransactionVersions(db, moments),
+      withdrawal: async (moments) => await loadWithdrawalVersions(db, moments),
     },
   })
   deliveries = started

@@ -34,7 +34,7 @@ export type Acquirer = {
   /** One incoming payment, or null. An endToEndId is case-sensitive. */
   findPayment(endToEndId: string): Promise<Payment | null>
   /** Incoming payments of [from, to], all pages; with `withReturns` only those that have a return. */
-  listPayments(range: Range & { withReturns?: boolean } & PutAside): AsyncIterable<Payment>
+  listPayments(range: Range & { withReturns?: boolean } & OnUnreadable): AsyncIterable<Payment>
 
   /** Sends a payment or a part of it back to the payer. Idempotent under our own id. */
   refund(input: RefundInput): Promise<MoneyOut>
@@ -62,10 +62,10 @@ export type Acquirer = {
 export type Range = { from: Date; to: Date }
 
 /**
- * `putAside` is called for each unreadable entry of a list. Without it the list yields its readable entries and then
+ * `onUnreadable` is called for each unreadable entry of a list. Without it the list yields its readable entries and then
  * throws {@link UnreadableAnswer}.
  */
-export type PutAside = { putAside?: (entry: UnreadableEntry) => void }
+export type OnUnreadable = { onUnreadable?: (entry: UnreadableEntry) => void }
 
 /** A payment or payout in a list that cannot be read. */
 export type UnreadableEntry = {
@@ -179,7 +179,7 @@ export type Payouts = {
    * Payouts requested in [from, to], all pages, including those that other programs sent from the account. Null where
    * the PSP has no list.
    */
-  readonly list: ((range: Range & PutAside) => AsyncIterable<PayoutListed>) | null
+  readonly list: ((range: Range & OnUnreadable) => AsyncIterable<PayoutListed>) | null
 }
 
 export type PayoutPrepared = { outcome: 'prepared'; reference: string } | { outcome: 'refused'; reason: string }

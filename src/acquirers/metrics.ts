@@ -7,8 +7,8 @@ import type { Observed } from './record.ts'
 const dayMs = 24 * 60 * 60_000
 
 /** Counts requests to acquirers and measures how long each took. */
-export function createQuestionObserver(registry: Registry): (question: Observed) => void {
-  const questions = new Counter({
+export function createRequestObserver(registry: Registry): (request: Observed) => void {
+  const requests = new Counter({
     name: 'acquirer_requests_total',
     help: 'Requests to acquirers by outcome; unknown is a time-out, a broken connection or an unreadable answer',
     labelNames: ['acquirer', 'operation', 'outcome'],
@@ -22,7 +22,7 @@ export function createQuestionObserver(registry: Registry): (question: Observed)
     registers: [registry],
   })
   return ({ acquirer, operation, outcome, durationMs }) => {
-    questions.inc({ acquirer, operation, outcome })
+    requests.inc({ acquirer, operation, outcome })
     seconds.observe({ acquirer, operation }, durationMs / 1000)
   }
 }

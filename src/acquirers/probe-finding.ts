@@ -14,11 +14,11 @@ export type Finding = {
 }
 
 export type Answered = { answer: HttpResponse; body: Json | null }
-export type Asked = Answered | { error: string }
+export type ProbeResult = Answered | { error: string }
 
-export function refusal(asked: Exclude<Asked, { error: string }>): string {
-  const { status } = asked.answer
-  const reason = asked.body ? toReason(status, asked.body) : 'a body that is not JSON'
+export function refusal(result: Exclude<ProbeResult, { error: string }>): string {
+  const { status } = result.answer
+  const reason = result.body ? toReason(status, result.body) : 'a body that is not JSON'
   return reason.includes(String(status)) ? reason : `${status}: ${reason}`
 }
 

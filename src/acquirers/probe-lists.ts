@@ -1,16 +1,20 @@
 import { isSwitchedOff } from './bacen/client.ts'
 import { amount, count, dateTime, isRecord, type Json, list, record, text } from './bacen/read.ts'
 import { isProblem } from './bacen/reason.ts'
-import { type Answered, type Asked, type Finding, missing, ok, refusal, skipped } from './probe-finding.ts'
+import { type Answered, type Finding, missing, ok, type ProbeResult, refusal, skipped } from './probe-finding.ts'
 
 export function payments(
-  asked: Asked,
-  { pageSize, hasFees, isElsewhere }: { pageSize: number; hasFees: boolean; isElsewhere: (asked: Asked) => boolean },
+  result: ProbeResult,
+  {
+    pageSize,
+    hasFees,
+    isUnknownPath,
+  }: { pageSize: number; hasFees: boolean; isUnknownPath: (result: ProbeResult) => boolean },
 ): Finding[] {
-  if ('answer' in asked && isEmptyList(asked)) return [emptyList(asked, isElsewhere)]
-  const finding = listed('payments', 'pix', asked, 'pix')
-  if (finding.state !== 'ok' || 'error' in asked || !asked.body) return [finding]
-  return [finding, paging(asked.body, pageSize), times(asked.body), ...(hasFees ? [fees(asked.body)] : [])]
+  if ('answer' in result && isEmptyList(result)) return [emptyList(result, isUnknownPath)]
+  const finding = listed('payments', 'pix', result, 'pix')
+  if (finding.state !== 'ok' || 'error' in result || !result.body) return [finding]
+  return [finding, pages(result.body, pageSize), times(result.body), ...(hasFees ? [fees(result.body)] : [])]
 }
 
 /** A 404 with an error body of the PSP's API: Banco do Brasil answers an empty list like this. */
@@ -18,46 +22,46 @@ function isEmptyList({ answer, body }: Answered): boolean {
   return answer.status === 404 && body !== null && isProblem(body)
 }
 
-function emptyList(asked: Answered, isElsewhere: (asked: Asked) => boolean): Finding {
-  const told = `the list of the last day is answered ${refusal(asked)}`
-  if (!isElsewhere(asked)) return ok('payments', `${told}: read as an empty list`)
+function emptyList(result: Answered, isUnknownPath: (result: ProbeResult) => boolean): Finding {
+  const line = `the list of the last day is answered ${refusal(result)}`
+  if (!isUnknownPath(result)) return ok('payments', `${line}: read as an empty list`)
   return {
     subject: 'payments',
     state: 'warning',
-    said: `${told}, as is a path that does not exist: check again on a day with a payment`,
+    said: `${line}, as is a path that does not exist: check again on a day with a payment`,
     setting: 'overrides.paths.pix',
   }
 }
 
-function listed(subject: string, member: string, asked: Asked, path: string): Finding {
+function listed(subject: string, field: string, result: ProbeResult, path: string): Finding {
   const setting = `overrides.paths.${path}`
-  if ('error' in asked) return missing(subject, asked.error, 'baseUrl')
-  const { answer, body } = asked
+  if ('error' in result) return missing(subject, result.error, 'baseUrl')
+  const { answer, body } = result
   if (answer.status < 200 || answer.status > 299)
-    return missing(subject, refusal(asked), answer.status === 400 ? `${setting}, overrides.list.daysMax` : setting)
-  const entries = body && (body[member] !== undefined || body.parametros !== undefined) ? list(body, member) : null
-  if (!entries) return missing(subject, `an answer without a list "${member}"`, setting)
+    return missing(subject, refusal(result), answer.status === 400 ? `${setting}, overrides.list.daysMax` : setting)
+  const entries = body && (body[field] !== undefined || body.parametros !== undefined) ? list(body, field) : null
+  if (!entries) return missing(subject, `an answer without a list "${field}"`, setting)
   return ok(subject, `the list of the last day has ${entries.length} on its first page`)
 }
 
 /** Payments work without it, so a refusal is a warning. */
-export function told(subject: string, asked: Asked, setting: string): Finding {
-  if (!('error' in asked) && asked.answer.status >= 200 && asked.answer.status < 300 && asked.body)
+export function balance(subject: string, result: ProbeResult, setting: string): Finding {
+  if (!('error' in result) && result.answer.status >= 200 && result.answer.status < 300 && result.body)
     return ok(subject, 'the PSP reports the balance of the account')
-  const why = 'error' in asked ? asked.error : refusal(asked)
+  const why = 'error' in result ? result.error : refusal(result)
   return { subject, state: 'warning', said: `${why}: the account’s balance is not compared with the ledger`, setting }
 }
 
 /** Efí lists disputes in production only. */
-export function disputes(asked: Asked): Finding {
-  if ('answer' in asked && isSwitchedOff(asked.answer.status, asked.answer.body))
-    return skipped('disputes (MED)', `not offered in this environment: ${refusal(asked)}`)
-  return listed('disputes (MED)', 'infracoes', asked, 'infractions')
+export function disputes(result: ProbeResult): Finding {
+  if ('answer' in result && isSwitchedOff(result.answer.status, result.answer.body))
+    return skipped('disputes (MED)', `not offered in this environment: ${refusal(result)}`)
+  return listed('disputes (MED)', 'infracoes', result, 'infractions')
 }
 
-function paging(body: Json, pageSize: number): Finding {
-  const told = record(record(body, 'parametros'), 'paginacao')
-  const [page, size] = [count(told, 'paginaAtual'), count(told, 'itensPorPagina')]
+function pages(body: Json, pageSize: number): Finding {
+  const paging = record(record(body, 'parametros'), 'paginacao')
+  const [page, size] = [count(paging, 'paginaAtual'), count(paging, 'itensPorPagina')]
   if (page === null)
     return {
       subject: 'pages',
@@ -81,8 +85,8 @@ function times(body: Json): Finding {
   const broken = entries.filter((entry) => dateTime(entry, 'horario') === null)
   if (entries.length === 0) return skipped('times', 'no payment to check')
   if (broken.length > 0) return missing('times', `${broken.length} payments have a time that cannot be read`, null)
-  const isOpen = entries.some((entry) => !/(Z|[+-]\d\d:?\d\d)$/i.test(text(entry, 'horario') ?? ''))
-  if (!isOpen) return ok('times', 'of payments are readable')
+  const lacksOffset = entries.some((entry) => !/(Z|[+-]\d\d:?\d\d)$/i.test(text(entry, 'horario') ?? ''))
+  if (!lacksOffset) return ok('times', 'of payments are readable')
   return {
     subject: 'times',
     state: 'warning',

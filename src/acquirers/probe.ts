@@ -11,8 +11,8 @@ import { warnDays } from './bacen/renewal.ts'
 import { askToken } from './bacen/token.ts'
 import { standardScopes } from './dialects/dialect.ts'
 import { dialects } from './dialects.ts'
-import { type Asked, type Finding, missing, ok, refusal, skipped } from './probe-finding.ts'
-import { disputes, payments, told } from './probe-lists.ts'
+import { type Finding, missing, ok, type ProbeResult, refusal, skipped } from './probe-finding.ts'
+import { balance, disputes, payments } from './probe-lists.ts'
 import type { AcquirerSettings } from './settings.ts'
 
 export type ProbeDeps = {
@@ -42,26 +42,26 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
   const findings = [certificate(settings, deps)]
   const reached = await reach(settings, deps)
   findings.push(reached.finding)
-  if (!reached.token) return [...findings, ...notAsked(profile.offers)]
+  if (!reached.token) return [...findings, ...skippedChecks(profile.offers)]
   const { token, answeredAt } = reached
   findings.push(scopes(settings, token.scopes), clockSkew(answeredAt, deps.clock))
   const statuses: number[] = []
   const asks = createAsk(settings, deps, token.value)
   const ask = async (path: string, query?: Record<string, string>) => {
-    const asked = await asks(path, query)
-    if ('answer' in asked) statuses.push(asked.answer.status)
-    return asked
+    const result = await asks(path, query)
+    if ('answer' in result) statuses.push(result.answer.status)
+    return result
   }
   const nowhere = await ask('/guiche/no-such-path')
-  const isElsewhere = (asked: Asked) => isSame(asked, nowhere)
+  const isUnknownPath = (result: ProbeResult) => isSame(result, nowhere)
   findings.push(
-    absent('charges', await ask(`${paths.cob}/${unknownTxid}`), { setting: 'overrides.paths.cob', isElsewhere }),
+    absent('charges', await ask(`${paths.cob}/${unknownTxid}`), { setting: 'overrides.paths.cob', isUnknownPath }),
   )
   findings.push(
     ...payments(await ask(paths.pix, lastDay(deps.clock, profile.list.pageSize)), {
       ...profile.list,
       hasFees: settings.fees.payment !== null,
-      isElsewhere,
+      isUnknownPath,
     }),
   )
   findings.push(
@@ -74,7 +74,7 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
             profile.payoutApi === 'efi'
               ? 'overrides.paths.sentPix, overrides.offers.payouts'
               : 'overrides.paths.payout, overrides.offers.payouts',
-          isElsewhere,
+          isUnknownPath,
         })
       : skipped(
           'payouts',
@@ -85,7 +85,7 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
       : skipped('disputes (MED)', 'this PSP’s API lists none: a return under MED appears in the payment'),
     profile.offers.balance === 'none'
       ? skipped('balance', 'this PSP’s API does not report it: compare it with `guiche ledger accounts` by hand')
-      : told(
+      : balance(
           'balance',
           await ask(paths.balance, toBalanceQuery(profile.offers.balance, settings.receiver)),
           'overrides.paths.balance, overrides.offers.balance',
@@ -111,7 +111,7 @@ function toUnknownPayout({ payoutApi, paths }: ProtocolProfile): string {
 }
 
 function createAsk({ profile }: AcquirerSettings, { send }: ProbeDeps, token: string) {
-  return async (path: string, query: Record<string, string> = {}): Promise<Asked> => {
+  return async (path: string, query: Record<string, string> = {}): Promise<ProbeResult> => {
     try {
       const answer = await send(toRequest({ method: 'GET', path, query }, token, profile))
       return { answer, body: parse(answer.body) }
@@ -210,7 +210,7 @@ function said(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-function notAsked(offers: ProtocolProfile['offers']): Finding[] {
+function skippedChecks(offers: ProtocolProfile['offers']): Finding[] {
   const subjects = ['charges', 'payments', 'callbacks']
   if (offers.payouts) subjects.push('payouts')
   if (offers.infractions) subjects.push('disputes (MED)')
@@ -255,37 +255,37 @@ function clockSkew(answeredAt: string | null, clock: Clock): Finding {
 /** The PSP must answer 404 for what does not exist: otherwise a lost request can never be recognized as lost. */
 function absent(
   subject: string,
-  asked: Asked,
-  { setting, isElsewhere }: { setting: string; isElsewhere: (asked: Asked) => boolean },
+  result: ProbeResult,
+  { setting, isUnknownPath }: { setting: string; isUnknownPath: (result: ProbeResult) => boolean },
 ): Finding {
-  if ('error' in asked) return missing(subject, asked.error, 'baseUrl')
-  const { answer, body } = asked
+  if ('error' in result) return missing(subject, result.error, 'baseUrl')
+  const { answer, body } = result
   const settings = `baseUrl, ${setting}`
   if (answer.status === 404 && body && !isOfNoRoute(body)) {
-    const told = `one that does not exist is answered 404: ${toReason(404, body)}`
-    if (!isElsewhere(asked)) return ok(subject, told)
-    return { subject, state: 'warning', said: `${told}, as is a path that does not exist`, setting: settings }
+    const line = `one that does not exist is answered 404: ${toReason(404, body)}`
+    if (!isUnknownPath(result)) return ok(subject, line)
+    return { subject, state: 'warning', said: `${line}, as is a path that does not exist`, setting: settings }
   }
   if (answer.status === 404) return missing(subject, '404 from a server that has no such path', settings)
   if (answer.status >= 200 && answer.status < 300)
     return missing(subject, `${answer.status} for one that cannot exist`, settings)
-  return missing(subject, refusal(asked), setting)
+  return missing(subject, refusal(result), setting)
 }
 
 /** The same answer to two different requests: the server did not look up what was requested. */
-function isSame(one: Asked, other: Asked): boolean {
+function isSame(one: ProbeResult, other: ProbeResult): boolean {
   return (
     'answer' in one && 'answer' in other && one.answer.status === other.answer.status && refusal(one) === refusal(other)
   )
 }
 
-function webhook({ callbacks, dialect }: AcquirerSettings, asked: Asked, wanted: string | null): Finding {
+function webhook({ callbacks, dialect }: AcquirerSettings, result: ProbeResult, wanted: string | null): Finding {
   const subject = 'callbacks'
-  if ('error' in asked) return missing(subject, asked.error, 'baseUrl')
-  const { answer, body } = asked
+  if ('error' in result) return missing(subject, result.error, 'baseUrl')
+  const { answer, body } = result
   const isAbsent = answer.status === 404 && body !== null && !isOfNoRoute(body)
   if (!isAbsent && (answer.status < 200 || answer.status > 299 || !body))
-    return missing(subject, refusal(asked), 'overrides.paths.webhook')
+    return missing(subject, refusal(result), 'overrides.paths.webhook')
   const registered = isAbsent ? null : text(body ?? {}, 'webhookUrl')
   if (!isAbsent && registered === null)
     return missing(subject, 'an answer without webhookUrl', 'overrides.paths.webhook')

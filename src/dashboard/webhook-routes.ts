@@ -7,7 +7,7 @@ import { DateTimeFilter, EnumFilter, NoQuery, problems } from '../http/schemas.t
 import type { Server } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
-import { loadTransactionMoments } from '../transactions/load.ts'
+import { loadTransactionVersions } from '../transactions/load.ts'
 import { buildBodies } from '../webhooks/payload.ts'
 import { deliveriesCountedMax, deliveryStates, listDeliveries } from '../webhooks/read-store.ts'
 import { previewResend, resendMany } from '../webhooks/resend-many.ts'
@@ -20,7 +20,7 @@ import {
   resendStates,
 } from '../webhooks/resend-store.ts'
 import { toDeliveryView } from '../webhooks/view.ts'
-import { loadWithdrawalMoments } from '../withdrawals/load.ts'
+import { loadWithdrawalVersions } from '../withdrawals/load.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
 
 type Deps = { db: Db; clock: Clock; wakeDeliveries: () => void }
@@ -72,8 +72,8 @@ function registerReading(app: Server, deps: Deps): void {
     async (request) => {
       const { clientId, page = 1, from, until, ...filters } = request.query
       const merchantId = await findOne(deps, userOf(request), clientId)
-      const asked = { ...filters, from: toDate(from), until: toDate(until) }
-      const { total, items } = await listDeliveries(db, merchantId, asked, { page, perPage, after: null })
+      const filter = { ...filters, from: toDate(from), until: toDate(until) }
+      const { total, items } = await listDeliveries(db, merchantId, filter, { page, perPage, after: null })
       return {
         total,
         totalPages: Math.ceil(total / perPage),
@@ -103,10 +103,10 @@ function registerReading(app: Server, deps: Deps): void {
         throw new AppError('not_found', { detail: 'There is no delivery of an event with this id.' })
       }
       const loaders = {
-        transaction: async (moments: Parameters<typeof loadTransactionMoments>[1]) =>
-          await loadTransactionMoments(db, moments),
-        withdrawal: async (moments: Parameters<typeof loadWithdrawalMoments>[1]) =>
-          await loadWithdrawalMoments(db, moments),
+        transaction: async (versions: Parameters<typeof loadTransactionVersions>[1]) =>
+          await loadTransactionVersions(db, versions),
+        withdrawal: async (versions: Parameters<typeof loadWithdrawalVersions>[1]) =>
+          await loadWithdrawalVersions(db, versions),
       }
       const [body] = await buildBodies(loaders, [event], (_, cause) => {
         throw cause

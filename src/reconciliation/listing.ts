@@ -18,7 +18,7 @@ type Reading = {
   /** Whether to read returns of much older payments too: a list of its own, over months. */
   isThorough: boolean
   /** Handles an entry that cannot be read. */
-  putAside: (subject: Subject) => (entry: UnreadableEntry) => void
+  onUnreadable: (subject: Subject) => (entry: UnreadableEntry) => void
   stopping: AbortSignal
 }
 
@@ -37,7 +37,7 @@ export async function readPayments(reading: Reading): Promise<number> {
   const { from } = read
   const count = await keepAll(
     reading,
-    acquirer.listPayments({ from, to: endOf(reading), putAside: reading.putAside('payment') }),
+    acquirer.listPayments({ from, to: endOf(reading), onUnreadable: reading.onUnreadable('payment') }),
     (payment) => [toListedPayment(payment), ...toListedReturns(payment, read)],
   )
   if (!isThorough) return count
@@ -45,7 +45,7 @@ export async function readPayments(reading: Reading): Promise<number> {
     from: new Date(from.getTime() - returnableMs),
     to: from,
     withReturns: true,
-    putAside: reading.putAside('payment'),
+    onUnreadable: reading.onUnreadable('payment'),
   }
   await keepAll(reading, acquirer.listPayments(returnable), (payment) => toListedReturns(payment, read))
   return count
@@ -58,7 +58,7 @@ export async function readPayouts(reading: Reading): Promise<void> {
   if (!list) return
   await keepAll(
     reading,
-    list({ from: read.from, to: endOf(reading), putAside: reading.putAside('payout') }),
+    list({ from: read.from, to: endOf(reading), onUnreadable: reading.onUnreadable('payout') }),
     (payout) => [toListedPayout(payout)],
   )
 }
@@ -68,7 +68,7 @@ function endOf({ read, now }: Reading): Date {
 }
 
 /** Queries each of our payouts individually, where the acquirer has no list of them. */
-export async function askPayouts({ db, acquirer, runId, stopping }: Reading): Promise<void> {
+export async function queryPayouts({ db, acquirer, runId, stopping }: Reading): Promise<void> {
   const { payouts } = acquirer
   if (!payouts || payouts.list) return
   for (let after = ''; !stopping.aborted; ) {

@@ -12,7 +12,7 @@ import { newUuid } from '../lib/secrets.ts'
 import { findPayoutKey } from '../withdrawals/store.ts'
 import type { DifferenceClass, Found, Subject } from './classes.ts'
 import { compare, cutOffMs, type Pair, type Rules } from './compare.ts'
-import { askPayouts, readPayments, readPayouts, toFoundPayout, toListedPayment, toReturned } from './listing.ts'
+import { queryPayouts, readPayments, readPayouts, toFoundPayout, toListedPayment, toReturned } from './listing.ts'
 import {
   addBookedReturns,
   addEntries,
@@ -161,10 +161,10 @@ async function readBothSides(
 ): Promise<void> {
   const marginMs = kind === 'rolling' ? rollingMarginMs : cutOffMs
   const read = withMargins(windows.payment, marginMs)
-  const putAside = (subject: Subject) => (entry: UnreadableEntry) => {
+  const onUnreadable = (subject: Subject) => (entry: UnreadableEntry) => {
     unreadable.set(entry.reference, toUnreadable(subject, entry, windows[subject]))
   }
-  const reading = { db, acquirer, runId, read, now, isThorough: kind !== 'rolling', putAside, stopping }
+  const reading = { db, acquirer, runId, read, now, isThorough: kind !== 'rolling', onUnreadable, stopping }
   const count = await readPayments(reading)
   await readPayouts({ ...reading, read: withMargins(windows.payout, marginMs) })
   await analyzePairs(db)
@@ -179,7 +179,7 @@ async function readBothSides(
   await addBookedReturns(db, { ...side, ...windows.return })
   await addWithdrawals(db, { ...side, ...windows.payout })
   await addEntries(db, side)
-  await askPayouts(reading)
+  await queryPayouts(reading)
   await analyzePairs(db)
 }
 

@@ -7,8 +7,8 @@ import { newUuid } from '../lib/secrets.ts'
 import type { AccountHolder } from '../pix/holder.ts'
 import { changeStatus } from './change.ts'
 import { createTransactionWriter } from './create.ts'
-import { loadTransactionMoments } from './load.ts'
-import { type TransactionStatus, transactionMoves } from './status.ts'
+import { loadTransactionVersions } from './load.ts'
+import { type TransactionStatus, transactionTransitions } from './status.ts'
 import { type Changeable, lockTransaction, type NewTransaction } from './store.ts'
 
 let service: TestService
@@ -34,7 +34,7 @@ describe('an event', () => {
           const answered = statuses.length > 1 ? [await get(id)] : []
           for (const choice of choices) if (await change(id, choice)) answered.push(await get(id))
           // All of them at the end, as after a day without a receiver, and in any order.
-          expect(await loadMoments(id)).toEqual(answered)
+          expect(await loadVersions(id)).toEqual(answered)
         },
       ),
       { numRuns: 60 },
@@ -89,21 +89,21 @@ it('posts a payment in the commit that makes its transaction PAID, and nothing w
 
 it('refuses a forbidden transition, and leaves row, history and events unchanged', async () => {
   const id = await bear(['PENDING', 'PIX_QRCODE_GENERATED'])
-  const before = [await get(id), await loadMoments(id)]
+  const before = [await get(id), await loadVersions(id)]
   await expect(move(id, 'REFUNDED', service.clock.now())).rejects.toThrow('may move')
-  expect([await get(id), await loadMoments(id)]).toEqual(before)
+  expect([await get(id), await loadVersions(id)]).toEqual(before)
 })
 
 it('changes nothing when any part of its commit fails', async () => {
   const id = await bear(['PENDING', 'PIX_QRCODE_GENERATED'])
-  const before = [await get(id), await loadMoments(id)]
+  const before = [await get(id), await loadVersions(id)]
   const failed = service.db.transaction(async (tx) => {
     const row = await lockTransaction(tx, merchantId, id)
     if (row) await changeStatus(tx, row, { to: 'FAILED', now: service.clock.now(), checkAt: null, set: {} })
     throw new Error('the power went')
   })
   await expect(failed).rejects.toThrow('the power went')
-  expect([await get(id), await loadMoments(id)]).toEqual(before)
+  expect([await get(id), await loadVersions(id)]).toEqual(before)
 })
 
 /** A new transaction: with a code, with an unknown outcome, or refused. */
@@ -160,7 +160,7 @@ async function bear(statuses: TransactionStatus[]): Promise<string> {
 async function change(id: string, choice: number): Promise<boolean> {
   service.clock.advance(1 + (choice % 90_000))
   const { status } = (await get(id)) as { status: TransactionStatus }
-  const next = transactionMoves[status]
+  const next = transactionTransitions[status]
   const to = next[choice % next.length]
   if (!to) return false
   await move(id, to, service.clock.now())
@@ -218,10 +218,10 @@ async function get(id: string): Promise<unknown> {
 }
 
 /** The content of each event of a transaction, as it is sent. */
-async function loadMoments(id: string): Promise<unknown[]> {
+async function loadVersions(id: string): Promise<unknown[]> {
   const events = await service.db.query<{ snapshot: unknown }>(sql`
     select snapshot from events where record_id = ${id} order by sequence`)
-  const moments = events.map(({ snapshot }) => ({ merchantId, recordId: id, snapshot }))
-  const inReverse = await loadTransactionMoments(service.db, moments.toReversed())
+  const versions = events.map(({ snapshot }) => ({ merchantId, recordId: id, snapshot }))
+  const inReverse = await loadTransactionVersions(service.db, versions.toReversed())
   return JSON.parse(JSON.stringify(inReverse.reverse()))
 }

@@ -4,7 +4,7 @@ import { assert } from '../lib/assert.ts'
 import { together } from '../lib/at-once.ts'
 import { enqueueEvents, type NewEvent } from '../webhooks/outbox.ts'
 import { moneyOf } from './money.ts'
-import { mayMove } from './status.ts'
+import { isTransition } from './status.ts'
 import {
   type Change,
   type Changeable,
@@ -40,7 +40,7 @@ export async function changeStatuses(tx: Tx, moves: Move[], before: Posting[] = 
   if (moves.length === 0) return []
   const changes = moves.map(({ now, ...change }) => {
     const { row, to } = change
-    assert(mayMove(row.status, to), `a transaction may move from ${row.status} to ${to}`)
+    assert(isTransition(row.status, to), `a transaction may move from ${row.status} to ${to}`)
     // The clocks of several machines differ a little, but the dates of a history must never decrease.
     const last = row.status_dates.at(-1)
     return { ...change, at: last && last > now ? last : now }
@@ -117,7 +117,7 @@ export function toSnapshot(row: Changeable): Changeable {
  * The row as it was when the event with this snapshot was written. A null snapshot means that it had just been
  * created, with a code.
  */
-export function atSnapshot(row: TransactionRow, snapshot: unknown): TransactionRow {
+export function versionAt(row: TransactionRow, snapshot: unknown): TransactionRow {
   const then = snapshot === null ? initialOf(row) : fromSnapshot(snapshot as Wire<Changeable>)
   const status = then.statuses?.at(-1)
   assert(status, 'a snapshot has a history')

@@ -1,9 +1,9 @@
 import type { Db } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import { createBatcher } from '../lib/batch.ts'
-import type { RecordMoment } from '../webhooks/payload.ts'
-import { atSnapshot } from './change.ts'
-import type { TransactionWire } from './schema.ts'
+import type { RecordVersion } from '../webhooks/payload.ts'
+import { versionAt } from './change.ts'
+import type { TransactionResponse } from './schema.ts'
 import { findTransactions, type TransactionRow } from './store.ts'
 import { toTransactionView } from './view.ts'
 
@@ -36,11 +36,11 @@ export function createTransactionReader(db: Db): TransactionReader {
 }
 
 /** What GET returned for each transaction at the moment of its event: the `data` of a webhook. */
-export async function loadTransactionMoments(db: Db, moments: RecordMoment[]): Promise<TransactionWire[]> {
-  const rows = new Map((await findTransactions(db, moments)).map((row) => [row.id, row]))
-  return moments.map(({ recordId, snapshot }) => {
+export async function loadTransactionVersions(db: Db, versions: RecordVersion[]): Promise<TransactionResponse[]> {
+  const rows = new Map((await findTransactions(db, versions)).map((row) => [row.id, row]))
+  return versions.map(({ recordId, snapshot }) => {
     const row = rows.get(recordId)
     assert(row, 'the transaction of an event exists')
-    return toTransactionView(atSnapshot(row, snapshot))
+    return toTransactionView(versionAt(row, snapshot))
   })
 }

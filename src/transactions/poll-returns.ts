@@ -72,7 +72,7 @@ async function readPart(
 ): Promise<number> {
   const rest = createPace(stopping)
   // The daily reconciliation reads this list as well, and keeps entries that cannot be read.
-  const range = { from: new Date(from), to: new Date(to), withReturns: true, putAside: () => {} }
+  const range = { from: new Date(from), to: new Date(to), withReturns: true, onUnreadable: () => {} }
   const chunk: Payment[] = []
   let count = 0
   for await (const payment of acquirer.listPayments(range)) {

@@ -58,13 +58,13 @@ async function pollAcquirer(deps: SettleDeps, acquirer: Acquirer, stopping: Abor
   // Money that arrived in the account before the first poll is none of our business.
   const poll = { acquirer, holdsOrphans: listedUntil !== null, stopping }
   // The reconciliation keeps the entry as a discrepancy (reconciliation/run.ts).
-  const putAside = ({ reference }: UnreadableEntry) =>
+  const onUnreadable = ({ reference }: UnreadableEntry) =>
     deps.log.warn(
       { acquirer: acquirer.name, reference },
       'a payment in an acquirer’s list cannot be read: the others are processed',
     )
-  await settleListed(deps, poll, acquirer.listPayments({ ...toLate({ from, to }), putAside }))
-  await settleListed(deps, poll, acquirer.listPayments({ from, to, putAside }))
+  await settleListed(deps, poll, acquirer.listPayments({ ...toLate({ from, to }), onUnreadable }))
+  await settleListed(deps, poll, acquirer.listPayments({ from, to, onUnreadable }))
   // Not after a stop in between: the next poll then starts where this one did.
   if (!stopping.aborted) await saveListedUntil(deps.db, acquirer.name, to)
 }

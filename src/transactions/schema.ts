@@ -224,7 +224,7 @@ export const TransactionView = Type.Object({
   feeAmount: Type.Optional(Type.Integer({ description: 'Cents' })),
 })
 
-export type TransactionWire = Static<typeof TransactionView>
+export type TransactionResponse = Static<typeof TransactionView>
 
 export const TransactionList = Envelope(TransactionView)
 

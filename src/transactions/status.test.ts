@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { sql } from '../db/sql.ts'
 import { toStatusHistoryView } from '../http/history.ts'
-import { mayMove, type TransactionStatus, transactionMoves, transactionStatuses } from './status.ts'
+import { isTransition, type TransactionStatus, transactionStatuses, transactionTransitions } from './status.ts'
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -18,7 +18,7 @@ const status = fc.constantFrom(...transactionStatuses)
 const history = fc.array(fc.nat(), { maxLength: 12 }).map((choices) => {
   const walk: TransactionStatus[] = ['PENDING']
   for (const choice of choices) {
-    const next = transactionMoves[walk.at(-1) ?? 'PENDING']
+    const next = transactionTransitions[walk.at(-1) ?? 'PENDING']
     const to = next[choice % next.length]
     if (to) walk.push(to)
   }
@@ -29,7 +29,7 @@ describe('the table of transitions', () => {
   it.each(pairs)('is enforced by the database: from %s to %s', async (from, to) => {
     const path = findPath(from)
     await expect(insert(path)).resolves.toBeNull()
-    expect(await insert([...path, to])).toBe(mayMove(from, to) ? null : 'transactions_moves_allowed')
+    expect(await insert([...path, to])).toBe(isTransition(from, to) ? null : 'transactions_moves_allowed')
   })
 
   it.each(transactionStatuses)('allows creation as PENDING only: %s', async (initial) => {
@@ -63,8 +63,8 @@ describe('the table of transitions', () => {
 
   it('accepts a payment in every unpaid status, and a dispute after every paid one', () => {
     const unpaid = ['PIX_QRCODE_GENERATED', 'FAILED'] as const
-    expect(unpaid.every((from) => mayMove(from, 'PAID'))).toBe(true)
-    expect(transactionStatuses.filter((from) => transactionMoves[from].length === 0)).toEqual([])
+    expect(unpaid.every((from) => isTransition(from, 'PAID'))).toBe(true)
+    expect(transactionStatuses.filter((from) => transactionTransitions[from].length === 0)).toEqual([])
   })
 })
 
@@ -97,7 +97,7 @@ describe('a history', () => {
 })
 
 function isAllowed(statuses: TransactionStatus[]): boolean {
-  return statuses.every((to, index) => (index === 0 ? to === 'PENDING' : mayMove(statuses[index - 1] ?? to, to)))
+  return statuses.every((to, index) => (index === 0 ? to === 'PENDING' : isTransition(statuses[index - 1] ?? to, to)))
 }
 
 /** The shortest history that ends in this status. */
@@ -106,7 +106,7 @@ function findPath(to: TransactionStatus): TransactionStatus[] {
   for (const path of paths) {
     const last = path.at(-1) ?? 'PENDING'
     if (last === to) return path
-    for (const next of transactionMoves[last]) if (!path.includes(next)) paths.push([...path, next])
+    for (const next of transactionTransitions[last]) if (!path.includes(next)) paths.push([...path, next])
   }
   throw new Error(`No history leads to ${to}`)
 }

@@ -14,7 +14,7 @@ export const transactionStatuses = [
 export type TransactionStatus = (typeof transactionStatuses)[number]
 
 /** Every allowed transition, and no other. The database has the same table, as a check on each row's history. */
-export const transactionMoves: Readonly<Record<TransactionStatus, readonly TransactionStatus[]>> = {
+export const transactionTransitions: Readonly<Record<TransactionStatus, readonly TransactionStatus[]>> = {
   PENDING: ['PIX_QRCODE_GENERATED', 'FAILED'],
   PIX_QRCODE_GENERATED: ['PAID', 'FAILED'],
   // Money that arrives late is never lost.
@@ -29,6 +29,6 @@ export const transactionMoves: Readonly<Record<TransactionStatus, readonly Trans
   INFRACTION: ['BLOCKED', 'PROCESSING_REFUND'],
 }
 
-export function mayMove(from: TransactionStatus, to: TransactionStatus): boolean {
-  return transactionMoves[from].includes(to)
+export function isTransition(from: TransactionStatus, to: TransactionStatus): boolean {
+  return transactionTransitions[from].includes(to)
 }

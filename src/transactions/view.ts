@@ -2,11 +2,11 @@ import { toStatusHistoryView } from '../http/history.ts'
 import { assert } from '../lib/assert.ts'
 import { qrCodeDataUrl } from '../pix/qrcode.ts'
 import type { RefundRow } from './refund-store.ts'
-import type { TransactionWire } from './schema.ts'
+import type { TransactionResponse } from './schema.ts'
 import type { Changeable, NewTransaction, StoredCustomer, TransactionRow } from './store.ts'
 
 /** A transaction as in list, fetch and webhooks. The QR image is made here, never stored. */
-export function toTransactionView(row: TransactionRow): TransactionWire {
+export function toTransactionView(row: TransactionRow): TransactionResponse {
   return {
     id: row.id,
     acquirer: row.acquirer,

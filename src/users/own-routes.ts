@@ -28,13 +28,13 @@ export function registerOwnRoutes(app: Server, deps: UserRoutesDeps): void {
 }
 
 function registerPasswordRoutes(app: Server, deps: UserRoutesDeps): void {
-  const proving = problems(401, 403, 422, 429, 503)
+  const failures = problems(401, 403, 422, 429, 503)
   app.put(
     '/dashboard/api/password',
-    { config: { access }, schema: { ...hidden, body: PasswordBody, response: { 204: nothing, ...proving } } },
+    { config: { access }, schema: { ...hidden, body: PasswordBody, response: { 204: nothing, ...failures } } },
     async (request, reply) => {
       const sessionHash = sessionHashOf(request, deps.baseUrl)
-      await prove(
+      await withFailureLimit(
         deps,
         request,
         reply,
@@ -46,17 +46,22 @@ function registerPasswordRoutes(app: Server, deps: UserRoutesDeps): void {
 
   app.post(
     '/dashboard/api/second-factor',
-    { config: { access }, schema: { ...hidden, body: OfferFactorBody, response: { 200: FactorView, ...proving } } },
+    { config: { access }, schema: { ...hidden, body: OfferFactorBody, response: { 200: FactorView, ...failures } } },
     async (request, reply) =>
-      await prove(deps, request, reply, async (user) => await offerSecondFactor(deps, user, request.body.password)),
+      await withFailureLimit(
+        deps,
+        request,
+        reply,
+        async (user) => await offerSecondFactor(deps, user, request.body.password),
+      ),
   )
 
   app.put(
     '/dashboard/api/second-factor',
-    { config: { access }, schema: { ...hidden, body: CodeBody, response: { 204: nothing, ...proving } } },
+    { config: { access }, schema: { ...hidden, body: CodeBody, response: { 204: nothing, ...failures } } },
     async (request, reply) => {
       const sessionHash = sessionHashOf(request, deps.baseUrl)
-      await prove(deps, request, reply, async (user) => {
+      await withFailureLimit(deps, request, reply, async (user) => {
         await confirmSecondFactor(deps, user, { ...request.body, sessionHash })
       })
       return await reply.code(204).send()
@@ -65,10 +70,10 @@ function registerPasswordRoutes(app: Server, deps: UserRoutesDeps): void {
 
   app.delete(
     '/dashboard/api/second-factor',
-    { config: { access }, schema: { ...hidden, body: RemoveFactorBody, response: { 204: nothing, ...proving } } },
+    { config: { access }, schema: { ...hidden, body: RemoveFactorBody, response: { 204: nothing, ...failures } } },
     async (request, reply) => {
       const sessionHash = sessionHashOf(request, deps.baseUrl)
-      await prove(deps, request, reply, async (user) => {
+      await withFailureLimit(deps, request, reply, async (user) => {
         await removeSecondFactor(deps, user, { ...request.body, sessionHash })
       })
       return await reply.code(204).send()
@@ -112,7 +117,7 @@ function registerOwnSessionRoutes(app: Server, deps: UserRoutesDeps): void {
  * Runs an operation that needs a password or a code, and limits wrong ones: an open session that somebody found must
  * not allow guessing.
  */
-async function prove<Result>(
+async function withFailureLimit<Result>(
   deps: UserRoutesDeps,
   request: FastifyRequest,
   reply: FastifyReply,

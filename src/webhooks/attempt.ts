@@ -39,7 +39,7 @@ type Options = {
  * other closes it.
  */
 export function createSender({ dialler, deadlineMs, now }: Options): Sender {
-  const underWay = new Set<() => void>()
+  const inFlight = new Set<() => void>()
 
   return {
     send: ({ url, headers, body }) =>
@@ -50,7 +50,7 @@ export function createSender({ dialler, deadlineMs, now }: Options): Sender {
         let bodyBytes = 0
         let timer = setTimeout(() => breakOff(failure('hung', 'No answer in time')), deadlineMs)
         const stop = () => breakOff(answer ?? failure('stopped', null))
-        underWay.add(stop)
+        inFlight.add(stop)
 
         try {
           const { origin, pathname, search } = new URL(url)
@@ -69,7 +69,7 @@ export function createSender({ dialler, deadlineMs, now }: Options): Sender {
               // Called when the connection is open, which may be after the deadline.
               onRequestStart(started) {
                 controller = started
-                if (!underWay.has(stop)) started.abort(brokenOff)
+                if (!inFlight.has(stop)) started.abort(brokenOff)
               },
               onResponseStart(_, status, { 'retry-after': retryAfter }) {
                 if (status < 200) return
@@ -99,7 +99,7 @@ export function createSender({ dialler, deadlineMs, now }: Options): Sender {
         }
 
         function end(ending: Ending): void {
-          if (!underWay.delete(stop)) return
+          if (!inFlight.delete(stop)) return
           clearTimeout(timer)
           resolve({ ...ending, durationMs: Math.round(performance.now() - startedAt) })
         }
@@ -110,7 +110,7 @@ export function createSender({ dialler, deadlineMs, now }: Options): Sender {
         }
       }),
     stop() {
-      for (const stop of underWay) stop()
+      for (const stop of inFlight) stop()
     },
   }
 }
@@ -125,7 +125,7 @@ function outcomeOf(status: number): 'success' | 'gone' | 'refused' {
 function describeStatus(status: number): string | null {
   if (status >= 200 && status < 300) return null
   if (status >= 300 && status < 400) return 'The receiver redirected, and redirects are not followed'
-  if (status === 410) return 'The receiver answered 410: it wants no more of this'
+  if (status === 410) return 'The receiver answered 410: it accepts no more events'
   return `The receiver answered ${status}`
 }
 
@@ -133,7 +133,7 @@ function failure(outcome: 'hung' | 'unreachable' | 'stopped', error: string | nu
   return { outcome, status: null, error, retryAfter: null }
 }
 
-const faults: Record<string, string> = {
+const errorsByCode: Record<string, string> = {
   ADDRESS_REFUSED: 'The address of the receiver may not be called',
   PRIVATE_ADDRESS_REFUSED:
     'The address of the receiver may not be called (WEBHOOK_ALLOW_PRIVATE=true allows private hosts)',
@@ -159,7 +159,7 @@ const faults: Record<string, string> = {
 
 function describe(error: unknown): string {
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
-  if (faults[code]) return faults[code]
+  if (errorsByCode[code]) return errorsByCode[code]
   if (code.startsWith('HPE_')) return 'The answer is not HTTP'
   return /^[A-Z_]{3,40}$/.test(code) ? `The connection failed (${code})` : 'The connection failed'
 }

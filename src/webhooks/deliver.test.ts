@@ -3,7 +3,7 @@ import { Webhook } from 'standardwebhooks'
 import { describe, expect, it } from 'vitest'
 import { deliveryBench } from '../../test/support/delivery-bench.ts'
 import { eventually } from '../../test/support/webhooks.ts'
-import type { RecordMoment } from './payload.ts'
+import type { RecordVersion } from './payload.ts'
 import { rotateWebhookSecret } from './secrets.ts'
 
 const second = 1000
@@ -199,9 +199,9 @@ describe('a delivery', () => {
     await setUp()
     const receiver = await receive()
     const broken = randomUUID()
-    const load = async (moments: RecordMoment[]) => {
-      if (moments.some(({ recordId }) => recordId === broken)) throw new Error('no such record')
-      return loadRecords(moments)
+    const load = async (versions: RecordVersion[]) => {
+      if (versions.some(({ recordId }) => recordId === broken)) throw new Error('no such record')
+      return loadRecords(versions)
     }
     await enqueue(receiver.url, { recordId: broken })
     await enqueue(receiver.url)

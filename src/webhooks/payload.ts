@@ -2,16 +2,16 @@ import { assert } from '../lib/assert.ts'
 import type { RecordType } from './outbox.ts'
 
 /** What the record was when the event occurred. A null snapshot means the initial values. */
-export type RecordMoment = { merchantId: string; recordId: string; snapshot: unknown }
+export type RecordVersion = { merchantId: string; recordId: string; snapshot: unknown }
 
 /**
  * Rebuilds, in the order of the input, what the GET of each record returned at that moment. The wiring passes it in,
  * because webhooks depend on no feature. The same moment must always give the same fields in the same order: a retry
  * repeats its bytes.
  */
-export type LoadRecords = Partial<Record<RecordType, (moments: RecordMoment[]) => Promise<unknown[]>>>
+export type LoadRecords = Partial<Record<RecordType, (versions: RecordVersion[]) => Promise<unknown[]>>>
 
-export type EventToSend = RecordMoment & {
+export type EventToSend = RecordVersion & {
   eventId: string
   type: string
   recordType: RecordType

@@ -4,7 +4,7 @@ import { post, type Transfer } from '../ledger/post.ts'
 import { released, returned, sent } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
 import { enqueueEvents, type NewEvent } from '../webhooks/outbox.ts'
-import { type WithdrawalStatus, withdrawalMoves } from './status.ts'
+import { type WithdrawalStatus, withdrawalTransitions } from './status.ts'
 import { type Changeable, updateReturned, updateWithdrawal, type WithdrawalRow } from './store.ts'
 
 export type Change = {
@@ -21,7 +21,10 @@ export type Change = {
  * Every status change goes through here, so none happens without its transfers.
  */
 export async function changeStatus(tx: Tx, row: WithdrawalRow, change: Change): Promise<WithdrawalRow> {
-  assert(withdrawalMoves[row.status].includes(change.to), `a withdrawal may move from ${row.status} to ${change.to}`)
+  assert(
+    withdrawalTransitions[row.status].includes(change.to),
+    `a withdrawal may move from ${row.status} to ${change.to}`,
+  )
   // The clocks of several machines differ a little, but the dates of a history must never decrease.
   const last = row.status_dates.at(-1)
   const at = last && last > change.now ? last : change.now
@@ -126,7 +129,7 @@ type Snapshot = Omit<Changeable, 'status_dates' | 'processed_date'> & {
  * The row as it was when the event with this snapshot was written. After any status change it is no longer pending
  * review.
  */
-export function atSnapshot(row: WithdrawalRow, snapshot: unknown): WithdrawalRow {
+export function versionAt(row: WithdrawalRow, snapshot: unknown): WithdrawalRow {
   const then = snapshot as Snapshot
   const status = then.statuses.at(-1)
   assert(status, 'a snapshot has a history')

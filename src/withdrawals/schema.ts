@@ -111,7 +111,7 @@ export const WithdrawalView = Type.Object({
   feeAmount: Type.Optional(Type.Integer({ description: 'Cents on top of the amount; returned if it is not sent' })),
 })
 
-export type WithdrawalWire = Static<typeof WithdrawalView>
+export type WithdrawalResponse = Static<typeof WithdrawalView>
 
 export const WithdrawalList = Envelope(WithdrawalView)
 

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { sql } from '../db/sql.ts'
-import { type WithdrawalStatus, withdrawalMoves, withdrawalStatuses } from './status.ts'
+import { type WithdrawalStatus, withdrawalStatuses, withdrawalTransitions } from './status.ts'
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -17,7 +17,9 @@ const status = fc.constantFrom(...withdrawalStatuses)
 it.each(pairs)('allows the same transitions in code and database: from %s to %s', async (from, to) => {
   const path = findPath(from)
   await expect(insert(path)).resolves.toBeNull()
-  expect(await insert([...path, to])).toBe(withdrawalMoves[from].includes(to) ? null : 'withdrawals_moves_allowed')
+  expect(await insert([...path, to])).toBe(
+    withdrawalTransitions[from].includes(to) ? null : 'withdrawals_moves_allowed',
+  )
 })
 
 it.each(withdrawalStatuses)('can only be created as PENDING: %s', async (initial) => {
@@ -33,16 +35,16 @@ it('has the same transitions in code and database, for any history', async () =>
 })
 
 it('ends in final statuses, and never returns to one in which money was only reserved', () => {
-  const ends = withdrawalStatuses.filter((from) => withdrawalMoves[from].length === 0)
+  const ends = withdrawalStatuses.filter((from) => withdrawalTransitions[from].length === 0)
   expect(ends).toEqual(['FAILED', 'CANCELED', 'REFUNDED', 'REJECTED'])
-  expect(Object.values(withdrawalMoves).flat()).not.toContain('PENDING')
-  expect(withdrawalStatuses.filter((from) => withdrawalMoves[from].includes('PROCESSING'))).toEqual(['PENDING'])
+  expect(Object.values(withdrawalTransitions).flat()).not.toContain('PENDING')
+  expect(withdrawalStatuses.filter((from) => withdrawalTransitions[from].includes('PROCESSING'))).toEqual(['PENDING'])
 })
 
 function isAllowed(statuses: WithdrawalStatus[]): boolean {
   return statuses.every((to, index) => {
     const from = statuses[index - 1]
-    return from === undefined ? to === 'PENDING' : withdrawalMoves[from].includes(to)
+    return from === undefined ? to === 'PENDING' : withdrawalTransitions[from].includes(to)
   })
 }
 
@@ -52,7 +54,7 @@ function findPath(to: WithdrawalStatus): WithdrawalStatus[] {
   for (const path of paths) {
     const last = path.at(-1) ?? 'PENDING'
     if (last === to) return path
-    for (const next of withdrawalMoves[last]) if (!path.includes(next)) paths.push([...path, next])
+    for (const next of withdrawalTransitions[last]) if (!path.includes(next)) paths.push([...path, next])
   }
   throw new Error(`No history leads to ${to}`)
 }

@@ -12,7 +12,7 @@ export const withdrawalStatuses = [
 export type WithdrawalStatus = (typeof withdrawalStatuses)[number]
 
 /** Every allowed transition, and no other. The database has the same table, as a check on each row's history. */
-export const withdrawalMoves: Readonly<Record<WithdrawalStatus, readonly WithdrawalStatus[]>> = {
+export const withdrawalTransitions: Readonly<Record<WithdrawalStatus, readonly WithdrawalStatus[]>> = {
   PENDING: ['PROCESSING', 'CANCELED', 'REJECTED'],
   // FAILED only when it is certain that nothing was sent.
   PROCESSING: ['PROCESSED', 'FAILED'],

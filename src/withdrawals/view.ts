@@ -1,9 +1,9 @@
 import { toStatusHistoryView } from '../http/history.ts'
-import type { WithdrawalWire } from './schema.ts'
+import type { WithdrawalResponse } from './schema.ts'
 import type { WithdrawalRow } from './store.ts'
 
 /** A withdrawal as in list, fetch and webhooks. */
-export function toWithdrawalView(row: WithdrawalRow): WithdrawalWire {
+export function toWithdrawalView(row: WithdrawalRow): WithdrawalResponse {
   return {
     id: row.id,
     acquirer: row.acquirer,

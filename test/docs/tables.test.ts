@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { scopes } from '../../src/auth/scopes.ts'
 import { errors } from '../../src/lib/errors.ts'
-import { transactionMoves } from '../../src/transactions/status.ts'
+import { transactionTransitions } from '../../src/transactions/status.ts'
 import { merchantRoles, operatorRoles, permissions, permissionsOf } from '../../src/users/roles.ts'
-import { withdrawalMoves } from '../../src/withdrawals/status.ts'
+import { withdrawalTransitions } from '../../src/withdrawals/status.ts'
 import { blocksOf, documents, inlineOf, readDocument, rowsUnder } from '../support/documents.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
@@ -55,8 +55,8 @@ it('errors have every code with its status and title', () => {
 })
 
 it.each([
-  ['Transactions', transactionMoves],
-  ['Withdrawals', withdrawalMoves],
+  ['Transactions', transactionTransitions],
+  ['Withdrawals', withdrawalTransitions],
 ] as const)('statuses of %s have every move', (heading, moves) => {
   const rows = rowsUnder('docs/statuses.md', heading).map(([from, to]) => [codes(from)[0], codes(to)] as const)
   // Another table comes before that of transactions, and its header counts as a row.

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import { type Deliveries, startDeliveries } from '../../src/webhooks/deliver.ts'
-import type { RecordMoment } from '../../src/webhooks/payload.ts'
+import type { RecordVersion } from '../../src/webhooks/payload.ts'
 import { type DeliveryRow, listDeliveries } from '../../src/webhooks/read-store.ts'
 import { type ManualClock, manualClock } from './clock.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
@@ -118,6 +118,6 @@ export function deliveryBench() {
   }
 }
 
-async function loadRecords(moments: RecordMoment[]): Promise<unknown[]> {
+async function loadRecords(moments: RecordVersion[]): Promise<unknown[]> {
   return moments.map(({ recordId, snapshot }) => ({ id: recordId, amount: 1234, ...Object(snapshot) }))
 }

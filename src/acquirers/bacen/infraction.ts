@@ -14,7 +14,7 @@ export function createInfractions(deps: Deps): Infractions {
 /** `GET /v2/gn/infracoes`, all pages. An unreadable one is never skipped: it is money. */
 async function* listInfractions({ paths, ...deps }: Deps, range: Range): AsyncIterable<InfractionFound> {
   try {
-    yield* listBetween(deps, { path: paths.infractions, member: 'infracoes', range, read: readInfraction })
+    yield* listBetween(deps, { path: paths.infractions, field: 'infracoes', range, read: readInfraction })
   } catch (error) {
     if (error instanceof AcquirerUnavailable && switchedOff.test(error.message))
       throw new NotOffered('The acquirer lists no disputes in this environment', { cause: error })

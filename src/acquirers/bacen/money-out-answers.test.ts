@@ -276,12 +276,12 @@ describe('returns of a payment', () => {
 
 describe('a reason', () => {
   it.each([
-    [{ code: 'AC03', said: 'x' }, 'The receiver’s account does not exist, or its number is wrong. (AC03)'],
-    [{ code: 'ZZ99', said: 'Não sei.' }, 'ZZ99: Não sei.'],
-    [{ code: null, said: 'Negado por timeout' }, 'Negado por timeout'],
-    [{ code: null, said: 'DUPL' }, 'The identifier of the payment was used before. (DUPL)'],
-    [{ code: 'toString', said: null }, 'toString'],
-    [{ code: null, said: '\u0000\n' }, 'The acquirer rejected it without a reason.'],
+    [{ code: 'AC03', description: 'x' }, 'The receiver’s account does not exist, or its number is wrong. (AC03)'],
+    [{ code: 'ZZ99', description: 'Não sei.' }, 'ZZ99: Não sei.'],
+    [{ code: null, description: 'Negado por timeout' }, 'Negado por timeout'],
+    [{ code: null, description: 'DUPL' }, 'The identifier of the payment was used before. (DUPL)'],
+    [{ code: 'toString', description: null }, 'toString'],
+    [{ code: null, description: '\u0000\n' }, 'The acquirer rejected it without a reason.'],
   ])('of %j reads well', (given, reason) => {
     expect(explainRejection(given)).toBe(reason)
   })

@@ -1,5 +1,11 @@
 import { createHash } from 'node:crypto'
-import { AcquirerUnavailable, type PutAside, type Range, UnreadableAnswer, type UnreadableEntry } from '../acquirer.ts'
+import {
+  AcquirerUnavailable,
+  type OnUnreadable,
+  type Range,
+  UnreadableAnswer,
+  type UnreadableEntry,
+} from '../acquirer.ts'
 import { bareList, type Client } from './client.ts'
 import type { ProtocolProfile } from './profile.ts'
 import { count, dateTime, isRecord, type Json, list as listOf, record, text } from './read.ts'
@@ -11,50 +17,50 @@ const dayMs = 24 * 60 * 60_000
 
 export type ListDeps = { client: Client; list: ProtocolProfile['list'] }
 
-type Asked<Item> = {
+type ListRequest<Item> = {
   path: string
   /** The field of the answer that has the entries. */
-  member: string
+  field: string
   range: Range
   /** Further parameters of the list. */
   query?: Record<string, string>
   /** Null for an unreadable entry. It is never skipped: it is money. */
   read: (entry: unknown) => Item | null
   /** True for entries that are not ours. */
-  isPassedOver?: (entry: unknown) => boolean
+  isSkipped?: (entry: unknown) => boolean
   /** The time of an item, where those outside the range are to be dropped. */
   timeOf?: (item: Item) => Date
-} & PutAside
+} & OnUnreadable
 
 /**
  * Reads a list between two times, page by page from zero, and in parts where the PSP limits the days of a range. The
  * request names whole seconds around the range, since one PSP refuses milliseconds.
  */
-export async function* listBetween<Item>(deps: ListDeps, asked: Asked<Item>): AsyncIterable<Item> {
-  let putAside = 0
+export async function* listBetween<Item>(deps: ListDeps, request: ListRequest<Item>): AsyncIterable<Item> {
+  let reported = 0
   let unreadable = 0
-  for (const range of partsOf(asked.range, deps.list.daysMax)) {
-    for await (const entry of listPages(deps, { ...asked, range })) {
-      const item = asked.read(entry)
+  for (const range of partsOf(request.range, deps.list.daysMax)) {
+    for await (const entry of listPages(deps, { ...request, range })) {
+      const item = request.read(entry)
       if (item === null) {
-        if (asked.putAside && putAside < putAsideMax) {
-          putAside += 1
-          asked.putAside(toUnreadable(entry))
+        if (request.onUnreadable && reported < reportedMax) {
+          reported += 1
+          request.onUnreadable(toUnreadable(entry))
         } else unreadable += 1
         continue
       }
-      const at = asked.timeOf?.(item)
-      if (asked.isPassedOver?.(entry)) continue
+      const at = request.timeOf?.(item)
+      if (request.isSkipped?.(entry)) continue
       if (!at || (at >= range.from && at <= range.to)) yield item
     }
   }
   // An unreadable entry is never skipped, since it is money; but the readable ones are yielded first.
   if (unreadable > 0)
-    throw new UnreadableAnswer(`The acquirer’s list of ${asked.member} has ${unreadable} that cannot be read`)
+    throw new UnreadableAnswer(`The acquirer’s list of ${request.field} has ${unreadable} that cannot be read`)
 }
 
 /** With more unreadable entries than this the list's form has changed: then the list counts as unreadable. */
-const putAsideMax = 100
+const reportedMax = 100
 /** Enough to see what is wrong with an entry. */
 const rawLengthMax = 4_000
 
@@ -81,26 +87,26 @@ function* partsOf({ from, to }: Range, daysMax: number | null): Iterable<Range> 
 
 async function* listPages(
   { client, list: { pageSize } }: ListDeps,
-  { path, member, range, query }: Pick<Asked<unknown>, 'path' | 'member' | 'range' | 'query'>,
+  { path, field, range, query }: Pick<ListRequest<unknown>, 'path' | 'field' | 'range' | 'query'>,
 ): AsyncIterable<unknown> {
   let isPageCounted = false
   for (let page = 0; page < pagesMax; page++) {
     const answer = await client({ method: 'GET', path, query: { ...query, ...toQuery(range, page, pageSize) } })
     // Banco do Brasil answers an empty list with 404. A page that the PSP itself counted is not empty.
     if (!answer.ok && answer.status === 404 && isProblem(answer.body) && !isPageCounted) return
-    if (!answer.ok) throw new AcquirerUnavailable(`The acquirer refused to list ${member}: ${answer.reason}`)
-    const entries = readEntries(answer.body, member)
-    if (!entries) throw new AcquirerUnavailable(`The acquirer answered with a list of ${member} that cannot be read`)
+    if (!answer.ok) throw new AcquirerUnavailable(`The acquirer refused to list ${field}: ${answer.reason}`)
+    const entries = readEntries(answer.body, field)
+    if (!entries) throw new AcquirerUnavailable(`The acquirer answered with a list of ${field} that cannot be read`)
     yield* entries
     if (isLastPage(answer.body, { page, entries: entries.length, pageSize })) return
     isPageCounted = pagesOf(answer.body) !== null
   }
-  throw new AcquirerUnavailable(`The acquirer has more pages of ${member} than are possible`)
+  throw new AcquirerUnavailable(`The acquirer has more pages of ${field} than are possible`)
 }
 
 /** Null for what is not a list. An answer with neither the list nor its parameters must not count as an empty list. */
-function readEntries(body: Json, member: string): unknown[] | null {
-  const found = body[bareList] ?? body[member]
+function readEntries(body: Json, field: string): unknown[] | null {
+  const found = body[bareList] ?? body[field]
   if (found === undefined && body.parametros === undefined) return null
   return listOf({ found }, 'found')
 }

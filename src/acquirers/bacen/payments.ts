@@ -2,7 +2,7 @@ import { parseDocument } from '../../lib/document.ts'
 import type { AccountHolder } from '../../pix/holder.ts'
 import { fromTxid } from '../../pix/ids.ts'
 import { normalizePixKey, type PixKey } from '../../pix/key.ts'
-import { AcquirerUnavailable, type Payment, type PaymentReturn, type PutAside, type Range } from '../acquirer.ts'
+import { AcquirerUnavailable, type OnUnreadable, type Payment, type PaymentReturn, type Range } from '../acquirer.ts'
 import { type Client, foundOrNull } from './client.ts'
 import { type ListDeps, listBetween } from './pages.ts'
 import { isSameKey } from './pix-key.ts'
@@ -24,17 +24,17 @@ export async function findPayment({ client, paths, chave }: Deps, endToEndId: st
 /** `GET /pix`, all pages; payments outside the range, and those to another key, are dropped here. */
 export async function* listPayments(
   deps: ListDeps & Pick<Deps, 'paths' | 'chave'>,
-  { withReturns = false, putAside, ...range }: Range & { withReturns?: boolean } & PutAside,
+  { withReturns = false, onUnreadable, ...range }: Range & { withReturns?: boolean } & OnUnreadable,
 ): AsyncIterable<Payment> {
   yield* listBetween(deps, {
     path: deps.paths.pix,
-    member: 'pix',
+    field: 'pix',
     range,
     ...(withReturns && { query: { devolucaoPresente: 'true' } }),
     read: readPayment,
-    isPassedOver: (entry) => isForeign(entry, deps.chave),
+    isSkipped: (entry) => isForeign(entry, deps.chave),
     timeOf: ({ paidAt }) => paidAt,
-    ...(putAside && { putAside }),
+    ...(onUnreadable && { onUnreadable }),
   })
 }
 

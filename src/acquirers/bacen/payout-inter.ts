@@ -106,7 +106,7 @@ const openStates = new Set([
 function readReason(payout: Json, state: string): string {
   const [error = {}] = (list(payout, 'erros') ?? []).filter(isRecord)
   const code = text(error, 'codigoErroComplementar') ?? text(error, 'codigoErro')
-  return explainRejection({ code: code ?? state, said: text(error, 'descricaoErro') })
+  return explainRejection({ code: code ?? state, description: text(error, 'descricaoErro') })
 }
 
 /** Inter writes some times without an offset: they are in Brasília time. */

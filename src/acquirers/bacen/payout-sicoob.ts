@@ -97,7 +97,10 @@ function read(
         receiver: null,
       }
     case 'REJEITADO':
-      return { outcome: 'refused', reason: explainRejection({ code: null, said: text(body, 'detalheRejeicao') }) }
+      return {
+        outcome: 'refused',
+        reason: explainRejection({ code: null, description: text(body, 'detalheRejeicao') }),
+      }
     case 'NAO_REALIZADO':
       return null
     case 'EM_PROCESSAMENTO':

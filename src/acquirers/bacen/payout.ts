@@ -7,11 +7,11 @@ import { detectPixKey, type PixKey } from '../../pix/key.ts'
 import {
   AcquirerUnavailable,
   type MoneyOut,
+  type OnUnreadable,
   type PayoutFound,
   type PayoutListed,
   type PayoutOrder,
   type Payouts,
-  type PutAside,
   type Range,
 } from '../acquirer.ts'
 import { foundOrNull } from './client.ts'
@@ -42,12 +42,12 @@ async function sendPayout(deps: Deps, input: PayoutOrder): Promise<MoneyOut> {
   const path = `${deps.paths.payout}/${checked(input.payoutId)}`
   const answer = await deps.client({ method: 'PUT', path, body: toBody(deps, input), isOnce: true })
   if (answer.ok) return readPayout(deps, input, answer.body)
-  const existing = await askPayout(deps, input.payoutId)
+  const existing = await queryPayout(deps, input.payoutId)
   return existing ? readPayout(deps, input, existing) : { outcome: 'refused', reason: answer.reason }
 }
 
 async function findPayout(deps: Deps, payoutId: string): Promise<PayoutFound | null> {
-  const body = await askPayout(deps, payoutId)
+  const body = await queryPayout(deps, payoutId)
   if (!body) return null
   const found = readPayout(deps, { payoutId }, body)
   const returned = found.outcome === 'done' ? readReturned(body) : null
@@ -55,22 +55,22 @@ async function findPayout(deps: Deps, payoutId: string): Promise<PayoutFound | n
 }
 
 /** `GET /v2/gn/pix/enviados/id-envio/{idEnvio}`: null only when the PSP itself says that there is none. */
-async function askPayout({ client, paths }: Deps, payoutId: string): Promise<Json | null> {
+async function queryPayout({ client, paths }: Deps, payoutId: string): Promise<Json | null> {
   return foundOrNull(await client({ method: 'GET', path: `${paths.sentPix}/id-envio/${checked(payoutId)}` }))
 }
 
 /** `GET /v2/gn/pix/enviados`, all pages; payouts outside the range are dropped here. */
 async function* listPayouts(
   { paths, ...deps }: Deps,
-  { putAside, ...range }: Range & PutAside,
+  { onUnreadable, ...range }: Range & OnUnreadable,
 ): AsyncIterable<PayoutListed> {
   yield* listBetween(deps, {
     path: paths.sentPix,
-    member: 'pix',
+    field: 'pix',
     range,
     read: readListed,
     timeOf: ({ at }) => at,
-    ...(putAside && { putAside }),
+    ...(onUnreadable && { onUnreadable }),
   })
 }
 
@@ -99,15 +99,15 @@ function toBody({ chave }: Deps, { amount: sent, pixKey }: PayoutOrder) {
 
 function readPayout(
   { clock }: Deps,
-  asked: { payoutId: string; amount?: Cents; pixKey?: PixKey },
+  requested: { payoutId: string; amount?: Cents; pixKey?: PixKey },
   body: Json,
 ): MoneyOut {
   const sent = amount(body, 'valor')
   const key = text(record(body, 'favorecido'), 'chave')
   const isOther =
-    (text(body, 'idEnvio') ?? asked.payoutId).toLowerCase() !== asked.payoutId.toLowerCase() ||
-    (asked.amount !== undefined && sent !== asked.amount) ||
-    (asked.pixKey !== undefined && key !== null && detectPixKey(key)?.key !== asked.pixKey.key)
+    (text(body, 'idEnvio') ?? requested.payoutId).toLowerCase() !== requested.payoutId.toLowerCase() ||
+    (requested.amount !== undefined && sent !== requested.amount) ||
+    (requested.pixKey !== undefined && key !== null && detectPixKey(key)?.key !== requested.pixKey.key)
   if (isOther || sent === null) {
     throw new AcquirerUnavailable('The acquirer answered with another payout than the requested one')
   }
@@ -122,7 +122,7 @@ function readPayout(
 
 function readReason(body: Json): string {
   const error = record(record(body, 'gnExtras'), 'erro')
-  return explainRejection({ code: text(error, 'codigo'), said: text(error, 'motivo') ?? text(body, 'motivo') })
+  return explainRejection({ code: text(error, 'codigo'), description: text(error, 'motivo') ?? text(body, 'motivo') })
 }
 
 /** The whole account holder, or null: a masked document or an incomplete account must not be passed on as complete. */

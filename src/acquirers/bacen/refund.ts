@@ -50,9 +50,9 @@ function readRefund({ clock }: Deps, asked: RefundId & Partial<RefundInput>, bod
   const endToEndId = text(body, 'rtrId')
   const status = text(body, 'status')
   if (status === 'NAO_REALIZADO') {
-    const said = text(body, 'motivo')
-    const reason = explainRejection({ code: null, said })
-    return { outcome: 'refused', reason, ...(isPassingRejection(said) && { isPassing: true as const }) }
+    const description = text(body, 'motivo')
+    const reason = explainRejection({ code: null, description })
+    return { outcome: 'refused', reason, ...(isPassingRejection(description) && { isPassing: true as const }) }
   }
   if (status !== 'DEVOLVIDO') return { outcome: 'processing', endToEndId }
   const times = record(body, 'horario')

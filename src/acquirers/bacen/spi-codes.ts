@@ -33,10 +33,10 @@ const reasonLengthMax = 300
  * The reason of a rejection for people: the sentence for the code with the code itself, or the PSP's own text where it
  * has no known code. The code may be alone or within the PSP's text.
  */
-export function explainRejection({ code, said }: { code: string | null; said: string | null }): string {
-  const known = [code, codeShape.exec(said ?? '')?.[0]].find((name) => name && Object.hasOwn(sentences, name))
+export function explainRejection({ code, description }: { code: string | null; description: string | null }): string {
+  const known = [code, codeShape.exec(description ?? '')?.[0]].find((name) => name && Object.hasOwn(sentences, name))
   if (known) return `${sentences[known]} (${known})`
-  const words = [code, said].filter((part) => part !== null).join(': ')
+  const words = [code, description].filter((part) => part !== null).join(': ')
   const printable = words.replace(/[\p{Cc}\p{Cs}]+/gu, ' ').trim()
   return printable === ''
     ? 'The acquirer rejected it without a reason.'
@@ -55,6 +55,6 @@ export function explainedCodes(): string[] {
 const passingCodes: ReadonlySet<string> = new Set(['AB03', 'AB09', 'ED05'])
 
 /** Whether a request that was rejected with this text may succeed a little later. */
-export function isPassingRejection(said: string | null): boolean {
-  return passingCodes.has(codeShape.exec(said ?? '')?.[0] ?? '')
+export function isPassingRejection(description: string | null): boolean {
+  return passingCodes.has(codeShape.exec(description ?? '')?.[0] ?? '')
 }

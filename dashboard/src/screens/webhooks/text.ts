@@ -165,6 +165,7 @@ const attemptErrorsPt: Record<string, string> = {
   'The address of the receiver may not be called': 'O endereço do endpoint não é permitido',
   'The address of the receiver may not be called (WEBHOOK_ALLOW_PRIVATE=true allows private hosts)':
     'O endereço do endpoint é de uma rede privada (WEBHOOK_ALLOW_PRIVATE=true permite)',
+  'The receiver answered 410: it accepts no more events': 'O endpoint respondeu 410: não aceita mais eventos',
   'The connection was refused': 'Conexão recusada',
   'The connection was closed before an answer': 'Conexão encerrada antes da resposta',
   'The receiver cannot be reached': 'Endpoint inacessível',
