@@ -243,6 +243,36 @@ describe.each(Object.entries(kinds))('a %s', (_, kind) => {
     expect(await kind.leftOf(id)).toBe(1)
   })
 
+  it('is recorded once when two checks find its outcome at the same time', async () => {
+    const state = { asked: 0, finds: 0, open: () => {} }
+    const gate = new Promise<void>((resolve) => {
+      state.open = resolve
+    })
+    bank.disturb(async ({ method, path }) => {
+      if (method === 'PUT' && path.includes(kind.path)) {
+        state.asked += 1
+        return 'time_out_after'
+      }
+      if (!path.includes(kind.finds)) return 'none'
+      state.finds += 1
+      await gate
+      return 'none'
+    })
+    const id = await kind.ask()
+    await eventually(() => state.asked === 1)
+    await untilRequested(kind)
+    for (const finds of [1, 2]) {
+      // Longer than a lease: while the first check still waits for its answer, the second one begins.
+      bank.service.clock.advance(3 * minuteMs)
+      await bank.service.runJob(kind.job)
+      await eventually(() => state.finds === finds)
+    }
+    state.open()
+    await untilStatus(kind, id, kind.done)
+    expect(state.asked).toBe(1)
+    expect(await kind.leftOf(id)).toBe(1)
+  })
+
   it('waits for an acquirer that is not configured any more, and the log and the status say so', async () => {
     const asked = disturbFirst(kind, 'time_out_before')
     const id = await kind.ask()

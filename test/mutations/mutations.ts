@@ -106,6 +106,7 @@ export const mutations: Mutation[] = [
       ),
       edit('src/transactions/refund-send.ts', 'if (!isFirst) return false', ''),
     ],
+    caughtBy: 'test/e2e/inconsistent-psp.test.ts',
   },
   {
     name: 'a refund has another id at each try',
