@@ -1,10 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { recordAction } from '../audit/record.ts'
-import { revokeClient, rotateClientSecret } from '../auth/clients.ts'
+import { revokeClient } from '../auth/clients.ts'
 import { parseScopes, type Scope, scopes } from '../auth/scopes.ts'
-import { findClient, listClients } from '../auth/store.ts'
-import { createMerchant } from '../merchant.ts'
-import { rotateWebhookSecret } from '../webhooks/secrets.ts'
+import { findClient, type KnownClient, listClients } from '../auth/store.ts'
+import { createClient, rotateSecret, toClientView } from '../operator/clients.ts'
 import { byOf } from './actor.ts'
 import { type Context, withContext } from './context.ts'
 import { print } from './print.ts'
@@ -32,29 +30,7 @@ export function clientCommands(program: Command): void {
         const made = await withContext(async (context) => {
           if (clientId === undefined && context.hasProvider)
             throw new Error('AUTH_ISSUER is set: give the client id that the provider uses with --client-id.')
-          if (clientId !== undefined && (await findClient(context.db, clientId, context.clock.now())))
-            throw new Error(
-              `The client ${clientId} already exists. \`npx guiche client rotate-secret ${clientId}\` gives it a new secret.`,
-            )
-          const { clientSecret, ...merchant } = await context.db.transaction(async (tx) => {
-            const made = await createMerchant(tx, context, {
-              name,
-              scopes: granted,
-              ...(clientId && { clientId }),
-              madeBy: byOf(program).actor,
-            })
-            await recordAction(tx, {
-              by: byOf(program),
-              action: 'client.create',
-              merchantId: made.merchantId,
-              recordId: made.merchantId,
-              details: { clientId: made.clientId, scopes: granted },
-              now: context.clock.now(),
-            })
-            return made
-          })
-          // With an external provider, a secret of Guichê would be useless.
-          return context.hasProvider ? merchant : { ...merchant, clientSecret }
+          return await createClient(context, { name, scopes: granted, clientId, by: byOf(program) })
         })
         print(made, { json, note: 'Store the secrets now: they are not shown again.' })
       },
@@ -66,18 +42,14 @@ export function clientCommands(program: Command): void {
     .option('--json', 'print JSON')
     .action(async ({ json }: Json) => {
       const rows = await withContext(async ({ db, clock }) => await listClients(db, clock.now()))
-      print(
-        rows.map((row) => ({
-          clientId: row.client_id,
-          name: row.name,
-          state: row.has_secret ? 'active' : 'revoked',
-          merchantId: row.merchant_id,
-          createdAt: row.created_at,
-          tokensRefusedBefore: row.not_before,
-          scopes: row.scopes,
-        })),
-        { json },
-      )
+      const clients = rows.map(toClientView)
+      print(clients, {
+        json,
+        shown: clients.map(({ clientId, name, isActive, merchantId, createdAt, tokensRefusedBefore, ...more }) => {
+          const state = isActive ? 'active' : 'revoked'
+          return { clientId, name, state, merchantId, createdAt, tokensRefusedBefore, scopes: more.scopes }
+        }),
+      })
     })
 
   client
@@ -88,26 +60,15 @@ export function clientCommands(program: Command): void {
     .option('--json', 'print JSON')
     .action(
       async (clientId: string, { json, overlapHours, webhook }: Json & { overlapHours: number; webhook?: boolean }) => {
-        const overlapMs = overlapHours * 3_600_000
-        const made = await withContext(async (context) => {
-          const by = byOf(program)
-          if (!webhook) return await rotateClientSecret(context, { clientId, overlapMs, by })
-          const merchantId = await findMerchant(context, clientId)
-          const now = context.clock.now()
-          const webhookSecret = await rotateWebhookSecret(context.db, {
-            key: context.key,
-            merchantId,
-            now,
-            overlapMs,
-            by,
-          })
-          return { webhookSecret, formerExpiresAt: new Date(now.getTime() + overlapMs) }
+        const { secret, formerExpiresAt } = await withContext(async (context) => {
+          const known = await findKnown(context, clientId)
+          const of = webhook ? 'webhook' : 'client'
+          return await rotateSecret(context, { client: known, of, overlapHours, by: byOf(program) })
         })
-        if (!made) throw unknownClient(clientId)
-        const until = made.formerExpiresAt.toISOString()
+        const made = { ...(webhook ? { webhookSecret: secret } : { clientSecret: secret }), formerExpiresAt }
         print(
           { clientId, ...made },
-          { json, note: `Store it now: it is not shown again. The former one is valid until ${until}.` },
+          { json, note: `Store it now: it is not shown again. The former one is valid until ${formerExpiresAt}.` },
         )
       },
     )
@@ -136,9 +97,13 @@ export function clientCommands(program: Command): void {
 
 /** @throws if the client does not exist, with what to do about it */
 export async function findMerchant({ db, clock }: Context, clientId: string): Promise<string> {
+  return (await findKnown({ db, clock }, clientId)).merchant_id
+}
+
+async function findKnown({ db, clock }: Pick<Context, 'db' | 'clock'>, clientId: string): Promise<KnownClient> {
   const client = await findClient(db, clientId, clock.now())
   if (!client) throw unknownClient(clientId)
-  return client.merchant_id
+  return client
 }
 
 function unknownClient(clientId: string): Error {

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander'
-import { computeFee, setFeeRule } from '../ledger/fees.ts'
-import { type ListedFeeRule, listFeeRules } from '../ledger/operator-store.ts'
-import type { FeeOperation, FeeRule } from '../ledger/store.ts'
+import { computeFee } from '../ledger/fees.ts'
+import type { FeeOperation } from '../ledger/store.ts'
 import { inReais } from '../lib/money.ts'
+import { type FeeView, listFees, setFee } from '../operator/fees.ts'
 import { byOf } from './actor.ts'
 import { toBasisPoints, toCents } from './arguments.ts'
 import { findMerchant } from './client.ts'
@@ -37,18 +37,20 @@ export function feeCommands(program: Command): void {
           )
         if (parts.returnsPaymentFee && operation !== 'refund')
           throw new Error('--returns-payment-fee applies to refunds only: use it with --operation refund.')
-        const rule = toRule(parts)
-        const [set] = await withContext(async (context) => {
+        const { fixed = 0, basisPoints = 0, minimum = 0, maximum = null, returnsPaymentFee = false } = parts
+        if (maximum !== null && maximum < minimum) throw new Error('--maximum must not be below --minimum.')
+        const rule = { fixed, basisPoints, minimum, maximum, returnsPaymentFee }
+        const set = await withContext(async (context) => {
           const merchantId = await findMerchant(context, client)
-          await setFeeRule(context, { merchantId, operation, rule, by: byOf(program) })
-          const rules = await listFeeRules(context.db, { merchantId, now: context.clock.now(), isAll: false })
-          return rules.filter((one) => one.operation === operation)
+          const rules = await setFee(context, { merchantId, operation, ...rule, by: byOf(program) })
+          return rules.find((one) => one.operation === operation)
         })
         if (!set) throw new Error('The rule was set but not found.')
-        print(toView(set), {
+        const hundred = computeFee({ ...rule, basis_points: basisPoints }, 10_000)
+        print(set, {
           json,
           shown: toShown(set),
-          note: `In force from now on: for R$ 100,00 the fee is ${inReais(computeFee(rule, 10_000))}. Earlier operations keep their fee.`,
+          note: `In force from now on: for R$ 100,00 the fee is ${inReais(hundred)}. Earlier operations keep their fee.`,
         })
       },
     )
@@ -62,39 +64,20 @@ export function feeCommands(program: Command): void {
     .action(async ({ json, client, all }: Json & { client?: string; all?: boolean }) => {
       const rules = await withContext(async (context) => {
         const merchantId = client === undefined ? null : await findMerchant(context, client)
-        return await listFeeRules(context.db, { merchantId, now: context.clock.now(), isAll: all ?? false })
+        return await listFees(context, { merchantId, isAll: all ?? false })
       })
-      print(rules.map(toView), { json, shown: rules.map(toShown) })
+      print(rules, { json, shown: rules.map(toShown) })
     })
 }
 
-function toRule({ fixed = 0, basisPoints = 0, minimum = 0, maximum, returnsPaymentFee = false }: Parts): FeeRule {
-  if (maximum !== undefined && maximum < minimum) throw new Error('--maximum must not be below --minimum.')
-  return { fixed, basis_points: basisPoints, minimum, maximum: maximum ?? null, returns_payment_fee: returnsPaymentFee }
-}
-
-function toView(rule: ListedFeeRule) {
+function toShown({ examples: _, ...rule }: FeeView) {
   return {
-    clientId: rule.client_id,
-    operation: rule.operation,
-    fixed: rule.fixed,
-    basisPoints: rule.basis_points,
-    minimum: rule.minimum,
-    maximum: rule.maximum,
-    returnsPaymentFee: rule.returns_payment_fee,
-    validFrom: rule.valid_from,
-    inForce: rule.in_force,
-  }
-}
-
-function toShown(rule: ListedFeeRule) {
-  return {
-    ...toView(rule),
+    ...rule,
     fixed: inReais(rule.fixed),
-    basisPoints: `${rule.basis_points} (${(rule.basis_points / 100).toFixed(2)} %)`,
+    basisPoints: `${rule.basisPoints} (${(rule.basisPoints / 100).toFixed(2)} %)`,
     minimum: inReais(rule.minimum),
     maximum: rule.maximum === null ? null : inReais(rule.maximum),
-    returnsPaymentFee: rule.returns_payment_fee ? 'yes' : 'no',
-    inForce: rule.in_force ? 'yes' : 'no',
+    returnsPaymentFee: rule.returnsPaymentFee ? 'yes' : 'no',
+    isInForce: rule.isInForce ? 'yes' : 'no',
   }
 }

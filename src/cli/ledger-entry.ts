@@ -1,11 +1,12 @@
 import { type Command, Option } from 'commander'
 import { bookEntry } from '../entries/book.ts'
 import { type ManualAccount, manualAccounts, proposeEntry } from '../entries/propose.ts'
-import { type ListedEntry, listEntries, sumFees } from '../entries/store.ts'
+import { listEntries, sumFees } from '../entries/store.ts'
 import type { EntryType } from '../ledger/accounts.ts'
 import { findHeld } from '../ledger/clearing-store.ts'
 import { inReais } from '../lib/money.ts'
 import { newUuid } from '../lib/secrets.ts'
+import { type EntryView, toEntryView } from '../operator/entries.ts'
 import { listComparedBalances } from '../reconciliation/balance-store.ts'
 import { byOf } from './actor.ts'
 import { toCents, toReason } from './arguments.ts'
@@ -108,7 +109,8 @@ export function entryCommands(program: Command, ledger: Command): void {
         const merchantId = client === undefined ? null : await findMerchant(context, client)
         return await listEntries(context.db, { merchantId, limit: listedMax })
       })
-      print(rows.map(toView), { json, shown: rows.map((row) => ({ ...toView(row), amount: inReais(row.amount) })) })
+      const entries = rows.map(toEntryView)
+      print(entries, { json, shown: entries.map(toShown) })
     })
 }
 
@@ -129,12 +131,12 @@ async function book(program: Command, type: Exclude<EntryType, 'manual_entry'>, 
       by: byOf(program),
     })
   })
-  const view = toView({ ...entry, client_id: given.client ?? null, client_name: null })
+  const view = toEntryView({ ...entry, client_id: given.client ?? null, client_name: null })
   print(
     { ...view, isReplay },
     {
       json,
-      shown: { ...view, amount: inReais(amount) },
+      shown: toShown(view),
       note: isReplay ? 'It was already posted under this key.' : notes[type],
     },
   )
@@ -167,17 +169,6 @@ async function findOnlyAcquirer({ db }: Context): Promise<string> {
   )
 }
 
-function toView(row: ListedEntry) {
-  return {
-    id: row.id,
-    type: row.type,
-    clientId: row.client_id,
-    acquirer: row.acquirer,
-    amount: row.amount,
-    reference: row.reference,
-    description: row.description,
-    createdBy: row.created_by,
-    proposalId: row.proposal_id,
-    createdAt: row.created_at,
-  }
+function toShown({ clientName: _, debit: _debit, credit: _credit, ...entry }: EntryView) {
+  return { ...entry, amount: inReais(entry.amount) }
 }

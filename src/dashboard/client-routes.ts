@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { byUser, recordAction, toActor } from '../audit/record.ts'
-import { changeScopes, revokeClient, rotateClientSecret } from '../auth/clients.ts'
+import { byUser } from '../audit/record.ts'
+import { changeScopes, revokeClient } from '../auth/clients.ts'
 import { scopes } from '../auth/scopes.ts'
 import { findClient, type KnownClient, listClients, listSecretsAlive } from '../auth/store.ts'
 import type { Db } from '../db/sql.ts'
@@ -10,8 +10,7 @@ import type { Server } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import type { SecretKey } from '../lib/secrets.ts'
-import { createMerchant } from '../merchant.ts'
-import { rotateWebhookSecret } from '../webhooks/secrets.ts'
+import { createClient, rotateSecret, toClientView } from '../operator/clients.ts'
 import { listSecretsSigning } from '../webhooks/store.ts'
 
 type Deps = {
@@ -40,7 +39,7 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
     async (request) => {
       const seen = merchantSeenBy(userOf(request))
       const clients = await listClients(db, clock.now())
-      return { data: clients.filter(({ merchant_id }) => seen === null || merchant_id === seen).map(toView) }
+      return { data: clients.filter(({ merchant_id }) => seen === null || merchant_id === seen).map(toClientView) }
     },
   )
 
@@ -62,32 +61,7 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
     async (request, reply) => {
       const user = userOf(request)
       if (user.merchant) throw new AppError('permission_missing', { detail: 'Only the operator creates clients.' })
-      const { name, scopes: granted, clientId } = request.body
-      if (deps.hasProvider && clientId === undefined) {
-        throw invalid('clientId', 'must be the client id at the external provider')
-      }
-      if (clientId !== undefined && (await findClient(db, clientId, clock.now()))) {
-        throw invalid('clientId', 'is taken by another client')
-      }
-      const made = await db.transaction(async (tx) => {
-        const merchant = await createMerchant(tx, deps, {
-          name,
-          scopes: granted,
-          ...(clientId && { clientId }),
-          madeBy: toActor(user),
-        })
-        await recordAction(tx, {
-          by: byUser(user),
-          action: 'client.create',
-          merchantId: merchant.merchantId,
-          recordId: merchant.merchantId,
-          details: { clientId: merchant.clientId, scopes: granted },
-          now: clock.now(),
-        })
-        return merchant
-      })
-      const { clientSecret, ...shown } = made
-      return await reply.code(201).send(deps.hasProvider ? shown : { ...shown, clientSecret })
+      return await reply.code(201).send(await createClient(deps, { ...request.body, by: byUser(user) }))
     },
   )
 
@@ -104,7 +78,7 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
         listSecretsAlive(db, client.merchant_id, now),
         listSecretsSigning(db, client.merchant_id, now),
       ])
-      return { ...toView(client), secrets, webhookSecrets, hasProvider: deps.hasProvider }
+      return { ...toClientView(client), secrets, webhookSecrets, hasProvider: deps.hasProvider }
     },
   )
 
@@ -128,15 +102,7 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
       const client = await find(deps, user, request.params.clientId)
       const { of, overlapHours } = request.body
       if (of === 'client') assertCovers(user, client)
-      const overlapMs = overlapHours * 3_600_000
-      const by = byUser(user)
-      const formerExpiresAt = new Date(clock.now().getTime() + overlapMs).toISOString()
-      if (of === 'webhook') {
-        const rotating = { key: deps.key, merchantId: client.merchant_id, now: clock.now(), overlapMs, by }
-        return await reply.code(201).send({ secret: await rotateWebhookSecret(db, rotating), formerExpiresAt })
-      }
-      const made = await rotateClientSecret(deps, { clientId: client.client_id, overlapMs, by })
-      return await reply.code(201).send({ secret: made?.clientSecret, formerExpiresAt })
+      return await reply.code(201).send(await rotateSecret(deps, { client, of, overlapHours, by: byUser(user) }))
     },
   )
 
@@ -157,7 +123,7 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
       if (user.merchant) throw new AppError('permission_missing', { detail: 'Only the operator grants scopes.' })
       const client = await find(deps, user, request.params.clientId)
       await changeScopes(deps, { clientId: client.client_id, scopes: request.body.scopes, by: byUser(user) })
-      return toView({ ...client, scopes: request.body.scopes })
+      return toClientView({ ...client, scopes: request.body.scopes })
     },
   )
 
@@ -181,7 +147,7 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
       // are replaced at the next request.
       if (!tokensOnly) assertCovers(user, client)
       await revokeClient(deps, { clientId: client.client_id, tokensOnly, by: byUser(user) })
-      return toView({ ...client, has_secret: client.has_secret && tokensOnly })
+      return toClientView({ ...client, has_secret: client.has_secret && tokensOnly })
     },
   )
 }
@@ -202,19 +168,4 @@ function assertCovers(user: SignedIn, client: KnownClient): void {
   throw new AppError('permission_missing', {
     detail: `The client has permissions that your role lacks: ${lacking.join(', ')}. Ask an owner, or the operator.`,
   })
-}
-
-function toView(row: KnownClient) {
-  return {
-    clientId: row.client_id,
-    name: row.name,
-    scopes: row.scopes,
-    isActive: row.has_secret,
-    createdAt: row.created_at.toISOString(),
-    tokensRefusedBefore: row.not_before?.toISOString() ?? null,
-  }
-}
-
-function invalid(field: string, message: string): AppError {
-  return new AppError('validation_failed', { fields: [{ field, code: 'invalid', message }] })
 }

@@ -11,7 +11,7 @@ import {
   proposeEntry,
   proposeGift,
 } from '../entries/propose.ts'
-import { type ListedEntry, listEntries, type PostedTransfer } from '../entries/store.ts'
+import { listEntries, type PostedTransfer } from '../entries/store.ts'
 import { type SignedIn, userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
@@ -19,6 +19,7 @@ import { entryTypes } from '../ledger/accounts.ts'
 import { findHeld } from '../ledger/clearing-store.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
+import { type EntryView, toEntryView } from '../operator/entries.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
 
@@ -59,7 +60,7 @@ type Accounts = { debit: ManualAccount; credit: ManualAccount }
 
 export type EntryPreview = { transfers: PostedTransfer[]; needsApproval: boolean }
 export type EntriesView = {
-  data: ReturnType<typeof toView>[]
+  data: EntryView[]
   /** The acquirers where money can be: the configured ones, and those in the ledger. */
   acquirers: string[]
   approvalAbove: number
@@ -83,7 +84,7 @@ export function registerEntryRoutes(app: Server, deps: Deps): void {
         listEntries(deps.db, { merchantId, limit: shownMax }),
         findAcquirers(deps),
       ])
-      return { data: rows.map(toView), acquirers, approvalAbove: deps.attributionApprovalAbove }
+      return { data: rows.map(toEntryView), acquirers, approvalAbove: deps.attributionApprovalAbove }
     },
   )
 
@@ -169,22 +170,4 @@ function toRecordId(key: string): string {
 async function findAcquirers({ db, acquirers }: Deps): Promise<string[]> {
   const held = await findHeld(db)
   return [...new Set([...acquirers.all.map(({ name }) => name), ...held.keys()])].toSorted()
-}
-
-function toView(row: ListedEntry) {
-  return {
-    id: row.id,
-    type: row.type,
-    clientId: row.client_id,
-    clientName: row.client_name,
-    acquirer: row.acquirer,
-    amount: row.amount,
-    debit: row.debit,
-    credit: row.credit,
-    reference: row.reference,
-    description: row.description,
-    createdBy: row.created_by,
-    isApproved: row.proposal_id !== null,
-    createdAt: row.created_at.toISOString(),
-  }
 }

@@ -8,12 +8,11 @@ import { DateTimeFilter, NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import type { Balances } from '../ledger/accounts.ts'
 import { findHeld } from '../ledger/clearing-store.ts'
-import { computeFee, setFeeRule } from '../ledger/fees.ts'
-import { type ListedFeeRule, listFeeRules } from '../ledger/operator-store.ts'
 import { findBalances, findBalancesAt, findPayoutFreeze } from '../ledger/store.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
+import { listFees, setFee } from '../operator/fees.ts'
 import type { ComparedBalance } from '../reconciliation/balance.ts'
 import { listComparedBalances } from '../reconciliation/balance-store.ts'
 import { houseMerchantId } from '../suspense/house.ts'
@@ -26,8 +25,6 @@ type Deps = { db: Db; clock: Clock }
 /** One page of a statement. */
 const idsMax = 100
 const centsMax = 999_999_999_999
-/** The amounts for which a fee is shown as an example, in cents. */
-const examples = [1_000, 10_000, 100_000]
 
 export type AccountsView = Balances
 export type LedgerView = {
@@ -129,7 +126,6 @@ async function listAcquirers(db: Db): Promise<LedgerView['acquirers']> {
 }
 
 function registerFeeRoutes(app: Server, deps: Deps): void {
-  const { db, clock } = deps
   app.get(
     '/dashboard/api/fee',
     {
@@ -145,8 +141,7 @@ function registerFeeRoutes(app: Server, deps: Deps): void {
     },
     async (request) => {
       const merchantId = await findSeen(deps, userOf(request), request.query.clientId)
-      const rules = await listFeeRules(db, { merchantId, now: clock.now(), isAll: request.query.isAll ?? false })
-      return { data: rules.map(toFeeView) }
+      return { data: await listFees(deps, { merchantId, isAll: request.query.isAll ?? false }) }
     },
   )
 
@@ -176,33 +171,9 @@ function registerFeeRoutes(app: Server, deps: Deps): void {
       const { clientId, operation, ...parts } = request.body
       const merchantId = await findSeen(deps, userOf(request), clientId)
       assert(merchantId, 'a client that is named has a merchant')
-      const { fixed, basisPoints, minimum, maximum, returnsPaymentFee = false } = parts
-      if (returnsPaymentFee && operation !== 'refund')
-        throw invalid('returnsPaymentFee', 'applies to the fee of refunds only')
-      if (maximum !== null && maximum < minimum) throw invalid('maximum', 'must not be below the minimum')
-      const rule = { fixed, basis_points: basisPoints, minimum, maximum, returns_payment_fee: returnsPaymentFee }
-      await setFeeRule(deps, { merchantId, operation, rule, by: byUser(userOf(request)) })
-      const rules = await listFeeRules(db, { merchantId, now: clock.now(), isAll: false })
-      return { data: rules.map(toFeeView) }
+      return { data: await setFee(deps, { merchantId, operation, ...parts, by: byUser(userOf(request)) }) }
     },
   )
-}
-
-export type FeeView = ReturnType<typeof toFeeView>
-
-function toFeeView(rule: ListedFeeRule) {
-  return {
-    clientId: rule.client_id,
-    operation: rule.operation,
-    fixed: rule.fixed,
-    basisPoints: rule.basis_points,
-    minimum: rule.minimum,
-    maximum: rule.maximum,
-    returnsPaymentFee: rule.returns_payment_fee,
-    validFrom: rule.valid_from.toISOString(),
-    isInForce: rule.in_force,
-    examples: examples.map((amount) => ({ amount, fee: computeFee(rule, amount) })),
-  }
 }
 
 function invalid(field: string, message: string): AppError {

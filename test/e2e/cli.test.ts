@@ -117,13 +117,13 @@ describe('guiche client list', () => {
     expect(list.find(({ clientId }) => clientId === made.clientId)).toEqual({
       clientId: made.clientId,
       name: 'Shop',
-      state: 'active',
+      isActive: true,
       merchantId: made.merchantId,
       createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
       tokensRefusedBefore: null,
       scopes: ['balance.read'],
     })
-    expect(list.find(({ name }) => name === 'Sandbox')).toMatchObject({ state: 'active', scopes })
+    expect(list.find(({ name }) => name === 'Sandbox')).toMatchObject({ isActive: true, scopes })
     const { stdout } = await run(['client', 'list'])
     expect(stdout.split('\n')[0]).toMatch(/^clientId +name +state +merchantId +createdAt +tokensRefusedBefore +scopes$/)
     expect(stdout).toMatch(new RegExp(`^${made.clientId} +Shop +active `, 'm'))
@@ -187,8 +187,8 @@ describe('guiche client revoke', () => {
     expect((await askForToken(service, { form })).status).toBe(401)
     const refused = await service.call<{ code: string }>('/transaction', { token })
     expect([refused.status, refused.body.code]).toEqual([401, 'token_revoked'])
-    const list = await runJson<{ clientId: string; state: string }[]>(['client', 'list'])
-    expect(list.find(({ clientId }) => clientId === made.clientId)?.state).toBe('revoked')
+    const list = await runJson<{ clientId: string; isActive: boolean }[]>(['client', 'list'])
+    expect(list.find(({ clientId }) => clientId === made.clientId)?.isActive).toBe(false)
     const rotated = await runJson<Made>(['client', 'rotate-secret', made.clientId])
     catchUp()
     await fetchToken(service.baseUrl, rotated)

@@ -61,10 +61,10 @@ describe('guiche fee', () => {
     expect(shown).toContain('for R$ 100,00 the fee is R$ 1,09.')
     await cli.runJson([...set, '--fixed', '10', '--basis-points', '100'])
     const rule = { clientId: client, operation: 'transaction', fixed: 10, basisPoints: 100, minimum: 0, maximum: null }
-    expect(await cli.runJson(['fee', 'list'])).toMatchObject([{ ...rule, inForce: true }])
+    expect(await cli.runJson(['fee', 'list'])).toMatchObject([{ ...rule, isInForce: true }])
     expect(await cli.runJson(['fee', 'list', '--client', client, '--all'])).toMatchObject([
-      { basisPoints: 99, maximum: 200000, inForce: false },
-      { ...rule, inForce: true },
+      { basisPoints: 99, maximum: 200000, isInForce: false },
+      { ...rule, isInForce: true },
     ])
     const id = await pay(10_000)
     expect((await service.call(`/transaction/${id}`)).body).toMatchObject({ feeAmount: 110 })

@@ -1,0 +1,74 @@
+import { type By, recordAction } from '../audit/record.ts'
+import { rotateClientSecret } from '../auth/clients.ts'
+import type { Scope } from '../auth/scopes.ts'
+import { findClient, type KnownClient } from '../auth/store.ts'
+import type { Db } from '../db/sql.ts'
+import { assert } from '../lib/assert.ts'
+import type { Clock } from '../lib/clock.ts'
+import { AppError } from '../lib/errors.ts'
+import type { SecretKey } from '../lib/secrets.ts'
+import { createMerchant } from '../merchant.ts'
+import { rotateWebhookSecret } from '../webhooks/secrets.ts'
+
+type Deps = { db: Db; clock: Clock; key: SecretKey }
+
+/**
+ * Creates an API client, which is one merchant. Its secrets are shown only in this response. With an external provider
+ * a client secret of Guichê would be useless, and there is none.
+ *
+ * @throws {AppError} `validation_failed`
+ */
+export async function createClient(
+  deps: Deps & { hasProvider: boolean },
+  { name, scopes, clientId, by }: { name: string; scopes: Scope[]; clientId?: string | undefined; by: By },
+) {
+  const { db, clock, hasProvider } = deps
+  if (hasProvider && clientId === undefined)
+    throw invalid('must be the client id at the external provider', 'AUTH_ISSUER is set: give the client id there.')
+  if (clientId !== undefined && (await findClient(db, clientId, clock.now())))
+    throw invalid(
+      'is taken by another client',
+      `The client ${clientId} already exists. \`npx guiche client rotate-secret ${clientId}\` gives it a new secret.`,
+    )
+  const { clientSecret, ...created } = await db.transaction(async (tx) => {
+    const made = await createMerchant(tx, deps, { name, scopes, ...(clientId && { clientId }), madeBy: by.actor })
+    const { merchantId } = made
+    const details = { clientId: made.clientId, scopes }
+    await recordAction(tx, { by, action: 'client.create', merchantId, recordId: merchantId, details, now: clock.now() })
+    return made
+  })
+  return hasProvider ? created : { ...created, clientSecret }
+}
+
+/** Gives a client a new secret, or a new one that signs its webhooks. The former one is valid during the overlap. */
+export async function rotateSecret(
+  deps: Deps,
+  { client, of, overlapHours, by }: { client: KnownClient; of: 'client' | 'webhook'; overlapHours: number; by: By },
+): Promise<{ secret: string; formerExpiresAt: string }> {
+  const { db, clock, key } = deps
+  const overlapMs = overlapHours * 3_600_000
+  if (of === 'webhook') {
+    const now = clock.now()
+    const secret = await rotateWebhookSecret(db, { key, merchantId: client.merchant_id, now, overlapMs, by })
+    return { secret, formerExpiresAt: new Date(now.getTime() + overlapMs).toISOString() }
+  }
+  const made = await rotateClientSecret(deps, { clientId: client.client_id, overlapMs, by })
+  assert(made, 'a client that was found exists')
+  return { secret: made.clientSecret, formerExpiresAt: made.formerExpiresAt.toISOString() }
+}
+
+export function toClientView(row: KnownClient) {
+  return {
+    clientId: row.client_id,
+    merchantId: row.merchant_id,
+    name: row.name,
+    scopes: row.scopes,
+    isActive: row.has_secret,
+    createdAt: row.created_at.toISOString(),
+    tokensRefusedBefore: row.not_before?.toISOString() ?? null,
+  }
+}
+
+function invalid(message: string, detail: string): AppError {
+  return new AppError('validation_failed', { detail, fields: [{ field: 'clientId', code: 'invalid', message }] })
+}
