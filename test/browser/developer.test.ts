@@ -21,6 +21,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     browser = await openChromium()
     receiver = await startTestReceiver((response) => response.writeHead(status).end())
     desk = await visit(browser)
+    await desk.page.clock.install()
     const developer = { role: 'developer', merchantId: await findSandboxMerchant(service) }
     await signIn(desk.page, service, await inviteUser(service, developer))
   })
@@ -55,6 +56,8 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await look('delivery')
     status = 204
     await drawer.getByRole('button', { name: 'Resend', exact: true }).click()
+    await expect.poll(() => receiver.received.length).toBe(9)
+    await page.clock.fastForward(2_000)
     await drawer.getByText('delivered', { exact: true }).waitFor()
     await drawer.getByText('HTTP 204').waitFor()
     expect(receiver.received.filter(({ event }) => event.data.id === id)).toHaveLength(3)
@@ -72,6 +75,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await look('resend-done')
     expect(receiver.received.length - before).toBe(7)
     await page.getByRole('button', { name: 'Close' }).last().click()
+    await page.clock.fastForward(5_000)
     await page.getByText('8 delivered').waitFor()
     expect(complaints).toEqual([])
   })

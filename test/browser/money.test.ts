@@ -33,6 +33,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     const invite = async (role: string, look: Partial<Look>) => {
       const email = await inviteUser(service, { role, merchantId: role === 'owner' ? merchantId : null })
       const opened = await visit(browser, look)
+      await opened.page.clock.install()
       return { ...opened, enter: async (path: string) => await signIn(opened.page, service, email, path) }
     }
     people = {
@@ -73,6 +74,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await eventually(async () =>
       (await fetchRefundable(service, id)).refunds.some(({ status }) => status === 'REFUNDED'),
     )
+    await page.clock.fastForward(5_000)
     await page.getByRole('region', { name: 'Refunds' }).getByText('Refunded').waitFor()
     await look('refunded')
     const { refunds } = await fetchRefundable(service, id)
@@ -112,6 +114,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await dialogOf(approving.page).getByRole('button', { name: 'Approve R$1,500.00' }).dblclick()
     await approving.page.getByText('Nothing to review').waitFor()
     await untilWithdrawal(service, id, 'PROCESSED')
+    await page.clock.fastForward(5_000)
     await page.getByText('Sent', { exact: true }).first().waitFor()
     await asking.look('withdrawal-sent')
     expect([...asking.complaints, ...approving.complaints]).toEqual([])

@@ -113,6 +113,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
       const { uri, url } = await make()
       const { page, context, complaints, look, close } = await visit(browser, { width: 390, locale: 'pt-BR' })
       await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+      await page.clock.install()
       await page.goto(url)
       await page.evaluate(async () => await navigator.clipboard.writeText('something else'))
       // As on a page without https.
@@ -124,6 +125,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
       expect(await page.getByRole('status').textContent()).toBe('Código copiado')
       if (hasClipboard) await look('pay-copied')
       expect(await page.evaluate(async () => await navigator.clipboard.readText())).toBe(uri)
+      await page.clock.fastForward(4_000)
       await page.getByRole('button', { name: 'Copiar código Pix' }).waitFor()
       expect(complaints).toEqual([])
       await close()
@@ -138,6 +140,15 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
       locale: 'pt-BR',
     })
     const page = await context.newPage()
+    // Ten seconds to the next load are one here.
+    await page.route(url, async (route) => {
+      const answer = await route.fetch()
+      const body = (await answer.text()).replace(
+        'http-equiv="refresh" content="10"',
+        'http-equiv="refresh" content="1"',
+      )
+      await route.fulfill({ response: answer, body })
+    })
     await page.goto(url)
     expect(await scan(page)).toBe(uri)
     expect(await page.getByText(uri).isVisible()).toBe(true)
@@ -150,12 +161,17 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
   })
 
   it('polls when it cannot have a stream', async () => {
-    const { uri, url } = await make()
+    const { id, uri, url } = await make()
     const { page, close } = await visit(browser, { locale: 'pt-BR' })
     await page.route('**/events', async (route) => await route.fulfill({ status: 429 }))
+    await page.clock.install()
+    const refused = page.waitForResponse(`${url}/events`)
     await page.goto(url)
     await page.getByRole('timer').waitFor()
+    await refused
     await payAt(service, uri)
+    await untilStatus(service, id, 'PAID')
+    await page.clock.fastForward(5_000)
     await page.getByRole('heading', { name: 'Pagamento confirmado' }).waitFor()
     await close()
   })
