@@ -36,7 +36,7 @@ describe('a database', () => {
 })
 
 describe('an account', () => {
-  const at = (environment: 'production' | 'sandbox', baseUrl: string) => ({ environment, place: { baseUrl } })
+  const at = (environment: 'production' | 'sandbox', baseUrl: string) => ({ environment, hosts: { baseUrl } })
 
   it.each([
     ['sandbox', 'https://pix-h.example.com', 'sandbox'],

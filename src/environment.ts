@@ -42,9 +42,9 @@ export async function enterEnvironment(db: Db | Tx, environment: Environment): P
 /** The environment of one account of ACQUIRERS_FILE. A sandbox on this machine is a simulator. */
 export function environmentOf(account: {
   environment: 'production' | 'sandbox'
-  place: { baseUrl: string }
+  hosts: { baseUrl: string }
 }): Environment {
-  const { hostname } = new URL(account.place.baseUrl)
+  const { hostname } = new URL(account.hosts.baseUrl)
   const isHere = isLoopback(hostname.replace(/^\[|\]$/g, ''))
   return account.environment === 'sandbox' && isHere ? 'simulated' : account.environment
 }

@@ -107,7 +107,7 @@ async function openHere({ db, clock, log, baseUrl, postHere }: Options): Promise
 /** Without a circuit breaker: a person who tests a bank that loses answers should see each of them. */
 function openRemote(url: string, { clock, log }: Options): Network {
   const { send, close } = connect(
-    { name: simulatorName, place: { baseUrl: url }, tls: null, timeoutMs },
+    { name: simulatorName, hosts: { baseUrl: url }, tls: null, timeoutMs },
     { clock, log },
   )
   const acquirer = createBacenAcquirer({ ...simulated, send, isRemote: true, timeoutMs, clock })

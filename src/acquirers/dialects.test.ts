@@ -7,7 +7,7 @@ import { cents } from '../lib/money.ts'
 import { AcquirerUnavailable } from './acquirer.ts'
 import { createBacenAcquirer } from './bacen/adapter.ts'
 import type { HttpRequest, HttpResponse } from './bacen/http.ts'
-import { filled } from './bacen/profile.ts'
+import { fillPlaceholders } from './bacen/profile.ts'
 import { type DialectName, dialectNames, dialects } from './dialects.ts'
 
 const txid = txidOf(1)
@@ -36,7 +36,7 @@ function open(name: DialectName, answer: (request: HttpRequest) => HttpResponse 
     chave: 'a@b.example',
     receiver: receiverAccount,
     isRemote: true,
-    profile: filled(profile, values),
+    profile: fillPlaceholders(profile, values),
     clock,
   })
   return { acquirer, asked }
@@ -138,13 +138,13 @@ describe.each(dialectNames)('%s', (name) => {
   })
 
   it('names its sources and what is unconfirmed', () => {
-    const { sources, unconfirmed, places, ispb } = dialects[name]
+    const { sources, unconfirmed, hosts, ispb } = dialects[name]
     expect(sources.length).toBeGreaterThan(0)
     expect(unconfirmed.length).toBeGreaterThan(0)
     for (const source of sources) expect(source).toMatch(/^https:\/\//)
-    for (const place of [places.production, places.sandbox]) expect(place?.baseUrl ?? 'https://').toMatch(/^https:\/\//)
+    for (const host of [hosts.production, hosts.sandbox]) expect(host?.baseUrl ?? 'https://').toMatch(/^https:\/\//)
     if (name !== 'generic')
-      expect([ispb, places.production]).toEqual([expect.stringMatching(/^\d{8}$/), expect.anything()])
+      expect([ispb, hosts.production]).toEqual([expect.stringMatching(/^\d{8}$/), expect.anything()])
   })
 })
 
@@ -181,9 +181,9 @@ describe('a further value that a PSP requires', () => {
   })
 
   it('is left out where it is not set', () => {
-    expect(filled(dialects.inter.profile, { clientId: 'x' }).headers).toEqual({})
-    expect(filled(dialects.efi.profile, { clientId: 'x' }).registrationHeaders).toEqual({})
-    const set = filled(dialects.efi.profile, { clientId: 'x', skipMtlsChecking: 'true' })
+    expect(fillPlaceholders(dialects.inter.profile, { clientId: 'x' }).headers).toEqual({})
+    expect(fillPlaceholders(dialects.efi.profile, { clientId: 'x' }).registrationHeaders).toEqual({})
+    const set = fillPlaceholders(dialects.efi.profile, { clientId: 'x', skipMtlsChecking: 'true' })
     expect(set.registrationHeaders).toEqual({ 'x-skip-mtls-checking': 'true' })
   })
 })

@@ -58,7 +58,7 @@ function open(url: string, more: Partial<AcquirerSettings> = {}): OpenAcquirer {
       name: 'psp',
       dialect: 'generic',
       environment: 'sandbox',
-      place: { baseUrl: url },
+      hosts: { baseUrl: url },
       credentials: { clientId: 'a', clientSecret: 'b' },
       chave: receiverKey,
       receiver: receiverAccount,

@@ -32,9 +32,9 @@ export function openAcquirer(settings: AcquirerSettings, deps: { clock: Clock; l
 
 /** The connection alone, with its certificate. */
 export function connect(
-  { name, tls: files, place, timeoutMs }: Pick<AcquirerSettings, 'name' | 'tls' | 'place' | 'timeoutMs'>,
+  { name, tls: files, hosts, timeoutMs }: Pick<AcquirerSettings, 'name' | 'tls' | 'hosts' | 'timeoutMs'>,
   { clock, log }: { clock: Clock; log: Log },
 ): { send: Send; tls: LiveTls | null; close(): Promise<void> } {
   const tls = files && openTls(files, { clock, log, name })
-  return { tls, ...createHttpSend({ ...place, timeoutMs, tls }) }
+  return { tls, ...createHttpSend({ ...hosts, timeoutMs, tls }) }
 }

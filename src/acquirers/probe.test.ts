@@ -38,7 +38,7 @@ const settingsOf = (
   name: 'psp',
   dialect: 'generic',
   environment: 'sandbox',
-  place: { baseUrl: server.url },
+  hosts: { baseUrl: server.url },
   credentials: simulatorCredentials,
   chave: receiverKey,
   receiver: receiverAccount,

@@ -161,7 +161,7 @@ type Reached = {
 
 /** Checks host name, connection, TLS and token: one request needs all of them. */
 async function reach(settings: AcquirerSettings, { send }: ProbeDeps): Promise<Reached> {
-  const { credentials, profile, place } = settings
+  const { credentials, profile, hosts } = settings
   let answeredAt: string | null = null
   let isAnswered = false
   const noting = async (request: HttpRequest) => {
@@ -170,19 +170,19 @@ async function reach(settings: AcquirerSettings, { send }: ProbeDeps): Promise<R
     answeredAt = answer.headers.date ?? null
     return answer
   }
-  const host = new URL(place.tokenUrl ?? place.baseUrl).host
+  const host = new URL(hosts.tokenUrl ?? hosts.baseUrl).host
   try {
     const token = await askToken({ send: noting, credentials, profile })
     const lives = `${host} issues a token for ${Math.round(token.lifetimeSeconds / 60)} min`
     return { finding: ok('token', lives), token, answeredAt }
   } catch (error) {
     const words = said(error)
-    const ofAddress = place.tokenUrl ? 'tokenUrl, tls' : 'baseUrl, tls'
+    const ofAddress = hosts.tokenUrl ? 'tokenUrl, tls' : 'baseUrl, tls'
     const ofClient = /certificate|certificado/i.test(words) ? 'tls' : 'clientId, clientSecret, overrides.token'
     const setting = isAnswered ? ofClient : ofAddress
     const other = isAnswered ? await findTokenPath(settings, send) : null
     if (other) {
-      const found = `${host}: ${words}; ${new URL(place.baseUrl).host}${other.path} issues one`
+      const found = `${host}: ${words}; ${new URL(hosts.baseUrl).host}${other.path} issues one`
       return {
         finding: missing('token', found, `overrides.token.path: ${other.path}`),
         token: other.token,

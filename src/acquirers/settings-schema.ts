@@ -146,34 +146,34 @@ ajv.addFormat('address', isAddress)
 ajv.addKeyword({ keyword: 'secret', validate: (_: true, value: unknown) => isSecret(value) })
 const validate = ajv.compile<SettingsFile>(SettingsFile)
 
-export type Fault = { path: string; said: string }
+export type SettingsError = { path: string; reason: string }
 
 /** Every error of the file's form, with its path (`acquirers[0].tls.pfxFile`). */
-export function findFaults(value: unknown): Fault[] {
+export function findErrors(value: unknown): SettingsError[] {
   validate(value)
-  const faults = (validate.errors ?? []).map(toFault)
+  const errors = (validate.errors ?? []).map(toSettingsError)
   const seen = new Set<string>()
   // Of several errors at one path, such as a wrong type that also fails a pattern, the first is enough.
-  return faults.filter(({ path }) => !seen.has(path) && seen.add(path))
+  return errors.filter(({ path }) => !seen.has(path) && seen.add(path))
 }
 
-/** True when {@link findFaults} has found nothing. */
+/** True when {@link findErrors} has found nothing. */
 export function isSettingsFile(value: unknown): value is SettingsFile {
   return validate(value)
 }
 
-function toFault({ keyword, instancePath, params, parentSchema, message }: ErrorObject): Fault {
+function toSettingsError({ keyword, instancePath, params, parentSchema, message }: ErrorObject): SettingsError {
   const path = toPath(instancePath)
   const at = (name: unknown) => (path === '' ? String(name) : `${path}.${name}`)
-  if (keyword === 'required') return { path: at(params.missingProperty), said: 'is not set' }
+  if (keyword === 'required') return { path: at(params.missingProperty), reason: 'is not set' }
   if (keyword === 'additionalProperties') {
     const known = Object.keys(parentSchema?.properties ?? {}).join(', ')
-    const said = known === '' ? 'is not the name of a header or a parameter' : `is not known: allowed are ${known}`
-    return { path: at(params.additionalProperty), said }
+    const reason = known === '' ? 'is not the name of a header or a parameter' : `is not known: allowed are ${known}`
+    return { path: at(params.additionalProperty), reason }
   }
-  if (keyword === 'enum') return { path, said: `must be one of ${params.allowedValues.join(', ')}` }
+  if (keyword === 'enum') return { path, reason: `must be one of ${params.allowedValues.join(', ')}` }
   const description = parentSchema?.description
-  return { path, said: description ? `must be ${description}` : (message ?? 'is not valid') }
+  return { path, reason: description ? `must be ${description}` : (message ?? 'is not valid') }
 }
 
 /** `/acquirers/0/name` → `acquirers[0].name` */

@@ -59,7 +59,7 @@ describe('an acquirer of the settings file', () => {
     const settings = await one({})
     expect(settings).toMatchObject({
       environment: 'production',
-      place: { baseUrl: 'https://psp.example.com/' },
+      hosts: { baseUrl: 'https://psp.example.com/' },
       credentials: { clientId: 'id', clientSecret: 'secret' },
       receiver: receiverAccount,
       tls: null,
@@ -73,7 +73,7 @@ describe('an acquirer of the settings file', () => {
 
   it('uses the hosts of its dialect, and requests the token from another host when one is set', async () => {
     const at = async (more: object) =>
-      (await one({ dialect: 'itau', tls: { certFile: 'client.pem', keyFile: 'client.key' }, ...more })).place
+      (await one({ dialect: 'itau', tls: { certFile: 'client.pem', keyFile: 'client.key' }, ...more })).hosts
     expect(await at({ baseUrl: undefined })).toEqual({
       baseUrl: 'https://secure.api.itau',
       tokenUrl: 'https://sts.itau.com.br/api/oauth/token',

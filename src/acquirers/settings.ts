@@ -7,21 +7,21 @@ import { cents } from '../lib/money.ts'
 import type { AccountHolder } from '../pix/holder.ts'
 import { detectPixKey, normalizePixKey } from '../pix/key.ts'
 import type { Acquirer, FeeAgreed } from './acquirer.ts'
-import { readTlsMaterial, TlsFault, type TlsFiles } from './bacen/certificate.ts'
-import { filled, type ProtocolProfile, withOverrides } from './bacen/profile.ts'
+import { readTlsMaterial, TlsFileError, type TlsFiles } from './bacen/certificate.ts'
+import { fillPlaceholders, type ProtocolProfile, withOverrides } from './bacen/profile.ts'
 import type { Credentials } from './bacen/token.ts'
 import type { CallbackSettings } from './callbacks.ts'
-import type { Dialect, Place } from './dialects/dialect.ts'
+import type { Dialect, Hosts } from './dialects/dialect.ts'
 import { type DialectName, dialects } from './dialects.ts'
 import type { RouteSettings } from './routes.ts'
-import { type AcquirerEntry, findFaults, isSettingsFile, type RouteEntry, type Secret } from './settings-schema.ts'
+import { type AcquirerEntry, findErrors, isSettingsFile, type RouteEntry, type Secret } from './settings-schema.ts'
 
 /** One account at one PSP: the settings of the file, of its dialect and of the environment together. */
 export type AcquirerSettings = Readonly<{
   name: string
   dialect: DialectName
   environment: 'production' | 'sandbox'
-  place: Place
+  hosts: Hosts
   credentials: Credentials
   chave: string
   receiver: AccountHolder
@@ -50,12 +50,12 @@ const timeoutMsDefault = 10_000
  */
 export function readAcquirersFile(source: Source): AcquirersSettings {
   const value = parse(source.path)
-  const faults = createFaults(source.path, value)
+  const errors = collectErrors(source.path, value)
   const entries = entriesOf(value)
-  const acquirers = entries.map((entry, index) => readAcquirer(source, faults, entry, `acquirers[${index}]`))
-  checkNames(faults, entries)
-  const routes = checkRoutes(faults, value, entries)
-  faults.throwIfAny()
+  const acquirers = entries.map((entry, index) => readAcquirer(source, errors, entry, `acquirers[${index}]`))
+  checkNames(errors, entries)
+  const routes = checkRoutes(errors, value, entries)
+  errors.throwIfAny()
   return deepFreeze({ acquirers: acquirers.filter((one) => one !== null), routes })
 }
 
@@ -73,29 +73,29 @@ function parse(path: string): unknown {
   }
 }
 
-type Faults = {
-  add(path: string, said: string): void
+type Errors = {
+  add(path: string, reason: string): void
   /** True when there is no error at this path nor under it. */
-  isFine(path: string): boolean
+  isValid(path: string): boolean
   throwIfAny(): void
 }
 
-function createFaults(file: string, value: unknown): Faults {
-  const all = findFaults(value)
+function collectErrors(file: string, value: unknown): Errors {
+  const all = findErrors(value)
   return {
-    add: (path, said) => all.push({ path, said }),
-    isFine: (path) =>
-      !all.some((fault) => fault.path === path || ['.', '['].some((then) => fault.path.startsWith(path + then))),
+    add: (path, reason) => all.push({ path, reason }),
+    isValid: (path) =>
+      !all.some((one) => one.path === path || ['.', '['].some((next) => one.path.startsWith(path + next))),
     throwIfAny() {
       if (all.length === 0 && isSettingsFile(value)) return
       const sorted = all.toSorted((one, other) => one.path.localeCompare(other.path, 'en', { numeric: true }))
-      throw new ConfigError(sorted.map(({ path, said }) => toLine(file, path || 'the file', said)))
+      throw new ConfigError(sorted.map(({ path, reason }) => toLine(file, path || 'the file', reason)))
     },
   }
 }
 
-function toLine(file: string, path: string, said: string): string {
-  return `${basename(file)}: ${path}${said.startsWith(':') ? '' : ' '}${said}`
+function toLine(file: string, path: string, reason: string): string {
+  return `${basename(file)}: ${path}${reason.startsWith(':') ? '' : ' '}${reason}`
 }
 
 /** The entries as objects, valid or not: the schema has already reported what is wrong in them. */
@@ -104,26 +104,26 @@ function entriesOf(value: unknown): AcquirerEntry[] {
   return Array.isArray(acquirers) ? acquirers.map((entry) => Object(entry)) : []
 }
 
-/** Null when the entry has an error, which is then in `faults`. */
-function readAcquirer(source: Source, faults: Faults, entry: AcquirerEntry, at: string): AcquirerSettings | null {
-  const dialect = faults.isFine(`${at}.dialect`) ? dialects[entry.dialect] : null
+/** Null when the entry has an error, which is then in `errors`. */
+function readAcquirer(source: Source, errors: Errors, entry: AcquirerEntry, at: string): AcquirerSettings | null {
+  const dialect = errors.isValid(`${at}.dialect`) ? dialects[entry.dialect] : null
   const secretAt = (path: string, secret: Secret | undefined) =>
-    secret !== undefined && faults.isFine(path) ? readSecret(source, faults, path, secret) : null
+    secret !== undefined && errors.isValid(path) ? readSecret(source, errors, path, secret) : null
   const clientId = secretAt(`${at}.clientId`, entry.clientId)
   const clientSecret = secretAt(`${at}.clientSecret`, entry.clientSecret)
-  if (dialect?.needsSecret && entry.clientSecret === undefined) faults.add(`${at}.clientSecret`, 'is not set')
-  const place = dialect && readPlace(faults, entry, dialect, at)
-  const tls = readTls(source, faults, entry, at)
-  if (place && dialect?.needsCertificate && entry.baseUrl === undefined && !tls && faults.isFine(`${at}.tls`))
-    faults.add(`${at}.tls`, `is not set: ${dialect.title} requires a client certificate`)
-  const profile = dialect && readProfile(source, faults, entry, { dialect, clientId, at })
-  const receiver = readReceiver(faults, entry, at)
-  if (!faults.isFine(at) || clientId === null || !place || !profile || !receiver) return null
+  if (dialect?.needsSecret && entry.clientSecret === undefined) errors.add(`${at}.clientSecret`, 'is not set')
+  const hosts = dialect && readHosts(errors, entry, dialect, at)
+  const tls = readTls(source, errors, entry, at)
+  if (hosts && dialect?.needsCertificate && entry.baseUrl === undefined && !tls && errors.isValid(`${at}.tls`))
+    errors.add(`${at}.tls`, `is not set: ${dialect.title} requires a client certificate`)
+  const profile = dialect && readProfile(source, errors, entry, { dialect, clientId, at })
+  const receiver = readReceiver(errors, entry, at)
+  if (!errors.isValid(at) || clientId === null || !hosts || !profile || !receiver) return null
   return {
     name: entry.name,
     dialect: entry.dialect,
     environment: entry.environment ?? 'production',
-    place,
+    hosts,
     credentials: { clientId, clientSecret },
     chave: detectPixKey(entry.chave)?.key ?? entry.chave,
     receiver,
@@ -135,12 +135,12 @@ function readAcquirer(source: Source, faults: Faults, entry: AcquirerEntry, at: 
   }
 }
 
-function readPlace(faults: Faults, entry: AcquirerEntry, dialect: Dialect, at: string): Place | null {
+function readHosts(errors: Errors, entry: AcquirerEntry, dialect: Dialect, at: string): Hosts | null {
   const environment = entry.environment ?? 'production'
-  const known = environment === 'production' || environment === 'sandbox' ? dialect.places[environment] : null
+  const known = environment === 'production' || environment === 'sandbox' ? dialect.hosts[environment] : null
   const baseUrl = entry.baseUrl ?? known?.baseUrl
   if (baseUrl === undefined) {
-    faults.add(`${at}.baseUrl`, `is not set, and ${dialect.title} has no known address for ${environment}`)
+    errors.add(`${at}.baseUrl`, `is not set, and ${dialect.title} has no known address for ${environment}`)
     return null
   }
   // With another host than the known one, the token is requested there too, unless tokenUrl is set.
@@ -150,20 +150,20 @@ function readPlace(faults: Faults, entry: AcquirerEntry, dialect: Dialect, at: s
     ['tokenUrl', tokenUrl],
   ] as const) {
     if (environment === 'production' && address?.startsWith('http://'))
-      faults.add(`${at}.${name}`, 'must begin with https:// in production: the secret would be sent in clear text')
+      errors.add(`${at}.${name}`, 'must begin with https:// in production: the secret would be sent in clear text')
   }
   return { baseUrl, ...(tokenUrl !== undefined && { tokenUrl }) }
 }
 
-function readTls(source: Source, faults: Faults, entry: AcquirerEntry, at: string): TlsFiles | null {
+function readTls(source: Source, errors: Errors, entry: AcquirerEntry, at: string): TlsFiles | null {
   const { tls } = entry
-  if (tls === undefined || !faults.isFine(`${at}.tls`)) return null
+  if (tls === undefined || !errors.isValid(`${at}.tls`)) return null
   if (tls.pfxFile !== undefined && (tls.certFile !== undefined || tls.keyFile !== undefined)) {
-    faults.add(`${at}.tls`, 'has both a PFX and a PEM certificate: keep one of them')
+    errors.add(`${at}.tls`, 'has both a PFX and a PEM certificate: keep one of them')
     return null
   }
   if (entry.baseUrl?.startsWith('http://')) {
-    faults.add(`${at}.tls`, 'has no effect while baseUrl begins with http://')
+    errors.add(`${at}.tls`, 'has no effect while baseUrl begins with http://')
     return null
   }
   const { passphrase, ...paths } = tls
@@ -176,31 +176,31 @@ function readTls(source: Source, faults: Faults, entry: AcquirerEntry, at: strin
     readTlsMaterial(files, source.clock)
     return files
   } catch (error) {
-    if (!(error instanceof TlsFault)) throw error
-    faults.add(`${at}.tls.${error.member}`, error.message.startsWith('is ') ? error.message : `: ${error.message}`)
+    if (!(error instanceof TlsFileError)) throw error
+    errors.add(`${at}.tls.${error.setting}`, error.message.startsWith('is ') ? error.message : `: ${error.message}`)
     return null
   }
 }
 
 function readProfile(
   source: Source,
-  faults: Faults,
+  errors: Errors,
   { settings = {}, overrides = {} }: AcquirerEntry,
   { dialect, clientId, at }: { dialect: Dialect; clientId: string | null; at: string },
 ): ProtocolProfile | null {
-  if (!faults.isFine(`${at}.settings`) || !faults.isFine(`${at}.overrides`)) return null
+  if (!errors.isValid(`${at}.settings`) || !errors.isValid(`${at}.overrides`)) return null
   const profile = withOverrides(dialect.profile, overrides)
   for (const [name, { isRequired, what }] of Object.entries(dialect.settings)) {
-    if (isRequired && settings[name] === undefined) faults.add(`${at}.settings.${name}`, `is not set: ${what}`)
+    if (isRequired && settings[name] === undefined) errors.add(`${at}.settings.${name}`, `is not set: ${what}`)
   }
   const texts = JSON.stringify([profile.headers, profile.query, profile.registrationHeaders])
   const values: Record<string, string> = clientId === null ? {} : { clientId }
   for (const [name, secret] of Object.entries(settings)) {
-    const value = readSecret(source, faults, `${at}.settings.${name}`, secret)
+    const value = readSecret(source, errors, `${at}.settings.${name}`, secret)
     if (value !== null) values[name] = value
-    if (!texts.includes(`{${name}}`)) faults.add(`${at}.settings.${name}`, `is not known: ${toKnownSettings(dialect)}`)
+    if (!texts.includes(`{${name}}`)) errors.add(`${at}.settings.${name}`, `is not known: ${toKnownSettings(dialect)}`)
   }
-  return filled(profile, values)
+  return fillPlaceholders(profile, values)
 }
 
 function toKnownSettings({ title, settings }: Dialect): string {
@@ -208,13 +208,13 @@ function toKnownSettings({ title, settings }: Dialect): string {
   return names.length > 0 ? `${title} has ${names.join(', ')}` : `${title} has none, and no override names {it}`
 }
 
-function readReceiver(faults: Faults, { receiver, chave }: AcquirerEntry, at: string): AccountHolder | null {
-  if (!faults.isFine(`${at}.receiver`) || !faults.isFine(`${at}.chave`)) return null
+function readReceiver(errors: Errors, { receiver, chave }: AcquirerEntry, at: string): AccountHolder | null {
+  if (!errors.isValid(`${at}.receiver`) || !errors.isValid(`${at}.chave`)) return null
   const document = parseDocument(receiver.document)
   const type = document?.type === 'CPF' ? 'PF' : 'PJ'
-  if (receiver.type !== type) faults.add(`${at}.receiver.type`, `must be ${type}: the document is a ${document?.type}`)
+  if (receiver.type !== type) errors.add(`${at}.receiver.type`, `must be ${type}: the document is a ${document?.type}`)
   const pix = receiver.pix ? normalizePixKey(receiver.pix) : detectPixKey(chave)
-  if (!pix) faults.add(`${at}.receiver.pix.key`, `is not a Pix key of type ${receiver.pix?.type}`)
+  if (!pix) errors.add(`${at}.receiver.pix.key`, `is not a Pix key of type ${receiver.pix?.type}`)
   return document && pix && { ...receiver, document: document.value, pix }
 }
 
@@ -229,43 +229,43 @@ function toFee(fee: NonNullable<AcquirerEntry['fees']>['payment']): FeeAgreed | 
   }
 }
 
-function checkNames(faults: Faults, entries: AcquirerEntry[]): void {
+function checkNames(errors: Errors, entries: AcquirerEntry[]): void {
   entries.forEach(({ name }, index) => {
     const first = entries.findIndex((entry) => entry.name === name)
     if (name !== undefined && first !== index)
-      faults.add(`acquirers[${index}].name`, `is also the name of acquirers[${first}]: each needs its own`)
+      errors.add(`acquirers[${index}].name`, `is also the name of acquirers[${first}]: each needs its own`)
   })
 }
 
-function checkRoutes(faults: Faults, value: unknown, entries: AcquirerEntry[]): RouteSettings[] {
+function checkRoutes(errors: Errors, value: unknown, entries: AcquirerEntry[]): RouteSettings[] {
   const { routes } = Object(value)
   const all: RouteEntry[] = Array.isArray(routes) ? routes.map((route) => Object(route)) : []
   const names = entries.map(({ name }) => name)
   return all.flatMap((route, index) => {
     const at = `routes[${index}]`
-    if (faults.isFine(`${at}.acquirers`)) checkMembers(faults, route, names, at)
-    if (faults.isFine(`${at}.maxAmount`) && route.minAmount !== undefined && route.maxAmount !== undefined) {
-      if (route.minAmount > route.maxAmount) faults.add(`${at}.maxAmount`, 'is below minAmount: no amount fits')
+    if (errors.isValid(`${at}.acquirers`)) checkRouteAcquirers(errors, route, names, at)
+    if (errors.isValid(`${at}.maxAmount`) && route.minAmount !== undefined && route.maxAmount !== undefined) {
+      if (route.minAmount > route.maxAmount) errors.add(`${at}.maxAmount`, 'is below minAmount: no amount fits')
     }
-    if (!faults.isFine(at)) return []
+    if (!errors.isValid(at)) return []
     return [{ ...route, acquirers: route.acquirers.map(({ name, weight = 1 }) => ({ name, weight })) }]
   })
 }
 
-function checkMembers(faults: Faults, { acquirers }: RouteEntry, names: string[], at: string): void {
-  acquirers.forEach(({ name }, place) => {
+function checkRouteAcquirers(errors: Errors, { acquirers }: RouteEntry, names: string[], at: string): void {
+  acquirers.forEach(({ name }, position) => {
     if (!names.includes(name))
-      faults.add(`${at}.acquirers[${place}].name`, `is not one of the acquirers: ${names.join(', ')}`)
-    if (acquirers.findIndex((other) => other.name === name) !== place)
-      faults.add(`${at}.acquirers[${place}].name`, 'appears twice in this route')
+      errors.add(`${at}.acquirers[${position}].name`, `is not one of the acquirers: ${names.join(', ')}`)
+    if (acquirers.findIndex((other) => other.name === name) !== position)
+      errors.add(`${at}.acquirers[${position}].name`, 'appears twice in this route')
   })
 }
 
-function readSecret(source: Source, faults: Faults, path: string, secret: Secret): string | null {
+function readSecret(source: Source, errors: Errors, path: string, secret: Secret): string | null {
   try {
     return resolveSecret(source, secret)
   } catch (error) {
-    faults.add(path, error instanceof Error ? error.message : String(error))
+    errors.add(path, error instanceof Error ? error.message : String(error))
     return null
   }
 }

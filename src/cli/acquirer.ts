@@ -66,12 +66,12 @@ function toSimulated({ simulatorUrl }: Config) {
   }
 }
 
-function toRow({ name, dialect, environment, place, profile }: AcquirerSettings) {
+function toRow({ name, dialect, environment, hosts, profile }: AcquirerSettings) {
   return {
     name,
     dialect,
     environment,
-    address: place.baseUrl,
+    address: hosts.baseUrl,
     payouts: profile.offers.payouts ? 'yes' : 'no',
     disputes: profile.offers.infractions ? 'yes' : 'no',
   }
@@ -108,7 +108,7 @@ function describe(settings: AcquirerSettings, findings: Finding[], isFit: boolea
   })
   const missing = findings.filter(({ state }) => state === 'missing').length
   return `
-  ${settings.name}: ${title}, ${settings.environment}, at ${settings.place.baseUrl}
+  ${settings.name}: ${title}, ${settings.environment}, at ${settings.hosts.baseUrl}
 
 ${lines.join('\n')}
 

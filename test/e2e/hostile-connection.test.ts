@@ -76,7 +76,7 @@ beforeAll(async () => {
       keyFile: files.path(`${client}.key`),
       caFile: files.path(ca),
     }
-    const to = { name: 'psp', place: { baseUrl: url }, tls: paths, timeoutMs }
+    const to = { name: 'psp', hosts: { baseUrl: url }, tls: paths, timeoutMs }
     const { send, close } = connect(to, { clock: systemClock, log })
     closers.push(close)
     return send

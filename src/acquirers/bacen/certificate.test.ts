@@ -28,7 +28,7 @@ const read = (names: Omit<TlsFiles, 'passphrase'>, passphrase?: string) =>
   readTlsMaterial(toFiles(names, passphrase), clock)
 
 function toFiles(names: Omit<TlsFiles, 'passphrase'>, passphrase?: string): TlsFiles {
-  const paths = Object.entries(names).map(([member, name]) => [member, files.path(String(name))])
+  const paths = Object.entries(names).map(([setting, name]) => [setting, files.path(String(name))])
   return { ...Object.fromEntries(paths), ...(passphrase !== undefined && { passphrase: () => passphrase }) }
 }
 
@@ -52,9 +52,9 @@ describe('the files of mutual TLS', () => {
     [{ certFile: 'client.pem', keyFile: 'text.pem' }, undefined, 'keyFile', 'is not a private key in PEM'],
     [{ certFile: 'client.pem', keyFile: 'other.key' }, undefined, 'keyFile', 'is not the key of the certificate'],
     [{ caFile: 'text.pem' }, undefined, 'caFile', 'is not a certificate in PEM'],
-  ])('that cannot be used are refused with what to do: %j %s', (names, passphrase, member, said) => {
+  ])('that cannot be used are refused with what to do: %j %s', (names, passphrase, setting, said) => {
     expect(() => read(names, passphrase)).toThrow(
-      expect.objectContaining({ name: 'TlsFault', member, message: expect.stringContaining(said) }),
+      expect.objectContaining({ name: 'TlsFileError', setting, message: expect.stringContaining(said) }),
     )
   })
 

@@ -21,20 +21,20 @@ export type TlsFiles = {
 /** The options for `tls.connect`, and the expiry of the client certificate; null where there is none. */
 export type TlsMaterial = { options: SecureContextOptions; expiresAt: Date | null; content: string }
 
-/** A file that cannot be used; the message says what to do. `member` is the setting's name. */
-export class TlsFault extends Error {
-  readonly member: keyof TlsFiles
-  constructor(member: keyof TlsFiles, message: string) {
+/** A file that cannot be used; the message says what to do. `setting` is the setting's name. */
+export class TlsFileError extends Error {
+  readonly setting: keyof TlsFiles
+  constructor(setting: keyof TlsFiles, message: string) {
     super(message)
-    this.name = 'TlsFault'
-    this.member = member
+    this.name = 'TlsFileError'
+    this.setting = setting
   }
 }
 
 /**
  * Reads and checks the files: they exist, are readable, open with the passphrase, are a pair and have not expired.
  *
- * @throws {TlsFault} for the first that fails
+ * @throws {TlsFileError} for the first that fails
  */
 export function readTlsMaterial(files: TlsFiles, clock: Clock): TlsMaterial {
   const passphrase = readPassphrase(files)
@@ -42,7 +42,7 @@ export function readTlsMaterial(files: TlsFiles, clock: Clock): TlsMaterial {
   if (ca) parse(ca, 'caFile', files.caFile)
   const common = { ...(ca && { ca }), ...(passphrase !== undefined && { passphrase }) }
   const own = files.pfxFile === undefined ? readPem(files, passphrase) : readPfx(files.pfxFile, passphrase)
-  if (own) checkDates(own.certificate, own.member, clock.now())
+  if (own) checkDates(own.certificate, own.setting, clock.now())
   const options = { ...common, ...own?.options }
   const parts = [options.ca, own?.options.pfx, own?.options.cert, own?.options.key, passphrase]
   const content = parts.map((part) => (Buffer.isBuffer(part) ? part.toString('base64') : part)).join('\n')
@@ -51,7 +51,7 @@ export function readTlsMaterial(files: TlsFiles, clock: Clock): TlsMaterial {
 
 type Own = {
   certificate: X509Certificate
-  member: 'pfxFile' | 'certFile'
+  setting: 'pfxFile' | 'certFile'
   options: { pfx?: Buffer; cert?: Buffer; key?: Buffer }
 }
 
@@ -59,7 +59,7 @@ function readPassphrase({ passphrase }: TlsFiles): string | undefined {
   try {
     return passphrase?.()
   } catch (error) {
-    throw new TlsFault('passphrase', error instanceof Error ? error.message : String(error))
+    throw new TlsFileError('passphrase', error instanceof Error ? error.message : String(error))
   }
 }
 
@@ -68,11 +68,11 @@ function readPfx(path: string, passphrase: string | undefined): Own {
   try {
     return {
       certificate: certificateOf({ pfx, ...(passphrase !== undefined && { passphrase }) }),
-      member: 'pfxFile',
+      setting: 'pfxFile',
       options: { pfx },
     }
   } catch (error) {
-    throw new TlsFault('pfxFile', explainPfx(path, error instanceof Error ? error.message : ''))
+    throw new TlsFileError('pfxFile', explainPfx(path, error instanceof Error ? error.message : ''))
   }
 }
 
@@ -98,13 +98,13 @@ function certificateOf(options: SecureContextOptions): X509Certificate {
 
 function readPem({ certFile, keyFile }: TlsFiles, passphrase: string | undefined): Own | null {
   if (certFile === undefined && keyFile === undefined) return null
-  if (certFile === undefined) throw new TlsFault('certFile', 'is not set, and a key needs its certificate')
-  if (keyFile === undefined) throw new TlsFault('keyFile', 'is not set, and a certificate needs its key')
+  if (certFile === undefined) throw new TlsFileError('certFile', 'is not set, and a key needs its certificate')
+  if (keyFile === undefined) throw new TlsFileError('keyFile', 'is not set, and a certificate needs its key')
   const [cert, key] = [read(certFile, 'certFile'), read(keyFile, 'keyFile')]
   const certificate = parse(cert, 'certFile', certFile)
   if (!certificate.checkPrivateKey(openKey(key, keyFile, passphrase)))
-    throw new TlsFault('keyFile', `${keyFile} is not the key of the certificate in ${certFile}`)
-  return { certificate, member: 'certFile', options: { cert, key } }
+    throw new TlsFileError('keyFile', `${keyFile} is not the key of the certificate in ${certFile}`)
+  return { certificate, setting: 'certFile', options: { cert, key } }
 }
 
 function openKey(key: Buffer, path: string, passphrase: string | undefined) {
@@ -113,36 +113,37 @@ function openKey(key: Buffer, path: string, passphrase: string | undefined) {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     if (/DECRYPT|MISSING_PASSPHRASE|INTERRUPTED/.test(code))
-      throw new TlsFault('keyFile', `the passphrase does not open ${path}: set tls.passphrase to its own`)
-    throw new TlsFault('keyFile', `${path} is not a private key in PEM`)
+      throw new TlsFileError('keyFile', `the passphrase does not open ${path}: set tls.passphrase to its own`)
+    throw new TlsFileError('keyFile', `${path} is not a private key in PEM`)
   }
 }
 
-function parse(pem: Buffer, member: 'certFile' | 'caFile', path: string | undefined): X509Certificate {
+function parse(pem: Buffer, setting: 'certFile' | 'caFile', path: string | undefined): X509Certificate {
   try {
     return new X509Certificate(pem)
   } catch {
-    throw new TlsFault(member, `${path} is not a certificate in PEM`)
+    throw new TlsFileError(setting, `${path} is not a certificate in PEM`)
   }
 }
 
-function checkDates(certificate: X509Certificate, member: 'pfxFile' | 'certFile', now: Date): void {
+function checkDates(certificate: X509Certificate, setting: 'pfxFile' | 'certFile', now: Date): void {
   const [from, to] = [new Date(certificate.validFrom), new Date(certificate.validTo)]
-  if (now > to) throw new TlsFault(member, `the certificate expired on ${toDay(to)}: get a new one from the PSP`)
-  if (now < from) throw new TlsFault(member, `the certificate is not valid before ${toDay(from)}: is the clock right?`)
+  if (now > to) throw new TlsFileError(setting, `the certificate expired on ${toDay(to)}: get a new one from the PSP`)
+  if (now < from)
+    throw new TlsFileError(setting, `the certificate is not valid before ${toDay(from)}: is the clock right?`)
 }
 
 export function toDay(date: Date): string {
   return date.toISOString().slice(0, 10)
 }
 
-function read(path: string, member: keyof TlsFiles): Buffer {
+function read(path: string, setting: keyof TlsFiles): Buffer {
   try {
     return readFileSync(path)
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : ''
-    if (code === 'ENOENT') throw new TlsFault(member, `there is no file ${path}`)
-    if (code === 'EACCES') throw new TlsFault(member, `${path} may not be read by this user`)
-    throw new TlsFault(member, `${path} cannot be read (${code})`)
+    if (code === 'ENOENT') throw new TlsFileError(setting, `there is no file ${path}`)
+    if (code === 'EACCES') throw new TlsFileError(setting, `${path} may not be read by this user`)
+    throw new TlsFileError(setting, `${path} cannot be read (${code})`)
   }
 }

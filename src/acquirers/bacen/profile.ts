@@ -153,7 +153,10 @@ export function scopesOf({ token, offers }: ProtocolProfile): string[] {
 }
 
 /** The same with `{name}` replaced in headers and queries. A header or parameter whose value is missing is left out. */
-export function filled(profile: ProtocolProfile, values: Record<string, string | undefined>): ProtocolProfile {
+export function fillPlaceholders(
+  profile: ProtocolProfile,
+  values: Record<string, string | undefined>,
+): ProtocolProfile {
   const all = { ...values, uuid: '{uuid}' }
   return {
     ...profile,

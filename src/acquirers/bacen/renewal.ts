@@ -25,12 +25,12 @@ export const warnDays = 30
 /**
  * Keeps the content, and checks for renewed files every 30 seconds.
  *
- * @throws {TlsFault} when the files cannot be used at the start
+ * @throws {TlsFileError} when the files cannot be used at the start
  */
 export function openTls(files: TlsFiles, { clock, log, name }: { clock: Clock; log: Log; name: string }): LiveTls {
   let material = readTlsMaterial(files, clock)
   let warnedOn = ''
-  let fault = ''
+  let lastReason = ''
   warnOfEnd()
   const timer = setInterval(refresh, checkEveryMs)
   timer.unref()
@@ -39,20 +39,20 @@ export function openTls(files: TlsFiles, { clock, log, name }: { clock: Clock; l
   function refresh() {
     try {
       const fresh = readTlsMaterial(files, clock)
-      fault = ''
+      lastReason = ''
       if (fresh.content !== material.content) {
         material = fresh
         log.info({ acquirer: name, expiresAt: fresh.expiresAt }, 'an acquirer’s certificate was renewed')
       }
     } catch (error) {
-      const said = error instanceof Error ? error.message : String(error)
+      const reason = error instanceof Error ? error.message : String(error)
       // Once for each error, and not at every check.
-      if (said !== fault)
+      if (reason !== lastReason)
         log.warn(
-          { acquirer: name, reason: said },
+          { acquirer: name, reason },
           'an acquirer’s certificate files cannot be used: the previous ones stay in use',
         )
-      fault = said
+      lastReason = reason
     }
     warnOfEnd()
   }

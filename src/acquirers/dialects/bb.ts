@@ -3,7 +3,7 @@ import { dialect, standardScopes, under } from './dialect.ts'
 export const bb = dialect({
   title: 'Banco do Brasil',
   ispb: '00000000',
-  places: {
+  hosts: {
     production: { baseUrl: 'https://api-pix.bb.com.br', tokenUrl: 'https://oauth.bb.com.br/oauth/token' },
     sandbox: { baseUrl: 'https://api.hm.bb.com.br', tokenUrl: 'https://oauth.hm.bb.com.br/oauth/token' },
   },

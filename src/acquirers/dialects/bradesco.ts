@@ -3,7 +3,7 @@ import { dialect, under } from './dialect.ts'
 export const bradesco = dialect({
   title: 'Bradesco',
   ispb: '60746948',
-  places: {
+  hosts: {
     production: { baseUrl: 'https://qrpix.bradesco.com.br' },
     sandbox: { baseUrl: 'https://openapisandbox.prebanco.com.br' },
   },

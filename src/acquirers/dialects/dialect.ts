@@ -6,14 +6,14 @@ import {
 } from '../bacen/profile.ts'
 
 /** The addresses of a PSP: its hosts, without the paths of {@link ProtocolProfile}. */
-export type Place = { baseUrl: string; tokenUrl?: string }
+export type Hosts = { baseUrl: string; tokenUrl?: string }
 
 /** What is known about one PSP. The settings file may override every field of its `profile`. */
 export type Dialect = {
   title: string
   /** Null: any. */
   ispb: string | null
-  places: { production: Place | null; sandbox: Place | null }
+  hosts: { production: Hosts | null; sandbox: Hosts | null }
   needsCertificate: boolean
   needsSecret: boolean
   /** Values that it needs beyond the usual, from `settings` of the file: headers and queries name each as `{name}`. */
@@ -34,7 +34,7 @@ type Known = Pick<Dialect, 'title' | 'ispb' | 'sources' | 'unconfirmed'> & Parti
 /** Completes a table: what it leaves out is as in the standard. */
 export function dialect({ profile = {}, ...known }: Known & { profile?: ProtocolProfileOverrides }): Dialect {
   return {
-    places: { production: null, sandbox: null },
+    hosts: { production: null, sandbox: null },
     needsCertificate: true,
     needsSecret: true,
     settings: {},

@@ -3,7 +3,7 @@ import { dialect, under } from './dialect.ts'
 export const efi = dialect({
   title: 'Efí (formerly Gerencianet)',
   ispb: '09089356',
-  places: {
+  hosts: {
     production: { baseUrl: 'https://pix.api.efipay.com.br' },
     sandbox: { baseUrl: 'https://pix-h.api.efipay.com.br' },
   },

@@ -3,7 +3,7 @@ import { dialect, standardScopes, under } from './dialect.ts'
 export const inter = dialect({
   title: 'Banco Inter',
   ispb: '00416968',
-  places: {
+  hosts: {
     production: { baseUrl: 'https://cdpj.partners.bancointer.com.br' },
     sandbox: { baseUrl: 'https://cdpj-sandbox.partners.uatinter.co' },
   },

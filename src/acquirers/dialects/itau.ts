@@ -3,7 +3,7 @@ import { dialect, under } from './dialect.ts'
 export const itau = dialect({
   title: 'Itaú Unibanco',
   ispb: '60701190',
-  places: {
+  hosts: {
     production: { baseUrl: 'https://secure.api.itau', tokenUrl: 'https://sts.itau.com.br/api/oauth/token' },
     // Its sandbox issues tokens in its own way and requires them in another header: a test there proves nothing.
     sandbox: null,

@@ -3,7 +3,7 @@ import { dialect, under } from './dialect.ts'
 export const santander = dialect({
   title: 'Santander',
   ispb: '90400888',
-  places: {
+  hosts: {
     production: { baseUrl: 'https://trust-pix.santander.com.br' },
     sandbox: { baseUrl: 'https://trust-pix-h.santander.com.br' },
   },

@@ -3,7 +3,7 @@ import { dialect, standardScopes, under } from './dialect.ts'
 export const sicoob = dialect({
   title: 'Sicoob',
   ispb: '02038232',
-  places: {
+  hosts: {
     production: {
       baseUrl: 'https://api.sicoob.com.br',
       tokenUrl: 'https://auth.sicoob.com.br/auth/realms/cooperado/protocol/openid-connect/token',

@@ -3,7 +3,7 @@ import { dialect, standardScopes } from './dialect.ts'
 export const sicredi = dialect({
   title: 'Sicredi',
   ispb: '01181521',
-  places: {
+  hosts: {
     production: { baseUrl: 'https://api-pix.sicredi.com.br' },
     sandbox: { baseUrl: 'https://api-pix-h.sicredi.com.br' },
   },
