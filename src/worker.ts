@@ -1,7 +1,6 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Acquirers } from './acquirers/registry.ts'
-import { booksJobs, booksSchedules, observeBooks } from './books.ts'
 import { startInbox } from './callbacks/inbox.ts'
 import { observeInbox } from './callbacks/metrics.ts'
 import { createLookWriter } from './callbacks/process.ts'
@@ -24,6 +23,7 @@ import { observeDisputes } from './transactions/dispute-metrics.ts'
 import { transactionJobs, transactionSchedules } from './transactions/jobs.ts'
 import { loadTransactionVersions } from './transactions/load.ts'
 import { createSettlement } from './transactions/settle.ts'
+import { observeVerification, verificationJobs, verificationSchedules } from './verification.ts'
 import { type Deliveries, startDeliveries } from './webhooks/deliver.ts'
 import { releaseAllLeases } from './webhooks/queue-store.ts'
 import { withdrawalJobs, withdrawalSchedules } from './withdrawals/jobs.ts'
@@ -62,7 +62,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       ...withdrawalJobs(settleDeps),
       ...suspenseJobs(deps),
       ...matchJobs(settleDeps),
-      ...booksJobs(deps),
+      ...verificationJobs(deps),
       ...reconciliationJobs({ ...deps, ...settleDeps }),
       ...byHandJobs(deps),
       ...retentionJobs(deps),
@@ -73,7 +73,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       ...withdrawalSchedules,
       ...suspenseSchedules,
       ...matchSchedules,
-      ...booksSchedules,
+      ...verificationSchedules,
       ...reconciliationSchedules,
       ...retentionSchedules,
       ...privacySchedules,
@@ -93,7 +93,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const inbox = startInbox({ ...settleDeps, writeLook: createLookWriter(db) })
   observeJobs({ db, registry })
   observeInbox({ ...deps })
-  observeBooks({ db, registry })
+  observeVerification({ db, registry })
   observeSuspense({ db, registry })
   observeDisputes(deps)
   observeReconciliation({ db, registry })

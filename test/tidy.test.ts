@@ -15,7 +15,7 @@ const ranks: string[][] = [
   ['suspense', 'users', 'proposals'],
   ['transactions', 'withdrawals', 'entries'],
   ['callbacks', 'orphans', 'sandbox', 'explain', 'merchant.ts', 'reconciliation', 'privacy'],
-  ['books.ts', 'proposal-kinds.ts'],
+  ['verification.ts', 'proposal-kinds.ts'],
   ['operator'],
   ['dashboard', 'pay', 'guide'],
   ['app.ts', 'worker.ts'],

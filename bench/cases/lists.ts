@@ -133,7 +133,7 @@ async function fill({ say }: Bench, size: number): Promise<Filled> {
       await service.stop()
       await removeDataDir(dataDir)
     }
-    say('waiting until it has verified the books of what was filled in')
+    say('waiting until it has verified the ledger of what was inserted')
     await untilQuiet(service)
     return { size, own: onePercent.transactions, service, token, close, lists: await chooseLists(service, token) }
   } catch (error) {

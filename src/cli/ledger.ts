@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
-import { findBreaches } from '../books.ts'
-import { countBooks } from '../ledger/operator-store.ts'
+import { countLedger } from '../ledger/operator-store.ts'
 import { releasePayouts, stopPayouts } from '../ledger/payout-freeze.ts'
 import { findPayoutFreeze, type PayoutFreezeRow } from '../ledger/store.ts'
 import type { Breach } from '../ledger/verify.ts'
+import { findBreaches } from '../verification.ts'
 import { byOf } from './actor.ts'
 import { toReason } from './arguments.ts'
 import { withContext } from './context.ts'
@@ -24,7 +24,7 @@ export function ledgerCommands(program: Command): void {
     .option('--json', 'print JSON')
     .action(async ({ json }: Json) => {
       const found = await withContext(async ({ db }) => ({
-        ...(await countBooks(db)),
+        ...(await countLedger(db)),
         breaches: await findBreaches(db),
         payoutFreeze: await findPayoutFreeze(db),
       }))

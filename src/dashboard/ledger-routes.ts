@@ -1,6 +1,5 @@
 import { Type } from 'typebox'
 import { byUser } from '../audit/record.ts'
-import { findVerified, type Verified } from '../books.ts'
 import type { Db } from '../db/sql.ts'
 import { userOf } from '../http/caller.ts'
 import { toDate } from '../http/formats.ts'
@@ -16,6 +15,7 @@ import { listFees, setFee } from '../operator/fees.ts'
 import type { ComparedBalance } from '../reconciliation/balance.ts'
 import { listComparedBalances } from '../reconciliation/balance-store.ts'
 import { houseMerchantId } from '../suspense/house.ts'
+import { findVerified, type Verified } from '../verification.ts'
 import { countUneven, findTransactionsOf } from './ledger-store.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
 import { sumBalances } from './overview-store.ts'
@@ -47,7 +47,7 @@ export type LedgerView = {
  * The ledger as the operator sees it, and the clients' fees. A merchant reads its own balance and statement through
  * the merchants' API.
  */
-export function registerBooksRoutes(app: Server, deps: Deps): void {
+export function registerOperatorLedgerRoutes(app: Server, deps: Deps): void {
   const { db } = deps
   app.get(
     '/dashboard/api/ledger',

@@ -3,7 +3,7 @@ import { registerClientRoutes } from './client-routes.ts'
 import { registerClosedDayRoutes } from './closed-day-routes.ts'
 import { registerEntryRoutes } from './entry-routes.ts'
 import { registerInfractionRoutes } from './infraction-routes.ts'
-import { registerBooksRoutes } from './ledger-routes.ts'
+import { registerOperatorLedgerRoutes } from './ledger-routes.ts'
 import { registerOrphanRoutes } from './orphan-routes.ts'
 import { registerOverviewRoutes } from './overview-routes.ts'
 import { registerPersonalDataRoutes } from './personal-data-routes.ts'
@@ -45,7 +45,7 @@ export function registerDashboardRoutes(app: Server, deps: DashboardDeps): void 
   registerProposalRoutes(app, deps)
   registerInfractionRoutes(app, deps)
   registerWebhookScreenRoutes(app, deps)
-  registerBooksRoutes(app, deps)
+  registerOperatorLedgerRoutes(app, deps)
   registerEntryRoutes(app, deps)
   registerReconciliationRoutes(app, deps)
   registerClosedDayRoutes(app, deps)

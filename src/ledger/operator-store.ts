@@ -1,11 +1,11 @@
 import { type Db, empty, sql, type Tx } from '../db/sql.ts'
 import type { FeeOperation, FeeRule } from './store.ts'
 
-export type BookCounts = { merchants: number; transfers: number }
+export type LedgerCounts = { merchants: number; transfers: number }
 
 /** The size of the ledger. */
-export async function countBooks(db: Db): Promise<BookCounts> {
-  const [counts] = await db.query<BookCounts>(sql`
+export async function countLedger(db: Db): Promise<LedgerCounts> {
+  const [counts] = await db.query<LedgerCounts>(sql`
     select (select count(distinct merchant_id) from ledger_accounts) as merchants, (select count(*) from ledger_transfers) as transfers`)
   return counts ?? { merchants: 0, transfers: 0 }
 }

@@ -8,7 +8,7 @@ import type { DifferenceRow } from './store.ts'
 export type Amount = { count: number; sum: number }
 
 /** The day of an acquirer in the ledger, by the time of posting. In cents. */
-export type BooksSide = {
+export type LedgerSide = {
   opening: number
   in: Amount
   returned: Amount
@@ -50,7 +50,7 @@ export type Content = {
   timeZone: string
   from: string
   to: string
-  books: BooksSide
+  books: LedgerSide
   acquirerSays: AcquirerSide
   /** Payments that the acquirer dates on this day and the ledger has by now, whenever they were posted. */
   dated: Amount
@@ -115,7 +115,7 @@ export function toContent({
     timeZone: brasilia,
     from: window.from.toISOString(),
     to: window.to.toISOString(),
-    books: toBooksSide(moved, opening.books),
+    books: toLedgerSide(moved, opening.books),
     acquirerSays: toAcquirerSide(totals, opening.acquirer),
     dated: { count: dated.count, sum: dated.sum },
     transfers,
@@ -127,7 +127,7 @@ export function toContent({
  * The transfers of the account `acquirer`, as a statement names them. An attribution moves a payment out of suspense
  * and in again: it arrived once.
  */
-function toBooksSide(moved: Moved[], opening: number): BooksSide {
+function toLedgerSide(moved: Moved[], opening: number): LedgerSide {
   const of = (...kinds: string[]): Amount => {
     const some = moved.filter(({ kind }) => kinds.includes(kind))
     return { count: sum(some.map(({ count }) => count)), sum: sum(some.map(({ change }) => change)) }

@@ -16,8 +16,8 @@ import { simulatorName } from '../network.ts'
 import { crc16, encodeDynamicBrCode } from '../pix/brcode.ts'
 import { toTxid } from '../pix/ids.ts'
 import { saveListedUntil } from '../transactions/store.ts'
-import { nameOf, openBooks } from './books.ts'
 import { type Lanes, openLanes } from './lanes.ts'
+import { nameOf, openLedger } from './ledger.ts'
 import { type Merchant, makeMerchants } from './merchants.ts'
 import { createRandom } from './random.ts'
 import type { Scene } from './sale.ts'
@@ -99,10 +99,10 @@ async function seedAlone(deps: Deps, options: SeedOptions): Promise<Seeded> {
     ...{ receiver: JSON.stringify(receiverAccount), receiverIspb: receiverAccount.bankAccount.ispb },
   }
   const makeCode = createCodes(deps.baseUrl, (id) => toChargeId({ secrets }, toTxid(id)))
-  const books = openBooks(sheets, firstTransferId)
+  const ledger = openLedger(sheets, firstTransferId)
   const lanes = await openLanes(db)
   try {
-    await write(lanes, deps, options, sheets, runWorld({ ...options, scene, books, merchants, makeCode }))
+    await write(lanes, deps, options, sheets, runWorld({ ...options, scene, ledger, merchants, makeCode }))
     for (const { id, balances } of merchants) {
       for (const [account, balance] of Object.entries(balances))
         sheets.add('ledger_accounts', [id, nameOf(account as Account), balance])

@@ -9,7 +9,7 @@ import {
   sent,
 } from '../ledger/transfers.ts'
 import { expiredMessage, expiryGraceMs } from '../transactions/check.ts'
-import type { Books } from './books.ts'
+import type { SeedLedger } from './ledger.ts'
 import { createDraw, type Merchant } from './merchants.ts'
 import { makeAddress, makePerson, type Person } from './people.ts'
 import { type Dispute, expiresAt, finish, move, newEndToEndId, newReturnId, type Sale, type Scene } from './sale.ts'
@@ -31,7 +31,7 @@ const personsMax = 50_000
 
 type World = {
   scene: Scene
-  books: Books
+  ledger: SeedLedger
   merchants: readonly Merchant[]
   transactions: number
   days: number
@@ -53,7 +53,7 @@ type Sequel = {
  * away.
  */
 export function* runWorld(world: World): Generator<void> {
-  const { scene, books, merchants, transactions } = world
+  const { scene, ledger, merchants, transactions } = world
   const { random, now } = scene
   const draw = createDraw(random, merchants)
   const persons = Array.from({ length: Math.min(personsMax, Math.ceil(transactions / 5)) }, () => makePerson(random))
@@ -155,7 +155,7 @@ export function* runWorld(world: World): Generator<void> {
     sale.amountPaid = amount
     sale.fee = Math.min(amount, computeFee(merchant.feeRule, amount))
     move(scene, sale, 'PAID', at)
-    books.post(
+    ledger.post(
       { merchant, eventKey: `transaction:${id}:paid`, recordType: 'transaction', recordId: id, moment: at },
       paid(amount, sale.fee),
     )
@@ -197,7 +197,7 @@ export function* runWorld(world: World): Generator<void> {
     const about = { merchant, recordType: 'refund', recordId: one.id } as const
     sale.refunds.push(one)
     move(scene, sale, 'PROCESSING_REFUND', at)
-    books.post({ ...about, eventKey: `refund:${one.id}:reserved`, moment: at }, reserved('refund_reserved', amount, 0))
+    ledger.post({ ...about, eventKey: `refund:${one.id}:reserved`, moment: at }, reserved('refund_reserved', amount, 0))
     later(sale, at + (sample === 'late' ? 2 * hour : random.between(300, 3_000)), (then) => {
       const isDone = outcome !== 'failed'
       one.finishedAt = then
@@ -208,7 +208,7 @@ export function* runWorld(world: World): Generator<void> {
       move(scene, sale, isDone && amount === whole ? 'REFUNDED' : 'PAID', then)
       const eventKey = `refund:${one.id}:${isDone ? 'sent' : 'released'}`
       const transfers = isDone ? sent('refund_sent', amount, 0) : released('refund_released', amount, 0)
-      books.post({ ...about, eventKey, moment: then }, transfers)
+      ledger.post({ ...about, eventKey, moment: then }, transfers)
       end(sale)
     })
   }
@@ -228,7 +228,7 @@ export function* runWorld(world: World): Generator<void> {
     sale.disputes.push(one)
     sale.disputedAt = at
     move(scene, sale, 'BLOCKED', at)
-    books.post({ ...about, eventKey: `infraction:${one.id}:blocked`, moment: at }, disputed(amount))
+    ledger.post({ ...about, eventKey: `infraction:${one.id}:blocked`, moment: at }, disputed(amount))
     if (outcome === 'none') {
       end(sale)
       return
@@ -239,7 +239,7 @@ export function* runWorld(world: World): Generator<void> {
         one.state = 'rejected'
         one.finishedAt = then
         move(scene, sale, 'PAID', then)
-        books.post({ ...about, eventKey: `infraction:${one.id}:released`, moment: then }, infractionReleased(amount))
+        ledger.post({ ...about, eventKey: `infraction:${one.id}:released`, moment: then }, infractionReleased(amount))
         end(sale)
         return
       }
@@ -251,7 +251,7 @@ export function* runWorld(world: World): Generator<void> {
         one.state = 'returned'
         one.finishedAt = finally_
         move(scene, sale, 'INFRACTION', finally_)
-        books.post(
+        ledger.post(
           { ...about, eventKey: `infraction:${one.id}:returned`, moment: finally_ },
           infractionReturned(amount),
         )

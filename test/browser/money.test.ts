@@ -7,7 +7,7 @@ import { fetchRefundable, payOne, setFixedFee } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { findSandboxMerchant, inviteUser, signIn } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
-import { expectBooksAgree, fund, untilWithdrawal, withdraw } from '../support/withdrawals.ts'
+import { expectLedgerConsistent, fund, untilWithdrawal, withdraw } from '../support/withdrawals.ts'
 
 describe.skipIf(chromiumPath === null)('a person who handles money', () => {
   let service: TestService
@@ -47,7 +47,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
   })
   afterAll(async () => {
     await browser.close()
-    await expectBooksAgree(service)
+    await expectLedgerConsistent(service)
     await service.stop()
   })
 

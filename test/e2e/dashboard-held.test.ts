@@ -11,7 +11,7 @@ import type { Problem } from '../support/requests.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { payingCustomer, payOrphan, untilReturned } from '../support/suspense.ts'
 import { type Browser, inviteUser, openBrowser, password } from '../support/users.ts'
-import { balancesOf, expectBooksAgree } from '../support/withdrawals.ts'
+import { balancesOf, expectLedgerConsistent } from '../support/withdrawals.ts'
 
 type Person = Browser & { email: string }
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
   service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
   people = { admin: await signInAs('admin'), finance: await signInAs('finance'), reader: await signInAs('read_only') }
 }, 300_000)
-afterEach(async () => await expectBooksAgree(service))
+afterEach(async () => await expectLedgerConsistent(service))
 afterAll(async () => await service.stop())
 
 async function signInAs(role: string): Promise<Person> {

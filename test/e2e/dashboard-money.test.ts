@@ -11,7 +11,7 @@ import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } 
 import {
   askForWithdrawal,
   countPayouts,
-  expectBooksAgree,
+  expectLedgerConsistent,
   fund,
   refusal,
   untilWithdrawal,
@@ -43,7 +43,7 @@ beforeAll(async () => {
     stranger: await signInAs('owner', another.merchantId),
   }
 })
-afterEach(async () => await expectBooksAgree(service))
+afterEach(async () => await expectLedgerConsistent(service))
 afterAll(async () => {
   await cli.stop()
   await service.stop()

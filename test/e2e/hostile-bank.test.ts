@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { behaviours, presets } from '../../simulator/personality/traits.ts'
 import type { Truth } from '../../simulator/personality/truth.ts'
-import { findBreaches } from '../../src/books.ts'
 import { sql } from '../../src/db/sql.ts'
 import { confirmDifference } from '../../src/reconciliation/decide.ts'
 import { reconcile } from '../../src/reconciliation/run.ts'
 import { settleTransaction } from '../../src/transactions/settle.ts'
+import { findBreaches } from '../../src/verification.ts'
 import { settleDepsWith } from '../support/acquirer.ts'
 import {
   countDue,
@@ -14,7 +14,7 @@ import {
   decideDisputes,
   findDisagreements,
   type HostileBank,
-  heldByBooks,
+  heldByLedger,
   inLanes,
   listCodes,
   openHostileBank,
@@ -119,7 +119,7 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
           .filter(({ behaviours: some }) => /returned|contested/.test(some.join()))
           .map((one) => one.endToEndId),
       )
-      const untold = heldByBooks(await readBooked(service.db)) - truth.holds
+      const untold = heldByLedger(await readBooked(service.db)) - truth.holds
       expect(untold).toBeGreaterThan(0)
 
       expect((await compareAll()).state).toBe('complete')
@@ -127,7 +127,7 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
         select id, class, reference from differences where state = 'open'`)
       expect(found.filter((one) => one.class !== 'return' || !unasked.has(one.reference))).toEqual([])
       for (const { id } of found) await confirmDifference(deps, { id, by: { actor: 'operator' } })
-      expect(heldByBooks(await readBooked(service.db))).toBe(truth.holds)
+      expect(heldByLedger(await readBooked(service.db))).toBe(truth.holds)
       expect(await compareAll()).toMatchObject({ state: 'complete', counts: {}, newCount: 0 })
       expect(await findBreaches(service.db)).toEqual([])
     },
@@ -164,7 +164,7 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
     expect(sentences).toHaveLength(3)
     expect(sentences).toContain(`${claim.endToEndId} is booked and never arrived`)
     expect(sentences).toContain(`transaction ${row.id} is PAID, and not paid`)
-    expect(sentences).toContainEqual(expect.stringMatching(/^the books hold /))
+    expect(sentences).toContainEqual(expect.stringMatching(/^the ledger holds /))
     // The ledger alone does not notice: it agrees with itself.
     expect(await findBreaches(service.db)).toEqual([])
   })

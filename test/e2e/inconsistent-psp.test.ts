@@ -13,7 +13,7 @@ import { eventually } from '../support/webhooks.ts'
 import {
   balancesOf,
   countPayouts,
-  expectBooksAgree,
+  expectLedgerConsistent,
   fetchWithdrawal,
   fund,
   letMoneyGo,
@@ -33,7 +33,7 @@ beforeAll(async () => {
   await fund(bank.service, 100_000)
 })
 beforeEach(() => bank.disturb(() => 'none'))
-afterEach(async () => await expectBooksAgree(bank.service))
+afterEach(async () => await expectLedgerConsistent(bank.service))
 afterAll(async () => await bank.stop())
 
 const minuteMs = 60_000

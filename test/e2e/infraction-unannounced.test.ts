@@ -23,7 +23,7 @@ import {
 } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/webhooks.ts'
-import { balancesOf, countMoney, expectBooksAgree, merchantOf, refusal } from '../support/withdrawals.ts'
+import { balancesOf, countMoney, expectLedgerConsistent, merchantOf, refusal } from '../support/withdrawals.ts'
 
 const bought = ['PENDING', 'PIX_QRCODE_GENERATED', 'PAID']
 
@@ -32,7 +32,7 @@ describe('an unannounced return under MED, reported by callback', () => {
   beforeAll(async () => {
     service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
   })
-  afterEach(async () => await expectBooksAgree(service))
+  afterEach(async () => await expectLedgerConsistent(service))
   afterAll(async () => await service.stop())
 
   it('of a transaction that is PAID', async () => {
@@ -249,7 +249,7 @@ describe('at a bank without callbacks', () => {
   beforeAll(async () => {
     network = await startOnFaultyNetwork()
   })
-  afterEach(async () => await expectBooksAgree(network.service))
+  afterEach(async () => await expectLedgerConsistent(network.service))
   afterAll(async () => await network.stop())
 
   it('a payment that was returned before it was known is PAID and INFRACTION', async () => {

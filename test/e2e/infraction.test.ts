@@ -7,13 +7,13 @@ import { eventsOf, statusesOf, untilStatus } from '../support/payments.ts'
 import { askForRefund, drain, fetchRefundable, payOne, refund, untilRefund, untilSent } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/webhooks.ts'
-import { balancesOf, countMoney, expectBooksAgree, merchantOf, refusal } from '../support/withdrawals.ts'
+import { balancesOf, countMoney, expectLedgerConsistent, merchantOf, refusal } from '../support/withdrawals.ts'
 
 let service: TestService
 beforeAll(async () => {
   service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
 })
-afterEach(async () => await expectBooksAgree(service))
+afterEach(async () => await expectLedgerConsistent(service))
 afterAll(async () => await service.stop())
 
 const bought = ['PENDING', 'PIX_QRCODE_GENERATED', 'PAID']

@@ -9,7 +9,7 @@ import { addTestClient } from '../support/requests.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { inviteUser, openBrowser, password } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
-import { balancesOf, expectBooksAgree, merchantOf, transfersOf } from '../support/withdrawals.ts'
+import { balancesOf, expectLedgerConsistent, merchantOf, transfersOf } from '../support/withdrawals.ts'
 
 type Entry = { id: string; type: string; amount: number; isReplay: boolean; reference: string | null }
 type StatementEntry = { kind: string; amount: number; recordType: string; recordId: string }
@@ -27,7 +27,7 @@ beforeAll(async () => {
   merchantId = await merchantOf(service)
   await cli.read(['fee', 'set', '--client', client, '--operation', 'transaction', '--fixed', '200'])
 })
-afterEach(async () => await expectBooksAgree(service))
+afterEach(async () => await expectLedgerConsistent(service))
 afterAll(async () => {
   await cli.stop()
   await service.stop()

@@ -13,13 +13,13 @@ import { payOne } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { findSuspenseOf, houseBalances, payingCustomer, payOrphan } from '../support/suspense.ts'
 import { eventually } from '../support/webhooks.ts'
-import { balancesOf, expectBooksAgree } from '../support/withdrawals.ts'
+import { balancesOf, expectLedgerConsistent } from '../support/withdrawals.ts'
 
 let service: TestService
 beforeAll(async () => {
   service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
 })
-afterEach(async () => await expectBooksAgree(service))
+afterEach(async () => await expectLedgerConsistent(service))
 afterAll(async () => await service.stop())
 
 const deps = () => ({ ...service, settlement: createSettlement(service), wakeDeliveries: () => {} })
@@ -105,7 +105,7 @@ it('a service with a threshold in its settings attributes automatically', async 
     await other.runJob('orphans.match')
     return (await fetchTransaction(other, id)).status === 'PAID'
   })
-  await expectBooksAgree(other)
+  await expectLedgerConsistent(other)
   await other.stop()
 })
 

@@ -17,7 +17,7 @@ import { eventually } from '../support/webhooks.ts'
 import {
   balancesOf,
   countMoney,
-  expectBooksAgree,
+  expectLedgerConsistent,
   merchantOf,
   untilWithdrawal,
   withdraw,
@@ -28,7 +28,7 @@ beforeAll(async () => {
   service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
   await setFixedFee(service, 'transaction', 30)
 })
-afterEach(async () => await expectBooksAgree(service))
+afterEach(async () => await expectLedgerConsistent(service))
 afterAll(async () => await service.stop())
 
 const deps = () => ({ ...service, settlement: createSettlement(service), wakeDeliveries: () => {} })

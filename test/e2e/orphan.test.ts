@@ -10,7 +10,7 @@ import { returnsOf, setFixedFee } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { houseBalances, payingCustomer, payOrphan, untilReturned, untilSuspense } from '../support/suspense.ts'
 import { eventually } from '../support/webhooks.ts'
-import { balancesOf, expectBooksAgree } from '../support/withdrawals.ts'
+import { balancesOf, expectLedgerConsistent } from '../support/withdrawals.ts'
 
 type Shown = { id: string; status: string; candidates: { score: number; transactionId: string }[] }
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
   cli = await openCommandLine(service)
   await setFixedFee(service, 'transaction', 30)
 })
-afterEach(async () => await expectBooksAgree(service))
+afterEach(async () => await expectLedgerConsistent(service))
 afterAll(async () => {
   await cli.stop()
   await service.stop()

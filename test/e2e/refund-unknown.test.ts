@@ -12,13 +12,13 @@ import {
   startOnFaultyNetwork,
 } from '../support/refunds.ts'
 import { eventually } from '../support/webhooks.ts'
-import { balancesOf, expectBooksAgree, letMoneyGo, stopMoney } from '../support/withdrawals.ts'
+import { balancesOf, expectLedgerConsistent, letMoneyGo, stopMoney } from '../support/withdrawals.ts'
 
 let network: FaultyNetwork
 beforeAll(async () => {
   network = await startOnFaultyNetwork()
 })
-afterEach(async () => await expectBooksAgree(network.service))
+afterEach(async () => await expectLedgerConsistent(network.service))
 afterAll(async () => await network.stop())
 
 const put = ['PUT', '/devolucao/'] as const

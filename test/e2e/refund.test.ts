@@ -18,14 +18,14 @@ import {
 import { addTestClient, refusedFields } from '../support/requests.ts'
 import { fetchToken, startTestService, type TestService } from '../support/service.ts'
 import { startTestReceiver } from '../support/webhooks.ts'
-import { balancesOf, countMoney, expectBooksAgree, refusal, transfersOf } from '../support/withdrawals.ts'
+import { balancesOf, countMoney, expectLedgerConsistent, refusal, transfersOf } from '../support/withdrawals.ts'
 
 let service: TestService
 beforeAll(async () => {
   // Longer than the test advances the clock.
   service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
 })
-afterEach(async () => await expectBooksAgree(service))
+afterEach(async () => await expectLedgerConsistent(service))
 afterAll(async () => await service.stop())
 
 const isReplay = (answer: RefundAnswer) => answer.headers.get('idempotent-replayed') === 'true'

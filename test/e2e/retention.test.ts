@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { findBreaches } from '../../src/books.ts'
 import { sql } from '../../src/db/sql.ts'
+import { findBreaches } from '../../src/verification.ts'
 import { charge, eventsOf, inboxState, openQuietBank, type QuietBank, tell, untilInbox } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/webhooks.ts'

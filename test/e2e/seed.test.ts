@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findBreaches } from '../../src/books.ts'
 import { type Db, raw, sql } from '../../src/db/sql.ts'
 import { parseDocument } from '../../src/lib/document.ts'
 import { isLandlinePhone, isMobilePhone } from '../../src/lib/phone.ts'
@@ -9,6 +8,7 @@ import { type Seeded, type SeedOptions, seedDatabase } from '../../src/seed/seed
 import { toSnapshot } from '../../src/transactions/change.ts'
 import { transactionStatuses } from '../../src/transactions/status.ts'
 import { findTransaction } from '../../src/transactions/store.ts'
+import { findBreaches } from '../../src/verification.ts'
 import { manualClock } from '../support/clock.ts'
 import { openCommandLine } from '../support/command-line.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { findBreaches } from '../../src/books.ts'
 import { sql } from '../../src/db/sql.ts'
 import { toTxid } from '../../src/pix/ids.ts'
 import { expiryGraceMs } from '../../src/transactions/check.ts'
+import { findBreaches } from '../../src/verification.ts'
 import { manualClock } from '../support/clock.ts'
 import {
   type Behaviour,

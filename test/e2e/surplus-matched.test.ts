@@ -7,13 +7,13 @@ import { charge, fetchTransaction } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { payAmiss } from '../support/suspense.ts'
 import { eventually } from '../support/webhooks.ts'
-import { expectBooksAgree } from '../support/withdrawals.ts'
+import { expectLedgerConsistent } from '../support/withdrawals.ts'
 
 let service: TestService
 beforeAll(async () => {
   service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
 })
-afterEach(async () => await expectBooksAgree(service))
+afterEach(async () => await expectLedgerConsistent(service))
 afterAll(async () => await service.stop())
 
 /** The bank refuses to return this amount, so a second payment stays in suspense. */

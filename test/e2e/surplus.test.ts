@@ -7,15 +7,15 @@ import { fetchTransaction } from '../support/payments.ts'
 import { type FaultyNetwork, returnsOf, startOnFaultyNetwork } from '../support/refunds.ts'
 import { findSuspenseOf, payAmiss } from '../support/suspense.ts'
 import { eventually } from '../support/webhooks.ts'
-import { balancesOf, expectBooksAgree, letMoneyGo, stopMoney } from '../support/withdrawals.ts'
+import { balancesOf, expectLedgerConsistent, letMoneyGo, stopMoney } from '../support/withdrawals.ts'
 
 let network: FaultyNetwork
 beforeAll(async () => {
   network = await startOnFaultyNetwork()
 })
 afterEach(async () => {
-  await expectBooksAgree(network.service)
-  expect(await heldByBooks()).toBe(await heldByBank())
+  await expectLedgerConsistent(network.service)
+  expect(await heldByLedger()).toBe(await heldByBank())
 })
 afterAll(async () => await network.stop())
 
@@ -31,7 +31,7 @@ async function heldByBank(): Promise<number | undefined> {
 }
 
 /** The balance at the bank by the accounts of all merchants and of the operator. */
-async function heldByBooks(): Promise<number | undefined> {
+async function heldByLedger(): Promise<number | undefined> {
   const [row] = await network.service.db.query<{ held: number }>(sql`
     select coalesce(-sum(balance), 0) as held from ledger_accounts where account like 'acquirer:%'`)
   return row?.held

@@ -18,7 +18,7 @@ import {
 } from '../support/users.ts'
 import {
   askForWithdrawal,
-  expectBooksAgree,
+  expectLedgerConsistent,
   fund,
   keepSignedIn,
   refusal,
@@ -51,7 +51,7 @@ beforeAll(async () => {
   admin = await signedIn(await inviteUser(service, { role: 'admin' }))
   finance = await signedIn(await inviteUser(service, { role: 'finance' }))
 })
-afterEach(async () => await expectBooksAgree(service))
+afterEach(async () => await expectLedgerConsistent(service))
 afterAll(async () => {
   await cli.stop()
   await service.stop()

@@ -9,7 +9,7 @@ import {
   act,
   askForWithdrawal,
   countMoney,
-  expectBooksAgree,
+  expectLedgerConsistent,
   fetchWithdrawal,
   fund,
   merchantOf,
@@ -30,7 +30,7 @@ beforeAll(async () => {
     approvalAbove: 10_000,
   })
 })
-afterEach(async () => await expectBooksAgree(service))
+afterEach(async () => await expectLedgerConsistent(service))
 afterAll(async () => await service.stop())
 
 const approve = async (id: string) => await approveWithdrawal(service, { id, by: { actor: 'cli:maria' } })

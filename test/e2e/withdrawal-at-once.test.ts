@@ -11,7 +11,7 @@ import {
   balancesOf,
   countMoney,
   countPayouts,
-  expectBooksAgree,
+  expectLedgerConsistent,
   fetchWithdrawal,
   fund,
   transfersOf,
@@ -30,7 +30,7 @@ beforeAll(async () => {
   other = await startTestService({ database: service, clock: service.clock })
   await fund(service, 50_000_000)
 })
-afterEach(async () => await expectBooksAgree(service))
+afterEach(async () => await expectLedgerConsistent(service))
 afterAll(async () => {
   await other.stop()
   await service.stop()

@@ -7,7 +7,7 @@ import { startTestService, type TestService } from '../support/service.ts'
 import { eventually, startTestReceiver, type TestReceiver } from '../support/webhooks.ts'
 import {
   act,
-  expectBooksAgree,
+  expectLedgerConsistent,
   fetchWithdrawal,
   fund,
   merchantOf,
@@ -30,7 +30,7 @@ beforeAll(async () => {
     approvalAbove: 5_000,
   })
 })
-afterEach(async () => await expectBooksAgree(service))
+afterEach(async () => await expectLedgerConsistent(service))
 afterAll(async () => {
   await receiver.stop()
   await service.stop()

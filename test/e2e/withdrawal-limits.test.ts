@@ -6,7 +6,7 @@ import { eventually } from '../support/webhooks.ts'
 import {
   act,
   askForWithdrawal,
-  expectBooksAgree,
+  expectLedgerConsistent,
   fund,
   keepSignedIn,
   merchantOf,
@@ -30,7 +30,7 @@ beforeEach(async () => {
   service.clock.set(new Date(noon))
   await limit(defaultLimits)
 })
-afterEach(async () => await expectBooksAgree(service))
+afterEach(async () => await expectLedgerConsistent(service))
 afterAll(async () => await service.stop())
 
 const limit = async (changed: Partial<Limits>) =>

@@ -15,7 +15,7 @@ import {
   act,
   balancesOf,
   countMoney,
-  expectBooksAgree,
+  expectLedgerConsistent,
   fetchWithdrawal,
   fund,
   refusal,
@@ -38,7 +38,7 @@ beforeEach(() => {
   bank.disturb(() => 'none')
   bank.tell(true)
 })
-afterEach(async () => await expectBooksAgree(service))
+afterEach(async () => await expectLedgerConsistent(service))
 afterAll(async () => await bank.stop())
 
 const isSend = ({ method, path }: Parameters<Disturb>[0]) => method === 'PUT' && path.startsWith('/v3/gn/pix/')

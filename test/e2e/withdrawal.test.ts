@@ -8,7 +8,7 @@ import {
   askForWithdrawal,
   balancesOf,
   countMoney,
-  expectBooksAgree,
+  expectLedgerConsistent,
   fetchWithdrawal,
   fund,
   letMoneyGo,
@@ -27,7 +27,7 @@ beforeAll(async () => {
   service = await startTestService()
   await fund(service, 50_000_000)
 })
-afterEach(async () => await expectBooksAgree(service))
+afterEach(async () => await expectLedgerConsistent(service))
 afterAll(async () => await service.stop())
 
 const ask = async (more: Record<string, unknown> = {}) => await askForWithdrawal(service, more)

@@ -30,7 +30,7 @@ export function findAccountFaults(world: World, seen: Seen): string[] {
     if (available > 0 && debt < 0) faults.push(`${merchantId} owes while it has money`)
     if (known + paidIn - underWay !== booked)
       faults.push(
-        `the bank holds ${known + paidIn} for ${merchantId}, ${underWay} of it not booked yet, and the books ${booked}`,
+        `the bank holds ${known + paidIn} for ${merchantId}, ${underWay} of it not booked yet, and the ledger ${booked}`,
       )
     return faults
   })

@@ -1,5 +1,5 @@
-import { findBreaches } from '../../src/books.ts'
 import { findPayoutFreeze } from '../../src/ledger/store.ts'
+import { findBreaches } from '../../src/verification.ts'
 import { findAccountFaults } from './accounts.ts'
 import { feeBy, feeReturnedBy } from './memory.ts'
 import { readAll, type Seen, sum } from './read.ts'

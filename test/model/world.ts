@@ -7,7 +7,6 @@ import { createBacenAcquirer } from '../../src/acquirers/bacen/adapter.ts'
 import { createRegistry } from '../../src/acquirers/registry.ts'
 import { scopes } from '../../src/auth/scopes.ts'
 import { loadSecretKey } from '../../src/auth/secret-key.ts'
-import { booksJobs } from '../../src/books.ts'
 import { createLookWriter, createNoticeProcessor, type ProcessDeps } from '../../src/callbacks/process.ts'
 import { createNoticeWriter, type ReceiveDeps } from '../../src/callbacks/receive.ts'
 import type { InboxRow } from '../../src/callbacks/store.ts'
@@ -20,6 +19,7 @@ import { simulatorName } from '../../src/network.ts'
 import { type CreateDeps, createTransactionWriter } from '../../src/transactions/create.ts'
 import { transactionJobs } from '../../src/transactions/jobs.ts'
 import { createSettlement } from '../../src/transactions/settle.ts'
+import { verificationJobs } from '../../src/verification.ts'
 import { withdrawalJobs } from '../../src/withdrawals/jobs.ts'
 import { type ManualClock, manualClock } from '../support/clock.ts'
 import { createTestDatabase } from '../support/database.ts'
@@ -145,7 +145,7 @@ function startProcess({ db: whole, bank, clock, key, isRemote }: Place): Process
     workOn: (notices: InboxRow[]) => void inHand.push(...notices),
     writeLook: createLookWriter(db),
   }
-  const jobs = { ...transactionJobs(deps), ...withdrawalJobs(deps), ...booksJobs(deps) }
+  const jobs = { ...transactionJobs(deps), ...withdrawalJobs(deps), ...verificationJobs(deps) }
   const processNotice = createNoticeProcessor(deps)
   return { instance: `model-${randomUUID()}`, life, deps, jobs, processNotice, inHand, errors }
 }

@@ -134,7 +134,7 @@ export async function readBooked(db: Db): Promise<Booked> {
 }
 
 /** The balance of the acquirer's account in the ledger, in cents. */
-export function heldByBooks({ balances }: Booked): number {
+export function heldByLedger({ balances }: Booked): number {
   return 0 - (balances.get('acquirer') ?? 0)
 }
 
@@ -186,9 +186,9 @@ export function findDisagreements(booked: Booked, { payments, holds }: Truth): s
       const isSettled = isPaid ? status === 'PAID' || status === 'INFRACTION' || isGone : status === 'FAILED'
       return isSettled ? [] : [`transaction ${id} is still ${status}`]
     }),
-    ...(heldByBooks(booked) === holds + untold
+    ...(heldByLedger(booked) === holds + untold
       ? []
-      : [`the books hold ${heldByBooks(booked)}, and the bank ${holds} and ${untold} untold`]),
+      : [`the ledger holds ${heldByLedger(booked)}, and the bank ${holds} and ${untold} untold`]),
   ]
 }
 

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
-import { findBreaches } from '../../src/books.ts'
 import { type Db, sql } from '../../src/db/sql.ts'
 import type { Account, Balances } from '../../src/ledger/accounts.ts'
 import { freezePayouts, releasePayouts } from '../../src/ledger/payout-freeze.ts'
 import { post } from '../../src/ledger/post.ts'
 import { findBalances } from '../../src/ledger/store.ts'
+import { findBreaches } from '../../src/verification.ts'
 import type { Problem } from './requests.ts'
 import { type Answer, fetchToken, type TestService } from './service.ts'
 import { eventually } from './webhooks.ts'
@@ -159,7 +159,7 @@ export async function letMoneyGo(service: TestService): Promise<void> {
 }
 
 /** Asserts that the ledger and every record agree. */
-export async function expectBooksAgree(service: TestService): Promise<void> {
+export async function expectLedgerConsistent(service: TestService): Promise<void> {
   expect(await findBreaches(service.db)).toEqual([])
 }
 

@@ -23,22 +23,24 @@ export default function Ledger() {
   const t = useText(words)
   const client = useClient()
   const may = useMay()
-  if (client === null && may('ledger.read')) return <AllBooks />
-  return <OfClient title={t.titleOfClient}>{(clientId) => <BooksOf key={clientId} client={clientId} />}</OfClient>
+  if (client === null && may('ledger.read')) return <WholeLedger />
+  return (
+    <OfClient title={t.titleOfClient}>{(clientId) => <MerchantLedger key={clientId} client={clientId} />}</OfClient>
+  )
 }
 
-function AllBooks() {
+function WholeLedger() {
   const t = useText(words)
-  const books = useQuery({
+  const ledger = useQuery({
     queryKey: ['ledger'],
     queryFn: async () => await ask<LedgerView>('GET', '/ledger'),
     refetchInterval: 15_000,
   })
-  if (books.isError) return <ErrorNotice error={books.error} onRetry={() => void books.refetch()} />
-  const { data } = books
+  if (ledger.isError) return <ErrorNotice error={ledger.error} onRetry={() => void ledger.refetch()} />
+  const { data } = ledger
   return (
     <Page title={t.title} lead={t.lead} actions={<NewEntry client={null} />}>
-      {data ? <Health books={data} /> : <Skeleton height={84} />}
+      {data ? <Health ledger={data} /> : <Skeleton height={84} />}
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
         <Section title={t.together}>
           {data ? <Accounts label={t.together} of={data.accounts} /> : <Skeleton height={260} />}
@@ -107,7 +109,7 @@ function HeldLink() {
 }
 
 /** Whether the ledger balances, and whether payouts are frozen. */
-function Health({ books: { unevenMerchants, verified, payoutFreeze } }: { books: LedgerView }) {
+function Health({ ledger: { unevenMerchants, verified, payoutFreeze } }: { ledger: LedgerView }) {
   const t = useText(words)
   const format = useFormat()
   const may = useMay()
@@ -176,7 +178,7 @@ function Accounts({ label, of, isShort }: { label: string; of: LedgerView['accou
   )
 }
 
-function BooksOf({ client }: { client: string }) {
+function MerchantLedger({ client }: { client: string }) {
   const t = useText(words)
   const may = useMay()
   const filters = useFilters()
@@ -242,14 +244,14 @@ function Balance({ client, at }: { client: string; at: string | undefined }) {
 /** All accounts, including those that a merchant's users do not see. */
 function AccountsOf({ client, at }: { client: string; at: string | undefined }) {
   const t = useText(words)
-  const books = useQuery({
+  const ledger = useQuery({
     queryKey: ['ledger', client, at],
     queryFn: async () => await ask<LedgerView>('GET', withQuery('/ledger', { clientId: client, at })),
   })
-  if (books.isError) return <ErrorNotice error={books.error} onRetry={() => void books.refetch()} />
+  if (ledger.isError) return <ErrorNotice error={ledger.error} onRetry={() => void ledger.refetch()} />
   return (
     <Section title={t.accounts}>
-      {books.data ? <Accounts label={t.accounts} of={books.data.accounts} isShort /> : <Skeleton height={160} />}
+      {ledger.data ? <Accounts label={t.accounts} of={ledger.data.accounts} isShort /> : <Skeleton height={160} />}
     </Section>
   )
 }

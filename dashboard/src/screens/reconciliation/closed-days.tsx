@@ -74,7 +74,7 @@ export function ClosedDays({ summary, onAsked }: { summary: Summary | undefined;
               isMinor: true,
               cell: ({ closing }) => format.money(closing.acquirer),
             },
-            { name: t.inBooks, isAmount: true, cell: ({ closing }) => format.money(closing.books) },
+            { name: t.inLedger, isAmount: true, cell: ({ closing }) => format.money(closing.books) },
             {
               name: t.differences,
               isAmount: true,

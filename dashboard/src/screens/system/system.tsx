@@ -55,7 +55,7 @@ export default function System() {
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
         <Section title={t.queues}>{data ? <Queues system={data} /> : <Skeleton height={140} />}</Section>
         <Section title={t.acquirers}>{data ? <Acquirers system={data} /> : <Skeleton height={140} />}</Section>
-        <Section title={t.books}>{data ? <Books system={data} /> : <Skeleton height={40} />}</Section>
+        <Section title={t.books}>{data ? <Verification system={data} /> : <Skeleton height={40} />}</Section>
         <Section title={t.process}>{data ? <Process system={data} /> : <Skeleton height={100} />}</Section>
       </SimpleGrid>
     </Page>
@@ -233,7 +233,7 @@ function Acquirers({ system: { acquirers, unconfigured = [] } }: { system: Syste
   )
 }
 
-function Books({ system: { books, payoutFreeze } }: { system: SystemView }) {
+function Verification({ system: { books, payoutFreeze } }: { system: SystemView }) {
   const t = useText(words)
   const format = useFormat()
   if (!books) return <Text size="sm">{t.notVerified}</Text>
@@ -242,7 +242,7 @@ function Books({ system: { books, payoutFreeze } }: { system: SystemView }) {
   return (
     <Text size="sm">
       {payoutFreeze
-        ? t.brokenBooks(recently)
+        ? t.inconsistent(recently)
         : t.verified(format.fromNow(all.at), format.duration(all.tookMs), recently)}
     </Text>
   )

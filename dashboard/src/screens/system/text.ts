@@ -34,7 +34,7 @@ export const words = texts({
     books: 'Ledger',
     verified: (time: string, took: string, recently: string) =>
       `The whole ledger was verified ${time}, in ${took}, and later changes ${recently}. No errors were found.`,
-    brokenBooks: (time: string) => `Verified ${time}. See above why payouts are frozen.`,
+    inconsistent: (time: string) => `Verified ${time}. See above why payouts are frozen.`,
     notVerified:
       'Not verified yet. The whole ledger is verified at startup and every night; changes, every five minutes.',
     process: 'Process',
@@ -75,7 +75,7 @@ export const words = texts({
     books: 'Razão',
     verified: (time: string, took: string, recently: string) =>
       `O razão foi conferido por inteiro ${time}, em ${took}, e as mudanças posteriores, ${recently}. Nenhum erro encontrado.`,
-    brokenBooks: (time: string) => `Conferido ${time}. Veja acima por que as saídas estão bloqueadas.`,
+    inconsistent: (time: string) => `Conferido ${time}. Veja acima por que as saídas estão bloqueadas.`,
     notVerified:
       'Ainda não conferido. O razão inteiro é conferido na inicialização e toda noite; as mudanças, a cada cinco minutos.',
     process: 'Processo',

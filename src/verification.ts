@@ -139,7 +139,7 @@ async function findRecordBreaches(tx: Tx, window: Window): Promise<Breach[]> {
  * Verifies the ledger in service: an inconsistency freezes withdrawals and refunds, never incoming payments, until an
  * operator releases the freeze.
  */
-export function booksJobs({ db, clock, log }: { db: Db; clock: Clock; log: Logger }): Record<string, Job> {
+export function verificationJobs({ db, clock, log }: { db: Db; clock: Clock; log: Logger }): Record<string, Job> {
   return {
     'books.verify': async (_, stopping) => {
       const now = clock.now()
@@ -193,9 +193,9 @@ function nightOf(at: number): string {
   return dayOf(new Date(at - nightBeginsMs))
 }
 
-export const booksSchedules: Record<string, JobSchedule> = { 'books.verify': { everySeconds: 300 } }
+export const verificationSchedules: Record<string, JobSchedule> = { 'books.verify': { everySeconds: 300 } }
 
-export function observeBooks({ db, registry }: { db: Db; registry: Registry }): void {
+export function observeVerification({ db, registry }: { db: Db; registry: Registry }): void {
   const took = new Gauge({
     name: 'books_verification_seconds',
     aggregator: 'max',

@@ -15,7 +15,7 @@ import { addTestClient, type Problem } from '../support/requests.ts'
 import { fetchToken, startTestService, type TestService } from '../support/service.ts'
 import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
-import { balancesOf, expectBooksAgree } from '../support/withdrawals.ts'
+import { balancesOf, expectLedgerConsistent } from '../support/withdrawals.ts'
 
 type Role = 'admin' | 'finance' | 'support' | 'reader' | 'owner' | 'financeOfMerchant' | 'stranger'
 type Person = Browser & { email: string }
@@ -52,7 +52,7 @@ beforeAll(async () => {
     stranger: await signInAs('finance', another.merchantId),
   }
 }, 300_000)
-afterEach(async () => await expectBooksAgree(service))
+afterEach(async () => await expectLedgerConsistent(service))
 afterAll(async () => await service.stop())
 
 async function signInAs(role: string, ofMerchant: string | null = null): Promise<Person> {

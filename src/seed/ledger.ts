@@ -5,7 +5,7 @@ import type { Merchant } from './merchants.ts'
 import { at, type Sheets } from './sheets.ts'
 
 /** The ledger in memory, with the transfers of ledger/transfers.ts: what ledger/post.ts does under the lock of the accounts. */
-export type Books = {
+export type SeedLedger = {
   post(
     posting: { merchant: Merchant; eventKey: string; recordType: RecordType; recordId: string; moment: number },
     transfers: Posting['transfers'],
@@ -18,7 +18,7 @@ export function nameOf(account: Account): string {
 }
 
 /** Transfers are numbered from `firstId`, in the order in which they are posted. */
-export function openBooks(sheets: Sheets, firstId: number): Books {
+export function openLedger(sheets: Sheets, firstId: number): SeedLedger {
   let id = firstId
   return {
     post({ merchant, eventKey, recordType, recordId, moment }, transfers) {

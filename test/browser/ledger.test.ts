@@ -21,7 +21,7 @@ import { fetchToken, startTestService, type TestService } from '../support/servi
 import { payAmiss, payingCustomer, payOrphan, untilSuspense } from '../support/suspense.ts'
 import { findSandboxMerchant, inviteUser, signIn } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
-import { expectBooksAgree } from '../support/withdrawals.ts'
+import { expectLedgerConsistent } from '../support/withdrawals.ts'
 
 describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
   let service: TestService
@@ -51,7 +51,7 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
   })
   afterAll(async () => {
     await browser.close()
-    await expectBooksAgree(service)
+    await expectLedgerConsistent(service)
     await service.stop()
   })
 

@@ -8,11 +8,11 @@ import { manualClock } from '../test/support/clock.ts'
 import { createTestDatabase, type TestDatabase } from '../test/support/database.ts'
 import { eventually } from '../test/support/webhooks.ts'
 import { saveSetting } from './auth/store.ts'
-import { booksJobs, findBreaches, observeBooks } from './books.ts'
 import { type Db, type Sql, sql, toDb } from './db/sql.ts'
 import { freezePayouts, releasePayouts } from './ledger/payout-freeze.ts'
 import { post } from './ledger/post.ts'
 import { findPayoutFreeze } from './ledger/store.ts'
+import { findBreaches, observeVerification, verificationJobs } from './verification.ts'
 
 const second = 1_000
 const hour = 3_600 * second
@@ -41,7 +41,7 @@ function startProcess({ tookMs = 0, on = database.db }: { tookMs?: number; on?: 
     },
   }
   const log = pino({}, { write: (line: string) => lines.push(JSON.parse(line)) })
-  const job = booksJobs({ db, clock, log })['books.verify']
+  const job = verificationJobs({ db, clock, log })['books.verify']
   const verify = async (stopping = new AbortController().signal) => await job?.({}, stopping)
   return { verify, lines, looks }
 }
@@ -159,7 +159,7 @@ describe('a run', () => {
 
 it('reports when the ledger was last verified, and how long it took', async () => {
   const registry = new Registry()
-  observeBooks({ db: database.db, registry })
+  observeVerification({ db: database.db, registry })
   const value = async (name: string) => (await registry.getMetricsAsJSON()).find((one) => one.name === name)?.values
   const both = (all: number, recent: number) => [
     { labels: { scope: 'all' }, value: all },
