@@ -14,7 +14,7 @@ import { AppError } from '../lib/errors.ts'
 import { listFees, setFee } from '../operator/fees.ts'
 import type { ComparedBalance } from '../reconciliation/balance.ts'
 import { listComparedBalances } from '../reconciliation/balance-store.ts'
-import { houseMerchantId } from '../suspense/house.ts'
+import { operatorMerchantId } from '../suspense/operator-merchant.ts'
 import { findVerified, type Verified } from '../verification.ts'
 import { countUneven, findTransactionsOf } from './ledger-store.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
@@ -31,7 +31,7 @@ export type LedgerView = {
   /** Balances of one client, or the sum of all, the operator's own account included. */
   accounts: AccountsView
   /** Balances of the operator's own merchant; null if one client is selected. */
-  house: AccountsView | null
+  operator: AccountsView | null
   /**
    * Per acquirer: the balance that it must hold for all merchants, and the last one that it reported. Empty if one
    * client is selected.
@@ -66,13 +66,13 @@ export function registerOperatorLedgerRoutes(app: Server, deps: Deps): void {
       const merchantId = await findSeen(deps, userOf(request), request.query.clientId)
       const at = toDate(request.query.at)
       if (at && merchantId === null) throw invalid('at', 'needs a clientId')
-      const [accounts, house, acquirers, unevenMerchants, verified, payoutFreeze] = await Promise.all([
+      const [accounts, operator, acquirers, unevenMerchants, verified, payoutFreeze] = await Promise.all([
         merchantId === null
           ? sumBalances(db, { merchantId })
           : at
             ? findBalancesAt(db, merchantId, at)
             : findBalances(db, merchantId),
-        merchantId === null ? findBalances(db, houseMerchantId) : null,
+        merchantId === null ? findBalances(db, operatorMerchantId) : null,
         merchantId === null ? listAcquirers(db) : [],
         countUneven(db),
         findVerified(db),
@@ -80,7 +80,7 @@ export function registerOperatorLedgerRoutes(app: Server, deps: Deps): void {
       ])
       return {
         accounts,
-        house,
+        operator,
         acquirers,
         unevenMerchants,
         verified,

@@ -3,13 +3,13 @@ import type { Db, Tx } from '../db/sql.ts'
 import { idempotencyKeyReused } from '../http/idempotency-key.ts'
 import type { Account, Balances, EntryType, TransferKind } from '../ledger/accounts.ts'
 import { type Posting, postAll, type Transfer, upTo } from '../ledger/post.ts'
-import { paidIn, paidInByHouse, writtenOff } from '../ledger/transfers.ts'
+import { paidIn, paidInByOperator, writtenOff } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError, type FieldError } from '../lib/errors.ts'
 import { inReais } from '../lib/money.ts'
 import { newUuid } from '../lib/secrets.ts'
-import { houseMerchantId } from '../suspense/house.ts'
+import { operatorMerchantId } from '../suspense/operator-merchant.ts'
 import {
   type EntryRow,
   findEntryByKey,
@@ -104,7 +104,7 @@ function toRow(input: NewEntry, now: Date): EntryRow {
     id: newUuid(),
     type,
     idempotency_key: idempotencyKey,
-    merchant_id: merchantId ?? houseMerchantId,
+    merchant_id: merchantId ?? operatorMerchantId,
     acquirer,
     amount,
     debit: manual?.debit ?? null,
@@ -136,14 +136,14 @@ type Plan = { postings: Posting[]; finish: () => void }
 
 async function toPostings(tx: Tx, row: EntryRow): Promise<Plan> {
   const { type, amount, merchant_id: merchantId } = row
-  const isOfHouse = merchantId === houseMerchantId
+  const isOfOperator = merchantId === operatorMerchantId
   switch (type) {
     case 'fee_draw':
       return await spendFees(tx, row, { kind: 'fees_drawn', left: amount, mayLose: false })
     case 'psp_fee':
       return await spendFees(tx, row, { kind: 'psp_fee', left: amount, mayLose: true })
     case 'pay_in':
-      return only({ ...about(row, merchantId), transfers: isOfHouse ? paidInByHouse(amount) : paidIn(amount) })
+      return only({ ...about(row, merchantId), transfers: isOfOperator ? paidInByOperator(amount) : paidIn(amount) })
     case 'write_off': {
       const rest = { kind: 'debt_written_off' as const, left: 0, mayLose: true }
       const spent = await spendFees(tx, row, rest)
@@ -194,12 +194,12 @@ async function spendFees(tx: Tx, row: EntryRow, spending: Spending): Promise<Pla
     spending.left -= amount
     return { kind, debit: 'debt', credit: 'acquirer', amount }
   }
-  const ofHouse = { ...about(row, houseMerchantId), transfers: (balances: Balances) => [take(balances), lose()] }
+  const ofOperator = { ...about(row, operatorMerchantId), transfers: (balances: Balances) => [take(balances), lose()] }
   const postings = holders.map((merchantId): Posting => {
     return { ...about(row, merchantId), transfers: (balances) => [take(balances)] }
   })
   return {
-    postings: [...postings, ofHouse],
+    postings: [...postings, ofOperator],
     finish() {
       if (spending.left === 0) return
       throw refuse(

@@ -1,6 +1,6 @@
 import { type Db, sql, type Tx } from '../db/sql.ts'
 import { type Account, type EntryType, type TransferKind, toAccount } from '../ledger/accounts.ts'
-import { houseMerchantId } from '../suspense/house.ts'
+import { operatorMerchantId } from '../suspense/operator-merchant.ts'
 
 export type EntryRow = {
   id: string
@@ -51,7 +51,7 @@ export type PostedTransfer = {
 export async function sumTransfers(tx: Tx, entryId: string): Promise<PostedTransfer[]> {
   const rows = await tx.query<Omit<PostedTransfer, 'debit' | 'credit'> & { debit: string; credit: string }>(sql`
     select kind, debit, credit, sum(amount)::bigint as amount, count(distinct merchant_id)::int as merchants,
-      merchant_id = ${houseMerchantId} as "isOperators"
+      merchant_id = ${operatorMerchantId} as "isOperators"
     from ledger_transfers
     where record_id = ${entryId} and ${isEntryTransfer}
     group by kind, debit, credit, "isOperators" order by min(id)`)
@@ -84,7 +84,7 @@ export async function findFeeHolders(
       select merchant_id, balance, coalesce(sum(balance) over (
         order by balance desc, merchant_id rows between unbounded preceding and 1 preceding), 0) as before
       from ledger_accounts
-      where account = 'fees' and balance > 0 and merchant_id not in (${houseMerchantId}, ${except})
+      where account = 'fees' and balance > 0 and merchant_id not in (${operatorMerchantId}, ${except})
     ) holders
     where before < ${amount}`)
   return rows.map(({ merchant_id }) => merchant_id)

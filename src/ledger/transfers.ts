@@ -25,7 +25,7 @@ export function reserved(kind: 'refund_reserved' | 'withdrawal_reserved', amount
 
 /**
  * A refund is about to be sent, and the payment's fee is returned with it: from the fees that the merchant has paid,
- * and, if those were drawn, `rest` from the operator's other money ({@link feeReturnedByHouse}).
+ * and, if those were drawn, `rest` from the operator's other money ({@link feeReturnedByOperator}).
  */
 export function refundReserved(amount: number, fee: number, feeReturned: number, onRest: (rest: number) => void) {
   return ({ fees }: Balances): Transfer[] => {
@@ -43,7 +43,7 @@ export function refundReserved(amount: number, fee: number, feeReturned: number,
  * The part of a returned fee that the operator's own merchant pays: from its fees, and anything beyond them is its
  * loss.
  */
-export function feeReturnedByHouse(amount: () => number) {
+export function feeReturnedByOperator(amount: () => number) {
   return ({ fees }: Balances): Transfer[] => {
     const own = upTo(fees, amount())
     return [
@@ -187,7 +187,7 @@ export function corrected(change: number) {
  * The same for the operator's own gain or loss: it changes the fees of the operator's own merchant, and a loss beyond
  * them becomes a debt.
  */
-export function correctedOfHouse(change: number) {
+export function correctedOfOperator(change: number) {
   return ({ fees, debt }: Balances): Transfer[] => {
     const owed = change > 0 ? upTo(-debt, change) : -change - upTo(fees, -change)
     const correction = (account: 'debt' | 'fees', amount: number): Transfer =>
@@ -210,7 +210,7 @@ export function paidIn(amount: number) {
  * The same for the operator's own money: a loss of the operator's own merchant is covered first, the rest is added to
  * its fees.
  */
-export function paidInByHouse(amount: number) {
+export function paidInByOperator(amount: number) {
   return ({ debt }: Balances): Transfer[] => {
     const owed = upTo(-debt, amount)
     return [

@@ -8,7 +8,7 @@ import { type Candidate, rank } from '../orphans/score.ts'
 import { listCandidates } from '../orphans/store.ts'
 import { undoMatch } from '../orphans/undo.ts'
 import { listDisputesOf, toDisputeView } from '../suspense/dispute-store.ts'
-import { houseMerchantId } from '../suspense/house.ts'
+import { operatorMerchantId } from '../suspense/operator-merchant.ts'
 import { returnHeld } from '../suspense/send-back.ts'
 import { findSuspense, type SuspenseRow } from '../suspense/store.ts'
 import { listProposals, type ProposalView } from './proposals.ts'
@@ -36,7 +36,7 @@ export async function showPayment(
   { id, by }: OfPayment,
 ): Promise<PaymentView> {
   const row = await find(db, id)
-  const ofMerchant = row.merchant_id === houseMerchantId ? null : row.merchant_id
+  const ofMerchant = row.merchant_id === operatorMerchantId ? null : row.merchant_id
   const candidates = row.status === 'held' ? rank(row, await listCandidates(db, row, ofMerchant)) : []
   const merchantIds = [...candidates.map((one) => one.merchant_id), row.merchant_id, row.matched_merchant_id]
   const names = await findClientNames(

@@ -1,13 +1,13 @@
 import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { postAll } from '../ledger/post.ts'
-import { feeReturnedByHouse, paidUndone } from '../ledger/transfers.ts'
+import { feeReturnedByOperator, paidUndone } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { newUuid } from '../lib/secrets.ts'
-import { houseMerchantId } from '../suspense/house.ts'
 import { returnToSuspense } from '../suspense/match.ts'
+import { operatorMerchantId } from '../suspense/operator-merchant.ts'
 import { unknownHeld } from '../suspense/send-back.ts'
 import { findSuspense, lockSuspense, type SuspenseRow } from '../suspense/store.ts'
 import { settleDisputes } from '../transactions/infraction-steps.ts'
@@ -88,7 +88,7 @@ async function undo(tx: Tx, row: LockedTransaction, payment: SuspenseRow, now: D
     await returnToSuspense(tx, payment, now),
     { ...undone, merchantId, transfers },
     // The operator has drawn the fee meanwhile: its own merchant pays what is missing.
-    { ...undone, merchantId: houseMerchantId, transfers: feeReturnedByHouse(() => rest) },
+    { ...undone, merchantId: operatorMerchantId, transfers: feeReturnedByOperator(() => rest) },
   ])
 }
 

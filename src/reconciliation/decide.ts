@@ -1,11 +1,11 @@
 import { type Action, type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { type Posting, post } from '../ledger/post.ts'
-import { corrected, correctedOfHouse } from '../ledger/transfers.ts'
+import { corrected, correctedOfOperator } from '../ledger/transfers.ts'
 import { AppError } from '../lib/errors.ts'
 import { canonicalJson } from '../lib/json.ts'
 import { fromTxid } from '../pix/ids.ts'
-import { houseMerchantId } from '../suspense/house.ts'
+import { operatorMerchantId } from '../suspense/operator-merchant.ts'
 import { checkReturns } from '../transactions/infraction-poll.ts'
 import { checkRefundsOf } from '../transactions/refund-send.ts'
 import { enterConfirmedReturn } from '../transactions/returns.ts'
@@ -70,7 +70,7 @@ export function correctionOf({
 }: Pick<DifferenceRow, 'merchant_id' | 'proposal'>): Pick<Posting, 'merchantId' | 'transfers'> | null {
   if (proposal.action !== 'correct') return null
   return proposal.account === 'house' || merchantId === null
-    ? { merchantId: houseMerchantId, transfers: correctedOfHouse(proposal.cents) }
+    ? { merchantId: operatorMerchantId, transfers: correctedOfOperator(proposal.cents) }
     : { merchantId, transfers: corrected(proposal.cents) }
 }
 

@@ -134,11 +134,11 @@ it('recognizes drawn fees by their reference or their amount, and no other payou
   const paidOut = (endToEndId: string, amount: number) =>
     made.bank.payouts.set(endToEndId, { endToEndId, payoutId: null, amount, at, status: 'REALIZADO' })
   const by = { actor: 'cli:test' }
-  const house = { type: 'pay_in', merchantId: null, acquirer: 'bank', description: 'a test', by } as const
+  const operator = { type: 'pay_in', merchantId: null, acquirer: 'bank', description: 'a test', by } as const
   const book = async (entry: Partial<NewEntry> & Pick<NewEntry, 'amount'>) =>
     await bookEntry(
       { db: database.db, clock: { now: () => at } },
-      { ...house, idempotencyKey: `${entry.reference ?? entry.amount}`, ...entry },
+      { ...operator, idempotencyKey: `${entry.reference ?? entry.amount}`, ...entry },
     )
   await book({ amount: 10_000 })
   await book({ type: 'fee_draw', amount: 1_500, reference: 'E12345678202611201200namedbefore' })

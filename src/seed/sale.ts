@@ -16,7 +16,7 @@ export type Sale = {
   expiresInSeconds: number
   customer: Person | null
   payer: Person
-  /** Its merchant is told of it, and was told of all that is in the ledger. */
+  /** Its webhooks are delivered: those of this change, and of everything in the ledger before. */
   isTold: boolean
   code: { uri: string; chargeId: string } | null
   statuses: TransactionStatus[]

@@ -8,7 +8,7 @@ import { findBalances } from '../ledger/store.ts'
 import { findLedgerBreaches } from '../ledger/verify.ts'
 import { cents } from '../lib/money.ts'
 import { type HeldPayment, holdPayments } from './hold.ts'
-import { houseMerchantId } from './house.ts'
+import { operatorMerchantId } from './operator-merchant.ts'
 import type { SuspenseRow } from './store.ts'
 import { findSuspenseBreaches } from './verify.ts'
 
@@ -40,7 +40,7 @@ const hold = async (...payments: HeldPayment[]) =>
 const find = async ({ payment }: HeldPayment) =>
   await database.db.query<SuspenseRow>(sql`
     select * from suspense_payments where end_to_end = ${payment.endToEndId}`)
-const inSuspense = async () => (await findBalances(database.db, houseMerchantId)).suspense
+const inSuspense = async () => (await findBalances(database.db, operatorMerchantId)).suspense
 
 it('places a payment in suspense once, however many callers report it at once and in whatever order', async () => {
   const before = await inSuspense()
@@ -48,7 +48,8 @@ it('places a payment in suspense once, however many callers report it at once an
   const told = Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? payments : payments.toReversed()))
   await Promise.all(told.map(async (some) => await hold(...some)))
   await hold(...payments, ...payments)
-  for (const one of payments) expect(await find(one)).toMatchObject([{ status: 'held', merchant_id: houseMerchantId }])
+  for (const one of payments)
+    expect(await find(one)).toMatchObject([{ status: 'held', merchant_id: operatorMerchantId }])
   expect(await inSuspense()).toBe(before + 4_321)
 })
 

@@ -4,7 +4,7 @@ import { enqueueJobs } from '../jobs/jobs.ts'
 import { type Posting, postAll } from '../ledger/post.ts'
 import { held, heldReturned } from '../ledger/transfers.ts'
 import { newUuid } from '../lib/secrets.ts'
-import { houseMerchantId } from './house.ts'
+import { operatorMerchantId } from './operator-merchant.ts'
 import type { SuspenseStatus } from './status.ts'
 import { insertSuspense, lockSuspenseOf, type SuspenseRow } from './store.ts'
 import { takenOf, takeReturns } from './take.ts'
@@ -65,7 +65,7 @@ function toRow({ acquirer, payment, kind, merchantId, transactionId }: HeldPayme
   if (isSentBack) statuses.push('returning')
   if (left === 0) statuses.push('returned')
   return {
-    merchant_id: merchantId ?? houseMerchantId,
+    merchant_id: merchantId ?? operatorMerchantId,
     id: newUuid(),
     kind,
     acquirer: acquirer.name,

@@ -9,13 +9,13 @@ import { matchPayment } from '../orphans/match.ts'
 import { undoMatch } from '../orphans/undo.ts'
 import { createSettlement } from '../transactions/settle.ts'
 import { findTransactionBreaches } from '../transactions/verify.ts'
-import { houseMerchantId } from './house.ts'
+import { operatorMerchantId } from './operator-merchant.ts'
 import { returnHeld } from './send-back.ts'
 import { findSuspenseBreaches, suspenseVerification } from './verify.ts'
 
 let service: TestService
 /** A record of each kind, by its name. */
-const ids: Record<string, string> = { house: houseMerchantId }
+const ids: Record<string, string> = { operator: operatorMerchantId }
 
 beforeAll(async () => {
   service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
@@ -49,7 +49,7 @@ const move = (id: string, statuses: string) => `
 const transfer = (key: string, kind: string, debit: string, credit: string, type = 'suspense', id = 'held') => `
   insert into ledger_transfers (merchant_id, event_key, position, kind, debit, credit, amount, debit_balance, credit_balance,
     record_type, record_id, created_at)
-  values ('{house}', '${key}', 9, '${kind}', '${debit}', '${credit}', 1000, 0, 0, '${type}', '{${id}}', now())`
+  values ('{operator}', '${key}', 9, '${kind}', '${debit}', '${credit}', 1000, 0, 0, '${type}', '{${id}}', now())`
 
 it.each<[what: string, rule: string, sql: string]>([
   ['one of another amount', 'suspense_transfers', "update suspense_payments set amount = 1001 where id = '{held}'"],

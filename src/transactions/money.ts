@@ -1,8 +1,8 @@
 import type { Tx } from '../db/sql.ts'
 import { type Posting, postAll } from '../ledger/post.ts'
-import { feeReturnedByHouse, paid, refundReserved, released, sent } from '../ledger/transfers.ts'
+import { feeReturnedByOperator, paid, refundReserved, released, sent } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
-import { houseMerchantId } from '../suspense/house.ts'
+import { operatorMerchantId } from '../suspense/operator-merchant.ts'
 import type { RefundRow, RefundStatus } from './refund-store.ts'
 import type { ChangedTransaction } from './store.ts'
 
@@ -42,8 +42,8 @@ export async function postRefund(
         rest = missing
       })
       const posting = ofMerchant('reserved', reserved)
-      const ofHouse = { ...posting, merchantId: houseMerchantId, transfers: feeReturnedByHouse(() => rest) }
-      return await postAll(tx, feeReturned === 0 ? [posting] : [posting, ofHouse])
+      const ofOperator = { ...posting, merchantId: operatorMerchantId, transfers: feeReturnedByOperator(() => rest) }
+      return await postAll(tx, feeReturned === 0 ? [posting] : [posting, ofOperator])
     }
     case 'REFUNDED':
       return await postAll(tx, [ofMerchant('sent', sent('refund_sent', amount, fee))])

@@ -8,7 +8,7 @@ import {
   tableOf,
   type Window,
 } from '../ledger/among-store.ts'
-import { houseMerchantId } from '../suspense/house.ts'
+import { operatorMerchantId } from '../suspense/operator-merchant.ts'
 
 export type UnequalTransfer = {
   merchant_id: string
@@ -98,19 +98,19 @@ export async function findUnequalFeeReturns(db: Db | Tx, among: Among): Promise<
       select merchant_id, record_id, debit as account, sum(amount) as missing from ledger_transfers
       where kind = 'fee_returned' and debit like 'acquirer:%' and ${isAmong(among, 'merchant_id', 'record_id')}
       group by merchant_id, record_id, debit
-    ), of_house as (
+    ), of_operator as (
       select record_id, credit as account,
         sum(case when debit in ('fees', 'debt') and event_key in ('refund:' || record_id || ':reserved', 'refund:' || record_id || ':undone') then amount end) as paid
       from ledger_transfers
-      where kind = 'fee_returned' and credit like 'acquirer:%' and merchant_id = ${houseMerchantId}
+      where kind = 'fee_returned' and credit like 'acquirer:%' and merchant_id = ${operatorMerchantId}
         and ${among === null ? sql`true` : sql`record_id in (select id from (${tableOf(among)}) touched)`}
       group by record_id, credit
     ), compared as (
-      select coalesce(s.merchant_id, m.merchant_id, ${houseMerchantId}::uuid) as merchant_id, coalesce(s.id, m.record_id, h.record_id) as record_id,
+      select coalesce(s.merchant_id, m.merchant_id, ${operatorMerchantId}::uuid) as merchant_id, coalesce(s.id, m.record_id, h.record_id) as record_id,
         coalesce(fee_returned, 0) as returned, coalesce(share, 0) as share, coalesce(missing, 0) as missing, coalesce(paid, 0) as paid
       from shares s
       full join of_merchants m on m.merchant_id = s.merchant_id and m.record_id = s.id
-      full join of_house h on h.record_id = m.record_id and h.account = m.account
+      full join of_operator h on h.record_id = m.record_id and h.account = m.account
     )
     select merchant_id, record_id, returned, share::bigint as share, missing, paid from compared
     where returned <> share or missing <> paid`)

@@ -4,7 +4,7 @@ import type { LedgerView } from '../../src/dashboard/ledger-routes.ts'
 import type { PaymentResponse } from '../../src/dashboard/orphan-routes.ts'
 import { sql } from '../../src/db/sql.ts'
 import type { AttributionPreview, ListedPaymentView } from '../../src/operator/suspense.ts'
-import { houseMerchantId } from '../../src/suspense/house.ts'
+import { operatorMerchantId } from '../../src/suspense/operator-merchant.ts'
 import { charge, fetchTransaction } from '../support/payments.ts'
 import { payOne } from '../support/refunds.ts'
 import type { Problem } from '../support/requests.ts'
@@ -80,8 +80,8 @@ describe('an unattributed payment', () => {
 
   it('is returned', async () => {
     const { endToEnd, held } = await payOrphan(service)
-    const house = await get<LedgerView>(people.reader, '/ledger')
-    expect(house.body.house?.suspense).toBeGreaterThanOrEqual(1000)
+    const operator = await get<LedgerView>(people.reader, '/ledger')
+    expect(operator.body.operator?.suspense).toBeGreaterThanOrEqual(1000)
     const sent = await send<PaymentResponse>(people.finance, `/orphan/${held.id}/return`)
     expect(sent.body.status).toMatch(/^return/)
     await untilReturned(service, endToEnd)
@@ -89,7 +89,7 @@ describe('an unattributed payment', () => {
     expect(await actionsOf(held.id)).toMatchObject([{ action: 'orphan.return', actor: `user:${people.finance.email}` }])
     const closed = await get<{ data: ListedPaymentView[] }>(people.reader, '/orphan?isOpen=false')
     expect(closed.body.data.map(({ id }) => id)).toContain(held.id)
-    expect((await balancesOf(service, houseMerchantId)).available).toBe(0)
+    expect((await balancesOf(service, operatorMerchantId)).available).toBe(0)
   })
 
   it('cannot pay a transaction that is already paid', async () => {

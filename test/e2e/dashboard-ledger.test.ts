@@ -176,12 +176,12 @@ describe('the ledger', () => {
     const all = await get<LedgerView>(people.reader, '/ledger')
     expect(all.body).toMatchObject({
       accounts: { available: 10_000, acquirer: -10_000 },
-      house: { suspense: 0 },
+      operator: { suspense: 0 },
       unevenMerchants: 0,
       payoutFreeze: null,
     })
     const one = await get<LedgerView>(people.reader, `/ledger?clientId=${service.sandbox.clientId}`)
-    expect(one.body).toMatchObject({ accounts: { available: 10_000 }, house: null })
+    expect(one.body).toMatchObject({ accounts: { available: 10_000 }, operator: null })
     const before = '2026-01-01T00:00:00Z'
     const past = await get<LedgerView>(people.reader, `/ledger?clientId=${service.sandbox.clientId}&at=${before}`)
     expect(past.body.accounts).toMatchObject({ available: 0, acquirer: 0 })

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import { findEntryBreaches } from '../../src/entries/verify.ts'
-import { houseMerchantId } from '../../src/suspense/house.ts'
+import { operatorMerchantId } from '../../src/suspense/operator-merchant.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
 import { askForRefund, payOne, type Refundable } from '../support/refunds.ts'
 import { addTestClient } from '../support/requests.ts'
@@ -92,9 +92,9 @@ describe('fees', () => {
 
   it('pay the PSP’s charges, and the excess is a loss of the operator', async () => {
     await book('psp-fee', '--amount', '150')
-    expect(await accountsOf(houseMerchantId)).toEqual({ debt: -50, 'acquirer:simulator': 50 })
+    expect(await accountsOf(operatorMerchantId)).toEqual({ debt: -50, 'acquirer:simulator': 50 })
     const paidIn = await book('pay-in', '--amount', '80')
-    expect(await accountsOf(houseMerchantId)).toEqual({ fees: 30, 'acquirer:simulator': -30 })
+    expect(await accountsOf(operatorMerchantId)).toEqual({ fees: 30, 'acquirer:simulator': -30 })
     expect(await transfersOf(service, paidIn.id)).toEqual(['pay_in acquirer>debt 50', 'pay_in acquirer>fees 30'])
   })
 })
@@ -153,7 +153,7 @@ describe('a merchant that owes', () => {
     const { id } = await book('write-off', '--client', client, '--amount', '500')
     expect(await accountsOf(merchantId)).toEqual({})
     // 200 of its own fees, 30 of the operator's, and a loss.
-    expect(await accountsOf(houseMerchantId)).toEqual({ debt: -270, 'acquirer:simulator': 270 })
+    expect(await accountsOf(operatorMerchantId)).toEqual({ debt: -270, 'acquirer:simulator': 270 })
     expect(await transfersOf(service, id)).toHaveLength(4)
   })
 })
@@ -277,7 +277,7 @@ it.each([
   ['another acquirer', sql`update operator_entries set acquirer = 'other' where type = 'psp_fee'`],
   [
     'no transfers',
-    sql`update operator_entries set id = gen_random_uuid() where type = 'pay_in' and merchant_id <> ${houseMerchantId}`,
+    sql`update operator_entries set id = gen_random_uuid() where type = 'pay_in' and merchant_id <> ${operatorMerchantId}`,
   ],
   ['another merchant', sql`update operator_entries set merchant_id = ${randomUUID()} where type = 'manual_entry'`],
 ])('the verifier finds an entry with %s', async (_, change) => {
@@ -375,7 +375,7 @@ describe('the fee of a payment', () => {
     await cli.read([...shop.rule, '--returns-payment-fee'])
     const { id } = await payOne(service, 1000, shop)
     await book('draw-fees', '--amount', String((await total()).fees), '--key', randomUUID())
-    const before = await accountsOf(houseMerchantId)
+    const before = await accountsOf(operatorMerchantId)
     const { acquirers } = await total()
     const whole = await refundOf(shop, id)
     expect(whole.end).toBe('REFUNDED')
@@ -385,7 +385,7 @@ describe('the fee of a payment', () => {
       'fee_returned debt>acquirer 7',
       'refund_sent reserved>acquirer 1000',
     ])
-    expect((await accountsOf(houseMerchantId)).debt ?? 0).toBe((before.debt ?? 0) - 7)
+    expect((await accountsOf(operatorMerchantId)).debt ?? 0).toBe((before.debt ?? 0) - 7)
     expect((await total()).acquirers).toEqual(acquirers.map((one) => ({ ...one, cents: one.cents - 1000 })))
   })
 })

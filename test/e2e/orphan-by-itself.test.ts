@@ -11,7 +11,7 @@ import { infractionsOf, returnUnannounced } from '../support/infractions.ts'
 import { charge, fetchTransaction, untilStatus } from '../support/payments.ts'
 import { payOne } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { findSuspenseOf, houseBalances, payingCustomer, payOrphan } from '../support/suspense.ts'
+import { findSuspenseOf, operatorBalances, payingCustomer, payOrphan } from '../support/suspense.ts'
 import { eventually } from '../support/webhooks.ts'
 import { balancesOf, expectLedgerConsistent } from '../support/withdrawals.ts'
 
@@ -111,7 +111,7 @@ it('a service with a threshold in its settings attributes automatically', async 
 
 describe('a return under MED', () => {
   it('of a payment in suspense takes it out of suspense', async () => {
-    const house = await houseBalances(service)
+    const operator = await operatorBalances(service)
     const { endToEnd } = await payOrphan(service, nextCharge())
     await returnUnannounced(service, endToEnd)
     await eventually(async () => {
@@ -120,7 +120,7 @@ describe('a return under MED', () => {
       return (await findSuspenseOf(service, endToEnd))?.status === 'returned'
     })
     expect(await findSuspenseOf(service, endToEnd)).toMatchObject({ taken_amount: amount, return_id: null })
-    expect(await houseBalances(service)).toEqual(house)
+    expect(await operatorBalances(service)).toEqual(operator)
   })
 
   it('of an attributed one belongs to the transaction', async () => {

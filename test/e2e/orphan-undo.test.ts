@@ -12,7 +12,7 @@ import { decide, dispute, infractionsOf, pollUntil } from '../support/infraction
 import { charge, eventsOf, fetchTransaction, payAt, statusesOf, untilStatus } from '../support/payments.ts'
 import { fetchRefundable, payOne, refund, returnsOf, setFixedFee, untilRefund } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { findSuspenseOf, houseBalances, payOrphan, untilReturned } from '../support/suspense.ts'
+import { findSuspenseOf, operatorBalances, payOrphan, untilReturned } from '../support/suspense.ts'
 import { eventually } from '../support/webhooks.ts'
 import {
   balancesOf,
@@ -70,7 +70,7 @@ describe('an attribution', () => {
     await match(held.id, wrong.id)
     expect(await undo(held.id)).toMatchObject({ transactionId: wrong.id })
     expect(await balancesOf(service)).toEqual(merchant)
-    expect((await houseBalances(service)).suspense).toBe(1000)
+    expect((await operatorBalances(service)).suspense).toBe(1000)
     const refunded = await fetchRefundable(service, wrong.id)
     expect(refunded).toMatchObject({ status: 'REFUNDED', amountRefunded: 1000 })
     expect(refunded.refunds).toMatchObject([
@@ -105,10 +105,10 @@ describe('an attribution', () => {
       by: { actor: 'cli:test' },
     }
     await bookEntry(service, { type: 'fee_draw', merchantId: null, ...about })
-    const house = await houseBalances(service)
+    const operator = await operatorBalances(service)
     expect(await undo(held.id)).toMatchObject({ transactionId: id })
     expect(await balancesOf(service)).toMatchObject({ available: merchant.available, fees: 0 })
-    expect((await houseBalances(service)).debt).toBe(house.debt - 30)
+    expect((await operatorBalances(service)).debt).toBe(operator.debt - 30)
   })
 
   it('that is reversed when the money is spent becomes a debt, which the next payment repays', async () => {

@@ -8,7 +8,7 @@ import { decide, dispute, fetchDisputed, pollUntil } from '../support/infraction
 import { eventsOf, fetchTransaction } from '../support/payments.ts'
 import { returnsOf, setFixedFee } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { houseBalances, payingCustomer, payOrphan, untilReturned, untilSuspense } from '../support/suspense.ts'
+import { operatorBalances, payingCustomer, payOrphan, untilReturned, untilSuspense } from '../support/suspense.ts'
 import { eventually } from '../support/webhooks.ts'
 import { balancesOf, expectLedgerConsistent } from '../support/withdrawals.ts'
 
@@ -34,11 +34,11 @@ const auditOf = async (id: string) =>
 
 describe('an unattributed payment', () => {
   it('is the operator’s, and shown with candidate charges, the likeliest first', async () => {
-    const house = await houseBalances(service)
+    const operator = await operatorBalances(service)
     const merchant = await balancesOf(service)
     const { id, held } = await payOrphan(service, { amount: 1_500, customer: payingCustomer })
     expect(await balancesOf(service)).toEqual(merchant)
-    expect(await houseBalances(service)).toEqual({ ...house, suspense: 1_500, acquirer: -1_500 })
+    expect(await operatorBalances(service)).toEqual({ ...operator, suspense: 1_500, acquirer: -1_500 })
     expect(await fetchTransaction(service, id)).toMatchObject({ status: 'PIX_QRCODE_GENERATED' })
 
     const listed = await cli.read(['orphan', 'list'])
@@ -50,7 +50,7 @@ describe('an unattributed payment', () => {
   })
 
   it('is posted like any payment once an operator attributes it', async () => {
-    const house = await houseBalances(service)
+    const operator = await operatorBalances(service)
     const merchant = await balancesOf(service)
     const { id, endToEnd, held } = await payOrphan(service, { amount: 1_500 })
     const matched = await cli.runJson(['orphan', 'match', held.id, '--transaction', id])
@@ -66,7 +66,7 @@ describe('an unattributed payment', () => {
       fees: merchant.fees + 30,
       acquirer: merchant.acquirer - 1_500,
     })
-    expect(await houseBalances(service)).toEqual(house)
+    expect(await operatorBalances(service)).toEqual(operator)
     expect(await auditOf(held.id)).toEqual(['orphan.match'])
     expect(await cli.read(['orphan', 'list'])).not.toContain(held.id)
     await cli.expectFailure(['orphan', 'match', held.id, '--transaction', id], /already attributed.*orphan undo/)

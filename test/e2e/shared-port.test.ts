@@ -11,10 +11,10 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-type House = { dataDir: string; running: ServiceProcess; token: string }
+type Installation = { dataDir: string; running: ServiceProcess; token: string }
 
 /** One service of two processes, on the bundled PostgreSQL. */
-async function open(environment: Record<string, string> = {}): Promise<House> {
+async function open(environment: Record<string, string> = {}): Promise<Installation> {
   const { dataDir, remove } = await makeDataDir()
   cleanups.push(remove)
   const running = await startServiceProcess({
@@ -30,7 +30,7 @@ async function open(environment: Record<string, string> = {}): Promise<House> {
 }
 
 /** Each connection belongs to one process, and they are assigned in turn. */
-function connect({ running, token }: House, count: number) {
+function connect({ running, token }: Installation, count: number) {
   return Array.from({ length: count }, () => {
     const client = new Client(running.baseUrl)
     let broken = 0
@@ -64,9 +64,9 @@ function isAlive(pid: number): boolean {
 
 it('counts limits over all processes, and reports metrics as one', async () => {
   // Almost nothing is refilled while this runs.
-  const house = await open({ RATE_LIMIT_CREATE: '0.001', RATE_LIMIT_CREATE_BURST: '20' })
-  expect(readyPids(house.running.lines)).toHaveLength(2)
-  const shops = connect(house, 4)
+  const installation = await open({ RATE_LIMIT_CREATE: '0.001', RATE_LIMIT_CREATE_BURST: '20' })
+  expect(readyPids(installation.running.lines)).toHaveLength(2)
+  const shops = connect(installation, 4)
   const statuses: number[] = []
   for (let round = 0; round < 12; round += 1) {
     for (const shop of shops) statuses.push(await shop.create())
@@ -94,8 +94,8 @@ it('counts limits over all processes, and reports metrics as one', async () => {
 }, 300_000)
 
 it('continues when one of them is killed, and replaces it', async () => {
-  const house = await open()
-  const { running, token } = house
+  const installation = await open()
+  const { running, token } = installation
   const receiver = await startTestReceiver()
   cleanups.push(receiver.stop)
   const shops = openShops({
@@ -125,20 +125,20 @@ it('continues when one of them is killed, and replaces it', async () => {
 }, 300_000)
 
 it('starts all of them again when none is left', async () => {
-  const house = await open()
-  const { running } = house
+  const installation = await open()
+  const { running } = installation
   // Wait until the primary has nothing else to wait for: its own connections are closed after ten idle seconds.
   await sleep(11_000)
   for (const pid of readyPids(running.lines)) process.kill(pid, 'SIGKILL')
   await expect.poll(() => readyPids(running.lines), { timeout: 90_000 }).toHaveLength(4)
-  const [shop] = connect(house, 1)
+  const [shop] = connect(installation, 1)
   expect(await shop?.create()).toBe(201)
 }, 300_000)
 
 it('gives a restarted process its share of the connections that clients keep', async () => {
-  const house = await open()
-  const { lines } = house.running
-  const shops = connect(house, 24)
+  const installation = await open()
+  const { lines } = installation.running
+  const shops = connect(installation, 24)
   const [killed = 0, left = 0] = readyPids(lines)
   process.kill(killed, 'SIGKILL')
   await expect.poll(() => isAlive(killed)).toBe(false)
@@ -169,8 +169,8 @@ it('leaves no process behind when the primary is killed', async () => {
 }, 300_000)
 
 it('answers open requests before it stops', async () => {
-  const house = await open()
-  const { running, token, dataDir } = house
+  const installation = await open()
+  const { running, token, dataDir } = installation
   const receiver = await startTestReceiver()
   cleanups.push(receiver.stop)
   let { baseUrl } = running

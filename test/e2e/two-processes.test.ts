@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-type House = {
+type Installation = {
   database: TestDatabase
   receiver: TestReceiver
   token: string
@@ -24,7 +24,7 @@ type House = {
 }
 
 /** Two processes on one database, as behind a load balancer, and a shop's receiver. */
-async function open(): Promise<House> {
+async function open(): Promise<Installation> {
   const database = await createEmptyDatabase()
   cleanups.push(database.drop)
   const receiver = await startTestReceiver()
@@ -54,51 +54,51 @@ async function start(database: TestDatabase, dataDir: string): Promise<ServicePr
 }
 
 async function post(
-  house: House,
+  installation: Installation,
   url: string,
   body: object,
 ): Promise<{ status: number; body: Record<string, unknown> }> {
   const answer = await request(url, {
     method: 'POST',
-    headers: { authorization: `Bearer ${house.token}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${installation.token}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
   return { status: answer.statusCode, body: (await answer.body.json()) as Record<string, unknown> }
 }
 
-async function get(house: House, url: string): Promise<Found> {
-  const answer = await request(url, { headers: { authorization: `Bearer ${house.token}` } })
+async function get(installation: Installation, url: string): Promise<Found> {
+  const answer = await request(url, { headers: { authorization: `Bearer ${installation.token}` } })
   expect(answer.statusCode).toBe(200)
   return (await answer.body.json()) as Found
 }
 
 it('serves at each process what the other created, does everything once, and sends each change once and in order', async () => {
-  const house = await open()
-  const { receiver, database } = house
+  const installation = await open()
+  const { receiver, database } = installation
   const acknowledged = await Promise.all(
     Array.from({ length: 60 }, async (_, index) => {
-      const [one, other] = house.processes
+      const [one, other] = installation.processes
       const [here, there] = index % 2 === 0 ? [one, other] : [other, one]
       const key = `two-processes-${index}`
       const body = { amount: 100 + index, paymentMethod: 'PIX', pix: {}, idempotencyKey: key, externalCode: key }
       const create = async (at: ServiceProcess) =>
-        await post(house, `${at.baseUrl}/transaction`, { ...body, webhookUrl: receiver.url })
+        await post(installation, `${at.baseUrl}/transaction`, { ...body, webhookUrl: receiver.url })
       const [created, twin] = await Promise.all([create(here), create(there)])
       expect([created.status, twin.status]).toEqual([201, 201])
       expect(twin.body).toEqual(created.body)
       const { id, pixResponse } = created.body as { id: string; pixResponse: { uri: string } }
-      const paid = await post(house, `${there.baseUrl}/sandbox/payment`, { uri: pixResponse.uri })
+      const paid = await post(installation, `${there.baseUrl}/sandbox/payment`, { uri: pixResponse.uri })
       expect(paid.status).toBe(200)
       return { key, id, amount: 100 + index, uri: pixResponse.uri, endToEndId: String(paid.body.endToEndId) }
     }),
   )
-  const [{ baseUrl }] = house.processes
+  const [{ baseUrl }] = installation.processes
   const shops = { ...emptyShops, acknowledged, paid: acknowledged }
-  const observation = await observe(shops, { baseUrl, token: house.token, receiver, quietMaxMs })
+  const observation = await observe(shops, { baseUrl, token: installation.token, receiver, quietMaxMs })
   expect(findBrokenPromises(observation)).toEqual([])
   for (const { id } of acknowledged) {
     const [one, other] = await Promise.all(
-      house.processes.map(async (at) => await get(house, `${at.baseUrl}/transaction/${id}`)),
+      installation.processes.map(async (at) => await get(installation, `${at.baseUrl}/transaction/${id}`)),
     )
     expect(one).toMatchObject({ status: 'PAID' })
     expect(other).toEqual(one)
@@ -111,16 +111,16 @@ it('serves at each process what the other created, does everything once, and sen
       (select count(*) from callback_inbox where state = 'settled') as notices,
       (select count(*) from callback_inbox where state = 'received') as open`)
   expect(row).toEqual({ attempts: 120, notices: 60, open: 0 })
-  const lines = house.processes.flatMap((one) => one.lines)
+  const lines = installation.processes.flatMap((one) => one.lines)
   expect(lines.filter(({ level }) => level >= 40 && level < 100).filter(isNotStartup)).toEqual([])
 }, 300_000)
 
 it.each(['SIGTERM', 'SIGINT'] as const)(
   'loses nothing when one of them is ended with %s under load',
   async (signal) => {
-    const house = await open()
-    const { receiver, token } = house
-    const [leaving, staying] = house.processes
+    const installation = await open()
+    const { receiver, token } = installation
+    const [leaving, staying] = installation.processes
     let isThere = true
     const shops = openShops({
       // Each process serves half of the shops, until the load balancer sees that one is stopping.
@@ -146,7 +146,7 @@ it.each(['SIGTERM', 'SIGINT'] as const)(
     await shops.stop()
     // The poller finds a payment whose callback was being processed by the stopped process: now, instead of seconds
     // later.
-    await enqueueJob(house.database.db, { name: 'transactions.poll', payload: {}, key: 'transactions.poll' })
+    await enqueueJob(installation.database.db, { name: 'transactions.poll', payload: {}, key: 'transactions.poll' })
     expect(shops.surprises).toEqual([])
     const observation = await observe(shops, { baseUrl: staying.baseUrl, token, receiver, quietMaxMs })
     expect(findBrokenPromises(observation)).toEqual([])
@@ -159,16 +159,21 @@ it.each(['SIGTERM', 'SIGINT'] as const)(
 )
 
 it('waits for open requests on the first signal, and stops on the second', async () => {
-  const house = await open()
-  const [leaving] = house.processes
+  const installation = await open()
+  const [leaving] = installation.processes
   // The simulator creates this charge and answers later than anybody waits.
-  const waiting = post(house, `${leaving.baseUrl}/transaction`, { amount: 5_040_504, paymentMethod: 'PIX', pix: {} })
+  const waiting = post(installation, `${leaving.baseUrl}/transaction`, {
+    amount: 5_040_504,
+    paymentMethod: 'PIX',
+    pix: {},
+  })
   const outcome = waiting.then(
     () => 'answered',
     () => 'cut',
   )
   await eventually(
-    async () => (await house.database.db.query(sql`select from simulator.charges where amount = 5040504`)).length > 0,
+    async () =>
+      (await installation.database.db.query(sql`select from simulator.charges where amount = 5040504`)).length > 0,
   )
   leaving.signal('SIGTERM')
   const first = await Promise.race([leaving.ended.then(() => 'ended'), sleep(1_000, 'waits')])

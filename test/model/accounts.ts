@@ -1,5 +1,5 @@
 import type { Account } from '../../src/ledger/accounts.ts'
-import { houseMerchantId } from '../../src/suspense/house.ts'
+import { operatorMerchantId } from '../../src/suspense/operator-merchant.ts'
 import type { Entered } from './memory.ts'
 import { type Seen, sum } from './read.ts'
 import type { World } from './world.ts'
@@ -34,18 +34,18 @@ export function findAccountFaults(world: World, seen: Seen): string[] {
       )
     return faults
   })
-  return [...ofMerchants, ...findHouseFaults(world, seen)]
+  return [...ofMerchants, ...findOperatorFaults(world, seen)]
 }
 
 /**
  * The operator's own accounts: only entries change them, and the fees that the operator covers when they are returned.
  */
-function findHouseFaults(world: World, seen: Seen): string[] {
-  const rows = seen.balances.filter(({ merchant_id }) => merchant_id === houseMerchantId)
-  const { held, fees, debt } = enteredFor(world, seen, houseMerchantId)
+function findOperatorFaults(world: World, seen: Seen): string[] {
+  const rows = seen.balances.filter(({ merchant_id }) => merchant_id === operatorMerchantId)
+  const { held, fees, debt } = enteredFor(world, seen, operatorMerchantId)
   const nothing = { available: 0, reserved: 0, blocked: 0, suspense: 0 }
   const there = new Map(rows.map(({ account, balance }) => [account, balance]))
-  return compare(houseMerchantId, there, { acquirer: 0 - held, fees, debt, ...nothing })
+  return compare(operatorMerchantId, there, { acquirer: 0 - held, fees, debt, ...nothing })
 }
 
 function compare(
@@ -64,9 +64,9 @@ function enteredFor({ memory }: World, { refunds, covers }: Seen, merchantId: st
   const covered = refunds
     .filter((one) => one.merchant_id === merchantId)
     .map((one) => ({ held: one.covered, fees: one.covered, debt: 0 }))
-  const ofHouse = covers.map(({ debit, amount }) => ({ held: 0 - amount, fees: 0, debt: 0, [debit]: 0 - amount }))
+  const ofOperator = covers.map(({ debit, amount }) => ({ held: 0 - amount, fees: 0, debt: 0, [debit]: 0 - amount }))
   const entered = memory.entered.filter((one) => one.merchantId === merchantId)
-  const own = [...entered, ...(merchantId === houseMerchantId ? ofHouse : covered)]
+  const own = [...entered, ...(merchantId === operatorMerchantId ? ofOperator : covered)]
   return { held: sum(own, ({ held }) => held), fees: sum(own, ({ fees }) => fees), debt: sum(own, ({ debt }) => debt) }
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { sql } from '../../src/db/sql.ts'
 import { bookEntry, type NewEntry } from '../../src/entries/book.ts'
 import { simulatorName } from '../../src/network.ts'
-import { houseMerchantId } from '../../src/suspense/house.ts'
+import { operatorMerchantId } from '../../src/suspense/operator-merchant.ts'
 import { feesOf } from './accounts.ts'
 import { attempt, describe, Unexpected } from './attempt.ts'
 import type { Entered } from './memory.ts'
@@ -47,7 +47,7 @@ export const writeOff: Step = async (world) => {
 
 async function sumFees(world: World): Promise<number> {
   const seen = await readAll(world.db, world.clock.now())
-  return [...world.merchants, houseMerchantId].reduce((sum, id) => sum + feesOf(world, seen, id), 0)
+  return [...world.merchants, operatorMerchantId].reduce((sum, id) => sum + feesOf(world, seen, id), 0)
 }
 
 function owedBy({ balances }: Seen, merchantId: string): number {
@@ -90,7 +90,7 @@ async function isBooked({ db }: World, key: string): Promise<boolean> {
 
 /** The changes that an entry makes, by account. Null if it must be refused. */
 function foresee(world: World, seen: Seen, { type, merchantId, amount }: Asked): Entered[] | null {
-  const id = merchantId ?? houseMerchantId
+  const id = merchantId ?? operatorMerchantId
   switch (type) {
     case 'pay_in': {
       if (merchantId !== null) return [{ merchantId: id, held: amount, fees: 0, debt: 0 }]
@@ -120,11 +120,11 @@ function spend(world: World, seen: Seen, { amount, except, mayLose }: Spending):
     .filter((id) => id !== except)
     .toSorted((a, b) => feesOf(world, seen, b) - feesOf(world, seen, a) || (a < b ? -1 : 1))
   let rest = amount
-  const taken = [...holders, houseMerchantId].map((merchantId): Entered => {
+  const taken = [...holders, operatorMerchantId].map((merchantId): Entered => {
     const part = Math.min(rest, feesOf(world, seen, merchantId))
     rest -= part
     return { merchantId, held: 0 - part, fees: 0 - part, debt: 0 }
   })
   if (rest > 0 && !mayLose) return null
-  return [...taken, { merchantId: houseMerchantId, held: 0 - rest, fees: 0, debt: 0 - rest }]
+  return [...taken, { merchantId: operatorMerchantId, held: 0 - rest, fees: 0, debt: 0 - rest }]
 }

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import type { Balances } from '../../src/ledger/accounts.ts'
 import { findBalances } from '../../src/ledger/store.ts'
-import { houseMerchantId } from '../../src/suspense/house.ts'
+import { operatorMerchantId } from '../../src/suspense/operator-merchant.ts'
 import type { SuspenseRow } from '../../src/suspense/store.ts'
 import { type Charged, charge, payAt } from './payments.ts'
 import type { TestService } from './service.ts'
@@ -67,6 +67,6 @@ export async function untilReturned(service: TestService, endToEnd: string): Pro
   return await untilSuspense(service, endToEnd, 'returned')
 }
 
-export async function houseBalances(service: TestService): Promise<Balances> {
-  return await findBalances(service.db, houseMerchantId)
+export async function operatorBalances(service: TestService): Promise<Balances> {
+  return await findBalances(service.db, operatorMerchantId)
 }

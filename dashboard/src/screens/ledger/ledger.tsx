@@ -45,11 +45,11 @@ function WholeLedger() {
         <Section title={t.together}>
           {data ? <Accounts label={t.together} of={data.accounts} /> : <Skeleton height={260} />}
         </Section>
-        <Section title={t.house} aside={<HeldLink />}>
+        <Section title={t.operator} aside={<HeldLink />}>
           <Text size="sm" c="dimmed" mb="xs">
-            {t.houseLead}
+            {t.operatorLead}
           </Text>
-          {data?.house ? <Accounts label={t.house} of={data.house} isShort /> : <Skeleton height={200} />}
+          {data?.operator ? <Accounts label={t.operator} of={data.operator} isShort /> : <Skeleton height={200} />}
         </Section>
       </SimpleGrid>
       <Section title={t.atPsps}>

@@ -93,8 +93,8 @@ export const words = texts({
     stoppedSince: (time: string) => `since ${time}:`,
     toSystem: 'Lift the freeze on the System screen',
     together: 'All merchants',
-    house: 'The operator’s account',
-    houseLead: 'Money that belongs to no merchant.',
+    operator: 'The operator’s account',
+    operatorLead: 'Money that belongs to no merchant.',
     toHeld: 'Unattributed payments',
     atPsps: 'At the PSPs',
     atPspsLead:
@@ -176,8 +176,8 @@ export const words = texts({
     stoppedSince: (time: string) => `desde ${time}:`,
     toSystem: 'Desbloquear na tela Sistema',
     together: 'Todos os lojistas',
-    house: 'Conta do operador',
-    houseLead: 'Dinheiro que não pertence a nenhum lojista.',
+    operator: 'Conta do operador',
+    operatorLead: 'Dinheiro que não pertence a nenhum lojista.',
     toHeld: 'Pagamentos não identificados',
     atPsps: 'Nos PSPs',
     atPspsLead:

@@ -70,7 +70,7 @@ function Entries({
   const t = useText(words)
   const names = useText(ledgerWords).accountNames
   const format = useFormat()
-  const isOfHouse = client === null || (proposal.action === 'correct' && proposal.account === 'house')
+  const isOfOperator = client === null || (proposal.action === 'correct' && proposal.account === 'house')
   return (
     <Stack gap={6}>
       {entries.map(({ debit, credit, amount }) => (
@@ -80,7 +80,7 @@ function Entries({
         </div>
       ))}
       <Text size="xs" c="dimmed">
-        {isOfHouse ? t.ofHouse : t.ofClient(client.name)}
+        {isOfOperator ? t.ofOperator : t.ofClient(client.name)}
       </Text>
     </Stack>
   )

@@ -175,7 +175,7 @@ function proposalInWords({ proposal, subject, client }: DifferenceView, t: Words
     case 'correct': {
       const money = format.money(proposal.cents)
       return proposal.account === 'house' || client === null
-        ? t.proposals.correctHouse(money)
+        ? t.proposals.correctOperator(money)
         : t.proposals.correctMerchant(money, client.name)
     }
   }
