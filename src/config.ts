@@ -76,7 +76,7 @@ export type Config = Readonly<{
   variable: (name: string) => string | undefined
   simulatorUrl: string | null
   /** The score from which a payment without a txid is attributed automatically; null: never. */
-  orphanMatchThreshold: number | null
+  attributionThreshold: number | null
   /** The amount in cents above which attributing a payment in suspense needs two persons. */
   attributionApprovalAbove: number
   webhookAllowPrivate: boolean
@@ -183,7 +183,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     acquirersFile: acquirersFile === undefined ? null : resolve(acquirersFile),
     variable: (name) => environment[name],
     simulatorUrl,
-    orphanMatchThreshold: given.ORPHAN_MATCH_THRESHOLD ?? null,
+    attributionThreshold: given.ORPHAN_MATCH_THRESHOLD ?? null,
     attributionApprovalAbove: given.ATTRIBUTION_APPROVAL_ABOVE,
     webhookAllowPrivate: given.WEBHOOK_ALLOW_PRIVATE ?? (acquirersFile === undefined && !isPublic),
     retention: {

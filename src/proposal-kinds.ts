@@ -1,5 +1,5 @@
+import { attributionProposal } from './attribution/match.ts'
 import { giftProposals, manualEntryProposal } from './entries/propose.ts'
-import { attributionProposal } from './orphans/match.ts'
 import type { ProposalKind } from './proposals/decide.ts'
 import { limitsProposal } from './withdrawals/change-limits.ts'
 import { settlementProposal } from './withdrawals/settle-by-hand.ts'

@@ -110,7 +110,7 @@ export async function startService({
       ...deps,
       webhookAllowPrivate: config.webhookAllowPrivate,
       retention: config.retention,
-      orphanMatchThreshold: config.orphanMatchThreshold,
+      attributionThreshold: config.attributionThreshold,
     })
     stops.push(worker.stop)
     stops.push(app.close.bind(app))

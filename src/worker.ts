@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Acquirers } from './acquirers/registry.ts'
+import { matchJobs, matchSchedules } from './attribution/jobs.ts'
 import { startInbox } from './callbacks/inbox.ts'
 import { observeInbox } from './callbacks/metrics.ts'
 import { createLookWriter } from './callbacks/process.ts'
@@ -12,7 +13,6 @@ import { startJobs } from './jobs/jobs.ts'
 import { observeJobs } from './jobs/metrics.ts'
 import type { Clock } from './lib/clock.ts'
 import type { SecretKey } from './lib/secrets.ts'
-import { matchJobs, matchSchedules } from './orphans/jobs.ts'
 import { privacyJobs, privacySchedules } from './privacy/retention.ts'
 import { byHandJobs } from './reconciliation/by-hand.ts'
 import { observeReconciliation, reconciliationJobs, reconciliationSchedules } from './reconciliation/jobs.ts'
@@ -38,7 +38,7 @@ export type WorkerDeps = {
   acquirers: Acquirers
   webhookAllowPrivate: boolean
   retention: Retention & { personalDataDays: number | null }
-  orphanMatchThreshold: number | null
+  attributionThreshold: number | null
 }
 
 export type Worker = { wakeDeliveries(): void; workOn: ReceiveDeps['workOn']; stop(): Promise<void> }

@@ -14,7 +14,7 @@ const ranks: string[][] = [
   ['payouts'],
   ['suspense', 'users', 'proposals'],
   ['transactions', 'withdrawals', 'entries'],
-  ['callbacks', 'orphans', 'sandbox', 'explain', 'merchant.ts', 'reconciliation', 'privacy'],
+  ['callbacks', 'attribution', 'sandbox', 'explain', 'merchant.ts', 'reconciliation', 'privacy'],
   ['verification.ts', 'proposal-kinds.ts'],
   ['operator'],
   ['dashboard', 'pay', 'guide'],

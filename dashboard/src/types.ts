@@ -1,4 +1,6 @@
 /** The types of the service's answers: the dashboard takes them from here alone. */
+
+export type { Evidence } from '../../src/attribution/score.ts'
 export type { ClosedDayView, ListedDay } from '../../src/dashboard/closed-day-routes.ts'
 export type { EntriesView, EntryPreview } from '../../src/dashboard/entry-routes.ts'
 export type { DisputeView, UnattributedView } from '../../src/dashboard/infraction-routes.ts'
@@ -16,7 +18,6 @@ export type { DifferenceView } from '../../src/operator/discrepancies.ts'
 export type { FeeView } from '../../src/operator/fees.ts'
 export type { ProposalView } from '../../src/operator/proposals.ts'
 export type { AttributionPreview, ListedPaymentView } from '../../src/operator/suspense.ts'
-export type { Evidence } from '../../src/orphans/score.ts'
 export type { DifferenceClass, Side } from '../../src/reconciliation/classes.ts'
 export type { Amount } from '../../src/reconciliation/statement.ts'
 export type { SuspenseStatus } from '../../src/suspense/status.ts'

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { phrases } from '../attribution/score.ts'
 import type { By } from '../audit/record.ts'
 import { inReais } from '../lib/money.ts'
 import {
@@ -9,7 +10,6 @@ import {
   reverseAttribution,
   showPayment,
 } from '../operator/suspense.ts'
-import { phrases } from '../orphans/score.ts'
 import { byOf } from './actor.ts'
 import { toId, toRowCount } from './arguments.ts'
 import { type Context, withContext } from './context.ts'
@@ -18,10 +18,10 @@ import { print } from './print.ts'
 type Json = { json?: boolean }
 
 /** `guiche orphan …`: payments in the suspense account, unattributed or duplicate. */
-export function orphanCommands(program: Command): void {
-  const orphan = program.command('orphan').description('payments in suspense: unattributed or duplicate')
+export function suspenseCommands(program: Command): void {
+  const group = program.command('orphan').description('payments in suspense: unattributed or duplicate')
 
-  orphan
+  group
     .command('list')
     .description('list payments in suspense that wait for a decision or are being returned, newest first')
     .option('--all', 'also those already attributed or returned')
@@ -43,7 +43,7 @@ export function orphanCommands(program: Command): void {
       })
     })
 
-  orphan
+  group
     .command('show')
     .argument('<id>', 'id of the payment in suspense', toId)
     .description('show a payment in suspense and the charges that it may be for, most likely first')
@@ -63,7 +63,7 @@ export function orphanCommands(program: Command): void {
       if (candidates.length > 0) print(candidates.map(toShownCandidate), {})
     })
 
-  orphan
+  group
     .command('match')
     .argument('<id>', 'id of the payment in suspense', toId)
     .description('attribute it to a transaction, as if it had paid that charge')
@@ -80,7 +80,7 @@ export function orphanCommands(program: Command): void {
       })
     })
 
-  orphan
+  group
     .command('undo')
     .argument('<id>', 'id of the attributed payment', toId)
     .description('reverse an attribution: the money returns to suspense, and the transaction becomes REFUNDED')
@@ -94,7 +94,7 @@ export function orphanCommands(program: Command): void {
       })
     })
 
-  orphan
+  group
     .command('return')
     .argument('<id>', 'id of the payment in suspense', toId)
     .description('return it to the payer')

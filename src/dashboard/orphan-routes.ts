@@ -31,7 +31,7 @@ const reading = { access: { permission: 'reconciliation.read' } } as const
 const deciding = { access: { permission: 'reconciliation.decide' } } as const
 
 /** Payments in suspense: list them, attribute them to a transaction, send them back. For the operator only. */
-export function registerOrphanRoutes(app: Server, deps: Deps): void {
+export function registerSuspenseRoutes(app: Server, deps: Deps): void {
   registerReading(app, deps)
   registerDecisions(app, deps)
 }

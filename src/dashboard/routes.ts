@@ -4,7 +4,7 @@ import { registerClosedDayRoutes } from './closed-day-routes.ts'
 import { registerEntryRoutes } from './entry-routes.ts'
 import { registerInfractionRoutes } from './infraction-routes.ts'
 import { registerOperatorLedgerRoutes } from './ledger-routes.ts'
-import { registerOrphanRoutes } from './orphan-routes.ts'
+import { registerSuspenseRoutes } from './orphan-routes.ts'
 import { registerOverviewRoutes } from './overview-routes.ts'
 import { registerPersonalDataRoutes } from './personal-data-routes.ts'
 import { registerProposalRoutes } from './proposal-routes.ts'
@@ -18,7 +18,7 @@ export type DashboardDeps = Parameters<typeof registerClientRoutes>[1] &
   Parameters<typeof registerSystemRoutes>[1] &
   Parameters<typeof registerWithdrawalDecisionRoutes>[1] &
   Parameters<typeof registerReconciliationRoutes>[1] &
-  Parameters<typeof registerOrphanRoutes>[1]
+  Parameters<typeof registerSuspenseRoutes>[1]
 
 /**
  * Request bodies of the dashboard's API may only have the fields of their schema. Its routes ship with the page that
@@ -49,7 +49,7 @@ export function registerDashboardRoutes(app: Server, deps: DashboardDeps): void 
   registerEntryRoutes(app, deps)
   registerReconciliationRoutes(app, deps)
   registerClosedDayRoutes(app, deps)
-  registerOrphanRoutes(app, deps)
+  registerSuspenseRoutes(app, deps)
   registerSystemRoutes(app, deps)
   registerPersonalDataRoutes(app, deps)
 }

@@ -5,19 +5,19 @@ import { findPayoutFreeze, type PayoutFreezeRow } from '../ledger/store.ts'
 import { toTxid } from '../pix/ids.ts'
 import { type DeliveryRow, listDeliveries } from '../webhooks/read-store.ts'
 import {
+  type DuplicateRecord,
   findTransactionRecord,
   findWithdrawalRecord,
   type InfractionRecord,
+  listDuplicateRecords,
   listInfractionRecords,
   listMerchantActors,
   listNoticeRecords,
   listRefundRecords,
-  listSurplusRecords,
   listSuspenseIds,
   listTransferRecords,
   type NoticeRecord,
   type RefundRecord,
-  type SurplusRecord,
   type TransactionRecord,
   type TransferRecord,
   type WithdrawalRecord,
@@ -28,7 +28,7 @@ export type Facts<Record = TransactionRecord | WithdrawalRecord> = {
   record: Record
   refunds: RefundRecord[]
   infractions: InfractionRecord[]
-  surplus: SurplusRecord[]
+  duplicates: DuplicateRecord[]
   transfers: TransferRecord[]
   notices: NoticeRecord[]
   exchanges: ExchangeRow[]
@@ -75,7 +75,7 @@ export async function findFacts(
     record,
     refunds,
     infractions,
-    surplus: await listSurplusRecords(db, id),
+    duplicates: await listDuplicateRecords(db, id),
     transfers: await listTransferRecords(db, { merchantId, recordIds }),
     notices: await listNoticeRecords(db, { acquirers, txid: toTxid(id), since }),
     exchanges: await listExchanges(db, { recordIds, endToEnd, limit: exchangesMax }),

@@ -118,7 +118,7 @@ export async function listTransferRecords(
     where merchant_id = ${merchantId} and record_id = any(${recordIds}::uuid[]) order by id`)
 }
 
-export type SurplusRecord = {
+export type DuplicateRecord = {
   acquirer: string
   end_to_end: string
   amount: number
@@ -127,7 +127,7 @@ export type SurplusRecord = {
 }
 
 /** Duplicate payments of a transaction. */
-export async function listSurplusRecords(db: Db, id: string): Promise<SurplusRecord[]> {
+export async function listDuplicateRecords(db: Db, id: string): Promise<DuplicateRecord[]> {
   return await db.query(sql`
     select acquirer, end_to_end, amount, status, error_message from suspense_payments
     where transaction_id = ${id} order by paid_at, end_to_end`)

@@ -4,7 +4,7 @@ import type { DeliveryRow } from '../webhooks/read-store.ts'
 import { toEnglish } from './english.ts'
 import type { Facts } from './facts.ts'
 import type { Sentence } from './sentences.ts'
-import type { InfractionRecord, RefundRecord, SurplusRecord, TransactionRecord, WithdrawalRecord } from './store.ts'
+import type { DuplicateRecord, InfractionRecord, RefundRecord, TransactionRecord, WithdrawalRecord } from './store.ts'
 import { describeTransaction } from './transaction.ts'
 import { describeWithdrawal } from './withdrawal.ts'
 
@@ -36,7 +36,7 @@ const common = {
 const nothing = {
   refunds: [],
   infractions: [],
-  surplus: [],
+  duplicates: [],
   transfers: [],
   notices: [],
   exchanges: [],
@@ -146,8 +146,8 @@ describe('a transaction that is', () => {
 
   it('PAID twice: says what happened to the duplicate payment', () => {
     const one = { acquirer: 'another PSP', end_to_end: 'E2', amount: 500, error_message: null }
-    const of = (more: Pick<SurplusRecord, 'status'> & Partial<SurplusRecord>) =>
-      ofTransaction(paid, { surplus: [{ ...one, ...more }] })
+    const of = (more: Pick<DuplicateRecord, 'status'> & Partial<DuplicateRecord>) =>
+      ofTransaction(paid, { duplicates: [{ ...one, ...more }] })
     const what = 'It was paid again: R$ 5,00 at another PSP (E2); the duplicate'
     expect(of({ status: 'returning' })).toContain(`${what} is being returned.`)
     expect(of({ status: 'returned' })).toContain(`${what} was returned to the payer.`)

@@ -7,7 +7,7 @@ type TransactionFacts = Facts<TransactionRecord>
 
 /** Explains the status of a transaction, whether its webhook was delivered, and what happens next. */
 export function describeTransaction(facts: TransactionFacts): Sentence[] {
-  return [...describeStatus(facts), ...describeSurplus(facts), ...describeDelivery(facts)]
+  return [...describeStatus(facts), ...describeDuplicates(facts), ...describeDelivery(facts)]
 }
 
 function describeStatus(facts: TransactionFacts): Sentence[] {
@@ -120,8 +120,8 @@ function describeDispute({ record, infractions, refunds }: TransactionFacts): Se
 }
 
 /** A duplicate payment is never credited automatically: its charge is already paid. */
-function describeSurplus({ surplus }: TransactionFacts): Sentence[] {
-  return surplus.map(({ end_to_end: endToEnd, error_message: error, acquirer, amount, status }) =>
+function describeDuplicates({ duplicates }: TransactionFacts): Sentence[] {
+  return duplicates.map(({ end_to_end: endToEnd, error_message: error, acquirer, amount, status }) =>
     say('paid_again', { amount, acquirer, endToEnd, status, error }),
   )
 }

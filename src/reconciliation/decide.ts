@@ -10,7 +10,7 @@ import { checkReturns } from '../transactions/infraction-poll.ts'
 import { checkRefundsOf } from '../transactions/refund-send.ts'
 import { enterConfirmedReturn } from '../transactions/returns.ts'
 import { type SettleDeps, settleTransaction } from '../transactions/settle.ts'
-import { holdOrphan } from '../transactions/suspend.ts'
+import { suspendUnattributed } from '../transactions/suspend.ts'
 import { settleWithdrawal } from '../withdrawals/check.ts'
 import { assertStillDiffers } from './recheck.ts'
 import { type DifferenceRow, decideDifference, findDifference, lockDifference } from './store.ts'
@@ -143,7 +143,7 @@ async function holdAgain(
   const acquirer = deps.acquirers.named(name)
   const payment = await acquirer.findPayment(endToEndId)
   if (!payment) throw notThere({ acquirer: name, reference: endToEndId })
-  await holdOrphan(deps, { acquirer, payment })
+  await suspendUnattributed(deps, { acquirer, payment })
 }
 
 async function settle(deps: SettleDeps, difference: DifferenceRow): Promise<void> {

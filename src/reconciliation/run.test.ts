@@ -201,9 +201,9 @@ it('resolves what no longer differs', async () => {
 
 it('resolves nothing that another run has found since it began', async () => {
   await runWith(deps)
-  const [orphan] = (await listed(true)).filter((row) => row.class === 'orphan')
-  const payment = made.bank.payments.get(orphan?.reference ?? '')
-  if (!payment) throw new Error('an orphan is there')
+  const [unattributed] = (await listed(true)).filter((row) => row.class === 'orphan')
+  const payment = made.bank.payments.get(unattributed?.reference ?? '')
+  if (!payment) throw new Error('an unattributed payment exists')
   // One run reads a list without the entry while another reads a list with it.
   let isFirst = true
   const hiding = disturbed(async (request) => {
@@ -216,7 +216,7 @@ it('resolves nothing that another run has found since it began', async () => {
     return await made.bank.send(request)
   })
   expect((await runWith(hiding)).resolvedCount).toBe(0)
-  expect((await listed()).find(({ id }) => id === orphan?.id)).toMatchObject({ state: 'open' })
+  expect((await listed()).find(({ id }) => id === unattributed?.id)).toMatchObject({ state: 'open' })
   expect((await runWith(deps)).resolvedCount).toBe(1)
 })
 

@@ -3,7 +3,7 @@ import type { Window } from '../lib/brasilia.ts'
 import { AppError } from '../lib/errors.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { type SettleDeps, settleOwned, wasAsked } from '../transactions/settle.ts'
-import { holdOrphan } from '../transactions/suspend.ts'
+import { suspendUnattributed } from '../transactions/suspend.ts'
 import type { Found, Subject } from './classes.ts'
 import type { DifferenceRow } from './store.ts'
 
@@ -47,5 +47,5 @@ export async function settleUnreadable(
   const id = payment.txid === null ? null : fromTxid(payment.txid)
   const owner = id === null ? null : await deps.settlement.findOwner(id)
   const isSettled = owner && wasAsked(owner, name) && (await settleOwned(deps, owner, { acquirer: name, endToEndId }))
-  if (!isSettled || isSettled === 'unpaid') await holdOrphan(deps, { acquirer, payment })
+  if (!isSettled || isSettled === 'unpaid') await suspendUnattributed(deps, { acquirer, payment })
 }

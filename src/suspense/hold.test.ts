@@ -22,7 +22,7 @@ afterEach(async () => {
 })
 afterAll(async () => await database.drop())
 
-const orphan = (amount: number, endToEndId = `E${randomUUID()}`): HeldPayment => ({
+const unattributed = (amount: number, endToEndId = `E${randomUUID()}`): HeldPayment => ({
   acquirer: { name: 'a-psp', receiver: receiverAccount },
   payment: { endToEndId, txid: null, amount: cents(amount), paidAt: now, payer: null, returns: [], fee: null },
   kind: 'orphan',
@@ -44,7 +44,7 @@ const inSuspense = async () => (await findBalances(database.db, operatorMerchant
 
 it('places a payment in suspense once, however many callers report it at once and in whatever order', async () => {
   const before = await inSuspense()
-  const payments = [1, 20, 300, 4_000].map((amount) => orphan(amount))
+  const payments = [1, 20, 300, 4_000].map((amount) => unattributed(amount))
   const told = Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? payments : payments.toReversed()))
   await Promise.all(told.map(async (some) => await hold(...some)))
   await hold(...payments, ...payments)
@@ -54,14 +54,14 @@ it('places a payment in suspense once, however many callers report it at once an
 })
 
 it('keeps the same endToEndId of two acquirers as two payments', async () => {
-  const one = orphan(500)
+  const one = unattributed(500)
   await hold(one, { ...one, acquirer: { ...one.acquirer, name: 'another-psp' } })
   expect(await find(one)).toHaveLength(2)
 })
 
 it('follows the acquirer’s returns, in parts and reported twice, until nothing is left', async () => {
   const before = await inSuspense()
-  const one = orphan(1_000)
+  const one = unattributed(1_000)
   await hold(one)
   await hold(withReturns(one, 300))
   await hold(withReturns(one, 300))
@@ -74,7 +74,7 @@ it('follows the acquirer’s returns, in parts and reported twice, until nothing
 
 it('records a payment that was returned before it was first reported, and closes it at once', async () => {
   const before = await inSuspense()
-  const [whole, part] = [withReturns(orphan(1_000), 1_000), withReturns(orphan(1_000), 999)]
+  const [whole, part] = [withReturns(unattributed(1_000), 1_000), withReturns(unattributed(1_000), 999)]
   await hold(whole, part)
   expect(await find(whole)).toMatchObject([{ statuses: ['held', 'returned'] }])
   expect(await find(part)).toMatchObject([{ statuses: ['held'], taken_amount: 999 }])
@@ -82,7 +82,7 @@ it('records a payment that was returned before it was first reported, and closes
 })
 
 it('ignores a return that is not complete yet', async () => {
-  const one = withReturns(orphan(1_000), 1_000)
+  const one = withReturns(unattributed(1_000), 1_000)
   const under = {
     ...one,
     payment: { ...one.payment, returns: one.payment.returns.map((back) => ({ ...back, isDone: false })) },

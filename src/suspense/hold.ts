@@ -87,7 +87,7 @@ function toRow({ acquirer, payment, kind, merchantId, transactionId }: HeldPayme
     status_dates: statuses.map(() => now),
     status: statuses.at(-1) ?? 'held',
     error_message: null,
-    // The job that searches its transaction checks an orphan; nothing checks one that was returned.
+    // The job that searches its transaction checks an unattributed payment; nothing checks one that was returned.
     check_at: left === 0 ? null : isSentBack ? new Date(now.getTime() + firstCheckMs) : now,
   }
 }

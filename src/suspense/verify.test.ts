@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { payOne, setFixedFee } from '../../test/support/refunds.ts'
 import { startTestService, type TestService } from '../../test/support/service.ts'
-import { payOrphan, untilReturned } from '../../test/support/suspense.ts'
+import { payUnattributed, untilReturned } from '../../test/support/suspense.ts'
 import { byText, findByRecord } from '../../test/support/verification.ts'
+import { matchPayment } from '../attribution/match.ts'
+import { undoMatch } from '../attribution/undo.ts'
 import { raw, sql } from '../db/sql.ts'
 import type { RecordKey } from '../ledger/among-store.ts'
-import { matchPayment } from '../orphans/match.ts'
-import { undoMatch } from '../orphans/undo.ts'
 import { createSettlement } from '../transactions/settle.ts'
 import { findTransactionBreaches } from '../transactions/verify.ts'
 import { operatorMerchantId } from './operator-merchant.ts'
@@ -21,13 +21,13 @@ beforeAll(async () => {
   service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
   await setFixedFee(service, 'transaction', 30)
   const deps = { ...service, settlement: createSettlement(service), wakeDeliveries: () => {} }
-  ids.held = (await payOrphan(service)).held.id
-  const matched = await payOrphan(service)
+  ids.held = (await payUnattributed(service)).held.id
+  const matched = await payUnattributed(service)
   await matchPayment(deps, { id: matched.held.id, transactionId: matched.id, by: { actor: 'cli:test' } })
-  const undone = await payOrphan(service)
+  const undone = await payUnattributed(service)
   await matchPayment(deps, { id: undone.held.id, transactionId: undone.id, by: { actor: 'cli:test' } })
   await undoMatch(deps, { id: undone.held.id, by: { actor: 'cli:test' } })
-  const returned = await payOrphan(service)
+  const returned = await payUnattributed(service)
   await returnHeld(service, { id: returned.held.id, by: { actor: 'cli:test' } })
   await untilReturned(service, returned.endToEnd)
   const paid = await payOne(service)

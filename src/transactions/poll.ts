@@ -56,7 +56,7 @@ async function pollAcquirer(deps: SettleDeps, acquirer: Acquirer, stopping: Abor
   const listedUntil = await findListedUntil(deps.db, acquirer.name)
   const from = new Date(Math.max(to.getTime() - reachMs, (listedUntil?.getTime() ?? 0) - overlapMs))
   // Money that arrived in the account before the first poll is none of our business.
-  const poll = { acquirer, holdsOrphans: listedUntil !== null, stopping }
+  const poll = { acquirer, suspendsUnattributed: listedUntil !== null, stopping }
   // The reconciliation keeps the entry as a discrepancy (reconciliation/run.ts).
   const onUnreadable = ({ reference }: UnreadableEntry) =>
     deps.log.warn(
@@ -78,7 +78,7 @@ function toLate({ from, to }: { from: Date; to: Date }): { from: Date; to: Date 
   return { from: new Date(from.getTime() - lateMs), to: new Date(until) }
 }
 
-type Poll = { acquirer: Acquirer; holdsOrphans: boolean; stopping: AbortSignal }
+type Poll = { acquirer: Acquirer; suspendsUnattributed: boolean; stopping: AbortSignal }
 
 async function settleListed(deps: SettleDeps, poll: Poll, payments: AsyncIterable<Payment>): Promise<void> {
   const chunk: Payment[] = []
@@ -118,8 +118,8 @@ async function settleMissing(deps: SettleDeps, poll: Poll, payments: Payment[]):
     missing += 1
     await settle(deps, { ...key, told: { acquirer, endToEndId } })
   })
-  const orphans = payments.filter((payment) => !ownerOf(payment))
-  if (poll.holdsOrphans) await enqueueUnattributed(deps, acquirer, orphans)
+  const unattributed = payments.filter((payment) => !ownerOf(payment))
+  if (poll.suspendsUnattributed) await enqueueUnattributed(deps, acquirer, unattributed)
   return missing
 }
 

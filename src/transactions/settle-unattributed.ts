@@ -4,7 +4,7 @@ import { fromTxid } from '../pix/ids.ts'
 import { checkRefundsOf } from './refund-send.ts'
 import { settleReturns } from './returns.ts'
 import { type SettleDeps, settleOwned, type Told, wasAsked } from './settle.ts'
-import { holdOrphan } from './suspend.ts'
+import { suspendUnattributed } from './suspend.ts'
 
 /** The job that looks up one payment that is listed and seems to belong to no transaction. */
 export const settleUnattributedJob = 'transactions.settle-unattributed'
@@ -72,7 +72,7 @@ export async function settleUnattributed(deps: SettleDeps, told: Told): Promise<
 
 async function hold(deps: SettleDeps, acquirer: Acquirer, payment: Payment): Promise<Unattributed> {
   const { endToEndId } = payment
-  const owner = await holdOrphan(deps, { acquirer, payment })
+  const owner = await suspendUnattributed(deps, { acquirer, payment })
   if (owner) {
     await checkRefundsOf(deps, owner)
     await settleReturns(deps, { merchantId: owner.merchant_id, id: owner.id, payment })

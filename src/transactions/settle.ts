@@ -24,7 +24,7 @@ import { followDispute } from './infraction.ts'
 import { findOwners, findPaidBy, lockPaidBy, type Owner } from './owner-store.ts'
 import { bookReturns, settleReturns } from './returns.ts'
 import { type LockedTransaction, lockToBePaid } from './store.ts'
-import { holdSurplus, recordingLock } from './suspend.ts'
+import { recordingLock, suspendDuplicate } from './suspend.ts'
 
 /**
  * Payments per commit, and commits in progress at once: the second queries the database while the first waits for the
@@ -99,7 +99,7 @@ export async function settleOwned(deps: SettleDeps, owner: Owner, told?: Told): 
   assert(booked, 'a transaction to settle exists')
   if (booked === 'settled') deps.wakeDeliveries()
   if (booked === 'surplus') {
-    await holdSurplus(deps, confirmed)
+    await suspendDuplicate(deps, confirmed)
     await followReturns(deps, found)
   }
   if (booked === 'gone') deps.log.warn({ transactionId: id, endToEndId: found.payment.endToEndId }, goneMessage)

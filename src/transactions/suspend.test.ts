@@ -5,7 +5,7 @@ import { startTestService, type TestService } from '../../test/support/service.t
 import { sql } from '../db/sql.ts'
 import { findBreaches } from '../verification.ts'
 import { settleTransaction } from './settle.ts'
-import { holdOrphan, holdSurplus } from './suspend.ts'
+import { suspendDuplicate, suspendUnattributed } from './suspend.ts'
 
 let service: TestService
 let bank: QuietBank
@@ -35,7 +35,7 @@ it('a payment either pays its transaction or is in suspense, even when both are 
       if (!payment) throw new Error('the bank knows its payments')
       const settle = async () =>
         void (await settleTransaction(deps, { merchantId, id, told: { acquirer: 'simulator', endToEndId } }))
-      const hold = async () => void (await holdOrphan(deps, { acquirer, payment: { ...payment, txid: null } }))
+      const hold = async () => void (await suspendUnattributed(deps, { acquirer, payment: { ...payment, txid: null } }))
       return index % 2 === 0 ? [settle(), hold()] : [hold(), settle()]
     }),
   )
@@ -67,7 +67,7 @@ it('does not treat a payment of another transaction as a duplicate', async () =>
   const payment = await acquirer.findPayment(paid?.end_to_end ?? '')
   if (!payment) throw new Error('the bank knows its payments')
   // The bank leaves the txid out, and lists the payment in both charges.
-  await holdSurplus(deps, { merchantId, id: one.id, acquirer, payment: { ...payment, txid: null } })
+  await suspendDuplicate(deps, { merchantId, id: one.id, acquirer, payment: { ...payment, txid: null } })
   expect(await service.db.query(sql`select from suspense_payments where end_to_end = ${payment.endToEndId}`)).toEqual(
     [],
   )

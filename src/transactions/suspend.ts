@@ -17,14 +17,14 @@ export const recordingLock: AdvisoryLock = { number: paymentsLock, isShared: tru
 const suspendingLock: AdvisoryLock = { number: paymentsLock, isShared: false }
 
 type Deps = { db: Db; clock: Clock; log: Logger }
-type Surplus = { merchantId: string; id: string; acquirer: Pick<Acquirer, 'name' | 'receiver'>; payment: Payment }
+type Duplicate = { merchantId: string; id: string; acquirer: Pick<Acquirer, 'name' | 'receiver'>; payment: Payment }
 
 /**
  * Places a confirmed payment of a transaction that another payment has paid in suspense, which sends it back. Safe to
  * repeat. It has its own commit: locking accounts for this after those of recorded payments would break the order of
  * locks.
  */
-export async function holdSurplus(deps: Deps, { merchantId, id, acquirer, payment }: Surplus): Promise<void> {
+export async function suspendDuplicate(deps: Deps, { merchantId, id, acquirer, payment }: Duplicate): Promise<void> {
   await deps.db.transaction(async (tx) => {
     // Under the lock of the process that records it (settle.ts): a payment without a txid may also be listed in the
     // charge that it pays.
@@ -45,9 +45,9 @@ export async function holdSurplus(deps: Deps, { merchantId, id, acquirer, paymen
  * repeat. If the payment has paid a transaction after all, it places nothing and returns that transaction: a charge
  * may list a payment that names none itself, and an operator may have attributed it.
  */
-export async function holdOrphan(
+export async function suspendUnattributed(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
-  { acquirer, payment }: Pick<Surplus, 'acquirer' | 'payment'>,
+  { acquirer, payment }: Pick<Duplicate, 'acquirer' | 'payment'>,
 ): Promise<Owner | null> {
   return await db.transaction(async (tx) => {
     const paid = await findPaidBy(tx, payment.endToEndId)

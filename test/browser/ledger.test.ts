@@ -18,7 +18,7 @@ import {
 import { fetchTransaction } from '../support/payments.ts'
 import { payOne, setFixedFee } from '../support/refunds.ts'
 import { fetchToken, startTestService, type TestService } from '../support/service.ts'
-import { payAmiss, payingCustomer, payOrphan, untilSuspense } from '../support/suspense.ts'
+import { payAmiss, payingCustomer, payUnattributed, untilSuspense } from '../support/suspense.ts'
 import { findSandboxMerchant, inviteUser, signIn } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
 import { expectLedgerConsistent } from '../support/withdrawals.ts'
@@ -141,7 +141,7 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
 
   it('attributes an unattributed payment, and reverses the attribution', async () => {
     const more = { amount: 1_500, customer: payingCustomer, externalCode: 'order-77' }
-    const { id, held } = await payOrphan(service, more)
+    const { id, held } = await payUnattributed(service, more)
     const { page, go, look, complaints } = desk
     await go('/reconciliation?tab=held')
     await page.getByRole('row', { name: /Maria Aparecida da Silva.*R\$15\.00/ }).click()

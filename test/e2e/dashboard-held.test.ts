@@ -9,7 +9,7 @@ import { charge, fetchTransaction } from '../support/payments.ts'
 import { payOne } from '../support/refunds.ts'
 import type { Problem } from '../support/requests.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { payingCustomer, payOrphan, untilReturned } from '../support/suspense.ts'
+import { payingCustomer, payUnattributed, untilReturned } from '../support/suspense.ts'
 import { type Browser, inviteUser, openBrowser, password } from '../support/users.ts'
 import { balancesOf, expectLedgerConsistent } from '../support/withdrawals.ts'
 
@@ -46,7 +46,7 @@ async function actionsOf(recordId: string) {
 
 describe('an unattributed payment', () => {
   it('is attributed once, even when two people do it concurrently, and the attribution is reversed', async () => {
-    const { id: transactionId, held } = await payOrphan(service, { amount: 1_500, customer: payingCustomer })
+    const { id: transactionId, held } = await payUnattributed(service, { amount: 1_500, customer: payingCustomer })
     const listed = await get<{ total: number; data: ListedPaymentView[] }>(people.reader, '/orphan?isOpen=true')
     expect(listed.body.data).toMatchObject([{ id: held.id, kind: 'orphan', status: 'held', clientName: null }])
     const look = await get<PaymentResponse>(people.reader, `/orphan/${held.id}`)
@@ -79,7 +79,7 @@ describe('an unattributed payment', () => {
   })
 
   it('is returned', async () => {
-    const { endToEnd, held } = await payOrphan(service)
+    const { endToEnd, held } = await payUnattributed(service)
     const operator = await get<LedgerView>(people.reader, '/ledger')
     expect(operator.body.operator?.suspense).toBeGreaterThanOrEqual(1000)
     const sent = await send<PaymentResponse>(people.finance, `/orphan/${held.id}/return`)
@@ -93,7 +93,7 @@ describe('an unattributed payment', () => {
   })
 
   it('cannot pay a transaction that is already paid', async () => {
-    const { held } = await payOrphan(service, { amount: 900 })
+    const { held } = await payUnattributed(service, { amount: 900 })
     const { id } = await payOne(service, 900)
     const refused = await send(people.finance, `/orphan/${held.id}/match`, { transactionId: id })
     expect([refused.status, refused.body.detail]).toEqual([422, expect.stringContaining('it is already paid')])

@@ -9,7 +9,7 @@ import { type CommandLine, openCommandLine } from '../support/command-line.ts'
 import { decide, dispute, pollUntil } from '../support/infractions.ts'
 import { charge, payAt, untilStatus } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { findSuspenseOf, payOrphan, untilReturned } from '../support/suspense.ts'
+import { findSuspenseOf, payUnattributed, untilReturned } from '../support/suspense.ts'
 import { inviteUser, openBrowser, password } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
 import {
@@ -244,10 +244,10 @@ describe('by age, with a retention period', () => {
   it('the payer of an unattributed payment is erased, and not in suspense, in dispute or with its transaction open', async () => {
     const payerOf = async (endToEnd: string) => (await findSuspenseOf(service, endToEnd))?.payer
     const [held, returned, disputed, attributed] = [
-      await payOrphan(service, { amount: 1_501 }),
-      await payOrphan(service, { amount: 1_502 }),
-      await payOrphan(service, { amount: 1_503 }),
-      await payOrphan(service, { amount: 1_504 }),
+      await payUnattributed(service, { amount: 1_501 }),
+      await payUnattributed(service, { amount: 1_502 }),
+      await payUnattributed(service, { amount: 1_503 }),
+      await payUnattributed(service, { amount: 1_504 }),
     ]
     for (const { held: one } of [returned, disputed]) await cli.runJson(['orphan', 'return', one.id])
     await cli.runJson(['orphan', 'match', attributed.held.id, '--transaction', attributed.id])

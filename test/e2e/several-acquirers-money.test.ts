@@ -163,19 +163,19 @@ it('a transaction that is paid at both is credited once, and the other payment i
   await gateway.until(id, 'PAID')
   const { acquirer, endToEnd } = await gateway.get(id)
   const [holder, other] = acquirer === 'alfa' ? [alfa, beta] : [beta, alfa]
-  const surplus = payments.find(({ endToEndId }) => endToEndId !== endToEnd)?.endToEndId ?? ''
-  await untilHeld(surplus, 'returned')
-  expect(await heldAs(surplus)).toMatchObject({ kind: 'surplus', acquirer: other.name, transaction_id: id })
-  expect(await returnsAt(other, surplus)).toMatchObject([{ valor: '10.00', status: 'DEVOLVIDO' }])
+  const duplicate = payments.find(({ endToEndId }) => endToEndId !== endToEnd)?.endToEndId ?? ''
+  await untilHeld(duplicate, 'returned')
+  expect(await heldAs(duplicate)).toMatchObject({ kind: 'duplicate', acquirer: other.name, transaction_id: id })
+  expect(await returnsAt(other, duplicate)).toMatchObject([{ valor: '10.00', status: 'DEVOLVIDO' }])
   expect(await returnsAt(holder, endToEnd)).toBeUndefined()
   expect((await gateway.available()) - before).toBe(1000)
   const { summary, ...explained } = (await explainRecord(gateway, id)) ?? {}
   expect(explained).toMatchObject({ acquirer: holder.name, otherAcquirers: [other.name] })
-  expect(summary).toContain(`It was paid again: R$ 10,00 at ${other.name} (${surplus}); the duplicate was returned`)
+  expect(summary).toContain(`It was paid again: R$ 10,00 at ${other.name} (${duplicate}); the duplicate was returned`)
   // However many times both are reported again.
   await Promise.all([gateway.tell(alfa, payments[0]), gateway.runJob('transactions.poll')])
   await wait(60_000)
-  expect(await returnsAt(other, surplus)).toHaveLength(1)
+  expect(await returnsAt(other, duplicate)).toHaveLength(1)
 })
 
 describe('outgoing money', () => {

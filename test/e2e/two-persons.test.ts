@@ -7,7 +7,7 @@ import { type CommandLine, openCommandLine } from '../support/command-line.ts'
 import { charge, fetchTransaction } from '../support/payments.ts'
 import type { Problem } from '../support/requests.ts'
 import { fetchToken, startTestService, type TestService } from '../support/service.ts'
-import { findSuspenseOf, payOrphan } from '../support/suspense.ts'
+import { findSuspenseOf, payUnattributed } from '../support/suspense.ts'
 import {
   acceptInvitation,
   type Browser,
@@ -265,7 +265,7 @@ describe('a withdrawal', () => {
 
 describe('an attribution', () => {
   it('above the threshold needs a second person, and is carried out in the commit of the approval', async () => {
-    const { held } = await payOrphan(service, { amount: 70_000 })
+    const { held } = await payUnattributed(service, { amount: 70_000 })
     const target = await charge(service, { amount: 100 })
     const path = `/orphan/${held.id}/match`
     const proposed = await post(finance, path, { transactionId: target.id })
@@ -286,7 +286,10 @@ describe('an attribution', () => {
   })
 
   it('that became impossible in the meantime stays open and changes nothing', async () => {
-    const [one, other] = [await payOrphan(service, { amount: 60_000 }), await payOrphan(service, { amount: 60_100 })]
+    const [one, other] = [
+      await payUnattributed(service, { amount: 60_000 }),
+      await payUnattributed(service, { amount: 60_100 }),
+    ]
     const target = await charge(service, { amount: 100 })
     for (const { held } of [one, other]) await post(finance, `/orphan/${held.id}/match`, { transactionId: target.id })
     const waiting = await proposals(admin)
@@ -298,7 +301,7 @@ describe('an attribution', () => {
   })
 
   it('below the threshold needs one person', async () => {
-    const { held } = await payOrphan(service, { amount: 50_000 })
+    const { held } = await payUnattributed(service, { amount: 50_000 })
     const target = await charge(service, { amount: 50_000 })
     expect((await post(finance, `/orphan/${held.id}/match`, { transactionId: target.id })).body).toMatchObject({
       status: 'matched',

@@ -132,7 +132,7 @@ export const edgeMutations: Mutation[] = [
   {
     name: 'the dispute of a payment in suspense is forgotten when it is attributed',
     edits: [edit('src/transactions/settle.ts', 'if (!entry.held) continue', 'if (entry) continue')],
-    caughtBy: 'test/e2e/orphan.test.ts',
+    caughtBy: 'test/e2e/unattributed.test.ts',
   },
   {
     name: 'a second dispute blocks nothing',
@@ -158,8 +158,8 @@ export const edgeMutations: Mutation[] = [
   },
   {
     name: 'a payment leaves its disputes behind when its attribution is reversed',
-    edits: [edit('src/orphans/undo.ts', 'await clearReferences(tx, row)', '')],
-    caughtBy: 'test/e2e/orphan-undo.test.ts',
+    edits: [edit('src/attribution/undo.ts', 'await clearReferences(tx, row)', '')],
+    caughtBy: 'test/e2e/unattributed-reversal.test.ts',
   },
   {
     name: 'blocked money is released while its return is in process',
@@ -181,7 +181,7 @@ export const edgeMutations: Mutation[] = [
         '',
       ),
     ],
-    caughtBy: 'test/e2e/orphan-undo.test.ts',
+    caughtBy: 'test/e2e/unattributed-reversal.test.ts',
   },
   {
     name: 'a return that an operator has corrected is posted again once it is under MED',
@@ -217,7 +217,7 @@ export const edgeMutations: Mutation[] = [
   {
     name: 'a return that was refused for a temporary reason is not sent again',
     edits: [edit('src/suspense/send-back.ts', 'passingPausesMs[tries - 1]', 'passingPausesMs[99]')],
-    caughtBy: 'test/e2e/surplus.test.ts',
+    caughtBy: 'test/e2e/duplicate.test.ts',
   },
   {
     name: 'the creator of a client secret approves requests made with it',

@@ -242,7 +242,7 @@ export const mutations: Mutation[] = [
   {
     name: 'a duplicate payment is returned under another id at each try',
     edits: [edit('src/suspense/send-back.ts', 'refundId = toTxid(returnId)', 'refundId = toTxid(crypto.randomUUID())')],
-    caughtBy: 'test/e2e/surplus.test.ts',
+    caughtBy: 'test/e2e/duplicate.test.ts',
   },
   {
     name: 'the return of a payment in suspense counts as refused when the acquirer does not answer',
@@ -254,17 +254,17 @@ export const mutations: Mutation[] = [
     else await wait(deps, payment)`,
       ),
     ],
-    caughtBy: 'test/e2e/surplus.test.ts',
+    caughtBy: 'test/e2e/duplicate.test.ts',
   },
   {
     name: 'an attributed payment stays in suspense as well',
     edits: [edit('src/transactions/settle.ts', 'changeStatuses(tx, moves, matched)', 'changeStatuses(tx, moves)')],
-    caughtBy: 'test/e2e/orphan-undo.test.ts',
+    caughtBy: 'test/e2e/unattributed-reversal.test.ts',
   },
   {
     name: 'a reversed attribution does not return the fee',
-    edits: [edit('src/orphans/undo.ts', 'paidUndone(amount, row.fee_amount ?? 0,', 'paidUndone(amount, 0,')],
-    caughtBy: 'test/e2e/orphan-undo.test.ts',
+    edits: [edit('src/attribution/undo.ts', 'paidUndone(amount, row.fee_amount ?? 0,', 'paidUndone(amount, 0,')],
+    caughtBy: 'test/e2e/unattributed-reversal.test.ts',
   },
   {
     name: 'a duplicate payment of a transaction that is not posted yet counts as the first',
@@ -368,7 +368,7 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'a duplicate payment is not returned',
-    edits: [edit('src/transactions/settle.ts', 'await holdSurplus(deps, confirmed)', '')],
+    edits: [edit('src/transactions/settle.ts', 'await suspendDuplicate(deps, confirmed)', '')],
     caughtBy: severalAcquirersTest,
   },
   {

@@ -174,7 +174,7 @@ export async function openGateway(psps: Psp[], { clock, routes = [], successorOf
     ...deps,
     webhookAllowPrivate: false,
     retention: config.retention,
-    orphanMatchThreshold: config.orphanMatchThreshold,
+    attributionThreshold: config.attributionThreshold,
   })
   const app = await createApp({ ...deps, wakeDeliveries: worker.wakeDeliveries, workOn: worker.workOn })
   const client = successorOf?.client ?? (await addClient(database, { clock, key }))

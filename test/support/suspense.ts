@@ -30,7 +30,7 @@ export async function payAmiss(
 }
 
 /** A payment without a charge, in suspense. */
-export async function payOrphan(
+export async function payUnattributed(
   service: TestService,
   more: Record<string, unknown> = {},
 ): Promise<Paid & { held: SuspenseRow }> {

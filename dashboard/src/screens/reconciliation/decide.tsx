@@ -95,7 +95,7 @@ function WhatIsDone({
   const format = useFormat()
   const money = format.money((there ?? here)?.amount ?? 0)
   if (proposal.action === 'hold')
-    return proposal.kind === 'surplus' ? t.what.holdSurplus(money) : t.what.holdOrphan(money)
+    return proposal.kind === 'surplus' ? t.what.suspendDuplicate(money) : t.what.suspendUnattributed(money)
   if (subject === 'payment') return t.what.settlePayment(acquirer, money, client?.name ?? t.aMerchant)
   return t.what.settleOther(acquirer)
 }

@@ -171,7 +171,7 @@ function proposalInWords({ proposal, subject, client }: DifferenceView, t: Words
     case 'settle':
       return subject === 'payment' ? t.proposals.settlePayment : t.proposals.settleOther
     case 'hold':
-      return proposal.kind === 'surplus' ? t.proposals.holdSurplus : t.proposals.holdOrphan
+      return proposal.kind === 'surplus' ? t.proposals.suspendDuplicate : t.proposals.suspendUnattributed
     case 'correct': {
       const money = format.money(proposal.cents)
       return proposal.account === 'house' || client === null

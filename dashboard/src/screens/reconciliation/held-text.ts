@@ -46,8 +46,9 @@ export const words = texts({
     noneAll: 'No payment has ever been in suspense',
     back: 'Unattributed payments',
     title: (money: string) => `Payment of ${money}`,
-    orphanLead: 'Unattributed payment: it names none of our charges, so it waits in the operator’s suspense account.',
-    surplusLead: (name: string) => `Duplicate payment: it pays a charge of ${name} that was already paid.`,
+    unattributedLead:
+      'Unattributed payment: it names none of our charges, so it waits in the operator’s suspense account.',
+    duplicateLead: (name: string) => `Duplicate payment: it pays a charge of ${name} that was already paid.`,
     aMerchant: 'a merchant',
     facts: 'Payment',
     paid: 'Paid',
@@ -118,9 +119,9 @@ export const words = texts({
     noneAll: 'Nenhum pagamento passou pela conta transitória até hoje',
     back: 'Pagamentos não identificados',
     title: (money: string) => `Pagamento de ${money}`,
-    orphanLead:
+    unattributedLead:
       'Pagamento não identificado: não indica nenhuma cobrança nossa; por isso aguarda na conta transitória do operador.',
-    surplusLead: (name: string) => `Pagamento em duplicidade de uma cobrança de ${name} que já estava paga.`,
+    duplicateLead: (name: string) => `Pagamento em duplicidade de uma cobrança de ${name} que já estava paga.`,
     aMerchant: 'um lojista',
     facts: 'Pagamento',
     paid: 'Pago',

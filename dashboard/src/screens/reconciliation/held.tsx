@@ -40,7 +40,7 @@ export default function Held() {
             ← {t.back}
           </Anchor>
           <br />
-          {data.kind === 'orphan' ? t.orphanLead : t.surplusLead(data.client?.name ?? t.aMerchant)}
+          {data.kind === 'orphan' ? t.unattributedLead : t.duplicateLead(data.client?.name ?? t.aMerchant)}
         </>
       }
       actions={isDecider && <Actions payment={data} />}

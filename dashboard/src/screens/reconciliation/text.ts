@@ -93,8 +93,8 @@ export const words = texts({
       investigate: 'Find out what it is. What is known so far leads to no entry.',
       settlePayment: 'Post the payment now.',
       settleOther: 'Check with the PSP and post what it reports.',
-      holdSurplus: 'Place it in suspense and return it to the payer.',
-      holdOrphan: 'Place it in suspense until it can be attributed to a charge.',
+      suspendDuplicate: 'Place it in suspense and return it to the payer.',
+      suspendUnattributed: 'Place it in suspense until it can be attributed to a charge.',
       correctMerchant: (money: string, name: string) => `Correct the balance of ${name} by ${money}.`,
       correctOperator: (money: string) => `Correct the operator’s account by ${money}.`,
     },
@@ -106,9 +106,9 @@ export const words = texts({
         `We check this payment with ${acquirer}. If it is confirmed, ${money} are posted for ${name}: the charge becomes PAID, with its fee, and the merchant is notified.`,
       settleOther: (acquirer: string) =>
         `We check the outcome with ${acquirer} and post what it reports, as the service does automatically.`,
-      holdSurplus: (money: string) =>
+      suspendDuplicate: (money: string) =>
         `${money} are placed in suspense as a duplicate payment and returned to the payer immediately.`,
-      holdOrphan: (money: string) =>
+      suspendUnattributed: (money: string) =>
         `${money} are placed in suspense, in the operator’s account. Nothing is sent. The payment appears under Unattributed payments.`,
       correct:
         'Both sides are checked once more. If the discrepancy is still there, these entries are posted once and cannot be undone:',
@@ -206,8 +206,8 @@ export const words = texts({
       investigate: 'Investigar. As informações de agora não levam a nenhum lançamento.',
       settlePayment: 'Lançar o pagamento agora.',
       settleOther: 'Consultar o PSP e lançar o que ele informar.',
-      holdSurplus: 'Registrar na conta transitória e devolver ao pagador.',
-      holdOrphan: 'Manter na conta transitória até ser conciliado com uma cobrança.',
+      suspendDuplicate: 'Registrar na conta transitória e devolver ao pagador.',
+      suspendUnattributed: 'Manter na conta transitória até ser conciliado com uma cobrança.',
       correctMerchant: (money: string, name: string) => `Corrigir o saldo de ${name} em ${money}.`,
       correctOperator: (money: string) => `Corrigir a conta do operador em ${money}.`,
     },
@@ -219,9 +219,9 @@ export const words = texts({
         `Vamos consultar este pagamento no ${acquirer}. Se for confirmado, ${money} serão lançados para ${name}: a cobrança fica PAID, com a tarifa, e o lojista é notificado.`,
       settleOther: (acquirer: string) =>
         `Vamos consultar o resultado no ${acquirer} e lançar o que ele informar, como o serviço faz automaticamente.`,
-      holdSurplus: (money: string) =>
+      suspendDuplicate: (money: string) =>
         `${money} entram na conta transitória como pagamento em duplicidade e são devolvidos ao pagador na hora.`,
-      holdOrphan: (money: string) =>
+      suspendUnattributed: (money: string) =>
         `${money} entram na conta transitória, em nome do operador. Nada é enviado. O pagamento aparece em Pagamentos não identificados.`,
       correct:
         'Os dois lados são conferidos mais uma vez. Se a divergência continuar, estes lançamentos são feitos uma única vez e em definitivo:',

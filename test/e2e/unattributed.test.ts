@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { matchPayment } from '../../src/attribution/match.ts'
 import { sql } from '../../src/db/sql.ts'
-import { matchPayment } from '../../src/orphans/match.ts'
 import { createSettlement } from '../../src/transactions/settle.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
 import { decide, dispute, fetchDisputed, pollUntil } from '../support/infractions.ts'
 import { eventsOf, fetchTransaction } from '../support/payments.ts'
 import { returnsOf, setFixedFee } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { operatorBalances, payingCustomer, payOrphan, untilReturned, untilSuspense } from '../support/suspense.ts'
+import { operatorBalances, payingCustomer, payUnattributed, untilReturned, untilSuspense } from '../support/suspense.ts'
 import { eventually } from '../support/webhooks.ts'
 import { balancesOf, expectLedgerConsistent } from '../support/withdrawals.ts'
 
@@ -36,7 +36,7 @@ describe('an unattributed payment', () => {
   it('is the operator’s, and shown with candidate charges, the likeliest first', async () => {
     const operator = await operatorBalances(service)
     const merchant = await balancesOf(service)
-    const { id, held } = await payOrphan(service, { amount: 1_500, customer: payingCustomer })
+    const { id, held } = await payUnattributed(service, { amount: 1_500, customer: payingCustomer })
     expect(await balancesOf(service)).toEqual(merchant)
     expect(await operatorBalances(service)).toEqual({ ...operator, suspense: 1_500, acquirer: -1_500 })
     expect(await fetchTransaction(service, id)).toMatchObject({ status: 'PIX_QRCODE_GENERATED' })
@@ -52,7 +52,7 @@ describe('an unattributed payment', () => {
   it('is posted like any payment once an operator attributes it', async () => {
     const operator = await operatorBalances(service)
     const merchant = await balancesOf(service)
-    const { id, endToEnd, held } = await payOrphan(service, { amount: 1_500 })
+    const { id, endToEnd, held } = await payUnattributed(service, { amount: 1_500 })
     const matched = await cli.runJson(['orphan', 'match', held.id, '--transaction', id])
     expect(matched).toMatchObject({ status: 'matched', matched: { transactionId: id } })
     expect(await fetchTransaction(service, id)).toMatchObject({
@@ -73,7 +73,7 @@ describe('an unattributed payment', () => {
   })
 
   it('is returned to the payer when an operator says so', async () => {
-    const { endToEnd, held } = await payOrphan(service)
+    const { endToEnd, held } = await payUnattributed(service)
     expect(await cli.runJson(['orphan', 'return', held.id])).toMatchObject({ status: 'returning', returnAmount: 1000 })
     const returned = await untilReturned(service, endToEnd)
     const id = returned.return_id?.replaceAll('-', '')
@@ -84,7 +84,7 @@ describe('an unattributed payment', () => {
   })
 
   it('has its attribution reversed, and the merchant’s transaction is refunded', async () => {
-    const { id, held } = await payOrphan(service)
+    const { id, held } = await payUnattributed(service)
     await matchPayment(deps(), { id: held.id, transactionId: id, by: { actor: 'cli:test' } })
     expect(await cli.runJson(['orphan', 'undo', held.id])).toMatchObject({ status: 'held', transactionId: id })
     expect(await fetchTransaction(service, id)).toMatchObject({ status: 'REFUNDED' })
@@ -103,7 +103,7 @@ describe('a disputed payment in suspense', () => {
     })
 
   it('shows its dispute, is not returned meanwhile, and is blocked in the commit that attributes it', async () => {
-    const { id, endToEnd, held } = await payOrphan(service, { amount: 50_000 })
+    const { id, endToEnd, held } = await payUnattributed(service, { amount: 50_000 })
     const merchant = await balancesOf(service)
     const reference = await dispute(service, endToEnd)
     await untilKept(endToEnd, 'open')
@@ -133,7 +133,7 @@ describe('a disputed payment in suspense', () => {
   })
 
   it('can be returned once its dispute is over', async () => {
-    const { endToEnd, held } = await payOrphan(service, { amount: 50_000 })
+    const { endToEnd, held } = await payUnattributed(service, { amount: 50_000 })
     const reference = await dispute(service, endToEnd)
     await untilKept(endToEnd, 'open')
     await decide(service, reference, 'cancel')
@@ -142,7 +142,7 @@ describe('a disputed payment in suspense', () => {
   })
 
   it('is returned when the bank returns it, and its dispute ends only when the bank says so', async () => {
-    const { endToEnd } = await payOrphan(service, { amount: 50_000 })
+    const { endToEnd } = await payUnattributed(service, { amount: 50_000 })
     const reference = await dispute(service, endToEnd)
     await untilKept(endToEnd, 'open')
     await decide(service, reference, 'accept')

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { matchPayment } from '../../src/attribution/match.ts'
+import { undoMatch } from '../../src/attribution/undo.ts'
 import { sql } from '../../src/db/sql.ts'
 import { bookEntry } from '../../src/entries/book.ts'
 import { cents } from '../../src/lib/money.ts'
-import { matchPayment } from '../../src/orphans/match.ts'
-import { undoMatch } from '../../src/orphans/undo.ts'
 import { returnHeld } from '../../src/suspense/send-back.ts'
 import { followInfraction } from '../../src/transactions/infraction.ts'
 import { createSettlement } from '../../src/transactions/settle.ts'
@@ -12,7 +12,7 @@ import { decide, dispute, infractionsOf, pollUntil } from '../support/infraction
 import { charge, eventsOf, fetchTransaction, payAt, statusesOf, untilStatus } from '../support/payments.ts'
 import { fetchRefundable, payOne, refund, returnsOf, setFixedFee, untilRefund } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { findSuspenseOf, operatorBalances, payOrphan, untilReturned } from '../support/suspense.ts'
+import { findSuspenseOf, operatorBalances, payUnattributed, untilReturned } from '../support/suspense.ts'
 import { eventually } from '../support/webhooks.ts'
 import {
   balancesOf,
@@ -42,7 +42,7 @@ it('is counted by the metrics while it waits for the operator', async () => {
     return Number(/^suspense_payments\{status="held"\} (\d+)$/m.exec(text)?.[1])
   }
   const before = await held()
-  const { id, held: payment } = await payOrphan(service)
+  const { id, held: payment } = await payUnattributed(service)
   expect(await held()).toBe(before + 1)
   await match(payment.id, id)
   expect(await held()).toBe(before)
@@ -50,7 +50,7 @@ it('is counted by the metrics while it waits for the operator', async () => {
 
 describe('an attribution', () => {
   it('may be to a transaction whose code has expired', async () => {
-    const { id, held } = await payOrphan(service)
+    const { id, held } = await payUnattributed(service)
     service.clock.advance(3_600_000)
     await service.runJob('transactions.check')
     await untilStatus(service, id, 'FAILED')
@@ -66,7 +66,7 @@ describe('an attribution', () => {
   it('is reversed: the money is in suspense again, the fee is returned, and it can pay another transaction', async () => {
     const merchant = await balancesOf(service)
     const wrong = await charge(service)
-    const { id: right, endToEnd, held } = await payOrphan(service)
+    const { id: right, endToEnd, held } = await payUnattributed(service)
     await match(held.id, wrong.id)
     expect(await undo(held.id)).toMatchObject({ transactionId: wrong.id })
     expect(await balancesOf(service)).toEqual(merchant)
@@ -94,7 +94,7 @@ describe('an attribution', () => {
 
   it('is reversed after the operator drew the fee, which then comes from the operator’s own money', async () => {
     const merchant = await balancesOf(service)
-    const { id, held } = await payOrphan(service)
+    const { id, held } = await payUnattributed(service)
     await match(held.id, id)
     const { fees } = await balancesOf(service)
     const about = {
@@ -112,7 +112,7 @@ describe('an attribution', () => {
   })
 
   it('that is reversed when the money is spent becomes a debt, which the next payment repays', async () => {
-    const { id, held } = await payOrphan(service, { amount: 5_000 })
+    const { id, held } = await payUnattributed(service, { amount: 5_000 })
     await match(held.id, id)
     const amount = (await balancesOf(service)).available - 100
     await untilWithdrawal(service, await withdraw(service, { amount }), 'PROCESSED')
@@ -128,7 +128,7 @@ describe('an attribution', () => {
 
   it('leaves a transaction whose own later payment is returned', async () => {
     const other = await charge(service)
-    const { held } = await payOrphan(service)
+    const { held } = await payUnattributed(service)
     await match(held.id, other.id)
     await undo(held.id)
     const { body } = await payAt(service, other.uri)
@@ -139,7 +139,7 @@ describe('an attribution', () => {
 
   it('is not reversed when the money was refunded or disputed in the meantime', async () => {
     const matched = async () => {
-      const one = await payOrphan(service)
+      const one = await payUnattributed(service)
       await match(one.held.id, one.id)
       return one
     }
@@ -153,7 +153,7 @@ describe('an attribution', () => {
 
   it('and a return of the same payment never both succeed, in any order', async () => {
     for (let round = 0; round < 5; round += 1) {
-      const { id, endToEnd, held } = await payOrphan(service)
+      const { id, endToEnd, held } = await payUnattributed(service)
       const asks = [
         async () => await match(held.id, id),
         async () => await returnHeld(service, { id: held.id, by: { actor: 'cli:test' } }),
@@ -168,7 +168,7 @@ describe('an attribution', () => {
 
   it('may only be to an unpaid transaction, and one of several concurrent tries succeeds', async () => {
     const paid = await payOne(service)
-    const { id, held } = await payOrphan(service)
+    const { id, held } = await payUnattributed(service)
     await expect(match(held.id, paid.id)).rejects.toThrow(/is PAID: it is already paid/)
     await expect(match(randomUUID(), id)).rejects.toThrow(/no payment in suspense/)
     await expect(match(held.id, randomUUID())).rejects.toThrow(/no transaction with this id/)
@@ -184,7 +184,7 @@ describe('an attribution', () => {
 })
 
 it('a dispute that is reopened after the attribution was reversed follows the payment to its next transaction', async () => {
-  const { id: right, endToEnd, held } = await payOrphan(service)
+  const { id: right, endToEnd, held } = await payUnattributed(service)
   const wrong = await charge(service)
   await match(held.id, wrong.id)
   const reference = await dispute(service, endToEnd)

@@ -1,17 +1,17 @@
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { matchJobs } from '../../src/attribution/jobs.ts'
+import { matchPayment } from '../../src/attribution/match.ts'
+import { listCandidates } from '../../src/attribution/store.ts'
+import { undoMatch } from '../../src/attribution/undo.ts'
 import { listActions } from '../../src/audit/store.ts'
-import { matchJobs } from '../../src/orphans/jobs.ts'
-import { matchPayment } from '../../src/orphans/match.ts'
-import { listCandidates } from '../../src/orphans/store.ts'
-import { undoMatch } from '../../src/orphans/undo.ts'
 import type { SuspenseRow } from '../../src/suspense/store.ts'
 import { createSettlement } from '../../src/transactions/settle.ts'
 import { infractionsOf, returnUnannounced } from '../support/infractions.ts'
 import { charge, fetchTransaction, untilStatus } from '../support/payments.ts'
 import { payOne } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { findSuspenseOf, operatorBalances, payingCustomer, payOrphan } from '../support/suspense.ts'
+import { findSuspenseOf, operatorBalances, payingCustomer, payUnattributed } from '../support/suspense.ts'
 import { eventually } from '../support/webhooks.ts'
 import { balancesOf, expectLedgerConsistent } from '../support/withdrawals.ts'
 
@@ -24,8 +24,8 @@ afterAll(async () => await service.stop())
 
 const deps = () => ({ ...service, settlement: createSettlement(service), wakeDeliveries: () => {} })
 /** The worker's job for unattributed payments, with this threshold. */
-async function lookAtOrphans(orphanMatchThreshold: number | null): Promise<void> {
-  const jobs = matchJobs({ ...deps(), log: pino({ level: 'silent' }), orphanMatchThreshold })
+async function attributeAll(attributionThreshold: number | null): Promise<void> {
+  const jobs = matchJobs({ ...deps(), log: pino({ level: 'silent' }), attributionThreshold })
   await jobs['orphans.match']?.({}, new AbortController().signal)
 }
 /** An amount that no other test's charges have. */
@@ -35,9 +35,9 @@ const nextCharge = () => ({ amount: ++amount, customer })
 
 describe('an unattributed payment', () => {
   it('is attributed automatically when only one charge scores enough, and the audit log says so', async () => {
-    const { id, endToEnd, held } = await payOrphan(service, nextCharge())
+    const { id, endToEnd, held } = await payUnattributed(service, nextCharge())
     await charge(service, { amount })
-    await lookAtOrphans(75)
+    await attributeAll(75)
     expect(await fetchTransaction(service, id)).toMatchObject({ status: 'PAID', endToEnd })
     expect(await listActions(service.db, { recordIds: [held.id], limit: 5 })).toMatchObject([
       { actor: 'service', action: 'orphan.match', details: { transactionId: id, score: 100 } },
@@ -45,40 +45,40 @@ describe('an unattributed payment', () => {
   })
 
   it('is left to the operator without a threshold, which is the default', async () => {
-    const { id, endToEnd } = await payOrphan(service, nextCharge())
-    await lookAtOrphans(null)
+    const { id, endToEnd } = await payUnattributed(service, nextCharge())
+    await attributeAll(null)
     expect((await fetchTransaction(service, id)).status).toBe('PIX_QRCODE_GENERATED')
-    await lookAtOrphans(100)
+    await attributeAll(100)
     expect(await findSuspenseOf(service, endToEnd)).toMatchObject({ status: 'matched' })
   })
 
   it('is left to the operator when two charges are equally likely, or none is likely enough', async () => {
     const twin = nextCharge()
-    const one = await payOrphan(service, twin)
+    const one = await payUnattributed(service, twin)
     const other = await charge(service, twin)
-    const stranger = await payOrphan(service, { amount: ++amount })
-    await lookAtOrphans(75)
+    const stranger = await payUnattributed(service, { amount: ++amount })
+    await attributeAll(75)
     for (const { id } of [one, other, stranger])
       expect((await fetchTransaction(service, id)).status).toBe('PIX_QRCODE_GENERATED')
     // It was checked once: an unclear one is not attributed later without the operator.
     await service.call(`/sandbox/payment`, { body: { uri: other.uri, behaviour: 'honest' } })
     await untilStatus(service, other.id, 'PAID')
-    await lookAtOrphans(1)
+    await attributeAll(1)
     for (const { endToEnd } of [one, stranger])
       expect(await findSuspenseOf(service, endToEnd)).toMatchObject({ status: 'held', check_at: null })
   })
 
   it('is not attributed automatically again once an operator has reversed that', async () => {
-    const { endToEnd, held } = await payOrphan(service, nextCharge())
-    await lookAtOrphans(75)
+    const { endToEnd, held } = await payUnattributed(service, nextCharge())
+    await attributeAll(75)
     await undoMatch(deps(), { id: held.id, by: { actor: 'cli:test' } })
     await charge(service, { amount, customer })
-    await lookAtOrphans(1)
+    await attributeAll(1)
     expect(await findSuspenseOf(service, endToEnd)).toMatchObject({ status: 'held' })
   })
 
   it('has for candidates the unpaid charges of its amount, from three days before it to five minutes after', async () => {
-    const { id, held } = await payOrphan(service, nextCharge())
+    const { id, held } = await payUnattributed(service, nextCharge())
     const paid = await payOne(service, amount)
     const other = await charge(service, { amount: amount + 1, customer })
     const at = async (ms: number, of: Partial<SuspenseRow> = {}) => {
@@ -100,7 +100,7 @@ describe('an unattributed payment', () => {
 
 it('a service with a threshold in its settings attributes automatically', async () => {
   const other = await startTestService({ environment: { ORPHAN_MATCH_THRESHOLD: '90' } })
-  const { id } = await payOrphan(other, nextCharge())
+  const { id } = await payUnattributed(other, nextCharge())
   await eventually(async () => {
     await other.runJob('orphans.match')
     return (await fetchTransaction(other, id)).status === 'PAID'
@@ -112,7 +112,7 @@ it('a service with a threshold in its settings attributes automatically', async 
 describe('a return under MED', () => {
   it('of a payment in suspense takes it out of suspense', async () => {
     const operator = await operatorBalances(service)
-    const { endToEnd } = await payOrphan(service, nextCharge())
+    const { endToEnd } = await payUnattributed(service, nextCharge())
     await returnUnannounced(service, endToEnd)
     await eventually(async () => {
       service.clock.advance(15_000)
@@ -124,7 +124,7 @@ describe('a return under MED', () => {
   })
 
   it('of an attributed one belongs to the transaction', async () => {
-    const { id, endToEnd, held } = await payOrphan(service, nextCharge())
+    const { id, endToEnd, held } = await payUnattributed(service, nextCharge())
     await matchPayment(deps(), { id: held.id, transactionId: id, by: { actor: 'cli:test' } })
     await returnUnannounced(service, endToEnd)
     await untilReturned(id)
@@ -136,7 +136,7 @@ describe('a return under MED', () => {
 
   it('of one whose attribution was reversed belongs to the operator, and costs the merchant nothing', async () => {
     const before = await balancesOf(service)
-    const { id, endToEnd, held } = await payOrphan(service, nextCharge())
+    const { id, endToEnd, held } = await payUnattributed(service, nextCharge())
     await matchPayment(deps(), { id: held.id, transactionId: id, by: { actor: 'cli:test' } })
     await undoMatch(deps(), { id: held.id, by: { actor: 'cli:test' } })
     await returnUnannounced(service, endToEnd)

@@ -39,9 +39,9 @@ export type Candidate = CandidateRow & {
 }
 
 /** The charges that an unattributed payment may belong to, the most likely first. */
-export function rank(orphan: SuspenseRow, rows: CandidateRow[]): Candidate[] {
+export function rank(payment: SuspenseRow, rows: CandidateRow[]): Candidate[] {
   return rows
-    .map((row) => score(orphan, row))
+    .map((row) => score(payment, row))
     .toSorted((a, b) => b.score - a.score || b.created_at.getTime() - a.created_at.getTime())
 }
 

@@ -10,12 +10,12 @@ import { matchPayment } from './match.ts'
 import { findClear, rank } from './score.ts'
 import { leaveToOperator, listCandidates } from './store.ts'
 
-export type OrphanDeps = {
+export type AttributionDeps = {
   db: Db
   clock: Clock
   log: Logger
   /** The score from which an unattributed payment is attributed automatically; null: never. */
-  orphanMatchThreshold: number | null
+  attributionThreshold: number | null
   wakeDeliveries: () => void
 }
 
@@ -25,16 +25,16 @@ const claimedMax = 20
 const leaseMs = 60_000
 
 /** Checks each unattributed payment once: a clear case is attributed, any other is left to the operator. */
-export function matchJobs(deps: OrphanDeps): Record<string, Job> {
+export function matchJobs(deps: AttributionDeps): Record<string, Job> {
   return {
     'orphans.match': async (_, stopping) => {
-      const { db, clock, orphanMatchThreshold: threshold } = deps
+      const { db, clock, attributionThreshold: threshold } = deps
       if (threshold === null) return
       await runDueChecks(clock, stopping, {
         claim: async (claim) => await claimDueSuspense(db, 'held', claim),
         claimedMax,
         leaseMs,
-        check: async (orphan) => await matchIfClear(deps, orphan, threshold),
+        check: async (payment) => await matchIfClear(deps, payment, threshold),
         concurrency: 1,
       })
     },
@@ -43,16 +43,16 @@ export function matchJobs(deps: OrphanDeps): Record<string, Job> {
 
 export const matchSchedules: Record<string, JobSchedule> = { 'orphans.match': { everySeconds: 30 } }
 
-async function matchIfClear(deps: OrphanDeps, orphan: SuspenseRow, threshold: number): Promise<void> {
+async function matchIfClear(deps: AttributionDeps, payment: SuspenseRow, threshold: number): Promise<void> {
   try {
-    const clear = findClear(rank(orphan, await listCandidates(deps.db, orphan, null)), threshold)
+    const clear = findClear(rank(payment, await listCandidates(deps.db, payment, null)), threshold)
     // A disputed payment waits for a person: nobody's balance should grow by money that may be returned.
-    if (clear && !(await isDisputed(deps.db, orphan)))
-      await matchPayment(deps, { id: orphan.id, transactionId: clear.id, by: byService, score: clear.score })
-    else await leaveToOperator(deps.db, orphan)
+    if (clear && !(await isDisputed(deps.db, payment)))
+      await matchPayment(deps, { id: payment.id, transactionId: clear.id, by: byService, score: clear.score })
+    else await leaveToOperator(deps.db, payment)
   } catch (error) {
     deps.log.error(
-      { err: error, suspenseId: orphan.id },
+      { err: error, suspenseId: payment.id },
       'an unattributed payment could not be checked and will be checked again',
     )
   }

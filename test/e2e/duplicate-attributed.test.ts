@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { matchPayment } from '../../src/attribution/match.ts'
 import { sql } from '../../src/db/sql.ts'
-import { matchPayment } from '../../src/orphans/match.ts'
 import { createSettlement } from '../../src/transactions/settle.ts'
 import { dispute, infractionsOf, pollUntil, returnUnannounced } from '../support/infractions.ts'
 import { charge, fetchTransaction } from '../support/payments.ts'
