@@ -3,7 +3,7 @@ import { manualClock } from '../../test/support/clock.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { type GeneratedDay, generateDay, generatedDay } from '../../test/support/generated-day.ts'
 import { lengthOf } from '../../test/support/random.ts'
-import { type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
+import { listDifferences, type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
 import { byText, findByRecord } from '../../test/support/verification.ts'
 import { sql } from '../db/sql.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
@@ -11,7 +11,7 @@ import { findBreaches } from '../verification.ts'
 import { classNames } from './classes.ts'
 import { confirmDifference, dismissDifference } from './decide.ts'
 import { reconcile } from './run.ts'
-import { type DifferenceRow, listDifferences } from './store.ts'
+import type { DifferenceRow } from './store.ts'
 import { correctionVerification } from './verify.ts'
 
 const seeds = Array.from({ length: lengthOf({ short: 1, long: 5 }) }, (_, index) => index + 1)
@@ -35,8 +35,7 @@ async function openDay(seed: number, count: number): Promise<Day> {
 
 const run = async ({ deps }: Day) =>
   await reconcile(deps, { acquirer: deps.acquirer, kind: 'daily', window: { from, to } })
-const listed = async ({ deps }: Day, isOpen = false) =>
-  await listDifferences(deps.db, { acquirer: 'bank', isOpen, limit: 1e6 })
+const listed = async ({ deps }: Day, isOpen = false) => await listDifferences(deps.db, { acquirer: 'bank', isOpen })
 const namesOf = (rows: DifferenceRow[]) => rows.map((row) => `${row.class} ${row.reference}`).toSorted()
 
 describe.each(seeds)('a day with a thousand of each class of difference (seed %s)', (seed) => {

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type ManualClock, manualClock } from '../../test/support/clock.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { type GeneratedDay, generateDay, generatedDay } from '../../test/support/generated-day.ts'
-import { type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
+import { listDifferences, type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
 import { recordAction } from '../audit/record.ts'
 import { findAuditHead } from '../audit/store.ts'
 import { createKeyRing } from '../auth/keys.ts'
@@ -13,7 +13,6 @@ import { assertDayIsOver, closeDay } from './close.ts'
 import { findStatement } from './close-store.ts'
 import { confirmDifference } from './decide.ts'
 import { publicStatementKeys, verifyStatement } from './sign.ts'
-import { listDifferences } from './store.ts'
 import { verifySignedAudit, verifySignedTransfers } from './verify-audit.ts'
 
 const { day } = generatedDay
@@ -89,7 +88,7 @@ it('adds no version while nothing changes, and one with the changes when somethi
   const again = await close()
   expect(again).toMatchObject({ isNew: false, sha256: first.sha256, jws: first.jws })
 
-  const open = await listDifferences(database.db, { acquirer: 'bank', isOpen: true, limit: 1000 })
+  const open = await listDifferences(database.db, { acquirer: 'bank', isOpen: true })
   const missing = open.find((row) => row.class === 'missing_here')
   const wrong = open.find((row) => row.class === 'amount')
   if (!missing || !wrong) throw new Error('they differ')

@@ -3,7 +3,7 @@ import { type ManualClock, manualClock } from '../../test/support/clock.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import type { BankPayment, BankPayout } from '../../test/support/generated-bank.ts'
 import { type GeneratedDay, generateDay, generatedDay } from '../../test/support/generated-day.ts'
-import { type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
+import { listDifferences, type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
 import type { Send } from '../acquirers/bacen/http.ts'
 import { sql } from '../db/sql.ts'
 import { findPayoutFreeze } from '../ledger/store.ts'
@@ -11,7 +11,6 @@ import { settleTransaction } from '../transactions/settle.ts'
 import { findBreaches } from '../verification.ts'
 import { reconciliationJobs } from './jobs.ts'
 import { reconcile } from './run.ts'
-import { listDifferences } from './store.ts'
 
 const { from, to } = generatedDay
 const minuteMs = 60_000
@@ -32,7 +31,7 @@ afterEach(async () => await database.drop())
 
 const runWith = async (some: Reconciling, kind: 'daily' | 'manual' | 'rolling' = 'daily', window = { from, to }) =>
   await reconcile(some, { acquirer: some.acquirer, kind, window })
-const listed = async (isOpen = false) => await listDifferences(database.db, { acquirer: 'bank', isOpen, limit: 1e6 })
+const listed = async (isOpen = false) => await listDifferences(database.db, { acquirer: 'bank', isOpen })
 const disturbed = (send: Send) => reconcilingWith({ db: database.db, clock, send })
 const refused = { status: 503, headers: {}, body: '' }
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type ManualClock, manualClock } from '../../test/support/clock.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { type GeneratedDay, generateDay, generatedDay } from '../../test/support/generated-day.ts'
-import { type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
+import { listDifferences, type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
 import type { Send } from '../acquirers/bacen/http.ts'
 import { listActions } from '../audit/store.ts'
 import { sql } from '../db/sql.ts'
@@ -15,7 +15,6 @@ import { closeDay } from './close.ts'
 import { confirmDifference, dismissDifference } from './decide.ts'
 import { observeReconciliation, reconciliationJobs } from './jobs.ts'
 import { reconcile } from './run.ts'
-import { listDifferences } from './store.ts'
 
 const { from, to } = generatedDay
 const minuteMs = 60_000
@@ -36,7 +35,7 @@ afterEach(async () => await database.drop())
 
 const runWith = async (some: Reconciling, kind: 'daily' | 'manual' | 'rolling' = 'daily', window = { from, to }) =>
   await reconcile(some, { acquirer: some.acquirer, kind, window })
-const listed = async (isOpen = false) => await listDifferences(database.db, { acquirer: 'bank', isOpen, limit: 1e6 })
+const listed = async (isOpen = false) => await listDifferences(database.db, { acquirer: 'bank', isOpen })
 const names = async (isOpen = false) => (await listed(isOpen)).map((row) => `${row.class} ${row.reference}`).toSorted()
 const disturbed = (send: Send) => reconcilingWith({ db: database.db, clock, send })
 const refused = { status: 503, headers: {}, body: '' }

@@ -1,5 +1,5 @@
 import { rowsParam } from '../db/rows-param.ts'
-import { type Db, empty, sql, type Tx } from '../db/sql.ts'
+import { type Db, sql, type Tx } from '../db/sql.ts'
 import type { Window } from '../lib/brasilia.ts'
 import type { DifferenceClass, Found, Proposal, Side, Subject } from './classes.ts'
 
@@ -218,17 +218,6 @@ export async function decideDifference(
     update differences set state = ${decision.state}, decided_at = ${decision.now}, decided_by = ${decision.by},
       reason = ${decision.reason}
     where id = ${decision.id}`)
-}
-
-/** The newest first: of one acquirer or of all, open or in any state. */
-export async function listDifferences(
-  db: Db,
-  { acquirer, isOpen, limit }: { acquirer: string | null; isOpen: boolean; limit: number },
-): Promise<DifferenceRow[]> {
-  return await db.query<DifferenceRow>(sql`
-    select ${columns} from differences
-    where ${acquirer === null ? sql`true` : sql`acquirer = ${acquirer}`} ${isOpen ? sql`and state = 'open'` : empty}
-    order by found_at desc, at desc, id limit ${limit}`)
 }
 
 /** The discrepancies of a run, and all others in its window, in the order of time. */

@@ -4,12 +4,12 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import { confirmDifference } from '../../src/reconciliation/decide.ts'
 import { reconcile } from '../../src/reconciliation/run.ts'
-import { listDifferences } from '../../src/reconciliation/store.ts'
 import { decideInfraction } from '../../src/transactions/infraction.ts'
 import { checkReturns } from '../../src/transactions/infraction-poll.ts'
 import { settleDepsWith } from '../support/acquirer.ts'
 import { decide, dispute, fetchDisputed, infractionsOf, pollUntil, returnUnannounced } from '../support/infractions.ts'
 import { eventsOf, openQuietBank, type QuietBank, statusesOf, untilStatus } from '../support/payments.ts'
+import { listDifferences } from '../support/reconciling.ts'
 import {
   askForRefund,
   drain,
@@ -209,7 +209,7 @@ describe('an unannounced return under MED, reported by callback', () => {
     // No longer explained by timing.
     service.clock.advance(20 * 60_000)
     await reconcile(deps, { acquirer, kind: 'manual', window: { from, to: service.clock.now() } })
-    const open = await listDifferences(service.db, { acquirer: acquirer.name, isOpen: true, limit: 100 })
+    const open = await listDifferences(service.db, { acquirer: acquirer.name, isOpen: true })
     const found = open.find(({ reference }) => reference === endToEnd)
     expect(found).toMatchObject({ class: 'return', proposal: { action: 'correct', cents: -400 } })
     await confirmDifference(deps, { id: found?.id ?? '', by: { actor: 'cli:maria' } })

@@ -4,9 +4,10 @@ import type { Acquirer } from '../../src/acquirers/acquirer.ts'
 import { createBacenAcquirer } from '../../src/acquirers/bacen/adapter.ts'
 import type { Send } from '../../src/acquirers/bacen/http.ts'
 import { createRegistry } from '../../src/acquirers/registry.ts'
-import type { Db } from '../../src/db/sql.ts'
+import { type Db, sql } from '../../src/db/sql.ts'
 import type { SecretKey } from '../../src/lib/secrets.ts'
 import type { CloseDeps } from '../../src/reconciliation/close.ts'
+import type { DifferenceRow } from '../../src/reconciliation/store.ts'
 import { createSettlement, type SettleDeps } from '../../src/transactions/settle.ts'
 import type { ManualClock } from './clock.ts'
 import { agreedFees } from './generated-day.ts'
@@ -44,4 +45,14 @@ export function reconcilingWith(options: {
     settlement: createSettlement({ db, clock }),
     wakeDeliveries: () => {},
   }
+}
+
+/** All discrepancies of an acquirer, newest first. */
+export async function listDifferences(
+  db: Db,
+  { acquirer, isOpen }: { acquirer: string; isOpen: boolean },
+): Promise<DifferenceRow[]> {
+  return await db.query<DifferenceRow>(sql`
+    select * from differences where acquirer = ${acquirer} and (not ${isOpen} or state = 'open')
+    order by found_at desc, at desc, id`)
 }
