@@ -270,7 +270,7 @@ describe('tokens', () => {
     const wrong = connect({ clientSecret: 'a-secret-that-is-wrong' })
     const error = await failure(wrong.balance.get())
     expect(error).toBeInstanceOf(AuthenticationError)
-    expect(error.message).toMatch(/client or its secret.*\[invalid_client, HTTP 401/)
+    expect(error.message).toMatch(/client id or its secret.*\[invalid_client, HTTP 401/)
     expect(line.count('POST /auth/token')).toBe(1)
   })
 
