@@ -6,8 +6,11 @@ import { createBreaker } from './breaker.ts'
 beforeEach(() => vi.useFakeTimers({ toFake: ['Date'] }))
 afterEach(() => vi.useRealTimers())
 
-const told: string[] = []
-const log = { info: (_: object, said: string) => told.push(said), warn: (_: object, said: string) => told.push(said) }
+const logged: string[] = []
+const log = {
+  info: (_: object, said: string) => logged.push(said),
+  warn: (_: object, said: string) => logged.push(said),
+}
 const silent = () => Promise.reject(new AcquirerUnavailable('The acquirer did not answer in time'))
 
 async function openBreaker(failures = 5) {
@@ -26,7 +29,7 @@ it('opens after five requests in a row without an answer, and then sends nothing
   expect(refused).toBeInstanceOf(AcquirerUnavailable)
   expect(refused).toMatchObject({ message: 'The acquirer did not answer lately, so the request was not sent' })
   expect(ask).not.toHaveBeenCalled()
-  expect(told.splice(0)).toEqual([expect.stringContaining('does not answer')])
+  expect(logged.splice(0)).toEqual([expect.stringContaining('does not answer')])
 })
 
 it('does not count an answer or an error of our own as a missing answer', async () => {
@@ -48,7 +51,7 @@ it('lets one request through after a while, and all of them after that one has a
   answer('first')
   expect(await Promise.all([first, second])).toEqual(['first', 'second'])
   expect(breaker.isClosed()).toBe(true)
-  expect(told.splice(0).at(-1)).toContain('answers again')
+  expect(logged.splice(0).at(-1)).toContain('answers again')
 })
 
 it('stays open when that request has no answer either', async () => {

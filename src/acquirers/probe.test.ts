@@ -172,7 +172,7 @@ describe('what is missing is reported with the setting to change', () => {
       { state: 'missing', setting: 'baseUrl, overrides.paths.cob' },
     ],
     [
-      'a refusal to tell',
+      'a refusal to report them',
       'charges',
       (request, answer) => (request.path.startsWith('/cob') ? json(403, { title: 'Acesso negado' }) : answer),
       { state: 'missing', said: '403: Acesso negado' },

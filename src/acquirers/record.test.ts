@@ -48,17 +48,17 @@ const answering: Acquirer = {
   readCallback: () => [],
 }
 
-function recorded(answers: Partial<Acquirer> = {}): { acquirer: Acquirer; told: Exchange[] } {
-  const told: Exchange[] = []
+function recorded(answers: Partial<Acquirer> = {}): { acquirer: Acquirer; written: Exchange[] } {
+  const written: Exchange[] = []
   const acquirer = { ...answering, ...answers }
-  return { acquirer: recordExchanges(acquirer, { write: (exchange) => told.push(exchange), clock }), told }
+  return { acquirer: recordExchanges(acquirer, { write: (exchange) => written.push(exchange), clock }), written }
 }
 
-const inShort = (told: Exchange[]) =>
-  told.map(({ operation, recordId: id, outcome, error }) => [operation, id, outcome, error])
+const inShort = (written: Exchange[]) =>
+  written.map(({ operation, recordId: id, outcome, error }) => [operation, id, outcome, error])
 
 it('passes every answer on unchanged, and records each but the creation of a charge', async () => {
-  const { acquirer, told } = recorded()
+  const { acquirer, written } = recorded()
   const refund = { endToEndId: 'E1', refundId: recordId, amount: cents(100) }
   expect(await acquirer.createCharge(chargeInput)).toEqual({ outcome: 'created', charge })
   expect(await acquirer.findCharge(txid)).toBeNull()
@@ -68,7 +68,7 @@ it('passes every answer on unchanged, and records each but the creation of a cha
   const pixKey = { key: 'a@example.com', type: 'EMAIL' as const }
   expect(await acquirer.payouts?.send({ payoutId: txid, amount: cents(100), pixKey })).toBe(processing)
   expect(await acquirer.payouts?.find({ payoutId: recordId })).toEqual(processing)
-  expect(inShort(told)).toEqual([
+  expect(inShort(written)).toEqual([
     ['findCharge', recordId, 'nothing', null],
     ['findPayment', null, 'found', null],
     ['refund', recordId, 'refused', null],
@@ -76,11 +76,11 @@ it('passes every answer on unchanged, and records each but the creation of a cha
     ['sendPayout', recordId, 'processing', null],
     ['findPayout', recordId, 'processing', null],
   ])
-  expect(told[1]).toMatchObject({ acquirer: 'a PSP', endToEndId: 'E1', at })
+  expect(written[1]).toMatchObject({ acquirer: 'a PSP', endToEndId: 'E1', at })
 })
 
 it('records no text of the acquirer and no Pix key', async () => {
-  const { acquirer, told } = recorded({
+  const { acquirer, written } = recorded({
     findCharge: async () => {
       throw new AcquirerUnavailable('The acquirer refused the query: João has closed his account')
     },
@@ -88,8 +88,8 @@ it('records no text of the acquirer and no Pix key', async () => {
   await acquirer.refund({ endToEndId: 'E1', refundId: recordId, amount: cents(100) })
   await acquirer.payouts?.send({ payoutId: recordId, amount: cents(1), pixKey: { key: 'joao@b.c', type: 'EMAIL' } })
   await expect(acquirer.findCharge(txid)).rejects.toThrow()
-  expect(told).toHaveLength(3)
-  expect(JSON.stringify(told)).not.toMatch(/João|joao/)
+  expect(written).toHaveLength(3)
+  expect(JSON.stringify(written)).not.toMatch(/João|joao/)
 })
 
 it.each([
@@ -101,8 +101,8 @@ it.each([
     'AcquirerUnavailable ECONNREFUSED',
   ],
   [new TypeError('x'), 'error', 'TypeError'],
-])('tells of %s by name and throws it on', async (thrown, outcome, error) => {
-  const { acquirer, told } = recorded({
+])('records %s by name and throws it on', async (thrown, outcome, error) => {
+  const { acquirer, written } = recorded({
     createCharge: async () => {
       throw thrown
     },
@@ -115,17 +115,17 @@ it.each([
   const payments = acquirer.listPayments({ from: at, to: at })[Symbol.asyncIterator]()
   expect(await payments.next()).toEqual({ done: false, value: payment })
   await expect(payments.next()).rejects.toBe(thrown)
-  expect(inShort(told)).toEqual([
+  expect(inShort(written)).toEqual([
     ['createCharge', recordId, outcome, error],
     ['listPayments', null, outcome, error],
   ])
 })
 
 it('records nothing for a list that works, even when its reader stops early', async () => {
-  const { acquirer, told } = recorded()
+  const { acquirer, written } = recorded()
   for await (const found of acquirer.listPayments({ from: at, to: at })) {
     expect(found).toBe(payment)
     break
   }
-  expect(told).toEqual([])
+  expect(written).toEqual([])
 })

@@ -39,7 +39,7 @@ export type Observed = {
  */
 export function recordExchanges(acquirer: Acquirer, deps: Deps): Acquirer {
   const { payouts, infractions, readBalance } = acquirer
-  const tell = <Result>(
+  const recorded = <Result>(
     subject: Subject,
     toOutcome: (result: Result) => Exchange['outcome'] | null,
     ask: () => Promise<Result>,
@@ -47,50 +47,51 @@ export function recordExchanges(acquirer: Acquirer, deps: Deps): Acquirer {
   return {
     ...acquirer,
     createCharge: (input) =>
-      tell(
+      recorded(
         { operation: 'createCharge', id: input.txid },
         (answer) => (answer.outcome === 'created' ? null : answer.outcome),
         () => acquirer.createCharge(input),
       ),
     findCharge: async (txid) =>
-      await tell({ operation: 'findCharge', id: txid }, foundOrNot, () => acquirer.findCharge(txid)),
+      await recorded({ operation: 'findCharge', id: txid }, foundOrNot, () => acquirer.findCharge(txid)),
     findPayment: async (endToEndId) =>
-      await tell({ operation: 'findPayment', id: null, endToEndId }, foundOrNot, () =>
+      await recorded({ operation: 'findPayment', id: null, endToEndId }, foundOrNot, () =>
         acquirer.findPayment(endToEndId),
       ),
     listPayments: (range) => recordFailure(deps, acquirer.name, 'listPayments', acquirer.listPayments(range)),
     refund: async (input) =>
-      await tell({ operation: 'refund', id: input.refundId }, outcomeOf, () => acquirer.refund(input)),
+      await recorded({ operation: 'refund', id: input.refundId }, outcomeOf, () => acquirer.refund(input)),
     findRefund: async (input) =>
-      await tell({ operation: 'findRefund', id: input.refundId }, outcomeOf, () => acquirer.findRefund(input)),
+      await recorded({ operation: 'findRefund', id: input.refundId }, outcomeOf, () => acquirer.findRefund(input)),
     readBalance:
-      readBalance && (async () => await tell({ operation: 'readBalance', id: null }, () => 'found', readBalance)),
-    payouts: payouts && recordPayouts(payouts, tell, deps, acquirer.name),
+      readBalance && (async () => await recorded({ operation: 'readBalance', id: null }, () => 'found', readBalance)),
+    payouts: payouts && recordPayouts(payouts, recorded, deps, acquirer.name),
     infractions: infractions && recordInfractions(infractions, deps, acquirer.name),
   }
 }
 
-type Tell = <Result>(
+type Recorder = <Result>(
   subject: Subject,
   toOutcome: (result: Result) => Exchange['outcome'] | null,
   ask: () => Promise<Result>,
 ) => Promise<Result>
 
-function recordPayouts(payouts: Payouts, tell: Tell, deps: Deps, acquirer: string): Payouts {
+function recordPayouts(payouts: Payouts, recorded: Recorder, deps: Deps, acquirer: string): Payouts {
   const { list, prepare } = payouts
   return {
     ...payouts,
     send: async (input) =>
-      await tell({ operation: 'sendPayout', id: input.payoutId }, outcomeOf, () => payouts.send(input)),
+      await recorded({ operation: 'sendPayout', id: input.payoutId }, outcomeOf, () => payouts.send(input)),
     prepare:
       prepare &&
       (async (order) =>
-        await tell(
+        await recorded(
           { operation: 'preparePayout', id: order.payoutId },
           ({ outcome }) => (outcome === 'prepared' ? 'found' : outcome),
           () => prepare(order),
         )),
-    find: async (key) => await tell({ operation: 'findPayout', id: key.payoutId }, outcomeOf, () => payouts.find(key)),
+    find: async (key) =>
+      await recorded({ operation: 'findPayout', id: key.payoutId }, outcomeOf, () => payouts.find(key)),
     list: list && ((range) => recordFailure(deps, acquirer, 'listPayouts', list(range))),
   }
 }
@@ -125,7 +126,7 @@ async function record<Result>(
   }: { subject: Subject; toOutcome: (result: Result) => Exchange['outcome'] | null; ask: () => Promise<Result> },
 ): Promise<Result> {
   const [at, startedAt] = [clock.now(), performance.now()]
-  const tell = (outcome: Exchange['outcome'], error: string | null) =>
+  const writeOutcome = (outcome: Exchange['outcome'], error: string | null) =>
     write({
       acquirer,
       operation: subject.operation,
@@ -142,12 +143,12 @@ async function record<Result>(
     const result = await ask()
     const outcome = toOutcome(result)
     seen(outcome ?? 'created')
-    if (outcome !== null) tell(outcome, null)
+    if (outcome !== null) writeOutcome(outcome, null)
     return result
   } catch (error) {
     const outcome = error instanceof AcquirerUnavailable ? 'unknown' : 'error'
     seen(outcome)
-    tell(outcome, nameOf(error))
+    writeOutcome(outcome, nameOf(error))
     throw error
   }
 }

@@ -41,7 +41,7 @@ describe('callbacks', () => {
   })
 
   it.each([undefined, null, {}, { evento: 'teste_webhook', data_criacao: '2026-01-01' }, { cobsr: [] }, []])(
-    'that tell of no payment are no fault: %j',
+    'without a payment are not an error: %j',
     (body) => {
       expect(acquirer.readCallback(body)).toEqual([])
     },

@@ -75,8 +75,11 @@ describe('the files of mutual TLS', () => {
 })
 
 describe('a certificate in use', () => {
-  const told: string[] = []
-  const log = { info: (_: object, said: string) => told.push(said), warn: (_: object, said: string) => told.push(said) }
+  const logged: string[] = []
+  const log = {
+    info: (_: object, said: string) => logged.push(said),
+    warn: (_: object, said: string) => logged.push(said),
+  }
   const open = (names: Omit<TlsFiles, 'passphrase'>, passphrase?: string) =>
     openTls(toFiles(names, passphrase), { clock, log, name: 'psp' })
 
@@ -92,11 +95,11 @@ describe('a certificate in use', () => {
     tls.refresh()
     tls.refresh()
     expect(tls.current()).toBe(first)
-    expect(told.splice(0)).toEqual([expect.stringContaining('cannot be used: the previous ones stay in use')])
+    expect(logged.splice(0)).toEqual([expect.stringContaining('cannot be used: the previous ones stay in use')])
     await files.write('live.key', made.otherClient.key)
     tls.refresh()
     expect(tls.current().expiresAt?.getTime()).toBeGreaterThan(first.expiresAt?.getTime() ?? 0)
-    expect(told.splice(0)).toEqual([expect.stringContaining('was renewed')])
+    expect(logged.splice(0)).toEqual([expect.stringContaining('was renewed')])
     tls.close()
   })
 
@@ -104,10 +107,10 @@ describe('a certificate in use', () => {
     const ends = manualClock(new Date(clock.now().getTime() + 71 * dayMs))
     const tls = openTls(toFiles({ certFile: 'client.pem', keyFile: 'client.key' }), { clock: ends, log, name: 'psp' })
     tls.refresh()
-    expect(told.splice(0)).toEqual([expect.stringContaining('expires soon')])
+    expect(logged.splice(0)).toEqual([expect.stringContaining('expires soon')])
     ends.advance(dayMs)
     tls.refresh()
-    expect(told.splice(0)).toHaveLength(1)
+    expect(logged.splice(0)).toHaveLength(1)
     tls.close()
   })
 })

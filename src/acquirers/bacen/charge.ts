@@ -71,8 +71,8 @@ const statuses: Record<string, Charge['status']> = {
 
 /** The copy-and-paste code; Sicoob has another name for it, and a PSP of an older version returns only the location. */
 function readUri({ receiver }: Deps, body: Json): string | null {
-  const told = text(body, 'pixCopiaECola') ?? text(body, 'brcode')
-  if (told) return told
+  const code = text(body, 'pixCopiaECola') ?? text(body, 'brcode')
+  if (code) return code
   const location = text(body, 'location') ?? text(record(body, 'loc'), 'location')
   if (!location) return null
   try {

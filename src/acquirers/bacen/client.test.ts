@@ -165,7 +165,7 @@ describe('a charge', () => {
     [400, { statusCode: 400, error: 'Bad Request', message: 'Campo\u0000\nobrigatório' }, 'Campo obrigatório'],
     [404, {}, 'The acquirer answered 404'],
     [400, { detail: '🙂'.repeat(1000) }, '🙂'.repeat(300)],
-  ])('that is refused with %i tells why: %j', async (status, body, reason) => {
+  ])('that is refused with %i has the reason: %j', async (status, body, reason) => {
     const acquirer = open(psp((request) => (request.method === 'PUT' ? json(status, body) : json(404, {}))))
     expect(await acquirer.createCharge(input)).toEqual({ outcome: 'refused', reason })
   })

@@ -105,7 +105,7 @@ it('follows a dispute from its opening until the money is gone', async () => {
 it.each([
   ['reject', 'rejected'],
   ['cancel', 'canceled'],
-] as const)('tells that a dispute ended with %s', async (decision, state) => {
+] as const)('reports that a dispute ended with %s', async (decision, state) => {
   const reference = idOf(await simulator.openInfraction({ endToEndId: await paid() }))
   await simulator.decideInfraction({ reference, decision })
   expect(await list()).toMatchObject([{ reference, state }])

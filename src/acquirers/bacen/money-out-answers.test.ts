@@ -255,12 +255,12 @@ describe('returns of a payment', () => {
       { ...devolucao, horario: null },
       { ...med, status: 'NAO_REALIZADO' },
     ]
-    const told = { id, endToEndId: rtrId, amount: 100, at: clock.now() }
+    const common = { id, endToEndId: rtrId, amount: 100, at: clock.now() }
     expect(await find(given)).toMatchObject({
       returns: [
-        { ...told, nature: 'MED_FRAUDE', isDone: true },
-        { ...told, nature: 'ORIGINAL' },
-        { ...told, nature: 'ORIGINAL' },
+        { ...common, nature: 'MED_FRAUDE', isDone: true },
+        { ...common, nature: 'ORIGINAL' },
+        { ...common, nature: 'ORIGINAL' },
       ],
     })
     expect(await find([{ ...med, status: 'EM_PROCESSAMENTO' }])).toMatchObject({ returns: [{ isDone: false }] })

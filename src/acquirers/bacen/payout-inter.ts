@@ -111,9 +111,9 @@ function readReason(payout: Json, state: string): string {
 
 /** Inter writes some times without an offset: they are in Brasília time. */
 function timeOf(payout: Json, name: string): Date | null {
-  const told = text(payout, name)?.replace(' ', 'T') ?? null
-  if (told === null) return null
-  return dateTime({ told: /(Z|[+-]\d\d:?\d\d)$/i.test(told) ? told : `${told}-03:00` }, 'told')
+  const time = text(payout, name)?.replace(' ', 'T') ?? null
+  if (time === null) return null
+  return dateTime({ time: /(Z|[+-]\d\d:?\d\d)$/i.test(time) ? time : `${time}-03:00` }, 'time')
 }
 
 /** Our own id as a UUID, as the header wants it. */
