@@ -28,6 +28,7 @@ export const edgeMutations: Mutation[] = [
         "released('refund_released', amount, fee)",
       ),
     ],
+    caughtBy: 'test/e2e/operator-entries.test.ts',
   },
   {
     name: 'a database of simulated money serves real acquirers',
