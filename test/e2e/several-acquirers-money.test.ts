@@ -165,7 +165,7 @@ it('a transaction that is paid at both is credited once, and the other payment i
   const [holder, other] = acquirer === 'alfa' ? [alfa, beta] : [beta, alfa]
   const duplicate = payments.find(({ endToEndId }) => endToEndId !== endToEnd)?.endToEndId ?? ''
   await untilHeld(duplicate, 'returned')
-  expect(await heldAs(duplicate)).toMatchObject({ kind: 'duplicate', acquirer: other.name, transaction_id: id })
+  expect(await heldAs(duplicate)).toMatchObject({ kind: 'surplus', acquirer: other.name, transaction_id: id })
   expect(await returnsAt(other, duplicate)).toMatchObject([{ valor: '10.00', status: 'DEVOLVIDO' }])
   expect(await returnsAt(holder, endToEnd)).toBeUndefined()
   expect((await gateway.available()) - before).toBe(1000)
