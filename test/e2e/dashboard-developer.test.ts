@@ -192,7 +192,7 @@ describe('the resend of a period', () => {
     status = 204
     const body = { ...period, states: ['pending'] }
     const sent = await developer.call(`/dashboard/api/webhook/resend/${randomUUID()}`, { method: 'PUT', body })
-    expect(sent.body.count).toBe(1)
+    expect(sent.body.count, sent.text).toBe(1)
     await eventually(async () => (await deliveries(`?recordId=${id}&state=delivered`)).length === 2)
     expect((await deliveries(`?recordId=${id}`)).map(({ eventId }) => eventId)).toContain(failed?.eventId)
   })
@@ -203,16 +203,21 @@ describe('failing deliveries', () => {
     await passHours(3)
     status = 410
     await payMany(1)
+    let last: unknown
     const counted = async () => {
       const { data } = (await developer.call<{ data: Counts[] }>('/dashboard/api/webhook/receiver')).body
       const sum = (name: keyof Counts) => data.reduce((total, one) => total + one[name], 0)
+      last = data
       return { waiting: sum('waiting') - sum('failing'), failing: sum('failing'), givenUp: sum('givenUp') }
     }
     await eventually(async () => (await counted()).givenUp === 2)
     status = 503
     await payMany(1)
     // The second event waits for the first.
-    await eventually(async () => (await counted()).failing === 1 && (await counted()).waiting === 1)
+    await eventually(
+      async () => (await counted()).failing === 1 && (await counted()).waiting === 1,
+      () => JSON.stringify(last),
+    )
     const finance = await browserOf('finance')
     const deliveries = async () => (await finance.call<{ deliveries: Counts }>('/dashboard/api/system')).body.deliveries
     expect(await deliveries()).toMatchObject({ waiting: 1, failing: 1, givenUp: 2 })
