@@ -75,6 +75,7 @@ function createAjv(coerceTypes: false | 'array', options: Options): Ajv {
   })
   ajv.addKeyword({
     keyword: 'x-ordered',
+    type: 'object',
     schemaType: 'array',
     validate: isOrdered,
     error: { message: 'is out of order' },

@@ -299,25 +299,29 @@ describe('a discrepancy', () => {
 })
 
 describe('a day', () => {
+  let version = 0
   const pathOf = (name = 'simulator') => `/reconciliation/day/${name}/${day}`
 
   it('is closed manually, and its statement can be verified by anyone with the keys', {
     timeout: 300_000,
   }, async () => {
     const done = await untilDone('/reconciliation/day', { acquirer: 'simulator', day })
-    expect(done).toMatchObject({ version: 1, run: { kind: 'daily', state: 'complete' } })
+    expect(done).toMatchObject({ run: { kind: 'daily', state: 'complete' } })
+    version = (await get<ClosedDayView>(people.reader, pathOf())).body.version
+    // The scheduled job may have closed the day just before.
+    expect([version, null]).toContain(done.version)
     const days = await get<{ total: number; data: object[] }>(people.reader, '/reconciliation/day')
-    expect(days.body).toMatchObject({ total: 2, data: [{ day, version: 1, in: { books: { sum: 10_000 } } }, {}] })
+    expect(days.body).toMatchObject({ total: 2, data: [{ day, version, in: { books: { sum: 10_000 } } }, {}] })
     const view = await get<ClosedDayView>(people.reader, pathOf())
     expect(view.body).toMatchObject({
-      ...{ version: 1, changes: null, versions: [{ version: 1 }] },
+      version,
       ...{ books: { in: { count: 3, sum: 10_000 } }, acquirerSays: { in: { count: 2, sum: 6_900 } } },
     })
     const file = await people.reader.call(`/dashboard/api${pathOf()}/statement.jws`)
-    expect(file.headers.get('content-disposition')).toContain(`simulator-${day}-v1.jws`)
+    expect(file.headers.get('content-disposition')).toContain(`simulator-${day}-v${version}.jws`)
     expect(createHash('sha256').update(file.text).digest('hex')).toBe(view.body.sha256)
     const keys = await people.reader.call<{ keys: [] }>('/dashboard/api/reconciliation/statement-keys.json')
-    expect(await verifyStatement(file.text, keys.body)).toMatchObject({ day, version: 1 })
+    expect(await verifyStatement(file.text, keys.body)).toMatchObject({ day, version })
   })
 
   it('gets another version only after a change, and the version says what changed', { timeout: 300_000 }, async () => {
@@ -325,13 +329,13 @@ describe('a day', () => {
     expect(again).toMatchObject({ version: null, run: { state: 'complete' } })
     await service.db.query(sql`update simulator.pix set amount = amount + 1 where amount = 5000`)
     const later = await untilDone('/reconciliation/day', { acquirer: 'simulator', day })
-    expect(later.version).toBe(2)
+    expect(later.version).toBe(version + 1)
     const view = await get<ClosedDayView>(people.reader, pathOf())
     expect(view.body).toMatchObject({
-      former: { version: 1 },
+      former: { version },
       changes: { totals: expect.arrayContaining([{ name: 'acquirer.in.sum', before: 6900, after: 6901 }]) },
     })
-    expect((await get<ClosedDayView>(people.reader, `${pathOf()}?version=1`)).body.version).toBe(1)
+    expect((await get<ClosedDayView>(people.reader, `${pathOf()}?version=${version}`)).body.version).toBe(version)
   })
 
   it('is closed neither before it is over nor when it is not a date', async () => {

@@ -280,6 +280,16 @@ describe('an item', () => {
   })
 })
 
+describe('a search whose body', () => {
+  it.each(['null', '[]', '1', '"text"'])('is %s is refused', async (rawBody) => {
+    for (const path of ['/withdrawal/search', '/transaction/search']) {
+      const headers = { 'content-type': 'application/json' }
+      const answer = await service.call<{ code: string }>(path, { rawBody, headers })
+      expect([answer.status, answer.body.code], path).toEqual([422, 'validation_failed'])
+    }
+  })
+})
+
 describe('a long list', () => {
   let many: TestService
 
