@@ -86,6 +86,20 @@ it('stops although an idle connection is open, and answers requests that came be
   await closed
 })
 
+it('answers a request that arrives on an idle connection just after the stop began, and then closes it', async () => {
+  const app = await testServer()
+  app.get('/now', { config: { access: { public: true } } }, () => 'answered')
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1').setEncoding('utf8')
+  const ask = () => socket.write('GET /now HTTP/1.1\r\nhost: localhost\r\n\r\n')
+  ask()
+  expect(String(await once(socket, 'data'))).toMatch(/^HTTP\/1.1 200.*connection: keep-alive.*answered$/is)
+  const closed = app.close()
+  setImmediate(() => setImmediate(ask))
+  expect(String(await once(socket, 'data'))).toMatch(/^HTTP\/1.1 200.*connection: close.*answered$/is)
+  await closed
+})
+
 it.each([
   { metricsToken: null, isPublic: false, sent: undefined, status: 200 },
   { metricsToken: null, isPublic: true, sent: undefined, status: 401 },

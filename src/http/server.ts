@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, maxHeaderSize, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
-import { setImmediate } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import fastify, {
   type FastifyBaseLogger,
@@ -81,8 +81,11 @@ const refusalDelayMs = 200
 const idleLookMs = 50
 /** How long a connection that was opened just before the stop may take to send its request. */
 const silenceMsMax = 1_000
-/** One to accept connections, one to read from them, and one more since both may be late in their turn. */
-const unreadTurns = 3
+/**
+ * How long idle connections stay open when a stop begins. A request that a client has just sent on one of them would be
+ * lost with it, and clients may not repeat it. Each response says that its connection closes.
+ */
+const lingerMs = 200
 
 type Options = {
   log: FastifyBaseLogger
@@ -228,14 +231,14 @@ function letGoOfConnections(app: Server, { shareConnections }: Options): void {
     isStopping = true
     const stopsAt = performance.now()
     const timer = setInterval(() => {
-      app.server.closeIdleConnections()
-      const isOver = performance.now() - stopsAt > silenceMsMax
-      for (const socket of isOver ? connections : []) if (socket.bytesRead === 0) socket.destroy()
+      const passedMs = performance.now() - stopsAt
       for (const stream of streams) stream.destroy(new Error('connection closed: the service stops'))
+      if (passedMs < lingerMs) return
+      app.server.closeIdleConnections()
+      for (const socket of passedMs > silenceMsMax ? connections : []) if (socket.bytesRead === 0) socket.destroy()
     }, idleLookMs)
     app.server.once('close', () => clearInterval(timer))
-    // What was sent before the stop may not be read yet, and its connection still counts as idle: a turn accepts connections, the next ones read.
-    for (let turns = 0; turns < unreadTurns; turns += 1) await setImmediate()
+    if (connections.size > 0) await sleep(lingerMs)
   })
   app.addHook('onSend', ({ raw }, reply, payload, done) => {
     // Not while the request is still arriving: its sender might never read the response.
