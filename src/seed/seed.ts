@@ -159,6 +159,7 @@ async function prepare(
     for (const { drop } of await store.listIndexes(tx)) await store.run(tx, drop)
     for (const statement of former.restore) await store.run(tx, statement)
   }
+  await store.deleteClosedDays(tx)
   const since = new Date(now - options.days * 24 * 3_600_000)
   const clients: Prepared['clients'] = []
   for (const { id, clientId, name, feeRule } of merchants) {

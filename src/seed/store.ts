@@ -20,12 +20,19 @@ export async function beginFilling(client: pg.PoolClient, filled: Table[]): Prom
   await truncate(client, filled)
 }
 
-/** The ledger's own role may only add to it; as its owner it may take the right to empty it, and gives it up again. */
+/** The service's role may only add to these. As their owner it may take the right to empty them, and gives it up again. */
+const onlyAddedTo = ['ledger_transfers', 'closed_days']
+
 async function truncate(client: pg.PoolClient | Tx, emptied: string[]): Promise<void> {
-  const isLedger = emptied.includes('ledger_transfers')
-  if (isLedger) await run(client, 'grant truncate on ledger_transfers to current_user')
+  const restricted = emptied.filter((table) => onlyAddedTo.includes(table)).join(', ')
+  if (restricted) await run(client, `grant truncate on ${restricted} to current_user`)
   await run(client, `truncate ${emptied.join(', ')}`)
-  if (isLedger) await run(client, 'revoke truncate on ledger_transfers from current_user')
+  if (restricted) await run(client, `revoke truncate on ${restricted} from current_user`)
+}
+
+/** A service that ran on the empty database may have closed days: their statements say that nothing happened. */
+export async function deleteClosedDays(tx: Tx): Promise<void> {
+  await truncate(tx, ['closed_days'])
 }
 
 /** Why a database is not to be filled; null when nothing but the sandbox is in it. */
