@@ -229,16 +229,15 @@ function letGoOfConnections(app: Server, { shareConnections }: Options): void {
   const isOneTooMany = shareConnections?.(() => connections.size)
   app.addHook('preClose', async () => {
     isStopping = true
+    if (connections.size > 0) await sleep(lingerMs)
     const stopsAt = performance.now()
     const timer = setInterval(() => {
-      const passedMs = performance.now() - stopsAt
-      for (const stream of streams) stream.destroy(new Error('connection closed: the service stops'))
-      if (passedMs < lingerMs) return
       app.server.closeIdleConnections()
-      for (const socket of passedMs > silenceMsMax ? connections : []) if (socket.bytesRead === 0) socket.destroy()
+      const isOver = performance.now() - stopsAt > silenceMsMax
+      for (const socket of isOver ? connections : []) if (socket.bytesRead === 0) socket.destroy()
+      for (const stream of streams) stream.destroy(new Error('connection closed: the service stops'))
     }, idleLookMs)
     app.server.once('close', () => clearInterval(timer))
-    if (connections.size > 0) await sleep(lingerMs)
   })
   app.addHook('onSend', ({ raw }, reply, payload, done) => {
     // Not while the request is still arriving: its sender might never read the response.
