@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
-import { dayOf } from '../../src/lib/brasilia.ts'
+import { dayOf, windowOf } from '../../src/lib/brasilia.ts'
 import { publicStatementKeys, verifyStatement } from '../../src/reconciliation/sign.ts'
 import {
   chromiumPath,
@@ -42,7 +42,8 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     await service.db.query(sql`delete from simulator.pix where end_to_end_id = ${gone.endToEnd}`)
     // The service closes the previous day as soon as it starts.
     await eventually(async () => (await service.db.query(sql`select from closed_days`)).length === 1)
-    service.clock.advance(24 * 60 * 60_000)
+    // A minute after midnight: the schedule closes the day half an hour later, so it does not interfere.
+    service.clock.set(new Date(windowOf(day).to.getTime() + 60_000))
     const token = await fetchToken(service.baseUrl, service.sandbox)
     service = { ...started, token, call: async (path, call) => await started.call(path, { token, ...call }) }
     browser = await openChromium()
