@@ -1,5 +1,5 @@
 import { type Network, waited } from './network.ts'
-import { forge } from './personality/forge.ts'
+import { forge, type ReportedPix } from './personality/forge.ts'
 import type { Behaviour } from './personality/traits.ts'
 import { findWebhook } from './store.ts'
 
@@ -11,14 +11,12 @@ const pausesMs = [0, 250, 1000]
 /** A late callback arrives within this time. */
 const lateMs = 1500
 
-type Told = { endToEndId: string; txid?: string }
-
 /**
  * Sends the receiver a callback about one Pix, if an address is registered. Never throws: failures are only logged.
  *
  * @param behaviours what goes wrong; without it, the bank's fault profile decides
  */
-export async function tellReceiver(network: Network, pix: Told, behaviours?: Behaviour[]): Promise<void> {
+export async function tellReceiver(network: Network, pix: ReportedPix, behaviours?: Behaviour[]): Promise<void> {
   try {
     const personality = await network.nature.current()
     const has = (behaviour: Behaviour) =>

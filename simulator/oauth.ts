@@ -133,6 +133,6 @@ function toMask(granted: string[]): number {
 }
 
 function sign(key: Buffer, expiresAt: number, mask: number): string {
-  const told = `${expiresAt}.${mask}`
-  return `${told}.${createHmac('sha256', key).update(told).digest('base64url')}`
+  const signed = `${expiresAt}.${mask}`
+  return `${signed}.${createHmac('sha256', key).update(signed).digest('base64url')}`
 }

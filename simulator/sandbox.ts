@@ -83,16 +83,16 @@ export async function postControl(
   const body = parseJson(request.body)
   if (control === 'payment') return paymentRequest.Check(body) ? postPayment(controls, body) : invalid()
   if (control === 'infraction') {
-    return infractionRequest.Check(body) ? told(controls.openInfraction(inCents(body))) : invalid()
+    return infractionRequest.Check(body) ? toResponse(controls.openInfraction(inCents(body))) : invalid()
   }
   if (control === 'decision') {
-    return decisionRequest.Check(body) ? told(controls.decideInfraction(body)) : invalid()
+    return decisionRequest.Check(body) ? toResponse(controls.decideInfraction(body)) : invalid()
   }
   if (control === 'return') {
-    return returnRequest.Check(body) ? told(controls.returnUnannounced(inCents(body))) : invalid()
+    return returnRequest.Check(body) ? toResponse(controls.returnUnannounced(inCents(body))) : invalid()
   }
   if (control === 'payout-return') {
-    return payoutReturnRequest.Check(body) ? told(controls.returnPayout(inCents(body))) : invalid()
+    return payoutReturnRequest.Check(body) ? toResponse(controls.returnPayout(inCents(body))) : invalid()
   }
   if (control === 'personality') return personalityRequest.Check(body) ? postPersonality(controls, body) : invalid()
   return null
@@ -112,7 +112,7 @@ async function postPersonality({ personality }: Controls, input: CharacterInput)
   return json(200, await personality(Object.keys(input).length > 0 ? input : undefined))
 }
 
-async function told(asked: Promise<ControlOutcome>): Promise<HttpResponse> {
+async function toResponse(asked: Promise<ControlOutcome>): Promise<HttpResponse> {
   const outcome = await asked
   if (outcome.ok) return json(200, { id: outcome.id })
   return problem('ComandoRecusado', outcome.message, [{ razao: outcome.message, propriedade: outcome.code }])

@@ -87,10 +87,10 @@ export function toPayoutCallback(
   const isDone = stateOf(payout, now) === 'done'
   if (api === 'inter') {
     const { transacaoPix } = toInterPayout(payout, now)
-    const { valor, status: _, ...told } = transacaoPix
+    const { valor, status: _, ...fields } = transacaoPix
     const status = isDone ? 'EFETIVADO' : 'ERRO'
     const entry = {
-      ...told,
+      ...fields,
       valor: valor.toFixed(2),
       status,
       descricaoPagamento: payout.info,

@@ -125,8 +125,8 @@ async function openNetwork(
 ): Promise<Network> {
   const { pool, clock, log, controlToken = null } = options
   const quirks = options.dialect ? { ...plain, ...options.dialect } : plain
-  const sendCallback: SendCallback = async (to, told, how) => {
-    const { url, body } = encodeCallback(quirks, to, told)
+  const sendCallback: SendCallback = async (to, reported, how) => {
+    const { url, body } = encodeCallback(quirks, to, reported)
     return await options.sendCallback(url, body, how)
   }
   const tokenLimit = createTokenLimit(clock, quirks.tokensPerMinute)

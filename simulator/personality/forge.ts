@@ -4,7 +4,7 @@ import type { Network } from '../network.ts'
 import { findNextTxid } from '../store.ts'
 
 /** The fields of one payment in a callback. */
-type Told = { endToEndId: string; txid?: string }
+export type ReportedPix = { endToEndId: string; txid?: string }
 
 /** The key of another receiver. */
 const foreignKey = 'c2a6d1a5-0f8e-4d6c-9d1c-5d4b6a3f7e90'
@@ -13,7 +13,7 @@ const foreignKey = 'c2a6d1a5-0f8e-4d6c-9d1c-5d4b6a3f7e90'
  * Callbacks that an attacker makes of a payment when they know the callback address: a payment that does not exist, the
  * same payment for another charge, and a payment of another receiver.
  */
-export async function forge<Pix extends Told>(network: Network, pix: Pix): Promise<object[]> {
+export async function forge<Pix extends ReportedPix>(network: Network, pix: Pix): Promise<object[]> {
   const madeUp = () => newEndToEndId({ ispb: pix.endToEndId.slice(1, 9), at: network.clock.now() })
   const txid = pix.txid ?? null
   const other = txid === null ? null : await findNextTxid(network.pool, toChargeId(network, txid))

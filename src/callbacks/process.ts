@@ -6,7 +6,7 @@ import { fromTxid } from '../pix/ids.ts'
 import { checkReturns } from '../transactions/infraction-poll.ts'
 import type { Owner } from '../transactions/owner-store.ts'
 import { checkRefundsOf } from '../transactions/refund-send.ts'
-import { type SettleDeps, settleOwned, type Told, wasAsked } from '../transactions/settle.ts'
+import { type ReportedPayment, type SettleDeps, settleOwned, wasAsked } from '../transactions/settle.ts'
 import { settleUnattributed, type Unattributed } from '../transactions/settle-unattributed.ts'
 import { settleWithdrawal } from '../withdrawals/check.ts'
 import { findOwner } from '../withdrawals/store.ts'
@@ -133,7 +133,7 @@ async function settleNotice(deps: Deps, notice: InboxRow): Promise<Look | 'busy'
 async function settleCharge(
   deps: Deps,
   owner: Owner,
-  payment: Told,
+  payment: ReportedPayment,
   { isReturn }: { isReturn: boolean },
 ): Promise<Look> {
   const settled = await settleOwned(deps, owner, payment)
@@ -149,7 +149,7 @@ async function settleCharge(
  * A callback may name another charge than its payment does. A true callback that arrives meanwhile would count as a
  * repetition, so the payment is settled for the charge that it names itself.
  */
-async function settleOtherCharge(deps: Deps, owner: Owner, payment: Told): Promise<Look> {
+async function settleOtherCharge(deps: Deps, owner: Owner, payment: ReportedPayment): Promise<Look> {
   const { acquirer, endToEndId } = payment
   const found = await deps.acquirers.named(acquirer).findPayment(endToEndId)
   const other = await classifyNotice(deps, { acquirer, txid: found?.txid ?? null })

@@ -162,7 +162,7 @@ async function settle(deps: SettleDeps, difference: DifferenceRow): Promise<void
 type OfPayment = { acquirer: string; endToEndId: string; merchantId: string; id: string }
 
 async function settlePayment(deps: SettleDeps, { acquirer, endToEndId, merchantId, id }: OfPayment): Promise<void> {
-  const settled = await settleTransaction(deps, { merchantId, id, told: { acquirer, endToEndId } })
+  const settled = await settleTransaction(deps, { merchantId, id, reported: { acquirer, endToEndId } })
   if (settled === 'unpaid') throw notThere({ acquirer, reference: endToEndId })
 }
 

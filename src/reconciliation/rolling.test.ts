@@ -79,7 +79,7 @@ it('leaves time for the service’s usual delay, in a window that trails behind 
   await settleTransaction(deps, {
     merchantId: owner?.merchant_id ?? '',
     id: owner?.id ?? '',
-    told: { acquirer: 'bank', endToEndId },
+    reported: { acquirer: 'bank', endToEndId },
   })
   await roll()
   expect((await states()).toSorted()).toEqual(['late resolved', 'missing_here resolved'])
@@ -154,7 +154,7 @@ it('checks a late return again, with its payment', async () => {
   await settleTransaction(deps, {
     merchantId: owner?.merchant_id ?? '',
     id: owner?.id ?? '',
-    told: { acquirer: 'bank', endToEndId },
+    reported: { acquirer: 'bank', endToEndId },
   })
   payment.returns.push({ id: 'undermed', amount: 500, at: ago(6), nature: 'MED_FRAUDE' })
   const open = async () =>

@@ -151,8 +151,8 @@ function toAcquirerSide(totals: Listing[], opening: number): AcquirerSide {
     const found = totals.find((one) => one.subject === subject)
     return { count: found?.count ?? 0, sum: found?.sum ?? 0 }
   }
-  const told = totals.flatMap(({ fees }) => (fees === null ? [] : [fees]))
-  const fees = told.length === 0 ? null : sum(told)
+  const reported = totals.flatMap(({ fees }) => (fees === null ? [] : [fees]))
+  const fees = reported.length === 0 ? null : sum(reported)
   const [arrived, returned, paidOut] = [of('payment'), of('return'), of('payout')]
   const closing = opening + arrived.sum - returned.sum - paidOut.sum - (fees ?? 0)
   return { opening, in: arrived, returned, paidOut, fees, closing }

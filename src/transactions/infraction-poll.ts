@@ -200,7 +200,7 @@ async function book(deps: SettleDeps, acquirer: Acquirer, found: InfractionFound
   const key = { merchantId: owner.merchant_id, id: owner.id }
   // The callback of the payment has not arrived yet.
   if (owner.end_to_end === null)
-    await settleTransaction(deps, { ...key, told: { acquirer: acquirer.name, endToEndId } })
+    await settleTransaction(deps, { ...key, reported: { acquirer: acquirer.name, endToEndId } })
   if (!(await followInfraction(deps, { ...key, found, payment }))) await keep()
 }
 

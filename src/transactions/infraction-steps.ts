@@ -20,13 +20,13 @@ export type Opening = Pick<InfractionRow, 'source' | 'acquirer_reference' | 'rea
   /** Null: all that is left of the payment. */
   amount: number | null
   openedAt: Date
-  told: Told | null
+  reported: ReportedState | null
 }
 
 /** What the acquirer reports about a dispute. */
-export type Told = Pick<InfractionRow, 'acquirer_status' | 'acquirer_state' | 'deadline_at'>
+export type ReportedState = Pick<InfractionRow, 'acquirer_status' | 'acquirer_state' | 'deadline_at'>
 
-export function toTold({ status, state, deadline }: InfractionFound): Told {
+export function toReportedState({ status, state, deadline }: InfractionFound): ReportedState {
   return { acquirer_status: status, acquirer_state: state, deadline_at: deadline }
 }
 
@@ -69,7 +69,7 @@ function toRow(row: LockedTransaction, opening: Opening & { amount: number }): I
     transaction_id: row.id,
     acquirer_reference: opening.acquirer_reference,
     source: opening.source,
-    ...(opening.told ?? { acquirer_status: null, acquirer_state: null, deadline_at: null }),
+    ...(opening.reported ?? { acquirer_status: null, acquirer_state: null, deadline_at: null }),
     amount: opening.amount,
     reason: opening.reason,
     state: 'open',
@@ -161,7 +161,7 @@ export async function returnUnderMed(
   const [first] = parts
   if (rest === 0 && first) return { row, disputeId: first }
   const unannounced = toRow(row, {
-    ...{ source: 'return', acquirer_reference: reference, reason: null, amount: rest, openedAt: at, told: null },
+    ...{ source: 'return', acquirer_reference: reference, reason: null, amount: rest, openedAt: at, reported: null },
   })
   await insertInfraction(tx, {
     ...unannounced,

@@ -15,7 +15,7 @@ import {
   openDispute,
   reopenDispute,
   settleDisputes,
-  toTold,
+  toReportedState,
 } from './infraction-steps.ts'
 import { type InfractionRow, listInfractions, updateInfraction, updateInfractionDate } from './infraction-store.ts'
 import { findOwners } from './owner-store.ts'
@@ -48,7 +48,7 @@ export async function openInfraction(
     const now = deps.clock.now()
     const { merchantId, transactionId: recordId, ...details } = input
     await recordAction(tx, { by, action: 'infraction.open', merchantId, recordId, details, now })
-    const opening = { amount, reason: input.reason ?? null, acquirer_reference: null, openedAt: now, told: null }
+    const opening = { amount, reason: input.reason ?? null, acquirer_reference: null, openedAt: now, reported: null }
     return await openDispute(tx, row, { ...opening, source: 'operator' }, now)
   })
   deps.wakeDeliveries()
@@ -208,7 +208,14 @@ async function findOrOpen(tx: Tx, row: LockedTransaction, found: InfractionFound
   const returned = disputes.find((one) => one.source === 'return' && one.opened_at >= found.openedAt)
   if (returned && !isEnded(found)) return await adopt(tx, row, returned, found, now)
   const { amount, reason, reference: acquirer_reference, openedAt } = found
-  const opening = { amount, reason, acquirer_reference, openedAt, told: toTold(found), source: 'acquirer' } as const
+  const opening = {
+    amount,
+    reason,
+    acquirer_reference,
+    openedAt,
+    reported: toReportedState(found),
+    source: 'acquirer',
+  } as const
   if (isEnded(found)) {
     const changed = await enterEnded(tx, row, { ...opening, state: found.state }, now)
     return { row: changed.row, dispute: await readDispute(tx, changed.row, changed.id) }
@@ -238,7 +245,7 @@ async function refresh(
   // A dispute that an operator ended stays ended until the acquirer reports something new.
   const isReopened = !isUndecided(dispute) && isOpenThere && !isLost && before !== found.state
   const amount = isUndecided(dispute) || isReopened ? await disputedAmount(tx, row, dispute, found) : dispute.amount
-  const changed = { ...dispute, ...toTold(found), amount }
+  const changed = { ...dispute, ...toReportedState(found), amount }
   await updateInfraction(tx, changed)
   if (!isReopened && amount === dispute.amount) return { row, dispute: changed }
   const current = isReopened ? await reopenDispute(tx, row, changed, now) : await settleDisputes(tx, row, now)
@@ -269,7 +276,7 @@ async function adopt(
 ): Promise<Found> {
   const dispute: InfractionRow = {
     ...returned,
-    ...toTold(found),
+    ...toReportedState(found),
     acquirer_reference: found.reference,
     source: 'acquirer',
     amount: await disputedAmount(tx, row, returned, found),

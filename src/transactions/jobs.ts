@@ -14,7 +14,7 @@ import type { SettleDeps } from './settle.ts'
 import { settleListedUnattributed, settleUnattributedJob } from './settle-unattributed.ts'
 
 const PaymentPayload = Type.Object({ acquirer: Type.String(), endToEndId: Type.String() })
-const SettlePayload = Type.Object({ merchantId: Type.String(), id: Type.String(), told: PaymentPayload })
+const SettlePayload = Type.Object({ merchantId: Type.String(), id: Type.String(), reported: PaymentPayload })
 const KeyPayload = Type.Object({ merchantId: Type.String(), id: Type.String() })
 
 /** The worker's jobs for transactions. */

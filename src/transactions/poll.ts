@@ -7,13 +7,13 @@ import { fromTxid } from '../pix/ids.ts'
 import { settleReturnsInOrder } from './infraction-poll.ts'
 import { findOwners, type Owner } from './owner-store.ts'
 import { type CheckReturnsPayload, checkReturnsJob } from './returns.ts'
-import { type SettleDeps, settleTransaction, type Told, wasAsked } from './settle.ts'
+import { type ReportedPayment, type SettleDeps, settleTransaction, wasAsked } from './settle.ts'
 import { enqueueUnattributed } from './settle-unattributed.ts'
 import { findListedUntil, saveListedUntil } from './store.ts'
 
 /** The job that settles one transaction. */
 export const settleJob = 'transactions.settle'
-export type SettlePayload = { merchantId: string; id: string; told: Told }
+export type SettlePayload = { merchantId: string; id: string; reported: ReportedPayment }
 
 /** Each poll starts this long before the end of the last one. */
 const overlapMs = 5_000
@@ -116,7 +116,7 @@ async function settleMissing(deps: SettleDeps, poll: Poll, payments: Payment[]):
     const key = { merchantId: owner.merchant_id, id: owner.id }
     if (owner.end_to_end === endToEndId) return await settleReturned(deps, key, payment)
     missing += 1
-    await settle(deps, { ...key, told: { acquirer, endToEndId } })
+    await settle(deps, { ...key, reported: { acquirer, endToEndId } })
   })
   const unattributed = payments.filter((payment) => !ownerOf(payment))
   if (poll.suspendsUnattributed) await enqueueUnattributed(deps, acquirer, unattributed)
@@ -142,7 +142,7 @@ async function settle(deps: SettleDeps, payload: SettlePayload): Promise<void> {
     await enqueueJob(deps.db, {
       name: settleJob,
       payload,
-      key: `${settleJob} ${payload.told.endToEndId}`,
+      key: `${settleJob} ${payload.reported.endToEndId}`,
       whenThere: 'keep',
     })
   }

@@ -3,7 +3,7 @@ import { enqueueJobs } from '../jobs/jobs.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { checkRefundsOf } from './refund-send.ts'
 import { settleReturns } from './returns.ts'
-import { type SettleDeps, settleOwned, type Told, wasAsked } from './settle.ts'
+import { type ReportedPayment, type SettleDeps, settleOwned, wasAsked } from './settle.ts'
 import { suspendUnattributed } from './suspend.ts'
 
 /** The job that looks up one payment that is listed and seems to belong to no transaction. */
@@ -26,7 +26,7 @@ export async function enqueueUnattributed(
     db,
     payments.map(({ endToEndId }) => ({
       name: settleUnattributedJob,
-      payload: { acquirer, endToEndId } satisfies Told,
+      payload: { acquirer, endToEndId } satisfies ReportedPayment,
       key: `${settleUnattributedJob} ${acquirer} ${endToEndId}`,
       whenThere: 'keep',
     })),
@@ -38,7 +38,7 @@ export async function enqueueUnattributed(
  *
  * @throws {AcquirerUnavailable} also while its owner is not certain yet
  */
-export async function settleListedUnattributed(deps: SettleDeps, payment: Told): Promise<void> {
+export async function settleListedUnattributed(deps: SettleDeps, payment: ReportedPayment): Promise<void> {
   const found = await settleUnattributed(deps, payment)
   if (found === 'early' || found === 'unconfirmed') throw new AcquirerUnavailable('its owner is not certain yet')
 }
@@ -55,16 +55,16 @@ export type Unattributed = 'held' | 'settled' | 'early' | 'unconfirmed'
  *
  * @throws {AcquirerUnavailable} when the acquirer cannot be asked
  */
-export async function settleUnattributed(deps: SettleDeps, told: Told): Promise<Unattributed> {
+export async function settleUnattributed(deps: SettleDeps, reported: ReportedPayment): Promise<Unattributed> {
   // Not a received payment: a returned payout has the id of a return, and its withdrawal handles it.
-  if (told.endToEndId.startsWith('D')) return 'unconfirmed'
-  const acquirer = deps.acquirers.named(told.acquirer)
-  const payment = await acquirer.findPayment(told.endToEndId)
-  if (payment?.endToEndId !== told.endToEndId) return 'unconfirmed'
+  if (reported.endToEndId.startsWith('D')) return 'unconfirmed'
+  const acquirer = deps.acquirers.named(reported.acquirer)
+  const payment = await acquirer.findPayment(reported.endToEndId)
+  if (payment?.endToEndId !== reported.endToEndId) return 'unconfirmed'
   const id = payment.txid === null ? null : fromTxid(payment.txid)
   const owner = id === null ? null : await deps.settlement.findOwner(id)
-  if (owner && wasAsked(owner, told.acquirer))
-    return (await settleOwned(deps, owner, told)) === 'unpaid' ? 'unconfirmed' : 'settled'
+  if (owner && wasAsked(owner, reported.acquirer))
+    return (await settleOwned(deps, owner, reported)) === 'unpaid' ? 'unconfirmed' : 'settled'
   const isEarly = deps.clock.now().getTime() < payment.paidAt.getTime() + earlyMs
   if (id !== null && !owner && isEarly) return 'early'
   return await hold(deps, acquirer, payment)

@@ -69,30 +69,31 @@ export type Unsettled = 'unpaid' | 'completed' | 'removed'
 export type Settled = Booked | Unsettled
 
 /** A payment that a callback or a list announced, and the acquirer that announced it. */
-export type Told = { acquirer: string; endToEndId: string }
+export type ReportedPayment = { acquirer: string; endToEndId: string }
 
 /**
  * Asks whether a transaction was paid and, if so, makes it PAID: status, history, event and ledger in one commit.
  * Safe to call any number of times: a payment is recorded once.
  *
- * @param told which acquirer to ask, and for which payment. It is fetched individually, because some PSPs do not
+ * @param reported which acquirer to ask, and for which payment. It is fetched individually, because some PSPs do not
  *   list payments in their charges. Without it, every acquirer that may have a charge is asked.
  * @throws {AcquirerUnavailable} when the outcome is not known
  */
 export async function settleTransaction(
   deps: SettleDeps,
-  { merchantId, id, told }: { merchantId: string; id: string; told?: Told },
+  { merchantId, id, reported }: { merchantId: string; id: string; reported?: ReportedPayment },
 ): Promise<Settled> {
   const owner = await deps.settlement.findOwner(id)
   assert(owner?.merchant_id === merchantId, 'a transaction to settle exists')
-  return await settleOwned(deps, owner, told)
+  return await settleOwned(deps, owner, reported)
 }
 
 /** The same when the owner of the transaction is known. */
-export async function settleOwned(deps: SettleDeps, owner: Owner, told?: Told): Promise<Settled> {
+export async function settleOwned(deps: SettleDeps, owner: Owner, reported?: ReportedPayment): Promise<Settled> {
   const { id, merchant_id: merchantId } = owner
-  if (owner.end_to_end !== null && (told === undefined || told.endToEndId === owner.end_to_end)) return 'already'
-  const found = told ? await findTold(deps, owner, told) : await findAnywhere(deps, owner)
+  if (owner.end_to_end !== null && (reported === undefined || reported.endToEndId === owner.end_to_end))
+    return 'already'
+  const found = reported ? await findReportedPayment(deps, owner, reported) : await findAnywhere(deps, owner)
   if (typeof found === 'string') return found
   const confirmed = { ...found, merchantId, id }
   const booked = await deps.settlement.bookPayment(confirmed)
@@ -124,9 +125,13 @@ export function wasAsked({ acquirer, other_acquirers: others }: Owner, name: str
 
 type Found = { acquirer: Acquirer; charge: Charge | null; payment: Payment }
 
-async function findTold({ acquirers }: SettleDeps, owner: Owner, told: Told): Promise<Found | 'unpaid'> {
-  assert(wasAsked(owner, told.acquirer), 'a charge is looked for where it was asked for')
-  const { found } = await findAt(acquirers.named(told.acquirer), owner.id, told.endToEndId)
+async function findReportedPayment(
+  { acquirers }: SettleDeps,
+  owner: Owner,
+  reported: ReportedPayment,
+): Promise<Found | 'unpaid'> {
+  assert(wasAsked(owner, reported.acquirer), 'a charge is looked for where it was asked for')
+  const { found } = await findAt(acquirers.named(reported.acquirer), owner.id, reported.endToEndId)
   return found ?? 'unpaid'
 }
 

@@ -34,7 +34,7 @@ it('a payment either pays its transaction or is in suspense, even when both are 
       const payment = payments[index]
       if (!payment) throw new Error('the bank knows its payments')
       const settle = async () =>
-        void (await settleTransaction(deps, { merchantId, id, told: { acquirer: 'simulator', endToEndId } }))
+        void (await settleTransaction(deps, { merchantId, id, reported: { acquirer: 'simulator', endToEndId } }))
       const hold = async () => void (await suspendUnattributed(deps, { acquirer, payment: { ...payment, txid: null } }))
       return index % 2 === 0 ? [settle(), hold()] : [hold(), settle()]
     }),
@@ -59,7 +59,7 @@ it('does not treat a payment of another transaction as a duplicate', async () =>
   const deps = settleDepsWith(service, async (request) => await bank.handle(request))
   for (const { id, uri } of [one, other]) {
     const { endToEndId } = await bank.payQuietly(uri)
-    await settleTransaction(deps, { merchantId, id, told: { acquirer: 'simulator', endToEndId } })
+    await settleTransaction(deps, { merchantId, id, reported: { acquirer: 'simulator', endToEndId } })
   }
   const [paid] = await service.db.query<{ end_to_end: string }>(sql`
     select end_to_end from transactions where id = ${other.id}`)

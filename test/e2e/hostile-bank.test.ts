@@ -158,8 +158,10 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
         ? { status: 200, headers: {}, body: JSON.stringify(claim) }
         : await bank.handle(request),
     )
-    const told = { acquirer: 'simulator', endToEndId: claim.endToEndId }
-    expect(await settleTransaction(deps, { merchantId: await merchantOf(row.id), id: row.id, told })).toBe('settled')
+    const reported = { acquirer: 'simulator', endToEndId: claim.endToEndId }
+    expect(await settleTransaction(deps, { merchantId: await merchantOf(row.id), id: row.id, reported })).toBe(
+      'settled',
+    )
     const sentences = findDisagreements(await readBooked(service.db), truth)
     expect(sentences).toHaveLength(3)
     expect(sentences).toContain(`${claim.endToEndId} is booked and never arrived`)
