@@ -22,6 +22,9 @@ import { inviteFirstAdmin } from './users/invite.ts'
 import { version } from './version.ts'
 import { startWorker, type Worker } from './worker.ts'
 
+/** Connections that wait to be accepted. Node's default of 511 lets one host's burst delay others by a second. */
+const backlogMax = 4_096
+
 export type Service = {
   baseUrl: string
   /** The sandbox client's credentials, shown once at the first start that serves requests. */
@@ -114,7 +117,7 @@ export async function startService({
     })
     stops.push(worker.stop)
     stops.push(app.close.bind(app))
-    await app.listen({ host: config.host, port })
+    await app.listen({ host: config.host, port, backlog: backlogMax })
     stops.push((await registerCallbacks(deps, asked)).stop)
     await saveSetting(db, baseUrlSetting, baseUrl)
     await warnOfUnconfigured(deps)

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { randomUUID } from 'node:crypto'
+import { randomInt, randomUUID } from 'node:crypto'
 import { type IncomingMessage, maxHeaderSize, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
@@ -73,10 +73,11 @@ const connectionsMax = 10_000
 /** The number of addresses that the response to an unknown address suggests. */
 const suggestionsMax = 5
 /**
- * The delay of the response to a caller above its limit. Otherwise a caller that retries at once would keep a core busy
- * with refusals. One that waits for `Retry-After` loses nothing.
+ * The delay of the response to a caller above its limit, at random between the two. Otherwise a caller that retries at
+ * once would keep a core busy with refusals, or send on all its connections in the same moment. One that waits for
+ * `Retry-After` loses nothing.
  */
-const refusalDelayMs = 200
+const refusalDelayMs = { min: 200, max: 600 }
 /** During a stop, how often to check for connections that have no more requests to answer. */
 const idleLookMs = 50
 /** How long a connection that was opened just before the stop may take to send its request. */
@@ -173,7 +174,7 @@ export async function createServer(options: Options): Promise<Server> {
         'a request failed: the database did not answer',
       )
     if (appError.code !== 'rate_limited') return sendProblem(appError, request, reply)
-    setTimeout(() => void sendProblem(appError, request, reply), refusalDelayMs)
+    setTimeout(() => void sendProblem(appError, request, reply), randomInt(refusalDelayMs.min, refusalDelayMs.max))
     return reply
   })
   answerUnknownRoutes(app)
