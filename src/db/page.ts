@@ -12,7 +12,13 @@ export type List = { table: Sql; columns: Sql; merchantId: string; where: Sql }
 /** The share of a pool's connections that lists and exports may use: creates and payments always find a free one. */
 const shareOfLists = 0.4
 /** Concurrent list statements per merchant. A search without an index occupies a core that creates need too. */
-const maxPerMerchant = 2
+const maxPerMerchant = 1
+/**
+ * The lists of one merchant keep an eighth of a core busy at most: a page that takes 5 ms delays the merchant's next one
+ * by 35 ms. With a quarter, the slowest creates beside a busy searcher took more than twice as long as alone, on two
+ * cores (`npm run bench -- --only abuse`).
+ */
+const maxBusyShare = 0.125
 /** More than a dashboard page requests at once, or an SDK that reads several lists. */
 const maxWaitingPerMerchant = 32
 
@@ -28,9 +34,12 @@ export async function runList<Result>(db: Db, merchantId: string, work: () => Pr
 
 function makeQueue(connectionsMax: number): FairQueue {
   const maxConcurrency = Math.max(1, Math.floor(connectionsMax * shareOfLists))
-  // At most half, so that another merchant's list need not wait for this one's.
-  const maxPerKey = Math.min(maxPerMerchant, Math.ceil(maxConcurrency / 2))
-  return createFairQueue({ maxConcurrency, maxPerKey, maxWaitingPerKey: maxWaitingPerMerchant })
+  return createFairQueue({
+    maxConcurrency,
+    maxPerKey: maxPerMerchant,
+    maxBusyShare,
+    maxWaitingPerKey: maxWaitingPerMerchant,
+  })
 }
 
 /** The largest offset of a page: skipped rows are read one by one. Cursors skip none. */
@@ -107,7 +116,7 @@ function tooDeep(): AppError {
 }
 
 /** Rows per piece: each takes some milliseconds of a process that creates also need. */
-const rowsAtOnce = 500
+const rowsAtOnce = 200
 
 /**
  * All rows of a list in its order, in pieces and without counting, for an export. Holds no connection between pieces.

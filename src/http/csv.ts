@@ -109,10 +109,14 @@ function toLine(values: Value[]): string {
   return `${values.map(toCell).join(',')}\r\n`
 }
 
+/** Most cells, such as ids, statuses and names: nothing to escape. */
+const isPlain = /^[\w][\w .:@-]*$/
+
 function toCell(value: Value): string {
   if (value === null) return ''
   if (typeof value === 'number') return String(value)
   if (value instanceof Date) return value.toISOString()
+  if (isPlain.test(value)) return value
   const text = isFormula(value) ? `'${value}` : value
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

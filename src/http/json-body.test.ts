@@ -65,7 +65,13 @@ describe('a JSON body', () => {
     const refusal = 'The body has more than 5000 values, more than any valid request: send shorter lists.'
     // Counted besides the entries: the object and its list.
     expect(detailOf(many('1', 4_999))).toBe('no error')
-    for (const text of [many('1', 5_000), many('{}', 2_500), many('1.5', 5_000), '['.repeat(5_001), '{"a":'.repeat(5_001)])
+    for (const text of [
+      many('1', 5_000),
+      many('{}', 2_500),
+      many('1.5', 5_000),
+      '['.repeat(5_001),
+      '{"a":'.repeat(5_001),
+    ])
       expect(detailOf(text), text.slice(0, 20)).toBe(refusal)
     // A text may hold as many commas and brackets as it likes, also after an escaped quote.
     expect(detailOf(`["\\"${'[,'.repeat(6_000)}"]`)).toBe('no error')

@@ -1,9 +1,12 @@
-import { expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { createFairQueue } from './fair-queue.ts'
 
-/** Jobs that finish when the test says so, in a queue that runs two at a time and one per key. */
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+/** Jobs that finish when the test says so, in a queue that runs three at a time and two per key. */
 function setUp() {
-  const queue = createFairQueue({ maxConcurrency: 3, maxPerKey: 2, maxWaitingPerKey: 3 })
+  const queue = createFairQueue({ maxConcurrency: 3, maxPerKey: 2, maxBusyShare: 1, maxWaitingPerKey: 3 })
   const started: string[] = []
   const ends = new Map<string, () => void>()
   const add = (key: string, name: string) =>
@@ -13,7 +16,7 @@ function setUp() {
     })
   const end = async (name: string) => {
     ends.get(name)?.()
-    await new Promise(setImmediate)
+    await vi.advanceTimersByTimeAsync(0)
   }
   return { queue, started, add, end }
 }
@@ -50,9 +53,34 @@ it('rejects a key that has too many jobs waiting, and no other key', async () =>
 })
 
 it('continues after a job fails, and rejects its caller', async () => {
-  const queue = createFairQueue({ maxConcurrency: 1, maxPerKey: 1, maxWaitingPerKey: 1 })
+  const queue = createFairQueue({ maxConcurrency: 1, maxPerKey: 1, maxBusyShare: 1, maxWaitingPerKey: 1 })
   const failing = queue.run('a', async () => await Promise.reject(new Error('no')))
   const next = queue.run('a', async () => 'yes')
   await expect(failing).rejects.toThrow('no')
   expect(await next).toBe('yes')
+})
+
+it('keeps the place of a key empty after a job, in proportion to its time and for a second at most', async () => {
+  const queue = createFairQueue({ maxConcurrency: 1, maxPerKey: 1, maxBusyShare: 0.25, maxWaitingPerKey: 3 })
+  const started: string[] = []
+  const add = (key: string, name: string, ms: number) =>
+    queue.run(key, async () => {
+      started.push(name)
+      await new Promise((resolve) => setTimeout(resolve, ms))
+    })
+  void add('a', 'a1', 10)
+  void add('a', 'a2', 60_000)
+  void add('b', 'b1', 5)
+  await vi.advanceTimersByTimeAsync(10)
+  // Another key does not wait for it.
+  expect(started).toEqual(['a1', 'b1'])
+  await vi.advanceTimersByTimeAsync(29)
+  expect(started).toEqual(['a1', 'b1'])
+  await vi.advanceTimersByTimeAsync(1)
+  expect(started).toEqual(['a1', 'b1', 'a2'])
+  void add('a', 'a3', 1)
+  await vi.advanceTimersByTimeAsync(60_000 + 999)
+  expect(started).toEqual(['a1', 'b1', 'a2'])
+  await vi.advanceTimersByTimeAsync(1)
+  expect(started).toEqual(['a1', 'b1', 'a2', 'a3'])
 })

@@ -4,13 +4,21 @@ type Waiting = { start: () => void }
 
 export type FairQueue = { run<Result>(key: string, work: () => Promise<Result>): Promise<Result> }
 
+/** The longest pause after one job. */
+const pauseMsMax = 1_000
+
 /**
- * Limits how many jobs run at once, in total and per key. The rest wait, and the keys take turns: a key with many
- * waiting jobs slows down nobody else.
+ * Limits how many jobs run at once, in total and per key, and how much of the time those of one key run. The others
+ * wait, and the keys take turns: a key with many waiting jobs slows down nobody else.
  */
 export function createFairQueue(options: {
   maxConcurrency: number
   maxPerKey: number
+  /**
+   * From 0 to 1: each of a key's places may be busy this share of the time. After a job its place stays empty for a
+   * while, which only a key that always has another job notices.
+   */
+  maxBusyShare: number
   /** Further jobs of the same key are rejected. */
   maxWaitingPerKey: number
 }): FairQueue {
@@ -25,11 +33,24 @@ export function createFairQueue(options: {
     running.set(key, (running.get(key) ?? 0) + 1)
   }
 
-  function end(key: string): void {
+  function end(key: string, elapsedMs: number): void {
     count -= 1
+    const pauseMs = Math.min(pauseMsMax, elapsedMs * (1 / options.maxBusyShare - 1))
+    if (pauseMs === 0) leave(key)
+    else {
+      startNext()
+      setTimeout(leave, pauseMs, key).unref()
+    }
+  }
+
+  function leave(key: string): void {
     const left = (running.get(key) ?? 0) - 1
     if (left > 0) running.set(key, left)
     else running.delete(key)
+    startNext()
+  }
+
+  function startNext(): void {
     for (const [next, line] of waiting) {
       if (!mayStart(next)) continue
       // Reinserted at the end of the map: the other keys come first next time.
@@ -53,10 +74,11 @@ export function createFairQueue(options: {
           waiting.set(key, line)
         })
       }
+      const startedAt = performance.now()
       try {
         return await work()
       } finally {
-        end(key)
+        end(key, performance.now() - startedAt)
       }
     },
   }
