@@ -1,10 +1,39 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { dirname, join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+
+const files = ['src', 'simulator', 'sdk/src', 'bench', 'test'].flatMap((folder) =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => join(folder, name)),
+)
+/** They use nothing of the global setup, and start whole servers. */
+const servers = ['bench/main.test.ts', 'src/db/embedded-restart.test.ts']
+const needing = new Map(servers.map((file) => [file, true]))
+
+/** True for a file that uses what the global setup provides, itself or through its imports. */
+function needsSetup(file: string): boolean {
+  const known = needing.get(file)
+  if (known !== undefined) return known
+  needing.set(file, false)
+  const text = readFileSync(file, 'utf8')
+  const imports = [...text.matchAll(/from '(\.[^']*\.ts)'/g)].map(([, path = '']) => join(dirname(file), path))
+  const needs = text.includes('inject(') || imports.some(needsSetup)
+  needing.set(file, needs)
+  return needs
+}
 
 export default defineConfig({
   test: {
-    globalSetup: 'test/support/global-setup.ts',
-    include: ['src', 'simulator', 'sdk/src', 'bench', 'test'].map((folder) => `${folder}/**/*.test.ts`),
+    projects: [
+      // Pure functions, in seconds: `npm run test:unit`.
+      { extends: true, test: { name: 'unit', include: files.filter((file) => !needsSetup(file)) } },
+      {
+        extends: true,
+        test: { name: 'service', include: files.filter(needsSetup), globalSetup: 'test/support/global-setup.ts' },
+      },
+    ],
     pool: 'forks',
     // More than the cores: much of a test is waiting. Its services, PostgreSQL and browsers are other processes.
     maxWorkers: availableParallelism() + 1,
