@@ -62,7 +62,7 @@ describe('a JSON body', () => {
 
   it('is refused unread if it has more values than any valid request', () => {
     const many = (entry: string, count: number) => `{"items":[${Array(count).fill(entry).join()}]}`
-    const refusal = 'The body has more than 5000 values, more than any valid request: send shorter lists.'
+    const refusal = 'The body may have 5000 values at most, counting every field and every entry of a list.'
     // Counted besides the entries: the object and its list.
     expect(detailOf(many('1', 4_999))).toBe('no error')
     for (const text of [

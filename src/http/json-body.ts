@@ -24,17 +24,14 @@ const valuesMax = 5_000
 /**
  * Parses a body and stores the notes for {@link findJsonNotes}. A quick pass recognizes bodies without notes, which are
  * nearly all.
- * @throws {AppError} `malformed_json` with the line and column, `validation_failed` if there are too many values
+ * @throws {AppError} `malformed_json` with the line and column, `body_too_large` if there are too many values
  */
 export function parseJsonBody(text: string): unknown {
   const { names, values } = survey(text)
-  if (values > valuesMax) {
-    const message = `has more than ${valuesMax} values, more than any valid request: send shorter lists`
-    throw new AppError('validation_failed', {
-      detail: `The body ${message}.`,
-      fields: [{ field: '', code: 'too_many', message }],
+  if (values > valuesMax)
+    throw new AppError('body_too_large', {
+      detail: `The body may have ${valuesMax} values at most, counting every field and every entry of a list.`,
     })
-  }
   const value = parseJson(text.startsWith('\ufeff') ? text.slice(1) : text)
   if (typeof value !== 'object' || value === null || names === countMembers(value, 0)) return value
   const { duplicates, numbers } = inspectJson(text)

@@ -93,7 +93,7 @@ describe('an export of transactions', () => {
     await pieces.next()
     expect(asked).toHaveLength(0)
     const { value } = await pieces.next()
-    expect(String(value).split('\r\n')).toHaveLength(501)
+    expect(String(value).split('\r\n')).toHaveLength(201)
     expect(asked).toHaveLength(1)
     await pieces.return(undefined)
     expect(asked).toHaveLength(1)
