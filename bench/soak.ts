@@ -62,7 +62,12 @@ export async function soak({
       perSecond: createsPerSecond,
       keep: { pattern: '"uri":"([^"]+)"', max: payments * sliceSeconds },
     }
-    const whole = { creates: newHistogram(), payments: newHistogram(), told: newHistogram(), errors: [] as Report[] }
+    const whole = {
+      creates: newHistogram(),
+      payments: newHistogram(),
+      delivered: newHistogram(),
+      errors: [] as Report[],
+    }
     const resident: number[] = []
     const slices50Ms: number[] = []
     const slices99Ms: number[] = []
@@ -86,9 +91,9 @@ export async function soak({
         unpaid.length > 0 ? payer.ask(pay) : undefined,
       ]).finally(() => clearInterval(looking))
       unpaid = created.kept.flat()
-      const told = await shop.worker.ask({ task: 'read', waitFor: 0, waitMs: 0 })
+      const delivered = await shop.worker.ask({ task: 'read', waitFor: 0, waitMs: 0 })
       merge(whole.creates, created.latency)
-      merge(whole.told, told.latency)
+      merge(whole.delivered, delivered.latency)
       if (paid) merge(whole.payments, paid.latency)
       whole.errors.push(created, ...(paid ? [paid] : []))
       slices50Ms.push(toMs(created, 50))
@@ -99,12 +104,12 @@ export async function soak({
       const ms = (report: Pick<Report, 'latency'>, percent: number) => toMs(report, percent).toFixed(1)
       say(
         `${((slice * sliceSeconds) / 60).toFixed(1)} min: ${created.count} created, p50 ${ms(created, 50)} p99 ${ms(created, 99)} max ${(created.latency.max / 1000).toFixed(0)} ms; ` +
-          `${paid?.count ?? 0} paid; ${told.count} webhooks, p99 ${ms(told, 99)} ms; ${resident.at(-1)?.toFixed(0)} MB; JSON ${bodiesMs.at(-1)?.toFixed(1)} ms ${toErrors([created]) ?? ''}`,
+          `${paid?.count ?? 0} paid; ${delivered.count} webhooks, p99 ${ms(delivered, 99)} ms; ${resident.at(-1)?.toFixed(0)} MB; JSON ${bodiesMs.at(-1)?.toFixed(1)} ms ${toErrors([created]) ?? ''}`,
       )
     }
     // Open work is finished before the ledger is verified.
     const late = await shop.worker.ask({ task: 'read', waitFor: Number.POSITIVE_INFINITY, waitMs: 15_000 })
-    merge(whole.told, late.latency)
+    merge(whole.delivered, late.latency)
     const verified = await verifyLedger(service)
 
     const row = (name: string, histogram: Report['latency'], note?: string) =>
@@ -125,7 +130,7 @@ export async function soak({
     card.row({ name: `creates, p50 of each ${slice}`, unit: 'ms', values: slices50Ms })
     card.row({ name: `creates, p99 of each ${slice}`, unit: 'ms', values: slices99Ms })
     row('payments at the bank', whole.payments)
-    row('webhooks', whole.told)
+    row('webhooks', whole.delivered)
     card.row({ name: 'resident memory of Guichê', unit: 'MB', values: resident })
     card.row({ name: 'guiche ledger verify, breaches', unit: '', values: [verified.breaches], note: verified.said })
     card.row({

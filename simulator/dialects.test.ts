@@ -67,8 +67,8 @@ describe.each(names)('%s', (name) => {
   it('creates, shows and lists a charge that is paid, and returns a part', async () => {
     const made = await ask('PUT', charges(txid), cob('12.00'))
     expect(made.status).toBe(['bb', 'santander'].includes(name) ? 200 : 201)
-    const { location, txid: told } = made.body
-    expect([told, typeof location]).toEqual([txid, 'string'])
+    const { location, txid: reported } = made.body
+    expect([reported, typeof location]).toEqual([txid, 'string'])
 
     const uri = toCode(made)
     const paid = await psp.simulator.pay({ uri })
@@ -116,11 +116,11 @@ describe.each(names)('%s', (name) => {
     const made = await ask('PUT', charges(txid), cob('10.00'))
     const paid = await psp.simulator.pay({ uri: toCode(made) })
     expect(paid.ok).toBe(true)
-    const isTold = ({ body }: { body: unknown }) => JSON.stringify(body).includes(txid)
-    await eventually(() => psp.simulator.callbacks.some(isTold))
-    const told = psp.simulator.callbacks.find(isTold)
-    expect(told?.url).toBe(`${url}/pix`)
-    expect(told?.body).toMatchObject(name === 'inter' ? [{ txid }] : { pix: [{ txid }] })
+    const isReported = ({ body }: { body: unknown }) => JSON.stringify(body).includes(txid)
+    await eventually(() => psp.simulator.callbacks.some(isReported))
+    const reported = psp.simulator.callbacks.find(isReported)
+    expect(reported?.url).toBe(`${url}/pix`)
+    expect(reported?.body).toMatchObject(name === 'inter' ? [{ txid }] : { pix: [{ txid }] })
   })
 
   it('refuses in its own format', async () => {
@@ -173,9 +173,9 @@ describe('quirks', () => {
     const shown = await paidAt('efi', '100.00')
     expect(shown).not.toHaveProperty('gnExtras')
     const { callbacks } = at('efi').simulator
-    const isTold = ({ body }: { body: unknown }) => JSON.stringify(body).includes(String(shown.endToEndId))
-    await eventually(() => callbacks.some(isTold))
-    expect(callbacks.find(isTold)?.body).toMatchObject({ pix: [{ gnExtras: { tarifa: '1.19' } }] })
+    const isReported = ({ body }: { body: unknown }) => JSON.stringify(body).includes(String(shown.endToEndId))
+    await eventually(() => callbacks.some(isReported))
+    expect(callbacks.find(isReported)?.body).toMatchObject({ pix: [{ gnExtras: { tarifa: '1.19' } }] })
     expect(shown).not.toHaveProperty('pagador')
     expect(await paidAt('generic', '100.00')).toMatchObject({ pagador: { conta: expect.any(String) } })
     expect((await paidAt('bb', '100.00')).pagador).toEqual({ cpf: expect.any(String), nome: expect.any(String) })

@@ -78,10 +78,10 @@ describe('an infraction', () => {
     expect(await returnsOf(endToEndId)).toMatchObject([
       { status: 'DEVOLVIDO', valor: '4.00', rtrId: expect.stringMatching(/^D/) },
     ])
-    const told = () => simulator.callbacks.map(({ body }) => body)
+    const reported = () => simulator.callbacks.map(({ body }) => body)
     const devolucoes = [expect.objectContaining({ valor: '4.00', status: 'DEVOLVIDO' })]
     const pix = [expect.objectContaining({ endToEndId, devolucoes })]
-    await expect.poll(told).toContainEqual({ pix })
+    await expect.poll(reported).toContainEqual({ pix })
     expect(await simulator.decideInfraction({ reference: id, decision: 'reject' })).toMatchObject({ code: 'not_open' })
   })
 

@@ -33,7 +33,7 @@ const payout = (valor: unknown = '5.00', more: object = {}) => ({
   favorecido: { chave: 'maria@example.com' },
   ...more,
 })
-const told = () => simulator.callbacks.map(({ body }) => body)
+const reported = () => simulator.callbacks.map(({ body }) => body)
 
 describe('a return', () => {
   it('is created, fetched and shown with the Pix as in the standard', async () => {
@@ -56,7 +56,7 @@ describe('a return', () => {
     expect((await simulator.ask('GET', `/pix/${endToEndId}`)).body.devolucoes).toEqual([done])
     expect((await simulator.ask('GET', `/cob/${txid}`)).body.pix).toMatchObject([{ endToEndId, devolucoes: [done] }])
     const pix = expect.objectContaining({ endToEndId, txid, valor: '10.00', devolucoes: [done] })
-    await expect.poll(told).toContainEqual({ pix: [pix] })
+    await expect.poll(reported).toContainEqual({ pix: [pix] })
   })
 
   it('is a filter of the list of Pix', async () => {
@@ -138,7 +138,7 @@ describe('a payout', () => {
       horario: { solicitacao: now, liquidacao: now },
       favorecido: { chave: 'maria@example.com', identificacao: { nome: 'João Batista Pereira' } },
     })
-    await expect.poll(told).toContainEqual({
+    await expect.poll(reported).toContainEqual({
       pix: [
         {
           endToEndId: e2eId,
@@ -162,7 +162,7 @@ describe('a payout', () => {
     await simulator.ask('PUT', `/v3/gn/pix/${id}`, { body: payout('9000.03') })
     const erro = { codigo: 'AC03', origem: 'SPI', motivo: expect.stringContaining('inexistente') }
     const rejected = { status: 'NAO_REALIZADO', horario: null, gnExtras: { idEnvio: id, erro } }
-    await expect.poll(told).toContainEqual({ pix: [expect.objectContaining(rejected)] })
+    await expect.poll(reported).toContainEqual({ pix: [expect.objectContaining(rejected)] })
     expect((await simulator.ask('GET', `/v2/gn/pix/enviados/id-envio/${id}`)).body).toMatchObject({
       gnExtras: { erro },
     })

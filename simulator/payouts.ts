@@ -11,7 +11,7 @@ import { findPayout, insertPayout, type PayoutRow } from './payouts-store.ts'
 import { type Personality, rejectionOf } from './personality/personality.ts'
 import { receiverAccount, receiverKey } from './receiver-account.ts'
 import { toPayoutCallback, toSentPix, toSentPixCallback } from './sent-pix.ts'
-import { type Settlement, slowMs, tellWhenSettled } from './settlement.ts'
+import { notifyWhenSettled, type Settlement, slowMs } from './settlement.ts'
 import { rejectedPayoutAmounts } from './spi-codes.ts'
 import { isOwnId, parsePayoutRequest } from './validate.ts'
 
@@ -62,7 +62,7 @@ export async function getPayout(network: Network, id: string): Promise<HttpRespo
 
 /** Sends this PSP's client a callback about the outcome of a payout. */
 export function tellOfPayout(network: Network, row: Settlement & { id: string }): void {
-  tellWhenSettled(network, row, async () => {
+  notifyWhenSettled(network, row, async () => {
     const payout = await findPayout(network.pool, row.id)
     if (!payout) return
     const now = network.clock.now()

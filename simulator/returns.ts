@@ -11,7 +11,7 @@ import { toPix } from './pix.ts'
 import { findPix } from './pix-store.ts'
 import { receiverAccount } from './receiver-account.ts'
 import { findReturn, insertReturn, type ReturnRow } from './returns-store.ts'
-import { slowMs, tellWhenSettled } from './settlement.ts'
+import { notifyWhenSettled, slowMs } from './settlement.ts'
 import type { SpiCode } from './spi-codes.ts'
 import { isEndToEndIdShape, isOwnId, parseReturnRequest } from './validate.ts'
 
@@ -70,7 +70,7 @@ export async function getReturn(
 
 /** Sends the receiver a callback about the Pix with all its returns when this one is settled. */
 export function tellOfReturn(network: Network, row: ReturnRow): void {
-  tellWhenSettled(network, row, async () => {
+  notifyWhenSettled(network, row, async () => {
     const now = network.clock.now()
     const pix = await findPix(network.pool, row.endToEndId, now)
     if (pix) await tellReceiver(network, toPix(pix, now))

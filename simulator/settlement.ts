@@ -20,12 +20,12 @@ export function stateOf(settlement: Settlement, now: Date): SettlementState {
 }
 
 /**
- * Calls `tell` when the money is settled, if this process still runs then. Otherwise the client finds out by a query.
+ * Calls `notify` when the money is settled, if this process still runs then. Otherwise the client finds out by a query.
  */
-export function tellWhenSettled(network: Network, settlement: Settlement, tell: () => Promise<void>): void {
+export function notifyWhenSettled(network: Network, settlement: Settlement, notify: () => Promise<void>): void {
   network.inBackground(async () => {
     const inMs = Math.max(0, settlement.settlesAt.getTime() - network.clock.now().getTime())
     if (!(await waited(network, Math.min(timerMsMax, inMs + callbackPauseMs)))) return
-    if (stateOf(settlement, network.clock.now()) !== 'processing') await tell()
+    if (stateOf(settlement, network.clock.now()) !== 'processing') await notify()
   })
 }

@@ -35,8 +35,8 @@ export async function registerCallbacks(
   acquirers: readonly NetworkAcquirer[],
 ): Promise<{ stop: () => Promise<void> }> {
   const stopping = new AbortController()
-  const told = acquirers.filter(({ callbacks }) => callbacks.register !== false)
-  const first = told.map(async (one) => {
+  const registering = acquirers.filter(({ callbacks }) => callbacks.register !== false)
+  const first = registering.map(async (one) => {
     const isRegistered = await register(deps, one, stopping.signal)
     if (!isRegistered) void registerLater(deps, one, stopping.signal)
   })

@@ -73,7 +73,7 @@ async function toOneReceiver({ card, service, merchants, rounds, isFull, say }: 
 
 async function besideOneThatHangs(bench: Bench): Promise<void> {
   const { card, rounds, say } = bench
-  const seen = { well: [] as Told[], hanging: [] as Told[] }
+  const seen = { well: [] as Delivered[], hanging: [] as Delivered[] }
   for (let round = 1; round <= rounds; round += 1) {
     say(`deliveries to ${receivers} receivers, round ${round} of ${rounds}`)
     seen.well.push(await tellAll(bench, 0))
@@ -86,13 +86,13 @@ async function besideOneThatHangs(bench: Bench): Promise<void> {
           ? `to ${receivers} good receivers`
           : `to ${receivers - 1} good receivers, beside one that hangs`,
       unit: '/s',
-      values: answers.map(({ told }) => told.count / told.seconds),
-      p50Ms: answers.map(({ told }) => toMs(told, 50)),
-      p99Ms: answers.map(({ told }) => toMs(told, 99)),
+      values: answers.map(({ delivered }) => delivered.count / delivered.seconds),
+      p50Ms: answers.map(({ delivered }) => toMs(delivered, 50)),
+      p99Ms: answers.map(({ delivered }) => toMs(delivered, 99)),
       note: toErrors(answers.map(({ creates }) => creates)),
     })
   }
-  const p99 = (answers: Told[]) => median(answers.map(({ told }) => toMs(told, 99)))
+  const p99 = (answers: Delivered[]) => median(answers.map(({ delivered }) => toMs(delivered, 99)))
   card.target({
     name: 'deliveries, p99 beside one hanging receiver of a hundred, of that without',
     kind: 'at most',
@@ -102,16 +102,16 @@ async function besideOneThatHangs(bench: Bench): Promise<void> {
   })
 }
 
-type Told = { told: ShopAnswer; creates: Report }
+type Delivered = { delivered: ShopAnswer; creates: Report }
 
-async function tellAll({ service, merchants, seconds }: Bench, hanging: number): Promise<Told> {
+async function tellAll({ service, merchants, seconds }: Bench, hanging: number): Promise<Delivered> {
   const shop = await openShop(receivers, hanging)
   try {
     const job = createJob({ port: service.port, merchants, connections: 32, seconds, webhookUrls: shop.urls })
     const creates = await generate({ ...job, perSecond: createsPerSecond })
     await service.emptyLog()
     const sent = Math.floor(creates.count * (1 - hanging / receivers))
-    return { creates, told: await shop.worker.ask({ task: 'read', waitFor: sent, waitMs: 10_000 }) }
+    return { creates, delivered: await shop.worker.ask({ task: 'read', waitFor: sent, waitMs: 10_000 }) }
   } finally {
     shop.worker.end()
   }

@@ -63,7 +63,7 @@ export async function mixed(bench: Bench): Promise<void> {
       names.map((name) => generate({ ...jobs[name], perSecond: rates[name] })),
     )
     clearInterval(emptying)
-    const told = await shop.worker.ask({ task: 'read', waitFor: Number.POSITIVE_INFINITY, waitMs: 5_000 })
+    const delivered = await shop.worker.ask({ task: 'read', waitFor: Number.POSITIVE_INFINITY, waitMs: 5_000 })
     card.section(
       'A mixed hour, compressed',
       `Everything at once for ${seconds} s, each at a fixed rate, latency from when a request was due; webhooks to ${shop.urls.length} receivers.`,
@@ -72,7 +72,7 @@ export async function mixed(bench: Bench): Promise<void> {
       const report = reports[index]
       if (report) card.row(toRow(name, [report], `${rates[name]}/s wanted`))
     }
-    card.row(toRow('webhooks, from the change to the first byte', [{ ...told, kept: [], cpuMicros: 0 }]))
+    card.row(toRow('webhooks, from the change to the first byte', [{ ...delivered, kept: [], cpuMicros: 0 }]))
   } finally {
     shop.worker.end()
   }

@@ -26,9 +26,9 @@ export async function connectWire(options: { path: string; user: string; databas
       if (kind === errorResponse) failure = rest.toString('utf8', at + 5, end).replaceAll('\0', ' ')
       at = end
       if (kind === readyForQuery) {
-        const told = failure
+        const reported = failure
         failure = null
-        onReady(told)
+        onReady(reported)
       }
     }
     rest = rest.subarray(at)

@@ -49,7 +49,7 @@ const listed = async (query: Record<string, string> = {}) => {
   })
   return body.pix as Pix[]
 }
-const told = () => simulator.callbacks.flatMap(({ body }) => (body as { pix: Entry[] }).pix)
+const reported = () => simulator.callbacks.flatMap(({ body }) => (body as { pix: Entry[] }).pix)
 const truthOf = async (txid: string) => (await simulator.truth()).payments.filter(({ paysTxid }) => paysTxid === txid)
 
 describe('a draw of faults', () => {
@@ -107,8 +107,8 @@ describe('a payment', () => {
     expect((await listed({ txIdPresente: 'false' })).map((pix) => pix.endToEndId)).toContain(endToEndId)
     expect((await listed({ txIdPresente: 'true' })).map((pix) => pix.endToEndId)).not.toContain(endToEndId)
     expect(await listed({ txid })).toEqual([])
-    await expect.poll(told).toEqual([expect.objectContaining({ endToEndId })])
-    expect(told()[0]).not.toHaveProperty('txid')
+    await expect.poll(reported).toEqual([expect.objectContaining({ endToEndId })])
+    expect(reported()[0]).not.toHaveProperty('txid')
     expect(await truthOf(txid)).toMatchObject([{ endToEndId, txid: null, amount: 1000, behaviours: ['without_txid'] }])
   })
 
@@ -151,7 +151,7 @@ describe('a payment', () => {
     expect(new Set(pix.map(({ endToEndId }) => endToEndId)).size).toBe(2)
     expect(pix.map((one) => one.txid)).toEqual([txid, txid])
     expect((await truthOf(txid)).map(({ isSecond }) => isSecond).toSorted()).toEqual([false, true])
-    await expect.poll(() => told().length).toBe(2)
+    await expect.poll(() => reported().length).toBe(2)
   })
 
   it('can pay a charge that is already paid', async () => {
@@ -218,20 +218,20 @@ describe('a callback', () => {
     const { txid } = await paid('callback_never')
     // Another payment's callback arrived in the meantime.
     const { endToEndId } = await paid(undefined)
-    await expect.poll(told).toMatchObject([{ endToEndId }])
+    await expect.poll(reported).toMatchObject([{ endToEndId }])
     expect(await listed({ txid })).toHaveLength(1)
   })
 
   it('arrives twice', async () => {
     const { endToEndId } = await paid('callback_twice')
-    await expect.poll(() => told().map((pix) => pix.endToEndId)).toEqual([endToEndId, endToEndId, endToEndId])
+    await expect.poll(() => reported().map((pix) => pix.endToEndId)).toEqual([endToEndId, endToEndId, endToEndId])
   })
 
   it('arrives out of order', async () => {
     const made = []
     for (let tries = 0; tries < 12; tries += 1) made.push((await paid('callback_late')).txid)
-    await expect.poll(() => told().length).toBe(12)
-    const order = told().map(({ txid }) => txid)
+    await expect.poll(() => reported().length).toBe(12)
+    const order = reported().map(({ txid }) => txid)
     expect(order).not.toEqual(made)
     expect(order.toSorted()).toEqual(made.toSorted())
   })

@@ -35,22 +35,22 @@ afterAll(async () => {
   await service.stop()
 })
 
-type Told = { id: string; notices: NewNotice[] }
+type Reported = { id: string; notices: NewNotice[] }
 
 /** Paid transactions, each with what a callback reports about it. */
-async function payMany(count: number): Promise<Told[]> {
-  const told: Told[] = []
+async function payMany(count: number): Promise<Reported[]> {
+  const reported: Reported[] = []
   for (const { id, uri } of await chargeMany(service, count)) {
     const { endToEndId, txid } = await bank.payQuietly(uri)
-    told.push({ id, notices: [{ acquirer: 'simulator', eventKey: endToEndId, endToEndId, txid, payoutId: null }] })
+    reported.push({ id, notices: [{ acquirer: 'simulator', eventKey: endToEndId, endToEndId, txid, payoutId: null }] })
   }
-  return told
+  return reported
 }
 
 /** Stores callbacks like a process that never works on them. */
-async function keep(told: Told[]) {
+async function keep(reported: Reported[]) {
   const write = createNoticeWriter(service)
-  return (await Promise.all(told.map(async ({ notices }) => await write(notices)))).flat()
+  return (await Promise.all(reported.map(async ({ notices }) => await write(notices)))).flat()
 }
 
 /** Another process on the same database, whose queries to the bank wait for the gate. */
@@ -62,32 +62,32 @@ function depsWith({ gate }: { gate: Promise<void> }): ProcessDeps {
   return { ...deps, writeLook: createLookWriter(service.db) }
 }
 
-async function expectPaidOnce(told: Told[]): Promise<void> {
-  for (const { id } of told) {
+async function expectPaidOnce(reported: Reported[]): Promise<void> {
+  for (const { id } of reported) {
     await untilStatus(service, id, 'PAID')
     expect(await eventsOf(service, id)).toEqual(['transaction.pix_qrcode_generated', 'transaction.paid'])
   }
   expect(await findLedgerBreaches(service.db)).toEqual([])
 }
 
-const stateOf = async (told: Told[]) =>
+const stateOf = async (reported: Reported[]) =>
   await service.db.query<{ state: string; look_at: Date; commit: string }>(sql`
     select state, look_at, xmin::text as commit from callback_inbox
-    where event_key = any(${told.flatMap(({ notices }) => notices.map(({ eventKey }) => eventKey))})`)
+    where event_key = any(${reported.flatMap(({ notices }) => notices.map(({ eventKey }) => eventKey))})`)
 
 it('stores concurrent callbacks in one commit, and returns a notice in two of them to one only', async () => {
-  const told = await payMany(10)
-  const kept = await keep([...told, ...told])
+  const reported = await payMany(10)
+  const kept = await keep([...reported, ...reported])
   expect(kept).toHaveLength(10)
-  expect(new Set((await stateOf(told)).map(({ commit }) => commit)).size).toBe(1)
-  expect(await keep(told)).toEqual([])
+  expect(new Set((await stateOf(reported)).map(({ commit }) => commit)).size).toBe(1)
+  expect(await keep(reported)).toEqual([])
   service.clock.advance(leaseMs)
-  await expectPaidOnce(told)
+  await expectPaidOnce(reported)
 })
 
 it('leaves a notice to the process that stored it, and takes it over when the lease has expired', async () => {
-  const told = await payMany(3)
-  await keep(told)
+  const reported = await payMany(3)
+  await keep(reported)
   service.clock.advance(leaseMs - 1)
   // It shows that the inbox was searched.
   const sign = await payMany(1)
@@ -95,9 +95,9 @@ it('leaves a notice to the process that stored it, and takes it over when the le
   await service.db.query(sql`
     update callback_inbox set look_at = ${service.clock.now()} where event_key = ${sign[0]?.notices[0]?.eventKey ?? ''}`)
   await expectPaidOnce(sign)
-  expect((await stateOf(told)).map(({ state }) => state)).toEqual(['received', 'received', 'received'])
+  expect((await stateOf(reported)).map(({ state }) => state)).toEqual(['received', 'received', 'received'])
   service.clock.advance(1)
-  await expectPaidOnce(told)
+  await expectPaidOnce(reported)
 })
 
 it('takes over the last process’s notices at once when it starts alone', async () => {
@@ -123,26 +123,26 @@ it('releases what it has not started when it stops, and finishes the rest', asyn
   const gate = new Promise<void>((resolve) => {
     open = resolve
   })
-  const told = await payMany(70)
+  const reported = await payMany(70)
   const inbox = startInbox(depsWith({ gate }))
-  inbox.workOn(await keep(told))
+  inbox.workOn(await keep(reported))
   const stopped = inbox.stop()
   const now = service.clock.now()
-  await eventually(async () => (await stateOf(told)).filter(({ look_at }) => look_at <= now).length === 6)
+  await eventually(async () => (await stateOf(reported)).filter(({ look_at }) => look_at <= now).length === 6)
   open()
   await stopped
-  await expectPaidOnce(told)
+  await expectPaidOnce(reported)
 })
 
 it('records each payment once when two processes hold the same notices', async () => {
-  const told = await payMany(30)
-  const kept = await keep(told)
+  const reported = await payMany(30)
+  const kept = await keep(reported)
   const inboxes = [1, 2].map(() => startInbox(depsWith({ gate: Promise.resolve() })))
   inboxes[0]?.workOn(kept)
   inboxes[1]?.workOn(kept.toReversed())
-  await expectPaidOnce(told)
+  await expectPaidOnce(reported)
   await Promise.all(inboxes.map(async (one) => await one.stop()))
-  expect(new Set((await stateOf(told)).map(({ state }) => state))).toEqual(new Set(['settled']))
+  expect(new Set((await stateOf(reported)).map(({ state }) => state))).toEqual(new Set(['settled']))
 })
 
 it('finds a notice stored by an older version, which has no time for the next check', async () => {
@@ -162,8 +162,8 @@ it('processes due notices even while more arrive than it can handle', async () =
   const { db } = database
   const write = createLookWriter(db)
   const written: string[] = []
-  const toldWritten = () => written.filter((key) => key.startsWith('told')).length
-  let toldBeforeLastPaused = 0
+  const reportedWritten = () => written.filter((key) => key.startsWith('reported')).length
+  let reportedBeforeLastPaused = 0
   const deps = depsWith({ gate: Promise.resolve() })
   const inbox = startInbox({
     ...deps,
@@ -172,19 +172,19 @@ it('processes due notices even while more arrive than it can handle', async () =
       // 640 a second.
       await sleep(100)
       written.push(look.event_key)
-      if (look.event_key.startsWith('paused')) toldBeforeLastPaused = toldWritten()
+      if (look.event_key.startsWith('paused')) reportedBeforeLastPaused = reportedWritten()
       return await write(look)
     },
   })
   const notice = (event_key: string) => ({ acquirer: 'simulator', event_key, end_to_end: 'E', txid: null, looks: 0 })
-  const told = Array.from({ length: 5_000 }, (_, index) => notice(`told ${index}`))
-  inbox.workOn(told.map((one) => ({ ...one, received_at: service.clock.now() })))
+  const reported = Array.from({ length: 5_000 }, (_, index) => notice(`reported ${index}`))
+  inbox.workOn(reported.map((one) => ({ ...one, received_at: service.clock.now() })))
   await db.query(sql`
     insert into callback_inbox (acquirer, event_key, end_to_end, received_at, state, look_at)
     select 'simulator', 'paused ' || n, 'E', ${service.clock.now()}, 'received', ${service.clock.now()} from generate_series(1, 20) n`)
   const ofPaused = () => written.filter((key) => key.startsWith('paused'))
   await eventually(() => ofPaused().length === 20)
-  expect(toldBeforeLastPaused).toBeLessThan(4_900)
+  expect(reportedBeforeLastPaused).toBeLessThan(4_900)
   expect(new Set(ofPaused()).size).toBe(20)
   await inbox.stop()
   await database.drop()
@@ -194,9 +194,9 @@ it('reports due and failing notices in its metrics', async () => {
   const registry = new Registry()
   observeInbox({ db: service.db, clock: service.clock, registry })
   const value = async (name: string) => (await registry.getSingleMetric(name)?.get())?.values[0]?.value
-  const told = await payMany(2)
-  await keep(told)
-  const keys = told.map(({ notices }) => notices[0]?.eventKey ?? '')
+  const reported = await payMany(2)
+  await keep(reported)
+  const keys = reported.map(({ notices }) => notices[0]?.eventKey ?? '')
   // Locked by another connection, so that the service cannot take them while they are counted.
   const holder = await service.db.pool.connect()
   await holder.query('begin')
@@ -260,7 +260,7 @@ it('limits the checks of unknown payments in each instance, not over all of them
 })
 
 it('delays callbacks of unknown payments behind real ones, and checks few of them at once', async () => {
-  const [told] = await payMany(1)
+  const [reported] = await payMany(1)
   let [asked, most] = [0, 0]
   const deps = settleDepsWith(service, async (request) => {
     const isUnknown = request.path.startsWith('/pix/E99999999')
@@ -280,7 +280,7 @@ it('delays callbacks of unknown payments behind real ones, and checks few of the
       return null
     },
   })
-  const known = told?.notices[0]
+  const known = reported?.notices[0]
   const genuine = {
     acquirer: 'simulator',
     event_key: known?.eventKey ?? '',
@@ -291,7 +291,7 @@ it('delays callbacks of unknown payments behind real ones, and checks few of the
     ...Array.from({ length: 500 }, (_, index) => unknown(index)),
     { ...genuine, txid: known?.txid ?? null, received_at: service.clock.now() },
   ])
-  await untilStatus(service, told?.id ?? '', 'PAID')
+  await untilStatus(service, reported?.id ?? '', 'PAID')
   await eventually(() => new Set(looks).size === 501)
   expect(most).toBeGreaterThan(0)
   expect(most).toBeLessThanOrEqual(8)

@@ -256,7 +256,7 @@ describe('the webhook', () => {
       [delivery({ state: 'gone', last_status: 410 }, 1)],
       'The webhook transaction.paid was not delivered: the receiver answered 410, which means that it wants no more events. POST /webhook/delivery/the-event/resend sends it again.',
     ],
-  ])('is told: case %#', (deliveries, sentence) => {
+  ])('is explained: case %#', (deliveries, sentence) => {
     expect(ofTransaction({ ...paid, webhook_url }, { deliveries })).toBe(`${arrived} ${sentence}`)
   })
 })

@@ -119,7 +119,7 @@ function toCallbackEntries({ notices }: Facts): TimelineEntry[] {
   }
   return notices.flatMap(({ acquirer, end_to_end: endToEnd, state, received_at, finished_at }) => {
     const data = { acquirer, endToEnd, state }
-    const told: TimelineEntry = {
+    const reported: TimelineEntry = {
       at: received_at,
       kind: 'callback',
       what: `${acquirer} reported ${endToEnd}`,
@@ -135,7 +135,7 @@ function toCallbackEntries({ notices }: Facts): TimelineEntry[] {
           },
         ]
       : []
-    return [told, ...done]
+    return [reported, ...done]
   })
 }
 

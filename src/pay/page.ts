@@ -128,7 +128,7 @@ ${page.refreshes && html`<noscript><meta http-equiv="refresh" content="${refresh
 </head>
 <body>
 <main>
-<p id="told" class="unseen" role="status"></p>
+<p id="announced" class="unseen" role="status"></p>
 ${page.body}
 </main>
 ${page.script && html`<script>${verbatim(script)}</script>`}

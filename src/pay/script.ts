@@ -35,7 +35,7 @@ function count() {
 
 async function copy(button) {
   const code = find('#code')
-  const told = find('#told')
+  const announced = find('#announced')
   const label = button.firstElementChild
   let words = button.dataset.copied
   try {
@@ -46,12 +46,12 @@ async function copy(button) {
   }
   if (button.classList.contains('done')) return
   const before = label.textContent
-  label.textContent = told.textContent = words
+  label.textContent = announced.textContent = words
   button.classList.add('done')
   setTimeout(() => {
     label.textContent = before
     button.classList.remove('done')
-    if (told.textContent === words) told.textContent = ''
+    if (announced.textContent === words) announced.textContent = ''
   }, 4000)
 }
 
@@ -69,7 +69,7 @@ async function refresh() {
     }
     card.replaceWith(document.adoptNode(fresh))
     document.title = next.title
-    if (isOther) find('#told').textContent = find('h1').textContent
+    if (isOther) find('#announced').textContent = find('h1').textContent
     begin()
   } catch {
     setTimeout(refresh, 3000)

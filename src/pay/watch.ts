@@ -49,7 +49,7 @@ export function createWatch(
         const ids = new Set([...watchers].map(({ id }) => id))
         const rows = await findStandings(db, [...ids])
         const standings = new Map(rows.map((row) => [row.id, row]))
-        for (const watcher of watchers) tell(watcher, standings.get(watcher.id), clock.now())
+        for (const watcher of watchers) notify(watcher, standings.get(watcher.id), clock.now())
       } catch (error) {
         log.error({ err: error }, 'payment pages could not be notified')
       }
@@ -87,7 +87,7 @@ export function createWatch(
   }
 }
 
-function tell(watcher: Watcher, standing: StandingRow | undefined, now: Date): void {
+function notify(watcher: Watcher, standing: StandingRow | undefined, now: Date): void {
   if (watcher.isEnded) return
   const state = standing ? pageState(standing, now) : watcher.state
   if (state !== watcher.state) say(watcher, `data: ${state}\n\n`)

@@ -121,7 +121,7 @@ describe('callbacks of acquirers', () => {
 })
 
 it('are kept when they arrive again just before their deletion', async () => {
-  await insertNotice('told again', 'unconfirmed', ago(400))
+  await insertNotice('reported again', 'unconfirmed', ago(400))
   const teller = await database.db.pool.connect()
   await teller.query('begin')
   await teller.query(`update callback_inbox set state = 'received', finished_at = null`)

@@ -45,8 +45,8 @@ const inSuspense = async () => (await findBalances(database.db, operatorMerchant
 it('places a payment in suspense once, however many callers report it at once and in whatever order', async () => {
   const before = await inSuspense()
   const payments = [1, 20, 300, 4_000].map((amount) => unattributed(amount))
-  const told = Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? payments : payments.toReversed()))
-  await Promise.all(told.map(async (some) => await hold(...some)))
+  const reported = Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? payments : payments.toReversed()))
+  await Promise.all(reported.map(async (some) => await hold(...some)))
   await hold(...payments, ...payments)
   for (const one of payments)
     expect(await find(one)).toMatchObject([{ status: 'held', merchant_id: operatorMerchantId }])

@@ -75,15 +75,15 @@ function anyFilters(): CountedFilters {
 }
 
 /** The total as lists report it and as counted, in one statement and so from one snapshot. */
-async function compare(filters: CountedFilters): Promise<{ told: number; counted: number }> {
+async function compare(filters: CountedFilters): Promise<{ total: number; counted: number }> {
   const { startDate, endDate, statuses: some } = filters
-  const [row] = await db.query<{ told: number; counted: number }>(sql`
-    select ${countByDays(merchant, filters)} as told, (
+  const [row] = await db.query<{ total: number; counted: number }>(sql`
+    select ${countByDays(merchant, filters)} as total, (
       select count(*) from transactions
       where merchant_id = ${merchant} and (${startDate ?? null}::timestamptz is null or created_at >= ${startDate ?? null})
         and (${endDate ?? null}::timestamptz is null or created_at <= ${endDate ?? null})
         and (${some ?? null}::text[] is null or status = any(${some ?? null}))) as counted`)
-  return row ?? { told: -1, counted: -2 }
+  return row ?? { total: -1, counted: -2 }
 }
 
 it('reports the exact total at every moment while others write, roll back, fold and verify', async () => {
@@ -114,8 +114,8 @@ it('reports the exact total at every moment while others write, roll back, fold 
   const reader = (async () => {
     while (writing) {
       const filters = anyFilters()
-      const { told, counted } = await compare(filters)
-      expect(told, JSON.stringify(filters)).toBe(counted)
+      const { total, counted } = await compare(filters)
+      expect(total, JSON.stringify(filters)).toBe(counted)
       compared += counted > 0 ? 1 : 0
     }
   })()
@@ -129,17 +129,17 @@ it('reports the exact total at every moment while others write, roll back, fold 
   expect(await db.query(sql`select from transaction_count_changes`)).toEqual([])
   for (let round = 0; round < 200; round += 1) {
     const filters = anyFilters()
-    const { told, counted } = await compare(filters)
-    expect(told, JSON.stringify(filters)).toBe(counted)
+    const { total, counted } = await compare(filters)
+    expect(total, JSON.stringify(filters)).toBe(counted)
   }
   const amounts = await db.query(sql`
-    select day, status, told, worth from (
-      select day, status, sum(amount) as told from transaction_counts group by 1, 2
+    select day, status, total, worth from (
+      select day, status, sum(amount) as total from transaction_counts group by 1, 2
     ) counts full join (
       select brazilian_day(created_at) as day, status, sum(coalesce(amount_paid, amount)) as worth
       from transactions group by 1, 2
     ) present using (day, status)
-    where coalesce(told, 0) <> coalesce(worth, 0)`)
+    where coalesce(total, 0) <> coalesce(worth, 0)`)
   expect(amounts).toEqual([])
 })
 
@@ -162,11 +162,11 @@ it('adds one row of changes per day and status, however many transactions a stat
 it('counts deletions, and starts from zero when the table is truncated', async () => {
   const isGone = async (how: Promise<unknown>) => {
     await how
-    const { told, counted } = await compare({})
-    expect(told).toBe(counted)
-    return told
+    const { total, counted } = await compare({})
+    expect(total).toBe(counted)
+    return total
   }
-  const { told: before } = await compare({})
+  const { total: before } = await compare({})
   expect(
     await isGone(
       db.query(sql`
@@ -176,11 +176,11 @@ it('counts deletions, and starts from zero when the table is truncated', async (
   await expect(
     db.transaction(async (tx) => {
       await tx.query(raw('truncate transactions cascade'))
-      expect(await tx.query(sql`select ${countByDays(merchant, {})} as told`)).toEqual([{ told: 0 }])
+      expect(await tx.query(sql`select ${countByDays(merchant, {})} as total`)).toEqual([{ total: 0 }])
       throw new Error('taken back')
     }),
   ).rejects.toThrow('taken back')
-  expect((await compare({})).told).toBe(before - 7)
+  expect((await compare({})).total).toBe(before - 7)
 })
 
 it('finds and corrects what was written without the triggers', async () => {

@@ -55,7 +55,7 @@ function newRow(set: Partial<NewTransaction> = {}): NewTransaction {
 }
 
 /** How many events and deliveries each of these has. */
-async function told(rows: NewTransaction[]): Promise<number[][]> {
+async function countWritten(rows: NewTransaction[]): Promise<number[][]> {
   const found = await database.db.query<{ id: string; events: number; deliveries: number }>(sql`
     select id, (select count(*) from events where record_id = transactions.id) as events,
       (select count(*) from webhook_deliveries where record_id = transactions.id) as deliveries
@@ -73,7 +73,7 @@ it.each([
   expect(results.map((result) => (result.status === 'fulfilled' ? result.value : 'failed'))).toEqual([
     ...[true, true, 'failed', true, true],
   ])
-  expect(await told(rows)).toEqual([[1, 1], [1, 1], [], [1, 1], [1, 1]])
+  expect(await countWritten(rows)).toEqual([[1, 1], [1, 1], [], [1, 1], [1, 1]])
 })
 
 it('inserts one of several equal rows, or rows with the same key, and enqueues its event once', async () => {
@@ -84,7 +84,7 @@ it('inserts one of several equal rows, or rows with the same key, and enqueues i
   expect(results.filter(Boolean)).toHaveLength(2)
   expect(results[3]).toBe(true)
   const first = rows[results.indexOf(true)]
-  expect(first && (await told([first]))).toEqual([[1, 1]])
+  expect(first && (await countWritten([first]))).toEqual([[1, 1]])
   expect(await Promise.all(rows.map(insert))).toEqual([false, false, false, false])
 })
 
@@ -93,7 +93,7 @@ it('enqueues nothing before a status change or without a webhook URL', async () 
   const pending = { pix_uri: null, pix_expires_at: null }
   const rows = [newRow({ ...pending, statuses: ['PENDING'], status_dates: [now] }), newRow({ webhook_url: null })]
   expect(await Promise.all(rows.map(insert))).toEqual([true, true])
-  expect(await told(rows)).toEqual([
+  expect(await countWritten(rows)).toEqual([
     [0, 0],
     [1, 0],
   ])

@@ -22,7 +22,7 @@ import { createSettlement, type SettleDeps, settleTransaction } from './settle.t
 let service: TestService
 let bank: QuietBank
 let merchantId: string
-const told: string[] = []
+const warnings: string[] = []
 beforeAll(async () => {
   service = await startTestService()
   bank = await openQuietBank(service)
@@ -39,7 +39,7 @@ function depsWith(
   change: (request: HttpRequest, answer: HttpResponse) => HttpResponse | Promise<HttpResponse>,
 ): SettleDeps {
   return settleDepsWith(service, async (request) => await change(request, await bank.handle(request)), {
-    log: pino({ level: 'warn' }, { write: (line: string) => told.push(line) }),
+    log: pino({ level: 'warn' }, { write: (line: string) => warnings.push(line) }),
   })
 }
 const tellOf = (endToEndId: string) => ({ acquirer: 'simulator', endToEndId })
@@ -147,7 +147,7 @@ describe('with an acquirer that', () => {
     const settle = async (one: string) => await settleTransaction(deps, { merchantId, id, reported: tellOf(one) })
     const outcomes = await Promise.all([settle(first.endToEndId), settle(second.endToEndId)])
     expect(outcomes.sort()).toEqual(['settled', 'surplus'])
-    expect(told.join()).toContain('a transaction was paid a second time')
+    expect(warnings.join()).toContain('a transaction was paid a second time')
     expect(await eventsOf(service, id)).toEqual(['transaction.pix_qrcode_generated', 'transaction.paid'])
   })
 })
@@ -185,8 +185,8 @@ describe('payments that are confirmed at the same time', () => {
     const { bookPayment } = createSettlement(service)
     // One of them is reported twice, and one belongs to another merchant.
     const [first] = confirmed
-    const told = [...confirmed, ...(first ? [first, { ...first, merchantId: first.id }] : [])]
-    expect(await Promise.all(told.map(bookPayment))).toEqual([...confirmed.map(() => 'settled'), 'already', null])
+    const reported = [...confirmed, ...(first ? [first, { ...first, merchantId: first.id }] : [])]
+    expect(await Promise.all(reported.map(bookPayment))).toEqual([...confirmed.map(() => 'settled'), 'already', null])
     expect(new Set((await findRows(idsOf(confirmed))).map(({ commit }) => commit)).size).toBe(1)
     for (const { id } of confirmed) {
       expect(statusesOf(await fetchTransaction(service, id))).toEqual(['PENDING', 'PIX_QRCODE_GENERATED', 'PAID'])
@@ -225,9 +225,9 @@ describe('payments that are confirmed at the same time', () => {
       ...confirmed.toReversed().map(other.bookPayment),
     ])
     // The service of this test runs as well, and on a slow machine reads its bank's list in between.
-    const told = outcomes.filter((one) => one === 'settled').length
-    expect(told).toBeLessThanOrEqual(24)
-    expect(outcomes.filter((one) => one === 'already')).toHaveLength(48 - told)
+    const settled = outcomes.filter((one) => one === 'settled').length
+    expect(settled).toBeLessThanOrEqual(24)
+    expect(outcomes.filter((one) => one === 'already')).toHaveLength(48 - settled)
     const [posted] = await service.db.query(sql`
       select count(*) as count from ledger_transfers where record_id = any(${idsOf(confirmed)})`)
     expect(posted).toEqual({ count: 24 })

@@ -21,16 +21,16 @@ afterAll(async () => {
 it('a payment either pays its transaction or is in suspense, even when both are tried concurrently', async () => {
   const [client] = await service.db.query<{ merchant_id: string }>(sql`select merchant_id from clients`)
   const merchantId = client?.merchant_id ?? ''
-  const told: { id: string; endToEndId: string }[] = []
+  const reported: { id: string; endToEndId: string }[] = []
   for (const { id, uri } of await chargeMany(service, 60)) {
     const { endToEndId } = await bank.payQuietly(uri)
-    told.push({ id, endToEndId })
+    reported.push({ id, endToEndId })
   }
   const deps = settleDepsWith(service, async (request) => await bank.handle(request))
   const acquirer = deps.acquirers.named('simulator')
-  const payments = await Promise.all(told.map(async ({ endToEndId }) => await acquirer.findPayment(endToEndId)))
+  const payments = await Promise.all(reported.map(async ({ endToEndId }) => await acquirer.findPayment(endToEndId)))
   await Promise.all(
-    told.flatMap(({ id, endToEndId }, index) => {
+    reported.flatMap(({ id, endToEndId }, index) => {
       const payment = payments[index]
       if (!payment) throw new Error('the bank knows its payments')
       const settle = async () =>

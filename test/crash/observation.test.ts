@@ -69,8 +69,12 @@ const faults: [string, (doctored: Observation) => void, string][] = [
     ({ deliveries }) => deliveries.splice(1, 1),
     'b: transaction.pix_qrcode_generated was never',
   ],
-  ['a last event that was dropped', ({ deliveries }) => deliveries.splice(3, 2), 'a: transaction.paid was never told'],
-  ['events out of order', ({ deliveries }) => deliveries.reverse(), 'a: told out of order'],
+  [
+    'a last event that was dropped',
+    ({ deliveries }) => deliveries.splice(3, 2),
+    'a: transaction.paid was never delivered',
+  ],
+  ['events out of order', ({ deliveries }) => deliveries.reverse(), 'a: delivered out of order'],
   [
     'one change sent as two events',
     ({ deliveries }) => set(deliveries[4], { eventId: '9' }),
@@ -79,7 +83,7 @@ const faults: [string, (doctored: Observation) => void, string][] = [
   [
     'an event of what never happened',
     ({ deliveries }) => deliveries.push({ recordId: 'b', eventId: '8', type: 'transaction.paid', sequence: 2 }),
-    'b: more was told than happened',
+    'b: more was delivered than happened',
   ],
 ]
 

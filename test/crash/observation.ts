@@ -69,19 +69,21 @@ function findPaymentFaults({ paid, found: all }: Observation, found: Map<string,
 
 /** Each change was sent at least once, in order, and nothing else was sent. */
 function findDeliveryFaults({ deliveries }: Observation, { id, statusHistory }: Found): string[] {
-  const told = deliveries.filter(({ recordId }) => recordId === id)
-  const events = new Map(told.map(({ sequence, eventId, type }) => [sequence, { eventId, type }]))
+  const delivered = deliveries.filter(({ recordId }) => recordId === id)
+  const events = new Map(delivered.map(({ sequence, eventId, type }) => [sequence, { eventId, type }]))
   const expected = statusHistory.slice(1).map(({ status }) => `transaction.${status.toLowerCase()}`)
   return [
     ...expected.flatMap((type, index) =>
-      events.get(index + 1)?.type === type ? [] : [`${id}: ${type} was never told`],
+      events.get(index + 1)?.type === type ? [] : [`${id}: ${type} was never delivered`],
     ),
-    ...(told.some(({ sequence }) => sequence > expected.length) ? [`${id}: more was told than happened`] : []),
-    ...(told.some(({ sequence, eventId }) => events.get(sequence)?.eventId !== eventId)
+    ...(delivered.some(({ sequence }) => sequence > expected.length)
+      ? [`${id}: more was delivered than happened`]
+      : []),
+    ...(delivered.some(({ sequence, eventId }) => events.get(sequence)?.eventId !== eventId)
       ? [`${id}: one change is two events`]
       : []),
-    ...(told.some(({ sequence }, index) => sequence < (told[index - 1]?.sequence ?? 0))
-      ? [`${id}: told out of order`]
+    ...(delivered.some(({ sequence }, index) => sequence < (delivered[index - 1]?.sequence ?? 0))
+      ? [`${id}: delivered out of order`]
       : []),
   ]
 }

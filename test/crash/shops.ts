@@ -159,11 +159,11 @@ export async function observe(
   const endsAt = Date.now() + quietMaxMs
   let found = await fetchAll(baseUrl, token)
   const isQuiet = () => {
-    const told = new Set(receiver.received.map(({ event }) => `${event.data.id} ${event.data.sequence}`))
+    const delivered = new Set(receiver.received.map(({ event }) => `${event.data.id} ${event.data.sequence}`))
     return found.every(
       ({ id, status, statusHistory }) =>
         (status === 'PAID' || !ids.has(id)) &&
-        statusHistory.slice(1).every((_, index) => told.has(`${id} ${index + 1}`)),
+        statusHistory.slice(1).every((_, index) => delivered.has(`${id} ${index + 1}`)),
     )
   }
   while (!isQuiet() && Date.now() < endsAt) {

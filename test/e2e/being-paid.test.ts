@@ -12,8 +12,8 @@ import {
   openQuietBank,
   payAt,
   type QuietBank,
+  sendCallback,
   statusesOf,
-  tell,
   tellRaw,
   untilInbox,
   untilStatus,
@@ -107,7 +107,7 @@ describe('a callback', () => {
     const { id, uri } = await charge(service)
     const payment = await bank.payQuietly(uri)
     const tellTwenty = async () =>
-      await Promise.all(Array.from({ length: 20 }, () => tell(service, { pix: [payment] })))
+      await Promise.all(Array.from({ length: 20 }, () => sendCallback(service, { pix: [payment] })))
     expect(new Set(await tellTwenty())).toEqual(new Set([200]))
     await expectPaidOnce(id)
     await tellTwenty()
@@ -120,7 +120,7 @@ describe('a callback', () => {
     const payments = []
     for (const { uri } of charged) payments.push(await bank.payQuietly(uri))
     const foreign = { endToEndId: inventedId(), valor: '1.00', horario: service.clock.now().toISOString() }
-    expect(await tell(service, { pix: [...payments, foreign, { nothing: true }, payments[0]] })).toBe(200)
+    expect(await sendCallback(service, { pix: [...payments, foreign, { nothing: true }, payments[0]] })).toBe(200)
     for (const { id } of charged) await expectPaidOnce(id)
     await untilInbox(service, foreign.endToEndId, 'unconfirmed')
     for (const { endToEndId } of payments) await untilInbox(service, endToEndId, 'settled')
@@ -132,11 +132,11 @@ describe('a callback', () => {
     for (const { uri } of charged) payments.push(await bank.payQuietly(uri))
     await service.runJob('transactions.poll')
     const shuffled = [...payments, ...payments].sort(() => Math.random() - 0.5)
-    await Promise.all(shuffled.map(async (payment) => await tell(service, { pix: [payment] })))
+    await Promise.all(shuffled.map(async (payment) => await sendCallback(service, { pix: [payment] })))
     await service.runJob('transactions.poll')
     for (const { id } of charged) await expectPaidOnce(id)
     service.clock.advance(60 * minuteMs)
-    expect(await tell(service, { pix: payments })).toBe(200)
+    expect(await sendCallback(service, { pix: payments })).toBe(200)
     for (const { id } of charged) await expectPaidOnce(id)
   })
 
@@ -146,7 +146,7 @@ describe('a callback', () => {
     const blocker = await service.db.pool.connect()
     await blocker.query('begin; lock table callback_inbox in share mode')
     let isAnswered = false
-    const answered = tell(service, { pix: [payment] }).finally(() => {
+    const answered = sendCallback(service, { pix: [payment] }).finally(() => {
       isAnswered = true
     })
     await new Promise((resolve) => setTimeout(resolve, 300))
@@ -162,7 +162,7 @@ describe('a callback', () => {
     const { id, uri } = await charge(service)
     const payment = await bank.payQuietly(uri)
     await service.db.query(sql`alter table callback_inbox rename to inbox_away`)
-    const status = await tell(service, { pix: [payment] })
+    const status = await sendCallback(service, { pix: [payment] })
     await service.db.query(sql`alter table inbox_away rename to callback_inbox`)
     expect(status).toBe(500)
     await service.runJob('transactions.poll')
@@ -173,8 +173,8 @@ describe('a callback', () => {
 describe('a callback that cannot be trusted', () => {
   it('for another’s charge and a payment that never arrived ends unconfirmed', async () => {
     const [ours, theirs] = [inventedId(), inventedId()]
-    await tell(service, { pix: [{ endToEndId: ours, txid: 'f'.repeat(32) }] })
-    await tell(service, { pix: [{ endToEndId: theirs, txid: 'anothershopsorder000000000001' }] })
+    await sendCallback(service, { pix: [{ endToEndId: ours, txid: 'f'.repeat(32) }] })
+    await sendCallback(service, { pix: [{ endToEndId: theirs, txid: 'anothershopsorder000000000001' }] })
     await untilInbox(service, ours, 'unconfirmed')
     await untilInbox(service, theirs, 'unconfirmed')
   })
@@ -183,7 +183,7 @@ describe('a callback that cannot be trusted', () => {
     const { id } = await charge(service)
     const endToEndId = inventedId()
     const forged = { endToEndId, txid: toTxid(id), valor: '10.00', horario: service.clock.now().toISOString() }
-    expect(await tell(service, { pix: [forged] })).toBe(200)
+    expect(await sendCallback(service, { pix: [forged] })).toBe(200)
     await untilInbox(service, endToEndId, 'unconfirmed')
     await expectUnpaid(id)
   })
@@ -192,11 +192,11 @@ describe('a callback that cannot be trusted', () => {
     const [victim, other] = [await charge(service), await charge(service)]
     const payment = await bank.payQuietly(other.uri)
     const before = service.clock.now()
-    await tell(service, { pix: [{ ...payment, txid: toTxid(victim.id) }] })
-    await tell(service, { pix: [payment] })
+    await sendCallback(service, { pix: [{ ...payment, txid: toTxid(victim.id) }] })
+    await sendCallback(service, { pix: [payment] })
     await expectPaidOnce(other.id)
     expect(service.clock.now()).toEqual(before)
-    await tell(service, { pix: [payment] })
+    await sendCallback(service, { pix: [payment] })
     await untilInbox(service, payment.endToEndId, 'settled')
     await expectPaidOnce(other.id)
     await expectUnpaid(victim.id)
@@ -240,7 +240,7 @@ describe('a callback that cannot be trusted', () => {
   })
 
   it('is answered when it reports nothing', async () => {
-    expect(await tell(service, { pix: [] })).toBe(200)
+    expect(await sendCallback(service, { pix: [] })).toBe(200)
   })
 })
 
@@ -314,7 +314,7 @@ describe('a code that expires', () => {
     const { id, uri } = await charge(service, { pix: { expirationSeconds } })
     const payment = await bank.payQuietly(uri)
     service.clock.advance(expirationSeconds * 1000 + 4 * minuteMs)
-    await tell(service, { pix: [payment] })
+    await sendCallback(service, { pix: [payment] })
     await expectPaidOnce(id)
     service.clock.advance(2 * minuteMs)
     await service.runJob('transactions.check')
@@ -333,7 +333,7 @@ describe('a code that expires', () => {
       await untilStatus(service, id, 'FAILED')
       // A bank whose clock is stopped: for the bank the code has not expired.
       const payment = await late.payQuietly(uri)
-      if (sign === 'callback') await tell(service, { pix: [payment] })
+      if (sign === 'callback') await sendCallback(service, { pix: [payment] })
       else {
         await service.db.query(sql`update acquirer_cursors set listed_until = listed_until - interval '30 minutes'`)
         await service.runJob('transactions.poll')
@@ -362,7 +362,7 @@ it('is paid even when the callback arrives before the commit of its transaction'
   })
   const { body } = await bank.ask('GET', `/cob/${txid}`)
   const payment = await bank.payQuietly(String(body.pixCopiaECola))
-  expect(await tell(service, { pix: [payment] })).toBe(200)
+  expect(await sendCallback(service, { pix: [payment] })).toBe(200)
   expect((await created).body).toMatchObject({ code: 'acquirer_unavailable', transactionId: fromTxid(txid) })
   await service.runJob('transactions.poll')
   const paid = await untilStatus(service, fromTxid(txid) ?? '', 'PAID')

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { receiverKey } from '../../simulator/receiver-account.ts'
 import { openNoticesMax } from '../../src/callbacks/backlog.ts'
 import { sql } from '../../src/db/sql.ts'
-import { charge, openQuietBank, type QuietBank, tell, untilStatus } from '../support/payments.ts'
+import { charge, openQuietBank, type QuietBank, sendCallback, untilStatus } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/webhooks.ts'
 
@@ -84,13 +84,13 @@ describe('a callback', () => {
     const payment = await bank.payQuietly(uri)
     const foreign = { ...payment, endToEndId: newEndToEndId(), chave: 'someone@else.example' }
     const before = await countRefused('other_key')
-    expect(await tell(service, { pix: [foreign, payment] })).toBe(200)
-    expect(await tell(service, { pix: [foreign] })).toBe(200)
+    expect(await sendCallback(service, { pix: [foreign, payment] })).toBe(200)
+    expect(await sendCallback(service, { pix: [foreign] })).toBe(200)
     await untilStatus(service, id, 'PAID')
     expect(await countKept(foreign.endToEndId)).toBe(0)
     expect(await countRefused('other_key')).toBe(before + 2)
     const upper = { ...payment, chave: receiverKey.toUpperCase() }
-    expect(await tell(service, { pix: [upper] })).toBe(200)
+    expect(await sendCallback(service, { pix: [upper] })).toBe(200)
     expect(await countRefused('other_key')).toBe(before + 2)
   })
 
@@ -99,9 +99,9 @@ describe('a callback', () => {
     const pix = Array.from({ length: 10_000 }, (_, index) => ({
       endToEndId: mark + String(index % 9_000).padStart(32 - mark.length, '0'),
     }))
-    expect(await tell(service, { pix })).toBe(200)
+    expect(await sendCallback(service, { pix })).toBe(200)
     expect(await countKept(`${mark}%`)).toBe(9_000)
-    expect(await tell(service, { pix })).toBe(200)
+    expect(await sendCallback(service, { pix })).toBe(200)
     expect(await countKept(`${mark}%`)).toBe(9_000)
   })
 
@@ -123,7 +123,7 @@ describe('a callback', () => {
       { endToEndId, txid: { $ne: 1 }, valor: [], chave: 7, devolucoes: 'x', gnExtras: [], infoPagador: '\u0000' },
       { endToEndId, txid: 'x'.repeat(10_000), devolucoes: [null, 1, { id: '../../x', status: 'DROP' }] },
     ]
-    expect(await tell(service, { pix: [...odd, ...entries] })).toBe(200)
+    expect(await sendCallback(service, { pix: [...odd, ...entries] })).toBe(200)
     expect(await countRefused('unreadable_entry')).toBe(before + odd.length)
     const kept = await service.db.query<{ event_key: string; txid: string | null }>(
       sql`select event_key, txid from callback_inbox where end_to_end = ${endToEndId} order by event_key`,

@@ -69,9 +69,9 @@ describe('a record', () => {
   it('is explained', async () => {
     const support = await browserOf('support')
     const { id } = await charge(service)
-    const told = await support.call(`/dashboard/api/record/${id}`)
-    expect(told.body).toMatchObject({ id, type: 'transaction', status: 'PIX_QRCODE_GENERATED' })
-    expect(told.body.summary).toContain('not paid yet')
+    const record = await support.call(`/dashboard/api/record/${id}`)
+    expect(record.body).toMatchObject({ id, type: 'transaction', status: 'PIX_QRCODE_GENERATED' })
+    expect(record.body.summary).toContain('not paid yet')
   })
 })
 

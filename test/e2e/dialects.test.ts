@@ -38,7 +38,7 @@ it.each(dialectNames)(
     const checked = shop.check()
 
     const first = await shop.buy(10_000)
-    await shop.untilTold('transaction.paid', first.id)
+    await shop.untilDelivered('transaction.paid', first.id)
     expect(await shop.fetch(first.id)).toMatchObject({ status: 'PAID', endToEnd: first.endToEnd, amountPaid: 10_000 })
 
     const refund = await shop.call(`/transaction/${first.id}/refund`, { idempotencyKey: randomUUID(), amount: 400 })
@@ -87,7 +87,7 @@ type Shop = {
   /** Creates a transaction, pays it at the PSP, and waits until the gateway knows. */
   buy(amount: number, how?: { behaviour: 'callback_never' }): Promise<{ id: string; endToEnd: string }>
   /** Waits for a webhook, and verifies its signature. */
-  untilTold(type: string, id: string): Promise<void>
+  untilDelivered(type: string, id: string): Promise<void>
 }
 
 async function openShop(dialect: string): Promise<Shop> {
@@ -163,7 +163,7 @@ async function openShop(dialect: string): Promise<Shop> {
       await until(id, ({ status }) => status === 'PAID')
       return { id, endToEnd: paid.body.endToEndId }
     },
-    untilTold: async (type, id) => await untilTold(receiver, { type, id, secret: client.webhookSecret }),
+    untilDelivered: async (type, id) => await untilDelivered(receiver, { type, id, secret: client.webhookSecret }),
   }
 }
 
@@ -175,7 +175,7 @@ async function check(dialect: string, env: Record<string, string | undefined>): 
   })
 }
 
-async function untilTold(
+async function untilDelivered(
   { received }: TestReceiver,
   { type, id, secret }: { type: string; id: string; secret: string },
 ): Promise<void> {

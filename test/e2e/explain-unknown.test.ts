@@ -61,7 +61,7 @@ it('explains a charge without an answer of the acquirer: the next query, and the
 
 it('explains a withdrawal of unknown outcome, and the answer once it has arrived', async () => {
   await payOne(bank.service, 10_000)
-  bank.tell(false)
+  bank.sendCallbacks(false)
   bank.disturb(({ method }) => (method === 'PUT' ? 'time_out_after' : 'none'))
   const pixKey = { key: 'a@example.com', type: 'EMAIL' }
   const { body } = await bank.service.call<{ id: string }>('/withdrawal', {

@@ -107,7 +107,7 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
   )
 
   it(
-    'leave to reconciliation what the bank sent back and told nobody, and are then held to the cent',
+    'leave to reconciliation what the bank sent back without reporting it, and are then held to the cent',
     async () => {
       const deps = settleDepsWith(service, bank.handle)
       const acquirer = deps.acquirers.named('simulator')
@@ -119,8 +119,8 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
           .filter(({ behaviours: some }) => /returned|contested/.test(some.join()))
           .map((one) => one.endToEndId),
       )
-      const untold = heldByLedger(await readBooked(service.db)) - truth.holds
-      expect(untold).toBeGreaterThan(0)
+      const unreported = heldByLedger(await readBooked(service.db)) - truth.holds
+      expect(unreported).toBeGreaterThan(0)
 
       expect((await compareAll()).state).toBe('complete')
       const found = await service.db.query<{ id: string; class: string; reference: string }>(sql`

@@ -136,7 +136,7 @@ async function later(): Promise<void> {
 async function paid(amount: number): Promise<{ id: string; endToEnd: string }> {
   const { body } = await gateway.create({ amount })
   const payment = await psp.pay(body.id)
-  await gateway.tell(psp, payment)
+  await gateway.sendCallback(psp, payment)
   await gateway.until(body.id, 'PAID')
   return { id: body.id, endToEnd: payment.endToEndId }
 }

@@ -29,7 +29,7 @@ let bank: DistantBank
 const logged: Record<string, unknown>[] = []
 beforeAll(async () => {
   bank = await startDistantBank({ onLog: (line) => logged.push(line) })
-  bank.tell(false)
+  bank.sendCallbacks(false)
   await fund(bank.service, 100_000)
 })
 beforeEach(() => bank.disturb(() => 'none'))

@@ -46,7 +46,7 @@ describe('an unannounced return under MED, reported by callback', () => {
     expect(transaction).toMatchObject({ infractionDate: service.clock.now().toISOString(), amountRefunded: 0 })
     expect(statusesOf(transaction)).toEqual([...bought, 'INFRACTION'])
     // However many times it is reported: by the list of payments, and by callbacks.
-    for (let told = 0; told < 3; told += 1) await service.runJob('transactions.poll')
+    for (let polls = 0; polls < 3; polls += 1) await service.runJob('transactions.poll')
     await sleep(200)
     expect(await infractionsOf(service, id)).toEqual([{ state: 'returned', amount: 1000 }])
     expect(await eventsOf(service, id)).toHaveLength(3)

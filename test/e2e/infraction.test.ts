@@ -31,7 +31,7 @@ describe('a disputed payment', () => {
     const paid = await payOne(service)
     const money = await countMoney(service, async () => {
       await dispute(service, paid.endToEnd)
-      for (let told = 0; told < 3; told += 1) await pollUntil(service, paid.id, 'BLOCKED')
+      for (let polls = 0; polls < 3; polls += 1) await pollUntil(service, paid.id, 'BLOCKED')
     })
     expect(money).toEqual({ available: -1000, blocked: 1000 })
     expect(await fetchRefundable(service, paid.id)).toMatchObject({ infractionDate: service.clock.now().toISOString() })

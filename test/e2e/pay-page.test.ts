@@ -171,8 +171,8 @@ describe('the page', () => {
     ]
     for (const { text, headers } of pages) {
       // The acquirer's image and code may contain any three letters by chance.
-      const told = text.replace(/base64,[^"]+|<code[^>]*>[^<]+|<(style|script)>.*?<\/\1>/gs, '')
-      for (const secret of [...secrets, ...more]) expect(told).not.toContain(secret)
+      const shown = text.replace(/base64,[^"]+|<code[^>]*>[^<]+|<(style|script)>.*?<\/\1>/gs, '')
+      for (const secret of [...secrets, ...more]) expect(shown).not.toContain(secret)
       expect(headers.get('set-cookie')).toBeNull()
     }
   })

@@ -30,7 +30,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     const recorded = recordExchanges(psp.acquirer, { clock, write: (exchange) => void exchanges.push(exchange) })
     gateway = await openGateway([{ ...psp, acquirer: recorded }], { clock })
     const { body } = await gateway.create({ amount: 10_000_000 })
-    await gateway.tell(psp, await psp.pay(body.id))
+    await gateway.sendCallback(psp, await psp.pay(body.id))
     await gateway.until(body.id, 'PAID')
   })
   afterAll(async () => {

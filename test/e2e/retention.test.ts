@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import { findBreaches } from '../../src/verification.ts'
-import { charge, eventsOf, inboxState, openQuietBank, type QuietBank, tell, untilInbox } from '../support/payments.ts'
+import {
+  charge,
+  eventsOf,
+  inboxState,
+  openQuietBank,
+  type QuietBank,
+  sendCallback,
+  untilInbox,
+} from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/webhooks.ts'
 
@@ -21,7 +29,7 @@ afterAll(async () => {
 it('posts a payment once, even when its callback arrives again after the first was deleted', async () => {
   const { id, uri } = await charge(service)
   const payment = await bank.payQuietly(uri)
-  await tell(service, { pix: [payment] })
+  await sendCallback(service, { pix: [payment] })
   await untilInbox(service, payment.endToEndId, 'settled')
   const booked = async () =>
     await service.db.query(sql`
@@ -41,7 +49,7 @@ it('posts a payment once, even when its callback arrives again after the first w
   await service.runJob('retention.forget')
   await eventually(async () => (await inboxState(service, payment.endToEndId)) === null)
 
-  expect(await tell(service, { pix: [payment] })).toBe(200)
+  expect(await sendCallback(service, { pix: [payment] })).toBe(200)
   await untilInbox(service, payment.endToEndId, 'settled')
   expect(await booked()).toEqual(before)
   expect(await eventsOf(service, id)).toEqual(['transaction.pix_qrcode_generated', 'transaction.paid'])

@@ -99,10 +99,10 @@ describe.each([
     const { service } = opened
     // Created before: a hostile bank may not answer.
     const { id, uri } = await charge(service)
-    const told = { name: 'hostile', seed: 42, traits: { ...presets.hostile, twice: 1 } }
+    const personality = { name: 'hostile', seed: 42, traits: { ...presets.hostile, twice: 1 } }
     const changed = await become({ name: 'hostile', seed: 42, traits: { twice: 1 } })
-    expect(changed.body).toEqual(told)
-    expect((await service.call('/sandbox/personality')).body).toEqual(told)
+    expect(changed.body).toEqual(personality)
+    expect((await service.call('/sandbox/personality')).body).toEqual(personality)
     expect((await payAt(service, uri)).status).toBe(200)
     expect((await truthOf(id))[0]?.behaviours).toContain('twice')
     expect((await become({ name: 'honest' })).body).toEqual({ name: 'honest', seed: 1, traits: {} })

@@ -49,7 +49,7 @@ async function wait(ms: number): Promise<void> {
 /** A transaction that is paid. */
 async function payInto(psp: Psp, amount: number, at = gateway): Promise<void> {
   const { body } = await at.create({ amount })
-  await at.tell(psp, await psp.pay(body.id))
+  await at.sendCallback(psp, await psp.pay(body.id))
   await at.until(body.id, 'PAID')
 }
 
@@ -97,7 +97,7 @@ describe('a payment at the first, whose answer was lost', () => {
     const id = await createAtBoth()
     const payment = await alfa.pay(id)
     const events = sql`select snapshot from events where record_id = ${id} order by sequence`
-    expect(await gateway.tell(alfa, payment)).toBe(200)
+    expect(await gateway.sendCallback(alfa, payment)).toBe(200)
     await gateway.until(id, 'PAID')
     expect(await gateway.get(id)).toMatchObject({
       acquirer: 'alfa',
@@ -159,7 +159,7 @@ it('a transaction that is paid at both is credited once, and the other payment i
   const id = await createAtBoth()
   const before = await gateway.available()
   const payments = [await alfa.pay(id), await beta.pay(id)] as const
-  await Promise.all([gateway.tell(alfa, payments[0]), gateway.tell(beta, payments[1])])
+  await Promise.all([gateway.sendCallback(alfa, payments[0]), gateway.sendCallback(beta, payments[1])])
   await gateway.until(id, 'PAID')
   const { acquirer, endToEnd } = await gateway.get(id)
   const [holder, other] = acquirer === 'alfa' ? [alfa, beta] : [beta, alfa]
@@ -173,7 +173,7 @@ it('a transaction that is paid at both is credited once, and the other payment i
   expect(explained).toMatchObject({ acquirer: holder.name, otherAcquirers: [other.name] })
   expect(summary).toContain(`It was paid again: R$ 10,00 at ${other.name} (${duplicate}); the duplicate was returned`)
   // However many times both are reported again.
-  await Promise.all([gateway.tell(alfa, payments[0]), gateway.runJob('transactions.poll')])
+  await Promise.all([gateway.sendCallback(alfa, payments[0]), gateway.runJob('transactions.poll')])
   await wait(60_000)
   expect(await returnsAt(other, duplicate)).toHaveLength(1)
 })
@@ -240,18 +240,18 @@ describe('outgoing money', () => {
 
 describe('a payment without a transaction', () => {
   it.each([
-    ['told of by a callback, and then listed', true, txidOf(1).slice(0, 26), undefined],
-    ['told of by a callback, without a txid', true, txidOf(2), 'without_txid' as const],
+    ['reported by a callback, and then listed', true, txidOf(1).slice(0, 26), undefined],
+    ['reported by a callback, without a txid', true, txidOf(2), 'without_txid' as const],
     ['listed only, without a txid', false, txidOf(3), 'without_txid' as const],
     ['listed only, with another’s txid', false, 'anothershopsorder000000000001', undefined],
-  ])('goes into suspense once the acquirer has confirmed it: %s', async (_, isTold, txid, behaviour) => {
+  ])('goes into suspense once the acquirer has confirmed it: %s', async (_, isReported, txid, behaviour) => {
     await gateway.runJob('transactions.poll')
     const payment = await payUnnamed(beta, txid, behaviour)
     const before = await gateway.available()
-    if (isTold) await gateway.tell(beta, payment, payment)
+    if (isReported) await gateway.sendCallback(beta, payment, payment)
     await gateway.runJob('transactions.poll')
     await untilHeld(payment.endToEndId, 'held')
-    await gateway.tell(beta, payment)
+    await gateway.sendCallback(beta, payment)
     await gateway.runJob('transactions.poll')
     expect(await heldAs(payment.endToEndId)).toMatchObject({ kind: 'orphan', acquirer: 'beta', amount: 700 })
     expect(await gateway.available()).toBe(before)
@@ -261,7 +261,7 @@ describe('a payment without a transaction', () => {
     const { body } = await gateway.create({ amount: 700 })
     expect(await gateway.acquirersOf(body.id)).toEqual(['alfa'])
     const payment = await payUnnamed(beta, toTxid(body.id))
-    await gateway.tell(beta, payment)
+    await gateway.sendCallback(beta, payment)
     await untilHeld(payment.endToEndId, 'held')
     expect(await heldAs(payment.endToEndId)).toMatchObject({ kind: 'orphan', acquirer: 'beta' })
     expect((await gateway.get(body.id)).status).toBe('PIX_QRCODE_GENERATED')
@@ -269,7 +269,7 @@ describe('a payment without a transaction', () => {
 
   it('with a txid like ours is checked for five minutes, since its transaction may not be committed yet, and then goes into suspense', async () => {
     const payment = await payUnnamed(beta, toTxid(randomUUID()))
-    await gateway.tell(beta, payment)
+    await gateway.sendCallback(beta, payment)
     await eventually(() => beta.asked.includes(`GET /pix/${payment.endToEndId}`))
     expect(await heldAs(payment.endToEndId)).toBeNull()
     await eventually(async () => {

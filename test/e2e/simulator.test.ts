@@ -99,8 +99,8 @@ it('shows its certificate to a callback address that requires one, and trusts th
   expect(registered.status).toBe(201)
   const made = await ask(simulator, 'PUT', `/v2/cob/${txidOf(2)}`, cob('15.00'))
   await simulator.control('payment', { uri: String(made.body.pixCopiaECola) })
-  await eventually(() => proxy.told.length > 0)
-  expect(proxy.told[0]).toMatchObject({ by: 'localhost', body: { pix: [{ txid: txidOf(2) }] } })
+  await eventually(() => proxy.received.length > 0)
+  expect(proxy.received[0]).toMatchObject({ by: 'localhost', body: { pix: [{ txid: txidOf(2) }] } })
   expect(proxy.refused()).toBeGreaterThan(0)
 })
 
@@ -186,7 +186,7 @@ async function send(url: string, options: object, body: string): Promise<Answer>
 
 /** A proxy in front of a gateway: it accepts clients with a certificate of the PSP's authority. */
 async function startProxy({ own, psp }: { own: TlsFolder; psp: TlsFolder }) {
-  const told: { by: unknown; body: unknown }[] = []
+  const received: { by: unknown; body: unknown }[] = []
   let refused = 0
   const server = createServer(
     {
@@ -204,7 +204,7 @@ async function startProxy({ own, psp }: { own: TlsFolder; psp: TlsFolder }) {
         text += String(part)
       })
       incoming.on('end', () => {
-        told.push({ by, body: JSON.parse(text) })
+        received.push({ by, body: JSON.parse(text) })
         outgoing.end()
       })
     },
@@ -216,7 +216,7 @@ async function startProxy({ own, psp }: { own: TlsFolder; psp: TlsFolder }) {
   const address = server.address()
   return {
     url: `https://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/callbacks`,
-    told,
+    received,
     refused: () => refused,
     stop: async () => {
       server.closeAllConnections()

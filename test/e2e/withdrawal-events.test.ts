@@ -36,16 +36,16 @@ afterAll(async () => {
   await service.stop()
 })
 
-const told = (id: string) => receiver.received.filter(({ event }) => event.data.id === id).map(({ event }) => event)
-async function untilTold(id: string, ...types: string[]) {
+const eventsOf = (id: string) => receiver.received.filter(({ event }) => event.data.id === id).map(({ event }) => event)
+async function untilEvents(id: string, ...types: string[]) {
   await eventually(
-    () => told(id).length >= types.length,
-    () => `told of ${told(id).length}`,
+    () => eventsOf(id).length >= types.length,
+    () => `${eventsOf(id).length} events`,
   )
-  expect(told(id).map(({ type, data }) => [type, data.sequence])).toEqual(
+  expect(eventsOf(id).map(({ type, data }) => [type, data.sequence])).toEqual(
     types.map((type, index) => [`withdrawal.${type}`, index + 1]),
   )
-  return told(id)
+  return eventsOf(id)
 }
 const start = async (more: Record<string, unknown>) =>
   await withdraw(service, { webhookUrl: receiver.url, metadata: { batch: 1 }, externalCode: 'payout-0001', ...more })
@@ -54,7 +54,7 @@ describe('a withdrawal sends events', () => {
   it('for each change, with what GET answers then', async () => {
     const id = await start({})
     const shown = await untilWithdrawal(service, id, 'PROCESSED')
-    const [processing, processed] = await untilTold(id, 'processing', 'processed')
+    const [processing, processed] = await untilEvents(id, 'processing', 'processed')
     expect(processed?.data).toEqual({ ...shown, sequence: 2 })
     const { status, statusHistory } = { ...shown, ...processing?.data }
     expect(status).toBe('PROCESSING')
@@ -65,7 +65,7 @@ describe('a withdrawal sends events', () => {
     const back = await service.call(`/sandbox/withdrawal/${id}/return`, { body: {} })
     expect(back.status, back.text).toBe(200)
     const refunded = await untilWithdrawal(service, id, 'REFUNDED')
-    const events = await untilTold(id, 'processing', 'processed', 'refunded')
+    const events = await untilEvents(id, 'processing', 'processed', 'refunded')
     expect(events[2]?.data).toEqual({ ...refunded, sequence: 3 })
   })
 
@@ -73,7 +73,7 @@ describe('a withdrawal sends events', () => {
     const failed = await start({ amount: 900_005 })
     await approveWithdrawal(service, { id: failed, by: { actor: 'cli:maria' } })
     const shown = await untilWithdrawal(service, failed, 'FAILED')
-    const events = await untilTold(failed, 'processing', 'failed')
+    const events = await untilEvents(failed, 'processing', 'failed')
     expect(events[1]?.data).toEqual({ ...shown, sequence: 2 })
 
     const [canceled, rejected] = [await start({ amount: 6_000 }), await start({ amount: 7_000 })]
@@ -86,7 +86,7 @@ describe('a withdrawal sends events', () => {
       [canceled, 'canceled'],
       [rejected, 'rejected'],
     ] as const) {
-      const [event] = await untilTold(id, type)
+      const [event] = await untilEvents(id, type)
       expect(event?.data).toEqual({ ...(await fetchWithdrawal(service, id)), sequence: 1 })
       expect(event?.data).not.toHaveProperty('hold')
     }

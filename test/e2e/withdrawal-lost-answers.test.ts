@@ -18,7 +18,7 @@ afterAll(async () => await bank.stop())
 
 it('sends each of many once, however many answers are lost', { timeout: 600_000 }, async () => {
   const { service } = bank
-  bank.tell(false)
+  bank.sendCallbacks(false)
   const random = createRandom(20_260_302)
   bank.disturb(({ path }) => (path.includes('/gn/pix/') ? (random.pick(outcomes) ?? 'none') : 'none'))
   const money = await countMoney(service, async () => {

@@ -36,7 +36,7 @@ beforeAll(async () => {
 })
 beforeEach(() => {
   bank.disturb(() => 'none')
-  bank.tell(true)
+  bank.sendCallbacks(true)
 })
 afterEach(async () => await expectLedgerConsistent(service))
 afterAll(async () => await bank.stop())
@@ -106,7 +106,7 @@ describe('a callback', () => {
     })
 
   it('is only a hint: it immediately settles what the bank confirms, and nothing else', async () => {
-    bank.tell(false)
+    bank.sendCallbacks(false)
     const id = await withdraw(service, { amount: slowPayoutAmount })
     await untilWithdrawal(service, id, 'PROCESSING')
     expect(await bank.claim(id)).toBe(200)
@@ -142,7 +142,7 @@ describe('a missing answer', () => {
     ['error_500', 2],
     ['time_out_after', 1],
   ])('by %s leaves the withdrawal PROCESSING, and nothing is sent twice', async (disturbance, asked) => {
-    bank.tell(false)
+    bank.sendCallbacks(false)
     bank.disturb(once(isSend, disturbance))
     const money = await countMoney(service, async () => {
       const id = await withdraw(service)
@@ -158,7 +158,7 @@ describe('a missing answer', () => {
   it('for hours releases nothing, and is settled when the bank is back', async () => {
     // The service still has a token: an expired one would cause another request.
     await untilWithdrawal(service, await withdraw(service), 'PROCESSED')
-    bank.tell(false)
+    bank.sendCallbacks(false)
     let isAway = true
     bank.disturb((request) => {
       if (isSend(request) && isAway) return 'time_out_after'
@@ -221,7 +221,7 @@ describe('a receiver that sends the money back', () => {
   })
 
   it.each([0, 1, 20, 80])('is found without a callback after %i days', async (days) => {
-    bank.tell(false)
+    bank.sendCallbacks(false)
     const id = await withdraw(service)
     await sweep(isIn(id, 'PROCESSED'), 6_000)
     service.clock.advance(days * 24 * 60 * 60_000)
@@ -231,7 +231,7 @@ describe('a receiver that sends the money back', () => {
   })
 
   it('before its sending is known makes both known together', async () => {
-    bank.tell(false)
+    bank.sendCallbacks(false)
     bank.disturb(once(isSend, 'time_out_after'))
     const id = await withdraw(service)
     await eventually(async () => (await bank.countPayouts(id)).made === 1)
@@ -248,7 +248,7 @@ describe('a receiver that sends the money back', () => {
     expect((await untilWithdrawal(service, id, 'REFUNDED')).errorMessage).toMatch(/a part of the money/)
     await sendBack(id, 200)
     await eventually(async () => (await transfersOf(service, id)).length === 4)
-    bank.tell(false)
+    bank.sendCallbacks(false)
     await sendBack(id)
     await sweep(async () => (await transfersOf(service, id)).length === 5, 24 * 60 * 60_000)
     expect((await transfersOf(service, id)).slice(2)).toEqual([

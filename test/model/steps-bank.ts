@@ -29,18 +29,18 @@ export const callback: Step = async (world) => {
   if (unpaid && random.percent(15)) entries.push(forge(unpaid.txid, random.below(1_000_000)))
   const sent = random.shuffle([...entries, ...entries]).slice(0, 1 + random.below(4))
   const said = []
-  for (const entry of sent) said.push(describe(await tell(world, entry)))
+  for (const entry of sent) said.push(describe(await sendCallback(world, entry)))
   return `callbacks: ${said.join(' ')}`
 }
 
 /** Sends every callback of the bank once: in the end each one arrives. */
 export async function tellAll(world: World): Promise<void> {
   const { bank } = await readAll(world.db, world.clock.now())
-  for (const { end_to_end_id } of bank.pix) await tell(world, await pixEntry(world, end_to_end_id))
-  for (const { id } of bank.payouts) await tell(world, await payoutEntry(world, id))
+  for (const { end_to_end_id } of bank.pix) await sendCallback(world, await pixEntry(world, end_to_end_id))
+  for (const { id } of bank.payouts) await sendCallback(world, await payoutEntry(world, id))
 }
 
-async function tell({ process: { deps } }: World, entry: unknown) {
+async function sendCallback({ process: { deps } }: World, entry: unknown) {
   const acquirer = deps.acquirers.named(simulatorName)
   const notices = acquirer.readCallback({ pix: [entry] })
   return await attempt(async () => await receiveCallback(deps, { acquirer: acquirer.name, notices }))

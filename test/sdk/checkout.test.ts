@@ -58,19 +58,22 @@ describe('in a fresh checkout', () => {
 })
 
 describe('the documented installation', () => {
-  const told = [...documents, 'dashboard/src/screens/credentials/snippet.tsx'].map((name) => [name, readDocument(name)])
+  const texts = [...documents, 'dashboard/src/screens/credentials/snippet.tsx'].map((name) => [
+    name,
+    readDocument(name),
+  ])
 
   it('installs the file that npm packs from the checkout', async () => {
     const args = ['pack', '-w', '@guiche/sdk', '--dry-run', '--ignore-scripts', '--json']
     const { stdout } = await run('npm', args, { env: { ...process.env, npm_config_update_notifier: 'false' } })
     const [{ filename }] = JSON.parse(stdout) as [{ filename: string }]
-    const named = told.flatMap(([, text = '']) => text.match(/guiche-sdk-[\w.]+\.tgz/g) ?? [])
+    const named = texts.flatMap(([, text = '']) => text.match(/guiche-sdk-[\w.]+\.tgz/g) ?? [])
     expect(named.length).toBeGreaterThanOrEqual(3)
     expect(new Set(named)).toEqual(new Set([filename]))
   })
 
   it('never names a package of npm’s registry, which anybody could register', () => {
-    const wrong = told.filter(([, text = '']) => /npm (?:i|install|add) @guiche/.test(text))
+    const wrong = texts.filter(([, text = '']) => /npm (?:i|install|add) @guiche/.test(text))
     expect(wrong.map(([name]) => name)).toEqual([])
   })
 })

@@ -126,7 +126,7 @@ export type Gateway = {
   acquirersOf(id: string): Promise<string[]>
   available(): Promise<number>
   /** Posts a callback of this PSP. */
-  tell(psp: Psp, ...payments: object[]): Promise<number>
+  sendCallback(psp: Psp, ...payments: object[]): Promise<number>
   /** Posts any body to the callback URL of this PSP, with a suffix. */
   post(psp: Psp, suffix: string, body: object): Promise<number>
   /** Runs a job of the worker now, and waits for its end. */
@@ -216,7 +216,7 @@ export async function openGateway(psps: Psp[], { clock, routes = [], successorOf
       return row ? [row.acquirer, ...row.other_acquirers] : []
     },
     available: async () => (await call<{ available: number }>('/balance')).body.available,
-    async tell(psp, ...payments) {
+    async sendCallback(psp, ...payments) {
       const url = callbackPath(key, psp.name)
       return (await app.inject({ method: 'POST', url, payload: { pix: payments } })).statusCode
     },

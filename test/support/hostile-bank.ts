@@ -140,7 +140,7 @@ export function heldByLedger({ balances }: Booked): number {
 
 /**
  * Compares the ledger with what really happened, to the cent, and returns the differences as sentences. Money that the
- * bank returned without reporting it may be missing, if it can be told apart from everything else.
+ * bank returned without reporting it may be missing, if it can be distinguished from everything else.
  */
 export function findDisagreements(booked: Booked, { payments, holds }: Truth): string[] {
   const truth = new Map(payments.map((payment) => [payment.endToEndId, payment]))
@@ -150,7 +150,7 @@ export function findDisagreements(booked: Booked, { payments, holds }: Truth): s
   const paidTxids = new Set(payments.flatMap(({ txid }) => txid ?? []))
   const txidOf = new Map(booked.transactions.map(({ id, txid }) => [id, txid]))
   // Money that the bank returned without reporting it: reconciliation finds it.
-  let untold = 0
+  let unreported = 0
   return [
     ...all.filter((id) => !truth.has(id)).map((id) => `${id} is booked and never arrived`),
     ...findRepeated(all).map((id) => `${id} is booked twice`),
@@ -158,23 +158,23 @@ export function findDisagreements(booked: Booked, { payments, holds }: Truth): s
     ...credited.flatMap(({ id, txid, amount_paid, end_to_end, returned }) => {
       const real = truth.get(end_to_end ?? '')
       if (!real) return []
-      untold += real.returned - returned
-      const isTold = real.returned === returned || real.behaviours.includes('returned')
+      unreported += real.returned - returned
+      const isReported = real.returned === returned || real.behaviours.includes('returned')
       return [
         ...(real.txid === txid ? [] : [`transaction ${id} is paid by a payment of ${real.txid ?? 'nothing'}`]),
         ...(real.amount === amount_paid ? [] : [`transaction ${id} is paid with ${amount_paid} of ${real.amount}`]),
-        ...(isTold ? [] : [`transaction ${id} has ${returned} returned of ${real.returned}`]),
+        ...(isReported ? [] : [`transaction ${id} has ${returned} returned of ${real.returned}`]),
       ]
     }),
     ...booked.suspense.flatMap(({ end_to_end, kind, amount, status, transaction_id, returned }) => {
       const real = truth.get(end_to_end)
       if (!real) return []
       if (status === 'returning') return [`${end_to_end} is still ${status}`]
-      untold += real.returned - returned
+      unreported += real.returned - returned
       const isRight = real.amount === amount && (real.txid === null) === (kind === 'orphan')
       const isOwn = kind === 'orphan' || txidOf.get(transaction_id ?? '') === real.txid
-      const isTold = real.returned === returned || /returned|contested/.test(real.behaviours.join())
-      return isRight && isOwn && isTold
+      const isReported = real.returned === returned || /returned|contested/.test(real.behaviours.join())
+      return isRight && isOwn && isReported
         ? []
         : [`${end_to_end} is in suspense as ${kind} of ${amount}, ${returned} returned`]
     }),
@@ -186,9 +186,9 @@ export function findDisagreements(booked: Booked, { payments, holds }: Truth): s
       const isSettled = isPaid ? status === 'PAID' || status === 'INFRACTION' || isGone : status === 'FAILED'
       return isSettled ? [] : [`transaction ${id} is still ${status}`]
     }),
-    ...(heldByLedger(booked) === holds + untold
+    ...(heldByLedger(booked) === holds + unreported
       ? []
-      : [`the ledger holds ${heldByLedger(booked)}, and the bank ${holds} and ${untold} untold`]),
+      : [`the ledger holds ${heldByLedger(booked)}, and the bank ${holds} and ${unreported} unreported`]),
   ]
 }
 

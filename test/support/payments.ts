@@ -53,16 +53,18 @@ export async function openQuietBank(service: TestService, clock = service.clock)
       const outcome = await bank.pay({ uri })
       if (!outcome.ok) throw new Error(`Not paid: ${outcome.code}`)
       await eventually(() => JSON.stringify(bank.callbacks).includes(outcome.endToEndId))
-      const told = bank.callbacks.flatMap(({ body }) => (body as { pix: { endToEndId: string; txid: string }[] }).pix)
-      const payment = told.find(({ endToEndId }) => endToEndId === outcome.endToEndId)
-      if (!payment) throw new Error('the bank told nothing of its payment')
+      const reported = bank.callbacks.flatMap(
+        ({ body }) => (body as { pix: { endToEndId: string; txid: string }[] }).pix,
+      )
+      const payment = reported.find(({ endToEndId }) => endToEndId === outcome.endToEndId)
+      if (!payment) throw new Error('the bank did not report its payment')
       return payment
     },
   }
 }
 
 /** Posts a callback to the URL that was registered at the acquirer. */
-export async function tell(service: TestService, body: unknown): Promise<number> {
+export async function sendCallback(service: TestService, body: unknown): Promise<number> {
   return (await tellRaw(service, JSON.stringify(body))).status
 }
 

@@ -16,7 +16,7 @@ export type DistantBank = {
   /** Decides the fault of each request from now on. */
   disturb(by: Disturb): void
   /** Sets whether callbacks arrive. */
-  tell(isTelling: boolean): void
+  sendCallbacks(isOn: boolean): void
   /** Posts a callback about a payout, true or false. */
   claim(withdrawalId: string, more?: object): Promise<number>
   /** How many times a payout was requested, and how many were made. */
@@ -34,12 +34,12 @@ export async function startDistantBank({
   const database = await createTestDatabase()
   const asked: string[] = []
   let disturb: Disturb = () => 'none'
-  let isTelling = true
+  let sendsCallbacks = true
   const simulator = await createSimulator({
     pool: database.db.pool,
     clock,
     publicBaseUrl: 'http://127.0.0.1:1',
-    sendCallback: async (url, body) => (isTelling ? await post(url, body) : 200),
+    sendCallback: async (url, body) => (sendsCallbacks ? await post(url, body) : 200),
     log: { warn: () => {} },
     disturb: (asking) => {
       if (asking.method === 'PUT') asked.push(asking.path)
@@ -56,8 +56,8 @@ export async function startDistantBank({
     disturb: (by) => {
       disturb = by
     },
-    tell: (does) => {
-      isTelling = does
+    sendCallbacks: (does) => {
+      sendsCallbacks = does
     },
     async claim(withdrawalId, more) {
       const [row] = await database.db.query<{ url: string }>(sql`select url from simulator.webhooks`)

@@ -87,8 +87,8 @@ export type Psp = {
 
 /** The code of a charge, built from its location if the PSP does not return it. */
 export function toCode({ body }: Answer): string {
-  const told = body.pixCopiaECola ?? body.brcode
-  if (typeof told === 'string') return told
+  const code = body.pixCopiaECola ?? body.brcode
+  if (typeof code === 'string') return code
   return encodeDynamicBrCode({ location: String(body.location), merchantName: 'LOJA', merchantCity: 'BRASIL' })
 }
 
