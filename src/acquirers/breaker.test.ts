@@ -59,4 +59,27 @@ it('stays open when that request has no answer either', async () => {
   vi.setSystemTime(Date.now() + 60_000)
   await expect(breaker.guard(silent)).rejects.toThrow('in time')
   await expect(breaker.guard(silent)).rejects.toThrow('was not sent')
+  vi.setSystemTime(Date.now() + 60_000)
+  const failing = () => {
+    throw new AcquirerUnavailable('Failed before anything was sent')
+  }
+  await expect(breaker.guard(failing)).rejects.toThrow('before anything')
+  expect([breaker.isClosed(), breaker.state()]).toEqual([false, 1])
+})
+
+it('closes when the request that tests it fails by an error of our own', async () => {
+  const breaker = await openBreaker()
+  vi.setSystemTime(Date.now() + 60_000)
+  await expect(breaker.guard(() => Promise.reject(new TypeError('x')))).rejects.toThrow('x')
+  expect(breaker.isClosed()).toBe(true)
+})
+
+it('stays open when an earlier request ends after it opened', async () => {
+  const breaker = createBreaker({ name: 'psp', log })
+  let answer = (_: string) => {}
+  const early = breaker.guard(() => new Promise<string>((resolve) => (answer = resolve)))
+  for (let i = 0; i < 5; i++) await expect(breaker.guard(silent)).rejects.toThrow('in time')
+  answer('late')
+  expect(await early).toBe('late')
+  await expect(breaker.guard(silent)).rejects.toThrow('was not sent')
 })

@@ -1,19 +1,13 @@
-import {
-  BrokenCircuitError,
-  CircuitState,
-  ConsecutiveBreaker,
-  circuitBreaker,
-  ExponentialBackoff,
-  handleWhen,
-} from 'cockatiel'
 import { AcquirerUnavailable } from './acquirer.ts'
 import type { Log } from './bacen/renewal.ts'
 
-// After this many requests in a row without an outcome, the next ones are refused without being sent: each would take
-// its whole time-out.
+/**
+ * After this many requests in a row without an outcome, the next ones are refused without being sent: each would take
+ * its whole time-out.
+ */
 const failuresMax = 5
-// Then one request at a time tests whether the acquirer answers again. The pause between two tests grows.
-const restMs = { initialDelay: 2_000, maxDelay: 60_000 }
+/** The pause before a request tests whether the acquirer answers again; it doubles after each test that fails. */
+const pauseMs = { first: 2_000, max: 60_000 }
 
 export type Breaker = {
   /** Calls `ask`, or throws {@link AcquirerUnavailable} at once while the circuit is open: then nothing was sent. */
@@ -24,26 +18,75 @@ export type Breaker = {
 }
 
 /**
+ * CLOSED: requests are sent. OPEN: they are refused until `until`. TESTING: one request is in progress, and the others
+ * wait for its end. `tests`: the failed tests since the circuit was closed.
+ */
+type State =
+  | { mode: 'CLOSED'; failures: number }
+  | { mode: 'OPEN'; until: number; tests: number }
+  | { mode: 'TESTING'; ended: Promise<unknown> }
+
+const numbers = { CLOSED: 0, OPEN: 1, TESTING: 2 }
+
+/**
  * A circuit breaker: while an acquirer does not answer, it gets no load and its callers do not wait. A refusal counts
  * as an answer; an unknown outcome does not.
  */
 export function createBreaker({ name, log }: { name: string; log: Log }): Breaker {
-  const policy = circuitBreaker(
-    handleWhen((error) => error instanceof AcquirerUnavailable),
-    { halfOpenAfter: new ExponentialBackoff(restMs), breaker: new ConsecutiveBreaker(failuresMax) },
-  )
-  policy.onBreak(() => log.warn({ acquirer: name }, 'an acquirer does not answer: requests to it are paused'))
-  policy.onReset(() => log.info({ acquirer: name }, 'an acquirer answers again'))
-  return {
-    async guard(ask) {
-      try {
-        return await policy.execute(ask)
-      } catch (cause) {
-        if (!(cause instanceof BrokenCircuitError)) throw cause
-        throw new AcquirerUnavailable('The acquirer did not answer lately, so the request was not sent', { cause })
-      }
-    },
-    isClosed: () => policy.state === CircuitState.Closed,
-    state: () => policy.state,
+  let state: State = { mode: 'CLOSED', failures: 0 }
+
+  async function guard<Result>(ask: () => Promise<Result>): Promise<Result> {
+    while (state.mode === 'TESTING') await state.ended
+    if (state.mode === 'CLOSED') return await count(ask)
+    if (Date.now() < state.until)
+      throw new AcquirerUnavailable('The acquirer did not answer lately, so the request was not sent')
+    const { tests } = state
+    const testing = { mode: 'TESTING' as const, ended: Promise.resolve<unknown>(null) }
+    // Before the call: it may fail, and open the circuit again, at once.
+    state = testing
+    const asked = test(ask, tests)
+    testing.ended = asked.catch(() => {})
+    return await asked
   }
+
+  /** A request that ends after others have opened the circuit changes nothing. */
+  async function count<Result>(ask: () => Promise<Result>): Promise<Result> {
+    try {
+      const result = await ask()
+      if (state.mode === 'CLOSED') state.failures = 0
+      return result
+    } catch (error) {
+      if (state.mode === 'CLOSED' && error instanceof AcquirerUnavailable) {
+        state.failures += 1
+        if (state.failures >= failuresMax) open(0)
+      }
+      throw error
+    }
+  }
+
+  async function test<Result>(ask: () => Promise<Result>, tests: number): Promise<Result> {
+    try {
+      const result = await ask()
+      close()
+      return result
+    } catch (error) {
+      if (error instanceof AcquirerUnavailable) open(tests + 1)
+      else close()
+      throw error
+    }
+  }
+
+  /** The pause varies, so that several processes do not test at the same moment. */
+  function open(tests: number): void {
+    const pause = Math.min(pauseMs.first * 2 ** tests, pauseMs.max) * (0.5 + Math.random() / 2)
+    state = { mode: 'OPEN', until: Date.now() + pause, tests }
+    log.warn({ acquirer: name }, 'an acquirer does not answer: requests to it are paused')
+  }
+
+  function close(): void {
+    state = { mode: 'CLOSED', failures: 0 }
+    log.info({ acquirer: name }, 'an acquirer answers again')
+  }
+
+  return { guard, isClosed: () => state.mode === 'CLOSED', state: () => numbers[state.mode] }
 }

@@ -1,5 +1,5 @@
 import type { Agent, Dispatcher } from 'undici'
-import { parseRetryAfter } from './schedule.ts'
+import { readRetryAfter } from '../lib/retry-after.ts'
 
 const userAgent = 'Guiche-Webhooks/1'
 
@@ -73,12 +73,13 @@ export function createSender({ dialler, deadlineMs, now }: Options): Sender {
               },
               onResponseStart(_, status, { 'retry-after': retryAfter }) {
                 if (status < 200) return
-                const at = parseRetryAfter(typeof retryAfter === 'string' ? retryAfter : undefined, now())
+                const at = now()
+                const waitMs = readRetryAfter(typeof retryAfter === 'string' ? retryAfter : undefined, at)
                 const head: Ending = {
                   outcome: outcomeOf(status),
                   status,
                   error: describeStatus(status),
-                  retryAfter: at,
+                  retryAfter: waitMs === null ? null : new Date(at.getTime() + waitMs),
                 }
                 answer = head
                 clearTimeout(timer)

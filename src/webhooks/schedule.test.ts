@@ -1,9 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { nextAttempt, parseRetryAfter, waitsMs } from './schedule.ts'
+import { nextAttempt, waitsMs } from './schedule.ts'
 
 const now = new Date('2026-03-02T15:00:00.000Z')
-const day = 24 * 60 * 60 * 1000
 
 describe('the schedule', () => {
   it('waits 5 s, 30 s, 2 min, 5 min, 15 min, 1 h, 3 h, 6 h, 12 h, 24 h, 24 h and then gives up', () => {
@@ -34,21 +33,4 @@ describe('the schedule', () => {
     expect(nextAttempt({ made: 6, now, retryAfter: later, random: 0.5 })).toEqual(new Date(now.getTime() + 3_600_000))
     expect(nextAttempt({ made: 12, now, retryAfter: later, random: 0.5 })).toBeNull()
   })
-})
-
-describe('Retry-After', () => {
-  it.each([
-    ['120', 120_000],
-    [' 7 ', 7_000],
-    ['Mon, 02 Mar 2026 15:10:00 GMT', 600_000],
-    ['Monday, 02-Mar-26 15:10:00 GMT', 600_000],
-    ['999999', day],
-    ['999999999999999', day],
-    ['Mon, 02 Mar 2099 15:10:00 GMT', day],
-  ])('reads %j', (header, ms) => expect(parseRetryAfter(header, now)).toEqual(new Date(now.getTime() + ms)))
-
-  it.each([undefined, '', '0', '-5', '1.5', 'soon', 'Mon, nonsense', 'Mon, 02 Mar 2026 14:00:00 GMT'])(
-    'ignores %j',
-    (header) => expect(parseRetryAfter(header, now)).toBeNull(),
-  )
 })

@@ -23,14 +23,11 @@ export const waitsMs = [
  */
 export const jitter = 0.2
 
-/** The longest delay that a receiver can request. */
-export const retryAfterMaxMs = 24 * hour
-
 type Failure = {
   /** Attempts made on this schedule, including the one that just failed. */
   made: number
   now: Date
-  /** The delay that the receiver requested, see {@link parseRetryAfter}. */
+  /** Until when the receiver asked us to wait (`Retry-After`). */
   retryAfter: Date | null
   /** Between 0 and 1. */
   random: number
@@ -45,18 +42,4 @@ export function nextAttempt({ made, now, retryAfter, random }: Failure): Date | 
   if (wait === undefined) return null
   const jittered = Math.round(wait * (1 + jitter * (2 * random - 1)))
   return new Date(Math.max(now.getTime() + jittered, retryAfter?.getTime() ?? 0))
-}
-
-/** Reads `Retry-After`, in seconds or as an HTTP date, capped at a day. Null when absent, unreadable or in the past. */
-export function parseRetryAfter(header: string | undefined, now: Date): Date | null {
-  const text = header?.trim() ?? ''
-  const at = /^\d{1,15}$/.test(text) ? now.getTime() + Number(text) * second : parseHttpDate(text)
-  if (at === null || at <= now.getTime()) return null
-  return new Date(Math.min(at, now.getTime() + retryAfterMaxMs))
-}
-
-/** An HTTP date begins with the day's name. `Date.parse` alone would also read "-5" and "1.5". */
-function parseHttpDate(text: string): number | null {
-  const at = /^(?:mon|tue|wed|thu|fri|sat|sun)/i.test(text) ? Date.parse(text) : Number.NaN
-  return Number.isNaN(at) ? null : at
 }

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { readRetryAfter } from '../../lib/retry-after.ts'
 import type { HttpResponse } from './http.ts'
 
 // The statuses that mean "not now": the request may be repeated.
@@ -37,17 +38,9 @@ function pauseAfter(outcome: Outcome, attempt: number): number | null {
   // After a time-out there is no time left for another try.
   if ('error' in outcome) return isTimeout(outcome.error) ? null : backoffMs
   if (!transient.has(outcome.answer.status)) return null
-  return Math.max(backoffMs, readRetryAfter(outcome.answer.headers['retry-after']) ?? 0)
+  return Math.max(backoffMs, readRetryAfter(outcome.answer.headers['retry-after'], new Date()) ?? 0)
 }
 
 function isTimeout(error: unknown): boolean {
   return error instanceof Error && error.name === 'TimeoutError'
-}
-
-/** `Retry-After` in milliseconds: the header has seconds or a date. */
-export function readRetryAfter(header: string | undefined): number | null {
-  if (header === undefined) return null
-  if (/^\d{1,6}$/.test(header.trim())) return Number(header) * 1000
-  const until = Date.parse(header)
-  return Number.isNaN(until) ? null : Math.max(0, until - Date.now())
 }

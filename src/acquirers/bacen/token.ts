@@ -1,10 +1,10 @@
 import type { Clock } from '../../lib/clock.ts'
+import { readRetryAfter } from '../../lib/retry-after.ts'
 import { AcquirerUnavailable } from '../acquirer.ts'
 import type { HttpRequest, HttpResponse } from './http.ts'
 import { type ProtocolProfile, scopesOf } from './profile.ts'
 import { count, isRecord, text } from './read.ts'
 import { toPlainText, toReason } from './reason.ts'
-import { readRetryAfter } from './retry.ts'
 
 /** The secret is null where a certificate takes its place. */
 export type Credentials = { clientId: string; clientSecret: string | null }
@@ -116,7 +116,7 @@ export async function askToken({
     const said = reason === '' || reason.startsWith('The acquirer answered') ? '' : `: ${reason}`
     const message = `The acquirer answered ${answer.status} to the request for a token${said}`
     if (answer.status >= 400 && answer.status < 500)
-      throw new TokenRefused(message, readRetryAfter(answer.headers['retry-after']))
+      throw new TokenRefused(message, readRetryAfter(answer.headers['retry-after'], new Date()))
     throw new AcquirerUnavailable(message)
   }
   const value = body && text(body, 'access_token')
