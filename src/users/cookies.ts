@@ -1,3 +1,4 @@
+import { parseCookie, stringifySetCookie } from 'cookie'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /**
@@ -9,18 +10,14 @@ export function appendCookie(
   baseUrl: string,
   { name, value, maxAgeSeconds }: { name: string; value: string; maxAgeSeconds: number },
 ): void {
-  const attributes = ['Path=/', 'HttpOnly', 'SameSite=Strict', `Max-Age=${maxAgeSeconds}`]
-  if (isSecure(baseUrl)) attributes.push('Secure')
-  void reply.header('set-cookie', [`${name}=${value}`, ...attributes].join('; '))
+  const cookie = { name, value, maxAge: maxAgeSeconds, path: '/', secure: isSecure(baseUrl) }
+  void reply.header('set-cookie', stringifySetCookie({ ...cookie, httpOnly: true, sameSite: 'strict' }))
 }
 
 /** The value of one of our cookies, a secret of 256 bits; null if there is none of that form. */
 export function readCookieNamed(request: FastifyRequest, name: string): string | null {
-  for (const part of request.headers.cookie?.split(';') ?? []) {
-    const [key, value = ''] = part.trim().split('=', 2)
-    if (key === name && /^[\w-]{43}$/.test(value)) return value
-  }
-  return null
+  const value = parseCookie(request.headers.cookie ?? '')[name]
+  return value !== undefined && /^[\w-]{43}$/.test(value) ? value : null
 }
 
 export function isSecure(baseUrl: string): boolean {
