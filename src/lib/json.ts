@@ -1,6 +1,5 @@
 /**
- * JSON with the fields of every object in a fixed order, so that equal values give equal text. Undefined fields are
- * left out.
+ * JSON in canonical form (RFC 8785, JCS): equal values give equal text. Undefined fields are left out.
  */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`
