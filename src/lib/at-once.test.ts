@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { together } from './at-once.ts'
+import { eachAtOnce, together } from './at-once.ts'
 
 const behindFailure = Object.assign(new Error('current transaction is aborted'), { code: '25P02' })
 
@@ -9,6 +9,44 @@ async function inMs(ms: number, failure?: Error): Promise<number> {
   if (failure) throw failure
   return ms
 }
+
+describe('items processed at once', () => {
+  const never = new AbortController().signal
+
+  it('never exceed the concurrency', async () => {
+    let [running, most] = [0, 0]
+    const work = async () => {
+      running += 1
+      most = Math.max(most, running)
+      await sleep(1)
+      running -= 1
+    }
+    await eachAtOnce(Array.from({ length: 20 }), never, work, 3)
+    expect([running, most]).toEqual([0, 3])
+  })
+
+  it.each(['fails', 'is stopped'])('are all at an end when one %s, and no other is started', async (end) => {
+    const stopping = new AbortController()
+    const started: number[] = []
+    const ended: number[] = []
+    const done = eachAtOnce(
+      [1, 2, 3, 4],
+      stopping.signal,
+      async (item) => {
+        started.push(item)
+        if (item === 2 && end === 'fails') throw new Error('the second failed')
+        if (item === 2) stopping.abort()
+        await sleep(10)
+        ended.push(item)
+      },
+      2,
+    )
+    if (end === 'fails') await expect(done).rejects.toThrow('the second failed')
+    else await done
+    expect(started).toEqual([1, 2])
+    expect(ended).toEqual(end === 'fails' ? [1] : [1, 2])
+  })
+})
 
 describe('pipelined statements', () => {
   it('return their results in order', async () => {

@@ -2,8 +2,8 @@
 const atOnceMax = 8
 
 /**
- * Processes up to `concurrency` items at once until all are done, one fails, or `stopping` is aborted. No work is in progress
- * when it returns.
+ * Processes up to `concurrency` items at once until all are done, one fails, or `stopping` is aborted. No work is in
+ * progress when it returns, unlike after p-map, which does not wait for the others when one fails or it is aborted.
  */
 export async function eachAtOnce<Item>(
   items: Iterable<Item>,
