@@ -17,7 +17,7 @@ beforeEach(async () => {
   lines = []
   receiver = await startReceiver({ port: 0, secrets: [secret], print: (line) => lines.push(line) })
 })
-afterEach(() => receiver.stop())
+afterEach(() => receiver.close())
 
 function send(text: string, { with: signing = secret, timestamp = new Date() } = {}): Promise<Response> {
   const headers = signDelivery({ secrets: [signing], id: 'the-event', timestamp, body: text })

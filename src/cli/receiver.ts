@@ -1,16 +1,15 @@
 import { readFile } from 'node:fs/promises'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
-import { verifyWebhook, type WebhookEvent, WebhookVerificationError } from '../../sdk/src/index.ts'
+import type { WebhookEvent } from '../../sdk/src/index.ts'
+import { listenForWebhooks } from '../../sdk/src/testing/receiver.ts'
 import { inReais } from '../lib/money.ts'
 import { secretPrefix } from '../webhooks/sign.ts'
 
 const defaultPort = 4000
-const bodyMaxBytes = 1024 * 1024
 
-export type Receiver = { url: string; stop(): Promise<void> }
+export type Receiver = { url: string; close(): Promise<void> }
 
 type Options = { port: number; secrets: string[]; print: (line: string) => void }
 
@@ -20,41 +19,16 @@ type Options = { port: number; secrets: string[]; print: (line: string) => void 
  * webhookUrl.
  */
 export async function startReceiver({ port, secrets, print }: Options): Promise<Receiver> {
-  const server = createServer((request, response) => {
-    receive(request, response).catch(() => response.destroy())
-  })
-  await new Promise<void>((done, failed) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      failed(error.code === 'EADDRINUSE' ? inUse(port) : error)
-    })
-    server.listen(port, '127.0.0.1', done)
-  })
-  const address = server.address()
-  const actualPort = typeof address === 'object' && address !== null ? address.port : port
-  return {
-    url: `http://127.0.0.1:${actualPort}/`,
-    stop: () =>
-      new Promise((done) => {
-        server.close(() => done())
-        server.closeAllConnections()
-      }),
-  }
-
-  async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    if (request.method !== 'POST') return answer(response, 405)
-    // The raw bytes: parsing the body and writing it again would change the signature.
-    const body = await readBody(request)
-    if (body === null) return answer(response, 413)
-    try {
-      const event = await verifyWebhook(secrets, request.headers, body)
+  return await listenForWebhooks({
+    port,
+    secret: secrets,
+    onEvent: (event) => {
       for (const line of describe(event)) print(line)
-      answer(response, 204)
-    } catch (error) {
-      if (!(error instanceof WebhookVerificationError)) throw error
-      print(`REFUSED  ${error.detail}`)
-      answer(response, 401)
-    }
-  }
+    },
+    onRefused: ({ detail }) => print(`REFUSED  ${detail}`),
+  }).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'EADDRINUSE' ? inUse(port) : error
+  })
 }
 
 /** Usually an earlier receiver that still runs in the background. */
@@ -62,21 +36,6 @@ function inUse(port: number): Error {
   return new Error(
     `Port ${port} is in use. If an earlier receiver still runs there, use that one; otherwise choose another --port.`,
   )
-}
-
-async function readBody(request: IncomingMessage): Promise<Buffer | null> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of request) {
-    chunks.push(chunk)
-    length += chunk.length
-    if (length > bodyMaxBytes) return null
-  }
-  return Buffer.concat(chunks)
-}
-
-function answer(response: ServerResponse, status: number): void {
-  response.writeHead(status).end()
 }
 
 function describe({ type, id, timestamp, data }: WebhookEvent): string[] {
@@ -102,8 +61,8 @@ async function main(): Promise<void> {
   const print = (line: string) => process.stdout.write(`${line}\n`)
   const receiver = await startReceiver({ port: Number(values.port ?? defaultPort), secrets, print })
   print(`Listening at ${receiver.url} (use it as webhookUrl). Ctrl+C stops it.`)
-  process.once('SIGINT', () => void receiver.stop())
-  process.once('SIGTERM', () => void receiver.stop())
+  process.once('SIGINT', () => void receiver.close())
+  process.once('SIGTERM', () => void receiver.close())
 }
 
 /** The secret of the sandbox client, which the service writes to its data folder at the first start. */

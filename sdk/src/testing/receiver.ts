@@ -37,6 +37,7 @@ type Options = {
 }
 
 const waitMsDefault = 30_000
+const bodyMaxBytes = 1024 * 1024
 
 /**
  * Starts a receiver on the loopback address. It verifies webhooks and keeps them for the test. It does not keep the
@@ -50,45 +51,24 @@ const waitMsDefault = 30_000
  * await receiver.close()
  * ```
  */
-export async function createWebhookReceiver({
-  secret,
-  port = 0,
-  toleranceSeconds = 300,
-}: Options): Promise<WebhookReceiver> {
+export async function createWebhookReceiver(options: Options): Promise<WebhookReceiver> {
   const events: WebhookEvent[] = []
   const refused: WebhookVerificationError[] = []
   const looks = new Set<() => void>()
 
-  async function receive(request: IncomingMessage): Promise<number> {
-    const body = await readBody(request)
-    try {
-      events.push(await verifyWebhook(secret, request.headers, body, { toleranceSeconds }))
-    } catch (error) {
-      if (!(error instanceof WebhookVerificationError)) throw error
-      refused.push(error)
-      return 401
-    }
-    for (const look of looks) look()
-    return 204
-  }
-
-  const server = createServer((request, response) => {
-    receive(request).then(
-      (status) => response.writeHead(status).end(),
-      () => response.writeHead(500).end(),
-    )
-  })
-  await new Promise<void>((done, failed) => {
-    server.once('error', failed)
-    server.listen(port, '127.0.0.1', done)
+  const { url, close, unref } = await listenForWebhooks({
+    ...options,
+    onEvent: (event) => {
+      events.push(event)
+      for (const look of looks) look()
+    },
+    onRefused: (error) => refused.push(error),
   })
   // A test that forgets to close the receiver still ends.
-  server.unref()
-  const address = server.address()
-  const actualPort = typeof address === 'object' && address ? address.port : port
+  unref()
 
   return {
-    url: `http://127.0.0.1:${actualPort}/`,
+    url,
     events,
     refused,
     waitFor: (type, fits = () => true, { timeoutMs = waitMsDefault } = {}) =>
@@ -112,11 +92,60 @@ export async function createWebhookReceiver({
         looks.add(look)
         look()
       }),
+    close,
+  }
+}
+
+type Listening = { url: string; close(): Promise<void>; unref(): void }
+
+type Listeners = {
+  onEvent: (event: WebhookEvent) => void
+  onRefused: (error: WebhookVerificationError) => void
+}
+
+/** Answers 204 to webhooks that verify, and 401 to others, until it is closed. */
+export async function listenForWebhooks({
+  secret,
+  port = 0,
+  toleranceSeconds = 300,
+  onEvent,
+  onRefused,
+}: Options & Listeners): Promise<Listening> {
+  async function receive(request: IncomingMessage): Promise<number> {
+    if (request.method !== 'POST') return 405
+    // The raw bytes: parsing the body and writing it again would change the signature.
+    const body = await readBody(request)
+    if (body === null) return 413
+    try {
+      onEvent(await verifyWebhook(secret, request.headers, body, { toleranceSeconds }))
+      return 204
+    } catch (error) {
+      if (!(error instanceof WebhookVerificationError)) throw error
+      onRefused(error)
+      return 401
+    }
+  }
+
+  const server = createServer((request, response) => {
+    receive(request).then(
+      (status) => response.writeHead(status).end(),
+      () => response.writeHead(500).end(),
+    )
+  })
+  await new Promise<void>((done, failed) => {
+    server.once('error', failed)
+    server.listen(port, '127.0.0.1', done)
+  })
+  const address = server.address()
+  const actualPort = typeof address === 'object' && address ? address.port : port
+  return {
+    url: `http://127.0.0.1:${actualPort}/`,
     close: () =>
       new Promise((done) => {
         server.close(() => done())
         server.closeAllConnections()
       }),
+    unref: () => void server.unref(),
   }
 }
 
@@ -124,8 +153,14 @@ function isOf<Type extends WebhookEventType>(event: WebhookEvent, type: Type): e
   return event.type === type
 }
 
-async function readBody(request: IncomingMessage): Promise<Uint8Array> {
+/** Null when it is too large. */
+async function readBody(request: IncomingMessage): Promise<Uint8Array | null> {
   const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk)
+  let length = 0
+  for await (const chunk of request) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length > bodyMaxBytes) return null
+  }
   return Buffer.concat(chunks)
 }
