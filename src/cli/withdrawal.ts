@@ -1,24 +1,31 @@
 import type { Command } from 'commander'
 import { inReais } from '../lib/money.ts'
-import { approveWithdrawal } from '../withdrawals/approve.ts'
-import { defaultLimits, type Limits, setWithdrawalLimits } from '../withdrawals/limits.ts'
-import { findLimits } from '../withdrawals/limits-store.ts'
-import { listForOperator, type OperatorRow } from '../withdrawals/operator-store.ts'
-import { rejectWithdrawal } from '../withdrawals/reject.ts'
-import { proposeSettlement } from '../withdrawals/settle-by-hand.ts'
-import { findOwner, type WithdrawalRow } from '../withdrawals/store.ts'
+import {
+  approvePayout,
+  atCommandLine,
+  listLatest,
+  proposeOutcome,
+  rejectPayout,
+  showLimits,
+  type WithdrawalView,
+} from '../operator/withdrawals.ts'
+import { type Limits, setWithdrawalLimits } from '../withdrawals/limits.ts'
 import { byOf } from './actor.ts'
 import { toId, toLimit, toReason, toRowCount, toThreshold, toWindowSeconds } from './arguments.ts'
 import { findMerchant } from './client.ts'
-import { type Context, withContext } from './context.ts'
+import { withContext } from './context.ts'
 import { explainCommand } from './explain.ts'
 import { print } from './print.ts'
 
 type Json = { json?: boolean }
 
+/** The service finds the events to deliver on its own: this process has no loop to wake. */
+const wakeDeliveries = () => {}
+
 /** `guiche withdrawal …`: withdrawals, reviews and limits. */
 export function withdrawalCommands(program: Command): void {
   const withdrawal = program.command('withdrawal').description('withdrawals: reviews and limits')
+  const viewer = () => atCommandLine(byOf(program))
   explainCommand(withdrawal)
 
   withdrawal
@@ -31,12 +38,11 @@ export function withdrawalCommands(program: Command): void {
     .action(async ({ json, held, client, last }: Json & { held?: boolean; client?: string; last: number }) => {
       const rows = await withContext(async (context) => {
         const merchantId = client === undefined ? null : await findMerchant(context, client)
-        return await listForOperator(context.db, { merchantId, isHeld: held ?? false, limit: last })
+        return await listLatest(context, { merchantId, isHeld: held ?? false, limit: last }, viewer())
       })
-      const listed = rows.map(toView)
-      print(listed, {
+      print(rows, {
         json,
-        shown: listed.map((row) => ({ ...row, amount: inReais(row.amount), feeAmount: inReais(row.feeAmount ?? 0) })),
+        shown: rows.map(toLine),
         note: rows.some(({ hold }) => hold !== null)
           ? '`npx guiche withdrawal approve <id>` sends one, `reject <id> --reason …` returns its money to the balance.'
           : undefined,
@@ -49,7 +55,9 @@ export function withdrawalCommands(program: Command): void {
     .description('approve a withdrawal that is pending review; it is then sent')
     .option('--json', 'print JSON')
     .action(async (id: string, { json }: Json) => {
-      const row = await decide(id, async (deps) => await approveWithdrawal(deps, { id, by: byOf(program) }))
+      const row = await withContext(
+        async (context) => await approvePayout({ ...context, wakeDeliveries }, id, viewer()),
+      )
       printDecided(row, { json, note: 'The service sends it within seconds. No restart is needed.' })
     })
 
@@ -60,7 +68,9 @@ export function withdrawalCommands(program: Command): void {
     .requiredOption('--reason <reason>', 'why; the merchant reads it', toReason)
     .option('--json', 'print JSON')
     .action(async (id: string, { json, reason }: Json & { reason: string }) => {
-      const row = await decide(id, async (deps) => await rejectWithdrawal(deps, { id, reason, by: byOf(program) }))
+      const row = await withContext(
+        async (context) => await rejectPayout({ ...context, wakeDeliveries }, { id, reason }, viewer()),
+      )
       printDecided(row, { json, note: 'Amount and fee are back in the balance, and the merchant is notified.' })
     })
 
@@ -75,14 +85,13 @@ export function withdrawalCommands(program: Command): void {
     .action(async (id: string, { json, sent, notSent, reason }: Json & SeenThere) => {
       if ((sent === undefined) === (notSent === undefined))
         throw new Error('Give either --sent <endToEndId> or --not-sent, as the PSP’s account statement shows it.')
-      const seen = { endToEndId: sent ?? null, reason }
-      const proposal = await withContext(
-        async (context) => await proposeSettlement(context, { id, seen, by: byOf(program) }),
-      )
-      print(
-        { id: proposal.id, withdrawalId: id, state: 'open', ...seen },
-        { json, note: `Another person approves it: \`npx guiche proposal approve ${proposal.id}\`.` },
-      )
+      const proposing = { id, endToEndId: sent ?? null, reason }
+      const row = await withContext(async (context) => await proposeOutcome(context, proposing, viewer()))
+      print(row, {
+        json,
+        shown: { proposal: row.proposal?.id, withdrawal: id, endToEndId: proposing.endToEndId, reason },
+        note: `Another person approves it: \`npx guiche proposal approve ${row.proposal?.id}\`.`,
+      })
     })
 
   withdrawal
@@ -112,8 +121,9 @@ export function withdrawalCommands(program: Command): void {
       const changed = toChangedLimits(given)
       const limits = await withContext(async (context) => {
         const merchantId = await findMerchant(context, client)
-        if (Object.keys(changed).length === 0) return (await findLimits(context.db, merchantId)) ?? defaultLimits
-        return await setWithdrawalLimits(context, { merchantId, ...changed, by: byOf(program) })
+        if (Object.keys(changed).length > 0)
+          await setWithdrawalLimits(context, { merchantId, ...changed, by: byOf(program) })
+        return await showLimits(context, merchantId, viewer())
       })
       print({ clientId: client, ...limits }, { json, shown: { clientId: client, ...toShownLimits(limits) } })
     })
@@ -129,33 +139,14 @@ function toChangedLimits({ duplicateWindowSeconds, ...given }: GivenLimits): Par
 
 type SeenThere = { sent?: string; notSent?: boolean; reason: string }
 
-async function decide(
-  id: string,
-  operate: (deps: Context & { wakeDeliveries: () => void }) => Promise<WithdrawalRow>,
-): Promise<WithdrawalRow> {
-  return await withContext(async (context) => {
-    if (!(await findOwner(context.db, id)))
-      throw new Error(`There is no withdrawal ${id}. \`npx guiche withdrawal list --held\` lists those pending review.`)
-    return await operate({ ...context, wakeDeliveries: () => {} })
-  })
+function printDecided(row: WithdrawalView, { json, note }: Json & { note: string }): void {
+  const { id, status, amount } = row
+  print(row, { json, shown: { id, status, amount: inReais(amount) }, note })
 }
 
-function printDecided(row: WithdrawalRow, { json, note }: Json & { note: string }): void {
-  const { id, status, hold, amount } = row
-  print({ id, status, hold, amount }, { json, shown: { id, status, amount: inReais(amount) }, note })
-}
-
-function toView(row: OperatorRow) {
-  return {
-    id: row.id,
-    clientId: row.client_id,
-    status: row.status,
-    hold: row.hold,
-    amount: row.amount,
-    feeAmount: row.fee_amount,
-    pixKey: row.pix_key,
-    createdAt: row.created_at,
-  }
+function toLine({ id, clientId, status, hold, amount, feeAmount, pixKey, createdAt }: WithdrawalView) {
+  const reais = { amount: inReais(amount), feeAmount: inReais(feeAmount ?? 0) }
+  return { id, clientId, status, hold, ...reais, pixKey: pixKey.key, createdAt }
 }
 
 function toShownLimits(limits: Limits) {

@@ -1,22 +1,26 @@
+import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { byUser, isSamePerson, theOperator, toActor } from '../audit/record.ts'
+import { byUser, toActor } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
-import { merchantSeenBy, type SignedIn, userOf } from '../http/caller.ts'
+import { merchantSeenBy, userOf } from '../http/caller.ts'
 import { Amount, NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
-import { listProposals, type ProposalView } from '../operator/proposals.ts'
+import {
+  approvePayout,
+  type LimitsView,
+  listReviews,
+  proposeOutcome,
+  rejectPayout,
+  showLimits,
+  showWithdrawal,
+  type Viewer,
+} from '../operator/withdrawals.ts'
 import { detectPixKey, normalizePixKey } from '../pix/key.ts'
-import { approveWithdrawal, findObstacleOf } from '../withdrawals/approve.ts'
-import { changeLimits, limitsProposal } from '../withdrawals/change-limits.ts'
-import { defaultLimits, type Limits } from '../withdrawals/limits.ts'
-import { findLimits } from '../withdrawals/limits-store.ts'
-import { findToDecide, listHeld, type WithdrawalToDecide } from '../withdrawals/operator-store.ts'
+import { changeLimits } from '../withdrawals/change-limits.ts'
 import { previewWithdrawal } from '../withdrawals/preview.ts'
-import { unknownWithdrawal } from '../withdrawals/refusals.ts'
-import { rejectWithdrawal } from '../withdrawals/reject.ts'
 import { withdrawalAmountMin } from '../withdrawals/schema.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
 
@@ -26,6 +30,7 @@ const perPage = 20
 /** Larger than any amount or sum that can occur: 10 billion reais. */
 const limitMax = 1e12
 const Params = Type.Object({ id: Type.String({ format: 'uuid-any' }) })
+const Reason = Type.String({ minLength: 3, maxLength: 255 })
 const Threshold = Type.Optional(
   Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 0, maximum: limitMax }),
 )
@@ -39,7 +44,6 @@ export function registerWithdrawalDecisionRoutes(app: Server, deps: Deps): void 
 }
 
 function registerReading(app: Server, deps: Deps): void {
-  const { db } = deps
   app.get(
     '/dashboard/api/withdrawal/held',
     {
@@ -57,8 +61,8 @@ function registerReading(app: Server, deps: Deps): void {
       const user = userOf(request)
       const { clientId, page = 1 } = request.query
       const merchantId = await findSeen(deps, user, clientId)
-      const { total, items } = await listHeld(db, { merchantId, limit: perPage, offset: (page - 1) * perPage })
-      const data = await Promise.all(items.map(async (row) => await toView(deps, row, user)))
+      const slice = { limit: perPage, offset: (page - 1) * perPage }
+      const { total, data } = await listReviews(deps, { merchantId, ...slice }, viewerOf(request))
       return { total, totalPages: Math.ceil(total / perPage), data }
     },
   )
@@ -69,10 +73,7 @@ function registerReading(app: Server, deps: Deps): void {
       config: { access: { permission: 'withdrawal.read' } },
       schema: { hide: true, params: Params, querystring: NoQuery, response: problems(401, 403, 404, 422) },
     },
-    async (request) => {
-      const user = userOf(request)
-      return await toView(deps, await find(deps, user, request.params.id), user)
-    },
+    async (request) => await showWithdrawal(deps, request.params.id, viewerOf(request)),
   )
 
   app.post(
@@ -113,12 +114,7 @@ function registerDecisions(app: Server, deps: Deps): void {
       config: { access },
       schema: { hide: true, params: Params, querystring: NoQuery, response: problems(401, 403, 404, 422) },
     },
-    async (request) => {
-      const user = userOf(request)
-      const { id } = await find(deps, user, request.params.id)
-      const { status } = await approveWithdrawal(deps, { id, by: byUser(user) })
-      return { id, status }
-    },
+    async (request) => await approvePayout(deps, request.params.id, viewerOf(request)),
   )
 
   app.post(
@@ -129,16 +125,34 @@ function registerDecisions(app: Server, deps: Deps): void {
         hide: true,
         params: Params,
         querystring: NoQuery,
-        body: Type.Object({ reason: Type.String({ minLength: 3, maxLength: 255 }) }),
+        body: Type.Object({ reason: Reason }),
         response: problems(401, 403, 404, 422),
       },
     },
-    async (request) => {
-      const user = userOf(request)
-      const { id } = await find(deps, user, request.params.id)
-      const { status } = await rejectWithdrawal(deps, { id, reason: request.body.reason, by: byUser(user) })
-      return { id, status }
+    async (request) => await rejectPayout(deps, { ...request.params, ...request.body }, viewerOf(request)),
+  )
+
+  app.post(
+    '/dashboard/api/withdrawal/:id/settlement',
+    {
+      config: { access },
+      schema: {
+        hide: true,
+        params: Params,
+        querystring: NoQuery,
+        body: Type.Object(
+          {
+            /** Null: the payout is not in the PSP's account statement. */
+            endToEndId: Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength: 32 }),
+            reason: Reason,
+          },
+          { additionalProperties: false },
+        ),
+        response: problems(401, 403, 404, 422),
+      },
     },
+    async (request, reply) =>
+      await reply.code(201).send(await proposeOutcome(deps, { ...request.params, ...request.body }, viewerOf(request))),
   )
 }
 
@@ -157,7 +171,7 @@ function registerLimits(app: Server, deps: Deps): void {
       const user = userOf(request)
       const merchantId = await findSeen(deps, user, request.query.clientId)
       if (merchantId === null) throw invalid('clientId', 'is required: limits belong to one client')
-      return await toLimitsView(deps, user, merchantId)
+      return await showLimits(deps, merchantId, viewerOf(request))
     },
   )
 
@@ -187,65 +201,15 @@ function registerLimits(app: Server, deps: Deps): void {
       const merchantId = await findSeen(deps, user, request.query.clientId)
       assert(merchantId, 'a client that is named has a merchant')
       await changeLimits(deps, { merchantId, changed: request.body, by: byUser(user) })
-      return await toLimitsView(deps, user, merchantId)
+      return await showLimits(deps, merchantId, viewerOf(request))
     },
   )
 }
 
-/** @throws {AppError} `not_found`, also if the withdrawal belongs to another merchant */
-async function find({ db }: Deps, user: SignedIn, id: string): Promise<WithdrawalToDecide> {
-  const row = await findToDecide(db, id)
-  const seen = merchantSeenBy(user)
-  if (!row || (seen !== null && row.merchant_id !== seen)) throw unknownWithdrawal()
-  return row
-}
-
-export type LimitsView = Limits & {
-  /** Looser limits that wait for a second person. A merchant's users do not see them. */
-  proposal: ProposalView | null
-}
-
-async function toLimitsView(deps: Deps, user: SignedIn, merchantId: string): Promise<LimitsView> {
-  const limits = (await findLimits(deps.db, merchantId)) ?? defaultLimits
-  if (user.merchant) return { ...limits, proposal: null }
-  const [proposal = null] = await listProposals(deps, toActor(user), { kinds: [limitsProposal.name], merchantId })
-  return { ...limits, proposal }
-}
-
-export type DecidableWithdrawal = Awaited<ReturnType<typeof toView>>
-
-async function toView({ db, clock }: Deps, row: WithdrawalToDecide, user: SignedIn) {
-  const { requested_by: requestedBy } = row
-  const by = toActor(user)
-  const decides = row.hold !== null && user.permissions.includes('withdrawal.approve')
-  const obstacle = decides ? await findObstacleOf(db, row, { by, now: clock.now() }) : null
-  return {
-    id: row.id,
-    clientId: row.client_id,
-    clientName: row.client_name,
-    status: row.status,
-    hold: row.hold,
-    amount: row.amount,
-    feeAmount: row.fee_amount,
-    pixKey: { key: row.pix_key, type: row.pix_key_type },
-    createdAt: row.created_at.toISOString(),
-    /**
-     * Who requested it; null: the merchant, with its token. Merchants see "operator" instead of the names of the
-     * operator's users.
-     */
-    requestedBy: row.is_operators && user.merchant ? theOperator : requestedBy,
-    isOperators: row.is_operators,
-    /** Nobody approves their own request. */
-    isOwn: requestedBy !== null && isSamePerson(requestedBy, by),
-    /** Why this user cannot approve it. */
-    obstacle: obstacle?.code ?? null,
-    approvalAbove: row.is_operators ? row.operator_approval_above : row.approval_above,
-    earlier: row.earlier && {
-      id: row.earlier.id,
-      status: row.earlier.status,
-      createdAt: new Date(row.earlier.createdAt).toISOString(),
-    },
-  }
+function viewerOf(request: FastifyRequest): Viewer {
+  const user = userOf(request)
+  const decides = user.permissions.includes('withdrawal.approve')
+  return { by: byUser(user), merchantId: merchantSeenBy(user), decides }
 }
 
 function invalid(field: string, message: string): AppError {

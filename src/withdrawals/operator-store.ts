@@ -2,35 +2,18 @@ import { type Db, empty, sql } from '../db/sql.ts'
 import type { PixKeyType } from '../pix/key.ts'
 import type { WithdrawalHold, WithdrawalStatus } from './status.ts'
 
-export type OperatorRow = {
+/** A withdrawal with what the operator needs to decide on it. */
+export type WithdrawalToDecide = {
   id: string
+  merchant_id: string
   client_id: string
+  client_name: string
   status: WithdrawalStatus
   hold: WithdrawalHold | null
   amount: number
   fee_amount: number | null
   pix_key: string
   created_at: Date
-}
-
-/** The latest withdrawals, newest first: of all merchants or of one, all or only those pending review. */
-export async function listForOperator(
-  db: Db,
-  { merchantId, isHeld, limit }: { merchantId: string | null; isHeld: boolean; limit: number },
-): Promise<OperatorRow[]> {
-  return await db.query<OperatorRow>(sql`
-    select id, client_id, status, hold, amount, fee_amount, pix_key, withdrawals.created_at
-    from withdrawals join clients using (merchant_id)
-    where true
-      ${merchantId === null ? empty : sql`and merchant_id = ${merchantId}`}
-      ${isHeld ? sql`and status = 'PENDING' and hold is not null` : empty}
-    order by withdrawals.created_at desc, id desc limit ${limit}`)
-}
-
-/** A withdrawal with what the operator needs to decide on it. */
-export type WithdrawalToDecide = OperatorRow & {
-  merchant_id: string
-  client_name: string
   pix_key_type: PixKeyType
   requested_by: string | null
   /** The current amount in cents above which the merchant's withdrawals need approval; null for none. */
@@ -46,8 +29,25 @@ export type WithdrawalToDecide = OperatorRow & {
   earlier: { id: string; status: WithdrawalStatus; createdAt: string } | null
 }
 
+/** The latest withdrawals, newest first: of all merchants or of one, all or only those pending review. */
+export async function listForOperator(
+  db: Db,
+  { merchantId, isHeld, limit }: { merchantId: string | null; isHeld: boolean; limit: number },
+): Promise<WithdrawalToDecide[]> {
+  return await db.query<WithdrawalToDecide>(sql`
+    select ${columnsToDecide}
+    from (
+      select * from withdrawals
+      where true
+        ${merchantId === null ? empty : sql`and merchant_id = ${merchantId}`}
+        ${isHeld ? sql`and status = 'PENDING' and hold is not null` : empty}
+      order by created_at desc, id desc limit ${limit}
+    ) record ${withEarlier}
+    order by record.created_at desc, record.id desc`)
+}
+
 /** Withdrawals pending review, those waiting longest first: of all merchants or of one. */
-export async function listHeld(
+export async function listPendingReview(
   db: Db,
   { merchantId, limit, offset }: { merchantId: string | null; limit: number; offset: number },
 ): Promise<{ total: number; items: WithdrawalToDecide[] }> {

@@ -63,19 +63,14 @@ export async function proposeSettlement(
 }
 
 async function assertSettleable(tx: Tx, row: WithdrawalRow, { seen, now }: { seen: Seen; now: Date }): Promise<void> {
-  const since = row.status_dates.at(-1)
-  if (row.status !== 'PROCESSING' || !since) {
+  if (row.status !== 'PROCESSING') {
     throw notPossible({
       field: 'status',
       code: 'not_processing',
       message: `is ${row.status}, and only the outcome of a PROCESSING withdrawal can be entered`,
     })
   }
-  const exchanges = await listExchanges(tx, { recordIds: [row.id], endToEnd: null, limit: 50 })
-  const last = exchanges.findLast(({ operation }) => operation === 'sendPayout')
-  const isLost = last?.error === 'NeedsPerson' && last.at.getTime() - since.getTime() > repeatedMs
-  const isOld = now.getTime() - since.getTime() >= openMsMin
-  if (row.acquirer_reference !== null || !isLost || !isOld) {
+  if (!(await isSettleable(tx, row, now))) {
     throw notPossible({
       field: 'status',
       code: 'still_asked',
@@ -97,6 +92,16 @@ async function assertSettleable(tx: Tx, row: WithdrawalRow, { seen, now }: { see
   if (await isEndToEndKnown(tx, endToEndId)) {
     throw notPossible({ field: 'endToEndId', code: 'duplicate', message: 'belongs to another withdrawal' })
   }
+}
+
+/** True while only a person can determine the outcome: the service does not query the acquirer any more. */
+export async function isSettleable(db: Db | Tx, row: WithdrawalRow, now: Date): Promise<boolean> {
+  const since = row.status_dates.at(-1)
+  if (row.status !== 'PROCESSING' || row.acquirer_reference !== null || !since) return false
+  const exchanges = await listExchanges(db, { recordIds: [row.id], endToEnd: null, limit: 50 })
+  const last = exchanges.findLast(({ operation }) => operation === 'sendPayout')
+  const isLost = last?.error === 'NeedsPerson' && last.at.getTime() - since.getTime() > repeatedMs
+  return isLost && now.getTime() - since.getTime() >= openMsMin
 }
 
 async function settleAs(

@@ -7,7 +7,7 @@ import { fetchRefundable, payOne, setFixedFee } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { findSandboxMerchant, inviteUser, signIn } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
-import { expectLedgerConsistent, fund, untilWithdrawal, withdraw } from '../support/withdrawals.ts'
+import { expectLedgerConsistent, fund, loseOutcome, untilWithdrawal, withdraw } from '../support/withdrawals.ts'
 
 describe.skipIf(chromiumPath === null)('a person who handles money', () => {
   let service: TestService
@@ -160,6 +160,27 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await dialogOf(page).getByRole('button', { name: 'Cancel withdrawal' }).click()
     await untilWithdrawal(service, large, 'CANCELED')
     await page.getByRole('article').waitFor({ state: 'detached' })
+    expect(complaints).toEqual([])
+  })
+
+  it('enters the outcome of a withdrawal that the PSP cannot report, for another person to approve', async () => {
+    const id = await withdraw(service, { amount: 150_000 })
+    await loseOutcome(service, id)
+    const { page, enter, look, complaints } = people.finance
+    await enter(`/withdrawals/${id}${ofClient()}`)
+    await page.getByRole('button', { name: 'Enter the outcome' }).click()
+    await dialogOf(page).getByLabel('shows the payout: it was sent').check()
+    await dialogOf(page).getByLabel('End-to-end id in the statement').fill('E1')
+    await dialogOf(page).getByLabel('Reason').fill('Searched the whole week')
+    await dialogOf(page).getByRole('button', { name: 'Propose' }).click()
+    await dialogOf(page).getByText('must be an E followed by 31 characters').waitFor()
+    await look('withdrawal-outcome')
+    await dialogOf(page).getByLabel('does not show it: amount and fee go back to the balance').check()
+    await dialogOf(page).getByRole('button', { name: 'Propose' }).dblclick()
+    await dialogOf(page).waitFor({ state: 'detached' })
+    await page.getByRole('article').getByText('Outcome of a withdrawal').waitFor()
+    expect(await page.getByRole('button', { name: 'Enter the outcome' }).count()).toBe(0)
+    await look('withdrawal-outcome-proposed')
     expect(complaints).toEqual([])
   })
 

@@ -257,6 +257,7 @@ describe('guiche withdrawal', () => {
 
     expect(await cli.runJson([...set, '--per-withdrawal', 'none', '--approval-above', 'none'])).toEqual({
       clientId: client,
+      proposal: null,
       perWithdrawal: null,
       perDay: null,
       perNight: null,

@@ -21,6 +21,7 @@ import {
   expectLedgerConsistent,
   fund,
   keepSignedIn,
+  loseOutcome,
   refusal,
   untilWithdrawal,
   withdrawalBody,
@@ -243,6 +244,33 @@ describe('a withdrawal', () => {
     await acceptInvitation(service, token, { password })
     expect((await post(await signedIn(other), `/withdrawal/${id}/approval`)).status).toBe(200)
     await untilWithdrawal(service, id, 'PROCESSED')
+  })
+
+  it('whose outcome the PSP cannot report is settled by what one person enters and another approves', async () => {
+    finance = await signedIn(finance.email)
+    const id = await askedBy(finance, 6_000)
+    const enter = async (endToEndId: string | null) =>
+      await post(finance, `/withdrawal/${id}/settlement`, { endToEndId, reason: 'Not in the statement' })
+    expect(refusal(await enter(null))).toEqual(['withdrawal_not_possible', 'status not_processing'])
+    await loseOutcome(service, id)
+    admin = await signedIn(admin.email)
+    finance = await signedIn(finance.email)
+    const owner = await signedIn(await inviteUser(service, { role: 'owner', merchantId }))
+    const shownTo = async (person: Person) => (await person.call(`/dashboard/api/withdrawal/${id}`)).body
+    expect(await shownTo(admin)).toMatchObject({ status: 'PROCESSING', needsOutcome: true, proposal: null })
+    expect(refusal(await enter('E1'))).toEqual(['withdrawal_not_possible', 'endToEndId invalid'])
+    const proposed = await enter(null)
+    expect(proposed.status, proposed.text).toBe(201)
+    const content = { endToEndId: null, reason: 'Not in the statement' }
+    expect(proposed.body).toEqual(await shownTo(finance))
+    expect(proposed.body).toMatchObject({ proposal: { content, isOwn: true, obstacle: 'same_person' } })
+    expect(await shownTo(owner)).toMatchObject({ needsOutcome: false, proposal: null })
+    const [proposal] = await proposals(admin)
+    expect(proposal).toMatchObject({ kind: 'withdrawal.settle', content, obstacle: null })
+    expect((await post(finance, `/proposal/${proposal?.id}/approval`)).status).toBe(422)
+    expect((await post(admin, `/proposal/${proposal?.id}/approval`)).status).toBe(200)
+    await untilWithdrawal(service, id, 'FAILED')
+    expect(await actionsOf(id)).toEqual(['withdrawal.create', 'withdrawal.settle.propose', 'withdrawal.settle'])
   })
 
   it('shows a merchant’s people that the operator requested it, but not who', async () => {

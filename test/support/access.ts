@@ -179,6 +179,7 @@ export const expectations: Record<string, Expected> = {
   'POST /dashboard/api/withdrawal/preview': { may: 'withdrawal.write' },
   'POST /dashboard/api/withdrawal/:id/approval': one('withdrawal.approve', 'withdrawal'),
   'POST /dashboard/api/withdrawal/:id/rejection': one('withdrawal.approve', 'withdrawal'),
+  'POST /dashboard/api/withdrawal/:id/settlement': one('withdrawal.approve', 'withdrawal'),
   'GET /dashboard/api/withdrawal-limits': listed('withdrawal.read'),
   'PATCH /dashboard/api/withdrawal-limits': { may: 'withdrawal.approve' },
   'GET /dashboard/api/notice': listed('user.write'),

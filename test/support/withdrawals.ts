@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import { type Db, sql } from '../../src/db/sql.ts'
+import { insertExchanges } from '../../src/exchanges/store.ts'
 import type { Account, Balances } from '../../src/ledger/accounts.ts'
 import { freezePayouts, releasePayouts } from '../../src/ledger/payout-freeze.ts'
 import { post } from '../../src/ledger/post.ts'
 import { findBalances } from '../../src/ledger/store.ts'
+import { assert } from '../../src/lib/assert.ts'
 import { findBreaches } from '../../src/verification.ts'
+import { changeStatus } from '../../src/withdrawals/change.ts'
+import { lockWithdrawal, updateHold } from '../../src/withdrawals/store.ts'
 import type { Problem } from './requests.ts'
 import { type Answer, fetchToken, type TestService } from './service.ts'
 import { eventually } from './webhooks.ts'
@@ -75,6 +79,25 @@ export async function untilWithdrawal(service: TestService, id: string, status: 
 
 export async function act(service: TestService, id: string, verb: 'cancel' | 'confirm', call: Call = {}) {
   return await service.call<Withdrawal & Problem>(`/withdrawal/${id}/${verb}`, { method: 'POST', ...call })
+}
+
+/**
+ * Brings a withdrawal that is pending review to where only a person can determine its outcome, as at a PSP that has
+ * forgotten a request whose answer was lost. The simulated bank receives nothing, and the clock moves by two hours.
+ */
+export async function loseOutcome(service: TestService, id: string): Promise<void> {
+  const merchantId = await merchantOf(service)
+  const sentAt = service.clock.now()
+  await service.db.transaction(async (tx) => {
+    const row = await lockWithdrawal(tx, merchantId, id)
+    const free = row && (await updateHold(tx, row, { hold: null, checkAt: null }))
+    assert(free, 'the withdrawal is pending review')
+    await changeStatus(tx, free, { to: 'PROCESSING', now: sentAt, checkAt: null, set: {} })
+  })
+  service.clock.advance(2 * 60 * 60_000)
+  const at = new Date(sentAt.getTime() + 61 * 60_000)
+  const about = { acquirer: 'simulator', operation: 'sendPayout', recordId: id, endToEndId: null, durationMs: 1 }
+  await insertExchanges(service.db, [{ ...about, at, outcome: 'unknown', error: 'NeedsPerson' }])
 }
 
 /** The code of a refusal and those of its field errors. */

@@ -4,10 +4,11 @@ import type { ReactNode } from 'react'
 import { ask, guiche } from '../../api.ts'
 import { Copyable } from '../../components/copy.tsx'
 import { Section } from '../../components/page.tsx'
+import { Proposal } from '../../components/proposals.tsx'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
 import { texts, useText } from '../../text.ts'
-import type { DecidableWithdrawal } from '../../types.ts'
+import type { WithdrawalView } from '../../types.ts'
 import { Decisions } from '../withdrawals/decide.tsx'
 import { HoldBadge, WhyHeld } from '../withdrawals/held.tsx'
 import { KeyShown } from '../withdrawals/key-shown.tsx'
@@ -36,7 +37,7 @@ const words = texts({
 function useDecidable(id: string) {
   return useQuery({
     queryKey: ['withdrawal', id, 'decidable'],
-    queryFn: async () => await ask<DecidableWithdrawal>('GET', `/withdrawal/${id}`),
+    queryFn: async () => await ask<WithdrawalView>('GET', `/withdrawal/${id}`),
     refetchInterval: 5_000,
   })
 }
@@ -85,6 +86,7 @@ export function WithdrawalDetails({ id, client }: { id: string; client: string }
           ))}
         </Stack>
         <WhyHeld withdrawal={decidable.data} toLink={(one) => toLink(`/withdrawals/${one}`)} />
+        {decidable.data.proposal && <Proposal proposal={decidable.data.proposal} />}
       </Stack>
     </Section>
   )

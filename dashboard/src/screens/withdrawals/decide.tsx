@@ -7,14 +7,18 @@ import { ObstacleShown } from '../../components/proposals.tsx'
 import { useFormat } from '../../format.ts'
 import { useClient, useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
-import type { DecidableWithdrawal } from '../../types.ts'
+import type { WithdrawalView } from '../../types.ts'
 import { KeyShown } from './key-shown.tsx'
+import { EnterOutcome } from './settle.tsx'
 import { words } from './text.ts'
 
 type Act = 'approve' | 'reject' | 'confirm' | 'cancel'
 
-/** The decisions on an unsent withdrawal: the operator approves or rejects, the merchant confirms or cancels. */
-export function Decisions({ withdrawal }: { withdrawal: DecidableWithdrawal }) {
+/**
+ * The decisions on a withdrawal: before it is sent the operator approves or rejects, and the merchant confirms or
+ * cancels; if its outcome cannot be queried, the operator enters it.
+ */
+export function Decisions({ withdrawal }: { withdrawal: WithdrawalView }) {
   const t = useText(words)
   const may = useMay()
   const isClientChosen = useClient() !== null
@@ -23,6 +27,7 @@ export function Decisions({ withdrawal }: { withdrawal: DecidableWithdrawal }) {
   const decides = may('withdrawal.approve') && obstacle === null && hold !== null
   // The merchants' API needs a chosen merchant.
   const withdraws = may('withdrawal.write') && isClientChosen && !decides
+  if (withdrawal.needsOutcome && withdrawal.proposal === null) return <EnterOutcome withdrawal={withdrawal} />
   if (status !== 'PENDING') return null
   return (
     <Group gap="xs">
@@ -50,7 +55,7 @@ export function Decisions({ withdrawal }: { withdrawal: DecidableWithdrawal }) {
   )
 }
 
-function Decision({ withdrawal, act, onClose }: { withdrawal: DecidableWithdrawal; act: Act; onClose: () => void }) {
+function Decision({ withdrawal, act, onClose }: { withdrawal: WithdrawalView; act: Act; onClose: () => void }) {
   const t = useText(words)
   const format = useFormat()
   const queries = useQueryClient()

@@ -11,11 +11,11 @@ import { Status } from '../../components/status.tsx'
 import { useFormat } from '../../format.ts'
 import { useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
-import type { DecidableWithdrawal } from '../../types.ts'
+import type { WithdrawalView } from '../../types.ts'
 import { Decisions } from './decide.tsx'
 import { words } from './text.ts'
 
-type Answer = { total: number; totalPages: number; data: DecidableWithdrawal[] }
+type Answer = { total: number; totalPages: number; data: WithdrawalView[] }
 
 /** Withdrawals that are pending review, of all merchants or of one. For one merchant it is hidden if there are none. */
 export function Held({ client }: { client: string | null }) {
@@ -49,7 +49,7 @@ export function Held({ client }: { client: string | null }) {
   )
 }
 
-function Waiting({ withdrawal }: { withdrawal: DecidableWithdrawal }) {
+function Waiting({ withdrawal }: { withdrawal: WithdrawalView }) {
   const t = useText(words)
   const format = useFormat()
   const { id, clientId, clientName, amount, pixKey, hold } = withdrawal
@@ -84,7 +84,7 @@ export function WhyHeld({
   withdrawal: { hold, approvalAbove, requestedBy, isOperators, createdAt, earlier },
   toLink,
 }: {
-  withdrawal: DecidableWithdrawal
+  withdrawal: WithdrawalView
   toLink: (id: string) => string
 }) {
   const t = useText(words)

@@ -1,0 +1,99 @@
+import { Button, Radio, Stack, Text, Textarea, TextInput } from '@mantine/core'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ask } from '../../api.ts'
+import { Confirm } from '../../components/confirm.tsx'
+import { useFormat } from '../../format.ts'
+import { texts, useText } from '../../text.ts'
+import type { WithdrawalView } from '../../types.ts'
+
+const words = texts({
+  en: {
+    enter: 'Enter the outcome',
+    title: 'Enter the outcome of this withdrawal',
+    lead: (amount: string) =>
+      `The PSP can no longer be queried about it. Search the account statement at the PSP for the payout of ${amount} and enter what it shows. Another person has to approve it.`,
+    found: 'The account statement',
+    sent: 'shows the payout: it was sent',
+    notSent: 'does not show it: amount and fee go back to the balance',
+    endToEnd: 'End-to-end id in the statement',
+    reason: 'Reason',
+    reasonHint: 'What you saw. If nothing was sent, the merchant will see it.',
+    propose: 'Propose',
+  },
+  pt: {
+    enter: 'Informar o resultado',
+    title: 'Informar o resultado deste saque',
+    lead: (amount: string) =>
+      `Não é mais possível consultar este saque no PSP. Procure o envio de ${amount} no extrato da conta no PSP e informe o que encontrou. Outra pessoa precisa aprovar.`,
+    found: 'No extrato da conta',
+    sent: 'o envio aparece: o saque foi enviado',
+    notSent: 'o envio não aparece: valor e tarifa voltam ao saldo',
+    endToEnd: 'End-to-end id no extrato',
+    reason: 'Motivo',
+    reasonHint: 'O que você viu. Se nada foi enviado, o lojista verá este motivo.',
+    propose: 'Propor',
+  },
+})
+
+/** The button and the form to propose the outcome of a payout that the PSP cannot be queried about. */
+export function EnterOutcome({ withdrawal: { id, amount } }: { withdrawal: WithdrawalView }) {
+  const t = useText(words)
+  const format = useFormat()
+  const queries = useQueryClient()
+  const [isOpen, setOpen] = useState(false)
+  const [found, setFound] = useState<string | null>(null)
+  const [endToEnd, setEndToEnd] = useState('')
+  const [reason, setReason] = useState('')
+  const proposing = useMutation({
+    mutationFn: async () => {
+      const endToEndId = found === 'sent' ? endToEnd.trim() : null
+      await ask('POST', `/withdrawal/${id}/settlement`, { endToEndId, reason: reason.trim() })
+    },
+    onSuccess: async () => {
+      setOpen(false)
+      await queries.invalidateQueries()
+    },
+  })
+  const isFound = found === 'notSent' || (found === 'sent' && endToEnd.trim() !== '')
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>{t.enter}</Button>
+      <Confirm
+        title={t.title}
+        confirm={t.propose}
+        isOpen={isOpen}
+        onClose={() => setOpen(false)}
+        isPending={proposing.isPending}
+        isReady={isFound && reason.trim().length >= 3}
+        error={proposing.error}
+        onConfirm={() => proposing.mutate()}
+      >
+        <Text size="sm">{t.lead(format.money(amount))}</Text>
+        <Radio.Group label={t.found} value={found} onChange={setFound} required>
+          <Stack gap="xs" mt="xs">
+            <Radio value="sent" label={t.sent} />
+            <Radio value="notSent" label={t.notSent} />
+          </Stack>
+        </Radio.Group>
+        {found === 'sent' && (
+          <TextInput
+            label={t.endToEnd}
+            required
+            maxLength={32}
+            value={endToEnd}
+            onChange={(event) => setEndToEnd(event.currentTarget.value)}
+          />
+        )}
+        <Textarea
+          label={t.reason}
+          description={t.reasonHint}
+          required
+          maxLength={255}
+          value={reason}
+          onChange={(event) => setReason(event.currentTarget.value)}
+        />
+      </Confirm>
+    </>
+  )
+}
