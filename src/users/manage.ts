@@ -1,20 +1,52 @@
-import type { Tx } from '../db/sql.ts'
+import { type By, recordAction } from '../audit/record.ts'
+import type { Db, Tx } from '../db/sql.ts'
+import { assert } from '../lib/assert.ts'
+import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
-import { inviteAnew } from './invite.ts'
+import { invite, inviteAnew, toInvitationUrl } from './invite.ts'
 import { isRoleOf, permissionsOf } from './roles.ts'
 import { deleteSessions } from './session-store.ts'
 import {
   endInvitationsBy,
   isWithoutAdmin,
+  listUsers,
   lockAdmins,
   lockUser,
   type UserRow,
   updateTotpFailures,
   updateUser,
 } from './store.ts'
+import { toUserView } from './view.ts'
 
-/** The user to change, and the merchant whose users may be changed: null for all. */
-export type Managed = { id: string; ofMerchant: string | null }
+type Deps = { db: Db; clock: Clock; baseUrl: string }
+
+/** Who manages users: an admin, a merchant's owner, or the operator at the command line. */
+export type Manager = {
+  by: By
+  /** Their own account; null for the command line. */
+  userId: string | null
+  /** The merchant whose users they manage; null for all. */
+  merchantId: string | null
+}
+
+/**
+ * Invites somebody, and returns the link.
+ *
+ * @throws {AppError} `user_not_possible` if the address is taken, or the role does not exist on that side
+ */
+export async function inviteUser(
+  { db, clock, baseUrl }: Deps,
+  { email, role, merchantId }: { email: string; role: string; merchantId: string | null },
+  { by, userId, merchantId: ofMerchant }: Manager,
+): Promise<{ url: string }> {
+  const now = clock.now()
+  return await db.transaction(async (tx) => {
+    const invitation = { email, merchantId, role, invitedBy: userId, isByMerchant: ofMerchant !== null }
+    const token = await invite(tx, invitation, now)
+    await recordAction(tx, { by, action: 'user.invite', merchantId, details: { role }, now })
+    return { url: toInvitationUrl(baseUrl, token) }
+  })
+}
 
 /**
  * Changes a user's role, or disables or enables the user. A disabled user loses access at once. If the user may no
@@ -23,49 +55,68 @@ export type Managed = { id: string; ofMerchant: string | null }
  * @throws {AppError} `not_found`; `user_not_possible` if nobody would be left who may invite others
  */
 export async function changeUser(
-  tx: Tx,
-  { id, ofMerchant }: Managed,
-  change: { role?: string | undefined; isDisabled?: boolean | undefined },
-  now: Date,
-): Promise<UserRow> {
-  await lockAdmins(tx)
-  const user = await lockManaged(tx, { id, ofMerchant })
-  const { role = user.role, isDisabled } = change
-  const isOperator = user.merchant_id === null
-  if (!isRoleOf(role, isOperator)) {
-    throw new AppError('user_not_possible', { detail: `The role ${role} does not exist on that side.` })
-  }
-  if (role !== user.role) await updateUser(tx, id, { role })
-  if (isDisabled !== undefined) await updateUser(tx, id, { disabled_at: isDisabled ? now : null })
-  if (isDisabled) await deleteSessions(tx, id, null)
-  if (isDisabled || !permissionsOf({ role, isOperator }).includes('user.write')) await endInvitationsBy(tx, id, now)
-  if (user.role === 'admin' && (await isWithoutAdmin(tx))) {
-    throw new AppError('user_not_possible', {
-      detail: 'No admin would be left. Make somebody else an admin first.',
-    })
-  }
-  return user
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  { id, ...change }: { id: string; role?: string | undefined; isDisabled?: boolean | undefined },
+  { by, merchantId: ofMerchant }: Manager,
+): Promise<ReturnType<typeof toUserView>> {
+  const now = clock.now()
+  await db.transaction(async (tx) => {
+    await lockAdmins(tx)
+    const user = await lockManaged(tx, { id, ofMerchant })
+    const { role = user.role, isDisabled } = change
+    const isOperator = user.merchant_id === null
+    if (!isRoleOf(role, isOperator)) {
+      throw new AppError('user_not_possible', { detail: `The role ${role} does not exist on that side.` })
+    }
+    if (role !== user.role) await updateUser(tx, user.id, { role })
+    if (isDisabled !== undefined) await updateUser(tx, user.id, { disabled_at: isDisabled ? now : null })
+    if (isDisabled) await deleteSessions(tx, user.id, null)
+    if (isDisabled || !permissionsOf({ role, isOperator }).includes('user.write'))
+      await endInvitationsBy(tx, user.id, now)
+    if (user.role === 'admin' && (await isWithoutAdmin(tx))) {
+      throw new AppError('user_not_possible', {
+        detail: 'No admin would be left. Make somebody else an admin first.',
+      })
+    }
+    const about = { by, merchantId: user.merchant_id, recordId: user.id, now }
+    if (change.role === undefined && isDisabled !== undefined)
+      await recordAction(tx, { ...about, action: isDisabled ? 'user.disable' : 'user.enable' })
+    else await recordAction(tx, { ...about, action: 'user.change', details: change })
+  })
+  const changed = (await listUsers(db, ofMerchant)).find((user) => user.id === id.toLowerCase())
+  assert(changed, 'a user that was changed exists')
+  return toUserView(changed)
 }
 
 /**
- * Ends all sessions of a user and returns the token of the link to choose a new password. It unlocks the second
- * factor. The link requires a code of that factor, unless it is removed as well.
+ * Ends all sessions of a user and returns the link to choose a new password. It unlocks the second factor. The link
+ * requires a code of that factor, unless it is removed as well.
  *
- * @param invitedBy null: the command line
+ * @throws {AppError} `not_found`
  */
 export async function resetUser(
-  tx: Tx,
-  user: UserRow,
-  { forgetsFactor, invitedBy, now }: { forgetsFactor: boolean; invitedBy: string | null; now: Date },
-): Promise<string> {
-  if (forgetsFactor) await updateUser(tx, user.id, { sealed_totp: null, is_totp_confirmed: false })
-  await updateTotpFailures(tx, user.id, { failures: 0, lockedAt: null })
-  await deleteSessions(tx, user.id, null)
-  return await inviteAnew(tx, user, invitedBy, now)
+  { db, clock, baseUrl }: Deps,
+  { id, secondFactor }: { id: string; secondFactor: boolean },
+  { by, userId, merchantId: ofMerchant }: Manager,
+): Promise<{ url: string }> {
+  const now = clock.now()
+  return await db.transaction(async (tx) => {
+    const user = await lockManaged(tx, { id, ofMerchant })
+    if (secondFactor) await updateUser(tx, user.id, { sealed_totp: null, is_totp_confirmed: false })
+    await updateTotpFailures(tx, user.id, { failures: 0, lockedAt: null })
+    await deleteSessions(tx, user.id, null)
+    const token = await inviteAnew(tx, user, userId, now)
+    const about = { merchantId: user.merchant_id, recordId: user.id, details: { secondFactor } }
+    await recordAction(tx, { by, action: 'user.reset', ...about, now })
+    return { url: toInvitationUrl(baseUrl, token) }
+  })
 }
 
 /** @throws {AppError} `not_found` */
-export async function lockManaged(tx: Tx, { id, ofMerchant }: Managed): Promise<UserRow> {
+export async function lockManaged(
+  tx: Tx,
+  { id, ofMerchant }: { id: string; ofMerchant: string | null },
+): Promise<UserRow> {
   const user = await lockUser(tx, id, ofMerchant)
   if (!user) throw new AppError('not_found', { detail: 'There is no user with this id.' })
   return user

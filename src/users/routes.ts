@@ -1,9 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import type { ActionName } from '../audit/actions.ts'
-import { byUser, recordAction } from '../audit/record.ts'
+import { byUser } from '../audit/record.ts'
 import { findClient } from '../auth/store.ts'
-import type { Tx } from '../db/sql.ts'
 import { merchantSeenBy, type SignedIn, userOf } from '../http/caller.ts'
 import { countFailures, enforceRateLimit, type RateLimiter, toHost } from '../http/rate-limit.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
@@ -14,8 +12,7 @@ import { acceptInvitation, findInvited } from './accept.ts'
 import { isCodeNeeded } from './check-code.ts'
 import { type Device, describeDevice, findKnownDevice, readDevice, rememberDevice } from './device.ts'
 import { createFailureRecorder } from './failed-sign-ins.ts'
-import { invite, toInvitationUrl } from './invite.ts'
-import { changeUser, lockManaged, resetUser } from './manage.ts'
+import { changeUser, inviteUser, type Manager, resetUser } from './manage.ts'
 import { registerOwnRoutes } from './own-routes.ts'
 import {
   AcceptBody,
@@ -153,18 +150,9 @@ function registerManagingRoutes(app: Server, deps: UserRoutesDeps): void {
       schema: { ...hidden, body: InviteBody, response: { 201: LinkView, ...problems(401, 403, 404, 422) } },
     },
     async (request, reply) => {
-      const user = userOf(request)
       const { email, role, clientId } = request.body
-      const merchantId = await findMerchantId(deps, user, clientId)
-      const url = await act(deps, user, { action: 'user.invite', merchantId, details: { role } }, async (tx, now) => {
-        const token = await invite(
-          tx,
-          { email, merchantId, role, invitedBy: user.id, isByMerchant: user.merchant !== null },
-          now,
-        )
-        return toInvitationUrl(deps.baseUrl, token)
-      })
-      return await reply.code(201).send({ url })
+      const merchantId = await findMerchantId(deps, userOf(request), clientId)
+      return await reply.code(201).send(await inviteUser(deps, { email, role, merchantId }, managerOf(request)))
     },
   )
 
@@ -176,17 +164,10 @@ function registerManagingRoutes(app: Server, deps: UserRoutesDeps): void {
         ...hidden,
         params: UserParams,
         body: ChangeUserBody,
-        response: { 204: nothing, ...problems(401, 403, 404, 422) },
+        response: { 200: UserView, ...problems(401, 403, 404, 422) },
       },
     },
-    async (request, reply) => {
-      const user = userOf(request)
-      const managed = { id: request.params.id, ofMerchant: merchantSeenBy(user) }
-      const { role, isDisabled } = request.body
-      const about = { action: 'user.change' as const, recordId: managed.id, details: { role, isDisabled } }
-      await act(deps, user, about, async (tx, now) => await changeUser(tx, managed, request.body, now))
-      return await reply.code(204).send()
-    },
+    async (request) => await changeUser(deps, { ...request.params, ...request.body }, managerOf(request)),
   )
 
   app.post(
@@ -201,34 +182,15 @@ function registerManagingRoutes(app: Server, deps: UserRoutesDeps): void {
       },
     },
     async (request, reply) => {
-      const user = userOf(request)
-      const managed = { id: request.params.id, ofMerchant: merchantSeenBy(user) }
-      const { secondFactor = false } = request.body
-      const about = { action: 'user.reset' as const, recordId: managed.id, details: { secondFactor } }
-      const url = await act(deps, user, about, async (tx, now) => {
-        const reset = await lockManaged(tx, managed)
-        const token = await resetUser(tx, reset, { forgetsFactor: secondFactor ?? false, invitedBy: user.id, now })
-        return toInvitationUrl(deps.baseUrl, token)
-      })
-      return await reply.code(201).send({ url })
+      const reset = { ...request.params, secondFactor: request.body.secondFactor ?? false }
+      return await reply.code(201).send(await resetUser(deps, reset, managerOf(request)))
     },
   )
 }
 
-type Act = { action: ActionName; merchantId?: string | null; recordId?: string; details?: Record<string, unknown> }
-
-async function act<Result>(
-  { db, clock }: UserRoutesDeps,
-  user: SignedIn,
-  about: Act,
-  work: (tx: Tx, now: Date) => Promise<Result>,
-): Promise<Result> {
-  const now = clock.now()
-  return await db.transaction(async (tx) => {
-    const result = await work(tx, now)
-    await recordAction(tx, { merchantId: merchantSeenBy(user), ...about, by: byUser(user), now })
-    return result
-  })
+function managerOf(request: FastifyRequest): Manager {
+  const user = userOf(request)
+  return { by: byUser(user), userId: user.id, merchantId: merchantSeenBy(user) }
 }
 
 /** The merchant that a new user joins. A merchant's owner invites to their own, whatever the request names. */

@@ -46,9 +46,9 @@ it('a person who is disabled, or may no longer invite, leaves no valid link behi
     await linkFrom(moved, 'moved-again@example.com'),
     await linkFrom(kept, 'new@example.com'),
   ]
-  expect(await change(admin, fired, { isDisabled: true })).toBe(204)
-  expect(await change(admin, moved, { role: 'support' })).toBe(204)
-  expect(await change(admin, kept, { isDisabled: false })).toBe(204)
+  expect(await change(admin, fired, { isDisabled: true })).toBe(200)
+  expect(await change(admin, moved, { role: 'support' })).toBe(200)
+  expect(await change(admin, kept, { isDisabled: false })).toBe(200)
   expect(await Promise.all(links.map(shown))).toEqual([404, 404, 200])
 })
 
@@ -102,6 +102,6 @@ it('of two admins who disable each other concurrently one is left', async () => 
     await service.db.query(sql`update users set disabled_at = now() where id <> all (${[one.id, other.id]}::uuid[])`)
     const shutOut = { isDisabled: true }
     const statuses = await Promise.all([change(one, other, shutOut), change(other, one, shutOut)])
-    expect(statuses.filter((status) => status === 204)).toHaveLength(1)
+    expect(statuses.filter((status) => status === 200)).toHaveLength(1)
   }
 })

@@ -169,7 +169,10 @@ describe('a session', () => {
     const list = await admin.call<{ data: { id: string; email: string }[] }>('/dashboard/api/user')
     const id = list.body.data.find(({ email }) => email === other.email)?.id
     const change = { method: 'PATCH', body: { isDisabled: true } }
-    expect((await admin.call(`/dashboard/api/user/${id}`, change)).status).toBe(204)
+    expect(await admin.call(`/dashboard/api/user/${id}`, change)).toMatchObject({
+      status: 200,
+      body: { isDisabled: true },
+    })
     expect((await other.call('/dashboard/api/session')).status).toBe(401)
     expect((await openBrowser(service, { email: other.email, password })).status).toBe(401)
   })
@@ -231,13 +234,27 @@ describe('the users', () => {
     expect((await admin.call('/dashboard/api/session')).status).toBe(200)
   })
 
-  it('leave an audit entry for everything they do', async () => {
+  it('leave an audit entry for everything they do, which names the merchant of the changed user', async () => {
     const admin = await newUser('admin')
+    const merchantId = await findSandboxMerchant(service)
+    const { body } = await (await newUser('owner', merchantId)).call<{ user: { id: string } }>('/dashboard/api/session')
     await admin.call('/dashboard/api/user', { method: 'POST', body: { email: 'trace@example.com', role: 'support' } })
-    const rows = await service.db.query<{ action: string }>(
-      sql`select action from audit_log where actor = ${`user:${admin.email}`} order by id`,
+    const path = `/dashboard/api/user/${body.user.id}`
+    await admin.call(path, { method: 'PATCH', body: { isDisabled: true } })
+    await admin.call(path, { method: 'PATCH', body: { isDisabled: false } })
+    await admin.call(path, { method: 'PATCH', body: { role: 'finance' } })
+    await admin.call(`${path}/reset`, { method: 'POST', body: {} })
+    const rows = await service.db.query<{ action: string; merchant_id: string | null; details: object | null }>(
+      sql`select action, merchant_id, details from audit_log where actor = ${`user:${admin.email}`} order by id`,
     )
-    expect(rows.map(({ action }) => action)).toEqual(['user.accept', 'user.invite'])
+    expect(rows.map((row) => [row.action, row.merchant_id, row.details])).toEqual([
+      ['user.accept', null, { role: 'admin' }],
+      ['user.invite', null, { role: 'support' }],
+      ['user.disable', merchantId, null],
+      ['user.enable', merchantId, null],
+      ['user.change', merchantId, { role: 'finance' }],
+      ['user.reset', merchantId, { secondFactor: false }],
+    ])
   })
 })
 
