@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, open, readFile, rm, truncate } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { scopes } from '../src/auth/scopes.ts'
 import { loadSecretKey } from '../src/auth/secret-key.ts'
 import { attachEmbeddedPostgres } from '../src/db/embedded.ts'
@@ -13,6 +14,7 @@ import { systemClock } from '../src/lib/clock.ts'
 import { createMerchant } from '../src/merchant.ts'
 import { findFreePort } from '../src/port.ts'
 import { cpuOfFamily, endWithUs, usageOfFamilies } from './processes.ts'
+import type { Seeded } from './seed/seed.ts'
 
 /**
  * Guichê as in production: a separate process, its own PostgreSQL, all features on, and limits that are never reached.
@@ -51,6 +53,22 @@ export async function removeDataDir(dataDir: string): Promise<void> {
   // PostgreSQL may still be writing.
   await rm(dataDir, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 })
   dataDirs.delete(dataDir)
+}
+
+/** Fills the database of a new folder, in a process of its own. */
+export async function seedFolder(
+  dataDir: string,
+  { transactions, say }: { transactions: number; say: (line: string) => void },
+): Promise<Seeded> {
+  say(`filling a database with ${transactions.toLocaleString('en')} transactions`)
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [join(import.meta.dirname, 'seed/main.js'), '--transactions', String(transactions)],
+    { cwd: dataDir, env: { PATH: process.env.PATH, DATA_DIR: dataDir } },
+  )
+  const seeded: Seeded = JSON.parse(stdout)
+  say(`filled in ${seeded.seconds} s`)
+  return seeded
 }
 
 /** One per core, up to four: the load generator and PostgreSQL need some as well. */

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { findSetting } from './auth/store.ts'
 import type { Config } from './config.ts'
 import { checkConnections, checkDurability } from './db/durability.ts'
 import { attachEmbeddedPostgres, FolderInUse, startEmbeddedPostgres } from './db/embedded.ts'
@@ -48,19 +47,11 @@ export async function openDatabase(options: Options): Promise<OpenDatabase> {
       await migrate(db, { folder: migrationsFolder(), log })
       await migrateJobs(db, log)
     }
-    if (role === 'service') await refuseHalfSeeded(db)
     return { db, close }
   } catch (error) {
     await close()
     throw error
   }
-}
-
-/** While a database is being seeded it has no indexes and no unique constraints: no real money may be processed. */
-async function refuseHalfSeeded(db: Db): Promise<void> {
-  const seed: { state?: string } = JSON.parse((await findSetting(db, 'seed')) ?? '{}')
-  if (seed.state === 'running')
-    throw new Error('This database is being seeded, or a seed was cut short: wait, or run `npx guiche seed` again.')
 }
 
 type RunningServer = { connectionString: string; stop(): Promise<void> }

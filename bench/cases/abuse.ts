@@ -1,13 +1,18 @@
-import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { type Bench, toRow } from '../bench.ts'
 import { median, toMs } from '../card.ts'
 import { type Job, type Report, toRequest } from '../load/job.ts'
 import { generate } from '../processes.ts'
-import { addMerchants, fetchToken, type Merchant, makeDataDir, removeDataDir, startService } from '../service.ts'
+import {
+  addMerchants,
+  fetchToken,
+  type Merchant,
+  makeDataDir,
+  removeDataDir,
+  seedFolder,
+  startService,
+} from '../service.ts'
 import { createJob } from './create.ts'
 
 /** Enough rows for a search by part of a name to cost tens of milliseconds. */
@@ -49,14 +54,7 @@ const attacks: Record<string, Attack> = {
 export async function abuse({ card, rounds, seconds, say }: Bench): Promise<void> {
   const dataDir = await makeDataDir()
   try {
-    say(`filling a database with ${seeded.toLocaleString('en')} transactions`)
-    const cli = join(import.meta.dirname, '../../src/cli/main.js')
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      [cli, 'seed', '--transactions', String(seeded), '--json'],
-      { cwd: dataDir, env: { PATH: process.env.PATH, DATA_DIR: dataDir } },
-    )
-    const { largest }: { largest: { clientId: string; clientSecret: string } } = JSON.parse(stdout)
+    const { largest } = await seedFolder(dataDir, { transactions: seeded, say })
     const environment = {
       RATE_LIMIT_CREATE: '100',
       RATE_LIMIT_READ: '100',

@@ -1,12 +1,16 @@
-import { execFile } from 'node:child_process'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { type Bench, type Measured, measure, toRow } from '../bench.ts'
 import { median, toMs } from '../card.ts'
 import { type Job, toRequest } from '../load/job.ts'
-import { fetchToken, makeDataDir, removeDataDir, type Service, startService, untilQuiet } from '../service.ts'
+import {
+  fetchToken,
+  makeDataDir,
+  removeDataDir,
+  type Service,
+  seedFolder,
+  startService,
+  untilQuiet,
+} from '../service.ts'
 
-type Seeded = { onePercent: { clientId: string; clientSecret: string; transactions: number } }
 type Shown = {
   createdAt: string
   amount: number
@@ -117,16 +121,7 @@ async function ask({ service, lists, token }: Filled, name: string, perPage: num
 async function fill({ say }: Bench, size: number): Promise<Filled> {
   const dataDir = await makeDataDir()
   try {
-    say(`filling a database with ${size.toLocaleString('en')} transactions`)
-    const startedAt = performance.now()
-    const cli = join(import.meta.dirname, '../../src/cli/main.js')
-    const { stdout } = await promisify(execFile)(
-      process.execPath,
-      [cli, 'seed', '--transactions', String(size), '--json'],
-      { cwd: dataDir, env: { PATH: process.env.PATH, DATA_DIR: dataDir } },
-    )
-    say(`filled in ${Math.round((performance.now() - startedAt) / 1000)} s`)
-    const { onePercent }: Seeded = JSON.parse(stdout)
+    const { onePercent } = await seedFolder(dataDir, { transactions: size, say })
     const service = await startService({ dataDir })
     const token = await fetchToken(service.port, onePercent)
     const close = async () => {

@@ -92,7 +92,6 @@ const detailsOf = {
   'reconcile.dismiss': reason,
   'reconcile.run': details({ acquirer: Name, from: Moment, to: Moment }),
   'rotate-signing-key': none,
-  seed: details({ transactions: Count, merchants: Count, days: Count, seed: Count }),
   'transaction.create': details({ amount: Cents }),
   'transaction.refund': details({ refundId: Name, amount: Cents, reason: orNull(Text) }),
   'user.accept': details({ role: Name }),

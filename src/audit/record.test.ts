@@ -50,11 +50,11 @@ it('lists the latest entries in order, and filters by record', async () => {
   await database.db.transaction(async (tx) => {
     for (const action of ['orphan.match', 'orphan.undo', 'orphan.return'] as const)
       await recordAction(tx, { by: { actor: 'cli:x' }, action, recordId, now })
-    await recordAction(tx, { by: { actor: 'cli:x' }, action: 'seed', recordId: other, now })
+    await recordAction(tx, { by: { actor: 'cli:x' }, action: 'user.accept', recordId: other, now })
   })
   const names = (rows: { action: string }[]) => rows.map(({ action }) => action)
   expect(names(await actionsOf(recordId))).toEqual(['orphan.match', 'orphan.undo', 'orphan.return'])
-  expect(names(await listActions(database.db, { recordIds: null, limit: 2 }))).toEqual(['orphan.return', 'seed'])
+  expect(names(await listActions(database.db, { recordIds: null, limit: 2 }))).toEqual(['orphan.return', 'user.accept'])
 })
 
 describe('the chain', () => {
@@ -126,7 +126,7 @@ describe('the chain', () => {
     ],
     [
       'an entry that was inserted',
-      [`insert into audit_log (at, actor, action) values (now(), 'cli:ana', 'seed')`],
+      [`insert into audit_log (at, actor, action) values (now(), 'cli:ana', 'user.accept')`],
       /1 entries of the log are not in the chain/,
     ],
   ])('finds %s', async (_, statements, expected) => {

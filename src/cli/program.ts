@@ -26,7 +26,6 @@ const groups: Group[] = [
   { names: ['customer'], load: async () => (await import('./customer.ts')).customerCommands },
   { names: ['close'], load: async () => (await import('./close.ts')).closeCommands },
   { names: ['audit'], load: async () => (await import('./audit.ts')).auditCommands },
-  { names: ['seed'], load: async () => (await import('./seed.ts')).seedCommands },
 ]
 
 /** The program with the commands named in `words`, or with all. */

@@ -2,9 +2,9 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { seedDatabase } from '../../bench/seed/seed.ts'
 import { sql } from '../../src/db/sql.ts'
 import { newSecretKey, parseSecretKey } from '../../src/lib/secrets.ts'
-import { seedDatabase } from '../../src/seed/seed.ts'
 import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
 import { chromiumPath, openChromium, visit } from '../support/browser.ts'
 import { manualClock } from '../support/clock.ts'
@@ -33,20 +33,11 @@ describe.skipIf(chromiumPath === null)('the pictures of the guide', () => {
     database = await createTestDatabase()
     const secretKey = newSecretKey()
     const environment = { SECRET_KEY: secretKey, TOKEN_LIFETIME_SECONDS: '86400' }
-    // The first service that starts creates the tables of the simulated network.
-    await (await startTestService({ database, environment })).stop()
     const clock = manualClock()
     const key = parseSecretKey(secretKey) ?? expect.unreachable()
     const { largest } = await seedDatabase(
-      {
-        db: database.db,
-        clock,
-        key,
-        baseUrl: 'http://127.0.0.1:3000',
-        by: { actor: 'cli:test' },
-        report: () => {},
-      },
-      { transactions: 6_000, merchants: 12, days: 60, seed: 7 },
+      { db: database.db, clock, key, baseUrl: 'http://127.0.0.1:3000' },
+      { transactions: 6_000, merchants: 12, days: 60 },
     )
     service = await startTestService({ database, environment, clock })
     browser = await openChromium()

@@ -4,7 +4,7 @@ import { documents, inlineOf, readDocument } from '../support/documents.ts'
 
 /** Not our prose: word lists, generated files, applied migrations, and programs that only imitate others. */
 const exempt =
-  /^(?:package-lock\.json|src\/users\/common-words\.txt|bench\/peers\/|src\/seed\/|migrations\/|docs\/glossary\.md$|test\/docs\/glossary\.test\.ts$)/
+  /^(?:package-lock\.json|src\/users\/common-words\.txt|bench\/peers\/|migrations\/|docs\/glossary\.md$|test\/docs\/glossary\.test\.ts$)/
 
 const [, retiredTable = ''] = readDocument('docs/glossary.md').split(/^## Retired words$/m)
 

@@ -1,0 +1,27 @@
+import { parseArgs } from 'node:util'
+import { withContext } from '../../src/cli/context.ts'
+import { seedDatabase } from './seed.ts'
+
+const usage = `npm run seed -- --transactions 1000000 [--merchants 1000] [--days 90]
+Fills the empty database of DATA_DIR or DATABASE_URL. bench/README.md says with what.`
+
+const { values } = parseArgs({
+  options: {
+    transactions: { type: 'string', default: '' },
+    merchants: { type: 'string' },
+    days: { type: 'string', default: '90' },
+  },
+})
+const transactions = toCount(values.transactions, { min: 100, max: 100_000_000 })
+const merchantsDefault = Math.max(3, Math.min(1_000, Math.floor(transactions / 100)))
+const merchants = toCount(values.merchants ?? String(merchantsDefault), { min: 3, max: 10_000 })
+const days = toCount(values.days, { min: 1, max: 3_650 })
+const seeded = await withContext(async (context) => await seedDatabase(context, { transactions, merchants, days }))
+process.stdout.write(`${JSON.stringify(seeded, null, 2)}\n`)
+
+function toCount(text: string, { min, max }: { min: number; max: number }): number {
+  const number = Number(text)
+  if (/^\d+$/.test(text) && number >= min && number <= max) return number
+  process.stderr.write(`Expected a whole number from ${min} to ${max}, not "${text}".\n\n${usage}\n`)
+  process.exit(2)
+}
