@@ -3,13 +3,13 @@ import { availableParallelism } from 'node:os'
 import { dirname, join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
-const files = ['src', 'simulator', 'sdk/src', 'bench', 'test'].flatMap((folder) =>
+const files = ['src', 'simulator', 'qr-png/src', 'sdk/src', 'bench', 'test'].flatMap((folder) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.test.ts'))
     .map((name) => join(folder, name)),
 )
-/** They use nothing of the global setup, and start whole servers. */
-const servers = ['bench/main.test.ts', 'src/db/embedded-restart.test.ts']
+/** They use nothing of the global setup, and start whole servers or install packages. */
+const servers = ['bench/main.test.ts', 'src/db/embedded-restart.test.ts', 'test/sdk/qr-png.test.ts']
 const needing = new Map(servers.map((file) => [file, true]))
 
 /** True for a file that uses what the global setup provides, itself or through its imports. */

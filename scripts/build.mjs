@@ -38,7 +38,7 @@ const serviceMarker = 'dist/.built'
 const parts = [
   {
     made: serviceMarker,
-    sources: ['src', 'simulator', 'scripts', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'],
+    sources: ['src', 'simulator', 'qr-png/src', 'scripts', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'],
     isWorkspace: false,
     build: () => {
       compile('tsconfig.build.json')

@@ -58,10 +58,12 @@ const generated = 'sdk/src/types.ts'
 const sqlPlaces = /(?:^|[/-])store\.ts$|^src\/(?:db|jobs)\/|^simulator\/transaction\.ts$/
 
 const files = walk('.').sort()
-const code = files.filter((file) => /^(?:(?:src|simulator|sdk|test|scripts|bench)\/.*|[^/]*)\.ts$/.test(file))
+const code = files.filter((file) => /^(?:(?:src|simulator|qr-png|sdk|test|scripts|bench)\/.*|[^/]*)\.ts$/.test(file))
 const program = code.filter((file) => /^(?:src|simulator)\//.test(file) && !file.endsWith('.test.ts'))
 /** What measures the program. The peers that it is compared with stand by themselves. */
 const bench = code.filter((file) => /^bench\/(?!peers\/)/.test(file) && !file.endsWith('.test.ts'))
+/** A package without dependencies. */
+const qrPng = code.filter((file) => file.startsWith('qr-png/') && !file.endsWith('.test.ts'))
 /** What shops install: it knows nothing of ours. */
 const sdk = code.filter((file) => file.startsWith('sdk/') && !file.endsWith('.test.ts'))
 /** The dashboard's pages, which take the types of answers from the program. */
@@ -79,6 +81,7 @@ describe('the walls', () => {
       if (imported.startsWith('simulator/')) return rank < wiring
       // A client of the service, as a shop is one.
       if (imported.startsWith('sdk/')) return room !== 'cli'
+      if (imported.startsWith('qr-png/')) return imported !== 'qr-png/src/index.ts' || room !== 'pix'
       return other !== room && rankOf(other) >= rank && !(rank === wiring && rankOf(other) === wiring)
     })
     expect(forbidden).toEqual([])
@@ -101,6 +104,12 @@ describe('the walls', () => {
     // Node is for the helpers of tests alone.
     const isForNode = file.startsWith('sdk/src/testing/')
     expect(packages.filter((name) => !(isForNode && name?.startsWith('node:')))).toEqual([])
+  })
+
+  it.each(qrPng)('%s imports only its package and Node', (file) => {
+    expect(importsOf(file).filter((imported) => !imported.startsWith('qr-png/src/'))).toEqual([])
+    const packages = [...read(file).matchAll(/\bfrom '([^.'][^']*)'/g)].map(([, name]) => name)
+    expect(packages.filter((name) => !name?.startsWith('node:'))).toEqual([])
   })
 
   it('keeps the program free of what measures it', () => {
@@ -146,7 +155,7 @@ describe('every file', () => {
     }
     for (const file of [...entries, ...code.filter((one) => one.startsWith('test/') && one.endsWith('.test.ts'))])
       follow(file)
-    expect([...program, ...sdk, ...bench].filter((file) => !reached.has(file))).toEqual([])
+    expect([...program, ...qrPng, ...sdk, ...bench].filter((file) => !reached.has(file))).toEqual([])
   })
 
   it('exports nothing that nobody uses', () => {
@@ -155,7 +164,7 @@ describe('every file', () => {
       uses.set(word, (uses.get(word) ?? 0) + 1)
     // What the SDK exports, others use; its generated types have the names of the API.
     const inside = sdk.filter((file) => file !== generated)
-    const unused = [...program, ...inside, ...bench].flatMap((file) =>
+    const unused = [...program, ...qrPng, ...inside, ...bench].flatMap((file) =>
       exportsOf(file).flatMap((name) => (uses.get(name) === 1 ? [`${file}: ${name}`] : [])),
     )
     expect(unused).toEqual([])

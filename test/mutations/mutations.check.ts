@@ -8,10 +8,12 @@ import { mutations } from './mutations.ts'
 
 /** The files that the tests need. */
 const copied = [
+  'bench/seed',
   'dashboard',
   'migrations',
   'package-lock.json',
   'package.json',
+  'qr-png',
   'scripts',
   'sdk',
   'simulator',

@@ -17,17 +17,17 @@ export type PackedSdk = {
 const run = promisify(execFile)
 
 /**
- * Builds, packs and installs the SDK as a shop gets it. In a separate folder, so that two concurrent runs do not share
- * sdk/dist.
+ * Builds, packs and installs the SDK, or another package of the checkout, as a shop gets it. In a separate folder, so
+ * that two concurrent runs do not share its dist/.
  */
-export async function packSdk(): Promise<PackedSdk> {
+export async function packSdk(name: 'sdk' | 'qr-png' = 'sdk'): Promise<PackedSdk> {
   const root = await mkdtemp(join(tmpdir(), 'guiche-sdk-'))
   const [source, shop] = [join(root, 'package'), join(root, 'shop')]
   await Promise.all([source, shop].map((folder) => mkdir(folder)))
-  for (const file of ['package.json', 'README.md', 'LICENSE']) await cp(`sdk/${file}`, join(source, file))
-  await compile(['-p', 'sdk/tsconfig.build.json', '--outDir', join(source, 'dist')])
+  for (const file of ['package.json', 'README.md', 'LICENSE']) await cp(`${name}/${file}`, join(source, file))
+  await compile(['-p', `${name}/tsconfig.build.json`, '--outDir', join(source, 'dist')])
 
-  // The SDK is built already. npm's cache and settings must not affect the test.
+  // The package is built already. npm's cache and settings must not affect the test.
   const npm = (cwd: string, args: string[]) =>
     run('npm', args, { cwd, env: { PATH: process.env.PATH, HOME: root, npm_config_cache: join(root, 'cache') } })
   const packed = await npm(source, ['pack', '--json', '--ignore-scripts', '--pack-destination', root])
@@ -35,7 +35,7 @@ export async function packSdk(): Promise<PackedSdk> {
   await writeFile(join(shop, 'package.json'), '{ "type": "module" }')
   await npm(shop, ['install', '--offline', '--no-audit', '--no-fund', join(root, filename)])
   return {
-    folder: join(shop, 'node_modules/@guiche/sdk'),
+    folder: join(shop, `node_modules/@guiche/${name}`),
     files: files.map(({ path }) => path).sort(),
     shop,
     remove: async () => await rm(root, { recursive: true, force: true }),

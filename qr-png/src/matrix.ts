@@ -1,7 +1,7 @@
-import { lowestPenaltyMask } from './qr-penalty.ts'
-import { encodeText } from './qr-segments.ts'
-import { type Template, templateOf } from './qr-template.ts'
+import { lowestPenaltyMask } from './penalty.ts'
 import { writeErrorCorrection } from './reed-solomon.ts'
+import { encodeText } from './segments.ts'
+import { type Template, templateOf } from './template.ts'
 
 /**
  * The dark modules of a QR code, as bits: column x of row y is bit x & 31 of `words[(x >> 5) * size + y]`.

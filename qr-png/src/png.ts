@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
+import type { QrMatrix } from './matrix.ts'
 import { type PngFrame, pngFrameOf } from './png-frame.ts'
-import type { QrMatrix } from './qr-matrix.ts'
 
 /**
  * Writes a QR code as PNG, 1 bit a pixel, directly as a deflate stream (RFC 1950, 1951) without a compressor: with 8

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { lowestPenaltyMask } from './qr-penalty.ts'
-import { type Template, templateOf } from './qr-template.ts'
+import { lowestPenaltyMask } from './penalty.ts'
+import { type Template, templateOf } from './template.ts'
 
 const versions = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
 // Sparse and dense symbols are full of long runs, and of patterns that touch the border.

@@ -1,4 +1,4 @@
-import { dataCodewordsOfVersion } from './qr-segments.ts'
+import { dataCodewordsOfVersion } from './segments.ts'
 
 /**
  * The common parts of all QR codes of one version (ISO/IEC 18004, 6.3 and 7.7 to 7.10), made once: the function

@@ -1,4 +1,4 @@
-import type { Template } from './qr-template.ts'
+import type { Template } from './template.ts'
 
 /**
  * Chooses the mask (ISO/IEC 18004, 7.8.3): of the eight masks the one with the lowest penalty, the first of equals. 32
