@@ -1,7 +1,8 @@
-// Builds the service, the SDK, the dashboard and the guide, each only if its sources are newer than its output: a
-// second start waits for none of them. `--workspaces` builds only the SDK and the dashboard, which tests need.
-import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+// Builds the service, the SDK and the dashboard, each only if its sources are newer than its output: a second start
+// waits for none of them. `--workspaces` builds only the SDK and the dashboard, which tests need; `--guide` builds only
+// the guide; `--start` builds the guide in the background, so that the service starts without waiting for it.
+import { execFileSync, spawn } from 'node:child_process'
+import { existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
@@ -34,12 +35,13 @@ function compile(project) {
 
 const serviceMarker = 'dist/.built'
 
-/** In the order in which they are built. @type {{ made: string, sources: string[], isWorkspace: boolean, build: () => void | Promise<void> }[]} */
+/** @typedef {{ made: string, sources: string[], isWorkspace?: boolean, build: () => void | Promise<void> }} Part */
+
+/** In the order in which they are built. @type {Part[]} */
 const parts = [
   {
     made: serviceMarker,
     sources: ['src', 'simulator', 'qr-png/src', 'scripts', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'],
-    isWorkspace: false,
     build: () => {
       compile('tsconfig.build.json')
       // The compiler writes only changed files, so none of them shows when it ran.
@@ -72,31 +74,52 @@ const parts = [
       await build({ configFile: join(root, 'dashboard/vite.config.ts'), logLevel: 'warn' })
     },
   },
-  {
-    made: 'dist/guide/index.html',
-    sources: [
-      'docs',
-      'scripts',
-      'README.md',
-      'CHANGELOG.md',
-      'CONTRIBUTING.md',
-      '.env.example',
-      'bench/RESULTS.md',
-      'sdk/README.md',
-    ],
-    isWorkspace: false,
-    build: () => {
-      execFileSync(process.execPath, [join(root, 'dist/scripts/guide.js')], { cwd: root, stdio: 'inherit' })
-    },
-  },
 ]
 
-const chosen = process.argv.includes('--workspaces') ? parts.filter(({ isWorkspace }) => isWorkspace) : parts
+/** @type {Part} */
+const guide = {
+  made: 'dist/guide/index.html',
+  sources: [
+    'docs',
+    'README.md',
+    'CHANGELOG.md',
+    'CONTRIBUTING.md',
+    '.env.example',
+    'bench/RESULTS.md',
+    'package-lock.json',
+  ],
+  build: async () => {
+    const { build } = await import('vitepress')
+    // Written next to it first: a reader or another build sees only complete versions.
+    const draft = join(root, `dist/guide-${process.pid}`)
+    try {
+      await build(join(root, 'docs'), {
+        outDir: draft,
+        onAfterConfigResolve: (config) => {
+          config.tempDir = `${draft}.tmp`
+          config.logger.info = () => {}
+        },
+      })
+      rmSync(join(root, 'dist/guide'), { recursive: true, force: true })
+      renameSync(draft, join(root, 'dist/guide'))
+    } finally {
+      rmSync(draft, { recursive: true, force: true })
+    }
+  },
+}
+
+const option = process.argv[2]
+const chosen =
+  option === '--guide' ? [guide] : option === '--workspaces' ? parts.filter(({ isWorkspace }) => isWorkspace) : parts
 const isFirst = !existsSync(join(root, serviceMarker))
 const stale = chosen.filter(({ made, sources }) => !isFresh(made, sources))
 // On standard error: some commands print JSON on standard output.
 if (stale.length > 0)
   process.stderr.write(
-    isFirst ? 'Building Guichê (about 20 s, only the first time)…\n' : 'Building what has changed…\n',
+    isFirst && chosen === parts
+      ? 'Building Guichê (about 20 s, only the first time)…\n'
+      : 'Building what has changed…\n',
   )
 for (const { build } of stale) await build()
+if (option === '--start' && !isFresh(guide.made, guide.sources))
+  spawn(process.execPath, [import.meta.filename, '--guide'], { detached: true, stdio: 'ignore' }).unref()

@@ -206,7 +206,7 @@ function UserMenu({ onSignedOut }: { onSignedOut: () => void }) {
         <Menu.Item
           leftSection={<IconOf name="ledger" size={16} />}
           component="a"
-          href="/guide/"
+          href={language === 'pt' ? '/guide/pt/' : '/guide/'}
           target="_blank"
           rel="noopener"
         >

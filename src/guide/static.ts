@@ -1,47 +1,69 @@
-import { existsSync, readdirSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { createHash } from 'node:crypto'
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import fastifyStatic from '@fastify/static'
+import { packageFolder } from '../db/migrate.ts'
 import type { Server } from '../http/server.ts'
 import { AppError } from '../lib/errors.ts'
 
-/** Its pages may only load their own files. */
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self'",
-  "form-action 'none'",
-  "base-uri 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+/** A complete build of the guide. The next build replaces the whole folder. */
+type Site = { builtAt: number; names: Set<string>; policy: string }
 
-/** The guide at `/guide/`: the pages that `npm run guide` builds from docs/. */
+/** The guide at `/guide/`: the pages that `npm run guide` builds from docs/. They may be built after the start. */
 export async function registerGuide(app: Server): Promise<void> {
-  const folder = findFolder(import.meta.dirname)
-  if (folder === null) {
-    app.log.warn('the guide has not been built, so it is not served: npm run guide')
-    return
+  const folder = join(packageFolder(), 'dist/guide')
+  let site: Site | undefined
+  const currentSite = async (): Promise<Site> => {
+    const built = await stat(join(folder, 'index.html')).catch(() => null)
+    if (built === null) throw new AppError('not_found', { detail: notBuilt, headers: { refresh: '3' } })
+    if (site?.builtAt !== built.mtimeMs) site = await readSite(folder, built.mtimeMs)
+    return site
   }
-  const names = new Set(readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.includes('.')))
   await app.register(async (scoped) => {
     await scoped.register(fastifyStatic, { root: folder, serve: false, cacheControl: false })
     const route = { config: { access: { public: true } }, schema: { hide: true } } as const
     scoped.get('/guide', route, async (_, reply) => reply.redirect('guide/'))
     scoped.get<{ Params: { '*': string } }>('/guide/*', route, async (request, reply) => {
-      const name = request.params['*'] || 'index.html'
+      const path = request.params['*']
+      const name = path === '' || path.endsWith('/') ? `${path}index.html` : path
+      const { names, policy } = await currentSite()
       if (!names.has(name))
         throw new AppError('not_found', { detail: 'The guide has no such page. It begins at /guide/.' })
       return await reply
         .header('content-security-policy', policy)
-        .header('cache-control', 'no-cache')
+        // The names of assets contain a hash of their content.
+        .header('cache-control', name.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache')
         .sendFile(name, folder)
     })
   })
 }
 
-/** Where it was built: above the sources or the compiled files. */
-function findFolder(from: string): string | null {
-  const folder = join(from, 'dist/guide')
-  if (existsSync(join(folder, 'index.html'))) return folder
-  return dirname(from) === from ? null : findFolder(dirname(from))
+/** A browser reloads the page until it is there. */
+const notBuilt =
+  'The guide has not been built yet. "npm start" builds it in the background, which takes about ten seconds; otherwise run "npm run guide".'
+
+async function readSite(folder: string, builtAt: number): Promise<Site> {
+  const names = (await readdir(folder, { recursive: true })).filter((name) => name.includes('.'))
+  const page = await readFile(join(folder, 'index.html'), 'utf8')
+  return { builtAt, names: new Set(names), policy: policyOf(page) }
+}
+
+/**
+ * Its pages may only load their own files. Each has the same two short scripts inline, which set the theme before
+ * anything is shown: they are allowed by their hash. Style attributes have the colours of samples.
+ */
+function policyOf(page: string): string {
+  const scripts = [...page.matchAll(/<script(?![^>]*\ssrc=)[^>]*>(.*?)<\/script>/gs)].map(
+    ([, script = '']) => `'sha256-${createHash('sha256').update(script).digest('base64')}'`,
+  )
+  return [
+    "default-src 'none'",
+    `script-src 'self' ${scripts.join(' ')}`,
+    "style-src 'self'",
+    "style-src-attr 'unsafe-inline'",
+    "img-src 'self' data:",
+    "form-action 'none'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
 }

@@ -37,7 +37,7 @@ const words: Record<'en' | 'pt', { lang: string; lead: string; simulated: string
     simulated: 'Simulado: nenhum dinheiro de verdade é movimentado.',
     doors: [
       ['dashboard/', 'Painel', 'Pagamentos, saques, saldos e configurações'],
-      ['guide/', 'Guia', 'Da primeira cobrança à produção (em inglês)'],
+      ['guide/pt/', 'Guia', 'Da primeira cobrança à produção'],
       ['docs', 'Referência da API', 'Todas as rotas, para testar requisições'],
     ],
     tryIt: ['dashboard/sandbox', 'Pagar uma cobrança de teste', 'Crie uma cobrança e pague no banco simulado'],

@@ -1,29 +1,84 @@
-import { readdir } from 'node:fs/promises'
-import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { execFile } from 'node:child_process'
+import { readdir, readFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumPath, openChromium, visit } from '../support/browser.ts'
+import { documents, translations } from '../support/documents.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { inviteUser, signIn } from '../support/users.ts'
 
-describe.skipIf(chromiumPath === null)('the guide', () => {
-  let service: TestService
+let service: TestService
+/** The built files, by their path in the guide; the text of pages only. */
+const files = new Map<string, string>()
+const logged: Record<string, unknown>[] = []
+beforeAll(async () => {
+  // Does nothing if no document has changed.
+  await promisify(execFile)(process.execPath, ['scripts/build.mjs', '--guide'])
+  for (const name of await readdir('dist/guide', { recursive: true }))
+    files.set(name, name.endsWith('.html') ? await readFile(`dist/guide/${name}`, 'utf8') : '')
+  service = await startTestService({ onLog: (line) => logged.push(line) })
+})
+afterAll(() => service.stop())
+
+describe('the built guide', () => {
+  it('has a page of every document', () => {
+    const pages = [...documents, ...translations].filter((document) => document.startsWith('docs/'))
+    expect(pages.length).toBeGreaterThan(30)
+    const names = pages.map((page) => page.replace(/^docs\//, '').replace(/md$/, 'html'))
+    expect(names.filter((name) => !files.has(name))).toEqual([])
+  })
+
+  it('has no broken link or anchor', () => {
+    expect(findBrokenLinks(files)).toEqual([])
+    const page = '<a href="/guide/b.html">b</a> <a href="#x">x</a> <img src="/guide/c.svg"> <h2 id="y">y</h2>'
+    const broken = new Map([['a.html', `${page}<a href="/guide/a.html#y">y</a><a href="/guide/a.html#z">z</a>`]])
+    expect(findBrokenLinks(broken)).toEqual([
+      'a.html: /guide/b.html',
+      'a.html: #x',
+      'a.html: /guide/c.svg',
+      'a.html: /guide/a.html#z',
+    ])
+  })
+
+  it('loads nothing from other hosts', () => {
+    for (const [name, html] of files)
+      expect([name, html.match(/(?:\ssrc|<link[^>]*\shref)="(?!\/guide\/)[^"]*"/g)]).toEqual([name, null])
+  })
+
+  it('is served with the API, which links to it', async () => {
+    const get = async (path: string) => await service.call(`/guide/${path}`, { token: null })
+    const front = await get('')
+    expect(front.status).toBe(200)
+    expect(front.headers.get('content-type')).toMatch(/^text\/html/)
+    expect(front.headers.get('cache-control')).toBe('no-cache')
+    expect(front.headers.get('content-security-policy')).toContain("; style-src-attr 'unsafe-inline';")
+    expect(front.headers.get('content-security-policy')?.match(/unsafe/g)).toHaveLength(1)
+    for (const path of ['index.html', 'webhooks.html', 'decisions/0001-postgresql-alone.html', 'env.example.txt'])
+      expect((await get(path)).status, path).toBe(200)
+    const [asset = ''] = [...files.keys()].filter((name) => name.startsWith('assets/style'))
+    expect((await get(asset)).headers.get('cache-control')).toContain('immutable')
+    for (const path of ['nothing.html', '../package.json', '..%2fpackage.json', 'decisions', 'decisions/', '%00'])
+      expect((await get(path)).status, path).toBe(404)
+    // Files get no log line, refused requests do.
+    const statuses = logged.flatMap(({ route, status }) => (route === '/guide/*' ? [status] : []))
+    expect([...new Set(statuses)]).toEqual([404])
+    const document = await service.call<{ info: { description: string } }>('/openapi.json', { token: null })
+    expect(document.body.info.description).toContain('](/guide/)')
+  })
+})
+
+describe.skipIf(chromiumPath === null)('in a browser the guide', () => {
   let browser: Browser
   beforeAll(async () => {
-    service = await startTestService()
     browser = await openChromium()
   })
-  afterAll(async () => {
-    await browser.close()
-    await service.stop()
-  })
+  afterAll(() => browser.close())
 
   it('is shown at both widths, in both themes, within its content security policy', async () => {
     const { page, lookAtEach, complaints, close } = await visit(browser)
     for (const name of ['index', 'quick-start', 'errors', 'dashboard']) {
-      const answer = await page.goto(`${service.baseUrl}/guide/${name}.html`)
-      expect(answer?.headers()['content-security-policy']).not.toContain('unsafe')
+      await page.goto(`${service.baseUrl}/guide/${name}.html`)
       await lookAtEach(`guide-${name}`)
     }
     expect(complaints).toEqual([])
@@ -62,11 +117,10 @@ describe.skipIf(chromiumPath === null)('the guide', () => {
 
   it('has no page that is wider than a phone', async () => {
     const { page, close } = await visit(browser, { width: 390 })
-    const folder = resolve('dist/guide')
-    const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.html'))
     const wide: string[] = []
-    for (const name of names) {
-      await page.goto(pathToFileURL(`${folder}/${name}`).href, { waitUntil: 'load' })
+    for (const name of files.keys()) {
+      if (!name.endsWith('.html') || name === '404.html') continue
+      await page.goto(`${service.baseUrl}/guide/${name}`, { waitUntil: 'load' })
       const excess = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
       if (excess > 0) wide.push(`${name}: ${excess} px`)
     }
@@ -77,17 +131,20 @@ describe.skipIf(chromiumPath === null)('the guide', () => {
   it('leads from the front page to all others, through its contents and its search', async () => {
     const { page, close, complaints } = await visit(browser)
     await page.goto(`${service.baseUrl}/guide`)
-    const titles = await page.getByRole('navigation').getByRole('link').allTextContents()
+    const contents = page.getByRole('navigation', { name: 'Sidebar Navigation' })
+    const titles = await contents.getByRole('link').allTextContents()
     expect(titles.length).toBeGreaterThan(20)
     for (const title of titles.slice(1, 6)) {
-      await page.getByRole('navigation').getByRole('link', { name: title, exact: true }).click()
+      await contents.getByRole('link', { name: title, exact: true }).click()
       await page.getByRole('heading', { level: 1, name: title }).waitFor()
     }
-    await page.getByRole('searchbox').fill('idempotency repeated')
-    await page.getByRole('link', { name: /^Idempotency: What a repeated key gives/ }).click()
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.getByRole('searchbox').fill('repeated key gives')
+    await page.getByRole('option').first().click()
     await expect.poll(() => page.url()).toMatch(/idempotency\.html#what-a-repeated-key-gives$/)
-    await page.getByRole('searchbox').fill('xyzzy')
-    await page.getByText('Nothing is found.').waitFor()
+    await page.getByRole('button', { name: 'Search' }).click()
+    await page.getByRole('searchbox').fill('xyzzyxyzzy')
+    await page.getByText('No results for').waitFor()
     expect(complaints).toEqual([])
     await close()
   })
@@ -103,17 +160,17 @@ describe.skipIf(chromiumPath === null)('the guide', () => {
     await opened.getByRole('heading', { level: 1, name: 'Guichê' }).waitFor()
     await close()
   })
-
-  it('works from a folder, without a server', async () => {
-    const { page, close, complaints } = await visit(browser)
-    const folder = resolve('dist/guide')
-    expect(await readdir(folder)).toContain('index.html')
-    await page.goto(pathToFileURL(`${folder}/decisions/0001-postgresql-alone.html`).href)
-    await page.getByRole('searchbox').fill('rate limits')
-    await page.getByRole('link', { name: /^Errors: Rate limits/ }).click()
-    await page.getByRole('heading', { name: 'Rate limits' }).waitFor()
-    expect(await page.evaluate(() => getComputedStyle(document.body).margin)).toBe('0px')
-    expect(complaints).toEqual([])
-    await close()
-  })
 })
+
+/** Links within the guide to a file or an anchor that does not exist. */
+function findBrokenLinks(all: Map<string, string>): string[] {
+  return [...all].flatMap(([name, html]) =>
+    [...html.matchAll(/<(?:a|img)\s[^>]*(?:href|src)="((?:\/guide\/|#)[^"]*)"/g)].flatMap(([, address = '']) => {
+      const [path = '', anchor = ''] = address.split('#')
+      const target = path === '' ? name : path.replace('/guide/', '').replace(/(?<=^|\/)$/, 'index.html')
+      const page = all.get(target)
+      const isFound = page !== undefined && (anchor === '' || page.includes(`id="${decodeURIComponent(anchor)}"`))
+      return isFound ? [] : [`${name}: ${address}`]
+    }),
+  )
+}

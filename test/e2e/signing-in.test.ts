@@ -265,12 +265,12 @@ describe('one’s own sessions', () => {
   })
 })
 
-it('logs what people and programs request, and no line for each file of the dashboard, the guide or the reference', async () => {
+it('logs what people and programs request, and no line for each file of the dashboard or the reference', async () => {
   const get = async (path: string) => await service.call(path, { token: null })
   const page = await get('/dashboard/')
   const [asset = ''] = page.text.match(/assets\/[\w.-]+\.js/) ?? []
   logged.length = 0
-  for (const path of ['/dashboard', `/dashboard/${asset}`, '/guide/', '/docs', '/dashboard/icon.svg'])
+  for (const path of ['/dashboard', `/dashboard/${asset}`, '/docs', '/dashboard/icon.svg'])
     expect([path, (await get(path)).status]).toEqual([path, 200])
   expect((await get('/dashboard/assets/nothing.js')).status).toBe(404)
   expect((await get('/dashboard/api/session')).status).toBe(401)

@@ -50,8 +50,8 @@ describe('in a fresh checkout', () => {
 
   it('`npm start` builds what a program imports', async () => {
     const { scripts } = JSON.parse(await readFile('package.json', 'utf8'))
-    expect(scripts.prestart).toBe('node scripts/build.mjs')
-    expect(scripts.workspaces).toBe(`${scripts.prestart} --workspaces`)
+    expect(scripts.prestart).toBe('node scripts/build.mjs --start')
+    expect(scripts.workspaces).toBe('node scripts/build.mjs --workspaces')
     // This test run has built it, so there is nothing to do and nothing to print.
     expect(await run(process.execPath, ['scripts/build.mjs', '--workspaces'])).toEqual({ stdout: '', stderr: '' })
   })

@@ -2,15 +2,16 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 export type Block = { document: string; line: number; language: string; text: string }
 
+const pages = readdirSync('docs', { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => `docs/${name}`)
+  .sort()
+
 /** All documentation for people: the README, and docs/. */
-export const documents = [
-  'README.md',
-  'sdk/README.md',
-  ...readdirSync('docs', { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`)
-    .sort(),
-]
+export const documents = ['README.md', 'sdk/README.md', ...pages.filter((page) => !page.startsWith('docs/pt/'))]
+
+/** The same pages in Portuguese. */
+export const translations = pages.filter((page) => page.startsWith('docs/pt/'))
 
 export function readDocument(document: string): string {
   return readFileSync(document, 'utf8')

@@ -5,7 +5,6 @@ import { promisify } from 'node:util'
 import { runMigrations } from 'graphile-worker'
 import { pino } from 'pino'
 import type { TestProject } from 'vitest/node'
-import { buildGuide } from '../../scripts/guide.ts'
 import { asAdministrator, startEmbeddedPostgres } from '../../src/db/embedded.ts'
 import { migrate, migrationsFolder } from '../../src/db/migrate.ts'
 import { connect, raw } from '../../src/db/sql.ts'
@@ -27,17 +26,12 @@ const log = pino({ level: 'silent' })
 const template = 'guiche_template'
 
 /**
- * Runs once per test run: builds the program, the SDK, the dashboard and the guide, and starts a PostgreSQL with a
+ * Runs once per test run: builds the program, the SDK and the dashboard, and starts a PostgreSQL with a
  * migrated database to clone.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await makeDatabaseFolder('guiche-test-')
-  const [build, postgres] = await Promise.all([
-    compile(),
-    startEmbeddedPostgres({ dataDir, log }),
-    buildWorkspaces(),
-    buildGuide({ root: '.', into: 'dist/guide' }),
-  ])
+  const [build, postgres] = await Promise.all([compile(), startEmbeddedPostgres({ dataDir, log }), buildWorkspaces()])
   await makeTemplate(postgres.connectionString)
   project.provide('build', build)
   project.provide('chromium', await findChromium())

@@ -27,8 +27,6 @@ export function writeReference(document: Document): string {
     return [`## ${name}`, `${description}.`, ...own.map((one) => writeOperation(one))].join('\n\n')
   })
   return [
-    '# Reference',
-    'Every route of the API. A running service has the same at `/docs`, where requests can be tried, and as OpenAPI 3.1 at `/openapi.json`. What they have in common is in [The API](api.md).',
     ...sections,
     '## Problem',
     'The body of every error but those of `/auth/token`: `application/problem+json`.',
@@ -76,12 +74,12 @@ function membersOf(schema: Schema, prefix = '', depth = 0): Member[] {
 }
 
 function table(members: Member[]): string {
-  if (members.length === 0) return 'No members.'
+  if (members.length === 0) return 'No fields.'
   const rows = members.map(({ name, isRequired, schema }) => {
     const cells = [`\`${name}\`${isRequired ? ' *' : ''}`, toType(schema), describe(schema)]
     return `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`
   })
-  return ['| member (* always there) | type | |', '|---|---|---|', ...rows].join('\n')
+  return ['| field (* always there) | type | |', '|---|---|---|', ...rows].join('\n')
 }
 
 function toType(schema: Schema): string {
@@ -94,7 +92,7 @@ function toType(schema: Schema): string {
 function describe(schema: Schema): string {
   const from = schema.minimum ?? schema.minLength ?? schema.minItems
   const to = schema.maximum ?? schema.maxLength ?? schema.maxItems
-  const unit = 'maxLength' in schema ? ' characters' : 'maxItems' in schema ? ' members' : ''
+  const unit = 'maxLength' in schema ? ' characters' : 'maxItems' in schema ? ' items' : ''
   const range =
     to === undefined
       ? from === undefined

@@ -1,0 +1,164 @@
+import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { type DefaultTheme, defineConfig, type MarkdownRenderer } from 'vitepress'
+import { portuguese, portugueseSearch } from './portuguese.ts'
+import { writeReference } from './reference.ts'
+
+/**
+ * The guide: the pages of docs/, which the service serves at `/guide/`. `npm run guide` builds it. While writing,
+ * `npx vitepress dev docs` shows each change at once. Some pages only include a file from elsewhere, such as the README.
+ */
+
+const docs = join(import.meta.dirname, '..')
+const root = join(docs, '..')
+
+/** The contents, in order. A name is a file of docs/ without its extension. */
+const chapters: Chapters = {
+  Start: ['index', 'quick-start'],
+  Concepts: ['statuses', 'idempotency', 'money', 'webhooks', 'errors', 'glossary'],
+  Integrate: ['api', 'openapi', 'sdk', 'payment-page', 'withdrawals', 'sandbox'],
+  'Go live': ['going-live', 'acquirers', 'several-acquirers', 'simulator'],
+  Operate: [
+    'dashboard',
+    'configuration',
+    'operations',
+    'monitoring',
+    'privacy',
+    'security',
+    'reconciliation',
+    'suspense',
+  ],
+  Inside: ['architecture', 'ledger', 'decisions'],
+}
+
+const translated: Chapters = {
+  Início: ['pt/index', 'pt/quick-start'],
+  Conceitos: ['pt/statuses', 'pt/idempotency', 'pt/webhooks', 'pt/errors'],
+  Integração: ['pt/api', 'pt/payment-page', 'pt/sandbox'],
+  Produção: ['pt/going-live'],
+}
+
+type Chapters = Record<string, string[]>
+
+/** Linked files that are not pages, such as proxies/nginx.conf: served as text. */
+const attachments = new Set<string>()
+
+writeIncluded('dist/reference.md', writeReference(JSON.parse(readFileSync(join(docs, 'openapi.json'), 'utf8'))))
+
+export default defineConfig({
+  title: 'Guichê',
+  description: 'A self-hosted PIX payment gateway',
+  lang: 'en',
+  base: '/guide/',
+  outDir: join(root, 'dist/guide'),
+  cacheDir: join(root, 'dist/.vitepress'),
+  head: [['link', { rel: 'icon', href: '/guide/icon.svg' }]],
+  // In a file of its own: the content security policy allows inline scripts only by their hash.
+  metaChunk: true,
+  router: { prefetchLinks: false },
+  // Otherwise the theme inserts a style element, which the content security policy refuses.
+  appearance: { disableTransition: false },
+  markdown: {
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
+    // As on GitHub: `<id>` and `{id}` in a text or a heading are text.
+    html: false,
+    attrs: { disable: true },
+    anchor: { slugify: toAnchor },
+    config: resolveLinks,
+  },
+  themeConfig: {
+    logo: { src: '/icon.svg', alt: '' },
+    search: { provider: 'local', options: { locales: { pt: { translations: portugueseSearch } } } },
+    outline: [2, 3],
+    nav: [{ text: 'API reference', link: 'pathname:///docs', target: '_self', noIcon: true }],
+    sidebar: toSidebar(chapters),
+    // Not every page exists in Portuguese: the language menu leads to the first one.
+    i18nRouting: false,
+  },
+  locales: {
+    root: { label: 'English', lang: 'en' },
+    pt: {
+      label: 'Português',
+      lang: 'pt-BR',
+      description: 'Um gateway de Pix que roda na sua própria infraestrutura',
+      themeConfig: {
+        ...portuguese,
+        i18nRouting: true,
+        sidebar: [...toSidebar(translated), { text: 'Em inglês', items: untranslated() }],
+      },
+    },
+  },
+  buildEnd: ({ outDir }) => {
+    for (const path of attachments) {
+      const copy = join(outDir, toAttachment(path))
+      mkdirSync(dirname(copy), { recursive: true })
+      copyFileSync(join(root, path), copy)
+    }
+  },
+})
+
+/** The anchor that GitHub gives a heading, so that links work in both places. */
+function toAnchor(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(' ', '-')
+}
+
+function toSidebar(contents: Chapters): DefaultTheme.SidebarItem[] {
+  return Object.entries(contents).map(([text, pages]) => ({ text, items: pages.map(toItem) }))
+}
+
+function toItem(page: string): DefaultTheme.SidebarItem {
+  const names: Record<string, string> = { index: 'Overview', 'pt/index': 'Visão geral' }
+  return { text: names[page] ?? titleOf(page), link: `/${page}` }
+}
+
+function untranslated(): DefaultTheme.SidebarItem[] {
+  const inPortuguese = Object.values(translated).flat()
+  const pages = Object.values(chapters).flat()
+  return pages.filter((page) => !inPortuguese.includes(`pt/${page}`)).map(toItem)
+}
+
+function titleOf(page: string): string {
+  const [, title] = /^# (.*)/m.exec(readFileSync(join(docs, `${page}.md`), 'utf8')) ?? []
+  if (title === undefined) throw new Error(`docs/${page}.md has no title`)
+  return title
+}
+
+/** Documents link to each other by their paths in the repository; here the same links lead to pages. */
+function resolveLinks(markdown: MarkdownRenderer): void {
+  markdown.core.ruler.push('repository-links', ({ tokens, env }) => {
+    const page: string = env.realPath ?? env.path
+    for (const token of tokens.flatMap(({ children }) => children ?? [])) {
+      const name = token.type === 'image' ? 'src' : 'href'
+      const [path = '', anchor] = token.attrGet(name)?.split('#') ?? []
+      if (path === '' || /^[a-z]+:/.test(path)) continue
+      // What a page includes has its links from where it comes.
+      const file = [page, ...(env.includes ?? [])].map((from) => join(dirname(from), path)).find(existsSync)
+      // The build then stops at this link.
+      if (file === undefined) continue
+      const address = name === 'src' ? relative(dirname(page), file) : toAddress(relative(root, file))
+      token.attrSet(name, anchor === undefined ? address : `${address}#${anchor}`)
+    }
+  })
+}
+
+function toAddress(path: string): string {
+  if (path === 'README.md') return '/index.md'
+  if (path.endsWith('.md')) return `/${path.replace(/^docs\//, '')}`
+  attachments.add(path)
+  return `/${toAttachment(path)}`
+}
+
+function toAttachment(path: string): string {
+  return `${path.replace(/^docs\//, '').replace(/^\./, '')}.txt`
+}
+
+/** Only if it differs: another build may be reading it. */
+function writeIncluded(name: string, text: string): void {
+  const path = join(root, name)
+  if (existsSync(path) && readFileSync(path, 'utf8') === text) return
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, text)
+}
