@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { countLedger } from '../ledger/operator-store.ts'
-import { releasePayouts, stopPayouts } from '../ledger/payout-freeze.ts'
-import { findPayoutFreeze, type PayoutFreezeRow } from '../ledger/store.ts'
+import { type PayoutFreezeView, releasePayouts, showPayoutFreeze, stopPayouts } from '../ledger/payout-freeze.ts'
 import type { Breach } from '../ledger/verify.ts'
 import { findBreaches } from '../verification.ts'
 import { byOf } from './actor.ts'
@@ -26,13 +25,9 @@ export function ledgerCommands(program: Command): void {
       const found = await withContext(async ({ db }) => ({
         ...(await countLedger(db)),
         breaches: await findBreaches(db),
-        payoutFreeze: await findPayoutFreeze(db),
+        payoutFreeze: await showPayoutFreeze(db),
       }))
-      if (json)
-        print(
-          { ...found, agree: found.breaches.length === 0, payoutFreeze: toPayoutFreezeView(found.payoutFreeze) },
-          { json },
-        )
+      if (json) print({ ...found, agree: found.breaches.length === 0 }, { json })
       else write(describe(found))
       if (found.breaches.length > 0) process.exitCode = 1
     })
@@ -43,16 +38,11 @@ export function ledgerCommands(program: Command): void {
     .requiredOption('--reason <reason>', 'why, for the person who releases the freeze', toReason)
     .option('--json', 'print JSON')
     .action(async ({ json, reason }: Json & { reason: string }) => {
-      const payoutFreeze = await withContext(async (context) => {
-        const before = await findPayoutFreeze(context.db)
-        if (before) throw new Error(`Withdrawals and refunds are already frozen, since ${describePayoutFreeze(before)}`)
-        await stopPayouts(context, { reason, by: byOf(program) })
-        return await findPayoutFreeze(context.db)
-      })
-      print(
-        { stopped: toPayoutFreezeView(payoutFreeze) },
-        { json, shown: { stopped: payoutFreeze?.engaged_at, reason }, note: stopNote },
-      )
+      const stopped = await withContext(async (context) => await stopPayouts(context, { reason, by: byOf(program) }))
+      const { payoutFreeze, isNew } = stopped
+      if (payoutFreeze && !isNew)
+        throw new Error(`Withdrawals and refunds are already frozen, since ${describePayoutFreeze(payoutFreeze)}`)
+      print(stopped, { json, shown: { stopped: payoutFreeze?.engagedAt, reason }, note: stopNote })
     })
 
   ledger
@@ -61,24 +51,23 @@ export function ledgerCommands(program: Command): void {
     .option('--force', 'even if the ledger still has breaches')
     .option('--json', 'print JSON')
     .action(async ({ json, force }: Json & { force?: boolean }) => {
-      const payoutFreeze = await withContext(async (context) => {
-        const engaged = await findPayoutFreeze(context.db)
+      const released = await withContext(async (context) => {
+        const engaged = await showPayoutFreeze(context.db)
         if (!engaged) return null
         const breaches = await findBreaches(context.db)
         if (breaches.length > 0 && !force) throw new Error(refuseRelease(engaged, breaches))
-        await releasePayouts(context, { reason: engaged.reason, breaches: breaches.length, by: byOf(program) })
-        return engaged
+        return await releasePayouts(context, { breaches: breaches.length, by: byOf(program) })
       })
-      if (!payoutFreeze) print({ released: null }, { json, shown: { released: 'nothing: payouts were not frozen' } })
+      if (!released) print({ released }, { json, shown: { released: 'nothing: payouts were not frozen' } })
       else
         print(
-          { released: toPayoutFreezeView(payoutFreeze) },
+          { released },
           {
             json,
             shown: {
               released: 'withdrawals and refunds',
-              'frozen since': payoutFreeze.engaged_at,
-              because: payoutFreeze.reason,
+              'frozen since': released.engagedAt,
+              because: released.reason,
             },
             note: force
               ? 'If the ledger still has breaches, the service freezes payouts again at its next verification, within five minutes. Fix them.'
@@ -92,7 +81,7 @@ export function ledgerCommands(program: Command): void {
 
 const stopNote = 'Incoming payments are not affected. `npx guiche ledger release` ends the freeze.'
 
-type Found = { merchants: number; transfers: number; breaches: Breach[]; payoutFreeze: PayoutFreezeRow | null }
+type Found = { merchants: number; transfers: number; breaches: Breach[]; payoutFreeze: PayoutFreezeView | null }
 
 function describe({ merchants, transfers, breaches, payoutFreeze }: Found): string {
   const size = `${count(transfers, 'transfer')} of ${count(merchants, 'merchant')}`
@@ -108,13 +97,13 @@ function count(number: number, what: string): string {
   return `${number.toLocaleString('en')} ${what}${ending}`
 }
 
-function describePayoutFreeze({ engaged_at, reason }: PayoutFreezeRow): string {
-  return `${engaged_at.toISOString()} (${reason}). \`npx guiche ledger release\` ends the freeze.`
+function describePayoutFreeze({ engagedAt, reason }: PayoutFreezeView): string {
+  return `${engagedAt} (${reason}). \`npx guiche ledger release\` ends the freeze.`
 }
 
-function refuseRelease(payoutFreeze: PayoutFreezeRow, breaches: Breach[]): string {
+function refuseRelease(payoutFreeze: PayoutFreezeView, breaches: Breach[]): string {
   return [
-    `The ledger still has breaches, so nothing is released. Payouts are frozen since ${payoutFreeze.engaged_at.toISOString()}: ${payoutFreeze.reason}`,
+    `The ledger still has breaches, so nothing is released. Payouts are frozen since ${payoutFreeze.engagedAt}: ${payoutFreeze.reason}`,
     listBreaches(breaches),
     'Fix them first by posting correcting transfers, or release with --force.',
   ].join('\n')
@@ -130,8 +119,4 @@ function listBreaches(breaches: Breach[]): string {
   })
   if (breaches.length > listedMax) lines.push(`  … and ${breaches.length - listedMax} more: --json lists them all`)
   return lines.join('\n')
-}
-
-function toPayoutFreezeView(payoutFreeze: PayoutFreezeRow | null) {
-  return payoutFreeze && { since: payoutFreeze.engaged_at, reason: payoutFreeze.reason }
 }

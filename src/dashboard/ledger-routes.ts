@@ -7,7 +7,8 @@ import { DateTimeFilter, NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import type { Balances } from '../ledger/accounts.ts'
 import { findHeld } from '../ledger/clearing-store.ts'
-import { findBalances, findBalancesAt, findPayoutFreeze } from '../ledger/store.ts'
+import { type PayoutFreezeView, showPayoutFreeze } from '../ledger/payout-freeze.ts'
+import { findBalances, findBalancesAt } from '../ledger/store.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
@@ -40,7 +41,7 @@ export type LedgerView = {
   /** Merchants whose balances do not add up to zero. */
   unevenMerchants: number
   verified: Verified | null
-  payoutFreeze: { reason: string; engagedAt: string } | null
+  payoutFreeze: PayoutFreezeView | null
 }
 
 /**
@@ -76,7 +77,7 @@ export function registerOperatorLedgerRoutes(app: Server, deps: Deps): void {
         merchantId === null ? listAcquirers(db) : [],
         countUneven(db),
         findVerified(db),
-        findPayoutFreeze(db),
+        showPayoutFreeze(db),
       ])
       return {
         accounts,
@@ -84,7 +85,7 @@ export function registerOperatorLedgerRoutes(app: Server, deps: Deps): void {
         acquirers,
         unevenMerchants,
         verified,
-        payoutFreeze: payoutFreeze && { reason: payoutFreeze.reason, engagedAt: payoutFreeze.engaged_at.toISOString() },
+        payoutFreeze,
       }
     },
   )

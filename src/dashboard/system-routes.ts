@@ -9,8 +9,7 @@ import { merchantSeenBy, userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { findJobBacklog } from '../jobs/store.ts'
-import { releasePayouts, stopPayouts } from '../ledger/payout-freeze.ts'
-import { findPayoutFreeze } from '../ledger/store.ts'
+import { releasePayouts, showPayoutFreeze, stopPayouts } from '../ledger/payout-freeze.ts'
 import type { Clock } from '../lib/clock.ts'
 import { findVerified } from '../verification.ts'
 import { listUndelivered, type MerchantDeliveries } from '../webhooks/resend-store.ts'
@@ -39,7 +38,7 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
         findJobBacklog(db),
         findInboxBacklog(db, now),
         listUndelivered(db, { since: new Date(now.getTime() - deliveriesMs) }),
-        findPayoutFreeze(db),
+        showPayoutFreeze(db),
         findVerified(db),
         listUnconfigured(
           db,
@@ -65,7 +64,7 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
         // Acquirers that have open records but are no longer configured: nobody can query them.
         unconfigured: unconfigured.map(({ name }) => name),
         books: verified,
-        payoutFreeze: payoutFreeze && { reason: payoutFreeze.reason, engagedAt: payoutFreeze.engaged_at.toISOString() },
+        payoutFreeze,
       }
     },
   )
@@ -76,11 +75,7 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
       config: { access: { permission: 'payouts.release' } },
       schema: { hide: true, querystring: NoQuery, body: Reason, response: problems(401, 403, 422) },
     },
-    async (request) => {
-      const { reason } = request.body
-      await stopPayouts(deps, { reason, by: byUser(userOf(request)) })
-      return { isEngaged: true }
-    },
+    async (request) => await stopPayouts(deps, { reason: request.body.reason, by: byUser(userOf(request)) }),
   )
 
   app.post(
@@ -90,8 +85,8 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
       schema: { hide: true, querystring: NoQuery, body: Reason, response: problems(401, 403, 422) },
     },
     async (request) => {
-      const wasEngaged = await releasePayouts(deps, { reason: request.body.reason, by: byUser(userOf(request)) })
-      return { isEngaged: false, wasEngaged }
+      const { reason } = request.body
+      return { released: await releasePayouts(deps, { reason, by: byUser(userOf(request)) }) }
     },
   )
 

@@ -125,11 +125,11 @@ function registerDecisions(app: Server, deps: Deps): void {
         hide: true,
         params: Params,
         querystring: NoQuery,
-        body: Type.Object({ reason: Reason }),
+        body: Type.Object({ reason: Reason }, { additionalProperties: false }),
         response: problems(401, 403, 404, 422),
       },
     },
-    async (request) => await rejectPayout(deps, { ...request.params, ...request.body }, viewerOf(request)),
+    async (request) => await rejectPayout(deps, { ...request.body, ...request.params }, viewerOf(request)),
   )
 
   app.post(
@@ -152,7 +152,7 @@ function registerDecisions(app: Server, deps: Deps): void {
       },
     },
     async (request, reply) =>
-      await reply.code(201).send(await proposeOutcome(deps, { ...request.params, ...request.body }, viewerOf(request))),
+      await reply.code(201).send(await proposeOutcome(deps, { ...request.body, ...request.params }, viewerOf(request))),
   )
 }
 

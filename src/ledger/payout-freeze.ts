@@ -3,7 +3,7 @@ import type { Db, Tx } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { newUuid } from '../lib/secrets.ts'
-import { findPayoutFreeze, insertPayoutFreeze, releasePayoutFreezes } from './store.ts'
+import { findPayoutFreeze, insertPayoutFreeze, type PayoutFreezeRow, releasePayoutFreeze } from './store.ts'
 
 /**
  * Called before money is sent: when a withdrawal or a refund is requested, and again before it is sent.
@@ -20,30 +20,53 @@ export async function assertPayoutsAllowed(db: Db | Tx): Promise<void> {
   })
 }
 
-/** Freezes withdrawals and refunds, never incoming payments. An active freeze stays as it is. */
-export async function freezePayouts(db: Db | Tx, { reason, now }: { reason: string; now: Date }): Promise<void> {
-  await insertPayoutFreeze(db, { id: newUuid(), reason, now })
+/** Freezes withdrawals and refunds, never incoming payments. Returns false when a freeze is active: it stays as it is. */
+export async function freezePayouts(db: Db | Tx, { reason, now }: { reason: string; now: Date }): Promise<boolean> {
+  return await insertPayoutFreeze(db, { id: newUuid(), reason, now })
 }
 
 type Deps = { db: Db; clock: Clock }
 
-/** An operator freezes payouts. */
-export async function stopPayouts({ db, clock }: Deps, { reason, by }: { reason: string; by: By }): Promise<void> {
-  await db.transaction(async (tx) => {
+/** An operator freezes payouts. Returns the active freeze, and whether it is a new one. */
+export async function stopPayouts(
+  { db, clock }: Deps,
+  { reason, by }: { reason: string; by: By },
+): Promise<{ payoutFreeze: PayoutFreezeView | null; isNew: boolean }> {
+  return await db.transaction(async (tx) => {
     const now = clock.now()
-    await freezePayouts(tx, { reason, now })
-    await recordAction(tx, { by, action: 'payouts.freeze', details: { reason }, now })
+    const isNew = await freezePayouts(tx, { reason, now })
+    if (isNew) await recordAction(tx, { by, action: 'payouts.freeze', details: { reason }, now })
+    return { payoutFreeze: await showPayoutFreeze(tx), isNew }
   })
 }
 
-/** An operator releases the payout freeze. Returns false when there was none. */
+/**
+ * An operator releases the payout freeze. Returns the freeze that was active, or null.
+ *
+ * @param reason by default the reason of the freeze
+ */
 export async function releasePayouts(
   { db, clock }: Deps,
-  { by, ...details }: { by: By; reason: string; breaches?: number },
-): Promise<boolean> {
+  { by, reason, breaches }: { by: By; reason?: string; breaches?: number },
+): Promise<PayoutFreezeView | null> {
   return await db.transaction(async (tx) => {
     const now = clock.now()
+    const released = await releasePayoutFreeze(tx, { by: by.actor, now })
+    if (!released) return null
+    const details = { reason: reason ?? released.reason, breaches }
     await recordAction(tx, { by, action: 'payouts.release', details, now })
-    return await releasePayoutFreezes(tx, { by: by.actor, now })
+    return toView(released)
   })
+}
+
+export type PayoutFreezeView = ReturnType<typeof toView>
+
+/** The active payout freeze, or null. */
+export async function showPayoutFreeze(db: Db | Tx): Promise<PayoutFreezeView | null> {
+  const row = await findPayoutFreeze(db)
+  return row && toView(row)
+}
+
+function toView({ reason, engaged_at: engagedAt }: PayoutFreezeRow) {
+  return { reason, engagedAt: engagedAt.toISOString() }
 }

@@ -373,16 +373,24 @@ export async function findReleasedAt(db: Db): Promise<Date | null> {
   return rows[0]?.at ?? null
 }
 
+/** False when one is active: it stays as it is. */
 export async function insertPayoutFreeze(
   db: Db | Tx,
-  payoutFreeze: { id: string; reason: string; now: Date },
-): Promise<void> {
-  await db.query(sql`
-    insert into payout_freezes (id, reason, engaged_at) values (${payoutFreeze.id}, ${payoutFreeze.reason}, ${payoutFreeze.now}) on conflict do nothing`)
+  { id, reason, now }: { id: string; reason: string; now: Date },
+): Promise<boolean> {
+  const rows = await db.query(sql`
+    insert into payout_freezes (id, reason, engaged_at) values (${id}, ${reason}, ${now})
+    on conflict do nothing returning id`)
+  return rows.length > 0
 }
 
-export async function releasePayoutFreezes(tx: Tx, { by, now }: { by: string; now: Date }): Promise<boolean> {
-  const rows = await tx.query(sql`
-    update payout_freezes set released_at = ${now}, released_by = ${by} where released_at is null returning id`)
-  return rows.length > 0
+/** Returns the freeze that was active, or null. */
+export async function releasePayoutFreeze(
+  tx: Tx,
+  { by, now }: { by: string; now: Date },
+): Promise<PayoutFreezeRow | null> {
+  const rows = await tx.query<PayoutFreezeRow>(sql`
+    update payout_freezes set released_at = ${now}, released_by = ${by} where released_at is null
+    returning id, reason, engaged_at`)
+  return rows[0] ?? null
 }

@@ -167,7 +167,10 @@ function registerManagingRoutes(app: Server, deps: UserRoutesDeps): void {
         response: { 200: UserView, ...problems(401, 403, 404, 422) },
       },
     },
-    async (request) => await changeUser(deps, { ...request.params, ...request.body }, managerOf(request)),
+    async (request) => {
+      const { role, isDisabled } = request.body
+      return await changeUser(deps, { ...request.params, role, isDisabled }, managerOf(request))
+    },
   )
 
   app.post(

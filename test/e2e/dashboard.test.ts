@@ -141,10 +141,22 @@ describe('the system', () => {
       acquirers: [{ name: 'simulator', isAvailable: true, hasPayouts: true }],
     })
     const reason = 'a drill'
-    expect((await finance.call('/dashboard/api/payout-freeze', { method: 'POST', body: { reason } })).status).toBe(200)
+    const freeze = async (because: string) =>
+      (await finance.call('/dashboard/api/payout-freeze', { method: 'POST', body: { reason: because } })).body
+    const frozen = await freeze(reason)
+    expect(frozen).toMatchObject({ payoutFreeze: { reason }, isNew: true })
+    expect(await freeze('another reason')).toEqual({ ...frozen, isNew: false })
     expect((await finance.call('/dashboard/api/system')).body.payoutFreeze).toMatchObject({ reason })
-    const released = await finance.call('/dashboard/api/payout-freeze/release', { method: 'POST', body: { reason } })
-    expect(released.body).toEqual({ isEngaged: false, wasEngaged: true })
+    const release = async () =>
+      await finance.call('/dashboard/api/payout-freeze/release', { method: 'POST', body: { reason } })
+    const released = await release()
+    expect(released.body).toEqual({ released: frozen.payoutFreeze })
+    expect((await release()).body).toEqual({ released: null })
+    // Only what changed something.
+    const rows = await service.db.query<{ action: string }>(
+      sql`select action from audit_log where action like 'payouts.%' order by id`,
+    )
+    expect(rows.map(({ action }) => action)).toEqual(['payouts.freeze', 'payouts.release'])
     const support = await browserOf('support')
     expect((await support.call('/dashboard/api/payout-freeze', { method: 'POST', body: { reason } })).status).toBe(403)
   })
