@@ -15,6 +15,8 @@ export type Context = {
   baseUrl: string
   /** AUTH_ISSUER is set: an external provider manages the clients' secrets. */
   hasProvider: boolean
+  /** Does nothing: the service finds the events to deliver, and this process has no loop to wake. */
+  wakeDeliveries: () => void
 }
 
 /**
@@ -35,6 +37,7 @@ export async function withContext<Result>(work: (context: Context) => Promise<Re
       key,
       baseUrl: config.baseUrl ?? (await findSetting(database.db, baseUrlSetting)) ?? toBaseUrl(config),
       hasProvider: config.authIssuer !== null,
+      wakeDeliveries: () => {},
     })
   } finally {
     await database.close()

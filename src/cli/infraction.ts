@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import { type Decision, decideInfraction, openInfraction } from '../transactions/infraction.ts'
-import { findOwners } from '../transactions/owner-store.ts'
+import { type DisputeView, decideDispute, enterDispute } from '../operator/disputes.ts'
 import { byOf } from './actor.ts'
 import { toCentsAboveZero, toId, toReason } from './arguments.ts'
 import { withContext } from './context.ts'
@@ -23,55 +22,35 @@ export function infractionCommands(program: Command): void {
     .option('--reason <reason>', 'the reason that the bank gives', toReason)
     .option('--json', 'print JSON')
     .action(async ({ json, transaction, ...more }: Json & Of & { amount?: number; reason?: string }) => {
-      const { id } = await withContext(async (context) => {
-        const [owner] = await findOwners(context.db, [transaction])
-        if (!owner) throw new Error(`There is no transaction ${transaction}.`)
-        const opening = { merchantId: owner.merchant_id, transactionId: transaction, ...more, by: byOf(program) }
-        return await openInfraction({ ...context, wakeDeliveries: () => {} }, opening)
-      })
+      const opening = { transactionId: transaction, ...more, by: byOf(program) }
+      const dispute = await withContext(async (context) => await enterDispute(context, opening))
       const note = `\`npx guiche infraction accept | reject --transaction ${transaction}\` enters the decision.`
-      print({ id, transactionId: transaction, state: 'open' }, { json, note })
+      print(dispute, { json, shown: toShown(dispute), note })
     })
 
-  infraction
-    .command('accept')
-    .description('the payer is right: the amount stays blocked until the acquirer reports its return')
-    .requiredOption('--transaction <id>', 'which payment', toId)
-    .option(...whichDispute)
-    .option('--json', 'print JSON')
-    .action(async ({ json, transaction, dispute }: Json & Of & { dispute?: string }) => {
-      const id = await enter(program, { transaction, infractionId: dispute, decision: 'accept' })
-      print(
-        { id, transactionId: transaction, state: 'accepted' },
-        { json, note: 'The amount stays blocked until the acquirer reports its return.' },
-      )
-    })
-
-  infraction
-    .command('reject')
-    .description('the payer is not right: the blocked amount is released')
-    .requiredOption('--transaction <id>', 'which payment', toId)
-    .option(...whichDispute)
-    .option('--json', 'print JSON')
-    .action(async ({ json, transaction, dispute }: Json & Of & { dispute?: string }) => {
-      const id = await enter(program, { transaction, infractionId: dispute, decision: 'reject' })
-      print(
-        { id, transactionId: transaction, state: 'rejected' },
-        { json, note: 'The blocked amount is available again.' },
-      )
-    })
+  for (const [decision, description, note] of [
+    [
+      'accept',
+      'the payer is right: the amount stays blocked until the acquirer reports its return',
+      'The amount stays blocked until the acquirer reports its return.',
+    ],
+    ['reject', 'the payer is not right: the blocked amount is released', 'The blocked amount is available again.'],
+  ] as const) {
+    infraction
+      .command(decision)
+      .description(description)
+      .requiredOption('--transaction <id>', 'which payment', toId)
+      .option('--dispute <id>', 'which dispute, if it has several; without it they are listed', toId)
+      .option('--json', 'print JSON')
+      .action(async ({ json, transaction, dispute: infractionId }: Json & Of & { dispute?: string }) => {
+        const which = { transactionId: transaction, ...(infractionId && { infractionId }) }
+        const deciding = { ...which, decision, by: byOf(program) }
+        const dispute = await withContext(async (context) => await decideDispute(context, deciding))
+        print(dispute, { json, shown: toShown(dispute), note })
+      })
+  }
 }
 
-const whichDispute = ['--dispute <id>', 'which dispute, if it has several; without it they are listed', toId] as const
-
-async function enter(
-  program: Command,
-  { transaction, infractionId, decision }: Of & Pick<Decision, 'infractionId' | 'decision'>,
-): Promise<string> {
-  const deciding = { transactionId: transaction, ...(infractionId && { infractionId }), decision, by: byOf(program) }
-  const { id } = await withContext(
-    // The service finds the event to deliver on its own: this process has no loop to wake.
-    async (context) => await decideInfraction({ ...context, wakeDeliveries: () => {} }, deciding),
-  )
-  return id
+function toShown({ id, transactionId, state }: DisputeView) {
+  return { id, transactionId, state }
 }

@@ -112,11 +112,9 @@ export function suspenseCommands(program: Command): void {
 async function act<Result>(
   program: Command,
   id: string,
-  operate: (deps: Context & { wakeDeliveries: () => void }, of: { id: string; by: By }) => Promise<Result>,
+  operate: (deps: Context, of: { id: string; by: By }) => Promise<Result>,
 ): Promise<Result> {
-  return await withContext(
-    async (context) => await operate({ ...context, wakeDeliveries: () => {} }, { id, by: byOf(program) }),
-  )
+  return await withContext(async (context) => await operate(context, { id, by: byOf(program) }))
 }
 
 type Candidates = PaymentView['candidates']

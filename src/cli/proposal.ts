@@ -32,7 +32,7 @@ export function proposalCommands(program: Command): void {
     .action(async (id: string, { json }: Json) => {
       await withContext(async (context) => {
         const { kind } = await findWithKind(context.db, id)
-        await approveProposal({ ...context, wakeDeliveries: () => {} }, kind, { id, by: byOf(program) })
+        await approveProposal(context, kind, { id, by: byOf(program) })
       })
       print({ id, state: 'approved' }, { json, note: 'It was carried out.' })
     })

@@ -19,9 +19,6 @@ import { print } from './print.ts'
 
 type Json = { json?: boolean }
 
-/** The service finds the events to deliver on its own: this process has no loop to wake. */
-const wakeDeliveries = () => {}
-
 /** `guiche withdrawal …`: withdrawals, reviews and limits. */
 export function withdrawalCommands(program: Command): void {
   const withdrawal = program.command('withdrawal').description('withdrawals: reviews and limits')
@@ -55,9 +52,7 @@ export function withdrawalCommands(program: Command): void {
     .description('approve a withdrawal that is pending review; it is then sent')
     .option('--json', 'print JSON')
     .action(async (id: string, { json }: Json) => {
-      const row = await withContext(
-        async (context) => await approvePayout({ ...context, wakeDeliveries }, id, viewer()),
-      )
+      const row = await withContext(async (context) => await approvePayout(context, id, viewer()))
       printDecided(row, { json, note: 'The service sends it within seconds. No restart is needed.' })
     })
 
@@ -68,9 +63,7 @@ export function withdrawalCommands(program: Command): void {
     .requiredOption('--reason <reason>', 'why; the merchant reads it', toReason)
     .option('--json', 'print JSON')
     .action(async (id: string, { json, reason }: Json & { reason: string }) => {
-      const row = await withContext(
-        async (context) => await rejectPayout({ ...context, wakeDeliveries }, { id, reason }, viewer()),
-      )
+      const row = await withContext(async (context) => await rejectPayout(context, { id, reason }, viewer()))
       printDecided(row, { json, note: 'Amount and fee are back in the balance, and the merchant is notified.' })
     })
 

@@ -43,6 +43,15 @@ export async function insertInfraction(tx: Tx, row: InfractionRow): Promise<void
       ${row.reason}, ${row.state}, ${row.opened_at}, ${row.decided_at}, ${row.finished_at})`)
 }
 
+export type ListedInfraction = InfractionRow & { client_id: string; client_name: string }
+
+export async function findDispute(db: Db, id: string): Promise<ListedInfraction | null> {
+  const rows = await db.query<ListedInfraction>(sql`
+    select disputes.*, client_id, name as client_name
+    from (select ${columns} from infractions where id = ${id}) disputes join clients using (merchant_id)`)
+  return rows[0] ?? null
+}
+
 /** Lists all disputes of a transaction, the oldest first. They change only under the transaction's lock. */
 export async function listInfractions(
   db: Db | Tx,
@@ -139,8 +148,6 @@ export async function insertReturn<Row extends LockedTransaction>(
 }
 
 /** A dispute in a list, with its merchant. */
-export type ListedInfraction = InfractionRow & { client_id: string; client_name: string }
-
 /**
  * Lists disputes of one merchant or of all: those still to be decided or returned, the oldest first; or those that
  * have ended, the latest first.

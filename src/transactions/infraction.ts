@@ -26,6 +26,9 @@ import { type LockedTransaction, lockTransaction } from './store.ts'
 
 export type InfractionDeps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 
+/** `amount`: by default all that is neither returned nor disputed. */
+export type Opening = { transactionId: string; amount?: number; reason?: string; by: By }
+
 /**
  * Records a dispute (MED) that the operator learned of, and blocks the payment or the given part of it.
  *
@@ -33,11 +36,10 @@ export type InfractionDeps = { db: Db; clock: Clock; wakeDeliveries: () => void 
  */
 export async function openInfraction(
   deps: InfractionDeps,
-  { by, ...input }: { merchantId: string; transactionId: string; amount?: number; reason?: string; by: By },
+  { by, transactionId, ...input }: Opening,
 ): Promise<{ id: string }> {
   const { id } = await deps.db.transaction(async (tx) => {
-    const row = await lockTransaction(tx, input.merchantId, input.transactionId)
-    if (!row) throw unknown()
+    const row = await lockOwned(tx, transactionId)
     if (row.amount_paid === null)
       throw refuse(`A transaction that is ${row.status} cannot be disputed: it was not paid.`)
     const disputable = await findDisputable(tx, row)
@@ -46,8 +48,9 @@ export async function openInfraction(
     if (!Number.isSafeInteger(amount) || amount < 1 || amount > disputable)
       throw refuse(`The amount must be from 1 to ${disputable} cents: the part that is neither returned nor disputed.`)
     const now = deps.clock.now()
-    const { merchantId, transactionId: recordId, ...details } = input
-    await recordAction(tx, { by, action: 'infraction.open', merchantId, recordId, details, now })
+    const details = { amount: input.amount, reason: input.reason }
+    const about = { merchantId: row.merchant_id, recordId: row.id, details }
+    await recordAction(tx, { by, action: 'infraction.open', ...about, now })
     const opening = { amount, reason: input.reason ?? null, acquirer_reference: null, openedAt: now, reported: null }
     return await openDispute(tx, row, { ...opening, source: 'operator' }, now)
   })
@@ -80,11 +83,8 @@ export async function decideInfraction(
   deps: InfractionDeps,
   { transactionId, infractionId, decision, by }: Decision,
 ): Promise<{ id: string }> {
-  const [owner] = await findOwners(deps.db, [transactionId])
-  if (!owner) throw unknown()
   const id = await deps.db.transaction(async (tx) => {
-    const row = await lockTransaction(tx, owner.merchant_id, owner.id)
-    if (!row) throw unknown()
+    const row = await lockOwned(tx, transactionId)
     const undecided = (await listInfractions(tx, row)).filter(isUndecided)
     if (infractionId === undefined && undecided.length > 1)
       throw refuse(`The transaction has several disputes: give the id of the one to decide.\n${listed(undecided)}`)
@@ -95,7 +95,7 @@ export async function decideInfraction(
       )
     if (!dispute) throw refuse('The transaction has no undecided dispute.')
     const now = deps.clock.now()
-    const about = { merchantId: owner.merchant_id, recordId: owner.id, details: { infractionId: dispute.id } }
+    const about = { merchantId: row.merchant_id, recordId: row.id, details: { infractionId: dispute.id } }
     await recordAction(tx, { by, action: `infraction.${decision}`, ...about, now })
     if (decision === 'reject') {
       const isLost = dispute.state === 'accepted' && dispute.returned_amount > 0
@@ -298,8 +298,11 @@ async function readDispute(tx: Tx, row: LockedTransaction, id: string): Promise<
   return dispute
 }
 
-function unknown(): AppError {
-  return new AppError('not_found', { detail: 'There is no transaction with this id.' })
+async function lockOwned(tx: Tx, transactionId: string): Promise<LockedTransaction> {
+  const [owner] = await findOwners(tx, [transactionId])
+  const row = owner && (await lockTransaction(tx, owner.merchant_id, owner.id))
+  if (!row) throw new AppError('not_found', { detail: 'There is no transaction with this id.' })
+  return row
 }
 
 function refuse(detail: string): AppError {

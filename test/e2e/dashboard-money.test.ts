@@ -298,7 +298,8 @@ describe('a dispute', () => {
     const opened = await post(finance, '/infraction', { transactionId, amount: 700, reason: 'Fraud, the bank says' })
     expect(opened.status, opened.text).toBe(201)
     const [listed] = (await list(finance, true)).data
-    expect(listed).toMatchObject({ id: opened.body.id, transactionId, state: 'open', amount: 700, blocked: 700 })
+    expect(listed).toEqual(opened.body)
+    expect(listed).toMatchObject({ transactionId, state: 'open', amount: 700, blocked: 700 })
     const lasts = new Date(listed?.endsAt ?? 0).getTime() - new Date(listed?.openedAt ?? 0).getTime()
     expect(lasts).toBe(11 * 24 * 60 * 60_000)
     const path = `/infraction/${opened.body.id}/decision`

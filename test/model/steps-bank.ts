@@ -161,12 +161,7 @@ export const enter: Step = async (world) => {
   const row = pickPaid(world, transactions)
   if (!row) return 'nothing to enter'
   const amount = random.percent(60) ? undefined : 1 + random.below(row.amount_paid ?? 1)
-  const input = {
-    merchantId: row.merchant_id,
-    transactionId: row.id,
-    ...(amount !== undefined && { amount }),
-    by: operator,
-  }
+  const input = { transactionId: row.id, ...(amount !== undefined && { amount }), by: operator }
   return `the operator disputes ${row.id}: ${describe(await attempt(async () => await openInfraction(process.deps, input)))}`
 }
 

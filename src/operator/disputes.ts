@@ -1,0 +1,71 @@
+import type { Db } from '../db/sql.ts'
+import { assert } from '../lib/assert.ts'
+import type { Clock } from '../lib/clock.ts'
+import {
+  analysisEndsAt,
+  type Decision,
+  decideInfraction,
+  type Opening,
+  openInfraction,
+} from '../transactions/infraction.ts'
+import { findDispute, type ListedInfraction, listDisputes } from '../transactions/infraction-store.ts'
+
+type Deps = { db: Db; clock: Clock; wakeDeliveries: () => void }
+
+/**
+ * Under the Central Bank's MED the banks analyse a dispute for seven days and then have 96 hours to return the money.
+ */
+const inAllMs = 11 * 24 * 60 * 60_000
+
+/** Disputes of all merchants or of one: the open ones, or the ended ones. */
+export async function listDisputeViews(
+  db: Db,
+  which: { merchantId: string | null; isOpen: boolean; limit: number; offset: number },
+): Promise<{ total: number; data: DisputeView[] }> {
+  const { total, items } = await listDisputes(db, which)
+  return { total, data: items.map(toDisputeView) }
+}
+
+/** Enters a dispute that the operator learned of. The errors are those of `openInfraction`. */
+export async function enterDispute(deps: Deps, opening: Opening): Promise<DisputeView> {
+  return await show(deps.db, await openInfraction(deps, opening))
+}
+
+/** Accepts or rejects a dispute. The errors are those of `decideInfraction`. */
+export async function decideDispute(deps: Deps, decision: Decision): Promise<DisputeView> {
+  return await show(deps.db, await decideInfraction(deps, decision))
+}
+
+async function show(db: Db, { id }: { id: string }): Promise<DisputeView> {
+  const row = await findDispute(db, id)
+  assert(row, 'a dispute that was changed exists')
+  return toDisputeView(row)
+}
+
+export type DisputeView = ReturnType<typeof toDisputeView>
+
+function toDisputeView(row: ListedInfraction) {
+  const opened = row.opened_at.getTime()
+  return {
+    id: row.id,
+    transactionId: row.transaction_id,
+    clientId: row.client_id,
+    clientName: row.client_name,
+    amount: row.amount,
+    /** Cents that are blocked for the dispute. */
+    blocked: row.blocked_amount,
+    /** Cents that were returned under the dispute. */
+    returned: row.returned_amount,
+    /** The acquirer's own status if Guichê does not know it: a person has to check. */
+    unknownStatus: row.acquirer_state === 'unknown' ? (row.acquirer_status ?? '') : null,
+    reason: row.reason,
+    state: row.state,
+    /** True if the acquirer reported it; otherwise an operator entered it manually. */
+    isToldByAcquirer: row.source !== 'operator' || row.acquirer_reference !== null,
+    openedAt: row.opened_at.toISOString(),
+    analysisEndsAt: analysisEndsAt(row).toISOString(),
+    endsAt: new Date(opened + inAllMs).toISOString(),
+    decidedAt: row.decided_at?.toISOString() ?? null,
+    finishedAt: row.finished_at?.toISOString() ?? null,
+  }
+}
