@@ -26,7 +26,7 @@ const rules: [component: string, place: RegExp][] = [
   ],
   ['database driver', /\/node_modules\/(?:pg|pg-protocol|pg-pool|pg-types|postgres-\w+|sql-template-tag)\//],
   ['statements and batching', /\/src\/db\/|store\.js$/],
-  ['jobs and deliveries', /\/src\/(?:jobs|webhooks|worker|callbacks|exchanges)|\/node_modules\/graphile-worker\//],
+  ['jobs and deliveries', /\/src\/(?:jobs|webhooks|worker|callbacks|exchanges)/],
   ['simulated bank', /\/simulator\/|\/src\/network\./],
   ['acquirer adapter', /\/src\/acquirers\//],
   ['answer as JSON', /\/node_modules\/(?:fast-json-stringify|@fastify\/fast-json-stringify-compiler)\//],

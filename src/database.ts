@@ -5,7 +5,6 @@ import { checkConnections, checkDurability } from './db/durability.ts'
 import { attachEmbeddedPostgres, FolderInUse, startEmbeddedPostgres } from './db/embedded.ts'
 import { migrate, migrationsFolder } from './db/migrate.ts'
 import { connect, type Db } from './db/sql.ts'
-import { migrateJobs } from './jobs/jobs.ts'
 
 export type OpenDatabase = { db: Db; close(): Promise<void> }
 
@@ -43,10 +42,7 @@ export async function openDatabase(options: Options): Promise<OpenDatabase> {
     await checkDurability(db)
     if (role === 'service') await checkConnections(db, config)
     // For a cluster worker, the primary process did this.
-    if (role !== 'worker') {
-      await migrate(db, { folder: migrationsFolder(), log })
-      await migrateJobs(db, log)
-    }
+    if (role !== 'worker') await migrate(db, { folder: migrationsFolder(), log })
     return { db, close }
   } catch (error) {
     await close()

@@ -157,6 +157,25 @@ it('finds a notice stored by an older version, which has no time for the next ch
   await database.drop()
 })
 
+it('claims no more than its limit and reads few rows, even with a plan made for an empty inbox', async () => {
+  const database = await createTestDatabase()
+  const now = service.clock.now()
+  // A transaction uses one connection, which keeps its plan.
+  await database.db.transaction(async (tx) => {
+    const claim = async () =>
+      await claimNotices({ ...database.db, ...tx }, { now, leaseUntil: new Date(now.getTime() + leaseMs), limit: 10 })
+    for (let time = 0; time < 10; time += 1) expect(await claim()).toEqual([])
+    await tx.query(sql`
+      insert into callback_inbox (acquirer, event_key, end_to_end, received_at, state, look_at)
+      select 'simulator', 'due ' || n, 'E', ${now}, 'received', ${now} from generate_series(1, 3000) n`)
+    expect(await claim()).toHaveLength(10)
+    const [read] = await tx.query<{ rows: number }>(sql`
+      select seq_tup_read + idx_tup_fetch as rows from pg_stat_xact_user_tables where relname = 'callback_inbox'`)
+    expect(read?.rows).toBeLessThan(3_000)
+  })
+  await database.drop()
+})
+
 it('processes due notices even while more arrive than it can handle', async () => {
   const database = await createTestDatabase()
   const { db } = database

@@ -1,6 +1,7 @@
 import type { CallbackNotice } from '../acquirers/acquirer.ts'
 import { rowsParam } from '../db/rows-param.ts'
 import { type Db, sql, type Tx } from '../db/sql.ts'
+import { type Claim, claimDueRows, type Queue } from '../jobs/claim.ts'
 
 export type InboxState = 'received' | 'settled' | 'unconfirmed' | 'unmatched'
 
@@ -56,19 +57,15 @@ export async function insertNotices(
 }
 
 /** Claims due notices. Those of a dead process become due when its lease ends. */
-export async function claimNotices(
-  db: Db,
-  { now, leaseUntil, limit }: { now: Date; leaseUntil: Date; limit: number },
-): Promise<InboxRow[]> {
-  return await db.query<InboxRow>(
-    sql`
-      update callback_inbox inbox set look_at = ${leaseUntil}
-      where (acquirer, event_key) in (
-        select acquirer, event_key from callback_inbox
-        where state = 'received' and look_at <= ${now} order by look_at limit ${limit} for update skip locked)
-      returning ${openColumns}`,
-    'claim-notices',
-  )
+export async function claimNotices(db: Db, claim: Claim): Promise<InboxRow[]> {
+  return await claimDueRows<InboxRow>(db, inbox, claim, 'claim-notices')
+}
+
+const inbox: Queue = {
+  table: sql`callback_inbox inbox`,
+  dueAt: sql`look_at`,
+  isOpen: sql`state = 'received'`,
+  columns: openColumns,
 }
 
 /** The result of a check of a notice. */

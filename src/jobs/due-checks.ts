@@ -1,6 +1,6 @@
-import { type Db, type Sql, sql } from '../db/sql.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { Claim } from './claim.ts'
 
 const pauseMs = { minMs: 5_000, maxMs: 5 * 60_000 }
 
@@ -14,27 +14,8 @@ export function nextCheckAt(openSince: Date, now: Date, bounds: Partial<typeof p
   return new Date(now.getTime() + Math.min(maxMs, Math.max(minMs, openMs / 10)))
 }
 
-/** `leaseUntil`: until then no other process gets what was claimed. */
-export type Claim = { now: Date; leaseUntil: Date; limit: number }
-
-/**
- * Claims rows whose `check_at` has come, oldest first. A check writes another `check_at`, or null; if the process dies
- * first, the row is due again when the lease ends.
- */
-export async function claimDueRows<Row extends object>(
-  db: Db,
-  { table, columns, which }: { table: Sql; columns: Sql; which?: Sql },
-  { now, leaseUntil, limit }: Claim,
-): Promise<Row[]> {
-  return await db.query<Row>(sql`
-    update ${table} set check_at = ${leaseUntil}
-    where (id, merchant_id) in (
-      select id, merchant_id from ${table} where check_at <= ${now} and ${which ?? sql`true`}
-      order by check_at limit ${limit} for update skip locked)
-    returning ${columns}`)
-}
-
 type DueChecks<Row> = {
+  /** A check writes another `check_at`, or null. */
   claim: (claim: Claim) => Promise<Row[]>
   /** Few enough to check within the lease, when every request to an acquirer takes its limit of ten seconds. */
   claimedMax: number

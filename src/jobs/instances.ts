@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { PoolClient } from 'pg'
 import type { Logger } from 'pino'
 import { type Db, sql, type Tx } from '../db/sql.ts'
-import { releaseJobsOf } from './store.ts'
+import { jobsChannel, releaseJobsOf } from './store.ts'
 
 /** The first half of an advisory lock's name; the second is a hash of the instance. */
 const lockSpace = 0x6775_6963
@@ -95,7 +95,7 @@ async function take(connection: PoolClient, instance: string): Promise<void> {
   await connection.query(`set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3`)
   await connection.query(sql`select pg_advisory_lock(${lockSpace}, hashtext(${instance}))`)
   await connection.query(sql`select pg_advisory_lock_shared(${presenceLock})`)
-  await connection.query('listen "jobs:insert"')
+  await connection.query(`listen ${jobsChannel}`)
 }
 
 async function probe(connection: PoolClient): Promise<void> {
@@ -142,7 +142,7 @@ export async function unlockJobsOfDeadInstances(db: Db, own: string): Promise<st
   return await db.transaction(async (tx) => {
     const rows = await tx.query<{ instance: string }>(sql`
       select instance from (
-        select distinct locked_by as instance from graphile_worker._private_jobs where locked_by <> ${own}
+        select distinct locked_by as instance from jobs where locked_by <> ${own}
       ) holders
       where pg_try_advisory_xact_lock(${lockSpace}, hashtext(instance))`)
     const instances = rows.map((row) => row.instance)

@@ -1,6 +1,8 @@
+import { spawn } from 'node:child_process'
+import { pathToFileURL } from 'node:url'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/webhooks.ts'
 import { connect, type Db, sql } from '../db/sql.ts'
@@ -17,14 +19,21 @@ beforeAll(async () => {
 })
 afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop()
-  await db.query(sql`delete from graphile_worker._private_jobs`)
+  await db.query(sql`delete from jobs`)
 })
 afterAll(async () => await database.drop())
 
 /** A worker with connections of its own, as a process has, and what it logged. */
 async function start(jobs: Record<string, Job>, schedules: Record<string, JobSchedule> = {}) {
   const own = connect({ connectionString: database.connectionString, connectionsMax: 12, onError: () => {} })
-  const lines: { level: number; msg: string; job?: string; err?: { message: string } }[] = []
+  const lines: {
+    level: number
+    msg: string
+    job?: string
+    attempt?: number
+    instances?: string[]
+    err?: { message: string }
+  }[] = []
   const log = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) })
   const running = await startJobs({ db: own, log, jobs, schedules })
   let isStopped = false
@@ -42,8 +51,7 @@ async function start(jobs: Record<string, Job>, schedules: Record<string, JobSch
   return { lines, stop, cutConnections }
 }
 
-const countJobs = async () =>
-  (await db.query<{ count: number }>(sql`select count(*) from graphile_worker.jobs`))[0]?.count
+const countJobs = async () => (await db.query<{ count: number }>(sql`select count(*) from jobs`))[0]?.count
 
 it('does each of many jobs once, in two workers', async () => {
   const done: number[] = []
@@ -75,7 +83,7 @@ it('tells of a failure with its cause, and tries again', async () => {
 
 it('lets no job that failed wait longer than a minute', async () => {
   await enqueueJob(db, { name: 'fragile', payload: {} })
-  await db.query(sql`update graphile_worker._private_jobs set attempts = 30`)
+  await db.query(sql`update jobs set attempts = 30`)
   const { lines } = await start({
     fragile: async () => {
       throw new Error('again')
@@ -83,13 +91,13 @@ it('lets no job that failed wait longer than a minute', async () => {
   })
   await eventually(() => lines.length > 0)
   const [job] = await db.query(sql`
-    select attempts, last_error, round(extract(epoch from run_at - now()) / 10)::int * 10 as seconds from graphile_worker.jobs`)
+    select attempts, last_error, round(extract(epoch from run_at - now()) / 10)::int * 10 as seconds from jobs`)
   expect(job).toEqual({ attempts: 31, last_error: 'again', seconds: 60 })
 })
 
 it('says aloud when a job has failed for good', async () => {
   await enqueueJob(db, { name: 'hopeless', payload: { id: 1 } })
-  await db.query(sql`update graphile_worker._private_jobs set attempts = max_attempts - 1`)
+  await db.query(sql`update jobs set attempts = attempts_max - 1`)
   const { lines } = await start({
     hopeless: async () => {
       throw new Error('a bug')
@@ -103,10 +111,10 @@ it.each(['fails', 'dies with its process'])('runs a later job under the key of o
   const done: unknown[] = []
   const job = { name: 'keyed', key: 'one at a time', whenThere: 'keep' } as const
   await enqueueJob(db, { ...job, payload: { id: 1 } })
-  await db.query(sql`update graphile_worker._private_jobs set attempts = max_attempts - 1`)
+  await db.query(sql`update jobs set attempts = attempts_max - 1`)
   if (end === 'dies with its process')
     await db.query(sql`
-      update graphile_worker._private_jobs set attempts = max_attempts, locked_by = 'a process that died', locked_at = now()`)
+      update jobs set attempts = attempts_max, locked_by = 'a process that died', locked_at = now()`)
   await start({
     keyed: async (payload) => {
       if ((payload as { id: number }).id === 1) throw new Error('a bug')
@@ -114,8 +122,7 @@ it.each(['fails', 'dies with its process'])('runs a later job under the key of o
     },
   })
   const isGivenUp = async () =>
-    (await db.query(sql`select from graphile_worker.jobs where locked_at is null and attempts = max_attempts`)).length >
-    0
+    (await db.query(sql`select from jobs where locked_at is null and attempts = attempts_max`)).length > 0
   await eventually(isGivenUp)
   await enqueueJob(db, { ...job, payload: { id: 2 } })
   await eventually(() => done.length > 0)
@@ -138,18 +145,18 @@ it('runs again what it claimed without hearing of it', async () => {
   })
   await enqueueJob(db, { name: 'slow', payload: {} })
   const findInstance = async () =>
-    (await db.query<{ by: string | null }>(sql`select locked_by as by from graphile_worker.jobs`))[0]?.by ?? null
+    (await db.query<{ by: string | null }>(sql`select locked_by as by from jobs`))[0]?.by ?? null
   await eventually(async () => (await findInstance()) !== null)
   const instance = await findInstance()
   await db.transaction(async (tx) => {
     await enqueueJob(tx, { name: 'lost', payload: {} })
     await tx.query(sql`
-      update graphile_worker._private_jobs set locked_by = ${instance}, locked_at = now(), attempts = 1 where locked_by is null`)
+      update jobs set locked_by = ${instance}, locked_at = now(), attempts = 1 where locked_by is null`)
   })
   // Whatever a claim failed of: from then on it is not certain what was claimed.
-  await db.query(sql`alter table graphile_worker._private_tasks rename to tasks_away`)
+  await db.query(sql`alter table jobs rename to jobs_away`)
   await eventually(() => lines.some(({ msg }) => msg === 'jobs could not be claimed'))
-  await db.query(sql`alter table graphile_worker.tasks_away rename to _private_tasks`)
+  await db.query(sql`alter table jobs_away rename to jobs`)
   await eventually(() => done.includes('lost'))
   release()
   await eventually(async () => (await countJobs()) === 0)
@@ -172,8 +179,8 @@ it('takes over what a dead process had in hand, and leaves alone what a living o
   await db.transaction(async (tx) => {
     await enqueueJob(tx, { name: 'quick', payload: {} })
     await tx.query(sql`
-      update graphile_worker._private_jobs set locked_by = 'a process that died', locked_at = now(), attempts = 1
-      where task_id = (select id from graphile_worker._private_tasks where identifier = 'quick')`)
+      update jobs set locked_by = 'a process that died', locked_at = now(), attempts = 1
+      where name = 'quick'`)
   })
   await eventually(async () => (await countJobs()) === 1)
   expect(other.lines.concat(living.lines).filter(({ level }) => level >= 40)).toMatchObject([
@@ -183,6 +190,107 @@ it('takes over what a dead process had in hand, and leaves alone what a living o
   release()
   await eventually(async () => (await countJobs()) === 0)
   expect(tries).toBe(1)
+})
+
+it('takes over a job within seconds when its process is killed', async () => {
+  await enqueueJob(db, { name: 'slow', payload: { id: 1 } })
+  const compiled = (path: string) => JSON.stringify(pathToFileURL(`${inject('build')}/src/${path}`).href)
+  const source = `
+    import { connect } from ${compiled('db/sql.js')}
+    import { startJobs } from ${compiled('jobs/jobs.js')}
+    const db = connect({ connectionString: process.argv[1], connectionsMax: 4, onError: () => {} })
+    const log = { info() {}, warn() {}, error() {} }
+    const slow = () => new Promise(() => process.stdout.write('runs'))
+    await startJobs({ db, log, jobs: { slow }, schedules: {} })`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', source, database.connectionString], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  await new Promise((resolve) => child.stdout.once('data', resolve))
+  const done: unknown[] = []
+  const { lines } = await start({ slow: async (payload) => void done.push(payload) })
+  const [claimed] = await db.query<{ locked_by: string | null }>(sql`select locked_by from jobs`)
+  expect(claimed?.locked_by).not.toBeNull()
+  child.kill('SIGKILL')
+  await eventually(async () => (await countJobs()) === 0)
+  expect(done).toEqual([{ id: 1 }])
+  expect(lines).toMatchObject([{ msg: 'took over the jobs of processes that ended', instances: [claimed?.locked_by] }])
+})
+
+/** A job that runs until it is released, and what it was called with. */
+function createSlowJob() {
+  const calls: unknown[] = []
+  const releases: (() => void)[] = []
+  const run: Job = async (payload) => {
+    calls.push((payload as { id: number }).id)
+    await new Promise<void>((resolve) => void releases.push(resolve))
+  }
+  return { calls, run, release: () => releases.shift()?.() }
+}
+
+it('runs a job beside the one under its key that runs already, and tries that one again if it fails', async () => {
+  const slow = createSlowJob()
+  const { lines } = await start({
+    keyed: async (payload, stopping) => {
+      await slow.run(payload, stopping)
+      if (slow.calls.length === 2) throw new Error('the first run fails')
+    },
+  })
+  const job = { name: 'keyed', key: 'one' }
+  await enqueueJob(db, { ...job, payload: { id: 1 } })
+  await eventually(() => slow.calls.length === 1)
+  await enqueueJob(db, { ...job, payload: { id: 2 }, whenThere: 'keep' })
+  await enqueueJob(db, { ...job, payload: { id: 3 } })
+  await eventually(() => slow.calls.length === 2)
+  expect(await db.query(sql`select payload, key from jobs order by id`)).toEqual([
+    { payload: { id: 1 }, key: null },
+    { payload: { id: 3 }, key: 'one' },
+  ])
+  slow.release()
+  await eventually(() => slow.calls.length === 3)
+  expect(slow.calls).toEqual([1, 3, 1])
+  slow.release()
+  slow.release()
+  await eventually(async () => (await countJobs()) === 0)
+  expect(lines).toMatchObject([{ msg: 'a job failed and will be tried again', job: 'keyed', attempt: 1 }])
+})
+
+it('does not run a job twice at once in one process, also when that process seemed dead', async () => {
+  const slow = createSlowJob()
+  await start({ slow: slow.run })
+  await enqueueJob(db, { name: 'slow', payload: { id: 1 }, key: 'one' })
+  await eventually(() => slow.calls.length === 1)
+  await db.query(sql`update jobs set locked_by = 'a process that died'`)
+  const isReleased = async () => (await db.query(sql`select from jobs where locked_by is null`)).length === 1
+  await eventually(isReleased)
+  await enqueueJob(db, { name: 'slow', payload: { id: 2 }, key: 'one' })
+  await enqueueJob(db, { name: 'slow', payload: { id: 3 } })
+  await eventually(() => slow.calls.length === 2)
+  expect(slow.calls).toEqual([1, 3])
+  slow.release()
+  await eventually(() => slow.calls.length === 3)
+  expect(slow.calls).toEqual([1, 3, 2])
+  slow.release()
+  slow.release()
+  await eventually(async () => (await countJobs()) === 0)
+})
+
+it.each(['replace', 'keep'] as const)('lets one of many concurrent jobs wait under a key: %s', async (whenThere) => {
+  const add = async (id: number) => await enqueueJob(db, { name: 'keyed', key: 'one', payload: { id }, whenThere })
+  await add(0)
+  await Promise.all(Array.from({ length: 20 }, async (_, index) => await add(index + 1)))
+  await enqueueJob(db, { name: 'keyed', key: 'one', payload: { id: 21 }, whenThere })
+  const waiting = await db.query(sql`select payload, attempts from jobs`)
+  expect(waiting).toEqual([{ payload: { id: whenThere === 'keep' ? 0 : 21 }, attempts: 0 }])
+})
+
+it('runs the last payload that is enqueued under a key, also when the one before it is claimed just then', async () => {
+  const runs: number[] = []
+  const jobs = { keyed: async (payload: unknown) => void runs.push((payload as { id: number }).id) }
+  await Promise.all([start(jobs), start(jobs)])
+  for (let id = 1; id <= 100; id++) await enqueueJob(db, { name: 'keyed', key: 'one', payload: { id } })
+  await eventually(async () => (await countJobs()) === 0)
+  expect(runs).toContain(100)
+  expect(new Set(runs).size).toBe(runs.length)
 })
 
 it('survives that all its connections are cut while jobs end, and does every job', async () => {
@@ -252,11 +360,11 @@ it('counts in its metrics what waits, what failed, and what was given up', async
   )
   const set = async (name: string, columns: ReturnType<typeof sql>) =>
     await db.query(sql`
-      update graphile_worker._private_jobs set ${columns}
-      where task_id = (select id from graphile_worker._private_tasks where identifier = ${name})`)
+      update jobs set ${columns}
+      where name = ${name}`)
   await set('running', sql`attempts = 1, locked_at = now(), locked_by = 'somebody'`)
   await set('failed', sql`attempts = 2, last_error = 'away', run_at = now() - interval '90 seconds'`)
-  await set('hopeless', sql`attempts = max_attempts, last_error = 'a bug'`)
+  await set('hopeless', sql`attempts = attempts_max, last_error = 'a bug'`)
   const value = async (name: string) => (await registry.getSingleMetric(name)?.get())?.values[0]?.value
   expect(await value('jobs_due')).toBe(3)
   expect(await value('jobs_failing')).toBe(1)

@@ -1,8 +1,8 @@
-import { Logger, runMigrations } from 'graphile-worker'
 import type { Logger as Log } from 'pino'
-import { type Db, sql, type Tx } from '../db/sql.ts'
+import type { Db, Tx } from '../db/sql.ts'
 import { unlockJobsOfDeadInstances } from './instances.ts'
 import { startQueueRunner } from './runner.ts'
+import { insertJobs, insertOrReplaceJob, type JobRow } from './store.ts'
 
 /**
  * A function that the worker runs under a name. It may run again after a crash, so repeated calls must have the effect
@@ -17,16 +17,12 @@ export type JobSchedule = {
 
 export type Jobs = { stop(): Promise<void> }
 
-export type NewJob = {
-  name: string
-  payload: object
-  key?: string
+export type NewJob = JobRow & {
   /**
    * What happens to an existing job with the same key: a waiting one is replaced (the default), or it is kept and the
    * new one is dropped.
    */
   whenThere?: 'replace' | 'keep'
-  runAt?: Date
 }
 
 /** About a week of attempts, a minute apart: as far back as the payment poller reads. */
@@ -34,22 +30,14 @@ const attemptsMax = 10_000
 const unlockEveryMs = 2_000
 
 /** Puts a job into the queue in the caller's transaction. */
-export async function enqueueJob(db: Db | Tx, job: NewJob): Promise<void> {
-  await enqueueJobs(db, [job])
+export async function enqueueJob(db: Db | Tx, { whenThere = 'replace', ...job }: NewJob): Promise<void> {
+  if (whenThere === 'keep') await insertJobs(db, [job], attemptsMax)
+  else await insertOrReplaceJob(db, job, attemptsMax)
 }
 
-export async function enqueueJobs(db: Db | Tx, jobs: NewJob[]): Promise<void> {
-  await db.query(sql`
-    select count(graphile_worker.add_job(
-      name, payload, run_at => coalesce("runAt", now()), max_attempts => ${attemptsMax}, job_key => key,
-      job_key_mode => case "whenThere" when 'keep' then 'unsafe_dedupe' else 'replace' end))
-    from json_to_recordset(${JSON.stringify(jobs)}::json)
-      as job (name text, payload json, key text, "whenThere" text, "runAt" timestamptz)`)
-}
-
-/** Creates or updates the queue's own tables. */
-export async function migrateJobs(db: Db, log: Log): Promise<void> {
-  await runMigrations({ pgPool: db.pool, logger: new Logger(() => (_, message) => log.debug(message)) })
+/** The same for many. One whose key exists already is dropped. */
+export async function enqueueJobs(db: Db | Tx, jobs: JobRow[]): Promise<void> {
+  if (jobs.length > 0) await insertJobs(db, jobs, attemptsMax)
 }
 
 type Options = { db: Db; log: Log; jobs: Record<string, Job>; schedules: Record<string, JobSchedule> }

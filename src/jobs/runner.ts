@@ -34,9 +34,8 @@ const faultPauseMs = 1_000
 const retryPauseMaxSeconds = 60
 
 /**
- * Runs the jobs of graphile-worker's queue until stopped. It replaces the library's own worker, which does not await
- * the completion of a job in the database: a connection that breaks at that moment ends the process or, with its
- * batches, stops the worker for ever.
+ * Runs the jobs of the queue until stopped. A connection that breaks at any moment neither ends the process nor loses a
+ * job.
  */
 export function startQueueRunner({ db, log, jobs, recurring, stopping }: Options): QueueRunner {
   const instance = `guiche-${randomUUID()}`
@@ -89,7 +88,7 @@ export function startQueueRunner({ db, log, jobs, recurring, stopping }: Options
     }
     const limit = atOnceMax - inHand.size
     if (limit === 0) return false
-    const claimed = await claimJobs(db, { instance, names, limit })
+    const claimed = await claimJobs(db, { instance, names, limit, inHand: [...inHand.keys()] })
     for (const job of claimed) {
       const work = runJob(job).finally(() => {
         inHand.delete(job.id)

@@ -1,57 +1,104 @@
-import { type Db, sql, type Tx } from '../db/sql.ts'
+import { rowsParam } from '../db/rows-param.ts'
+import { type Db, type Sql, sql, type Tx } from '../db/sql.ts'
+import { claimRows } from './claim.ts'
+
+/** Each insert notifies this channel when it commits. */
+export const jobsChannel = 'jobs'
+
+export type JobRow = { name: string; payload: object; key?: string; runAt?: Date }
+
+const jobsParam = rowsParam<JobRow>({ name: 'text', payload: 'json', key: 'text', runAt: 'timestamptz' })
+
+/** Inserts jobs and notifies the runners. One whose key exists already is dropped. */
+export async function insertJobs(db: Db | Tx, jobs: JobRow[], attemptsMax: number): Promise<void> {
+  await insert(db, { jobs, attemptsMax, onConflict: sql`do nothing` })
+}
+
+/**
+ * The same for one job. A job that waits under its key is replaced. One that runs began before there was a reason for
+ * this one, so it loses its key, and this one runs beside it.
+ */
+export async function insertOrReplaceJob(db: Db | Tx, job: JobRow, attemptsMax: number): Promise<void> {
+  // Again, because a waiting job may be claimed between the two statements.
+  while (!(await insert(db, { jobs: [job], attemptsMax, onConflict: replaceWaiting })))
+    await db.query(sql`update jobs set key = null where key = ${job.key} and locked_by is not null`)
+}
+
+const replaceWaiting = sql`
+  do update set name = excluded.name, payload = excluded.payload, run_at = excluded.run_at, attempts = 0,
+    attempts_max = excluded.attempts_max, last_error = null
+  where jobs.locked_by is null`
+
+/** Returns false if all were dropped. */
+async function insert(
+  db: Db | Tx,
+  { jobs, attemptsMax, onConflict }: { jobs: JobRow[]; attemptsMax: number; onConflict: Sql },
+): Promise<boolean> {
+  const notified = await db.query(sql`
+    with inserted as (
+      insert into jobs (name, payload, key, run_at, attempts_max)
+      select name, payload, key, coalesce("runAt", now()), ${attemptsMax}::integer from ${jobsParam(jobs)} order by key
+      on conflict (key) ${onConflict}
+      returning id
+    )
+    select pg_notify(${jobsChannel}, '') from inserted limit 1`)
+  return notified.length > 0
+}
 
 export type ClaimedJob = { id: number; name: string; payload: unknown; attempts: number; attemptsMax: number }
 
-/** Claims jobs that are due. They belong to the instance until it finishes, postpones or releases them. */
+/**
+ * Claims jobs that are due. They belong to the instance until it deletes, postpones or releases them. One that it still
+ * runs, but that was released because it seemed dead, is not claimed: the end of one run would delete the other's job.
+ */
 export async function claimJobs(
   db: Db,
-  { instance, names, limit }: { instance: string; names: string[]; limit: number },
+  { instance, names, limit, inHand }: { instance: string; names: string[]; limit: number; inHand: number[] },
 ): Promise<ClaimedJob[]> {
-  return await db.query<ClaimedJob>(sql`
-    with chosen as (
-      select id from graphile_worker._private_jobs
-      where is_available and run_at <= now()
-        and task_id in (select id from graphile_worker._private_tasks where identifier = any(${names}))
-      order by priority, run_at limit ${limit} for update skip locked
-    )
-    update graphile_worker._private_jobs job
-    set attempts = job.attempts + 1, locked_by = ${instance}, locked_at = now()
-    from chosen, graphile_worker._private_tasks task
-    where job.id = chosen.id and task.id = job.task_id
-    returning job.id, task.identifier as name, job.payload, job.attempts, job.max_attempts as "attemptsMax"`)
+  return await claimRows<ClaimedJob>(
+    db,
+    {
+      table: sql`jobs`,
+      dueAt: sql`run_at`,
+      isOpen: sql`
+        locked_by is null and attempts < attempts_max and name = any (${names}) and id <> all (${inHand}::bigint[])`,
+      columns: sql`id, name, payload, attempts, attempts_max as "attemptsMax"`,
+    },
+    { now: sql`now()`, limit, lease: sql`attempts = attempts + 1, locked_by = ${instance}, locked_at = now()` },
+  )
 }
 
-export async function deleteJob(db: Db, { instance, id }: { instance: string; id: number }): Promise<void> {
-  await db.query(sql`delete from graphile_worker._private_jobs where id = ${id} and locked_by = ${instance}`)
+type OwnJob = { instance: string; id: number }
+
+export async function deleteJob(db: Db, { instance, id }: OwnJob): Promise<void> {
+  await db.query(sql`delete from jobs where id = ${id} and locked_by = ${instance}`)
+}
+
+export async function postponeJob(
+  db: Db,
+  { instance, id, pauseSeconds, error }: OwnJob & { pauseSeconds: number; error: string },
+): Promise<void> {
+  await db.query(sql`
+    update jobs set ${unlocked}, last_error = ${error}, run_at = now() + make_interval(secs => ${pauseSeconds})
+    where id = ${id} and locked_by = ${instance}`)
+}
+
+/** Returns to the queue what an instance has claimed, as the database sees it, and does not have in hand. */
+export async function releaseJobs(db: Db, { instance, inHand }: { instance: string; inHand: number[] }): Promise<void> {
+  await db.query(sql`
+    update jobs set ${unlocked} where locked_by = ${instance} and id <> all (${inHand}::bigint[])`)
+}
+
+/** Returns to the queue all that these instances have claimed. */
+export async function releaseJobsOf(tx: Tx, instances: string[]): Promise<void> {
+  await tx.query(sql`update jobs set ${unlocked} where locked_by = any (${instances}::text[])`)
 }
 
 /**
  * A job after its last attempt stays visible to the operator but gives up its key: otherwise no later job with that key
  * would ever run.
  */
-const freed = sql`locked_by = null, locked_at = null, key = case when attempts < max_attempts then key end`
-
-export async function postponeJob(
-  db: Db,
-  { instance, id, pauseSeconds, error }: { instance: string; id: number; pauseSeconds: number; error: string },
-): Promise<void> {
-  await db.query(sql`
-    update graphile_worker._private_jobs
-    set ${freed}, last_error = ${error}, run_at = now() + make_interval(secs => ${pauseSeconds})
-    where id = ${id} and locked_by = ${instance}`)
-}
-
-/** Gives back what an instance has claimed, as the database sees it, and does not have in hand. */
-export async function releaseJobs(db: Db, { instance, inHand }: { instance: string; inHand: number[] }): Promise<void> {
-  await db.query(sql`
-    update graphile_worker._private_jobs set ${freed}
-    where locked_by = ${instance} and id <> all(${inHand}::bigint[])`)
-}
-
-/** Gives back all that these instances have claimed. */
-export async function releaseJobsOf(tx: Tx, instances: string[]): Promise<void> {
-  await tx.query(sql`update graphile_worker._private_jobs set ${freed} where locked_by = any(${instances}::text[])`)
-}
+const unlocked = sql`locked_by = null, locked_at = null, key = case when attempts < attempts_max then key end`
 
 /** failing: those that failed and will be tried again; givenUp: those that wait for the operator. */
 export type JobBacklog = { due: number; oldestDueSeconds: number; failing: number; givenUp: number }
@@ -63,11 +110,11 @@ export async function findJobBacklog(db: Db): Promise<JobBacklog> {
         as "oldestDueSeconds",
       count(*) filter (where is_open and last_error is not null) as failing,
       count(*) filter (where not is_open) as "givenUp"
-    from graphile_worker._private_jobs, lateral (select is_available or locked_at is not null) as state (is_open)`)
+    from jobs, lateral (select locked_by is not null or attempts < attempts_max) as state (is_open)`)
   return row ?? { due: 0, oldestDueSeconds: 0, failing: 0, givenUp: 0 }
 }
 
 /** Whether a job waits or runs under a key. */
 export async function isJobThere(db: Db, key: string): Promise<boolean> {
-  return (await db.query(sql`select from graphile_worker._private_jobs where key = ${key}`)).length > 0
+  return (await db.query(sql`select from jobs where key = ${key}`)).length > 0
 }

@@ -1,6 +1,6 @@
 import { rowsParam } from '../db/rows-param.ts'
 import { type Db, sql, type Tx } from '../db/sql.ts'
-import { type Claim, claimDueRows } from '../jobs/due-checks.ts'
+import { type Claim, claimDueRows } from '../jobs/claim.ts'
 import { assert } from '../lib/assert.ts'
 import type { AccountHolder } from '../pix/holder.ts'
 import type { SuspenseStatus } from './status.ts'
@@ -155,8 +155,12 @@ export async function updateSuspense(
 }
 
 export async function claimDueSuspense(db: Db, status: SuspenseStatus, claim: Claim): Promise<SuspenseRow[]> {
-  const which = sql`status = ${status}`
-  return await claimDueRows<SuspenseRow>(db, { table: sql`suspense_payments`, columns, which }, claim)
+  const isOpen = sql`status = ${status}`
+  return await claimDueRows<SuspenseRow>(
+    db,
+    { table: sql`suspense_payments`, dueAt: sql`check_at`, columns, isOpen },
+    claim,
+  )
 }
 
 /** Writes when a return is checked next, its endToEndId as far as it is known, and the error that blocks it. */

@@ -1,5 +1,5 @@
 import { type Db, sql, type Tx } from '../db/sql.ts'
-import { type Claim, claimDueRows } from '../jobs/due-checks.ts'
+import { type Claim, claimDueRows } from '../jobs/claim.ts'
 
 export type RefundStatus = 'PROCESSING' | 'REFUNDED' | 'FAILED'
 
@@ -155,5 +155,5 @@ export async function updateRefundAsked(
 }
 
 export async function claimDueRefunds(db: Db, claim: Claim): Promise<RefundRow[]> {
-  return await claimDueRows<RefundRow>(db, { table: sql`refunds`, columns }, claim)
+  return await claimDueRows<RefundRow>(db, { table: sql`refunds`, dueAt: sql`check_at`, columns }, claim)
 }

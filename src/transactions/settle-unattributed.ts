@@ -28,7 +28,6 @@ export async function enqueueUnattributed(
       name: settleUnattributedJob,
       payload: { acquirer, endToEndId } satisfies ReportedPayment,
       key: `${settleUnattributedJob} ${acquirer} ${endToEndId}`,
-      whenThere: 'keep',
     })),
   )
 }

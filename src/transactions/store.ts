@@ -1,6 +1,6 @@
 import { rowsParam, smallRowsParam } from '../db/rows-param.ts'
 import { type Db, sql, type Tx } from '../db/sql.ts'
-import { type Claim, claimDueRows } from '../jobs/due-checks.ts'
+import { type Claim, claimDueRows } from '../jobs/claim.ts'
 import { assert } from '../lib/assert.ts'
 import type { AccountHolder } from '../pix/holder.ts'
 import { firstEvents, type NewEvent } from '../webhooks/outbox.ts'
@@ -348,7 +348,11 @@ export async function updateCheckAt(
 }
 
 export async function claimDueTransactions(db: Db, claim: Claim): Promise<TransactionRow[]> {
-  return await claimDueRows<TransactionRow>(db, { table: sql`transactions`, columns: transactionColumns }, claim)
+  return await claimDueRows<TransactionRow>(
+    db,
+    { table: sql`transactions`, dueAt: sql`check_at`, columns: transactionColumns },
+    claim,
+  )
 }
 
 /** Makes a transaction that waits for its payment due for a check now, instead of when its code expires. */

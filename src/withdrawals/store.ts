@@ -1,6 +1,6 @@
 import type { PayoutKey } from '../acquirers/acquirer.ts'
 import { type Db, sql, type Tx } from '../db/sql.ts'
-import { type Claim, claimDueRows } from '../jobs/due-checks.ts'
+import { type Claim, claimDueRows } from '../jobs/claim.ts'
 import type { AccountHolder } from '../pix/holder.ts'
 import { fromTxid, toTxid } from '../pix/ids.ts'
 import type { PixKeyType } from '../pix/key.ts'
@@ -222,8 +222,12 @@ export async function claimDueWithdrawals(
   statuses: readonly WithdrawalStatus[],
   claim: Claim,
 ): Promise<WithdrawalRow[]> {
-  const which = sql`status = any (${[...statuses]})`
-  return await claimDueRows<WithdrawalRow>(db, { table: sql`withdrawals`, columns: withdrawalColumns, which }, claim)
+  const isOpen = sql`status = any (${[...statuses]})`
+  return await claimDueRows<WithdrawalRow>(
+    db,
+    { table: sql`withdrawals`, dueAt: sql`check_at`, columns: withdrawalColumns, isOpen },
+    claim,
+  )
 }
 
 /** Whether any withdrawal was sent with this id. Needed so rarely that it has no index. */

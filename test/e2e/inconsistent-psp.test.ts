@@ -183,7 +183,7 @@ function disturbFirst({ path }: Leaving, disturbance: Disturbance): () => number
 /** Until the first request has ended, answered or not. */
 async function untilRequested({ sendJob: name }: Leaving): Promise<void> {
   await eventually(async () => {
-    const jobs = await bank.service.db.query(sql`select from graphile_worker.jobs where task_identifier = ${name}`)
+    const jobs = await bank.service.db.query(sql`select from jobs where name = ${name}`)
     return jobs.length === 0
   })
 }

@@ -226,11 +226,11 @@ async function suspendVerifier(): Promise<() => Promise<void>> {
   await eventually(async () => {
     await enqueueJob(service.db, { name, payload: {}, key: name, whenThere: 'keep', runAt })
     const waiting = await service.db.query(sql`
-      select from graphile_worker._private_jobs where key = ${name} and run_at = ${runAt}`)
+      select from jobs where key = ${name} and run_at = ${runAt}`)
     return waiting.length === 1
   })
   return async () => {
-    await service.db.query(sql`delete from graphile_worker._private_jobs where key = ${name} and run_at = ${runAt}`)
+    await service.db.query(sql`delete from jobs where key = ${name} and run_at = ${runAt}`)
   }
 }
 

@@ -56,7 +56,7 @@ afterAll(async () => {
 /** Tables of the service that contain a text. The simulated bank's tables do not count. */
 async function placesOf(text: string): Promise<string[]> {
   const tables = await service.db.query<{ name: string }>(sql`
-    select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname in ('public', 'graphile_worker')`)
+    select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname = 'public'`)
   const found: string[] = []
   for (const { name } of tables) {
     const rows = await service.db.query(sql`select 1 from ${raw(name)} t where t::text ilike ${`%${text}%`} limit 1`)

@@ -58,9 +58,7 @@ it('posts a payment once, even when its callback arrives again after the first w
 
 async function jobIsDone(): Promise<void> {
   await eventually(async () => {
-    const jobs = await service.db.query(
-      sql`select from graphile_worker.jobs where task_identifier = 'retention.forget'`,
-    )
+    const jobs = await service.db.query(sql`select from jobs where name = 'retention.forget'`)
     return jobs.length === 0
   })
 }

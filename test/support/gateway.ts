@@ -226,8 +226,7 @@ export async function openGateway(psps: Psp[], { clock, routes = [], successorOf
     async runJob(name) {
       await enqueueJob(db, { name, payload: {}, key: name })
       await eventually(
-        async () =>
-          (await db.query(sql`select from graphile_worker.jobs where task_identifier = ${name}`)).length === 0,
+        async () => (await db.query(sql`select from jobs where name = ${name}`)).length === 0,
         () => `${name} does not end`,
       )
     },

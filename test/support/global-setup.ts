@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process'
 import { rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { runMigrations } from 'graphile-worker'
 import { pino } from 'pino'
 import type { TestProject } from 'vitest/node'
 import { asAdministrator, startEmbeddedPostgres } from '../../src/db/embedded.ts'
@@ -75,6 +74,5 @@ async function makeTemplate(connectionString: string): Promise<void> {
   url.pathname = template
   const db = connect({ connectionString: url.href, connectionsMax: 1, onError: () => {} })
   await migrate(db, { folder: migrationsFolder(), log })
-  await runMigrations({ connectionString: url.href })
   await db.pool.end()
 }

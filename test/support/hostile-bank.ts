@@ -216,7 +216,7 @@ export async function countDue(db: Db, now: Date): Promise<{ notices: number; jo
   const [row] = await db.query<{ notices: number; jobs: number }>(sql`
     select
       (select count(*) from callback_inbox where state = 'received' and look_at <= ${now}) as notices,
-      (select count(*) from graphile_worker.jobs where run_at <= now()) as jobs`)
+      (select count(*) from jobs where run_at <= now()) as jobs`)
   return row ?? { notices: 0, jobs: 0 }
 }
 

@@ -208,7 +208,7 @@ export function keepSignedIn(service: TestService): TestService {
 export async function runToEnd(service: TestService, name: string): Promise<void> {
   await service.runJob(name)
   await eventually(async () => {
-    const rows = await service.db.query(sql`select from graphile_worker.jobs where task_identifier = ${name}`)
+    const rows = await service.db.query(sql`select from jobs where name = ${name}`)
     return rows.length === 0
   })
 }
