@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Agent } from 'undici'
 import { type Db, mayBeOneRowsFault } from '../db/sql.ts'
+import { assert } from '../lib/assert.ts'
 import { createBatcher } from '../lib/batch.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { SecretKey } from '../lib/secrets.ts'
@@ -87,7 +88,7 @@ const restMs = 5
  * After a claim that found little, the pause is twice as long as the claim took, up to `restMsMax`: a claim takes
  * long on a busy machine.
  */
-const restsPerLook = 2
+const restsPerClaim = 2
 const restMsMax = 25
 /**
  * Only the next event of the same record waits for an attempt to be recorded. As soon as `bookingsMin` wait, they are
@@ -98,16 +99,51 @@ const bookingsMin = 64
 
 /**
  * After a complete scan of all receivers, only the known ones are scanned for ten times as long as that scan took,
- * and for `lookAtAllMaxMs` at most.
+ * and for `scanPauseMaxMs` at most.
  */
-const restsPerLookAtAll = 10
-const lookAtAllMaxMs = 5_000
+const restsPerScan = 10
+const scanPauseMaxMs = 5_000
 
 /**
  * An event may be committed this long after it occurred. The scan of all receivers finds one that is committed even
  * later.
  */
 const lateCommitMs = 2_000
+
+/**
+ * The modes of the worker. Each says what its next claim covers.
+ *
+ * ## SCANNING
+ * All receivers, in the order of their names, from the first one after `afterReceiver`. With more receivers than one
+ * claim covers, a scan takes several claims. The worker starts in this mode.
+ * - SCANNING: the claim did not reach the last receiver, or found so much that there is probably more.
+ * - SCANNED: the scan has ended, but the worker waited during it: what was committed meanwhile is claimed at once.
+ * - WAITING: the scan has ended, or the worker holds as many deliveries as it may.
+ *
+ * ## SCANNED
+ * The known receivers only, until `scanAgainAt`: a delivery that has just become due is nearly always for one of them.
+ * - SCANNING: that time has come, or no known receiver has room, or the worker holds so much that the rest has to be
+ *   shared by all receivers.
+ * - SCANNED: the claim found so much that there is probably more.
+ * - WAITING: it found little, or the worker holds as many deliveries as it may.
+ *
+ * ## WAITING
+ * Nothing. The receivers that the last claim covered hold as much as they may, until an attempt is recorded or an
+ * event is committed: both notify. Then, or at the next poll, the worker continues in `next`.
+ */
+type Mode = Scanning | Scanned | Waiting
+type Scanning = { name: 'SCANNING'; afterReceiver: string; waited: boolean }
+/** `owesScan`: claims were made since the scan. The last notification may be for a receiver that is not known. */
+type Scanned = { name: 'SCANNED'; scanAgainAt: number; owesScan: boolean }
+type Waiting = { name: 'WAITING'; next: Scanning | Scanned }
+
+const transitions: Record<Mode['name'], readonly Mode['name'][]> = {
+  SCANNING: ['SCANNING', 'SCANNED', 'WAITING'],
+  SCANNED: ['SCANNING', 'SCANNED', 'WAITING'],
+  WAITING: ['SCANNING', 'SCANNED'],
+}
+
+const newScan: Scanning = { name: 'SCANNING', afterReceiver: '', waited: false }
 
 /** Claimed and built. It starts as soon as its receiver has a free connection. */
 type Ready = { delivery: Claimed; body: Buffer; secrets: string[]; claimedAt: number }
@@ -132,12 +168,6 @@ export function startDeliveries(deps: Deps): Deliveries {
   const inFlight = new Set<Promise<void>>()
   const signal = createSignal()
   let isStopping = false
-  let afterReceiver = ''
-  // A scan of all receivers is under way: those before `afterReceiver` were not scanned since the last notify().
-  let isAmid = false
-  let lookAtAllAt = 0
-  // The last notify() may have been for a receiver that is not among the known ones.
-  let owesLookAtAll = false
   const running = run()
 
   return {
@@ -160,39 +190,46 @@ export function startDeliveries(deps: Deps): Deliveries {
   }
 
   async function run(): Promise<void> {
+    let mode: Mode = newScan
     while (!isStopping) {
-      const startedAt = performance.now()
-      const hasMore = await round().catch(async (error: unknown) => {
-        log.error({ err: error }, 'Webhook deliveries could not be claimed')
-        await signal.wait(faultPauseMs)
-        return false
-      })
-      const longRestMs = Math.min((performance.now() - startedAt) * restsPerLook, restMsMax)
-      await sleep(hasMore ? restMs : Math.max(restMs, longRestMs))
-      if (hasMore) continue
-      const untilAllMs = owesLookAtAll ? Math.max(0, lookAtAllAt - performance.now()) : options.pollMs
-      await signal.wait(Math.min(untilAllMs, options.pollMs))
-      isAmid = afterReceiver !== ''
+      const next: Mode = mode.name === 'WAITING' ? await wait(mode.next) : await claimAndRest(mode)
+      assert(transitions[mode.name].includes(next.name), `the worker never goes from ${mode.name} to ${next.name}`)
+      mode = next
     }
   }
 
-  /**
-   * Claims once and starts what it claimed. Returns true when there may be more that the claim did not reach. The
-   * receivers that it reached hold as much as they may, until an attempt is recorded or an event is committed; both
-   * notify.
-   */
-  async function round(): Promise<boolean> {
-    await letGo(isStale)
-    const limit = Math.min(budget.free(), claimedMax)
-    if (limit <= 0) return false
-    const known = budget.loads().filter(({ room }) => room > 0)
-    const isTight = budget.free() * 2 < options.totalMax
-    const isTimeForAll = known.length === 0 || isTight || afterReceiver !== '' || performance.now() >= lookAtAllAt
-    if (isTimeForAll) return lookAtAll(limit)
-    return lookAtKnown(limit, known)
+  async function wait(next: Scanning | Scanned): Promise<Scanning | Scanned> {
+    const owesScan = next.name === 'SCANNED' && next.owesScan
+    const untilScanMs = owesScan ? Math.max(0, next.scanAgainAt - performance.now()) : options.pollMs
+    await signal.wait(Math.min(untilScanMs, options.pollMs))
+    return next.name === 'SCANNING' ? { ...next, waited: next.afterReceiver !== '' } : next
   }
 
-  async function lookAtAll(limit: number): Promise<boolean> {
+  async function claimAndRest(mode: Scanning | Scanned): Promise<Mode> {
+    const startedAt = performance.now()
+    const next = await claim(mode).catch(async (error: unknown): Promise<Mode> => {
+      log.error({ err: error }, 'Webhook deliveries could not be claimed')
+      await signal.wait(faultPauseMs)
+      return { name: 'WAITING', next: mode }
+    })
+    const longRestMs = Math.min((performance.now() - startedAt) * restsPerClaim, restMsMax)
+    await sleep(next.name === 'WAITING' ? Math.max(restMs, longRestMs) : restMs)
+    return next
+  }
+
+  /** Claims once and starts what it claimed. */
+  async function claim(mode: Scanning | Scanned): Promise<Mode> {
+    await letGo(isStale)
+    const limit = Math.min(budget.free(), claimedMax)
+    if (limit <= 0) return { name: 'WAITING', next: mode }
+    if (mode.name === 'SCANNING') return await scan(mode, limit)
+    const known = budget.loads().filter(({ room }) => room > 0)
+    const isTight = budget.free() * 2 < options.totalMax
+    const isTimeToScan = known.length === 0 || isTight || performance.now() >= mode.scanAgainAt
+    return isTimeToScan ? await scan(newScan, limit) : await claimForKnown(mode, limit, known)
+  }
+
+  async function scan({ afterReceiver, waited }: Scanning, limit: number): Promise<Mode> {
     const claimedAt = performance.now()
     const { claimed, lastReceiver } = await claimDue(db, {
       ...lease(),
@@ -202,28 +239,23 @@ export function startDeliveries(deps: Deps): Deliveries {
       loads: budget.loads(),
       limit,
     })
-    afterReceiver = lastReceiver ?? ''
-    const hasMore = lastReceiver !== null || claimed.length * 2 >= limit
     const endedAt = performance.now()
-    lookAtAllAt = hasMore ? 0 : endedAt + Math.min((endedAt - claimedAt) * restsPerLookAtAll, lookAtAllMaxMs)
-    owesLookAtAll = false
     for (const { receiver, dueAt } of claimed) budget.find(receiver, dueAt)
     if (claimed.length > 0) await build(claimed, claimedAt)
-    if (hasMore) return true
-    const wasAmid = isAmid
-    isAmid = false
-    return wasAmid
+    if (lastReceiver !== null) return { name: 'SCANNING', afterReceiver: lastReceiver, waited }
+    if (claimed.length * 2 >= limit) return { ...newScan, waited }
+    const pauseMs = Math.min((endedAt - claimedAt) * restsPerScan, scanPauseMaxMs)
+    const scanned: Scanned = { name: 'SCANNED', scanAgainAt: endedAt + pauseMs, owesScan: false }
+    return waited ? scanned : { name: 'WAITING', next: scanned }
   }
 
-  /** Runs between two full scans: a delivery that has just become due is nearly always for a known receiver. */
-  async function lookAtKnown(limit: number, known: Load[]): Promise<boolean> {
+  async function claimForKnown({ scanAgainAt }: Scanned, limit: number, known: Load[]): Promise<Mode> {
     const claimedAt = performance.now()
     const { now, leasedUntil } = lease()
     // With many receivers, a few deliveries of each are enough to choose from.
     const roomMax = budget.start + Math.ceil((2 * limit) / known.length)
     const loads = known.map((load) => ({ ...load, room: Math.min(load.room, roomMax) }))
     const { claimed, isAll } = await claimDueOf(db, { now, leasedUntil, loads, limit })
-    owesLookAtAll = true
     if (isAll) {
       const counts = new Map<string, number>()
       for (const { receiver } of claimed) counts.set(receiver, (counts.get(receiver) ?? 0) + 1)
@@ -231,7 +263,8 @@ export function startDeliveries(deps: Deps): Deliveries {
       for (const { receiver, room } of loads) if ((counts.get(receiver) ?? 0) < room) budget.clear(receiver, clearUntil)
     }
     if (claimed.length > 0) await build(claimed, claimedAt)
-    return claimed.length * 2 >= limit
+    const scanned: Scanned = { name: 'SCANNED', scanAgainAt, owesScan: true }
+    return claimed.length * 2 >= limit ? scanned : { name: 'WAITING', next: scanned }
   }
 
   function lease(): { now: Date; leasedUntil: Date } {
