@@ -40,7 +40,7 @@ const translated: Chapters = {
 
 type Chapters = Record<string, string[]>
 
-/** Linked files that are not pages, such as proxies/nginx.conf: served as text. */
+/** Linked files without a page, such as proxies/nginx.conf: served as text. */
 const attachments = new Set<string>()
 
 writeIncluded('dist/reference.md', writeReference(JSON.parse(readFileSync(join(docs, 'openapi.json'), 'utf8'))))
@@ -55,6 +55,8 @@ export default defineConfig({
   head: [['link', { rel: 'icon', href: '/guide/icon.svg' }]],
   // In a file of its own: the content security policy allows inline scripts only by their hash.
   metaChunk: true,
+  // A test finds dead links. For who reads the guide, one with a dead link is better than none.
+  ignoreDeadLinks: true,
   router: { prefetchLinks: false },
   // Otherwise the theme inserts a style element, which the content security policy refuses.
   appearance: { disableTransition: false },
@@ -136,7 +138,6 @@ function resolveLinks(markdown: MarkdownRenderer): void {
       if (path === '' || /^[a-z]+:/.test(path)) continue
       // What a page includes has its links from where it comes.
       const file = [page, ...(env.includes ?? [])].map((from) => join(dirname(from), path)).find(existsSync)
-      // The build then stops at this link.
       if (file === undefined) continue
       const address = name === 'src' ? relative(dirname(page), file) : toAddress(relative(root, file))
       token.attrSet(name, anchor === undefined ? address : `${address}#${anchor}`)
@@ -145,8 +146,8 @@ function resolveLinks(markdown: MarkdownRenderer): void {
 }
 
 function toAddress(path: string): string {
-  if (path === 'README.md') return '/index.md'
-  if (path.endsWith('.md')) return `/${path.replace(/^docs\//, '')}`
+  const page = path === 'README.md' ? 'index.md' : path.replace(/^docs\//, '')
+  if (page.endsWith('.md') && existsSync(join(docs, page))) return `/${page}`
   attachments.add(path)
   return `/${toAttachment(path)}`
 }
