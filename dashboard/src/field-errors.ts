@@ -23,6 +23,8 @@ const inPortuguese: Record<string, (limit: string) => string> = {
   'externalCode too_short': () => 'No mínimo 8 caracteres.',
   'reference duplicate': () => 'Outro lançamento neste PSP já tem esta referência.',
   'description too_short': () => 'Escreva pelo menos 3 caracteres.',
+  'endToEndId invalid': () => 'Um E seguido de 31 caracteres, de um pagamento feito depois do pedido do saque.',
+  'endToEndId duplicate': () => 'Este id é de outro saque.',
   more_than_fees: () => 'As tarifas recebidas não cobrem este valor.',
   more_than_owed: () => 'O valor é maior que a dívida.',
   more_than_balance: () => 'A conta de origem não tem este valor.',
@@ -48,6 +50,9 @@ const inPortuguese: Record<string, (limit: string) => string> = {
   invalid_cursor: () => 'Página inválida. Volte à primeira.',
   not_held: () => 'Não está mais aguardando análise.',
   not_pending: () => 'Não está mais pendente.',
+  not_processing: () => 'Não está mais em processamento.',
+  still_asked: () =>
+    'O PSP ainda é consultado. O resultado pode ser informado duas horas depois do envio, se a consulta não for mais possível.',
   not_offered: () => 'Não está disponível.',
   out_of_order: () => 'O início vem depois do fim.',
   unknown_field: () => 'Campo desconhecido.',

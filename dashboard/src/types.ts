@@ -1,7 +1,6 @@
 /** The types of the service's answers: the dashboard takes them from here alone. */
 
 export type { Evidence } from '../../src/attribution/score.ts'
-export type { ClosedDayView, ListedDay } from '../../src/dashboard/closed-day-routes.ts'
 export type { EntriesView, EntryPreview } from '../../src/dashboard/entry-routes.ts'
 export type { UnattributedView } from '../../src/dashboard/infraction-routes.ts'
 export type { LedgerView } from '../../src/dashboard/ledger-routes.ts'
@@ -13,6 +12,7 @@ export type { Explanation } from '../../src/explain/explain.ts'
 export type { NextStep, Sentence, SentenceData } from '../../src/explain/sentences.ts'
 export type { TimelineData, TimelineEntry } from '../../src/explain/timeline.ts'
 export type { Account, EntryType, TransferKind } from '../../src/ledger/accounts.ts'
+export type { ClosedDayView, ListedDay } from '../../src/operator/closed-days.ts'
 export type { DifferenceView } from '../../src/operator/discrepancies.ts'
 export type { DisputeView } from '../../src/operator/disputes.ts'
 export type { FeeView } from '../../src/operator/fees.ts'

@@ -3,8 +3,9 @@ import type { Command } from 'commander'
 import type { JWK } from 'jose'
 import { dayBefore, dayOf } from '../lib/brasilia.ts'
 import { inReais } from '../lib/money.ts'
+import { findClosedDay } from '../operator/closed-days.ts'
 import { type Closed, closeDay, readStatement } from '../reconciliation/close.ts'
-import { findStatement, type StatementRow } from '../reconciliation/close-store.ts'
+import type { StatementRow } from '../reconciliation/close-store.ts'
 import { publicStatementKeys, verifyStatement } from '../reconciliation/sign.ts'
 import type { Amount, Changes, Statement } from '../reconciliation/statement.ts'
 import { byOf } from './actor.ts'
@@ -60,11 +61,7 @@ export function closeCommands(program: Command): void {
     .option('--out <file>', 'write the signed statement to this file')
     .option('--json', 'print JSON')
     .action(async ({ json, date, acquirer, number, out }: Json & Required<Of> & { number?: number; out?: string }) => {
-      const row = await withContext(async ({ db }) => await findStatement(db, { acquirer, day: date, version: number }))
-      if (!row)
-        throw new Error(
-          `There is no such statement of ${acquirer}. \`npx guiche close --date ${date}\` closes the day.`,
-        )
+      const row = await withContext(async ({ db }) => await findClosedDay(db, { acquirer, day: date, version: number }))
       if (out !== undefined) save(out, row.statement)
       if (json) print(toStatementView(row), { json })
       else write(describe(readStatement(row), row.sha256))

@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import { findWithKind, listProposals } from '../operator/proposals.ts'
-import { approveProposal, rejectProposal } from '../proposals/decide.ts'
+import { decideProposal, listProposals } from '../operator/proposals.ts'
 import { byOf } from './actor.ts'
 import { toId } from './arguments.ts'
 import { withContext } from './context.ts'
@@ -24,29 +23,18 @@ export function proposalCommands(program: Command): void {
       print(rows, { json, shown, empty: 'none' })
     })
 
-  proposal
-    .command('approve')
-    .argument('<id>', 'id of the proposal', toId)
-    .description('approve the proposal and carry it out')
-    .option('--json', 'print JSON')
-    .action(async (id: string, { json }: Json) => {
-      await withContext(async (context) => {
-        const { kind } = await findWithKind(context.db, id)
-        await approveProposal(context, kind, { id, by: byOf(program) })
+  for (const [decision, description, note] of [
+    ['approve', 'approve the proposal and carry it out', 'It was carried out.'],
+    ['reject', 'reject the proposal', 'Nothing was changed.'],
+  ] as const) {
+    proposal
+      .command(decision)
+      .argument('<id>', 'id of the proposal', toId)
+      .description(description)
+      .option('--json', 'print JSON')
+      .action(async (id: string, { json }: Json) => {
+        const deciding = { id, decision, by: byOf(program) }
+        print(await withContext(async (context) => await decideProposal(context, deciding)), { json, note })
       })
-      print({ id, state: 'approved' }, { json, note: 'It was carried out.' })
-    })
-
-  proposal
-    .command('reject')
-    .argument('<id>', 'id of the proposal', toId)
-    .description('reject the proposal')
-    .option('--json', 'print JSON')
-    .action(async (id: string, { json }: Json) => {
-      await withContext(async (context) => {
-        const { kind } = await findWithKind(context.db, id)
-        await rejectProposal(context, kind, { id, by: byOf(program) })
-      })
-      print({ id, state: 'rejected' }, { json, note: 'Nothing was changed.' })
-    })
+  }
 }

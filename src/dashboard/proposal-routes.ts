@@ -8,10 +8,10 @@ import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
-import { findWithKind, listProposals } from '../operator/proposals.ts'
+import { decideProposal, listProposals } from '../operator/proposals.ts'
 import { type ClientName, findClientNames } from '../operator/suspense-store.ts'
 import { proposalKinds } from '../proposal-kinds.ts'
-import { approveProposal, type ProposalKind, rejectProposal } from '../proposals/decide.ts'
+import type { ProposalKind } from '../proposals/decide.ts'
 
 type Deps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 
@@ -64,21 +64,21 @@ export function registerProposalRoutes(app: Server, deps: Deps): void {
     },
   )
 
-  const decision = {
+  const route = {
     config: { access },
     schema: { hide: true, params: Params, querystring: NoQuery, response: problems(401, 403, 404, 422, 503) },
   }
-  app.post('/dashboard/api/proposal/:id/approval', decision, async (request) => {
-    const { id, user, kind } = await findDecidable(deps, userOf(request), request.params.id)
-    await approveProposal(deps, kind, { id, by: byUser(user) })
-    return { id, state: 'approved' }
-  })
-
-  app.post('/dashboard/api/proposal/:id/rejection', decision, async (request) => {
-    const { id, user, kind } = await findDecidable(deps, userOf(request), request.params.id)
-    await rejectProposal(deps, kind, { id, by: byUser(user) })
-    return { id, state: 'rejected' }
-  })
+  for (const [path, decision] of [
+    ['approval', 'approve'],
+    ['rejection', 'reject'],
+  ] as const) {
+    app.post(`/dashboard/api/proposal/:id/${path}`, route, async (request) => {
+      const user = userOf(request)
+      if (user.merchant) throw new AppError('not_found', { detail: 'There is no proposal with this id.' })
+      const deciding = { id: request.params.id, decision, by: byUser(user) }
+      return await decideProposal(deps, deciding, (kind) => assertMayDecide(user, kind))
+    })
+  }
 }
 
 export type NoticeView = ReturnType<typeof toNotice>
@@ -94,18 +94,10 @@ function toNotice(row: ActionRow, clients: Map<string, ClientName>) {
   }
 }
 
-/** @throws {AppError} `not_found`, `permission_missing` */
-async function findDecidable(
-  { db }: Deps,
-  user: SignedIn,
-  id: string,
-): Promise<{ id: string; user: SignedIn; kind: ProposalKind }> {
-  if (user.merchant) throw new AppError('not_found', { detail: 'There is no proposal with this id.' })
-  const { proposal, kind } = await findWithKind(db, id)
-  if (!user.permissions.includes(kind.permission)) {
-    throw new AppError('permission_missing', {
-      detail: `The role ${user.role} does not have the permission ${kind.permission}. Ask whoever manages your users.`,
-    })
-  }
-  return { id: proposal.id, user, kind }
+/** @throws {AppError} `permission_missing` */
+function assertMayDecide({ role, permissions }: SignedIn, { permission }: ProposalKind): void {
+  if (permissions.includes(permission)) return
+  throw new AppError('permission_missing', {
+    detail: `The role ${role} does not have the permission ${permission}. Ask whoever manages your users.`,
+  })
 }

@@ -1,9 +1,9 @@
-import { isSamePerson } from '../audit/record.ts'
+import { type By, isSamePerson } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { proposalKinds } from '../proposal-kinds.ts'
-import type { ProposalKind } from '../proposals/decide.ts'
+import { approveProposal, type ProposalKind, rejectProposal } from '../proposals/decide.ts'
 import { findObstacle, type Obstacle } from '../proposals/second-person.ts'
 import { findProposal, type ListedProposal, listOpenProposals, type ProposalRow } from '../proposals/store.ts'
 
@@ -33,8 +33,25 @@ export async function listProposals(
   )
 }
 
-/** @throws {AppError} `not_found` */
-export async function findWithKind(db: Db, id: string): Promise<{ proposal: ProposalRow; kind: ProposalKind }> {
+/**
+ * A second person approves a proposal, which carries it out, or anyone who may decide rejects it. The errors are those
+ * of `approveProposal` and `rejectProposal`.
+ *
+ * @param assertMay throws when this person may not decide on proposals of this kind
+ */
+export async function decideProposal(
+  deps: { db: Db; clock: Clock; wakeDeliveries: () => void },
+  { id, decision, by }: { id: string; decision: 'approve' | 'reject'; by: By },
+  assertMay: (kind: ProposalKind) => void = () => {},
+): Promise<{ id: string; state: 'approved' | 'rejected' }> {
+  const { proposal, kind } = await findWithKind(deps.db, id)
+  assertMay(kind)
+  const decide = decision === 'approve' ? approveProposal : rejectProposal
+  await decide(deps, kind, { id: proposal.id, by })
+  return { id: proposal.id, state: decision === 'approve' ? 'approved' : 'rejected' }
+}
+
+async function findWithKind(db: Db, id: string): Promise<{ proposal: ProposalRow; kind: ProposalKind }> {
   const proposal = await findProposal(db, id)
   const kind = proposalKinds.find(({ name }) => name === proposal?.kind)
   if (proposal && kind) return { proposal, kind }

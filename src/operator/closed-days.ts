@@ -1,0 +1,83 @@
+import type { Db } from '../db/sql.ts'
+import { AppError } from '../lib/errors.ts'
+import { readStatement } from '../reconciliation/close.ts'
+import { findStatement, type StatementRow } from '../reconciliation/close-store.ts'
+import { listClosedDays, listVersions } from './reconciliation-store.ts'
+
+/** How many discrepancies of a day are shown; the signed statement has all. */
+const shownMax = 200
+
+/** Closed days, newest first: of all acquirers or of one. */
+export async function listDays(
+  db: Db,
+  which: { acquirer: string | undefined; limit: number; offset: number },
+): Promise<{ total: number; data: ListedDay[] }> {
+  const { total, items } = await listClosedDays(db, which)
+  return { total, data: items.map(toListedDay) }
+}
+
+/**
+ * The signed statement of a day: the last version, or another one.
+ *
+ * @throws {AppError} `not_found`
+ */
+export async function findClosedDay(
+  db: Db,
+  of: { acquirer: string; day: string; version: number | undefined },
+): Promise<StatementRow> {
+  const row = Number.isNaN(Date.parse(of.day)) ? null : await findStatement(db, of)
+  if (row) return row
+  throw new AppError('not_found', {
+    detail: `${of.day} of ${of.acquirer} is not closed, or has no such version. \`npx guiche close --date ${of.day}\` closes it.`,
+  })
+}
+
+export async function showClosedDay(db: Db, row: StatementRow): Promise<ClosedDayView> {
+  const versions = await listVersions(db, row)
+  return {
+    ...toDayView(row),
+    versions: versions.map(({ version, signed_at }) => ({ version, signedAt: signed_at.toISOString() })),
+  }
+}
+
+export type ListedDay = ReturnType<typeof toListedDay>
+
+function toListedDay(row: StatementRow) {
+  const { books, acquirerSays, differences } = readStatement(row)
+  return {
+    acquirer: row.acquirer,
+    day: row.day,
+    version: row.version,
+    signedAt: row.signed_at.toISOString(),
+    in: { acquirer: acquirerSays.in, books: books.in },
+    closing: { acquirer: acquirerSays.closing, books: books.closing },
+    differences: differences.length,
+    openDifferences: differences.filter(({ state }) => state === 'open').length,
+  }
+}
+
+export type ClosedDayView = ReturnType<typeof toDayView> & { versions: { version: number; signedAt: string }[] }
+
+function toDayView(row: StatementRow) {
+  const { books, acquirerSays, dated, differences, changes, former, from, to } = readStatement(row)
+  return {
+    acquirer: row.acquirer,
+    day: row.day,
+    version: row.version,
+    signedAt: row.signed_at.toISOString(),
+    sha256: row.sha256,
+    from,
+    to,
+    books,
+    acquirerSays,
+    dated,
+    former,
+    changes: changes && {
+      ...changes,
+      totals: changes.totals.slice(0, shownMax),
+      differences: changes.differences.slice(0, shownMax),
+    },
+    differenceCount: differences.length,
+    differences: differences.slice(0, shownMax),
+  }
+}
