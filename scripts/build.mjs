@@ -4,6 +4,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { constants, setPriority } from 'node:os'
 import { dirname, join } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
@@ -121,5 +122,8 @@ if (stale.length > 0)
       : 'Building what has changed…\n',
   )
 for (const { build } of stale) await build()
-if (option === '--start' && !isFresh(guide.made, guide.sources))
-  spawn(process.execPath, [import.meta.filename, '--guide'], { detached: true, stdio: 'ignore' }).unref()
+if (option === '--start' && !isFresh(guide.made, guide.sources)) {
+  const builder = spawn(process.execPath, [import.meta.filename, '--guide'], { detached: true, stdio: 'ignore' })
+  if (builder.pid !== undefined) setPriority(builder.pid, constants.priority.PRIORITY_LOW)
+  builder.unref()
+}

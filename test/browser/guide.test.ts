@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, rename } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -145,7 +145,25 @@ describe.skipIf(chromiumPath === null)('in a browser the guide', () => {
     await page.getByRole('button', { name: 'Search' }).click()
     await page.getByRole('searchbox').fill('xyzzyxyzzy')
     await page.getByText('No results for').waitFor()
+    await page.goto(`${service.baseUrl}/guide/pt/`)
+    await page.getByRole('button', { name: 'Buscar no guia' }).click()
+    await page.getByRole('searchbox').fill('devolucao')
+    await page.getByRole('option').first().click()
+    await expect.poll(() => page.url()).toMatch(/guide\/pt\/.*devolu/)
     expect(complaints).toEqual([])
+    await close()
+  })
+
+  it('appears as soon as it is built, without another start', async () => {
+    const { page, close } = await visit(browser)
+    await rename('dist/guide', 'dist/guide-away')
+    try {
+      await page.goto(`${service.baseUrl}/guide/pt/`)
+      await page.getByText('The guide has not been built yet').waitFor()
+    } finally {
+      await rename('dist/guide-away', 'dist/guide')
+    }
+    await page.getByRole('link', { name: 'Primeiros passos' }).first().waitFor()
     await close()
   })
 
