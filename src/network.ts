@@ -11,6 +11,7 @@ import type { Config } from './config.ts'
 import type { Db } from './db/sql.ts'
 import { commonEnvironment, type Environment, enterEnvironment } from './environment.ts'
 import type { Clock } from './lib/clock.ts'
+import { fieldErrorCodes } from './lib/errors.ts'
 import { cents } from './lib/money.ts'
 import type { SandboxControlled } from './sandbox/controls.ts'
 import type { SandboxPersonality } from './sandbox/personality.ts'
@@ -195,10 +196,10 @@ function toPersonality({ name, seed, traits, detail }: ControlAnswer): SandboxPe
   return { name, seed, traits }
 }
 
-function toRefusal(body: ControlAnswer): { ok: false; code: string; message: string } {
+function toRefusal(body: ControlAnswer): Extract<SandboxControlled, { ok: false }> {
   return {
     ok: false,
-    code: body.violacoes?.[0]?.propriedade ?? 'refused',
+    code: fieldErrorCodes.find((code) => code === body.violacoes?.[0]?.propriedade) ?? 'refused',
     message: body.detail ?? 'The simulator refused it.',
   }
 }

@@ -8,10 +8,11 @@ import { ErrorNotice } from './components/error-notice.tsx'
 import { forgetPersonalFilters } from './filters.ts'
 import { NotFound } from './screens/not-found.tsx'
 import { screens } from './screens.ts'
-import { type Session, UserContext, useUser } from './session.tsx'
+import { UserContext, useUser } from './session.tsx'
 import { Shell } from './shell.tsx'
 import { findLanguage, type Language, LanguageContext, rememberLanguage } from './text.ts'
 import { theme, variables } from './theme.ts'
+import type { Session } from './types.ts'
 
 const SignIn = lazy(async () => await import('./screens/sign-in/sign-in.tsx'))
 const Account = lazy(async () => await import('./screens/account/account.tsx'))

@@ -1,21 +1,6 @@
 import { createContext, useContext } from 'react'
 import { useSearchParams } from 'wouter'
-
-/** The user who is signed in, as the service reports it. */
-export type User = {
-  id: string
-  email: string
-  name: string
-  role: string
-  /** Null for a user of the operator. */
-  merchant: { clientId: string; name: string } | null
-  permissions: string[]
-  hasSecondFactor: boolean
-  /** The role requires a second factor. No other screen is open until it is set up. */
-  needsSecondFactor: boolean
-}
-
-export type Session = { user: User; csrfToken: string }
+import type { User } from './types.ts'
 
 export const UserContext = createContext<User | null>(null)
 

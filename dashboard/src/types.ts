@@ -1,29 +1,27 @@
-/** The types of the service's answers: the dashboard takes them from here alone. */
+import type { Static } from 'typebox'
+import type { Explanation } from '../../src/explain/explain.ts'
+import type { FactorView, InvitationView, OwnSession, SessionView, UserView } from '../../src/users/schema.ts'
+
+/** The types of the service's answers, from the schemas of its routes: the dashboard takes them from here alone. */
 
 export type { Evidence } from '../../src/attribution/score.ts'
-export type { EntriesView, EntryPreview } from '../../src/dashboard/entry-routes.ts'
-export type { UnattributedView } from '../../src/dashboard/infraction-routes.ts'
-export type { LedgerView } from '../../src/dashboard/ledger-routes.ts'
-export type { PaymentResponse } from '../../src/dashboard/orphan-routes.ts'
-export type { Figures, Overview } from '../../src/dashboard/overview.ts'
-export type { NoticeView } from '../../src/dashboard/proposal-routes.ts'
-export type { AskedView, PlannedEntry, RunView } from '../../src/dashboard/reconciliation-routes.ts'
-export type { Explanation } from '../../src/explain/explain.ts'
+export type * from '../../src/dashboard/operator-schema.ts'
+export type * from '../../src/dashboard/schema.ts'
+export type { Reason, ReasonCode } from '../../src/explain/reasons.ts'
 export type { NextStep, Sentence, SentenceData } from '../../src/explain/sentences.ts'
 export type { TimelineData, TimelineEntry } from '../../src/explain/timeline.ts'
 export type { Account, EntryType, TransferKind } from '../../src/ledger/accounts.ts'
-export type { ClosedDayView, ListedDay } from '../../src/operator/closed-days.ts'
-export type { DifferenceView } from '../../src/operator/discrepancies.ts'
-export type { DisputeView } from '../../src/operator/disputes.ts'
-export type { FeeView } from '../../src/operator/fees.ts'
-export type { ProposalView } from '../../src/operator/proposals.ts'
-export type { AttributionPreview, ListedPaymentView } from '../../src/operator/suspense.ts'
-export type { LimitsView, WithdrawalView } from '../../src/operator/withdrawals.ts'
+export type { FieldErrorCode } from '../../src/lib/errors.ts'
 export type { DifferenceClass, Side } from '../../src/reconciliation/classes.ts'
 export type { Amount } from '../../src/reconciliation/statement.ts'
 export type { SuspenseStatus } from '../../src/suspense/status.ts'
-export type { RefundPreview } from '../../src/transactions/refund-preview.ts'
-export type { ResendPreview } from '../../src/webhooks/resend-many.ts'
-export type { ResendProgress } from '../../src/webhooks/resend-store.ts'
-export type { toDeliveryView } from '../../src/webhooks/view.ts'
-export type { WithdrawalPreview } from '../../src/withdrawals/preview.ts'
+export type { AttemptErrorCode } from '../../src/webhooks/attempt-errors.ts'
+
+/** Moments are text in JSON. */
+export type ExplainedRecord = Explanation<string>
+export type Session = Static<typeof SessionView>
+export type User = Session['user']
+export type Person = Static<typeof UserView>
+export type OfferedFactor = Static<typeof FactorView>
+export type Invitation = Static<typeof InvitationView>
+export type SignedInSession = Static<typeof OwnSession>

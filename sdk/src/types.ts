@@ -383,6 +383,8 @@ export interface DeliveryAttempt {
   status: number | null
   /** Why the attempt failed. */
   error: string | null
+  /** The error as a code; null if the HTTP status says enough, or the sentence has details of its own. */
+  errorCode: 'no_answer' | 'redirected' | 'gone' | 'address_not_allowed' | 'private_address' | 'connection_refused' | 'connection_closed' | 'connection_timeout' | 'connection_failed' | 'unreachable' | 'name_not_found' | 'name_without_address' | 'name_server_failed' | 'name_server_timeout' | 'head_too_long' | 'certificate_expired' | 'certificate_self_signed' | 'certificate_of_other_name' | 'certificate_without_chain' | 'not_http' | null
 }
 
 /** The delivery of an event to your receiver, with its attempts. */
@@ -402,6 +404,8 @@ export interface Delivery {
   lastStatus: number | null
   /** Why the last attempt failed. */
   lastError: string | null
+  /** The error as a code; null if the HTTP status says enough, or the sentence has details of its own. */
+  lastErrorCode: 'no_answer' | 'redirected' | 'gone' | 'address_not_allowed' | 'private_address' | 'connection_refused' | 'connection_closed' | 'connection_timeout' | 'connection_failed' | 'unreachable' | 'name_not_found' | 'name_without_address' | 'name_server_failed' | 'name_server_timeout' | 'head_too_long' | 'certificate_expired' | 'certificate_self_signed' | 'certificate_of_other_name' | 'certificate_without_chain' | 'not_http' | null
   /** When the event happened. */
   createdAt: string
   /** When it was delivered or given up. */
@@ -783,6 +787,10 @@ export interface FieldError {
   field: string
   code: string
   message: string
+  /** The smallest or largest value that is allowed. */
+  limit?: number
+  /** Of a limit that is no plain number and counts no characters or items. */
+  unit?: 'cents' | 'bytes'
 }
 
 /** The body of an error (RFC 9457). */

@@ -21,6 +21,8 @@ const dayMs = 24 * 60 * 60_000
 /** If the second candidate is closer to the best one than this, the case is unclear. */
 const marginMin = 20
 
+export const evidenceNames = Object.keys(points) as (keyof typeof points)[]
+
 /** One match between payment and charge. */
 export type Evidence = { what: keyof typeof points; points: number }
 

@@ -12,6 +12,7 @@ import { AppError } from '../lib/errors.ts'
 import type { SecretKey } from '../lib/secrets.ts'
 import { createClient, rotateSecret, toClientView } from '../operator/clients.ts'
 import { listSecretsSigning } from '../webhooks/store.ts'
+import { ClientDetailView, ClientView, DataOf, NewClientView, NewSecretView, type SecretAlive } from './schema.ts'
 
 type Deps = {
   db: Db
@@ -34,7 +35,7 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
     '/dashboard/api/client',
     {
       config: { access: { permission: null } },
-      schema: { hide: true, querystring: NoQuery, response: problems(401) },
+      schema: { hide: true, querystring: NoQuery, response: { 200: DataOf(ClientView), ...problems(401) } },
     },
     async (request) => {
       const seen = merchantSeenBy(userOf(request))
@@ -55,7 +56,7 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
           scopes: Scopes,
           clientId: Type.Optional(Type.String({ pattern: '^[\\w.:@-]{3,128}$' })),
         }),
-        response: problems(401, 403, 422),
+        response: { 201: NewClientView, ...problems(401, 403, 422) },
       },
     },
     async (request, reply) => {
@@ -69,7 +70,12 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
     '/dashboard/api/client/:clientId',
     {
       config: { access: { permission: 'credential.write' } },
-      schema: { hide: true, params: Params, querystring: NoQuery, response: problems(401, 403, 404, 422) },
+      schema: {
+        hide: true,
+        params: Params,
+        querystring: NoQuery,
+        response: { 200: ClientDetailView, ...problems(401, 403, 404, 422) },
+      },
     },
     async (request) => {
       const client = await find(deps, userOf(request), request.params.clientId)
@@ -78,7 +84,11 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
         listSecretsAlive(db, client.merchant_id, now),
         listSecretsSigning(db, client.merchant_id, now),
       ])
-      return { ...toClientView(client), secrets, webhookSecrets, hasProvider: deps.hasProvider }
+      const { hasProvider } = deps
+      return {
+        ...{ ...toClientView(client), hasProvider },
+        ...{ secrets: secrets.map(toSecretView), webhookSecrets: webhookSecrets.map(toSecretView) },
+      }
     },
   )
 
@@ -94,7 +104,7 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
           of: Type.Enum(['client', 'webhook']),
           overlapHours: Type.Number({ minimum: 0, maximum: 2160 }),
         }),
-        response: problems(401, 403, 404, 422),
+        response: { 201: NewSecretView, ...problems(401, 403, 404, 422) },
       },
     },
     async (request, reply) => {
@@ -115,7 +125,7 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
         params: Params,
         querystring: NoQuery,
         body: Type.Object({ scopes: Scopes }),
-        response: problems(401, 403, 404, 422),
+        response: { 200: ClientView, ...problems(401, 403, 404, 422) },
       },
     },
     async (request) => {
@@ -136,7 +146,7 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
         params: Params,
         querystring: NoQuery,
         body: Type.Object({ tokensOnly: Type.Boolean() }),
-        response: problems(401, 403, 404, 422),
+        response: { 200: ClientView, ...problems(401, 403, 404, 422) },
       },
     },
     async (request) => {
@@ -150,6 +160,10 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
       return toClientView({ ...client, has_secret: client.has_secret && tokensOnly })
     },
   )
+}
+
+function toSecretView({ createdAt, expiresAt }: { createdAt: Date; expiresAt: Date | null }): SecretAlive {
+  return { createdAt: createdAt.toISOString(), expiresAt: expiresAt?.toISOString() ?? null }
 }
 
 async function find({ db, clock }: Deps, user: SignedIn, clientId: string): Promise<KnownClient> {

@@ -8,7 +8,9 @@ import { askForRun } from '../reconciliation/by-hand.ts'
 import { assertDayIsOver } from '../reconciliation/close.ts'
 import { publicStatementKeys } from '../reconciliation/sign.ts'
 import type { SettleDeps } from '../transactions/settle.ts'
+import { ClosedDayView, ListedDayView, StatementFile, StatementKeys } from './operator-schema.ts'
 import { assertKnown } from './reconciliation-routes.ts'
+import { IdView, PageOf } from './schema.ts'
 
 type Deps = Pick<SettleDeps, 'db' | 'clock' | 'acquirers'>
 
@@ -38,7 +40,7 @@ export function registerClosedDayRoutes(app: Server, deps: Deps): void {
           },
           { additionalProperties: false },
         ),
-        response: problems(401, 403, 422),
+        response: { 200: PageOf(ListedDayView), ...problems(401, 403, 422) },
       },
     },
     async (request) => {
@@ -52,7 +54,12 @@ export function registerClosedDayRoutes(app: Server, deps: Deps): void {
     '/dashboard/api/reconciliation/day/:acquirer/:day',
     {
       config: reading,
-      schema: { hide: true, params: Params, querystring: Version, response: problems(401, 403, 404, 422) },
+      schema: {
+        hide: true,
+        params: Params,
+        querystring: Version,
+        response: { 200: ClosedDayView, ...problems(401, 403, 404, 422) },
+      },
     },
     async (request) => {
       const { version } = request.query
@@ -64,7 +71,12 @@ export function registerClosedDayRoutes(app: Server, deps: Deps): void {
     '/dashboard/api/reconciliation/day/:acquirer/:day/statement.jws',
     {
       config: reading,
-      schema: { hide: true, params: Params, querystring: Version, response: problems(401, 403, 404, 422) },
+      schema: {
+        hide: true,
+        params: Params,
+        querystring: Version,
+        response: { 200: StatementFile, ...problems(401, 403, 404, 422) },
+      },
     },
     async (request, reply) => {
       const { acquirer, day, version, statement } = await findClosedDay(db, {
@@ -80,7 +92,10 @@ export function registerClosedDayRoutes(app: Server, deps: Deps): void {
 
   app.get(
     '/dashboard/api/reconciliation/statement-keys.json',
-    { config: reading, schema: { hide: true, querystring: NoQuery, response: problems(401, 403) } },
+    {
+      config: reading,
+      schema: { hide: true, querystring: NoQuery, response: { 200: StatementKeys, ...problems(401, 403) } },
+    },
     async (_, reply) =>
       await reply
         .header('content-disposition', 'attachment; filename="statement-keys.json"')
@@ -95,7 +110,7 @@ export function registerClosedDayRoutes(app: Server, deps: Deps): void {
         hide: true,
         querystring: NoQuery,
         body: Type.Object({ acquirer: AcquirerName, day: Day }, { additionalProperties: false }),
-        response: problems(401, 403, 404, 422),
+        response: { 202: IdView, ...problems(401, 403, 404, 422) },
       },
     },
     async (request, reply) => {

@@ -11,17 +11,19 @@ import {
   proposeEntry,
   proposeGift,
 } from '../entries/propose.ts'
-import { listEntries, type PostedTransfer } from '../entries/store.ts'
+import { listEntries } from '../entries/store.ts'
 import { type SignedIn, userOf } from '../http/caller.ts'
-import { NoQuery, problems } from '../http/schemas.ts'
+import { Amount, NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { entryTypes } from '../ledger/accounts.ts'
 import { findHeld } from '../ledger/clearing-store.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError } from '../lib/errors.ts'
-import { type EntryView, toEntryView } from '../operator/entries.ts'
+import { AppError, type FieldError, type FieldErrorCode } from '../lib/errors.ts'
+import { toEntryView } from '../operator/entries.ts'
 import { fromTxid } from '../pix/ids.ts'
+import { EntriesView, EntryPreviewView } from './operator-schema.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
+import { StateView } from './schema.ts'
 
 type Deps = {
   db: Db
@@ -43,7 +45,7 @@ const Entry = Type.Object(
     type: Type.Enum(entryTypes),
     clientId: ClientFilter,
     acquirer: Type.String({ minLength: 1, maxLength: 128 }),
-    amount: Type.Integer({ minimum: 1, maximum: centsMax }),
+    amount: Amount(1, 'Cents', centsMax),
     reference: Type.Optional(Type.String({ minLength: 1, maxLength: 128, pattern: '^[^\\p{Cc}]+$' })),
     description: Type.String({ minLength: 3, maxLength: 255, pattern: '^[^\\p{Cc}]+$' }),
     debit: Type.Optional(Type.Enum(manualAccounts)),
@@ -58,14 +60,6 @@ type Body = Type.Static<typeof Entry>
 type Planned = { entry: NewEntry; manual: Accounts | null; needsApproval: boolean }
 type Accounts = { debit: ManualAccount; credit: ManualAccount }
 
-export type EntryPreview = { transfers: PostedTransfer[]; needsApproval: boolean }
-export type EntriesView = {
-  data: EntryView[]
-  /** The acquirers where money can be: the configured ones, and those in the ledger. */
-  acquirers: string[]
-  approvalAbove: number
-}
-
 /** Manual entries in the operator's own account: listing and posting them. For the operator only. */
 export function registerEntryRoutes(app: Server, deps: Deps): void {
   app.get(
@@ -75,10 +69,10 @@ export function registerEntryRoutes(app: Server, deps: Deps): void {
       schema: {
         hide: true,
         querystring: Type.Object({ clientId: ClientFilter }, { additionalProperties: false }),
-        response: problems(401, 403, 404, 422),
+        response: { 200: EntriesView, ...problems(401, 403, 404, 422) },
       },
     },
-    async (request): Promise<EntriesView> => {
+    async (request) => {
       const merchantId = await findSeen(deps, userOf(request), request.query.clientId)
       const [rows, acquirers] = await Promise.all([
         listEntries(deps.db, { merchantId, limit: shownMax }),
@@ -88,16 +82,16 @@ export function registerEntryRoutes(app: Server, deps: Deps): void {
     },
   )
 
-  const writing = {
-    config: deciding,
-    schema: { hide: true, querystring: NoQuery, body: Entry, response: problems(401, 403, 404, 422) },
-  }
-  app.post('/dashboard/api/entry/preview', writing, async (request): Promise<EntryPreview> => {
+  const writing = { hide: true, querystring: NoQuery, body: Entry }
+  const failures = problems(401, 403, 404, 422)
+  const preview = { ...writing, response: { 200: EntryPreviewView, ...failures } }
+  app.post('/dashboard/api/entry/preview', { config: deciding, schema: preview }, async (request) => {
     const { entry, needsApproval } = await plan(deps, userOf(request), request.body)
     return { transfers: await previewEntry(deps, entry), needsApproval }
   })
 
-  app.post('/dashboard/api/entry', writing, async (request) => {
+  const posting = { ...writing, response: { 200: StateView, ...failures } }
+  app.post('/dashboard/api/entry', { config: deciding, schema: posting }, async (request) => {
     const { entry, manual, needsApproval } = await plan(deps, userOf(request), request.body)
     if (needsApproval) {
       // Errors are reported now rather than when the second person approves.
@@ -117,20 +111,16 @@ export function registerEntryRoutes(app: Server, deps: Deps): void {
  */
 async function plan(deps: Deps, user: SignedIn, body: Body): Promise<Planned> {
   const { type, clientId, acquirer, amount, reference, description, debit, credit, idempotencyKey } = body
-  const errors: [field: string, code: string, message: string][] = []
-  if (type === 'write_off' && clientId === undefined)
-    errors.push(['clientId', 'required', 'is required: whose debt is it?'])
+  const fields: FieldError[] = []
+  const refuse = (field: string, code: FieldErrorCode, message: string) => fields.push({ field, code, message })
+  if (type === 'write_off' && clientId === undefined) refuse('clientId', 'required', 'is required: whose debt is it?')
   if ((type === 'fee_draw' || type === 'psp_fee') && clientId !== undefined)
-    errors.push(['clientId', 'invalid', 'must be left out: the entry belongs to the operator’s own account'])
-  if (type === 'manual_entry' && debit === undefined) errors.push(['debit', 'required', 'is required'])
-  if (type === 'manual_entry' && credit === undefined) errors.push(['credit', 'required', 'is required'])
+    refuse('clientId', 'invalid', 'must be left out: the entry belongs to the operator’s own account')
+  if (type === 'manual_entry' && debit === undefined) refuse('debit', 'required', 'is required')
+  if (type === 'manual_entry' && credit === undefined) refuse('credit', 'required', 'is required')
   const known = await findAcquirers(deps)
-  if (!known.includes(acquirer)) errors.push(['acquirer', 'not_offered', `must be one of ${known.join(', ')}`])
-  if (errors.length > 0) {
-    throw new AppError('validation_failed', {
-      fields: errors.map(([field, code, message]) => ({ field, code, message })),
-    })
-  }
+  if (!known.includes(acquirer)) refuse('acquirer', 'not_offered', `must be one of ${known.join(', ')}`)
+  if (fields.length > 0) throw new AppError('validation_failed', { fields })
   const merchantId = await findSeen(deps, user, clientId)
   const manual = type === 'manual_entry' && debit && credit ? { debit, credit } : null
   if (manual) assertTwoAccounts(manual)

@@ -3,7 +3,7 @@ import type { Acquirers } from '../acquirers/registry.ts'
 import { byUser } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import { merchantSeenBy, type SignedIn, userOf } from '../http/caller.ts'
-import { amountMax, NoQuery, problems } from '../http/schemas.ts'
+import { Amount, NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
@@ -12,13 +12,14 @@ import { listUnattributedDisputes, toDisputeView, type UnattributedDispute } fro
 import { findOwners } from '../transactions/owner-store.ts'
 import { previewRefund } from '../transactions/refund-preview.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
+import { DisputesView, DisputeView, RefundPreviewView } from './schema.ts'
 
 type Deps = { db: Db; clock: Clock; acquirers: Acquirers; wakeDeliveries: () => void }
 
 const perPage = 20
 
 const TransactionId = Type.String({ format: 'uuid-any' })
-const amount = Type.Integer({ minimum: 1, maximum: amountMax })
+const amount = Amount(1, 'Cents')
 
 /** Disputes (MED), and the preview of a refund. */
 export function registerInfractionRoutes(app: Server, deps: Deps): void {
@@ -36,7 +37,7 @@ export function registerInfractionRoutes(app: Server, deps: Deps): void {
           },
           { additionalProperties: false },
         ),
-        response: problems(401, 403, 404, 422),
+        response: { 200: DisputesView, ...problems(401, 403, 404, 422) },
       },
     },
     async (request) => {
@@ -74,7 +75,7 @@ export function registerInfractionRoutes(app: Server, deps: Deps): void {
           },
           { additionalProperties: false },
         ),
-        response: problems(401, 403, 404, 422),
+        response: { 201: DisputeView, ...problems(401, 403, 404, 422) },
       },
     },
     async (request, reply) =>
@@ -93,7 +94,7 @@ export function registerInfractionRoutes(app: Server, deps: Deps): void {
           { transactionId: TransactionId, decision: Type.Enum(['accept', 'reject']) },
           { additionalProperties: false },
         ),
-        response: problems(401, 403, 404, 422),
+        response: { 200: DisputeView, ...problems(401, 403, 404, 422) },
       },
     },
     async (request) => {
@@ -110,7 +111,7 @@ export function registerInfractionRoutes(app: Server, deps: Deps): void {
         hide: true,
         params: Type.Object({ id: TransactionId }),
         querystring: Type.Object({ amount: Type.Optional(amount) }, { additionalProperties: false }),
-        response: problems(401, 403, 404, 422, 503),
+        response: { 200: RefundPreviewView, ...problems(401, 403, 404, 422, 503) },
       },
     },
     async (request) => {
@@ -135,8 +136,6 @@ async function findMerchantOf({ db }: Deps, user: SignedIn, transactionId: strin
   }
   return owner.merchant_id
 }
-
-export type UnattributedView = ReturnType<typeof toUnattributed>
 
 function toUnattributed(row: UnattributedDispute & { suspense_id: string | null }) {
   return { ...toDisputeView(row), acquirer: row.acquirer, endToEnd: row.end_to_end, suspenseId: row.suspense_id }

@@ -3,46 +3,29 @@ import { byUser } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import { userOf } from '../http/caller.ts'
 import { toDate } from '../http/formats.ts'
-import { DateTimeFilter, NoQuery, problems } from '../http/schemas.ts'
+import { Amount, DateTimeFilter, NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
-import type { Balances } from '../ledger/accounts.ts'
 import { findHeld } from '../ledger/clearing-store.ts'
-import { type PayoutFreezeView, showPayoutFreeze } from '../ledger/payout-freeze.ts'
+import { showPayoutFreeze } from '../ledger/payout-freeze.ts'
 import { findBalances, findBalancesAt } from '../ledger/store.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { listFees, setFee } from '../operator/fees.ts'
-import type { ComparedBalance } from '../reconciliation/balance.ts'
 import { listComparedBalances } from '../reconciliation/balance-store.ts'
 import { operatorMerchantId } from '../suspense/operator-merchant.ts'
-import { findVerified, type Verified } from '../verification.ts'
+import { findVerified } from '../verification.ts'
 import { countUneven, findTransactionsOf } from './ledger-store.ts'
+import { EntryRecordView, FeeView, LedgerView } from './operator-schema.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
 import { sumBalances } from './overview-store.ts'
+import { DataOf } from './schema.ts'
 
 type Deps = { db: Db; clock: Clock }
 
 /** One page of a statement. */
 const idsMax = 100
 const centsMax = 999_999_999_999
-
-export type AccountsView = Balances
-export type LedgerView = {
-  /** Balances of one client, or the sum of all, the operator's own account included. */
-  accounts: AccountsView
-  /** Balances of the operator's own merchant; null if one client is selected. */
-  operator: AccountsView | null
-  /**
-   * Per acquirer: the balance that it must hold for all merchants, and the last one that it reported. Empty if one
-   * client is selected.
-   */
-  acquirers: { acquirer: string; held: number; compared: ComparedBalance | null }[]
-  /** Merchants whose balances do not add up to zero. */
-  unevenMerchants: number
-  verified: Verified | null
-  payoutFreeze: PayoutFreezeView | null
-}
 
 /**
  * The ledger as the operator sees it, and the clients' fees. A merchant reads its own balance and statement through
@@ -60,7 +43,7 @@ export function registerOperatorLedgerRoutes(app: Server, deps: Deps): void {
           { clientId: ClientFilter, at: Type.Optional(DateTimeFilter('Of one client: as it was at this moment')) },
           { additionalProperties: false },
         ),
-        response: problems(401, 403, 404, 422),
+        response: { 200: LedgerView, ...problems(401, 403, 404, 422) },
       },
     },
     async (request): Promise<LedgerView> => {
@@ -103,7 +86,7 @@ export function registerOperatorLedgerRoutes(app: Server, deps: Deps): void {
           },
           { additionalProperties: false },
         ),
-        response: problems(401, 403, 404, 422),
+        response: { 200: DataOf(EntryRecordView), ...problems(401, 403, 404, 422) },
       },
     },
     async (request) => {
@@ -137,7 +120,7 @@ function registerFeeRoutes(app: Server, deps: Deps): void {
           { clientId: ClientFilter, isAll: Type.Optional(Type.Boolean()) },
           { additionalProperties: false },
         ),
-        response: problems(401, 403, 404, 422),
+        response: { 200: DataOf(FeeView), ...problems(401, 403, 404, 422) },
       },
     },
     async (request) => {
@@ -157,15 +140,15 @@ function registerFeeRoutes(app: Server, deps: Deps): void {
           {
             clientId: Type.String({ maxLength: 128 }),
             operation: Type.Enum(['transaction', 'refund', 'withdrawal']),
-            fixed: Type.Integer({ minimum: 0, maximum: centsMax }),
+            fixed: Amount(0, 'Cents', centsMax),
             basisPoints: Type.Integer({ minimum: 0, maximum: 10_000 }),
-            minimum: Type.Integer({ minimum: 0, maximum: centsMax }),
-            maximum: Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 0, maximum: centsMax }),
+            minimum: Amount(0, 'Cents', centsMax),
+            maximum: Type.Unsafe<number | null>({ ...Amount(0, 'Cents', centsMax), type: ['integer', 'null'] }),
             returnsPaymentFee: Type.Optional(Type.Boolean()),
           },
           { additionalProperties: false },
         ),
-        response: problems(401, 403, 404, 422),
+        response: { 200: DataOf(FeeView), ...problems(401, 403, 404, 422) },
       },
     },
     async (request) => {

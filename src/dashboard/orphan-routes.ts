@@ -6,15 +6,15 @@ import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
 import {
-  type AttributionPreview,
   attributePayment,
   listPayments,
-  type PaymentView,
   previewAttribution,
   returnPayment,
   reverseAttribution,
   showPayment,
 } from '../operator/suspense.ts'
+import { AttributionPreviewView, ListedPaymentView, PaymentView } from './operator-schema.ts'
+import { PageOf } from './schema.ts'
 
 type Deps = {
   db: Db
@@ -47,7 +47,7 @@ function registerReading(app: Server, deps: Deps): void {
           { isOpen: Type.Boolean(), page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1e6 })) },
           { additionalProperties: false },
         ),
-        response: problems(401, 403, 422),
+        response: { 200: PageOf(ListedPaymentView), ...problems(401, 403, 422) },
       },
     },
     async (request) => {
@@ -61,7 +61,12 @@ function registerReading(app: Server, deps: Deps): void {
     '/dashboard/api/orphan/:id',
     {
       config: reading,
-      schema: { hide: true, params: Params, querystring: NoQuery, response: problems(401, 403, 404, 422) },
+      schema: {
+        hide: true,
+        params: Params,
+        querystring: NoQuery,
+        response: { 200: PaymentView, ...problems(401, 403, 404, 422) },
+      },
     },
     async (request) => toResponse(deps, await showPayment(deps, toInput(request.params, userOf(request)))),
   )
@@ -74,10 +79,10 @@ function registerReading(app: Server, deps: Deps): void {
         hide: true,
         params: Params,
         querystring: Type.Object({ transactionId: TransactionId }, { additionalProperties: false }),
-        response: problems(401, 403, 404, 422),
+        response: { 200: AttributionPreviewView, ...problems(401, 403, 404, 422) },
       },
     },
-    async (request): Promise<AttributionPreview> => {
+    async (request) => {
       const transactionId = request.query.transactionId.toLowerCase()
       return await previewAttribution(deps, { id: request.params.id, transactionId })
     },
@@ -85,7 +90,10 @@ function registerReading(app: Server, deps: Deps): void {
 }
 
 function registerDecisions(app: Server, deps: Deps): void {
-  const bare = { hide: true, params: Params, querystring: NoQuery, response: problems(401, 403, 404, 422, 503) }
+  const bare = {
+    ...{ hide: true, params: Params, querystring: NoQuery },
+    response: { 200: PaymentView, ...problems(401, 403, 404, 422, 503) },
+  }
   app.post(
     '/dashboard/api/orphan/:id/match',
     {
@@ -115,11 +123,9 @@ function toInput({ id }: { id: string }, user: SignedIn) {
   return { id, by: byUser(user) }
 }
 
-export type PaymentResponse = PaymentView & {
-  /** In cents. An attribution above this amount needs a second person. */
-  approvalAbove: number
-}
-
-function toResponse({ attributionApprovalAbove: approvalAbove }: Deps, view: PaymentView): PaymentResponse {
+function toResponse(
+  { attributionApprovalAbove: approvalAbove }: Deps,
+  view: Omit<PaymentView, 'approvalAbove'>,
+): PaymentView {
   return { ...view, approvalAbove }
 }

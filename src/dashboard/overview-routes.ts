@@ -6,7 +6,8 @@ import { problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
-import { createOverview, type Overview } from './overview.ts'
+import { createOverview } from './overview.ts'
+import { OverviewView } from './schema.ts'
 
 export const ClientFilter = Type.Optional(Type.String({ description: 'Only this client', maxLength: 128 }))
 
@@ -23,10 +24,10 @@ export function registerOverviewRoutes(app: Server, deps: { db: Db; clock: Clock
           { clientId: ClientFilter, days: Type.Optional(Type.Integer({ minimum: 1, maximum: 366 })) },
           { additionalProperties: false },
         ),
-        response: problems(401, 403, 404, 422),
+        response: { 200: OverviewView, ...problems(401, 403, 404, 422) },
       },
     },
-    async (request): Promise<Overview> => {
+    async (request) => {
       const merchantId = await findSeen(deps, userOf(request), request.query.clientId)
       return await overview({ merchantId }, request.query.days ?? 30)
     },

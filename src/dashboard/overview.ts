@@ -1,5 +1,4 @@
 import type { Db } from '../db/sql.ts'
-import type { Balances } from '../ledger/accounts.ts'
 import { dayBefore, dayOf, windowOf } from '../lib/brasilia.ts'
 import type { Clock } from '../lib/clock.ts'
 import {
@@ -11,28 +10,7 @@ import {
   sumBalances,
   type Whose,
 } from './overview-store.ts'
-
-/** Amounts in cents, of the charges created in the period (not of those paid in it). */
-export type Figures = {
-  asked: number
-  askedAmount: number
-  paid: number
-  paidAmount: number
-  failed: number
-  /** The paid share of the charges, 0 to 1; null if none was created. */
-  conversion: number | null
-}
-
-export type Overview = {
-  today: Figures
-  /** All of yesterday. */
-  yesterday: Figures
-  days: (Figures & { day: string })[]
-  /** Since midnight. */
-  hours: { hour: string; asked: number; paid: number; paidAmount: number }[]
-  timeToPay: { sample: number; medianSeconds: number | null; p90Seconds: number | null }
-  balances: Balances
-}
+import type { Figures, Overview } from './schema.ts'
 
 const hourMs = 3_600_000
 const payTimesMs = 7 * 24 * hourMs
@@ -68,12 +46,11 @@ async function readOverview(db: Db, whose: Whose, { now, days }: { now: number; 
     findPayTimes(db, whose, new Date(now - payTimesMs)),
     sumBalances(db, whose),
   ])
-  const all = names.map((day) => ({ day, ...toFigures(rows.filter((row) => row.day === day)) }))
-  const none = toFigures([])
+  const figuresOf = (day: string) => toFigures(rows.filter((row) => row.day === day))
   return {
-    today: all.at(-1) ?? none,
-    yesterday: all.at(-2) ?? none,
-    days: all.slice(-days),
+    today: figuresOf(today),
+    yesterday: figuresOf(dayBefore(today)),
+    days: names.slice(-days).map((day) => ({ day, ...figuresOf(day) })),
     hours: fillHours(hours, { from: midnight.getTime(), to: now }),
     timeToPay: { sample: times.sample, medianSeconds: times.median, p90Seconds: times.p90 },
     balances,

@@ -10,6 +10,7 @@ import { AppError } from '../lib/errors.ts'
 import type { SecretKey } from '../lib/secrets.ts'
 import { erasePerson, exportPerson } from '../privacy/person.ts'
 import { Document } from '../transactions/schema.ts'
+import { ErasedPersonView, ExportedPersonView } from './operator-schema.ts'
 
 type Deps = { db: Db; clock: Clock; key: SecretKey }
 
@@ -28,7 +29,7 @@ export function registerPersonalDataRoutes(app: Server, deps: Deps): void {
         hide: true,
         querystring: NoQuery,
         body: Type.Object({ document: Document }),
-        response: problems(401, 403, 422),
+        response: { 200: ExportedPersonView, ...problems(401, 403, 422) },
       },
     },
     async (request) => {
@@ -45,7 +46,7 @@ export function registerPersonalDataRoutes(app: Server, deps: Deps): void {
         hide: true,
         querystring: NoQuery,
         body: Type.Object({ document: Document, confirm: Document }),
-        response: problems(401, 403, 422),
+        response: { 200: ErasedPersonView, ...problems(401, 403, 422) },
       },
     },
     async (request) => {

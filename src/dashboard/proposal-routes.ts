@@ -12,6 +12,7 @@ import { decideProposal, listProposals } from '../operator/proposals.ts'
 import { type ClientName, findClientNames } from '../operator/suspense-store.ts'
 import { proposalKinds } from '../proposal-kinds.ts'
 import type { ProposalKind } from '../proposals/decide.ts'
+import { DataOf, NoticeView, ProposalView, StateView } from './schema.ts'
 
 type Deps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 
@@ -40,7 +41,7 @@ export function registerProposalRoutes(app: Server, deps: Deps): void {
     '/dashboard/api/notice',
     {
       config: { access: { permission: 'user.write' } },
-      schema: { hide: true, querystring: NoQuery, response: problems(401, 403, 422) },
+      schema: { hide: true, querystring: NoQuery, response: { 200: DataOf(NoticeView), ...problems(401, 403, 422) } },
     },
     async (request) => {
       if (userOf(request).merchant) return { data: [] }
@@ -56,7 +57,10 @@ export function registerProposalRoutes(app: Server, deps: Deps): void {
 
   app.get(
     '/dashboard/api/proposal',
-    { config: { access }, schema: { hide: true, querystring: NoQuery, response: problems(401, 403, 422) } },
+    {
+      config: { access },
+      schema: { hide: true, querystring: NoQuery, response: { 200: DataOf(ProposalView), ...problems(401, 403, 422) } },
+    },
     async (request) => {
       const user = userOf(request)
       const kinds = proposalKinds.filter(({ permission }) => user.permissions.includes(permission))
@@ -66,7 +70,10 @@ export function registerProposalRoutes(app: Server, deps: Deps): void {
 
   const route = {
     config: { access },
-    schema: { hide: true, params: Params, querystring: NoQuery, response: problems(401, 403, 404, 422, 503) },
+    schema: {
+      ...{ hide: true, params: Params, querystring: NoQuery },
+      response: { 200: StateView, ...problems(401, 403, 404, 422, 503) },
+    },
   }
   for (const [path, decision] of [
     ['approval', 'approve'],
@@ -81,9 +88,7 @@ export function registerProposalRoutes(app: Server, deps: Deps): void {
   }
 }
 
-export type NoticeView = ReturnType<typeof toNotice>
-
-function toNotice(row: ActionRow, clients: Map<string, ClientName>) {
+function toNotice(row: ActionRow, clients: Map<string, ClientName>): NoticeView {
   return {
     id: row.id,
     at: row.at.toISOString(),

@@ -6,17 +6,10 @@ import { toDate } from '../http/formats.ts'
 import { DateTimeFilter, NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { isJobThere } from '../jobs/store.ts'
-import type { Account } from '../ledger/accounts.ts'
 import { findBalances } from '../ledger/store.ts'
 import { dayOf } from '../lib/brasilia.ts'
-import { AppError } from '../lib/errors.ts'
-import {
-  confirmDiscrepancy,
-  type DifferenceView,
-  dismissDiscrepancy,
-  findDiscrepancy,
-  toDifferenceView,
-} from '../operator/discrepancies.ts'
+import { AppError, type FieldErrorCode } from '../lib/errors.ts'
+import { confirmDiscrepancy, dismissDiscrepancy, findDiscrepancy, toDifferenceView } from '../operator/discrepancies.ts'
 import {
   findRun,
   findSignedBy,
@@ -32,6 +25,15 @@ import { correctionOf } from '../reconciliation/decide.ts'
 import { countOpen, type DifferenceState } from '../reconciliation/store.ts'
 import { countOpenSuspense } from '../suspense/store.ts'
 import type { SettleDeps } from '../transactions/settle.ts'
+import {
+  type DifferenceDetail,
+  DifferenceDetailView,
+  DifferenceView,
+  ReconciliationView,
+  RequestedRunView,
+  RunView,
+} from './operator-schema.ts'
+import { IdView, PageOf } from './schema.ts'
 
 const perPage = 20
 /** The longest period of one manual run. For more, start several. */
@@ -63,7 +65,10 @@ function registerReading(app: Server, deps: SettleDeps): void {
   const { db, clock, acquirers } = deps
   app.get(
     '/dashboard/api/reconciliation',
-    { config: reading, schema: { hide: true, querystring: NoQuery, response: problems(401, 403) } },
+    {
+      config: reading,
+      schema: { hide: true, querystring: NoQuery, response: { 200: ReconciliationView, ...problems(401, 403) } },
+    },
     async () => {
       const names = acquirers.all.map(({ name }) => name)
       const [open, runs, suspense] = await Promise.all([
@@ -90,7 +95,7 @@ function registerReading(app: Server, deps: SettleDeps): void {
           },
           { additionalProperties: false },
         ),
-        response: problems(401, 403, 422),
+        response: { 200: PageOf(DifferenceView), ...problems(401, 403, 422) },
       },
     },
     async (request) => {
@@ -106,9 +111,14 @@ function registerReading(app: Server, deps: SettleDeps): void {
     '/dashboard/api/reconciliation/difference/:id',
     {
       config: reading,
-      schema: { hide: true, params: Params, querystring: NoQuery, response: problems(401, 403, 404, 422) },
+      schema: {
+        hide: true,
+        params: Params,
+        querystring: NoQuery,
+        response: { 200: DifferenceDetailView, ...problems(401, 403, 404, 422) },
+      },
     },
-    async (request): Promise<DifferenceView & { entries: PlannedEntry[] }> => {
+    async (request): Promise<DifferenceDetail> => {
       const row = await findDiscrepancy(db, request.params.id)
       return { ...toDifferenceView(row), entries: await planEntries(deps, row) }
     },
@@ -116,7 +126,10 @@ function registerReading(app: Server, deps: SettleDeps): void {
 }
 
 function registerDecisions(app: Server, deps: SettleDeps): void {
-  const bare = { hide: true, params: Params, querystring: NoQuery, response: problems(401, 403, 404, 422, 503) }
+  const bare = {
+    ...{ hide: true, params: Params, querystring: NoQuery },
+    response: { 200: DifferenceView, ...problems(401, 403, 404, 422, 503) },
+  }
   app.post(
     '/dashboard/api/reconciliation/difference/:id/confirmation',
     { config: deciding, schema: bare },
@@ -153,7 +166,7 @@ function registerRuns(app: Server, deps: SettleDeps): void {
           { kind: Type.Optional(Type.Enum(['rolling', 'daily', 'manual'])), page: Page },
           { additionalProperties: false },
         ),
-        response: problems(401, 403, 422),
+        response: { 200: PageOf(RunView), ...problems(401, 403, 422) },
       },
     },
     async (request) => {
@@ -174,15 +187,16 @@ function registerRuns(app: Server, deps: SettleDeps): void {
           { acquirer: AcquirerName, from: DateTimeFilter('From'), to: DateTimeFilter('Until before') },
           { additionalProperties: false },
         ),
-        response: problems(401, 403, 404, 422),
+        response: { 202: IdView, ...problems(401, 403, 404, 422) },
       },
     },
     async (request, reply) => {
       const { acquirer } = request.body
       assertKnown(deps, acquirer)
       const [from, to] = [toDate(request.body.from), toDate(request.body.to)]
-      if (!from || !to || from >= to) throw invalid('to', 'must be after `from`')
-      if (to.getTime() - from.getTime() > windowMaxMs) throw invalid('from', 'must be within three months of `to`')
+      if (!from || !to || from >= to) throw invalid('to', 'out_of_order', 'must be after `from`')
+      if (to.getTime() - from.getTime() > windowMaxMs)
+        throw invalid('from', 'invalid', 'must be within three months of `to`')
       const id = await askForRun(deps, { acquirer, window: { from, to }, by: byUser(userOf(request)) })
       return await reply.code(202).send({ id })
     },
@@ -192,9 +206,14 @@ function registerRuns(app: Server, deps: SettleDeps): void {
     '/dashboard/api/reconciliation/asked/:id',
     {
       config: reading,
-      schema: { hide: true, params: Params, querystring: NoQuery, response: problems(401, 403, 422) },
+      schema: {
+        hide: true,
+        params: Params,
+        querystring: NoQuery,
+        response: { 200: RequestedRunView, ...problems(401, 403, 422) },
+      },
     },
-    async (request): Promise<AskedView> => {
+    async (request): Promise<RequestedRunView> => {
       const id = request.params.id.toLowerCase()
       // The job is read before the run: a job that has ended has written its run.
       const isUnderWay = await isJobThere(db, keyOfAsked(id))
@@ -212,22 +231,14 @@ export function assertKnown({ acquirers }: { acquirers: Acquirers }, name: strin
   throw new AppError('not_found', { detail: `There is no acquirer ${name}. There are ${names}.` })
 }
 
-/** A transfer that a confirmation would post, given the current balances. */
-export type PlannedEntry = { debit: Account; credit: Account; amount: number }
-
-async function planEntries({ db }: SettleDeps, row: ListedDifference): Promise<PlannedEntry[]> {
+async function planEntries({ db }: SettleDeps, row: ListedDifference): Promise<DifferenceDetail['entries']> {
   const correction = row.state === 'open' ? correctionOf(row) : null
   if (!correction) return []
   const transfers = correction.transfers(await findBalances(db, correction.merchantId))
   return transfers.filter(({ amount }) => amount > 0).map(({ debit, credit, amount }) => ({ debit, credit, amount }))
 }
 
-/** A run that a user requested: it waits, is running, or has ended. `version`: of the statement that it signed. */
-export type AskedView = { id: string; isUnderWay: boolean; run: RunView | null; version: number | null }
-
-export type RunView = ReturnType<typeof toRunView>
-
-function toRunView(row: RunRow) {
+function toRunView(row: RunRow): RunView {
   return {
     id: row.id,
     acquirer: row.acquirer,
@@ -244,6 +255,6 @@ function toRunView(row: RunRow) {
   }
 }
 
-function invalid(field: string, message: string): AppError {
-  return new AppError('validation_failed', { fields: [{ field, code: 'invalid', message }] })
+function invalid(field: string, code: FieldErrorCode, message: string): AppError {
+  return new AppError('validation_failed', { fields: [{ field, code, message }] })
 }

@@ -9,6 +9,7 @@ import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
+import { DataOf, ExplanationView, HitView } from './schema.ts'
 import { findRecords } from './search-store.ts'
 
 /** Finds a record by any identifier, and explains its history. */
@@ -24,7 +25,7 @@ export function registerRecordRoutes(app: Server, deps: { db: Db; clock: Clock; 
           { q: Type.String({ minLength: 3, maxLength: 255 }), clientId: ClientFilter },
           { additionalProperties: false },
         ),
-        response: problems(401, 403, 404, 422),
+        response: { 200: DataOf(HitView), ...problems(401, 403, 404, 422) },
       },
     },
     async (request) => {
@@ -34,7 +35,8 @@ export function registerRecordRoutes(app: Server, deps: { db: Db; clock: Clock; 
       const id = fromTxid(text.replaceAll('-', '').toLowerCase())
       const hits = await findRecords(deps.db, { text, id, merchantId })
       const seesWithdrawals = user.permissions.includes('withdrawal.read')
-      return { data: hits.filter(({ type }) => type === 'transaction' || seesWithdrawals) }
+      const seen = hits.filter(({ type }) => type === 'transaction' || seesWithdrawals)
+      return { data: seen.map(({ createdAt, ...hit }) => ({ ...hit, createdAt: createdAt.toISOString() })) }
     },
   )
 
@@ -46,7 +48,7 @@ export function registerRecordRoutes(app: Server, deps: { db: Db; clock: Clock; 
         hide: true,
         params: Type.Object({ id: Type.String({ format: 'uuid-any' }) }),
         querystring: NoQuery,
-        response: problems(401, 403, 404, 422),
+        response: { 200: ExplanationView, ...problems(401, 403, 404, 422) },
       },
     },
     async (request) => {

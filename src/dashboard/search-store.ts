@@ -32,7 +32,7 @@ export async function findRecords(
       from withdrawals join clients using (merchant_id) where id = ${id} ${ofMerchant}`)
   }
   return await db.query<Hit>(sql`
-    select * from clients, lateral (
+    select hits.* from clients, lateral (
       (select 'transaction' as type, id, clients.client_id as "clientId", status, amount, created_at as "createdAt"
        from transactions where merchant_id = clients.merchant_id and end_to_end = ${text})
       union all

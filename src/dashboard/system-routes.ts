@@ -13,6 +13,7 @@ import { releasePayouts, showPayoutFreeze, stopPayouts } from '../ledger/payout-
 import type { Clock } from '../lib/clock.ts'
 import { findVerified } from '../verification.ts'
 import { listUndelivered, type MerchantDeliveries } from '../webhooks/resend-store.ts'
+import { ActionsView, FreezeView, ReleaseView, SystemView } from './operator-schema.ts'
 
 type Deps = { db: Db; clock: Clock; acquirers: Acquirers; version: string }
 
@@ -30,7 +31,7 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
     '/dashboard/api/system',
     {
       config: { access: { permission: 'system.read' } },
-      schema: { hide: true, querystring: NoQuery, response: problems(401, 403) },
+      schema: { hide: true, querystring: NoQuery, response: { 200: SystemView, ...problems(401, 403) } },
     },
     async () => {
       const now = clock.now()
@@ -73,7 +74,12 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
     '/dashboard/api/payout-freeze',
     {
       config: { access: { permission: 'payouts.release' } },
-      schema: { hide: true, querystring: NoQuery, body: Reason, response: problems(401, 403, 422) },
+      schema: {
+        hide: true,
+        querystring: NoQuery,
+        body: Reason,
+        response: { 200: FreezeView, ...problems(401, 403, 422) },
+      },
     },
     async (request) => await stopPayouts(deps, { reason: request.body.reason, by: byUser(userOf(request)) }),
   )
@@ -82,7 +88,12 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
     '/dashboard/api/payout-freeze/release',
     {
       config: { access: { permission: 'payouts.release' } },
-      schema: { hide: true, querystring: NoQuery, body: Reason, response: problems(401, 403, 422) },
+      schema: {
+        hide: true,
+        querystring: NoQuery,
+        body: Reason,
+        response: { 200: ReleaseView, ...problems(401, 403, 422) },
+      },
     },
     async (request) => {
       const { reason } = request.body
@@ -104,7 +115,7 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
           },
           { additionalProperties: false },
         ),
-        response: problems(401, 403, 422),
+        response: { 200: ActionsView, ...problems(401, 403, 422) },
       },
     },
     async (request) => {
@@ -138,7 +149,7 @@ function sumOf(merchants: MerchantDeliveries[]) {
       .slice(0, merchantsMax)
       .map(({ clientId, name, failing, givenUp, givenUpState }) => ({
         ...{ clientId, name, failing, givenUp },
-        state: failing > 0 ? 'pending' : givenUpState,
+        state: failing > 0 || givenUpState === null ? 'pending' : givenUpState,
       })),
   }
 }

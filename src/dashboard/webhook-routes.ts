@@ -22,6 +22,15 @@ import {
 import { toDeliveryView } from '../webhooks/view.ts'
 import { loadWithdrawalVersions } from '../withdrawals/load.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
+import {
+  DataOf,
+  DeliveriesView,
+  PayloadView,
+  ReceiverView,
+  ResendPreviewView,
+  ResendProgressView,
+  ResendView,
+} from './schema.ts'
 
 type Deps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 
@@ -66,7 +75,7 @@ function registerReading(app: Server, deps: Deps): void {
           },
           { additionalProperties: false },
         ),
-        response: problems(401, 403, 404, 422),
+        response: { 200: DeliveriesView, ...problems(401, 403, 404, 422) },
       },
     },
     async (request) => {
@@ -92,7 +101,7 @@ function registerReading(app: Server, deps: Deps): void {
         hide: true,
         params: Type.Object({ eventId: Type.String({ format: 'uuid-any' }) }),
         querystring: Type.Object({ clientId: ClientFilter }, { additionalProperties: false }),
-        response: problems(401, 403, 404, 422),
+        response: { 200: PayloadView, ...problems(401, 403, 404, 422) },
       },
     },
     async (request) => {
@@ -122,13 +131,19 @@ function registerReading(app: Server, deps: Deps): void {
       schema: {
         hide: true,
         querystring: Type.Object({ clientId: ClientFilter }, { additionalProperties: false }),
-        response: problems(401, 403, 404, 422),
+        response: { 200: DataOf(ReceiverView), ...problems(401, 403, 404, 422) },
       },
     },
     async (request) => {
       const merchantId = await findOne(deps, userOf(request), request.query.clientId)
       const since = new Date(clock.now().getTime() - healthMs)
-      return { data: await listReceivers(db, { merchantId, since }) }
+      const receivers = await listReceivers(db, { merchantId, since })
+      return {
+        data: receivers.map(({ oldestWaitingAt, ...health }) => ({
+          ...health,
+          oldestWaitingAt: oldestWaitingAt?.toISOString() ?? null,
+        })),
+      }
     },
   )
 }
@@ -142,7 +157,7 @@ function registerResending(app: Server, deps: Deps): void {
       schema: {
         hide: true,
         querystring: Type.Object({ ...Period, state: States }, { additionalProperties: false }),
-        response: problems(401, 403, 404, 422),
+        response: { 200: ResendPreviewView, ...problems(401, 403, 404, 422) },
       },
     },
     async (request) => {
@@ -160,7 +175,7 @@ function registerResending(app: Server, deps: Deps): void {
         params: Type.Object({ resendId: Type.String({ format: 'uuid-any' }) }),
         querystring: NoQuery,
         body: Type.Object({ ...Period, states: States }),
-        response: problems(401, 403, 404, 422),
+        response: { 200: ResendView, ...problems(401, 403, 404, 422) },
       },
     },
     async (request) => {
@@ -180,7 +195,7 @@ function registerResending(app: Server, deps: Deps): void {
         hide: true,
         params: Type.Object({ resendId: Type.String({ format: 'uuid-any' }) }),
         querystring: Type.Object({ clientId: ClientFilter }, { additionalProperties: false }),
-        response: problems(401, 403, 404, 422),
+        response: { 200: ResendProgressView, ...problems(401, 403, 404, 422) },
       },
     },
     async (request) => {

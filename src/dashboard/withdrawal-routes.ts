@@ -10,7 +10,6 @@ import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import {
   approvePayout,
-  type LimitsView,
   listReviews,
   proposeOutcome,
   rejectPayout,
@@ -23,6 +22,7 @@ import { changeLimits } from '../withdrawals/change-limits.ts'
 import { previewWithdrawal } from '../withdrawals/preview.ts'
 import { withdrawalAmountMin } from '../withdrawals/schema.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
+import { LimitsView, PageOf, WithdrawalPreviewView, WithdrawalView } from './schema.ts'
 
 type Deps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 
@@ -31,10 +31,10 @@ const perPage = 20
 const limitMax = 1e12
 const Params = Type.Object({ id: Type.String({ format: 'uuid-any' }) })
 const Reason = Type.String({ minLength: 3, maxLength: 255 })
-const Threshold = Type.Optional(
-  Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 0, maximum: limitMax }),
-)
-const Limit = Type.Optional(Type.Unsafe<number | null>({ type: ['integer', 'null'], minimum: 1, maximum: limitMax }))
+const LimitFrom = (minimum: number) =>
+  Type.Optional(Type.Unsafe<number | null>({ ...Amount(minimum, 'Cents', limitMax), type: ['integer', 'null'] }))
+const Threshold = LimitFrom(0)
+const Limit = LimitFrom(1)
 
 /** Withdrawals that users request and decide on. Everything else about withdrawals is in the merchants' API. */
 export function registerWithdrawalDecisionRoutes(app: Server, deps: Deps): void {
@@ -54,7 +54,7 @@ function registerReading(app: Server, deps: Deps): void {
           { clientId: ClientFilter, page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1e6 })) },
           { additionalProperties: false },
         ),
-        response: problems(401, 403, 404, 422),
+        response: { 200: PageOf(WithdrawalView), ...problems(401, 403, 404, 422) },
       },
     },
     async (request) => {
@@ -71,7 +71,12 @@ function registerReading(app: Server, deps: Deps): void {
     '/dashboard/api/withdrawal/:id',
     {
       config: { access: { permission: 'withdrawal.read' } },
-      schema: { hide: true, params: Params, querystring: NoQuery, response: problems(401, 403, 404, 422) },
+      schema: {
+        hide: true,
+        params: Params,
+        querystring: NoQuery,
+        response: { 200: WithdrawalView, ...problems(401, 403, 404, 422) },
+      },
     },
     async (request) => await showWithdrawal(deps, request.params.id, viewerOf(request)),
   )
@@ -92,7 +97,7 @@ function registerReading(app: Server, deps: Deps): void {
           },
           { additionalProperties: false },
         ),
-        response: problems(401, 403, 404, 422, 503),
+        response: { 200: WithdrawalPreviewView, ...problems(401, 403, 404, 422, 503) },
       },
     },
     async (request) => {
@@ -112,7 +117,12 @@ function registerDecisions(app: Server, deps: Deps): void {
     '/dashboard/api/withdrawal/:id/approval',
     {
       config: { access },
-      schema: { hide: true, params: Params, querystring: NoQuery, response: problems(401, 403, 404, 422) },
+      schema: {
+        hide: true,
+        params: Params,
+        querystring: NoQuery,
+        response: { 200: WithdrawalView, ...problems(401, 403, 404, 422) },
+      },
     },
     async (request) => await approvePayout(deps, request.params.id, viewerOf(request)),
   )
@@ -126,7 +136,7 @@ function registerDecisions(app: Server, deps: Deps): void {
         params: Params,
         querystring: NoQuery,
         body: Type.Object({ reason: Reason }, { additionalProperties: false }),
-        response: problems(401, 403, 404, 422),
+        response: { 200: WithdrawalView, ...problems(401, 403, 404, 422) },
       },
     },
     async (request) => await rejectPayout(deps, { ...request.body, ...request.params }, viewerOf(request)),
@@ -148,7 +158,7 @@ function registerDecisions(app: Server, deps: Deps): void {
           },
           { additionalProperties: false },
         ),
-        response: problems(401, 403, 404, 422),
+        response: { 201: WithdrawalView, ...problems(401, 403, 404, 422) },
       },
     },
     async (request, reply) =>
@@ -164,7 +174,7 @@ function registerLimits(app: Server, deps: Deps): void {
       schema: {
         hide: true,
         querystring: Type.Object({ clientId: ClientFilter }, { additionalProperties: false }),
-        response: problems(401, 403, 404, 422),
+        response: { 200: LimitsView, ...problems(401, 403, 404, 422) },
       },
     },
     async (request): Promise<LimitsView> => {
@@ -193,7 +203,7 @@ function registerLimits(app: Server, deps: Deps): void {
           },
           { additionalProperties: false, minProperties: 1 },
         ),
-        response: problems(401, 403, 404, 422),
+        response: { 200: LimitsView, ...problems(401, 403, 404, 422) },
       },
     },
     async (request): Promise<LimitsView> => {

@@ -207,6 +207,8 @@ async function spendFees(tx: Tx, row: EntryRow, spending: Spending): Promise<Pla
         {
           field: 'amount',
           code: 'more_than_fees',
+          limit: row.amount - spending.left,
+          unit: 'cents',
           message: `The fees are ${inReais(spending.left)} short of this amount.`,
         },
       )
@@ -220,6 +222,8 @@ function assertOwed(balances: Balances, { amount }: EntryRow): Balances {
   throw refuse(`The merchant owes ${inReais(owed)}, which is less than ${inReais(amount)}: nothing was written off.`, {
     field: 'amount',
     code: 'more_than_owed',
+    limit: owed,
+    unit: 'cents',
   })
 }
 
@@ -231,12 +235,16 @@ function assertCovered(balances: Balances, transfer: Transfer): Transfer {
     throw refuse(`${debit} has ${inReais(balances[debit])}, which is less than ${inReais(amount)}.`, {
       field: 'amount',
       code: 'more_than_balance',
+      limit: balances[debit],
+      unit: 'cents',
     })
   }
   if (credit === 'debt' && balances.debt + amount > 0) {
     throw refuse(`The debt is ${inReais(0 - balances.debt)}, which is less than ${inReais(amount)}.`, {
       field: 'amount',
       code: 'more_than_owed',
+      limit: 0 - balances.debt,
+      unit: 'cents',
     })
   }
   return transfer

@@ -1,3 +1,4 @@
+import { toAttemptErrorCode } from '../webhooks/attempt-errors.ts'
 import type { DeliveryRow } from '../webhooks/read-store.ts'
 import type { Facts } from './facts.ts'
 import { type Sentence, say, sayNext } from './sentences.ts'
@@ -43,5 +44,5 @@ function describeEnd(last: DeliveryRow): Sentence {
 }
 
 function outcomeOf({ last_status: httpStatus, last_error: error }: DeliveryRow) {
-  return { httpStatus, error }
+  return { httpStatus, error, errorCode: toAttemptErrorCode(error) }
 }

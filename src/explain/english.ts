@@ -26,13 +26,13 @@ function createTexts(now: Date): Texts {
         : 'A callback reported a payment, but the acquirer does not confirm it.',
     unpaid_fails: ({ at }) =>
       `Without a payment it fails soon after ${time(at)}, after a last check with the acquirer.`,
-    charge_failed: ({ reason }) => withStop(reason ?? 'the acquirer gave no reason'),
+    charge_failed: ({ reason }) => withStop(reason?.text ?? 'the acquirer gave no reason'),
     late_payment_counts: () => 'A payment that still arrives is credited.',
     paid: ({ amount, at, fee }) =>
       `${inReais(amount)} arrived at ${at ? time(at) : 'an unknown time'}${fee > 0 ? `, including a fee of ${inReais(fee)}` : ''}.`,
     refunded_in_part: ({ amount }) => `${inReais(amount)} of it was refunded.`,
     refund_failed: ({ amount, reason }) =>
-      `The last refund, of ${inReais(amount)}, was refused: ${withStop(reason ?? 'no reason was given')}`,
+      `The last refund, of ${inReais(amount)}, was refused: ${withStop(reason?.text ?? 'no reason was given')}`,
     dispute_closed: () => 'It was disputed; the dispute was rejected or canceled.',
     refund_unknown: ({ amount, at }) =>
       `a refund of ${inReais(amount)} was requested at ${time(at)}, and its outcome is not yet known.`,
@@ -66,12 +66,13 @@ function createTexts(now: Date): Texts {
       `the acquirer was asked to send ${inReais(amount)}, and the outcome is not yet known${error && at ? ` (last: ${error}, at ${time(at)})` : ''}; the money stays reserved until it is known.`,
     withdrawal_sent: ({ amount, at }) => `${inReais(amount)} was sent at ${at ? time(at) : 'an unknown time'}.`,
     withdrawal_failed: ({ amount, reason }) =>
-      `nothing was sent, and ${inReais(amount)} and its fee are back in the balance: ${withStop(reason ?? 'the acquirer gave no reason')}`,
+      `nothing was sent, and ${inReais(amount)} and its fee are back in the balance: ${withStop(reason?.text ?? 'the acquirer gave no reason')}`,
     withdrawal_canceled: ({ amount }) =>
       `the merchant canceled it before it was sent, and ${inReais(amount)} and its fee are back in the balance.`,
     withdrawal_rejected: ({ amount, reason }) =>
-      `it was rejected before it was sent, and ${inReais(amount)} and its fee are back in the balance: ${withStop(reason ?? 'no reason was given')}`,
-    withdrawal_returned: ({ reason }) => `${withStop(reason ?? 'the receiver sent the money back')} The fee is kept.`,
+      `it was rejected before it was sent, and ${inReais(amount)} and its fee are back in the balance: ${withStop(reason?.text ?? 'no reason was given')}`,
+    withdrawal_returned: ({ reason }) =>
+      `${withStop(reason?.text ?? 'the receiver sent the money back')} The fee is kept.`,
     payouts_stopped: ({ since, reason }) =>
       `Payouts and refunds are frozen since ${time(since)} (${reason}); \`npx guiche ledger release\` ends the freeze.`,
     acquirer_not_configured: ({ acquirer }) =>

@@ -7,7 +7,8 @@ import { type TimelineEntry, toTimeline } from './timeline.ts'
 import { describeTransaction } from './transaction.ts'
 import { describeWithdrawal } from './withdrawal.ts'
 
-export type Explanation = {
+/** The explanation of a record. `Moment`: text once it is JSON. */
+export type Explanation<Moment = Date> = {
   id: string
   type: 'transaction' | 'withdrawal'
   status: string
@@ -20,9 +21,9 @@ export type Explanation = {
   /** Other acquirers that were asked for the charge, and may be paid as well. */
   otherAcquirers: string[]
   endToEnd: string | null
-  timeline: TimelineEntry[]
+  timeline: TimelineEntry<Moment>[]
   /** The current status and its reason, and what happens next. */
-  sentences: Sentence[]
+  sentences: Sentence<Moment>[]
   /** The sentences in English, with times in UTC. */
   summary: string
 }

@@ -1,4 +1,6 @@
 import type { SuspenseStatus } from '../suspense/status.ts'
+import type { AttemptErrorCode } from '../webhooks/attempt-errors.ts'
+import type { Reason } from './reasons.ts'
 
 /**
  * Everything that can be said about a record: each sentence has a code and its data. Amounts are in cents. The command
@@ -12,11 +14,11 @@ export type SentenceData<Moment = Date> = {
   /** A callback reported a payment; the acquirer is being asked, or has not confirmed it. */
   payment_reported: { isBeingConfirmed: boolean }
   unpaid_fails: { at: Moment }
-  charge_failed: { reason: string | null }
+  charge_failed: { reason: Reason | null }
   late_payment_counts: object
   paid: { amount: number; at: Moment | null; fee: number }
   refunded_in_part: { amount: number }
-  refund_failed: { amount: number; reason: string | null }
+  refund_failed: { amount: number; reason: Reason | null }
   dispute_closed: object
   refund_unknown: { amount: number; at: Moment }
   refund_under_way: object
@@ -43,10 +45,10 @@ export type SentenceData<Moment = Date> = {
   withdrawal_reserved: { amount: number }
   withdrawal_unknown: { amount: number; error: string | null; at: Moment | null }
   withdrawal_sent: { amount: number; at: Moment | null }
-  withdrawal_failed: { amount: number; reason: string | null }
+  withdrawal_failed: { amount: number; reason: Reason | null }
   withdrawal_canceled: { amount: number }
-  withdrawal_rejected: { amount: number; reason: string | null }
-  withdrawal_returned: { reason: string | null }
+  withdrawal_rejected: { amount: number; reason: Reason | null }
+  withdrawal_returned: { reason: Reason | null }
   payouts_stopped: { since: Moment; reason: string }
   acquirer_not_configured: { acquirer: string }
   /** The next automatic step of the service. `isLate`: its time has passed and nothing was done. */
@@ -65,6 +67,7 @@ type LastAttempt = {
   attempt: number | null
   httpStatus: number | null
   error: string | null
+  errorCode: AttemptErrorCode | null
 }
 
 export type NextStep =

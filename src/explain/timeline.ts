@@ -1,6 +1,8 @@
 import { theOperator } from '../audit/record.ts'
 import { inReais } from '../lib/money.ts'
+import { type AttemptErrorCode, toAttemptErrorCode } from '../webhooks/attempt-errors.ts'
 import type { Facts } from './facts.ts'
+import { type Reason, toReason } from './reasons.ts'
 import type { InfractionRecord, RefundRecord, TransferRecord, WithdrawalRecord } from './store.ts'
 
 const kinds: (keyof TimelineData)[] = [
@@ -43,7 +45,7 @@ export type TimelineData = {
     amount: number
     state: InfractionRecord['state']
   }
-  status: { status: string; reason: string | null }
+  status: { status: string; reason: Reason | null }
   ledger: Pick<TransferRecord, 'kind' | 'debit' | 'credit' | 'amount'> & { eventKey: string }
   delivery: {
     eventId: string
@@ -51,6 +53,7 @@ export type TimelineData = {
     attempt: number
     status: number | null
     error: string | null
+    errorCode: AttemptErrorCode | null
     durationMs: number
   }
 }
@@ -219,7 +222,7 @@ function toStatusEntries({ record }: Facts): TimelineEntry[] {
     at: dates[index] ?? record.created_at,
     kind: 'status',
     what: index === statuses.length - 1 && error !== null ? `${status}: ${error}` : status,
-    data: { status, reason: index === statuses.length - 1 ? error : null },
+    data: { status, reason: index === statuses.length - 1 ? toReason(error) : null },
   }))
 }
 
@@ -239,7 +242,7 @@ function toDeliveryEntries({ deliveries }: Facts): TimelineEntry[] {
       at: started_at,
       kind: 'delivery' as const,
       what: `${type} to ${new URL(url).origin}: ${status ?? error ?? 'no answer'}, attempt ${number}, ${durationMs} ms`,
-      data: { eventId: id, type, attempt: number, status, error, durationMs },
+      data: { eventId: id, type, attempt: number, status, error, errorCode: toAttemptErrorCode(error), durationMs },
     })),
   )
 }

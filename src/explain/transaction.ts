@@ -1,5 +1,6 @@
 import { describeDelivery } from './delivery.ts'
 import type { Facts } from './facts.ts'
+import { toReason } from './reasons.ts'
 import { type Sentence, say, sayNext, unlessUnconfigured } from './sentences.ts'
 import type { TransactionRecord } from './store.ts'
 
@@ -18,7 +19,7 @@ function describeStatus(facts: TransactionFacts): Sentence[] {
     case 'PIX_QRCODE_GENERATED':
       return describeUnpaid(facts)
     case 'FAILED':
-      return [say('charge_failed', { reason: record.error_message }), say('late_payment_counts', {})]
+      return [say('charge_failed', { reason: toReason(record.error_message) }), say('late_payment_counts', {})]
     case 'PAID':
       return describePaid(facts)
     case 'PROCESSING_REFUND':
@@ -67,7 +68,7 @@ function describePaid({ record, refunds, infractions }: TransactionFacts): Sente
     say('paid', { amount: amount ?? 0, at, fee: fee ?? 0 }),
     ...(refunded > 0 ? [say('refunded_in_part', { amount: refunded })] : []),
     ...(lastRefund?.status === 'FAILED'
-      ? [say('refund_failed', { amount: lastRefund.amount, reason: lastRefund.error_message })]
+      ? [say('refund_failed', { amount: lastRefund.amount, reason: toReason(lastRefund.error_message) })]
       : []),
     ...(isDisputeOver ? [say('dispute_closed', {})] : []),
   ]

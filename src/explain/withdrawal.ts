@@ -1,5 +1,6 @@
 import { describeDelivery } from './delivery.ts'
 import type { Facts } from './facts.ts'
+import { toReason } from './reasons.ts'
 import { type Sentence, say, sayNext, unlessUnconfigured } from './sentences.ts'
 import type { WithdrawalRecord } from './store.ts'
 
@@ -12,7 +13,8 @@ export function describeWithdrawal(facts: WithdrawalFacts): Sentence[] {
 
 function describeStatus(facts: WithdrawalFacts): Sentence[] {
   const { record, now } = facts
-  const { amount, error_message: reason } = record
+  const { amount } = record
+  const reason = toReason(record.error_message)
   switch (record.status) {
     case 'PENDING':
       return describePending(facts)

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { AppError } from '../lib/errors.ts'
+import { AppError, type FieldErrorCode } from '../lib/errors.ts'
 
 /** The header equivalent of the body's `idempotencyKey`, for the API reference. The body's limits apply. */
 export const IdempotencyHeaders = Type.Object({
@@ -58,7 +58,7 @@ export function idempotencyKeyReused(fields: string[], record: string): AppError
   })
 }
 
-function refuse(code: string, message: string): AppError {
+function refuse(code: FieldErrorCode, message: string): AppError {
   return new AppError('validation_failed', {
     detail: `Idempotency-Key ${message}.`,
     fields: [{ field: 'Idempotency-Key', code, message }],

@@ -43,8 +43,8 @@ export const DateTimeFilter = (description: string) =>
     format: 'iso-date-time',
     description: `${description}; ISO 8601 with time; UTC if it has no offset`,
   })
-export const Amount = (minimum: number, description: string) =>
-  Type.Integer({ minimum, maximum: amountMax, description, 'x-unit': 'cents' })
+export const Amount = (minimum: number, description: string, maximum = amountMax) =>
+  Type.Integer({ minimum, maximum, description, 'x-unit': 'cents' })
 
 /** An array filter: the parameter is repeated in the query, each value at most once. */
 export const EnumFilter = <Value extends string>(values: readonly Value[], description: string) =>
@@ -92,9 +92,20 @@ export const ProblemView = Type.Object(
     code: Type.String({ description: 'Stable, in snake case. Programs compare this field' }),
     requestId: Type.String(),
     errors: Type.Optional(
-      Type.Array(Type.Object({ field: Type.String(), code: Type.String(), message: Type.String() }), {
-        description: 'Every error of the request',
-      }),
+      Type.Array(
+        Type.Object({
+          field: Type.String(),
+          code: Type.String(),
+          message: Type.String(),
+          limit: Type.Optional(Type.Integer({ description: 'The smallest or largest value that is allowed' })),
+          unit: Type.Optional(
+            Type.Enum(['cents', 'bytes'], {
+              description: 'Of a limit that is no plain number and counts no characters or items',
+            }),
+          ),
+        }),
+        { description: 'Every error of the request' },
+      ),
     ),
   },
   {
@@ -107,14 +118,14 @@ export const ProblemView = Type.Object(
         detail: 'amount must be at least 1.',
         code: 'validation_failed',
         requestId: '7b0f6c1e-3d0e-4f0a-8f43-3a3f5b2a9c11',
-        errors: [{ field: 'amount', code: 'too_small', message: 'must be at least 1' }],
+        errors: [{ field: 'amount', code: 'too_small', message: 'must be at least 1', limit: 1, unit: 'cents' }],
       },
     ],
   },
 )
 
 /** The error responses of a route, for the API reference. */
-export function problems(...statuses: number[]): Record<number, TSchema> {
+export function problems(...statuses: number[]): Record<never, TSchema> {
   return Object.fromEntries(statuses.map((status) => [status, problem(problemTitles[status] ?? '')]))
 }
 

@@ -207,29 +207,30 @@ function toFieldError(error: ErrorObject, part: Part, options: Options): FieldEr
     case 'const':
       return [{ field, code: 'invalid_value', message: `must be ${String(params.allowedValue)}` }]
     case 'minimum':
-      return [{ field, code: 'too_small', message: `must be at least ${params.limit}` }]
+      return [{ field, code: 'too_small', message: `must be at least ${params.limit}`, ...limitOf(error) }]
     case 'maximum':
-      return [{ field, code: 'too_large', message: `must be at most ${params.limit}` }]
+      return [{ field, code: 'too_large', message: `must be at most ${params.limit}`, ...limitOf(error) }]
     case 'minLength':
       return [
         {
           field,
           code: 'too_short',
           message: `must have at least ${params.limit} ${params.limit === 1 ? 'character' : 'characters'}`,
+          ...limitOf(error),
         },
       ]
     case 'maxLength':
-      return [{ field, code: 'too_long', message: `must have at most ${params.limit} characters` }]
+      return [{ field, code: 'too_long', message: `must have at most ${params.limit} characters`, ...limitOf(error) }]
     case 'minItems':
-      return [{ field, code: 'too_few', message: `must have at least ${params.limit} items` }]
+      return [{ field, code: 'too_few', message: `must have at least ${params.limit} items`, ...limitOf(error) }]
     case 'maxItems':
-      return [{ field, code: 'too_many', message: `must have at most ${params.limit} items` }]
+      return [{ field, code: 'too_many', message: `must have at most ${params.limit} items`, ...limitOf(error) }]
     case 'uniqueItems':
       return [{ field, code: 'duplicate', message: 'may not name the same value twice' }]
     case 'format':
       return [{ field, code: 'invalid_format', message: describeInvalidFormat(error, part, options) }]
     case 'x-json-limits':
-      return [{ field, code: 'too_large', message: describeJsonLimits(error.schema as JsonLimits) }]
+      return [toJsonTooLarge(field, error.schema as JsonLimits)]
     case 'x-ordered':
       return (error.schema as [string, string][])
         .filter(
@@ -257,8 +258,14 @@ function describeInvalidFormat(error: ErrorObject, part: Part, options: Options)
   return options.checkWebhookUrl(String(error.data)) ?? 'must be a URL'
 }
 
-function describeJsonLimits(limits: JsonLimits): string {
-  return `may have at most ${limits.bytesMax} bytes as JSON, ${limits.keysMax} keys in total and ${limits.depthMax} levels`
+function toJsonTooLarge(field: string, { bytesMax, keysMax, depthMax }: JsonLimits): FieldError {
+  const message = `may have at most ${bytesMax} bytes as JSON, ${keysMax} keys in total and ${depthMax} levels`
+  return { field, code: 'too_large', message, limit: bytesMax, unit: 'bytes' }
+}
+
+function limitOf(error: ErrorObject): Pick<FieldError, 'limit' | 'unit'> {
+  const isAmount = schemaOf(error)?.['x-unit'] === 'cents'
+  return { limit: Number(error.params.limit), ...(isAmount && { unit: 'cents' }) }
 }
 
 /** `/items/0/unitPrice` → `items[0].unitPrice` */

@@ -49,8 +49,48 @@ export const errors = {
 
 export type ErrorCode = keyof typeof errors
 
+/** Every code of a field error. The dashboard has a sentence for each of them, in both of its languages. */
+export const fieldErrorCodes = [
+  // The shape of a request.
+  ...(['required', 'unknown_field', 'unknown_parameter', 'duplicate', 'differs', 'out_of_order'] as const),
+  ...(['invalid', 'invalid_type', 'invalid_value', 'invalid_number', 'invalid_text', 'invalid_format'] as const),
+  ...([
+    'invalid_cursor',
+    'too_small',
+    'too_large',
+    'too_short',
+    'too_long',
+    'too_few',
+    'too_many',
+    'too_deep',
+  ] as const),
+  // Passwords and second factors.
+  ...(['length', 'too_easy', 'wrong'] as const),
+  // The status of a record, and approvals.
+  ...(['not_offered', 'not_held', 'not_pending', 'not_processing', 'still_asked', 'not_open'] as const),
+  ...(['same_person', 'own_secret', 'own_account', 'account_of_requester', 'new_account'] as const),
+  // Amounts.
+  ...(['limit_per_withdrawal', 'limit_per_day', 'limit_per_night'] as const),
+  ...(['more_than_fees', 'more_than_owed', 'more_than_balance', 'same_account'] as const),
+  // The simulator's refusals.
+  ...(['br_code_invalid', 'static_not_supported', 'not_of_this_network', 'charge_unknown', 'charge_expired'] as const),
+  ...(['already_paid', 'payload_invalid', 'amount_invalid', 'payer_invalid', 'unavailable'] as const),
+  ...(['nothing_left', 'too_late', 'already_open', 'payment_unknown', 'payout_unknown', 'infraction_unknown'] as const),
+  'refused',
+] as const
+
+export type FieldErrorCode = (typeof fieldErrorCodes)[number]
+
 /** One error in a request. `field` is a path such as `items[0].unitPrice`. The submitted value is never included. */
-export type FieldError = { field: string; code: string; message: string }
+export type FieldError = {
+  field: string
+  code: FieldErrorCode
+  message: string
+  /** The smallest or largest value that is allowed. */
+  limit?: number
+  /** Of a limit that is no plain number and counts no characters or items. */
+  unit?: 'cents' | 'bytes'
+}
 
 type Details = {
   /** What happened in this case and what to do next. */

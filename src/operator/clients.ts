@@ -5,7 +5,7 @@ import { findClient, type KnownClient } from '../auth/store.ts'
 import type { Db } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError } from '../lib/errors.ts'
+import { AppError, type FieldErrorCode } from '../lib/errors.ts'
 import type { SecretKey } from '../lib/secrets.ts'
 import { createMerchant } from '../merchant.ts'
 import { rotateWebhookSecret } from '../webhooks/secrets.ts'
@@ -24,9 +24,14 @@ export async function createClient(
 ) {
   const { db, clock, hasProvider } = deps
   if (hasProvider && clientId === undefined)
-    throw invalid('must be the client id at the external provider', 'AUTH_ISSUER is set: give the client id there.')
+    throw refuse(
+      'required',
+      'must be the client id at the external provider',
+      'AUTH_ISSUER is set: give the client id there.',
+    )
   if (clientId !== undefined && (await findClient(db, clientId, clock.now())))
-    throw invalid(
+    throw refuse(
+      'duplicate',
       'is taken by another client',
       `The client ${clientId} already exists. \`npx guiche client rotate-secret ${clientId}\` gives it a new secret.`,
     )
@@ -69,6 +74,6 @@ export function toClientView(row: KnownClient) {
   }
 }
 
-function invalid(message: string, detail: string): AppError {
-  return new AppError('validation_failed', { detail, fields: [{ field: 'clientId', code: 'invalid', message }] })
+function refuse(code: FieldErrorCode, message: string, detail: string): AppError {
+  return new AppError('validation_failed', { detail, fields: [{ field: 'clientId', code, message }] })
 }

@@ -3,7 +3,7 @@ import { type By, recordAction } from '../audit/record.ts'
 import type { AdvisoryLock, Db, Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError } from '../lib/errors.ts'
+import { AppError, type FieldErrorCode } from '../lib/errors.ts'
 import { findObstacle } from './second-person.ts'
 import { lockProposal, type ProposalRow, updateProposal } from './store.ts'
 
@@ -84,6 +84,6 @@ function assertOpen(proposal: ProposalRow | null): ProposalRow {
   )
 }
 
-function refuse(detail: string, code: string): AppError {
+function refuse(detail: string, code: FieldErrorCode): AppError {
   return new AppError('proposal_not_possible', { detail, fields: [{ field: 'approval', code, message: detail }] })
 }

@@ -12,9 +12,17 @@ export type Request = {
   secretsMadeBy?: string[]
 }
 
+export const obstacleCodes = [
+  'same_person',
+  'own_secret',
+  'own_account',
+  'account_of_requester',
+  'new_account',
+] as const
+
 /** Why somebody cannot approve a request. `message` continues a sentence that begins with "approval". */
 export type Obstacle = {
-  code: 'same_person' | 'own_secret' | 'own_account' | 'account_of_requester' | 'new_account'
+  code: (typeof obstacleCodes)[number]
   message: string
 }
 

@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
-import { AppError } from '../lib/errors.ts'
+import { AppError, type FieldErrorCode } from '../lib/errors.ts'
 
 /** `id`: the reference of the infraction, or the end-to-end id of the return. */
-export type SandboxControlled = { ok: true; id: string } | { ok: false; code: string; message: string }
+export type SandboxControlled = { ok: true; id: string } | { ok: false; code: FieldErrorCode; message: string }
 
 /** Further controls of the simulated network: actions of payers, their banks, and receivers of payouts. */
 export type SandboxControls = {

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { AccountHolderView, NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { AppError } from '../lib/errors.ts'
-import { registerControlRoutes, type SandboxControls } from './controls.ts'
+import { registerControlRoutes, type SandboxControlled, type SandboxControls } from './controls.ts'
 import {
   behaviours,
   registerPersonalityRoutes,
@@ -19,7 +19,7 @@ export type SandboxPayment = {
   /** The fault to inject, or `honest` for none. By default the amount or the bank's fault profile decides. */
   behaviour?: SandboxBehaviour | 'honest'
 }
-export type SandboxOutcome = { ok: true; endToEndId: string } | { ok: false; code: string; message: string }
+export type SandboxOutcome = { ok: true; endToEndId: string } | Extract<SandboxControlled, { ok: false }>
 
 /** The simulated Pix network, as the gateway exposes it. It exists only while the acquirer is the simulator. */
 export type Sandbox = SandboxControls &

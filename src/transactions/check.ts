@@ -12,7 +12,7 @@ import { claimDueTransactions, lockTransaction, type TransactionRow, updateCheck
  */
 export const expiryGraceMs = 5 * 60_000
 export const expiredMessage = 'PIX QR code expired'
-const removedMessage = 'The acquirer removed the charge: the PIX QR code cannot be paid any more'
+export const removedMessage = 'The acquirer removed the charge: the PIX QR code cannot be paid any more'
 /**
  * A charge that the acquirer calls paid without showing the payment is checked until the payment shows: at most once
  * an hour in the end.

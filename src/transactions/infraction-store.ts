@@ -2,7 +2,9 @@ import { type Db, empty, sql, type Tx } from '../db/sql.ts'
 import { newUuid } from '../lib/secrets.ts'
 import type { LockedTransaction } from './store.ts'
 
-export type InfractionState = 'open' | 'accepted' | 'returned' | 'rejected' | 'canceled'
+export const infractionStates = ['open', 'accepted', 'returned', 'rejected', 'canceled'] as const
+
+export type InfractionState = (typeof infractionStates)[number]
 
 export type InfractionRow = {
   merchant_id: string

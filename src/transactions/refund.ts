@@ -120,7 +120,7 @@ export function checkRefundable(row: Refundable, refunds: RefundRow[], amount: n
   if (amount === undefined || amount <= left) return amount ?? left
   throw new AppError('refund_not_possible', {
     detail: `The amount is more than the ${left} cents that are left of the payment.`,
-    fields: [{ field: 'amount', code: 'too_large', message: `must be at most ${left}` }],
+    fields: [{ field: 'amount', code: 'too_large', message: `must be at most ${left}`, limit: left, unit: 'cents' }],
     members: { amountLeft: left },
   })
 }

@@ -1,7 +1,7 @@
 import { byUser, recordAction } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError } from '../lib/errors.ts'
+import { AppError, type FieldError } from '../lib/errors.ts'
 import { newUuid, type SecretKey } from '../lib/secrets.ts'
 import { checkCode, codeNeeded } from './check-code.ts'
 import { toTokenHash } from './invite.ts'
@@ -62,16 +62,12 @@ export async function acceptInvitation(
   if (!invitation) throw gone()
   const email = invitation.user_email ?? invitation.email ?? chosen.email?.toLowerCase()
   const isNew = invitation.user_id === null
-  const fields = [
-    ...(email === undefined ? [{ field: 'email', code: 'required', message: 'Enter your e-mail address.' }] : []),
-    ...(isNew && !chosen.name ? [{ field: 'name', code: 'required', message: 'Enter your name.' }] : []),
-    ...[
-      findPasswordFault('password', chosen.password, {
-        email: email ?? '',
-        own: [chosen.name ?? null, invitation.merchant_name],
-      }),
-    ].filter((fault) => fault !== null),
-  ]
+  const fields: FieldError[] = []
+  if (email === undefined) fields.push({ field: 'email', code: 'required', message: 'Enter your e-mail address.' })
+  if (isNew && !chosen.name) fields.push({ field: 'name', code: 'required', message: 'Enter your name.' })
+  const own = [chosen.name ?? null, invitation.merchant_name]
+  const fault = findPasswordFault('password', chosen.password, { email: email ?? '', own })
+  if (fault) fields.push(fault)
   if (email === undefined || fields.length > 0) throw new AppError('validation_failed', { fields })
   if (invitation.user_id !== null && invitation.needs_code) {
     if (chosen.code === undefined) throw codeNeeded()

@@ -61,7 +61,7 @@ export function findPasswordFault(
   const length = Array.from(password).length
   if (length < passwordLengthMin || length > passwordLengthMax) {
     const message = `A password has ${passwordLengthMin} to ${passwordLengthMax} characters.`
-    return { field, code: 'length', message }
+    return { field, code: 'length', message, limit: passwordLengthMin }
   }
   const known = ['guiche', 'guichê', ...[email, ...own].flatMap((text) => text?.split(/[^\p{L}\p{N}]+/u) ?? [])]
   const [name = ''] = email.toLowerCase().split('@')

@@ -1,5 +1,6 @@
 import type { Agent, Dispatcher } from 'undici'
 import { readRetryAfter } from '../lib/retry-after.ts'
+import { attemptErrors, describeFailure, describeStatus } from './attempt-errors.ts'
 
 const userAgent = 'Guiche-Webhooks/1'
 
@@ -48,7 +49,7 @@ export function createSender({ dialler, deadlineMs, now }: Options): Sender {
         let controller: Dispatcher.DispatchController | undefined
         let answer: Ending | undefined
         let bodyBytes = 0
-        let timer = setTimeout(() => breakOff(failure('hung', 'No answer in time')), deadlineMs)
+        let timer = setTimeout(() => breakOff(failure('hung', attemptErrors.no_answer)), deadlineMs)
         const stop = () => breakOff(answer ?? failure('stopped', null))
         inFlight.add(stop)
 
@@ -91,12 +92,12 @@ export function createSender({ dialler, deadlineMs, now }: Options): Sender {
                 bodyBytes += chunk.length
                 if (answer && bodyBytes > bodyMaxBytes) breakOff(answer)
               },
-              onResponseEnd: () => end(answer ?? failure('unreachable', describe(null))),
-              onResponseError: (_, error) => end(answer ?? failure('unreachable', describe(error))),
+              onResponseEnd: () => end(answer ?? failure('unreachable', describeFailure(null))),
+              onResponseError: (_, error) => end(answer ?? failure('unreachable', describeFailure(error))),
             },
           )
         } catch (error) {
-          end(failure('unreachable', describe(error)))
+          end(failure('unreachable', describeFailure(error)))
         }
 
         function end(ending: Ending): void {
@@ -123,44 +124,6 @@ function outcomeOf(status: number): 'success' | 'gone' | 'refused' {
   return status === 410 ? 'gone' : 'refused'
 }
 
-function describeStatus(status: number): string | null {
-  if (status >= 200 && status < 300) return null
-  if (status >= 300 && status < 400) return 'The receiver redirected, and redirects are not followed'
-  if (status === 410) return 'The receiver answered 410: it accepts no more events'
-  return `The receiver answered ${status}`
-}
-
 function failure(outcome: 'hung' | 'unreachable' | 'stopped', error: string | null): Ending {
   return { outcome, status: null, error, retryAfter: null }
-}
-
-const errorsByCode: Record<string, string> = {
-  ADDRESS_REFUSED: 'The address of the receiver may not be called',
-  PRIVATE_ADDRESS_REFUSED:
-    'The address of the receiver may not be called (WEBHOOK_ALLOW_PRIVATE=true allows private hosts)',
-  ECONNREFUSED: 'The connection was refused',
-  ECONNRESET: 'The connection was closed before an answer',
-  EHOSTUNREACH: 'The receiver cannot be reached',
-  ENETUNREACH: 'The receiver cannot be reached',
-  ENOTFOUND: 'The name of the receiver was not found',
-  ENODATA: 'The name of the receiver has no address',
-  EPIPE: 'The connection was closed before an answer',
-  ESERVFAIL: 'The name server of the receiver failed',
-  ETIMEOUT: 'The name server of the receiver did not answer',
-  ETIMEDOUT: 'The connection was not made in time',
-  UND_ERR_CONNECT_TIMEOUT: 'The connection was not made in time',
-  UND_ERR_HEADERS_OVERFLOW: 'The head of the answer is too long',
-  UND_ERR_SOCKET: 'The connection was closed before an answer',
-  CERT_HAS_EXPIRED: 'The certificate of the receiver has expired',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'The certificate of the receiver is self-signed',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate of the receiver is for another name',
-  SELF_SIGNED_CERT_IN_CHAIN: 'The certificate of the receiver is self-signed',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'The certificate of the receiver lacks its chain',
-}
-
-function describe(error: unknown): string {
-  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
-  if (errorsByCode[code]) return errorsByCode[code]
-  if (code.startsWith('HPE_')) return 'The answer is not HTTP'
-  return /^[A-Z_]{3,40}$/.test(code) ? `The connection failed (${code})` : 'The connection failed'
 }

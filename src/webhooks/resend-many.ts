@@ -54,6 +54,6 @@ function tooMany(): AppError {
   const message = `must hold ${resendMax} deliveries at most: choose a shorter one, and send the rest afterwards`
   return new AppError('validation_failed', {
     detail: `The period ${message}.`,
-    fields: [{ field: 'until', code: 'too_many', message }],
+    fields: [{ field: 'until', code: 'too_many', message, limit: resendMax }],
   })
 }

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { Envelope, PageQuery } from '../http/page.ts'
 import { DateTime, Nullable, Uuid } from '../http/schemas.ts'
+import { type AttemptErrorCode, attemptErrors } from './attempt-errors.ts'
 import { deliveryStates } from './read-store.ts'
 
 export const EventView = Type.Object({
@@ -16,6 +17,12 @@ export const EventView = Type.Object({
 export const EventList = Envelope(EventView)
 export const ListEventsQuery = Type.Object(PageQuery, { additionalProperties: false })
 
+const ErrorCode = Type.Unsafe<AttemptErrorCode | null>({
+  type: ['string', 'null'],
+  enum: [...Object.keys(attemptErrors), null],
+  description: 'The error as a code; null if the HTTP status says enough, or the sentence has details of its own',
+})
+
 export const DeliveryView = Type.Object({
   eventId: Uuid('Identifier of the event: `webhook-id`'),
   type: Type.String(),
@@ -29,6 +36,7 @@ export const DeliveryView = Type.Object({
   nextAttemptAt: Nullable('string', 'When it is tried next', 'date-time'),
   lastStatus: Nullable('integer', 'HTTP status of the last response'),
   lastError: Nullable('string', 'Why the last attempt failed'),
+  lastErrorCode: ErrorCode,
   createdAt: DateTime('When the event happened'),
   finishedAt: Nullable('string', 'When it was delivered or given up', 'date-time'),
   attempts: Type.Array(
@@ -38,6 +46,7 @@ export const DeliveryView = Type.Object({
       durationInMilliseconds: Type.Integer(),
       status: Nullable('integer', 'HTTP status of the response; null when there was none'),
       error: Nullable('string', 'Why the attempt failed'),
+      errorCode: ErrorCode,
     }),
   ),
 })

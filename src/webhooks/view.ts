@@ -1,3 +1,4 @@
+import { toAttemptErrorCode } from './attempt-errors.ts'
 import type { DeliveryRow, EventRow } from './read-store.ts'
 
 /** An event as listed by the API. */
@@ -25,6 +26,7 @@ export function toDeliveryView(row: DeliveryRow) {
     nextAttemptAt: row.next_attempt_at?.toISOString() ?? null,
     lastStatus: row.last_status,
     lastError: row.last_error,
+    lastErrorCode: toAttemptErrorCode(row.last_error),
     createdAt: row.created_at.toISOString(),
     finishedAt: row.finished_at?.toISOString() ?? null,
     attempts: row.attempts.map((attempt) => ({
@@ -33,6 +35,7 @@ export function toDeliveryView(row: DeliveryRow) {
       durationInMilliseconds: attempt.duration_ms,
       status: attempt.status,
       error: attempt.error,
+      errorCode: toAttemptErrorCode(attempt.error),
     })),
   }
 }

@@ -104,25 +104,22 @@ export async function mergeLimits(
 async function findFaults(tx: Tx, { merchantId, amount, now }: WithdrawalToJudge, limits: Limits) {
   const faults: FieldError[] = []
   if (limits.perWithdrawal !== null && amount > limits.perWithdrawal)
-    faults.push(fault('limit_per_withdrawal', `is above the limit of ${limits.perWithdrawal} cents for one withdrawal`))
+    faults.push({
+      ...{ field: 'amount', code: 'limit_per_withdrawal', limit: limits.perWithdrawal, unit: 'cents' },
+      message: `is above the limit of ${limits.perWithdrawal} cents for one withdrawal`,
+    })
   const { name, from, to } = periodOf(now)
   const limit = name === 'day' ? limits.perDay : limits.perNight
   if (limit === null) return faults
   const left = Math.max(0, limit - (await sumWithdrawals(tx, { merchantId, from, to })))
   if (amount > left) {
     const hours = name === 'day' ? 'from 06:00 to 20:00' : 'from 20:00 to 06:00'
-    faults.push(
-      fault(
-        `limit_per_${name}`,
-        `is above the ${left} cents that are left of the limit of ${limit} cents for this ${name} (${hours} in São Paulo)`,
-      ),
-    )
+    faults.push({
+      ...{ field: 'amount', code: `limit_per_${name}`, limit: left, unit: 'cents' },
+      message: `is above the ${left} cents that are left of the limit of ${limit} cents for this ${name} (${hours} in São Paulo)`,
+    })
   }
   return faults
-}
-
-function fault(code: string, message: string): FieldError {
-  return { field: 'amount', code, message }
 }
 
 async function needsApproval(

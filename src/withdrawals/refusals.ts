@@ -1,4 +1,4 @@
-import { AppError } from '../lib/errors.ts'
+import { AppError, type FieldError } from '../lib/errors.ts'
 import type { WithdrawalStatus } from './status.ts'
 
 /** The errors that several operations share. */
@@ -20,6 +20,6 @@ export function notHeld(message: string): AppError {
   return notPossible({ field: 'hold', code: 'not_held', message })
 }
 
-export function notPossible(fault: { field: string; code: string; message: string }): AppError {
+export function notPossible(fault: FieldError): AppError {
   return new AppError('withdrawal_not_possible', { detail: `${fault.field} ${fault.message}.`, fields: [fault] })
 }

@@ -25,6 +25,9 @@ const returnPauseMs = { min: 60_000, max: 7 * dayMs }
 /** How long the Pix rules let a receiver return a payment; after that the service stops checking. */
 const returnableMs = 90 * dayMs
 
+export const returnedMessage = 'The receiver sent the money back'
+export const returnedInPartMessage = 'The receiver sent a part of the money back'
+
 const canHaveLeft: ReadonlySet<WithdrawalStatus> = new Set(['PROCESSED', 'REFUNDED'])
 
 /**
@@ -84,7 +87,7 @@ async function bookReturned(
   const isWhole = amount === row.amount
   const set = {
     end_to_end_refund: endToEndId,
-    error_message: isWhole ? 'The receiver sent the money back' : 'The receiver sent a part of the money back',
+    error_message: isWhole ? returnedMessage : returnedInPartMessage,
   }
   const checkAt = isWhole ? null : nextReturnCheckAt(row.processed_date ?? row.created_at, now)
   if (row.status === 'PROCESSED')

@@ -213,7 +213,7 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     await dialog.getByLabel('Amount').fill('12345.00')
     await dialog.getByLabel('Reason').fill('Fees of November')
     await dialogButton(page, 'Continue').click()
-    await dialog.getByText(/^The fees are R\$.* short of this amount\.$/).waitFor()
+    await dialog.getByText(/^The fees received are only R\$.*\.$/).waitFor()
     await look('entry-refused')
     await dialog.getByLabel('Amount').fill('0.30')
     await dialogButton(page, 'Continue').click()

@@ -149,6 +149,13 @@ describe('every route', () => {
     for (const route of routes) expect(askedBy(route), keyOf(route)).toEqual(askedFor(expectedOf(route)))
   })
 
+  it('of the dashboard’s API has a schema for its success', () => {
+    const ofDashboard = routes.filter(({ url }) => url.startsWith('/dashboard/api/'))
+    const without = ofDashboard.filter(({ statuses }) => !statuses.some((status) => status.startsWith('2')))
+    expect(ofDashboard.length).toBeGreaterThan(50)
+    expect(without.map(keyOf)).toEqual([])
+  })
+
   it('of the operator is for the operator’s people only, or controls the simulated bank', () => {
     for (const route of guarded()) {
       const expected = expectedOf(route)

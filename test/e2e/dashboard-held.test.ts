@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import type { LedgerView } from '../../src/dashboard/ledger-routes.ts'
-import type { PaymentResponse } from '../../src/dashboard/orphan-routes.ts'
+import type {
+  AttributionPreview,
+  LedgerView,
+  ListedPaymentView,
+  PaymentView,
+} from '../../src/dashboard/operator-schema.ts'
 import { sql } from '../../src/db/sql.ts'
-import type { AttributionPreview, ListedPaymentView } from '../../src/operator/suspense.ts'
 import { operatorMerchantId } from '../../src/suspense/operator-merchant.ts'
 import { charge, fetchTransaction } from '../support/payments.ts'
 import { payOne } from '../support/refunds.ts'
@@ -49,7 +52,7 @@ describe('an unattributed payment', () => {
     const { id: transactionId, held } = await payUnattributed(service, { amount: 1_500, customer: payingCustomer })
     const listed = await get<{ total: number; data: ListedPaymentView[] }>(people.reader, '/orphan?isOpen=true')
     expect(listed.body.data).toMatchObject([{ id: held.id, kind: 'orphan', status: 'held', clientName: null }])
-    const look = await get<PaymentResponse>(people.reader, `/orphan/${held.id}`)
+    const look = await get<PaymentView>(people.reader, `/orphan/${held.id}`)
     expect(look.body.candidates[0]).toMatchObject({
       ...{ transactionId, score: 100, client: { clientId: service.sandbox.clientId } },
       evidence: expect.arrayContaining([{ what: 'document', points: 45 }]),
@@ -71,7 +74,7 @@ describe('an unattributed payment', () => {
     const taken = await get(people.finance, `/orphan/${held.id}/match?transactionId=${transactionId}`)
     expect([taken.status, taken.body.code]).toEqual([422, 'suspense_not_possible'])
 
-    const undone = await send<PaymentResponse>(people.finance, `/orphan/${held.id}/undoing`)
+    const undone = await send<PaymentView>(people.finance, `/orphan/${held.id}/undoing`)
     expect(undone.body).toMatchObject({ status: 'held', matched: null })
     expect(await fetchTransaction(service, transactionId)).toMatchObject({ status: 'REFUNDED' })
     expect((await send(people.finance, `/orphan/${held.id}/undoing`)).status).toBe(422)
@@ -82,7 +85,7 @@ describe('an unattributed payment', () => {
     const { endToEnd, held } = await payUnattributed(service)
     const operator = await get<LedgerView>(people.reader, '/ledger')
     expect(operator.body.operator?.suspense).toBeGreaterThanOrEqual(1000)
-    const sent = await send<PaymentResponse>(people.finance, `/orphan/${held.id}/return`)
+    const sent = await send<PaymentView>(people.finance, `/orphan/${held.id}/return`)
     expect(sent.body.status).toMatch(/^return/)
     await untilReturned(service, endToEnd)
     expect((await send(people.finance, `/orphan/${held.id}/return`)).status).toBe(422)

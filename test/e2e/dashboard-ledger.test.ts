@@ -1,11 +1,15 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import type { LedgerView } from '../../src/dashboard/ledger-routes.ts'
-import type { AskedView, PlannedEntry, RunView } from '../../src/dashboard/reconciliation-routes.ts'
+import type {
+  ClosedDayView,
+  DifferenceDetail,
+  LedgerView,
+  RequestedRunView,
+  RunView,
+} from '../../src/dashboard/operator-schema.ts'
 import { sql } from '../../src/db/sql.ts'
 import { enqueueJob } from '../../src/jobs/jobs.ts'
 import { dayBefore, dayOf, windowOf } from '../../src/lib/brasilia.ts'
-import type { ClosedDayView } from '../../src/operator/closed-days.ts'
 import type { DifferenceView } from '../../src/operator/discrepancies.ts'
 import type { FeeView } from '../../src/operator/fees.ts'
 import { byHandJob, keyOfAsked } from '../../src/reconciliation/by-hand.ts'
@@ -74,13 +78,13 @@ async function actionsOf(recordId: string) {
 }
 
 /** Requests long work, and waits for its end. */
-async function untilDone(path: string, body: object): Promise<AskedView> {
+async function untilDone(path: string, body: object): Promise<RequestedRunView> {
   const asked = await send<{ id: string }>(people.finance, path, body)
   expect(asked.status, asked.text).toBe(202)
-  let view: AskedView | null = null
+  let view: RequestedRunView | null = null
   await eventually(
     async () => {
-      view = (await get<AskedView>(people.finance, `/reconciliation/asked/${asked.body.id}`)).body
+      view = (await get<RequestedRunView>(people.finance, `/reconciliation/asked/${asked.body.id}`)).body
       return !view.isUnderWay
     },
     () => JSON.stringify(view),
@@ -242,9 +246,9 @@ describe('a manual reconciliation', () => {
     const payload = { runId, acquirer: 'simulator', day: null, from, to }
     await enqueueJob(service.db, { name: byHandJob, payload, key: keyOfAsked(runId) })
     await eventually(
-      async () => !(await get<AskedView>(people.reader, `/reconciliation/asked/${runId}`)).body.isUnderWay,
+      async () => !(await get<RequestedRunView>(people.reader, `/reconciliation/asked/${runId}`)).body.isUnderWay,
     )
-    const asked = await get<AskedView>(people.reader, `/reconciliation/asked/${runId}`)
+    const asked = await get<RequestedRunView>(people.reader, `/reconciliation/asked/${runId}`)
     expect(asked.body.run).toMatchObject({ state: 'complete', compared: { payment: 3 }, newCount: 0 })
     expect(await service.db.query(sql`select from reconciliation_pairs where run_id = ${runId}`)).toEqual([])
   })
@@ -266,7 +270,7 @@ describe('a discrepancy', () => {
       ...{ client: { clientId: service.sandbox.clientId }, record: { type: 'transaction' } },
     })
     const id = difference?.id ?? ''
-    const shown = await get<{ entries: PlannedEntry[] }>(people.reader, `/reconciliation/difference/${id}`)
+    const shown = await get<DifferenceDetail>(people.reader, `/reconciliation/difference/${id}`)
     expect(shown.body.entries).toEqual([{ debit: 'available', credit: 'acquirer', amount: 100 }])
     const before = await balancesOf(service)
     const path = `/reconciliation/difference/${id}/confirmation`

@@ -1,9 +1,20 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Access } from '../../src/http/server.ts'
 
-export type Route = { method: string; url: string; access: Access | undefined }
+export type Route = {
+  method: string
+  url: string
+  access: Access | undefined
+  /** The statuses of the answers that have a schema. */
+  statuses: string[]
+}
 
-type Registered = { method: string | string[]; url: string; config?: { access?: Access } }
+type Registered = {
+  method: string | string[]
+  url: string
+  config?: { access?: Access }
+  schema?: { response?: object }
+}
 type Starting = {
   fastify: { addHook(name: 'onRoute', hook: (route: Registered) => void): void }
 }
@@ -17,9 +28,10 @@ export async function collectRoutes<Started>(
     (message as Starting).fastify.addHook('onRoute', (route) => registered.push(route))
   subscribe('fastify.initialization', listen)
   const started = await start().finally(() => unsubscribe('fastify.initialization', listen))
-  const routes = registered.flatMap(({ method, url, config }) =>
-    [method].flat().map((one) => ({ method: one, url, access: config?.access })),
-  )
+  const routes = registered.flatMap(({ method, url, config, schema }) => {
+    const statuses = Object.keys(schema?.response ?? {})
+    return [method].flat().map((one) => ({ method: one, url, access: config?.access, statuses }))
+  })
   // Fastify answers HEAD on every GET route, with the same access rules.
   return { started, routes: routes.filter(({ method }) => method !== 'HEAD') }
 }

@@ -9,6 +9,7 @@ import type { SandboxFile } from '../../src/sandbox-client.ts'
 import { startService } from '../../src/service.ts'
 import { type ManualClock, manualClock } from './clock.ts'
 import { createTestDatabase } from './database.ts'
+import './whole-answers.ts'
 
 export type Answer<Body = Record<string, unknown>> = { status: number; headers: Headers; text: string; body: Body }
 

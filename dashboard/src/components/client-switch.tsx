@@ -5,20 +5,12 @@ import { useLocation, useSearchParams } from 'wouter'
 import { ask } from '../api.ts'
 import { useUser } from '../session.tsx'
 import { texts, useText } from '../text.ts'
+import type { ClientView } from '../types.ts'
 
 const words = texts({
   en: { all: 'All merchants', choose: 'Merchant', find: 'Find a merchant', none: 'No merchant found' },
   pt: { all: 'Todos os lojistas', choose: 'Lojista', find: 'Buscar lojista', none: 'Nenhum lojista encontrado' },
 })
-
-export type ClientView = {
-  clientId: string
-  name: string
-  scopes: string[]
-  isActive: boolean
-  createdAt: string
-  tokensRefusedBefore: string | null
-}
 
 export function useClients() {
   return useQuery({

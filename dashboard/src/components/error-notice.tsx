@@ -48,8 +48,17 @@ const inPortuguese: Record<string, string> = {
   body_too_large: 'Os dados enviados são grandes demais.',
 }
 
-/** For these codes the service's sentence says more than a translation by code can. */
+/** For these codes the service's sentence says more than a translation by code can, unless it names the fields. */
 const hasMore = (code: string) => code.endsWith('_not_possible') || code.endsWith('_refused')
+
+/** These replace sentences that repeat what is wrong with each field. */
+const beforeFields: Record<string, string> = {
+  validation_failed: 'A field is not valid.',
+  entry_not_possible: 'This entry cannot be posted.',
+  withdrawal_not_possible: 'This is not possible with this withdrawal.',
+  proposal_not_possible: 'This is not possible with this proposal.',
+  payment_refused: 'The simulated bank refused the payment.',
+}
 
 /** These replace the SDK's sentences, which are written for developers. */
 const inEnglish: Record<string, string> = {
@@ -60,8 +69,10 @@ const inEnglish: Record<string, string> = {
 /** Writes the sentence for any thrown error, in the chosen language. */
 export function useSentence(): (error: unknown) => string {
   const { language } = useLanguage()
-  const byCode = language === 'pt' ? inPortuguese : inEnglish
-  return (error) => byCode[codeOf(error)] ?? sentenceOf(error)
+  return (error) => {
+    const byCode = language === 'pt' ? inPortuguese : fieldErrorsOf(error).length > 0 ? beforeFields : inEnglish
+    return byCode[codeOf(error)] ?? sentenceOf(error)
+  }
 }
 
 /** A retry cannot help with these. */
@@ -73,17 +84,18 @@ export function ErrorNotice({ error, onRetry }: { error: unknown; onRetry?: () =
   const { language } = useLanguage()
   const code = codeOf(error)
   const sentence = useSentence()(error)
-  const fields = language === 'pt' ? fieldErrorsOf(error) : []
+  const isOwnSentence = sentence !== sentenceOf(error)
+  const fields = isOwnSentence ? fieldErrorsOf(error) : []
   const requestId = error instanceof Refused ? error.requestId : null
   return (
     <Alert color="red" title={t.title} role="alert">
       <Text size="sm">{sentence}</Text>
       {fields.map((field) => (
         <Text key={`${field.field} ${field.code}`} size="sm">
-          <span className="identifier">{field.field}</span>: {writeFieldError(field)}
+          <span className="identifier">{field.field}</span>: {writeFieldError(field, language)}
         </Text>
       ))}
-      {language === 'pt' && hasMore(code) && (
+      {language === 'pt' && hasMore(code) && fields.length === 0 && (
         <Text size="xs" c="dimmed" mt={4}>
           {t.detail} <span lang="en">{sentenceOf(error)}</span>
         </Text>

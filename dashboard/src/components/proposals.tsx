@@ -3,31 +3,14 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { ask } from '../api.ts'
+import { writeFieldError } from '../field-errors.ts'
 import { useFormat } from '../format.ts'
 import { words as ledgerWords } from '../screens/ledger/text.ts'
 import { useMay } from '../session.tsx'
-import { texts, useText } from '../text.ts'
+import { texts, useLanguage, useText } from '../text.ts'
 import type { Account, ProposalView } from '../types.ts'
 import { Confirm } from './confirm.tsx'
 import { Section } from './page.tsx'
-
-type Obstacle = NonNullable<ProposalView['obstacle']>
-
-const obstaclesEn: Record<Obstacle, string> = {
-  same_person: 'You requested this, so another person has to approve it.',
-  own_secret: 'You created a client secret that may have made this request, so another person has to approve it.',
-  own_account: 'You invited or reset the account that requested this, so another person has to approve it.',
-  account_of_requester:
-    'The person who requested this invited you or reset your password, so another person has to approve it.',
-  new_account: 'Your account is new or was reset. You can approve after 24 hours.',
-}
-const obstaclesPt: Record<Obstacle, string> = {
-  same_person: 'Você fez o pedido, então outra pessoa precisa aprovar.',
-  own_secret: 'Você criou um segredo da credencial que pode ter feito este pedido, então outra pessoa precisa aprovar.',
-  own_account: 'Você convidou ou redefiniu a conta que fez o pedido, então outra pessoa precisa aprovar.',
-  account_of_requester: 'Quem fez o pedido convidou você ou redefiniu sua senha, então outra pessoa precisa aprovar.',
-  new_account: 'Sua conta é nova ou foi redefinida. Você poderá aprovar depois de 24 horas.',
-}
 
 export const words = texts({
   en: {
@@ -49,7 +32,6 @@ export const words = texts({
     approveLead: 'It takes effect immediately, under your name as well.',
     rejectTitle: 'Reject this proposal?',
     rejectLead: 'Nothing changes. It can be proposed again.',
-    obstacles: obstaclesEn,
     commandLine: 'Is there no other person? Run on the server:',
     payment: 'the payment',
     transaction: 'the transaction',
@@ -95,7 +77,6 @@ export const words = texts({
     approveLead: 'Ela passa a valer na hora, também em seu nome.',
     rejectTitle: 'Rejeitar esta proposta?',
     rejectLead: 'Nada muda. Ela pode ser proposta de novo.',
-    obstacles: obstaclesPt,
     commandLine: 'Não há outra pessoa? Execute no servidor:',
     payment: 'o pagamento',
     transaction: 'a transação',
@@ -181,11 +162,13 @@ export function Proposal({ proposal }: { proposal: ProposalView }) {
 }
 
 /** Why this user cannot approve, and the command to run on the server if there is no other person. */
-export function ObstacleShown({ obstacle, command }: { obstacle: Obstacle; command: string }) {
+export function ObstacleShown({ obstacle, command }: { obstacle: string; command: string }) {
   const t = useText(words)
+  const { language } = useLanguage()
   return (
     <Text size="xs" c="dimmed" mt={2} style={{ overflowWrap: 'anywhere' }}>
-      {t.obstacles[obstacle]} {t.commandLine} <code>npx guiche {command}</code>
+      {writeFieldError({ field: 'approval', code: obstacle }, language)} {t.commandLine}{' '}
+      <code>npx guiche {command}</code>
     </Text>
   )
 }

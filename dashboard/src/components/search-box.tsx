@@ -7,6 +7,7 @@ import { ask, withQuery } from '../api.ts'
 import { useFormat } from '../format.ts'
 import { useUser } from '../session.tsx'
 import { texts, useText } from '../text.ts'
+import type { Hit } from '../types.ts'
 import { ErrorBoundary } from './error-boundary.tsx'
 import { ErrorNotice } from './error-notice.tsx'
 import { IconOf } from './icons.tsx'
@@ -30,15 +31,6 @@ const words = texts({
     withdrawal: 'Saque',
   },
 })
-
-type Hit = {
-  type: 'transaction' | 'withdrawal'
-  id: string
-  clientId: string
-  status: string
-  amount: number
-  createdAt: string
-}
 
 /** Finds a record by any of its ids or codes. */
 export function SearchBox() {

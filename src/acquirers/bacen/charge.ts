@@ -39,9 +39,11 @@ function toBody({ chave }: Deps, input: ChargeInput) {
   return { calendario: { expiracao: input.expiresInSeconds }, valor: { original: toReais(input.amount) }, chave }
 }
 
+export const otherAmountReason = 'The acquirer holds a charge of another amount under this txid'
+
 function compare(input: { amount: Cents }, charge: Charge): ChargeOutcome {
   if (charge.amount === input.amount) return { outcome: 'created', charge }
-  return { outcome: 'refused', reason: 'The acquirer holds a charge of another amount under this txid' }
+  return { outcome: 'refused', reason: otherAmountReason }
 }
 
 function readCharge(deps: Deps, txid: string, body: Json): Charge {

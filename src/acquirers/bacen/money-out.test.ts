@@ -17,7 +17,7 @@ import { cents } from '../../lib/money.ts'
 import { type Acquirer, AcquirerUnavailable, type Payouts } from '../acquirer.ts'
 import { createBacenAcquirer } from './adapter.ts'
 import { createHttpSend, type Send } from './http.ts'
-import { explainedCodes } from './spi-codes.ts'
+import { rejections } from './spi-codes.ts'
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -228,7 +228,7 @@ describe.each([
     })
 
     it('show every rejection of the settlement system, each with its sentence', async () => {
-      expect(explainedCodes().toSorted()).toEqual(listCodes().toSorted())
+      expect(Object.keys(rejections).toSorted()).toEqual(listCodes().toSorted())
       expect(rejectedPayoutAmounts.size).toBe(24)
       for (const [amount, code] of rejectedPayoutAmounts) {
         const input = { payoutId: newId(), amount: cents(amount), pixKey }

@@ -1,5 +1,5 @@
 /** The rejection codes of the settlement system (SPI) and its banks, each as a sentence for a merchant. */
-const sentences: Record<string, string> = {
+export const rejections = {
   AB03: 'The settlement system stopped the payment because it took too long.',
   AB09: 'The receiver’s bank had an error and stopped the payment.',
   AC03: 'The receiver’s account does not exist, or its number is wrong.',
@@ -24,7 +24,11 @@ const sentences: Record<string, string> = {
   RC10: 'The identification (ISPB) of the receiver’s bank is not valid.',
   RR04: 'The payment is barred by a regulation or a sanction.',
   AG13: 'A return cannot be returned.',
-}
+} as const
+
+export const rejectedWithoutReason = 'The acquirer rejected it without a reason.'
+
+export type RejectionCode = keyof typeof rejections
 
 const codeShape = /\b(?:[A-Z]{2}\d{2}|DUPL|FRAD)\b/
 const reasonLengthMax = 300
@@ -34,18 +38,19 @@ const reasonLengthMax = 300
  * has no known code. The code may be alone or within the PSP's text.
  */
 export function explainRejection({ code, description }: { code: string | null; description: string | null }): string {
-  const known = [code, codeShape.exec(description ?? '')?.[0]].find((name) => name && Object.hasOwn(sentences, name))
-  if (known) return `${sentences[known]} (${known})`
+  const known = [code, codeShape.exec(description ?? '')?.[0]].find(isKnown)
+  if (known) return writeRejection(known)
   const words = [code, description].filter((part) => part !== null).join(': ')
   const printable = words.replace(/[\p{Cc}\p{Cs}]+/gu, ' ').trim()
-  return printable === ''
-    ? 'The acquirer rejected it without a reason.'
-    : Array.from(printable).slice(0, reasonLengthMax).join('')
+  return printable === '' ? rejectedWithoutReason : Array.from(printable).slice(0, reasonLengthMax).join('')
 }
 
-/** The codes that have a sentence. */
-export function explainedCodes(): string[] {
-  return Object.keys(sentences)
+export function writeRejection(code: RejectionCode): string {
+  return `${rejections[code]} (${code})`
+}
+
+function isKnown(code: string | null | undefined): code is RejectionCode {
+  return typeof code === 'string' && Object.hasOwn(rejections, code)
 }
 
 /**

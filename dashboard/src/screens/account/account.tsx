@@ -9,6 +9,7 @@ import { Page, Section } from '../../components/page.tsx'
 import { useFormat } from '../../format.ts'
 import { useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
+import type { OfferedFactor, SignedInSession } from '../../types.ts'
 import { words } from './text.ts'
 
 /** The user's own password, second factor and sessions. */
@@ -89,8 +90,6 @@ function Password() {
   )
 }
 
-type Offered = { secret: string; uri: string; qrCodeBase64: string }
-
 function SecondFactor({ isOn }: { isOn: boolean }) {
   const t = useText(words)
   const queries = useQueryClient()
@@ -100,7 +99,7 @@ function SecondFactor({ isOn }: { isOn: boolean }) {
   const renew = async () => await queries.refetchQueries({ queryKey: ['session'] })
   const [isAdding, setAdding] = useState(false)
   const offer = useMutation({
-    mutationFn: async () => await ask<Offered>('POST', '/second-factor', { password }),
+    mutationFn: async () => await ask<OfferedFactor>('POST', '/second-factor', { password }),
     onSuccess: () => {
       setAdding(false)
       setPassword('')
@@ -238,15 +237,6 @@ function SecondFactor({ isOn }: { isOn: boolean }) {
   )
 }
 
-type OwnSession = {
-  id: string
-  device: string | null
-  network: string | null
-  createdAt: string
-  seenAt: string
-  isCurrent: boolean
-}
-
 /** The user's sessions, with buttons to end them. */
 function Sessions() {
   const t = useText(words)
@@ -254,7 +244,7 @@ function Sessions() {
   const queries = useQueryClient()
   const sessions = useQuery({
     queryKey: ['own-sessions'],
-    queryFn: async () => (await ask<{ data: OwnSession[] }>('GET', '/own-session')).data,
+    queryFn: async () => (await ask<{ data: SignedInSession[] }>('GET', '/own-session')).data,
   })
   const end = useMutation({
     mutationFn: async (id: string | null) => await ask('DELETE', id === null ? '/own-session' : `/own-session/${id}`),

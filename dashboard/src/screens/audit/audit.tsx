@@ -7,6 +7,7 @@ import { Page } from '../../components/page.tsx'
 import { PhoneRow, RecordTable } from '../../components/record-table.tsx'
 import { useFormat } from '../../format.ts'
 import { texts, useText } from '../../text.ts'
+import type { Actions } from '../../types.ts'
 
 const words = texts({
   en: {
@@ -31,22 +32,12 @@ const words = texts({
   },
 })
 
-type Entry = {
-  id: number
-  at: string
-  actor: string
-  action: string
-  recordId: string | null
-  details: Record<string, unknown> | null
-}
-
 export default function Audit() {
   const t = useText(words)
   const format = useFormat()
   const log = useInfiniteQuery({
     queryKey: ['audit'],
-    queryFn: async ({ pageParam }) =>
-      await ask<{ data: Entry[]; next: number | null }>('GET', withQuery('/audit', { before: pageParam })),
+    queryFn: async ({ pageParam }) => await ask<Actions>('GET', withQuery('/audit', { before: pageParam })),
     initialPageParam: null as number | null,
     getNextPageParam: ({ next }) => next,
   })

@@ -12,11 +12,10 @@ import { RecordTable } from '../../components/record-table.tsx'
 import { SecretShown } from '../../components/secret-shown.tsx'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
+import type { NewClient } from '../../types.ts'
 import { words } from './text.ts'
 
 const shownMax = 50
-
-type Made = { clientId: string; clientSecret?: string; webhookSecret?: string }
 
 /** All API clients, for users of the operator. */
 export function ClientList() {
@@ -25,7 +24,7 @@ export function ClientList() {
   const clients = useClients()
   const [wanted, setWanted] = useState('')
   const [isAdding, setAdding] = useState(false)
-  const [made, setMade] = useState<Made | null>(null)
+  const [made, setMade] = useState<NewClient | null>(null)
   const found = clients.data?.filter(({ name, clientId }) =>
     `${name} ${clientId}`.toLowerCase().includes(wanted.trim().toLowerCase()),
   )
@@ -98,7 +97,7 @@ export function ClientList() {
   )
 }
 
-function toSecrets(made: Made, t: (typeof words)['en']): Record<string, string> {
+function toSecrets(made: NewClient, t: (typeof words)['en']): Record<string, string> {
   return {
     [t.clientId]: made.clientId,
     ...(made.clientSecret !== undefined && { [t.secrets]: made.clientSecret }),
@@ -133,7 +132,7 @@ export function ScopeChoice({ value, onChange }: { value: string[]; onChange: (s
   )
 }
 
-function Add({ onClose, onMade }: { onClose: () => void; onMade: (made: Made) => void }) {
+function Add({ onClose, onMade }: { onClose: () => void; onMade: (made: NewClient) => void }) {
   const t = useText(words)
   const queries = useQueryClient()
   const [name, setName] = useState('')
@@ -141,7 +140,7 @@ function Add({ onClose, onMade }: { onClose: () => void; onMade: (made: Made) =>
   const [granted, setGranted] = useState(scopes)
   const add = useMutation({
     mutationFn: async () =>
-      await ask<Made>('POST', '/client', {
+      await ask<NewClient>('POST', '/client', {
         name: name.trim(),
         scopes: granted,
         ...(clientId.trim() !== '' && { clientId: clientId.trim() }),

@@ -2,7 +2,6 @@ import { Badge, Button, Group, SimpleGrid, Skeleton, Stack, Text } from '@mantin
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { ask } from '../../api.ts'
-import type { ClientView } from '../../components/client-switch.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Copyable } from '../../components/copy.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
@@ -10,12 +9,11 @@ import { Page, Section } from '../../components/page.tsx'
 import { useFormat } from '../../format.ts'
 import { useClient, useMay, useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
+import type { ClientDetail } from '../../types.ts'
 import { ClientList, ClientState, ScopeChoice } from './client-list.tsx'
-import { type SecretAlive, Secrets } from './secrets.tsx'
+import { Secrets } from './secrets.tsx'
 import { Snippet } from './snippet.tsx'
 import { words } from './text.ts'
-
-type ClientKept = ClientView & { secrets: SecretAlive[]; webhookSecrets: SecretAlive[]; hasProvider: boolean }
 
 /** The secrets of one API client, or the list of all API clients for users of the operator. */
 export default function Credentials() {
@@ -28,7 +26,7 @@ function OfOne({ clientId }: { clientId: string }) {
   const may = useMay()
   const client = useQuery({
     queryKey: ['client', clientId],
-    queryFn: async () => await ask<ClientKept>('GET', `/client/${encodeURIComponent(clientId)}`),
+    queryFn: async () => await ask<ClientDetail>('GET', `/client/${encodeURIComponent(clientId)}`),
   })
   const { data } = client
   return (
@@ -58,7 +56,7 @@ function OfOne({ clientId }: { clientId: string }) {
   )
 }
 
-function About({ client }: { client: ClientKept }) {
+function About({ client }: { client: ClientDetail }) {
   const t = useText(words)
   const format = useFormat()
   const { merchant } = useUser()
@@ -111,10 +109,10 @@ function About({ client }: { client: ClientKept }) {
   )
 }
 
-function ChangeScopes({ client, onClose }: { client: ClientKept; onClose: () => void }) {
+function ChangeScopes({ client, onClose }: { client: ClientDetail; onClose: () => void }) {
   const t = useText(words)
   const queries = useQueryClient()
-  const [granted, setGranted] = useState(client.scopes)
+  const [granted, setGranted] = useState<string[]>(client.scopes)
   const save = useMutation({
     mutationFn: async () => await ask('PATCH', `/client/${encodeURIComponent(client.clientId)}`, { scopes: granted }),
     onSuccess: async () => {
@@ -139,7 +137,7 @@ function ChangeScopes({ client, onClose }: { client: ClientKept; onClose: () => 
   )
 }
 
-function Revoking({ client }: { client: ClientKept }) {
+function Revoking({ client }: { client: ClientDetail }) {
   const t = useText(words)
   const format = useFormat()
   const queries = useQueryClient()

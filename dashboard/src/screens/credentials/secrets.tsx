@@ -7,9 +7,8 @@ import { Section } from '../../components/page.tsx'
 import { SecretShown } from '../../components/secret-shown.tsx'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
+import type { SecretAlive } from '../../types.ts'
 import { words } from './text.ts'
-
-export type SecretAlive = { createdAt: string; expiresAt: string | null }
 
 /** The valid secrets of one kind, and a button to rotate them. */
 export function Secrets({

@@ -8,7 +8,7 @@ import { MoneyInput } from '../../components/money-input.tsx'
 import { Status } from '../../components/status.tsx'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
-import type { Explanation } from '../../types.ts'
+import type { ExplainedRecord } from '../../types.ts'
 import { words } from './text.ts'
 
 const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
@@ -27,7 +27,7 @@ export function EnterDispute({ onClose }: { onClose: () => void }) {
   const found = useQuery({
     queryKey: ['record', transactionId],
     queryFn: async () =>
-      await ask<Pick<Explanation, 'type' | 'amount' | 'clientId' | 'status'>>('GET', `/record/${transactionId}`),
+      await ask<Pick<ExplainedRecord, 'type' | 'amount' | 'clientId' | 'status'>>('GET', `/record/${transactionId}`),
     enabled: uuid.test(transactionId),
   })
   const entering = useMutation({

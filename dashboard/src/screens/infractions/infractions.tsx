@@ -11,13 +11,10 @@ import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useClient, useMay, useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
-import type { DisputeView, UnattributedView } from '../../types.ts'
+import type { Disputes, DisputeView, UnattributedView } from '../../types.ts'
 import { EnterDispute } from './enter.tsx'
 import { OpenDispute } from './open.tsx'
 import { words } from './text.ts'
-
-/** Dates arrive as text in JSON. `now` is the service's clock; deadlines are counted from it. */
-type Answer = { total: number; totalPages: number; now: string; data: DisputeView[]; unattributed: UnattributedView[] }
 
 /** Open disputes with their deadlines, and closed disputes with their outcomes. */
 export default function Infractions() {
@@ -42,7 +39,7 @@ function useDisputes(isOpen: boolean, page: number) {
   return useQuery({
     queryKey: ['disputes', clientId, isOpen, page],
     queryFn: async () => {
-      const answer = await ask<Answer>('GET', withQuery('/infraction', { clientId, isOpen, page }))
+      const answer = await ask<Disputes>('GET', withQuery('/infraction', { clientId, isOpen, page }))
       return { ...answer, aheadMs: Date.parse(answer.now) - Date.now() }
     },
     placeholderData: keepPreviousData,

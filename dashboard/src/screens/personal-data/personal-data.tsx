@@ -6,6 +6,7 @@ import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page } from '../../components/page.tsx'
 import { texts, useText } from '../../text.ts'
+import type { ErasedPerson } from '../../types.ts'
 
 const words = texts({
   en: {
@@ -42,8 +43,6 @@ const words = texts({
   },
 })
 
-type Erased = { transactions: number; withdrawals: number }
-
 export default function PersonalData() {
   const t = useText(words)
   const [document, setDocument] = useState('')
@@ -53,7 +52,7 @@ export default function PersonalData() {
     mutationFn: async () => save(await ask<object>('POST', '/person/export', { document })),
   })
   const erasure = useMutation({
-    mutationFn: async () => await ask<Erased>('POST', '/person/erasure', { document, confirm }),
+    mutationFn: async () => await ask<ErasedPerson>('POST', '/person/erasure', { document, confirm }),
     onSuccess: () => setAsked(false),
   })
   const close = () => {

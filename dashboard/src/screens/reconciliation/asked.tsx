@@ -6,7 +6,7 @@ import { ask } from '../../api.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
-import type { AskedView, RunView } from '../../types.ts'
+import type { RequestedRunView, RunView } from '../../types.ts'
 import { words } from './text.ts'
 
 /** The progress of a requested comparison: waiting, running, ended, and its result. */
@@ -15,7 +15,7 @@ export function AskedNotice({ id, onClose }: { id: string; onClose: () => void }
   const queries = useQueryClient()
   const asked = useQuery({
     queryKey: ['reconciliation-asked', id],
-    queryFn: async () => await ask<AskedView>('GET', `/reconciliation/asked/${id}`),
+    queryFn: async () => await ask<RequestedRunView>('GET', `/reconciliation/asked/${id}`),
     refetchInterval: ({ state }) => (state.data?.isUnderWay === false ? false : 1_000),
   })
   const isDone = asked.data?.isUnderWay === false

@@ -10,13 +10,19 @@ import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
-import type { ListedDay } from '../../types.ts'
+import type { ListedDay, ReconciliationView } from '../../types.ts'
 import { words } from './days-text.ts'
-import { AcquirerSelect, type Summary } from './summary.tsx'
+import { AcquirerSelect } from './summary.tsx'
 import { words as reconciliationWords } from './text.ts'
 
 /** Closed days with their signed totals, and a button to close a day manually. */
-export function ClosedDays({ summary, onAsked }: { summary: Summary | undefined; onAsked: (id: string) => void }) {
+export function ClosedDays({
+  summary,
+  onAsked,
+}: {
+  summary: ReconciliationView | undefined
+  onAsked: (id: string) => void
+}) {
   const t = useText(words)
   const title = useText(reconciliationWords).days
   const format = useFormat()
@@ -114,7 +120,7 @@ function CloseDay({
   onClose,
   onAsked,
 }: {
-  summary: Summary
+  summary: ReconciliationView
   onClose: () => void
   onAsked: (id: string) => void
 }) {

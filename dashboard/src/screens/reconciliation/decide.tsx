@@ -6,7 +6,7 @@ import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
-import type { DifferenceView, PlannedEntry } from '../../types.ts'
+import type { DifferenceDetail, DifferenceView } from '../../types.ts'
 import { words as ledgerWords } from '../ledger/text.ts'
 import { words } from './text.ts'
 
@@ -32,7 +32,7 @@ export function ConfirmDifference({ difference, onClose }: Of) {
   const isCorrection = proposal.action === 'correct'
   const look = useQuery({
     queryKey: ['reconciliation', 'difference', id],
-    queryFn: async () => await ask<{ entries: PlannedEntry[] }>('GET', `/reconciliation/difference/${id}`),
+    queryFn: async () => await ask<DifferenceDetail>('GET', `/reconciliation/difference/${id}`),
     enabled: isCorrection,
     staleTime: 0,
   })
@@ -64,7 +64,7 @@ function Entries({
   entries,
   difference: { proposal, client },
 }: {
-  entries: PlannedEntry[]
+  entries: DifferenceDetail['entries']
   difference: DifferenceView
 }) {
   const t = useText(words)

@@ -7,15 +7,14 @@ import { Pages } from '../../components/record-table.tsx'
 import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
-import type { DifferenceView } from '../../types.ts'
+import type { DifferenceView, ReconciliationView } from '../../types.ts'
 import { DifferenceCard } from './difference-card.tsx'
-import type { Summary } from './summary.tsx'
 import { words } from './text.ts'
 
 const states = ['open', 'decided', 'resolved'] as const
 
 /** Discrepancies by class: both sides, the proposed action, and the buttons to decide. */
-export function Differences({ summary }: { summary: Summary | undefined }) {
+export function Differences({ summary }: { summary: ReconciliationView | undefined }) {
   const t = useText(words)
   const format = useFormat()
   const filters = useFilters()

@@ -11,7 +11,7 @@ import { Proposal } from '../../components/proposals.tsx'
 import { useFormat } from '../../format.ts'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
-import type { PaymentResponse } from '../../types.ts'
+import type { PaymentView } from '../../types.ts'
 import { HeldStatus } from './held-payments.tsx'
 import { words } from './held-text.ts'
 import { MatchDialog } from './match.tsx'
@@ -24,7 +24,7 @@ export default function Held() {
   const { id = '' } = useParams()
   const payment = useQuery({
     queryKey: ['reconciliation', 'held', id],
-    queryFn: async () => await ask<PaymentResponse>('GET', `/orphan/${id}`),
+    queryFn: async () => await ask<PaymentView>('GET', `/orphan/${id}`),
     refetchInterval: ({ state }) => (state.data?.status === 'returning' ? 2_000 : 15_000),
   })
   if (payment.isError) return <ErrorNotice error={payment.error} onRetry={() => void payment.refetch()} />
@@ -83,7 +83,7 @@ export default function Held() {
 
 const isOver = { open: false, accepted: false, unknown: false, returned: true, rejected: true, canceled: true } as const
 
-function Facts({ payment }: { payment: PaymentResponse }) {
+function Facts({ payment }: { payment: PaymentView }) {
   const t = useText(words)
   const format = useFormat()
   const { matched, client, payer } = payment
@@ -135,7 +135,7 @@ function OrderLink({ id, clientId }: { id: string; clientId: string | undefined 
 const acts = { matched: 'undo', held: 'sendBack', returning: null, returned: null } as const
 
 /** Returns the payment, or reverses its attribution. */
-function Actions({ payment }: { payment: PaymentResponse }) {
+function Actions({ payment }: { payment: PaymentView }) {
   const t = useText(words)
   const [asked, setAsked] = useState<'undo' | 'sendBack' | null>(null)
   const act = acts[payment.status]
@@ -152,7 +152,7 @@ function Actions({ payment }: { payment: PaymentResponse }) {
 }
 
 /** Keeps the text for which it was opened, even if the payment changes meanwhile. */
-function Act({ what, payment, onClose }: { what: 'undo' | 'sendBack'; payment: PaymentResponse; onClose: () => void }) {
+function Act({ what, payment, onClose }: { what: 'undo' | 'sendBack'; payment: PaymentView; onClose: () => void }) {
   const t = useText(words)
   const format = useFormat()
   const queries = useQueryClient()
@@ -185,7 +185,7 @@ function Act({ what, payment, onClose }: { what: 'undo' | 'sendBack'; payment: P
 }
 
 /** The charges that the payment may be for, the likeliest first, and a field for any other charge's id. */
-function Candidates({ payment, isDecider }: { payment: PaymentResponse; isDecider: boolean }) {
+function Candidates({ payment, isDecider }: { payment: PaymentView; isDecider: boolean }) {
   const t = useText(words)
   const format = useFormat()
   const [chosen, setChosen] = useState<string | null>(null)

@@ -5,7 +5,7 @@ import { Confirm } from '../../components/confirm.tsx'
 import { Status } from '../../components/status.tsx'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
-import type { AttributionPreview, PaymentResponse } from '../../types.ts'
+import type { AttributionPreview, PaymentView } from '../../types.ts'
 import { words } from './held-text.ts'
 
 /** Shows which charge becomes paid, by how much and by whom, and attributes the payment once confirmed. */
@@ -14,7 +14,7 @@ export function MatchDialog({
   transactionId,
   onClose,
 }: {
-  payment: PaymentResponse
+  payment: PaymentView
   transactionId: string
   onClose: () => void
 }) {
@@ -59,7 +59,7 @@ function Order({
   payment,
   preview: { transaction, amount, fee },
 }: {
-  payment: PaymentResponse
+  payment: PaymentView
   preview: AttributionPreview
 }) {
   const t = useText(words)

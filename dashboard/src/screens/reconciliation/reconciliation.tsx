@@ -8,12 +8,13 @@ import { Page } from '../../components/page.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
+import type { ReconciliationView } from '../../types.ts'
 import { AskedNotice } from './asked.tsx'
 import { ClosedDays } from './closed-days.tsx'
 import { Differences } from './differences.tsx'
 import { HeldPayments } from './held-payments.tsx'
 import { Runs } from './runs.tsx'
-import { AcquirerSelect, type Summary, useSummary } from './summary.tsx'
+import { AcquirerSelect, useSummary } from './summary.tsx'
 import { words } from './text.ts'
 
 const tabs = ['differences', 'held', 'days', 'runs'] as const
@@ -106,7 +107,7 @@ function Compare({
   onClose,
   onAsked,
 }: {
-  summary: Summary
+  summary: ReconciliationView
   onClose: () => void
   onAsked: (id: string) => void
 }) {

@@ -7,15 +7,14 @@ import { Pages, RecordTable } from '../../components/record-table.tsx'
 import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
-import type { RunView } from '../../types.ts'
-import type { Summary } from './summary.tsx'
+import type { ReconciliationView, RunView } from '../../types.ts'
 import { words } from './text.ts'
 
 const kinds = ['rolling', 'daily', 'manual'] as const
 const colors = { running: 'blue', complete: 'teal', interrupted: 'orange' }
 
 /** The reconciliation runs: start, period, records compared and result. */
-export function Runs({ summary }: { summary: Summary | undefined }) {
+export function Runs({ summary }: { summary: ReconciliationView | undefined }) {
   const t = useText(words)
   const format = useFormat()
   const filters = useFilters()
@@ -113,7 +112,7 @@ function Result({ run }: { run: RunView }) {
 }
 
 /** The last run of each kind for each PSP. */
-function Last({ summary }: { summary: Summary | undefined }) {
+function Last({ summary }: { summary: ReconciliationView | undefined }) {
   const t = useText(words)
   const format = useFormat()
   const names = { rolling: t.lastRolling, daily: t.lastDaily, manual: t.lastManual }

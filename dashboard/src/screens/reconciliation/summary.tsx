@@ -2,22 +2,13 @@ import { Select } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { ask } from '../../api.ts'
 import { useText } from '../../text.ts'
-import type { DifferenceClass, RunView } from '../../types.ts'
+import type { ReconciliationView } from '../../types.ts'
 import { words } from './text.ts'
-
-export type Summary = {
-  acquirers: string[]
-  /** The current day in Brasília, yyyy-mm-dd. */
-  today: string
-  open: { acquirer: string; class: DifferenceClass; count: number }[]
-  runs: RunView[]
-  suspense: { held: number; returning: number }
-}
 
 export function useSummary() {
   return useQuery({
     queryKey: ['reconciliation', 'summary'],
-    queryFn: async () => await ask<Summary>('GET', '/reconciliation'),
+    queryFn: async () => await ask<ReconciliationView>('GET', '/reconciliation'),
     refetchInterval: 10_000,
   })
 }

@@ -1,5 +1,5 @@
 import type { Transaction } from '@guiche/sdk'
-import type { Explanation } from '../../types.ts'
+import type { ExplainedRecord } from '../../types.ts'
 import { RefundButton } from './refund.tsx'
 import { WithdrawalActions } from './withdrawal.tsx'
 
@@ -8,7 +8,7 @@ export function RecordActions({
   record,
   transaction,
 }: {
-  record: Pick<Explanation, 'id' | 'type' | 'status'>
+  record: Pick<ExplainedRecord, 'id' | 'type' | 'status'>
   transaction: Transaction | undefined
 }) {
   if (record.type === 'withdrawal') return <WithdrawalActions id={record.id} />

@@ -2,7 +2,7 @@ import type { Format } from '../../format.ts'
 import type { Language } from '../../text.ts'
 import type { TimelineData } from '../../types.ts'
 import { words as ledger } from '../ledger/text.ts'
-import { writeAttemptErrorPt } from '../webhooks/text.ts'
+import { writeAttemptError } from '../webhooks/text.ts'
 
 /** One function per kind of entry. A status is shown as a badge instead. */
 type Written = { [Kind in Exclude<keyof TimelineData, 'status'>]: (data: TimelineData[Kind]) => string }
@@ -123,8 +123,8 @@ function inPortuguese({ money }: Format): Written {
       `Contestação de ${money(amount)} ${{ open: 'aberta', opened: 'aberta', accepted: 'aceita', returned: 'devolvida ao pagador', rejected: 'rejeitada', canceled: 'cancelada' }[step]}`,
     ledger: ({ kind, debit, credit, amount }) =>
       `${ledger.pt.kinds[kind]} · ${money(amount)}: ${ledger.pt.accountNames[debit][0]} → ${ledger.pt.accountNames[credit][0]}`,
-    delivery: ({ type, attempt, status, error, durationMs }) =>
-      `${type}: ${status === null ? (error === null ? 'sem resposta' : writeAttemptErrorPt(error)) : `HTTP ${status}`}, tentativa ${attempt}, ${durationMs} ms`,
+    delivery: ({ type, attempt, status, error, errorCode, durationMs }) =>
+      `${type}: ${status === null ? (error === null ? 'sem resposta' : writeAttemptError({ error, errorCode, status }, 'pt')) : `HTTP ${status}`}, tentativa ${attempt}, ${durationMs} ms`,
   }
 }
 

@@ -13,22 +13,17 @@ import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
 import { useMay, useUser } from '../../session.tsx'
 import { useLanguage, useText } from '../../text.ts'
-import type { Explanation, Sentence, TimelineEntry } from '../../types.ts'
+import type { ExplainedRecord } from '../../types.ts'
 import { RecordActions } from './actions.tsx'
 import { Disputes } from './disputes.tsx'
 import { writeEntry } from './happened.ts'
 import { PaymentPage } from './payment-page.tsx'
 import { Refunds } from './refund.tsx'
-import { findPlace, toReason, writeSentence } from './standing.ts'
+import { findPlace, writeReason, writeSentence } from './standing.ts'
 import { words } from './text.ts'
 import { WithdrawalDetails } from './withdrawal.tsx'
 
 /** Dates arrive as text in JSON. */
-type ExplainedRecord = Omit<Explanation, 'timeline' | 'sentences'> & {
-  timeline: TimelineEntry<string>[]
-  sentences: Sentence<string>[]
-}
-
 /** One transaction or withdrawal: its current status in sentences, its timeline and its details. */
 export default function RecordScreen() {
   const t = useText(words)
@@ -206,11 +201,11 @@ function EntryText({ entry }: { entry: ExplainedRecord['timeline'][number] }) {
   const format = useFormat()
   const { language } = useLanguage()
   if (entry.kind === 'status') {
-    const reason = language === 'pt' ? toReason(entry.data.reason) : entry.data.reason
+    const { status, reason } = entry.data
     return (
       <Group gap={8}>
-        <Status of={entry.data.status} />
-        {reason !== null && <Text size="sm">{reason}</Text>}
+        <Status of={status} />
+        {reason !== null && <Text size="sm">{writeReason(reason, language)}</Text>}
       </Group>
     )
   }

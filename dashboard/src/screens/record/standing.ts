@@ -1,7 +1,7 @@
 import type { Format } from '../../format.ts'
 import type { Language } from '../../text.ts'
-import type { NextStep, Sentence, SentenceData } from '../../types.ts'
-import { writeAttemptErrorPt } from '../webhooks/text.ts'
+import type { NextStep, Reason, ReasonCode, Sentence, SentenceData } from '../../types.ts'
+import { writeAttemptError } from '../webhooks/text.ts'
 
 type Said = Sentence<string>
 type Written = { [Code in keyof SentenceData]: (data: SentenceData<string>[Code]) => string }
@@ -41,7 +41,7 @@ function inEnglish({ money, time, dateTime, isToday }: Format): Written {
   const at = (moment: string) => (isToday(moment) ? `at ${time(moment)}` : `on ${dateTime(moment)}`)
   const until = (moment: string) => (isToday(moment) ? time(moment) : dateTime(moment))
   const amountOr = (amount: number | null) => (amount === null ? 'the payment' : money(amount))
-  const answer = answerOf('the receiver answered', 'the receiver did not answer')
+  const answer = answerOf('the receiver answered', 'the receiver did not answer', 'en')
   const steps: Record<NextStep, string> = {
     check_charge: 'Next check with the PSP',
     check_expired_charge: 'Last check with the PSP',
@@ -63,13 +63,13 @@ function inEnglish({ money, time, dateTime, isToday }: Format): Written {
         ? 'The PSP reported a payment; it is being confirmed.'
         : 'The PSP notified us of a payment that its API does not confirm.',
     unpaid_fails: ({ at: moment }) => `Without a payment, it fails soon after ${until(moment)}.`,
-    charge_failed: ({ reason }) => `Failed: ${withStop(reason ?? 'the PSP gave no reason')}`,
+    charge_failed: ({ reason }) => `Failed: ${withStop(reason?.text ?? 'the PSP gave no reason')}`,
     late_payment_counts: () => 'A late payment is still credited.',
     paid: ({ amount, at: moment, fee }) =>
       `Paid: ${money(amount)} received${moment === null ? '' : ` ${at(moment)}`}${fee > 0 ? `, fee ${money(fee)}` : ''}.`,
     refunded_in_part: ({ amount }) => `${money(amount)} of it was refunded.`,
     refund_failed: ({ amount, reason }) =>
-      `The last refund, of ${money(amount)}, failed: ${withStop(reason ?? 'no reason given')}`,
+      `The last refund, of ${money(amount)}, failed: ${withStop(reason?.text ?? 'no reason given')}`,
     dispute_closed: () => 'It was disputed; the dispute was rejected or canceled.',
     refund_unknown: ({ amount, at: moment }) =>
       `A refund of ${money(amount)} was requested ${at(moment)}; its outcome is not known yet.`,
@@ -100,13 +100,13 @@ function inEnglish({ money, time, dateTime, isToday }: Format): Written {
       `The PSP was asked to send ${money(amount)}; the outcome is not known yet${error && moment ? ` (${error}, ${at(moment)})` : ''}. The amount stays reserved until then.`,
     withdrawal_sent: ({ amount, at: moment }) => `Sent: ${money(amount)}${moment === null ? '' : ` ${at(moment)}`}.`,
     withdrawal_failed: ({ amount, reason }) =>
-      `Nothing was sent; ${money(amount)} and its fee are available again: ${withStop(reason ?? 'the PSP gave no reason')}`,
+      `Nothing was sent; ${money(amount)} and its fee are available again: ${withStop(reason?.text ?? 'the PSP gave no reason')}`,
     withdrawal_canceled: ({ amount }) =>
       `Canceled before it was sent; ${money(amount)} and its fee are available again.`,
     withdrawal_rejected: ({ amount, reason }) =>
-      `Rejected before it was sent; ${money(amount)} and its fee are available again: ${withStop(reason ?? 'no reason given')}`,
+      `Rejected before it was sent; ${money(amount)} and its fee are available again: ${withStop(reason?.text ?? 'no reason given')}`,
     withdrawal_returned: ({ reason }) =>
-      `${withStop(reason ?? 'The receiver returned the money')} The fee is not returned.`,
+      `${withStop(reason?.text ?? 'The receiver returned the money')} The fee is not returned.`,
     payouts_stopped: ({ since, reason }) => `Payouts have been frozen since ${until(since)} (${reason}).`,
     acquirer_not_configured: ({ acquirer }) =>
       `The PSP ${acquirer} is not configured, so its status cannot be checked. Add it to the settings again.`,
@@ -132,7 +132,7 @@ function inPortuguese({ money, time, dateTime, isToday }: Format): Written {
   const at = (moment: string) => (isToday(moment) ? `às ${time(moment)}` : `em ${dateTime(moment)}`)
   const until = (moment: string) => (isToday(moment) ? `as ${time(moment)}` : dateTime(moment))
   const amountOr = (amount: number | null) => (amount === null ? 'o pagamento' : money(amount))
-  const answer = answerOf('o endpoint respondeu', 'o endpoint não respondeu', writeAttemptErrorPt)
+  const answer = answerOf('o endpoint respondeu', 'o endpoint não respondeu', 'pt')
   const steps: Record<NextStep, string> = {
     check_charge: 'Próxima consulta ao PSP',
     check_expired_charge: 'Última consulta ao PSP',
@@ -155,13 +155,14 @@ function inPortuguese({ money, time, dateTime, isToday }: Format): Written {
         : 'O PSP notificou um pagamento que a API dele não confirma.',
     unpaid_fails: ({ at: moment }) =>
       `Sem pagamento, falha logo depois ${isToday(moment) ? `das ${time(moment)}` : `de ${dateTime(moment)}`}.`,
-    charge_failed: ({ reason }) => `Falhou: ${withStop(toReason(reason) ?? 'o PSP não informou o motivo')}`,
+    charge_failed: ({ reason }) =>
+      `Falhou: ${withStop((reason && writeReason(reason, 'pt')) ?? 'o PSP não informou o motivo')}`,
     late_payment_counts: () => 'Um pagamento atrasado ainda será creditado.',
     paid: ({ amount, at: moment, fee }) =>
       `Pago: ${money(amount)} recebidos${moment === null ? '' : ` ${at(moment)}`}${fee > 0 ? `, tarifa de ${money(fee)}` : ''}.`,
     refunded_in_part: ({ amount }) => `${money(amount)} foram devolvidos.`,
     refund_failed: ({ amount, reason }) =>
-      `A última devolução, de ${money(amount)}, falhou: ${withStop(toReason(reason) ?? 'motivo não informado')}`,
+      `A última devolução, de ${money(amount)}, falhou: ${withStop((reason && writeReason(reason, 'pt')) ?? 'motivo não informado')}`,
     dispute_closed: () => 'Houve uma contestação, que foi rejeitada ou cancelada.',
     refund_unknown: ({ amount, at: moment }) =>
       `Uma devolução de ${money(amount)} foi solicitada ${at(moment)}; o resultado ainda não é conhecido.`,
@@ -192,12 +193,12 @@ function inPortuguese({ money, time, dateTime, isToday }: Format): Written {
       `O PSP recebeu o pedido de enviar ${money(amount)}; o resultado ainda não é conhecido${error && moment ? ` (${error}, ${at(moment)})` : ''}. O valor fica reservado até lá.`,
     withdrawal_sent: ({ amount, at: moment }) => `Enviado: ${money(amount)}${moment === null ? '' : ` ${at(moment)}`}.`,
     withdrawal_failed: ({ amount, reason }) =>
-      `Nada foi enviado; ${money(amount)} e a tarifa voltaram ao saldo: ${withStop(toReason(reason) ?? 'o PSP não informou o motivo')}`,
+      `Nada foi enviado; ${money(amount)} e a tarifa voltaram ao saldo: ${withStop((reason && writeReason(reason, 'pt')) ?? 'o PSP não informou o motivo')}`,
     withdrawal_canceled: ({ amount }) => `Cancelado antes do envio; ${money(amount)} e a tarifa voltaram ao saldo.`,
     withdrawal_rejected: ({ amount, reason }) =>
-      `Rejeitado antes do envio; ${money(amount)} e a tarifa voltaram ao saldo: ${withStop(toReason(reason) ?? 'motivo não informado')}`,
+      `Rejeitado antes do envio; ${money(amount)} e a tarifa voltaram ao saldo: ${withStop((reason && writeReason(reason, 'pt')) ?? 'motivo não informado')}`,
     withdrawal_returned: ({ reason }) =>
-      `${withStop(toReason(reason) ?? 'O recebedor devolveu o dinheiro')} A tarifa não é estornada.`,
+      `${withStop((reason && writeReason(reason, 'pt')) ?? 'O recebedor devolveu o dinheiro')} A tarifa não é estornada.`,
     payouts_stopped: ({ since, reason }) => `As saídas estão bloqueadas desde ${until(since)} (${reason}).`,
     acquirer_not_configured: ({ acquirer }) =>
       `O PSP ${acquirer} não está configurado, por isso não pode ser consultado. Configure-o de novo.`,
@@ -218,26 +219,53 @@ function inPortuguese({ money, time, dateTime, isToday }: Format): Written {
   }
 }
 
-/** Guichê's own failure reasons, which the service stores in English. A PSP's reason stays as the PSP wrote it. */
-const reasons: Record<string, string> = {
-  'PIX QR code expired': 'o QR Code expirou',
-  'the refund was refused': 'a devolução foi recusada',
-  'The receiver sent the money back': 'O recebedor devolveu o dinheiro',
-  'The receiver sent a part of the money back': 'O recebedor devolveu uma parte do dinheiro',
-  'The acquirer rejected it without a reason.': 'o PSP recusou sem informar o motivo',
-  'The acquirer holds a charge of another amount under this txid':
-    'o PSP tem uma cobrança de outro valor com este txid',
+/** The reasons that the service writes itself, in English. A reason that a PSP or a person wrote stays as it is. */
+const reasons: Record<ReasonCode, string> = {
+  code_expired: 'o QR Code expirou',
+  charge_removed: 'o PSP removeu a cobrança, e o QR Code não pode mais ser pago',
+  charge_of_other_amount: 'o PSP tem uma cobrança de outro valor com este txid',
+  rejected_without_reason: 'o PSP recusou sem informar o motivo',
+  returned_by_receiver: 'O recebedor devolveu o dinheiro',
+  returned_in_part_by_receiver: 'O recebedor devolveu uma parte do dinheiro',
+  AB03: 'o SPI interrompeu o pagamento porque demorou demais (AB03)',
+  AB09: 'o banco do recebedor teve um erro e interrompeu o pagamento (AB09)',
+  AC03: 'a conta do recebedor não existe ou o número está errado (AC03)',
+  AC06: 'a conta do recebedor está bloqueada (AC06)',
+  AC07: 'a conta do recebedor está encerrada (AC07)',
+  AC14: 'a conta do recebedor não é do tipo informado (AC14)',
+  AG03: 'a conta do recebedor não aceita este tipo de pagamento (AG03)',
+  AG13: 'uma devolução não pode ser devolvida (AG13)',
+  AM02: 'o valor passa do limite da conta do recebedor (AM02)',
+  AM04: 'o saldo da conta ou do banco pagador não cobre o valor (AM04)',
+  AM09: 'as devoluções juntas passariam do valor do pagamento (AM09)',
+  BE01: 'o CPF ou CNPJ não é o do titular da conta (BE01)',
+  BE17: 'o banco do recebedor recusou o QR Code (BE17)',
+  CH11: 'o CPF ou CNPJ do recebedor não é válido (CH11)',
+  DS04: 'o banco do recebedor recusou o pagamento (DS04)',
+  DS27: 'o banco do recebedor não participa do Pix ou ainda não participa (DS27)',
+  DT05: 'um pagamento só pode ser devolvido em até 90 dias (DT05)',
+  DUPL: 'o identificador do pagamento já foi usado (DUPL)',
+  ED05: 'o SPI não conseguiu processar o pagamento (ED05)',
+  FF08: 'o identificador fim a fim do pagamento não é válido (FF08)',
+  FRAD: 'o pagamento foi recusado por suspeita de fraude (FRAD)',
+  RC09: 'o ISPB do banco pagador não é válido (RC09)',
+  RC10: 'o ISPB do banco do recebedor não é válido (RC10)',
+  RR04: 'o pagamento é barrado por regulação ou sanção (RR04)',
 }
 
-export function toReason(reason: string | null): string | null {
-  return reason === null ? null : (reasons[reason] ?? reason)
+export function writeReason({ text, code }: Reason, language: Language): string {
+  return language === 'pt' && code !== null ? reasons[code] : text
 }
 
-function answerOf(answered: string, silent: string, write: (error: string) => string = (error) => error) {
-  return ({ httpStatus, error }: { httpStatus: number | null; error: string | null }) => {
+function answerOf(answered: string, silent: string, language: Language) {
+  return ({
+    httpStatus,
+    error,
+    errorCode,
+  }: Omit<SentenceData['webhook_undelivered'], 'type' | 'behind' | 'attempt'>) => {
     if (httpStatus !== null) return `${answered} HTTP ${httpStatus}`
     if (error === null) return silent
-    const written = write(error)
+    const written = writeAttemptError({ error, errorCode, status: httpStatus }, language)
     return written.charAt(0).toLowerCase() + written.slice(1)
   }
 }

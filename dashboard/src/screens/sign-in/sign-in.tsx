@@ -4,8 +4,8 @@ import { useState } from 'react'
 import { ask, Refused } from '../../api.ts'
 import { EntryPage } from '../../components/entry-page.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import type { Session } from '../../session.tsx'
 import { texts, useText } from '../../text.ts'
+import type { Session } from '../../types.ts'
 
 const words = texts({
   en: {

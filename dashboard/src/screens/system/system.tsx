@@ -9,35 +9,8 @@ import { Page, Section } from '../../components/page.tsx'
 import { useFormat } from '../../format.ts'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
+import type { SystemView } from '../../types.ts'
 import { words } from './text.ts'
-
-type SystemView = {
-  version: string
-  node: string
-  startedAt: string
-  memoryBytes: number
-  jobs: { due: number; oldestDueSeconds: number; failing: number; givenUp: number }
-  callbacks: { due: number; failing: number; oldestDueAt: string | null }
-  deliveries: {
-    waiting: number
-    failing: number
-    givenUp: number
-    oldestWaitingAt: string | null
-    worst: { clientId: string; name: string; failing: number; givenUp: number; state: string }[]
-  }
-  acquirers: {
-    name: string
-    isRemote: boolean
-    isAvailable: boolean
-    hasPayouts: boolean
-    hasInfractions: boolean
-    certificateExpiresAt: string | null
-  }[]
-  /** PSPs that have records but are not configured. */
-  unconfigured?: string[]
-  books: { all: { at: string; tookMs: number }; recent: { at: string } } | null
-  payoutFreeze: { reason: string; engagedAt: string } | null
-}
 
 /** The health of the service, and the payout freeze. */
 export default function System() {
@@ -192,7 +165,7 @@ function Count({ of, name, color }: { of: number; name: string; color: string })
   )
 }
 
-function Acquirers({ system: { acquirers, unconfigured = [] } }: { system: SystemView }) {
+function Acquirers({ system: { acquirers, unconfigured } }: { system: SystemView }) {
   const t = useText(words)
   const format = useFormat()
   return (

@@ -12,20 +12,8 @@ import { SecretShown } from '../../components/secret-shown.tsx'
 import { useFormat } from '../../format.ts'
 import { useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
+import type { Person } from '../../types.ts'
 import { words } from './text.ts'
-
-type Person = {
-  id: string
-  email: string
-  name: string
-  role: string
-  merchant: { clientId: string; name: string } | null
-  hasSecondFactor: boolean
-  isFactorLocked: boolean
-  isDisabled: boolean
-  createdAt: string
-  seenAt: string | null
-}
 
 const rolesOf = { operator: ['admin', 'finance', 'support', 'read_only'], merchant: ['owner', 'finance', 'developer'] }
 

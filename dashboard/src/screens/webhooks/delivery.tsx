@@ -8,9 +8,10 @@ import { ErrorNotice } from '../../components/error-notice.tsx'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
 import { useMay } from '../../session.tsx'
-import { useText } from '../../text.ts'
+import { useLanguage, useText } from '../../text.ts'
+import type { AttemptErrorCode } from '../../types.ts'
 import { DeliveryState } from './state.tsx'
-import { useAttemptError, words } from './text.ts'
+import { words, writeAttemptError } from './text.ts'
 
 /** One delivery: its attempts, its payload, and a button to resend it. */
 export function DeliveryDrawer({
@@ -103,11 +104,12 @@ type Attempt = {
   durationInMilliseconds: number
   status: number | null
   error: string | null
+  errorCode: AttemptErrorCode | null
 }
 
 function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
   const t = useText(words)
-  const writeError = useAttemptError()
+  const { language } = useLanguage()
   const format = useFormat()
   return (
     <section aria-label={t.attempts}>
@@ -119,7 +121,7 @@ function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
           {t.noAttempts}
         </Text>
       )}
-      {attempts.toReversed().map(({ number, startedAt, durationInMilliseconds, status, error }) => (
+      {attempts.toReversed().map(({ number, startedAt, durationInMilliseconds, status, error, errorCode }) => (
         <Group key={number} className="row" py={8} justify="space-between" wrap="nowrap" align="flex-start">
           <div>
             <Text size="sm">{t.attempt(format.number(number))}</Text>
@@ -128,7 +130,9 @@ function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
             </Text>
           </div>
           <Text size="sm" ta="right">
-            {error === null ? `HTTP ${status ?? t.noAnswer}` : writeError(error)}
+            {error === null
+              ? `HTTP ${status ?? t.noAnswer}`
+              : writeAttemptError({ error, errorCode, status }, language)}
           </Text>
         </Group>
       ))}

@@ -5,17 +5,8 @@ import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Section } from '../../components/page.tsx'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
+import type { ReceiverHealth } from '../../types.ts'
 import { words } from './text.ts'
-
-/** Dates arrive as text in JSON. */
-type Health = {
-  receiver: string
-  delivered: number
-  givenUp: number
-  waiting: number
-  failing: number
-  oldestWaitingAt: string | null
-}
 
 /** The health of each receiver: deliveries that arrived, that fail, and the oldest that waits. */
 export function Receivers({ client }: { client: string }) {
@@ -23,7 +14,7 @@ export function Receivers({ client }: { client: string }) {
   const receivers = useQuery({
     queryKey: ['receivers', client],
     queryFn: async () =>
-      (await ask<{ data: Health[] }>('GET', withQuery('/webhook/receiver', { clientId: client }))).data,
+      (await ask<{ data: ReceiverHealth[] }>('GET', withQuery('/webhook/receiver', { clientId: client }))).data,
     refetchInterval: 5_000,
   })
   if (receivers.isError) return <ErrorNotice error={receivers.error} onRetry={() => void receivers.refetch()} />
@@ -50,7 +41,11 @@ export function Receivers({ client }: { client: string }) {
   )
 }
 
-function Receiver({ health: { receiver, delivered, givenUp, waiting, failing, oldestWaitingAt } }: { health: Health }) {
+function Receiver({
+  health: { receiver, delivered, givenUp, waiting, failing, oldestWaitingAt },
+}: {
+  health: ReceiverHealth
+}) {
   const t = useText(words)
   const format = useFormat()
   const idle = givenUp > 0 ? t.nothingWaits : t.allArrived

@@ -1,4 +1,5 @@
-import { texts, useLanguage } from '../../text.ts'
+import { type Language, texts } from '../../text.ts'
+import type { AttemptErrorCode } from '../../types.ts'
 
 export const words = texts({
   en: {
@@ -159,38 +160,35 @@ export const words = texts({
   },
 })
 
-/** Translations of the service's sentences for attempts without an HTTP response. */
-const attemptErrorsPt: Record<string, string> = {
-  'No answer in time': 'Sem resposta a tempo',
-  'The address of the receiver may not be called': 'O endereço do endpoint não é permitido',
-  'The address of the receiver may not be called (WEBHOOK_ALLOW_PRIVATE=true allows private hosts)':
-    'O endereço do endpoint é de uma rede privada (WEBHOOK_ALLOW_PRIVATE=true permite)',
-  'The receiver answered 410: it accepts no more events': 'O endpoint respondeu 410: não aceita mais eventos',
-  'The connection was refused': 'Conexão recusada',
-  'The connection was closed before an answer': 'Conexão encerrada antes da resposta',
-  'The receiver cannot be reached': 'Endpoint inacessível',
-  'The name of the receiver was not found': 'O domínio do endpoint não foi encontrado',
-  'The name of the receiver has no address': 'O domínio do endpoint não tem endereço',
-  'The name server of the receiver failed': 'Falha no DNS do endpoint',
-  'The name server of the receiver did not answer': 'O DNS do endpoint não respondeu',
-  'The connection was not made in time': 'A conexão demorou demais',
-  'The head of the answer is too long': 'Cabeçalhos da resposta longos demais',
-  'The certificate of the receiver has expired': 'O certificado do endpoint expirou',
-  'The certificate of the receiver is self-signed': 'O certificado do endpoint é autoassinado',
-  'The certificate of the receiver is for another name': 'O certificado do endpoint é de outro domínio',
-  'The certificate of the receiver lacks its chain': 'Falta a cadeia do certificado do endpoint',
-  'The answer is not HTTP': 'A resposta não é HTTP',
-  'The connection failed': 'A conexão falhou',
+/** The service writes these in English. */
+const attemptErrorsPt: Record<AttemptErrorCode, string> = {
+  no_answer: 'Sem resposta a tempo',
+  redirected: 'O endpoint redirecionou, e redirecionamentos não são seguidos',
+  gone: 'O endpoint respondeu 410: não aceita mais eventos',
+  address_not_allowed: 'O endereço do endpoint não é permitido',
+  private_address: 'O endereço do endpoint é de uma rede privada (WEBHOOK_ALLOW_PRIVATE=true permite)',
+  connection_refused: 'Conexão recusada',
+  connection_closed: 'Conexão encerrada antes da resposta',
+  connection_timeout: 'A conexão demorou demais',
+  connection_failed: 'A conexão falhou',
+  unreachable: 'Endpoint inacessível',
+  name_not_found: 'O domínio do endpoint não foi encontrado',
+  name_without_address: 'O domínio do endpoint não tem endereço',
+  name_server_failed: 'Falha no DNS do endpoint',
+  name_server_timeout: 'O DNS do endpoint não respondeu',
+  head_too_long: 'Cabeçalhos da resposta longos demais',
+  certificate_expired: 'O certificado do endpoint expirou',
+  certificate_self_signed: 'O certificado do endpoint é autoassinado',
+  certificate_of_other_name: 'O certificado do endpoint é de outro domínio',
+  certificate_without_chain: 'Falta a cadeia do certificado do endpoint',
+  not_http: 'A resposta não é HTTP',
 }
 
-/** Translates the error of an attempt. An unknown error stays in English. */
-export function writeAttemptErrorPt(error: string): string {
-  const status = /^The receiver answered (\d+)$/.exec(error)?.[1]
-  return status === undefined ? (attemptErrorsPt[error] ?? error) : `O endpoint respondeu ${status}`
-}
+export type AttemptFailure = { error: string; errorCode: AttemptErrorCode | null; status: number | null }
 
-/** Writes the error of an attempt in the chosen language. */
-export function useAttemptError(): (error: string) => string {
-  const { language } = useLanguage()
-  return language === 'pt' ? writeAttemptErrorPt : (error) => error
+/** Writes why an attempt failed. An error without code and status stays in English. */
+export function writeAttemptError({ error, errorCode, status }: AttemptFailure, language: Language): string {
+  if (language === 'en') return error
+  if (errorCode !== null) return attemptErrorsPt[errorCode]
+  return status === null ? error : `O endpoint respondeu ${status}`
 }

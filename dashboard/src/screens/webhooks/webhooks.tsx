@@ -15,20 +15,13 @@ import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
 import { useMay } from '../../session.tsx'
-import { useText } from '../../text.ts'
-import type { toDeliveryView } from '../../types.ts'
+import { useLanguage, useText } from '../../text.ts'
+import type { Deliveries } from '../../types.ts'
 import { DeliveryDrawer } from './delivery.tsx'
 import { Receivers } from './receivers.tsx'
 import { ResendMany } from './resend-many.tsx'
 import { DeliveryState, hostOf } from './state.tsx'
-import { useAttemptError, words } from './text.ts'
-
-type Deliveries = {
-  total: number
-  totalPages: number
-  isMore: boolean
-  data: ReturnType<typeof toDeliveryView>[]
-}
+import { words, writeAttemptError } from './text.ts'
 
 const states = ['pending', 'waiting', 'delivered', 'exhausted', 'gone']
 const types = [
@@ -90,7 +83,7 @@ function OfOne({ client }: { client: string }) {
 
 function DeliveryList({ client }: { client: string }) {
   const t = useText(words)
-  const writeError = useAttemptError()
+  const { language } = useLanguage()
   const format = useFormat()
   const filters = useFilters()
   const [query] = useSearchParams()
@@ -183,12 +176,12 @@ function DeliveryList({ client }: { client: string }) {
             { name: t.attempts, isMinor: true, isAmount: true, cell: ({ attempts }) => format.number(attempts.length) },
             {
               name: t.state,
-              cell: ({ state, lastError }) => (
+              cell: ({ state, lastError, lastErrorCode, lastStatus }) => (
                 <>
                   <DeliveryState of={state} />
                   {state !== 'delivered' && lastError !== null && (
                     <Text size="xs" c="dimmed" mt={2} visibleFrom="sm">
-                      {writeError(lastError)}
+                      {writeAttemptError({ error: lastError, errorCode: lastErrorCode, status: lastStatus }, language)}
                     </Text>
                   )}
                 </>

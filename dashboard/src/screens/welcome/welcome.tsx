@@ -5,8 +5,8 @@ import { useLocation } from 'wouter'
 import { ask, faultsOf } from '../../api.ts'
 import { EntryPage } from '../../components/entry-page.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import type { Session } from '../../session.tsx'
 import { texts, useText } from '../../text.ts'
+import type { Invitation, Session } from '../../types.ts'
 import { words as userWords } from '../users/text.ts'
 
 const words = texts({
@@ -40,14 +40,6 @@ const words = texts({
     doneReset: 'Definir minha senha',
   },
 })
-
-type Invitation = {
-  email: string | null
-  role: string
-  merchantName: string | null
-  isReset: boolean
-  needsCode: boolean
-}
 
 /** The page that an invitation link opens. */
 export default function Welcome({ token, onSignedIn }: { token: string; onSignedIn: (session: Session) => void }) {

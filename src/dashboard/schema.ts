@@ -1,0 +1,250 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import { scopes } from '../auth/scopes.ts'
+import type { Explanation } from '../explain/explain.ts'
+import { FreeForm, PixKeyView } from '../http/schemas.ts'
+import { obstacleCodes } from '../proposals/second-person.ts'
+import { infractionStates } from '../transactions/infraction-store.ts'
+import { DeliveryView } from '../webhooks/schema.ts'
+import { withdrawalHolds } from '../withdrawals/status.ts'
+
+/**
+ * The responses of the dashboard's own API, as merchants' users see them too. The dashboard takes its types from here
+ * (dashboard/src/types.ts). Amounts are in cents.
+ */
+
+export const Text = Type.String()
+export const Cents = Type.Integer()
+export const Count = Type.Integer()
+export const Time = Type.String({ format: 'date-time' })
+export const Flag = Type.Boolean()
+
+export const OrNull = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+export const DataOf = <Item extends TSchema>(item: Item) => Type.Object({ data: Type.Array(item) })
+export const PageOf = <Item extends TSchema>(item: Item) =>
+  Type.Object({ total: Count, totalPages: Count, data: Type.Array(item) })
+
+/** A record that was created or changed. */
+export const IdView = Type.Object({ id: Text })
+export const StateView = Type.Object({ id: Text, state: Text })
+
+const balances = {
+  ...{ available: Cents, reserved: Cents, blocked: Cents, fees: Cents, suspense: Cents, debt: Cents },
+  /** The sum of all clearing accounts. */
+  acquirer: Cents,
+}
+export const BalancesView = Type.Object(balances)
+
+// ——— First screen and search
+
+/** Amounts of the charges created in the period (not of those paid in it). */
+const figures = {
+  ...{ asked: Count, askedAmount: Cents, paid: Count, paidAmount: Cents, failed: Count },
+  /** The paid share of the charges, 0 to 1; null if none was created. */
+  conversion: OrNull(Type.Number()),
+}
+const FiguresView = Type.Object(figures)
+
+export const OverviewView = Type.Object({
+  today: FiguresView,
+  /** All of yesterday. */
+  yesterday: FiguresView,
+  days: Type.Array(Type.Object({ day: Text, ...figures })),
+  /** Since midnight. */
+  hours: Type.Array(Type.Object({ hour: Time, asked: Count, paid: Count, paidAmount: Cents })),
+  timeToPay: Type.Object({
+    sample: Count,
+    medianSeconds: OrNull(Type.Number()),
+    p90Seconds: OrNull(Type.Number()),
+  }),
+  balances: BalancesView,
+})
+
+export type Figures = Static<typeof FiguresView>
+export type Overview = Static<typeof OverviewView>
+
+export const HitView = Type.Object({
+  ...{ type: Type.Enum(['transaction', 'withdrawal']), id: Text, clientId: Text, status: Text },
+  ...{ amount: Cents, createdAt: Time },
+})
+
+export type Hit = Static<typeof HitView>
+
+/** Codes and data of the sentences and the timeline are typed in src/explain. Their moments become text. */
+export const ExplanationView = Type.Unsafe<Explanation>(
+  Type.Object({
+    ...{ id: Text, type: Type.Enum(['transaction', 'withdrawal']), status: Text, amount: Cents },
+    ...{ merchantId: Text, clientId: Text, acquirer: Text, otherAcquirers: Type.Array(Text), endToEnd: OrNull(Text) },
+    timeline: Type.Array(Type.Object({ at: Time, kind: Text, what: Text, data: FreeForm() })),
+    sentences: Type.Array(Type.Object({ code: Text, data: FreeForm() })),
+    summary: Text,
+  }),
+)
+
+// ——— API clients
+
+const client = {
+  ...{ clientId: Text, merchantId: Text, name: Text, scopes: Type.Array(Type.Enum([...scopes])), isActive: Flag },
+  ...{ createdAt: Time, tokensRefusedBefore: OrNull(Time) },
+}
+/** `expiresAt` is null until the next secret is created. */
+const SecretView = Type.Object({ createdAt: Time, expiresAt: OrNull(Time) })
+
+export const ClientView = Type.Object(client)
+export const ClientDetailView = Type.Object({
+  ...client,
+  ...{ secrets: Type.Array(SecretView), webhookSecrets: Type.Array(SecretView), hasProvider: Flag },
+})
+/** Without `clientSecret` if an external provider issues the tokens. */
+export const NewClientView = Type.Object({
+  ...{ clientId: Text, merchantId: Text, clientSecret: Type.Optional(Text), webhookSecret: Text },
+})
+export const NewSecretView = Type.Object({ secret: Text, formerExpiresAt: Time })
+
+export type ClientView = Static<typeof ClientView>
+export type ClientDetail = Static<typeof ClientDetailView>
+export type NewClient = Static<typeof NewClientView>
+export type SecretAlive = Static<typeof SecretView>
+
+// ——— Proposals, which wait for a second person
+
+export const ProposalView = Type.Object({
+  ...{
+    id: Text,
+    kind: Text,
+    clientId: OrNull(Text),
+    clientName: OrNull(Text),
+    recordId: OrNull(Text),
+    content: FreeForm(),
+  },
+  ...{ proposedBy: Text, proposedAt: Time, isOwn: Flag },
+  /** Why this person cannot approve it. */
+  obstacle: OrNull(Type.Enum([...obstacleCodes])),
+})
+
+export const NoticeView = Type.Object({
+  ...{ id: Count, at: Time, actor: Text, action: Text, clientName: OrNull(Text), proposedBy: OrNull(Text) },
+})
+
+export type ProposalView = Static<typeof ProposalView>
+export type NoticeView = Static<typeof NoticeView>
+
+// ——— Withdrawals
+
+const Hold = OrNull(Type.Enum([...withdrawalHolds]))
+
+export const WithdrawalView = Type.Object({
+  ...{ id: Text, clientId: Text, clientName: Text, status: Text, hold: Hold, amount: Cents, feeAmount: OrNull(Cents) },
+  ...{ pixKey: PixKeyView, createdAt: Time },
+  /**
+   * Who requested it; null: the merchant, with its token. Merchants see "operator" instead of the names of the
+   * operator's users.
+   */
+  requestedBy: OrNull(Text),
+  isOperators: Flag,
+  /** Nobody approves their own request. */
+  isOwn: Flag,
+  /** Why this user cannot approve it. */
+  obstacle: OrNull(Type.Enum([...obstacleCodes])),
+  approvalAbove: OrNull(Cents),
+  earlier: OrNull(Type.Object({ id: Text, status: Text, createdAt: Time })),
+  /** Only for whoever decides: a person has to enter the outcome, and what is proposed as the outcome. */
+  ...{ needsOutcome: Flag, proposal: OrNull(ProposalView) },
+})
+
+export const WithdrawalPreviewView = Type.Object({
+  pixKey: PixKeyView,
+  /** What the receiver gets, the fee on top, and the available balance. */
+  ...{ amount: Cents, fee: Cents, available: Cents },
+  /** The review that it would need. */
+  hold: Hold,
+})
+
+export const LimitsView = Type.Object({
+  ...{ perWithdrawal: OrNull(Cents), perDay: OrNull(Cents), perNight: OrNull(Cents) },
+  ...{ approvalAbove: OrNull(Cents), operatorApprovalAbove: OrNull(Cents), duplicateWindowSeconds: Count },
+  /** Looser limits that wait for a second person. A merchant's users do not see them. */
+  proposal: OrNull(ProposalView),
+})
+
+export type WithdrawalView = Static<typeof WithdrawalView>
+export type WithdrawalPreview = Static<typeof WithdrawalPreviewView>
+export type LimitsView = Static<typeof LimitsView>
+
+// ——— Disputes and refunds
+
+export const DisputeView = Type.Object({
+  ...{ id: Text, transactionId: Text, clientId: Text, clientName: Text, amount: Cents },
+  /** Blocked for the dispute now, and returned under it. */
+  ...{ blocked: Cents, returned: Cents },
+  /** The acquirer's own status if Guichê does not know it: a person has to check. */
+  unknownStatus: OrNull(Text),
+  ...{ reason: OrNull(Text), state: Type.Enum([...infractionStates]) },
+  /** True if the acquirer reported it; otherwise an operator entered it manually. */
+  isToldByAcquirer: Flag,
+  ...{ openedAt: Time, analysisEndsAt: Time, endsAt: Time, decidedAt: OrNull(Time), finishedAt: OrNull(Time) },
+})
+
+const unattributedDispute = {
+  ...{ reference: Text, amount: Cents, reason: OrNull(Text), state: Type.Enum([...infractionStates, 'unknown']) },
+  ...{ status: OrNull(Text), openedAt: Time, deadline: OrNull(Time) },
+}
+/** A dispute of a payment in suspense. */
+export const PaymentDisputeView = Type.Object(unattributedDispute)
+const UnattributedView = Type.Object({
+  ...unattributedDispute,
+  ...{ acquirer: Text, endToEnd: Text, suspenseId: OrNull(Text) },
+})
+
+export const DisputesView = Type.Object({
+  ...{ total: Count, totalPages: Count, now: Time, data: Type.Array(DisputeView) },
+  /** Disputes of payments without a transaction, for the operator. */
+  unattributed: Type.Array(UnattributedView),
+})
+
+export const RefundPreviewView = Type.Object({
+  /** What is left of the payment, what would be refunded, what that costs, and the part of the fee that comes back. */
+  ...{ amountLeft: Cents, amount: Cents, fee: Cents, feeReturned: Cents },
+  until: Time,
+})
+
+export type DisputeView = Static<typeof DisputeView>
+export type Disputes = Static<typeof DisputesView>
+export type UnattributedView = Static<typeof UnattributedView>
+export type RefundPreview = Static<typeof RefundPreviewView>
+
+// ——— Webhooks
+
+export const DeliveriesView = Type.Object({
+  ...{ total: Count, totalPages: Count },
+  /** Filtered by type or period, only a part is counted. */
+  isMore: Flag,
+  data: Type.Array(DeliveryView),
+})
+
+export const PayloadView = Type.Object({ payload: OrNull(FreeForm()) })
+
+/** The deliveries of the last day, and all that still wait. `failing`: those of `waiting` that were tried already. */
+export const ReceiverView = Type.Object({
+  ...{
+    receiver: Text,
+    delivered: Count,
+    givenUp: Count,
+    waiting: Count,
+    failing: Count,
+    oldestWaitingAt: OrNull(Time),
+  },
+})
+
+export const ResendPreviewView = Type.Object({
+  ...{ total: Count, isTooMany: Flag, max: Count },
+  receivers: Type.Array(Type.Object({ receiver: Text, count: Count })),
+})
+export const ResendView = Type.Object({ resendId: Text, count: Count })
+export const ResendProgressView = Type.Object({
+  ...{ asked: Count, delivered: Count, waiting: Count, failing: Count, givenUp: Count },
+})
+
+export type Deliveries = Static<typeof DeliveriesView>
+export type ReceiverHealth = Static<typeof ReceiverView>
+export type ResendPreview = Static<typeof ResendPreviewView>
+export type ResendProgress = Static<typeof ResendProgressView>
