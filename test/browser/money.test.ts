@@ -166,8 +166,13 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
   it('enters the outcome of a withdrawal that the PSP cannot report, for another person to approve', async () => {
     const id = await withdraw(service, { amount: 150_000 })
     await loseOutcome(service, id)
-    const { page, enter, look, complaints } = people.finance
+    const { page, enter, look, readIn, complaints } = people.finance
     await enter(`/withdrawals/${id}${ofClient()}`)
+    await readIn('Português')
+    await page.getByRole('button', { name: 'Informar o resultado' }).click()
+    await dialogOf(page).getByLabel('o envio não aparece: valor e tarifa voltam ao saldo').waitFor()
+    await dialogOf(page).getByRole('button', { name: 'Cancelar' }).click()
+    await readIn('English')
     await page.getByRole('button', { name: 'Enter the outcome' }).click()
     await dialogOf(page).getByLabel('shows the payout: it was sent').check()
     await dialogOf(page).getByLabel('End-to-end id in the statement').fill('E1')
