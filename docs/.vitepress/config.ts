@@ -55,7 +55,7 @@ export default defineConfig({
   head: [['link', { rel: 'icon', href: '/guide/icon.svg' }]],
   // In a file of its own: the content security policy allows inline scripts only by their hash.
   metaChunk: true,
-  // A test finds dead links. For who reads the guide, one with a dead link is better than none.
+  // A test finds dead links. Readers need the guide even if it has one.
   ignoreDeadLinks: true,
   router: { prefetchLinks: false },
   // Otherwise the theme inserts a style element, which the content security policy refuses.
