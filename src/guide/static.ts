@@ -14,9 +14,10 @@ export async function registerGuide(app: Server): Promise<void> {
   const folder = join(packageFolder(), 'dist/guide')
   let site: Site | undefined
   const currentSite = async (): Promise<Site> => {
-    const built = await stat(join(folder, 'index.html')).catch(() => null)
-    if (built === null) throw new AppError('not_found', { detail: notBuilt, headers: { refresh: '3' } })
-    if (site?.builtAt !== built.mtimeMs) site = await readSite(folder, built.mtimeMs)
+    // Files are missing before the first build, and for a moment while a build replaces the former one.
+    const built = await stat(join(folder, 'index.html')).catch(() => undefined)
+    if (site?.builtAt !== built?.mtimeMs) site = built && (await readSite(folder, built.mtimeMs).catch(() => undefined))
+    if (site === undefined) throw new AppError('not_found', { detail: notBuilt, headers: { refresh: '3' } })
     return site
   }
   await app.register(async (scoped) => {
