@@ -128,7 +128,7 @@ describe('the walls', () => {
 
   it('has one response for each action of an operator, on the command line and in the dashboard', () => {
     const own = /^(?:export )?function to(?:View|Listed|DifferenceView|Candidate)\(/m
-    const twice = ['client', 'difference', 'fee', 'ledger-entry', 'orphan', 'proposal', 'reconcile'].map(
+    const twice = ['client', 'difference', 'fee', 'ledger-entry', 'suspense', 'proposal', 'reconcile'].map(
       (name) => `src/cli/${name}.ts`,
     )
     expect(twice.filter((file) => own.test(read(file)))).toEqual([])

@@ -77,7 +77,7 @@ export const screens: ScreenEntry[] = [
     paths: ['/reconciliation/held/:id'],
     permission: 'reconciliation.read',
     isOperators: true,
-    Screen: screen(async () => await import('./screens/reconciliation/held.tsx')),
+    Screen: screen(async () => await import('./screens/reconciliation/suspense-payment.tsx')),
   },
   {
     name: 'webhooks',

@@ -103,7 +103,7 @@ function HeldLink() {
   if (!useMay()('reconciliation.read')) return null
   return (
     <Anchor component={Link} href="/reconciliation?tab=held" size="sm">
-      {t.toHeld}
+      {t.toSuspense}
     </Anchor>
   )
 }

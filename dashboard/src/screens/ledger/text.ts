@@ -95,7 +95,7 @@ export const words = texts({
     together: 'All merchants',
     operator: 'The operator’s account',
     operatorLead: 'Money that belongs to no merchant.',
-    toHeld: 'Unattributed payments',
+    toSuspense: 'Unattributed payments',
     atPsps: 'At the PSPs',
     atPspsLead:
       'The balance of each account by the ledger and by the PSP, both at the last comparison. A difference that persists means a missing entry, such as a PSP fee.',
@@ -178,7 +178,7 @@ export const words = texts({
     together: 'Todos os lojistas',
     operator: 'Conta do operador',
     operatorLead: 'Dinheiro que não pertence a nenhum lojista.',
-    toHeld: 'Pagamentos não identificados',
+    toSuspense: 'Pagamentos não identificados',
     atPsps: 'Nos PSPs',
     atPspsLead:
       'O saldo de cada conta segundo o razão e segundo o PSP, na última comparação. Uma diferença que persiste indica um lançamento que falta, como uma tarifa do PSP.',

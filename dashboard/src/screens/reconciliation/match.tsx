@@ -6,7 +6,7 @@ import { Status } from '../../components/status.tsx'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
 import type { AttributionPreview, PaymentView } from '../../types.ts'
-import { words } from './held-text.ts'
+import { words } from './suspense-text.ts'
 
 /** Shows which charge becomes paid, by how much and by whom, and attributes the payment once confirmed. */
 export function MatchDialog({

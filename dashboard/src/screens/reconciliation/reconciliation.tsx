@@ -12,9 +12,9 @@ import type { ReconciliationView } from '../../types.ts'
 import { AskedNotice } from './asked.tsx'
 import { ClosedDays } from './closed-days.tsx'
 import { Differences } from './differences.tsx'
-import { HeldPayments } from './held-payments.tsx'
 import { Runs } from './runs.tsx'
 import { AcquirerSelect, useSummary } from './summary.tsx'
+import { SuspenseList } from './suspense-list.tsx'
 import { words } from './text.ts'
 
 const tabs = ['differences', 'held', 'days', 'runs'] as const
@@ -79,7 +79,7 @@ export default function Reconciliation() {
           <Differences summary={summary.data} />
         </Tabs.Panel>
         <Tabs.Panel value="held" pt="md">
-          <HeldPayments />
+          <SuspenseList />
         </Tabs.Panel>
         <Tabs.Panel value="days" pt="md">
           <ClosedDays summary={summary.data} onAsked={(id) => filters.set({ asked: id })} />

@@ -10,8 +10,8 @@ import { useClientLink } from '../../links.ts'
 import { texts, useText } from '../../text.ts'
 import type { WithdrawalView } from '../../types.ts'
 import { Decisions } from '../withdrawals/decide.tsx'
-import { HoldBadge, WhyHeld } from '../withdrawals/held.tsx'
 import { KeyShown } from '../withdrawals/key-shown.tsx'
+import { HoldBadge, WhyPending } from '../withdrawals/pending-review.tsx'
 
 const words = texts({
   en: {
@@ -85,7 +85,7 @@ export function WithdrawalDetails({ id, client }: { id: string; client: string }
             </Group>
           ))}
         </Stack>
-        <WhyHeld withdrawal={decidable.data} toLink={(one) => toLink(`/withdrawals/${one}`)} />
+        <WhyPending withdrawal={decidable.data} toLink={(one) => toLink(`/withdrawals/${one}`)} />
         {decidable.data.proposal && <Proposal proposal={decidable.data.proposal} />}
       </Stack>
     </Section>

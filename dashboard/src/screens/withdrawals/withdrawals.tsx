@@ -16,8 +16,8 @@ import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
 import { useClient, useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
-import { Held, HoldBadge } from './held.tsx'
 import { Limits } from './limits.tsx'
+import { HoldBadge, PendingReview } from './pending-review.tsx'
 import { RequestButton } from './request.tsx'
 import { words } from './text.ts'
 
@@ -43,7 +43,7 @@ export default function Withdrawals() {
   if (client === null) {
     return (
       <Page title={t.title} lead={t.lead}>
-        <Held client={null} />
+        <PendingReview client={null} />
         <ChooseClient />
       </Page>
     )
@@ -59,7 +59,7 @@ export default function Withdrawals() {
         </>
       }
     >
-      <Held client={client} />
+      <PendingReview client={client} />
       <List client={client} asked={asked} />
       <Limits client={client} />
     </Page>

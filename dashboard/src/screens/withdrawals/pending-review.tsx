@@ -18,7 +18,7 @@ import { words } from './text.ts'
 type Answer = { total: number; totalPages: number; data: WithdrawalView[] }
 
 /** Withdrawals that are pending review, of all merchants or of one. For one merchant it is hidden if there are none. */
-export function Held({ client }: { client: string | null }) {
+export function PendingReview({ client }: { client: string | null }) {
   const t = useText(words)
   const [page, setPage] = useState(1)
   const held = useQuery({
@@ -72,7 +72,7 @@ function Waiting({ withdrawal }: { withdrawal: WithdrawalView }) {
             {t.keyTypes[pixKey.type]}
           </Text>
         </Text>
-        <WhyHeld withdrawal={withdrawal} toLink={toLink} />
+        <WhyPending withdrawal={withdrawal} toLink={toLink} />
       </div>
       <Decisions withdrawal={withdrawal} />
     </Group>
@@ -80,7 +80,7 @@ function Waiting({ withdrawal }: { withdrawal: WithdrawalView }) {
 }
 
 /** Why a withdrawal is pending review, who requested it, and the earlier withdrawal that it may duplicate. */
-export function WhyHeld({
+export function WhyPending({
   withdrawal: { hold, approvalAbove, requestedBy, isOperators, createdAt, earlier },
   toLink,
 }: {

@@ -12,12 +12,12 @@ import { useFormat } from '../../format.ts'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { PaymentView } from '../../types.ts'
-import { HeldStatus } from './held-payments.tsx'
-import { words } from './held-text.ts'
 import { MatchDialog } from './match.tsx'
+import { PaymentStatus } from './suspense-list.tsx'
+import { words } from './suspense-text.ts'
 
 /** One payment in suspense: its details, the charges it may pay, and the actions. */
-export default function Held() {
+export default function SuspensePayment() {
   const t = useText(words)
   const format = useFormat()
   const may = useMay()
@@ -57,7 +57,7 @@ export default function Held() {
         </Alert>
       ))}
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
-        <Section title={t.facts} aside={<HeldStatus of={data.status} />}>
+        <Section title={t.facts} aside={<PaymentStatus of={data.status} />}>
           <Facts payment={data} />
         </Section>
         <Section title={t.history}>

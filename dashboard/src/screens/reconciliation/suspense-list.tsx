@@ -8,11 +8,11 @@ import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
 import type { ListedPaymentView, SuspenseStatus } from '../../types.ts'
-import { words } from './held-text.ts'
+import { words } from './suspense-text.ts'
 import { words as reconciliationWords } from './text.ts'
 
 /** Payments that are or were in the suspense account. */
-export function HeldPayments() {
+export function SuspenseList() {
   const t = useText(words)
   const title = useText(reconciliationWords).held
   const format = useFormat()
@@ -81,7 +81,7 @@ export function HeldPayments() {
                 </Text>
               ),
             },
-            { name: t.state, cell: ({ status }) => <HeldStatus of={status} /> },
+            { name: t.state, cell: ({ status }) => <PaymentStatus of={status} /> },
           ]}
         />
       )}
@@ -99,7 +99,7 @@ const colors: Record<SuspenseStatus, string> = {
   returned: 'grape',
 }
 
-export function HeldStatus({ of: status }: { of: SuspenseStatus }) {
+export function PaymentStatus({ of: status }: { of: SuspenseStatus }) {
   const t = useText(words)
   return (
     <Badge variant="light" color={colors[status]} tt="none" radius="sm" style={{ minWidth: 'max-content' }}>
