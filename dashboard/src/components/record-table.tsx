@@ -5,6 +5,7 @@ import { useLocation } from 'wouter'
 import { useFormat } from '../format.ts'
 import { texts, useText } from '../text.ts'
 import { ErrorBoundary } from './error-boundary.tsx'
+import { ErrorNotice } from './error-notice.tsx'
 
 const words = texts({
   en: { total: (count: string) => `${count} in all`, page: 'Page' },
@@ -115,6 +116,28 @@ export function PhoneRow({ lines }: { lines: [left: ReactNode, right: ReactNode]
           <div style={{ flexShrink: 0 }}>{right}</div>
         </Group>
       ))}
+    </Stack>
+  )
+}
+
+type ListProps<Row> = Omit<Props<Row>, 'rows'> & {
+  list: {
+    data: { total: number; totalPages: number; data: readonly Row[] } | undefined
+    error: Error | null
+    refetch: () => unknown
+  }
+  filters: { page: number; goTo: (page: number) => void }
+}
+
+/** A page of a list of records: the table and links to the other pages, or what went wrong. */
+export function RecordList<Row>({ list, filters, ...table }: ListProps<Row>) {
+  if (list.error) return <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
+  return (
+    <Stack gap="sm">
+      <RecordTable {...table} rows={list.data?.data} />
+      {list.data && list.data.total > 0 && (
+        <Pages total={list.data.total} totalPages={list.data.totalPages} page={filters.page} onPage={filters.goTo} />
+      )}
     </Stack>
   )
 }

@@ -4,11 +4,10 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { ask, guiche } from '../../api.ts'
 import { Empty } from '../../components/empty.tsx'
-import { ErrorNotice } from '../../components/error-notice.tsx'
 import { ExportButton } from '../../components/export-button.tsx'
 import { FilterBar } from '../../components/filter-bar.tsx'
 import { DayInput } from '../../components/filter-inputs.tsx'
-import { Pages, PhoneRow, RecordTable } from '../../components/record-table.tsx'
+import { PhoneRow, RecordList } from '../../components/record-table.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
@@ -82,79 +81,63 @@ export function Statement({ client }: { client: string }) {
           </>
         }
       />
-      {list.isError ? (
-        <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
-      ) : (
-        <>
-          <RecordTable
-            label={t.statement}
-            rows={list.data?.data}
-            keyOf={({ id }) => String(id)}
-            phoneOf={(entry) => (
-              <PhoneRow
-                lines={[
-                  [
-                    <EntryName key="name" entry={entry} href={linkOf(entry)} />,
-                    <Amount key="amount" of={entry.amount} />,
-                  ],
-                  [
-                    <Text key="at" size="xs" c="dimmed" component="span">
-                      {format.dateTime(entry.createdAt)}
-                    </Text>,
-                    <Text key="after" size="xs" c="dimmed" component="span" style={nowrap} title={t.after}>
-                      {t.balance}: {format.money(entry.balance)}
-                    </Text>,
-                  ],
-                ]}
-              />
-            )}
-            empty={
-              filters.count === 0 ? (
-                <Empty icon="ledger" title={t.none}>
-                  {t.noneHint}
-                </Empty>
-              ) : (
-                <Empty icon="filter" title={t.noneFound}>
-                  {t.noneFoundHint}
-                </Empty>
-              )
-            }
-            columns={[
-              {
-                name: t.kind,
-                cell: (entry) => <EntryName entry={entry} href={linkOf(entry)} />,
-              },
-              {
-                name: t.when,
-                isMinor: true,
-                cell: ({ createdAt }) => <Text size="sm">{format.dateTime(createdAt)}</Text>,
-              },
-              {
-                name: t.amount,
-                isAmount: true,
-                cell: ({ amount }) => <Amount of={amount} />,
-              },
-              {
-                name: t.after,
-                isAmount: true,
-                cell: ({ balance }) => (
-                  <Text size="sm" style={nowrap}>
-                    {format.money(balance)}
-                  </Text>
-                ),
-              },
+      <RecordList
+        list={list}
+        filters={filters}
+        label={t.statement}
+        keyOf={({ id }) => String(id)}
+        phoneOf={(entry) => (
+          <PhoneRow
+            lines={[
+              [<EntryName key="name" entry={entry} href={linkOf(entry)} />, <Amount key="amount" of={entry.amount} />],
+              [
+                <Text key="at" size="xs" c="dimmed" component="span">
+                  {format.dateTime(entry.createdAt)}
+                </Text>,
+                <Text key="after" size="xs" c="dimmed" component="span" style={nowrap} title={t.after}>
+                  {t.balance}: {format.money(entry.balance)}
+                </Text>,
+              ],
             ]}
           />
-          {list.data && list.data.total > 0 && (
-            <Pages
-              total={list.data.total}
-              totalPages={list.data.totalPages}
-              page={filters.page}
-              onPage={filters.goTo}
-            />
-          )}
-        </>
-      )}
+        )}
+        empty={
+          filters.count === 0 ? (
+            <Empty icon="ledger" title={t.none}>
+              {t.noneHint}
+            </Empty>
+          ) : (
+            <Empty icon="filter" title={t.noneFound}>
+              {t.noneFoundHint}
+            </Empty>
+          )
+        }
+        columns={[
+          {
+            name: t.kind,
+            cell: (entry) => <EntryName entry={entry} href={linkOf(entry)} />,
+          },
+          {
+            name: t.when,
+            isMinor: true,
+            cell: ({ createdAt }) => <Text size="sm">{format.dateTime(createdAt)}</Text>,
+          },
+          {
+            name: t.amount,
+            isAmount: true,
+            cell: ({ amount }) => <Amount of={amount} />,
+          },
+          {
+            name: t.after,
+            isAmount: true,
+            cell: ({ balance }) => (
+              <Text size="sm" style={nowrap}>
+                {format.money(balance)}
+              </Text>
+            ),
+          },
+        ]}
+      />
     </Stack>
   )
 }

@@ -4,8 +4,7 @@ import { useState } from 'react'
 import { ask, withQuery } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { Empty } from '../../components/empty.tsx'
-import { ErrorNotice } from '../../components/error-notice.tsx'
-import { Pages, RecordTable } from '../../components/record-table.tsx'
+import { RecordList } from '../../components/record-table.tsx'
 import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useMay } from '../../session.tsx'
@@ -47,60 +46,54 @@ export function ClosedDays({
           </Button>
         </Group>
       )}
-      {days.isError ? (
-        <ErrorNotice error={days.error} onRetry={() => void days.refetch()} />
-      ) : (
-        <RecordTable
-          label={title}
-          rows={days.data?.data}
-          keyOf={({ acquirer, day }) => `${acquirer} ${day}`}
-          linkOf={({ acquirer, day }) => `/reconciliation/days/${acquirer}/${day}`}
-          empty={
-            <Empty icon="reconciliation" title={t.none}>
-              {t.noneHint}
-            </Empty>
-          }
-          columns={[
-            {
-              name: t.day,
-              cell: ({ acquirer, day, version, signedAt }) => (
-                <>
-                  <Text size="sm" fw={600}>
-                    {format.date(`${day}T12:00:00-03:00`)}
-                  </Text>
-                  <Text size="xs" c="dimmed">
-                    {acquirer} · {t.versionOf(format.number(version), format.fromNow(signedAt))}
-                  </Text>
-                </>
-              ),
-            },
-            {
-              name: t.atAcquirer,
-              isAmount: true,
-              isMinor: true,
-              cell: ({ closing }) => format.money(closing.acquirer),
-            },
-            { name: t.inLedger, isAmount: true, cell: ({ closing }) => format.money(closing.books) },
-            {
-              name: t.differences,
-              isAmount: true,
-              cell: ({ differences, openDifferences }) => (
-                <Group gap={6} justify="flex-end">
-                  {format.number(differences)}
-                  {openDifferences > 0 && (
-                    <Badge variant="light" color="orange" tt="none" radius="sm">
-                      {t.openOnes(format.number(openDifferences))}
-                    </Badge>
-                  )}
-                </Group>
-              ),
-            },
-          ]}
-        />
-      )}
-      {days.data && days.data.total > 0 && (
-        <Pages total={days.data.total} totalPages={days.data.totalPages} page={filters.page} onPage={filters.goTo} />
-      )}
+      <RecordList
+        list={days}
+        filters={filters}
+        label={title}
+        keyOf={({ acquirer, day }) => `${acquirer} ${day}`}
+        linkOf={({ acquirer, day }) => `/reconciliation/days/${acquirer}/${day}`}
+        empty={
+          <Empty icon="reconciliation" title={t.none}>
+            {t.noneHint}
+          </Empty>
+        }
+        columns={[
+          {
+            name: t.day,
+            cell: ({ acquirer, day, version, signedAt }) => (
+              <>
+                <Text size="sm" fw={600}>
+                  {format.date(`${day}T12:00:00-03:00`)}
+                </Text>
+                <Text size="xs" c="dimmed">
+                  {acquirer} · {t.versionOf(format.number(version), format.fromNow(signedAt))}
+                </Text>
+              </>
+            ),
+          },
+          {
+            name: t.atAcquirer,
+            isAmount: true,
+            isMinor: true,
+            cell: ({ closing }) => format.money(closing.acquirer),
+          },
+          { name: t.inLedger, isAmount: true, cell: ({ closing }) => format.money(closing.books) },
+          {
+            name: t.differences,
+            isAmount: true,
+            cell: ({ differences, openDifferences }) => (
+              <Group gap={6} justify="flex-end">
+                {format.number(differences)}
+                {openDifferences > 0 && (
+                  <Badge variant="light" color="orange" tt="none" radius="sm">
+                    {t.openOnes(format.number(openDifferences))}
+                  </Badge>
+                )}
+              </Group>
+            ),
+          },
+        ]}
+      />
       {isAsking && summary && (
         <CloseDay
           summary={summary}

@@ -2,8 +2,7 @@ import { Badge, Select, SimpleGrid, Stack, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { ask, withQuery } from '../../api.ts'
 import { Empty } from '../../components/empty.tsx'
-import { ErrorNotice } from '../../components/error-notice.tsx'
-import { Pages, RecordTable } from '../../components/record-table.tsx'
+import { RecordList } from '../../components/record-table.tsx'
 import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
@@ -41,53 +40,46 @@ export function Runs({ summary }: { summary: ReconciliationView | undefined }) {
         onChange={(value) => filters.set({ kind: value ?? '' })}
         w={220}
       />
-      {runs.isError ? (
-        <ErrorNotice error={runs.error} onRetry={() => void runs.refetch()} />
-      ) : (
-        <RecordTable
-          label={t.runs}
-          rows={runs.data?.data}
-          keyOf={({ id }) => id}
-          empty={
-            <Empty icon="reconciliation" title={t.noRuns}>
-              {t.noRunsHint}
-            </Empty>
-          }
-          columns={[
-            {
-              name: t.when,
-              cell: (run) => (
-                <>
-                  <Text size="sm">{format.dateTime(run.startedAt)}</Text>
-                  <Text size="xs" c="dimmed">
-                    {run.acquirer} · {t.kinds[run.kind]}
-                  </Text>
-                </>
-              ),
-            },
-            {
-              name: t.window,
-              isMinor: true,
-              cell: ({ from, to }) => (
-                <Text size="sm">
-                  {format.dateTime(from)} – {format.dateTime(to)}
+      <RecordList
+        list={runs}
+        filters={filters}
+        label={t.runs}
+        keyOf={({ id }) => id}
+        empty={
+          <Empty icon="reconciliation" title={t.noRuns}>
+            {t.noRunsHint}
+          </Empty>
+        }
+        columns={[
+          {
+            name: t.when,
+            cell: (run) => (
+              <>
+                <Text size="sm">{format.dateTime(run.startedAt)}</Text>
+                <Text size="xs" c="dimmed">
+                  {run.acquirer} · {t.kinds[run.kind]}
                 </Text>
-              ),
-            },
-            {
-              name: t.compared,
-              isAmount: true,
-              isMinor: true,
-              cell: ({ compared }) =>
-                format.number(compared ? compared.payment + compared.return + compared.payout : 0),
-            },
-            { name: t.result, cell: (run) => <Result run={run} /> },
-          ]}
-        />
-      )}
-      {runs.data && runs.data.total > 0 && (
-        <Pages total={runs.data.total} totalPages={runs.data.totalPages} page={filters.page} onPage={filters.goTo} />
-      )}
+              </>
+            ),
+          },
+          {
+            name: t.window,
+            isMinor: true,
+            cell: ({ from, to }) => (
+              <Text size="sm">
+                {format.dateTime(from)} – {format.dateTime(to)}
+              </Text>
+            ),
+          },
+          {
+            name: t.compared,
+            isAmount: true,
+            isMinor: true,
+            cell: ({ compared }) => format.number(compared ? compared.payment + compared.return + compared.payout : 0),
+          },
+          { name: t.result, cell: (run) => <Result run={run} /> },
+        ]}
+      />
     </Stack>
   )
 }

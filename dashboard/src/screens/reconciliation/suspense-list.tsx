@@ -2,8 +2,7 @@ import { Badge, SegmentedControl, Stack, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { ask, withQuery } from '../../api.ts'
 import { Empty } from '../../components/empty.tsx'
-import { ErrorNotice } from '../../components/error-notice.tsx'
-import { Pages, RecordTable } from '../../components/record-table.tsx'
+import { RecordList } from '../../components/record-table.tsx'
 import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
@@ -43,51 +42,45 @@ export function SuspenseList() {
         ]}
         style={{ alignSelf: 'flex-start' }}
       />
-      {list.isError ? (
-        <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
-      ) : (
-        <RecordTable
-          label={title}
-          rows={list.data?.data}
-          keyOf={({ id }) => id}
-          linkOf={({ id }) => `/reconciliation/held/${id}`}
-          empty={
-            <Empty icon="check" title={isOpen ? t.none : t.noneAll}>
-              {t.noneHint}
-            </Empty>
-          }
-          columns={[
-            {
-              name: t.payer,
-              cell: ({ payerName, paidAt, kind, clientName }) => (
-                <>
-                  <Text size="sm" fw={600}>
-                    {payerName ?? t.unknownPayer}
-                  </Text>
-                  <Text size="xs" c="dimmed">
-                    {format.dateTime(paidAt)} · {t.kinds[kind]}
-                    {clientName && ` · ${clientName}`}
-                  </Text>
-                </>
-              ),
-            },
-            { name: t.acquirer, isMinor: true, cell: ({ acquirer }) => acquirer },
-            {
-              name: t.amount,
-              isAmount: true,
-              cell: ({ amount }) => (
-                <Text size="sm" fw={600} style={{ whiteSpace: 'nowrap' }}>
-                  {format.money(amount)}
+      <RecordList
+        list={list}
+        filters={filters}
+        label={title}
+        keyOf={({ id }) => id}
+        linkOf={({ id }) => `/reconciliation/held/${id}`}
+        empty={
+          <Empty icon="check" title={isOpen ? t.none : t.noneAll}>
+            {t.noneHint}
+          </Empty>
+        }
+        columns={[
+          {
+            name: t.payer,
+            cell: ({ payerName, paidAt, kind, clientName }) => (
+              <>
+                <Text size="sm" fw={600}>
+                  {payerName ?? t.unknownPayer}
                 </Text>
-              ),
-            },
-            { name: t.state, cell: ({ status }) => <PaymentStatus of={status} /> },
-          ]}
-        />
-      )}
-      {list.data && list.data.total > 0 && (
-        <Pages total={list.data.total} totalPages={list.data.totalPages} page={filters.page} onPage={filters.goTo} />
-      )}
+                <Text size="xs" c="dimmed">
+                  {format.dateTime(paidAt)} · {t.kinds[kind]}
+                  {clientName && ` · ${clientName}`}
+                </Text>
+              </>
+            ),
+          },
+          { name: t.acquirer, isMinor: true, cell: ({ acquirer }) => acquirer },
+          {
+            name: t.amount,
+            isAmount: true,
+            cell: ({ amount }) => (
+              <Text size="sm" fw={600} style={{ whiteSpace: 'nowrap' }}>
+                {format.money(amount)}
+              </Text>
+            ),
+          },
+          { name: t.state, cell: ({ status }) => <PaymentStatus of={status} /> },
+        ]}
+      />
     </Stack>
   )
 }

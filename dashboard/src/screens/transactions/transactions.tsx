@@ -1,15 +1,14 @@
 import type { TransactionFilters, TransactionStatus } from '@guiche/sdk'
-import { MultiSelect, Stack, Text } from '@mantine/core'
+import { MultiSelect, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { guiche } from '../../api.ts'
 import { OfClient } from '../../components/choose-client.tsx'
 import { Empty } from '../../components/empty.tsx'
-import { ErrorNotice } from '../../components/error-notice.tsx'
 import { ExportButton } from '../../components/export-button.tsx'
 import { FilterBar } from '../../components/filter-bar.tsx'
 import { DayInput, MoneyFilter, TextFilter } from '../../components/filter-inputs.tsx'
 import { Page } from '../../components/page.tsx'
-import { Pages, PhoneRow, RecordTable } from '../../components/record-table.tsx'
+import { PhoneRow, RecordList } from '../../components/record-table.tsx'
 import { Status, useStatusName } from '../../components/status.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
@@ -90,82 +89,69 @@ function List({ client }: { client: string }) {
           </>
         }
       />
-      {list.isError ? (
-        <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
-      ) : (
-        <Stack gap="sm">
-          <RecordTable
-            label={t.title}
-            rows={list.data?.data}
-            keyOf={({ id }) => id}
-            linkOf={({ id }) => toLink(`/transactions/${id}`)}
-            phoneOf={({ createdAt, customer, externalCode, amount, status }) => (
-              <PhoneRow
-                lines={[
-                  [
-                    customer?.name ?? externalCode ?? '–',
-                    <Text key="amount" size="sm" fw={600}>
-                      {format.money(amount)}
-                    </Text>,
-                  ],
-                  [
-                    <Text key="at" size="xs" c="dimmed" component="span">
-                      {format.dateTime(createdAt)}
-                    </Text>,
-                    <Status key="status" of={status} />,
-                  ],
-                ]}
-              />
-            )}
-            columns={[
-              { name: t.created, cell: ({ createdAt }) => <Text size="sm">{format.dateTime(createdAt)}</Text> },
-              {
-                name: t.customer,
-                isMinor: true,
-                cell: ({ customer, externalCode }) => (
-                  <>
-                    <Text size="sm">{customer?.name ?? '–'}</Text>
-                    {externalCode && (
-                      <Text size="xs" c="dimmed" className="identifier">
-                        {externalCode}
-                      </Text>
-                    )}
-                  </>
-                ),
-              },
-              { name: t.status, cell: ({ status }) => <Status of={status} /> },
-              {
-                name: t.amount,
-                isAmount: true,
-                cell: ({ amount }) => (
-                  <Text size="sm" fw={600}>
-                    {format.money(amount)}
-                  </Text>
-                ),
-              },
+      <RecordList
+        list={list}
+        filters={filters}
+        label={t.title}
+        keyOf={({ id }) => id}
+        linkOf={({ id }) => toLink(`/transactions/${id}`)}
+        phoneOf={({ createdAt, customer, externalCode, amount, status }) => (
+          <PhoneRow
+            lines={[
+              [
+                customer?.name ?? externalCode ?? '–',
+                <Text key="amount" size="sm" fw={600}>
+                  {format.money(amount)}
+                </Text>,
+              ],
+              [
+                <Text key="at" size="xs" c="dimmed" component="span">
+                  {format.dateTime(createdAt)}
+                </Text>,
+                <Status key="status" of={status} />,
+              ],
             ]}
-            empty={
-              filters.count > 0 ? (
-                <Empty icon="filter" title={t.noneFound}>
-                  {t.noneFoundHint}
-                </Empty>
-              ) : (
-                <Empty icon="transactions" title={t.none}>
-                  {t.noneHint}
-                </Empty>
-              )
-            }
           />
-          {list.data && list.data.total > 0 && (
-            <Pages
-              total={list.data.total}
-              totalPages={list.data.totalPages}
-              page={filters.page}
-              onPage={filters.goTo}
-            />
-          )}
-        </Stack>
-      )}
+        )}
+        columns={[
+          { name: t.created, cell: ({ createdAt }) => <Text size="sm">{format.dateTime(createdAt)}</Text> },
+          {
+            name: t.customer,
+            isMinor: true,
+            cell: ({ customer, externalCode }) => (
+              <>
+                <Text size="sm">{customer?.name ?? '–'}</Text>
+                {externalCode && (
+                  <Text size="xs" c="dimmed" className="identifier">
+                    {externalCode}
+                  </Text>
+                )}
+              </>
+            ),
+          },
+          { name: t.status, cell: ({ status }) => <Status of={status} /> },
+          {
+            name: t.amount,
+            isAmount: true,
+            cell: ({ amount }) => (
+              <Text size="sm" fw={600}>
+                {format.money(amount)}
+              </Text>
+            ),
+          },
+        ]}
+        empty={
+          filters.count > 0 ? (
+            <Empty icon="filter" title={t.noneFound}>
+              {t.noneFoundHint}
+            </Empty>
+          ) : (
+            <Empty icon="transactions" title={t.none}>
+              {t.noneHint}
+            </Empty>
+          )
+        }
+      />
     </Page>
   )
 }

@@ -9,7 +9,7 @@ import { ErrorNotice } from '../../components/error-notice.tsx'
 import { FilterBar } from '../../components/filter-bar.tsx'
 import { DayInput, TextFilter } from '../../components/filter-inputs.tsx'
 import { Page } from '../../components/page.tsx'
-import { Pages, PhoneRow, RecordTable } from '../../components/record-table.tsx'
+import { Pages, PhoneRow, RecordList, RecordTable } from '../../components/record-table.tsx'
 import { useStatusName } from '../../components/status.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
@@ -225,59 +225,54 @@ function EventList({ client }: { client: string }) {
     placeholderData: keepPreviousData,
     refetchInterval: 5_000,
   })
-  if (list.isError) return <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
   return (
-    <Stack gap="sm">
-      <RecordTable
-        label={t.events}
-        rows={list.data?.data}
-        keyOf={({ id }) => id}
-        linkOf={({ recordType, recordId }) => toLink(`/${recordType}s/${recordId}`)}
-        phoneOf={({ type, delivery, createdAt }) => (
-          <PhoneRow
-            lines={[
-              [type, delivery === null ? null : <DeliveryState key="state" of={delivery} />],
-              [
-                <Text key="at" size="xs" c="dimmed" component="span">
-                  {format.dateTime(createdAt)}
-                </Text>,
-                delivery === null ? (
-                  <Text key="none" size="xs" c="dimmed">
-                    {t.noAddress}
-                  </Text>
-                ) : null,
-              ],
-            ]}
-          />
-        )}
-        columns={[
-          { name: t.when, cell: ({ createdAt }) => <Text size="sm">{format.dateTime(createdAt)}</Text> },
-          {
-            name: t.type,
-            cell: ({ type }) => <EventType of={type} />,
-          },
-          {
-            name: t.state,
-            cell: ({ delivery }) =>
+    <RecordList
+      list={list}
+      filters={filters}
+      label={t.events}
+      keyOf={({ id }) => id}
+      linkOf={({ recordType, recordId }) => toLink(`/${recordType}s/${recordId}`)}
+      phoneOf={({ type, delivery, createdAt }) => (
+        <PhoneRow
+          lines={[
+            [type, delivery === null ? null : <DeliveryState key="state" of={delivery} />],
+            [
+              <Text key="at" size="xs" c="dimmed" component="span">
+                {format.dateTime(createdAt)}
+              </Text>,
               delivery === null ? (
-                <Text size="xs" c="dimmed">
+                <Text key="none" size="xs" c="dimmed">
                   {t.noAddress}
                 </Text>
-              ) : (
-                <DeliveryState of={delivery} />
-              ),
-          },
-        ]}
-        empty={
-          <Empty icon="webhooks" title={t.noEvents}>
-            {t.noEventsHint}
-          </Empty>
-        }
-      />
-      {list.data && list.data.total > 0 && (
-        <Pages total={list.data.total} totalPages={list.data.totalPages} page={filters.page} onPage={filters.goTo} />
+              ) : null,
+            ],
+          ]}
+        />
       )}
-    </Stack>
+      columns={[
+        { name: t.when, cell: ({ createdAt }) => <Text size="sm">{format.dateTime(createdAt)}</Text> },
+        {
+          name: t.type,
+          cell: ({ type }) => <EventType of={type} />,
+        },
+        {
+          name: t.state,
+          cell: ({ delivery }) =>
+            delivery === null ? (
+              <Text size="xs" c="dimmed">
+                {t.noAddress}
+              </Text>
+            ) : (
+              <DeliveryState of={delivery} />
+            ),
+        },
+      ]}
+      empty={
+        <Empty icon="webhooks" title={t.noEvents}>
+          {t.noEventsHint}
+        </Empty>
+      }
+    />
   )
 }
 

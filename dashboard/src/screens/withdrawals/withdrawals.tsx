@@ -1,15 +1,14 @@
 import type { WithdrawalFilters, WithdrawalStatus } from '@guiche/sdk'
-import { Group, MultiSelect, Stack, Text } from '@mantine/core'
+import { Group, MultiSelect, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { guiche } from '../../api.ts'
 import { ChooseClient } from '../../components/choose-client.tsx'
 import { Empty } from '../../components/empty.tsx'
-import { ErrorNotice } from '../../components/error-notice.tsx'
 import { ExportButton } from '../../components/export-button.tsx'
 import { FilterBar } from '../../components/filter-bar.tsx'
 import { DayInput, MoneyFilter, TextFilter } from '../../components/filter-inputs.tsx'
 import { Page } from '../../components/page.tsx'
-import { Pages, PhoneRow, RecordTable } from '../../components/record-table.tsx'
+import { PhoneRow, RecordList } from '../../components/record-table.tsx'
 import { Status, useStatusName } from '../../components/status.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
@@ -108,93 +107,80 @@ function List({ client, asked }: { client: string; asked: WithdrawalFilters }) {
           </>
         }
       />
-      {list.isError ? (
-        <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
-      ) : (
-        <Stack gap="sm">
-          <RecordTable
-            label={t.title}
-            rows={list.data?.data}
-            keyOf={({ id }) => id}
-            linkOf={({ id }) => toLink(`/withdrawals/${id}`)}
-            phoneOf={({ createdAt, pixKey, amount, status, hold }) => (
-              <PhoneRow
-                lines={[
-                  [
-                    pixKey?.key ?? '–',
-                    <Text key="amount" size="sm" fw={600}>
-                      {format.money(amount)}
-                    </Text>,
-                  ],
-                  [
-                    <Text key="at" size="xs" c="dimmed" component="span">
-                      {format.dateTime(createdAt)}
-                    </Text>,
-                    // A withdrawal that is pending review shows the reason instead of its status.
-                    hold ? <HoldBadge key="hold" hold={hold} /> : <Status key="status" of={status} />,
-                  ],
-                ]}
-              />
-            )}
-            columns={[
-              { name: t.created, cell: ({ createdAt }) => <Text size="sm">{format.dateTime(createdAt)}</Text> },
-              {
-                name: t.pixKey,
-                isMinor: true,
-                cell: ({ pixKey, externalCode }) => (
-                  <>
-                    <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-                      {pixKey?.key ?? '–'}
-                    </Text>
-                    {externalCode && (
-                      <Text size="xs" c="dimmed" className="identifier">
-                        {externalCode}
-                      </Text>
-                    )}
-                  </>
-                ),
-              },
-              {
-                name: t.status,
-                cell: ({ status, hold }) => (
-                  <Group gap={6}>
-                    <Status of={status} />
-                    {hold && <HoldBadge hold={hold} />}
-                  </Group>
-                ),
-              },
-              {
-                name: t.amount,
-                isAmount: true,
-                cell: ({ amount }) => (
-                  <Text size="sm" fw={600} style={{ whiteSpace: 'nowrap' }}>
-                    {format.money(amount)}
-                  </Text>
-                ),
-              },
+      <RecordList
+        list={list}
+        filters={filters}
+        label={t.title}
+        keyOf={({ id }) => id}
+        linkOf={({ id }) => toLink(`/withdrawals/${id}`)}
+        phoneOf={({ createdAt, pixKey, amount, status, hold }) => (
+          <PhoneRow
+            lines={[
+              [
+                pixKey?.key ?? '–',
+                <Text key="amount" size="sm" fw={600}>
+                  {format.money(amount)}
+                </Text>,
+              ],
+              [
+                <Text key="at" size="xs" c="dimmed" component="span">
+                  {format.dateTime(createdAt)}
+                </Text>,
+                // A withdrawal that is pending review shows the reason instead of its status.
+                hold ? <HoldBadge key="hold" hold={hold} /> : <Status key="status" of={status} />,
+              ],
             ]}
-            empty={
-              filters.count > 0 ? (
-                <Empty icon="filter" title={t.noneFound}>
-                  {t.noneFoundHint}
-                </Empty>
-              ) : (
-                <Empty icon="withdrawals" title={t.none}>
-                  {t.noneHint}
-                </Empty>
-              )
-            }
           />
-          {list.data && list.data.total > 0 && (
-            <Pages
-              total={list.data.total}
-              totalPages={list.data.totalPages}
-              page={filters.page}
-              onPage={filters.goTo}
-            />
-          )}
-        </Stack>
-      )}
+        )}
+        columns={[
+          { name: t.created, cell: ({ createdAt }) => <Text size="sm">{format.dateTime(createdAt)}</Text> },
+          {
+            name: t.pixKey,
+            isMinor: true,
+            cell: ({ pixKey, externalCode }) => (
+              <>
+                <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+                  {pixKey?.key ?? '–'}
+                </Text>
+                {externalCode && (
+                  <Text size="xs" c="dimmed" className="identifier">
+                    {externalCode}
+                  </Text>
+                )}
+              </>
+            ),
+          },
+          {
+            name: t.status,
+            cell: ({ status, hold }) => (
+              <Group gap={6}>
+                <Status of={status} />
+                {hold && <HoldBadge hold={hold} />}
+              </Group>
+            ),
+          },
+          {
+            name: t.amount,
+            isAmount: true,
+            cell: ({ amount }) => (
+              <Text size="sm" fw={600} style={{ whiteSpace: 'nowrap' }}>
+                {format.money(amount)}
+              </Text>
+            ),
+          },
+        ]}
+        empty={
+          filters.count > 0 ? (
+            <Empty icon="filter" title={t.noneFound}>
+              {t.noneFoundHint}
+            </Empty>
+          ) : (
+            <Empty icon="withdrawals" title={t.none}>
+              {t.noneHint}
+            </Empty>
+          )
+        }
+      />
     </>
   )
 }
