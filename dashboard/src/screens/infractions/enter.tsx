@@ -1,9 +1,10 @@
 import { Text, Textarea, TextInput } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ask, faultsOf, Refused } from '../../api.ts'
+import { ask, faultsOf } from '../../api.ts'
 import { useClients } from '../../components/client-switch.tsx'
 import { Confirm } from '../../components/confirm.tsx'
+import { useSentence } from '../../components/error-notice.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Status } from '../../components/status.tsx'
 import { useFormat } from '../../format.ts'
@@ -17,6 +18,7 @@ const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 export function EnterDispute({ onClose }: { onClose: () => void }) {
   const t = useText(words)
   const format = useFormat()
+  const sentence = useSentence()
   const queries = useQueryClient()
   const clients = useClients()
   const nameOf = (clientId: string) => clients.data?.find((one) => one.clientId === clientId)?.name ?? clientId
@@ -63,7 +65,7 @@ export function EnterDispute({ onClose }: { onClose: () => void }) {
         data-autofocus
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
-        error={found.error instanceof Refused ? found.error.message : undefined}
+        error={found.error ? sentence(found.error) : undefined}
       />
       {record && (
         <Text size="sm" component="div">
