@@ -42,9 +42,19 @@ const schema = `
     charge_id uuid not null references simulator.charges,
     amount bigint not null check (amount > 0),
     paid_at timestamptz(3) not null,
-    payer json not null
+    payer json not null,
+    -- False: it came without the txid of the charge that it pays.
+    names_charge boolean not null default true,
+    is_second boolean not null default false,
+    -- When this PSP shows it: at once where it is null.
+    shown_at timestamptz(3),
+    -- Faults of the payer's bank or this one.
+    behaviours text[] not null default '{}'
   );
   create index if not exists pix_paid_at on simulator.pix (paid_at, end_to_end_id);
+  create index if not exists pix_charge_id on simulator.pix (charge_id);
+  -- A charge is paid once, unless a bank goes astray.
+  create unique index if not exists pix_charge_once on simulator.pix (charge_id) where names_charge and not is_second;
   create table if not exists simulator.returns (
     end_to_end_id text not null references simulator.pix,
     id text not null,
@@ -66,8 +76,11 @@ const schema = `
     receiver json not null,
     requested_at timestamptz(3) not null,
     settles_at timestamptz(3) not null,
-    rejection text
+    rejection text,
+    reference text
   );
+  create index if not exists payouts_requested_at on simulator.payouts (requested_at, id);
+  create unique index if not exists payouts_reference on simulator.payouts (reference);
   create table if not exists simulator.payout_returns (
     return_id text primary key,
     payout_id text not null references simulator.payouts,
@@ -88,27 +101,12 @@ const schema = `
     return_settles_at timestamptz(3)
   );
   create index if not exists infractions_opened_at on simulator.infractions (opened_at, id);
-  alter table simulator.pix
-    drop constraint if exists pix_charge_id_key,
-    -- False: it came without the txid of the charge that it pays.
-    add column if not exists names_charge boolean not null default true,
-    add column if not exists is_second boolean not null default false,
-    -- When this PSP shows it: at once where it is null.
-    add column if not exists shown_at timestamptz(3),
-    -- Faults of the payer's bank or this one.
-    add column if not exists behaviours text[] not null default '{}';
-  create index if not exists pix_charge_id on simulator.pix (charge_id);
-  -- A charge is paid once, unless a bank goes astray.
-  create unique index if not exists pix_charge_once on simulator.pix (charge_id) where names_charge and not is_second;
   create table if not exists simulator.settings (name text primary key, value text not null);
-  create index if not exists payouts_requested_at on simulator.payouts (requested_at, id);
   create table if not exists simulator.payout_starts (
     end_to_end_id text primary key,
     pix_key text not null,
     started_at timestamptz(3) not null
   );
-  alter table simulator.payouts add column if not exists reference text;
-  create unique index if not exists payouts_reference on simulator.payouts (reference);
 `
 
 /**

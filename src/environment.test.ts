@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../test/support/database.ts'
-import { insertSetting } from './auth/store.ts'
 import { commonEnvironment, type Environment, enterEnvironment, environmentOf } from './environment.ts'
 
 describe('a database', () => {
@@ -18,14 +17,6 @@ describe('a database', () => {
     await enterEnvironment(database.db, first)
     for (const other of all.filter((one) => one !== first))
       await expect(enterEnvironment(database.db, other)).rejects.toThrow(/^This database belongs to .*DATABASE_URL/)
-  })
-
-  it('with a sandbox client counts as simulated, even without the setting', async () => {
-    await insertSetting(database.db, 'sandbox_client', 'yes')
-    await expect(enterEnvironment(database.db, 'production')).rejects.toThrow(
-      'This database belongs to a simulated Pix network, but the settings are for production.',
-    )
-    await enterEnvironment(database.db, 'simulated')
   })
 
   it('accepts only one of two environments that start at the same time', async () => {

@@ -23,9 +23,7 @@ const titles: Record<Environment, string> = {
  * @throws {Error} if the database belongs to another environment, with what to do about it
  */
 export async function enterEnvironment(db: Db | Tx, environment: Environment): Promise<void> {
-  // A database from before this setting that has a sandbox client was simulated.
-  const first = (await findSetting(db, 'sandbox_client')) === null ? environment : 'simulated'
-  await insertSetting(db, setting, first)
+  await insertSetting(db, setting, environment)
   const known = (await findSetting(db, setting)) as Environment
   if (known === environment) return
   const isWithoutFile = environment === 'simulated'

@@ -332,25 +332,6 @@ describe('a fault profile', () => {
   })
 })
 
-it('works with a database of an earlier version', async () => {
-  const old = await createEmptyDatabase()
-  const before = await testSimulator(old.db.pool)
-  const uri = await before.charge(txidOf(1))
-  await before.pay({ uri })
-  await before.close()
-  await old.db.pool.query(`
-    drop table simulator.settings;
-    drop index simulator.pix_charge_once, simulator.pix_charge_id, simulator.payouts_requested_at, simulator.payouts_reference;
-    alter table simulator.pix drop column names_charge, drop column is_second, drop column shown_at, drop column behaviours,
-      add constraint pix_charge_id_key unique (charge_id)`)
-  const after = await testSimulator(old.db.pool)
-  expect(await after.pay({ uri })).toMatchObject({ code: 'already_paid' })
-  expect(await after.pay({ uri, behaviour: 'twice' })).toMatchObject({ ok: true })
-  expect((await after.truth()).payments).toMatchObject([{ txid: txidOf(1) }, { txid: txidOf(1) }])
-  await after.close()
-  await old.drop()
-})
-
 it('is what has arrived, less what went back and what was paid out', async () => {
   const before = (await simulator.truth()).holds
   const { endToEndId } = await paid('twice')

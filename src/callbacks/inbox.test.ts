@@ -145,18 +145,6 @@ it('records each payment once when two processes hold the same notices', async (
   expect(new Set((await stateOf(reported)).map(({ state }) => state))).toEqual(new Set(['settled']))
 })
 
-it('finds a notice stored by an older version, which has no time for the next check', async () => {
-  const database = await createTestDatabase()
-  await database.db.query(sql`
-    insert into callback_inbox (acquirer, event_key, end_to_end, received_at, state)
-    values ('simulator', 'of before', 'E', now(), 'received')`)
-  const [row] = await database.db.query<{ now: Date }>(sql`select now() + interval '1 second' as now`)
-  const now = row?.now ?? new Date()
-  const found = await claimNotices(database.db, { now, leaseUntil: now, limit: 10 })
-  expect(found).toMatchObject([{ event_key: 'of before', looks: 0 }])
-  await database.drop()
-})
-
 it('claims no more than its limit and reads few rows, even with a plan made for an empty inbox', async () => {
   const database = await createTestDatabase()
   const now = service.clock.now()

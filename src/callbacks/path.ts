@@ -24,11 +24,9 @@ function isEqual(expected: string, given: string): boolean {
 
 /**
  * The secret parts made with the current and each former secret key: the acquirer calls the address that was
- * registered with it. The first version keeps the address from before there were versions. Acquirer names contain no
- * space.
+ * registered with it. Acquirer names contain no space.
  */
 function callbackSecrets(key: SecretKey, acquirer: string, version: number): [string, ...string[]] {
-  const text = version === 1 ? acquirer : `${acquirer} ${version}`
-  const [current, ...former] = keyedHashes(key, 'callback-path', text)
+  const [current, ...former] = keyedHashes(key, 'callback-path', `${acquirer} ${version}`)
   return [current.toString('base64url'), ...former.map((hash) => hash.toString('base64url'))]
 }

@@ -66,6 +66,15 @@ it('refuses an applied migration that was edited or renamed', async () => {
   await expect(run()).rejects.toThrow(/0002_other differs from the one applied to the database \(0002_second\)/)
 })
 
+it('refuses a database of a version before the first release', async () => {
+  await run()
+  await rm(`${folder}/0001_first.sql`)
+  await write('0001_settings.sql', 'create table settings (id int);')
+  await expect(run()).rejects.toThrow(
+    /created by a Guichê before 0\.1\.0 \(its first migration is 0001_first\) .* Set DATABASE_URL or DATA_DIR to an empty/,
+  )
+})
+
 it('does not count other line endings as an edit', async () => {
   await write('0003_lines.sql', 'select 1;\nselect 2;\n')
   await run()

@@ -108,6 +108,12 @@ async function listApplied(client: pg.PoolClient): Promise<Applied[]> {
 }
 
 function checkApplied(migrations: Migration[], applied: Applied[]): void {
+  const [first] = applied
+  if (first && first.name !== migrations[0]?.name) {
+    throw new Error(
+      `the database was created by a Guichê before 0.1.0 (its first migration is ${first.name}) and cannot be migrated. Set DATABASE_URL or DATA_DIR to an empty database; to read the old data, run the version that created it.`,
+    )
+  }
   applied.forEach((row, index) => {
     const migration = migrations[index]
     if (migration === undefined) {

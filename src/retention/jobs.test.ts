@@ -70,8 +70,8 @@ async function insertDelivery({
 
 async function insertNotice(key: string, state: string, finished: Date | null) {
   await database.db.query(sql`
-    insert into callback_inbox (acquirer, event_key, end_to_end, received_at, state, finished_at)
-    values ('a PSP', ${key}, ${key}, ${ago(900)}, ${state}, ${finished})`)
+    insert into callback_inbox (acquirer, event_key, end_to_end, received_at, state, finished_at, look_at)
+    values ('a PSP', ${key}, ${key}, ${ago(900)}, ${state}, ${finished}, ${ago(900)})`)
 }
 
 async function insertExchanges(count: number, at: Date) {

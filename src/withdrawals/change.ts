@@ -68,8 +68,7 @@ async function postMoney(tx: Tx, row: WithdrawalRow, money: Money, now: Date): P
 type Money = { event: string; transfers: (balances: Balances) => Transfer[] }
 
 /** The transfers of a status. The money was reserved when the withdrawal was created. */
-function moneyOf({ status, amount, fee_amount }: WithdrawalRow, returnedAmount: number): Money | null {
-  const fee = fee_amount ?? 0
+function moneyOf({ status, amount, fee_amount: fee }: WithdrawalRow, returnedAmount: number): Money | null {
   switch (status) {
     case 'PENDING':
     case 'PROCESSING':

@@ -11,7 +11,7 @@ export type WithdrawalToDecide = {
   status: WithdrawalStatus
   hold: WithdrawalHold | null
   amount: number
-  fee_amount: number | null
+  fee_amount: number
   pix_key: string
   created_at: Date
   pix_key_type: PixKeyType

@@ -12,8 +12,8 @@ type CreatedFields = {
   merchant_id: string
   acquirer: string
   amount: number
-  /** On top of the amount; null in withdrawals from before there were fees. */
-  fee_amount: number | null
+  /** On top of the amount. */
+  fee_amount: number
   idempotency_key: string | null
   external_code: string | null
   webhook_url: string | null

@@ -24,10 +24,10 @@ export async function findUnequalTransfers(db: Db | Tx, among: Among): Promise<U
       from withdrawals w
       cross join lateral (
         values
-          ('reserved', 'withdrawal_reserved', 'available', 'reserved', w.amount + coalesce(w.fee_amount, 0), null),
+          ('reserved', 'withdrawal_reserved', 'available', 'reserved', w.amount + w.fee_amount, null),
           ('sent', 'withdrawal_sent', 'reserved', 'acquirer', w.amount, array['PROCESSED', 'REFUNDED']),
           ('sent', 'fee', 'reserved', 'fees', w.fee_amount, array['PROCESSED', 'REFUNDED']),
-          ('released', 'withdrawal_released', 'reserved', 'available', w.amount + coalesce(w.fee_amount, 0),
+          ('released', 'withdrawal_released', 'reserved', 'available', w.amount + w.fee_amount,
             array['FAILED', 'CANCELED', 'REJECTED'])
       ) step (event, kind, debit, credit, amount, statuses)
       where step.amount > 0 and (step.statuses is null or w.status = any (step.statuses))

@@ -24,7 +24,7 @@ export function toWithdrawalView(row: WithdrawalRow): WithdrawalResponse {
     payer: row.payer ?? undefined,
     receiver: row.receiver ?? undefined,
     pixKey: { key: row.pix_key, type: row.pix_key_type },
-    feeAmount: row.fee_amount ?? undefined,
+    feeAmount: row.fee_amount,
   }
 }
 

@@ -2,9 +2,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { documents, inlineOf, readDocument } from '../support/documents.ts'
 
-/** Not our prose: word lists, generated files, applied migrations, and programs that only imitate others. */
+/** Not our prose: word lists, generated files, and programs that only imitate others. */
 const exempt =
-  /^(?:package-lock\.json|src\/users\/common-words\.txt|bench\/peers\/|migrations\/|docs\/glossary\.md$|test\/docs\/glossary\.test\.ts$)/
+  /^(?:package-lock\.json|src\/users\/common-words\.txt|bench\/peers\/|docs\/glossary\.md$|test\/docs\/glossary\.test\.ts$)/
 
 const [, retiredTable = ''] = readDocument('docs/glossary.md').split(/^## Retired words$/m)
 

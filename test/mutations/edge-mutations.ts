@@ -90,7 +90,7 @@ export const edgeMutations: Mutation[] = [
     name: 'the chain of the audit log does not include the previous entry',
     edits: [
       edit(
-        'migrations/0029_audit_log_is_chained.sql',
+        'migrations/0011_audit_log.sql',
         "audit_entry_hash(coalesce(former.hash, ''), new)",
         "audit_entry_hash('', new)",
       ),

@@ -100,7 +100,7 @@ export const mutations: Mutation[] = [
     name: 'an event may be posted twice, and the state of a refund is not checked under the lock',
     edits: [
       edit(
-        'migrations/0002_money_that_moves.sql',
+        'migrations/0006_ledger.sql',
         'constraint ledger_posted_once unique (merchant_id, event_key, position),',
         '',
       ),

@@ -19,6 +19,3 @@ create table jobs (
 );
 
 create index jobs_due on jobs (run_at) where locked_by is null and attempts < attempts_max;
-
--- The queue of the library that kept the jobs before.
-drop schema if exists graphile_worker cascade;

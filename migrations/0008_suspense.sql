@@ -1,9 +1,5 @@
--- Why: money that arrived and is not known for what: without a txid, under one that is not ours, or for what was paid already. It is
--- held in suspense until it is sent back or matched to the transaction that it was meant for (docs/suspense.md).
-
--- The operator's own merchant, "house", holds what belongs to no other: it has an id, accounts, and never a client (src/suspense/house.ts).
-alter table clients
-  add constraint clients_house_is_none check (merchant_id <> '00000000-0000-8000-8000-000000000001');
+-- Why: money without a charge that it can be attributed to: without a txid, with an unknown one, or for a charge that is
+-- paid already. It is in suspense until it is sent back or attributed to a transaction (docs/suspense.md).
 
 -- The same table as src/suspense/status.ts; a test keeps them equal.
 create function suspense_moves_are_allowed(statuses text[]) returns boolean
@@ -18,38 +14,40 @@ create function suspense_moves_are_allowed(statuses text[]) returns boolean
   );
 
 create table suspense_payments (
-  -- Whose suspense it is in: the house's, or that of the merchant whose transaction was paid a second time.
+  -- The owner of the suspense account: the operator's own merchant, or the one whose transaction was paid twice.
   merchant_id uuid not null,
   id uuid not null,
   kind text not null check (kind in ('orphan', 'surplus')),
   acquirer text not null,
   end_to_end text not null,
-  -- As the payer's bank told it: of nothing that is ours.
+  -- As the payer's bank reported it: none of ours.
   txid text,
   amount bigint not null check (amount > 0),
   paid_at timestamptz(3) not null,
   payer json,
   receiver json not null,
-  -- Of a surplus: what had been paid already.
+  -- Of a duplicate payment: the transaction that was paid already.
   transaction_id uuid,
-  -- What it is matched to.
+  -- The transaction that it is attributed to.
   matched_merchant_id uuid,
   matched_transaction_id uuid,
-  -- Our own return of it, under way or done, and its id at the acquirer.
+  -- Our own return of it, in progress or done, and its id at the acquirer.
   return_id uuid,
   return_amount bigint,
   return_end_to_end text,
-  -- What others have returned of it: the acquirer under MED, or somebody by hand at the acquirer.
+  -- What others have returned of it: the acquirer under MED, or a person by hand at the acquirer.
   taken_amount bigint not null default 0,
   statuses text[] not null,
   status_dates timestamptz(3)[] not null,
   status text not null generated always as (statuses[cardinality(statuses)]) stored,
   -- Why it was not sent back, or not yet.
   error_message text,
-  -- When the service next does something of its own accord: looks for its transaction, or asks what became of its return.
+  -- When the service next acts on its own: looks for its transaction, or asks about the outcome of its return.
   check_at timestamptz(3),
+  -- When the acquirer was last asked to return it, as in refunds.
+  return_asked_at timestamptz(3),
   primary key (merchant_id, id),
-  -- However often an acquirer tells of it.
+  -- However often an acquirer reports it.
   constraint suspense_payments_once unique (acquirer, end_to_end),
   foreign key (transaction_id, merchant_id) references transactions,
   foreign key (matched_transaction_id, matched_merchant_id) references transactions,
@@ -64,23 +62,34 @@ create table suspense_payments (
   constraint suspense_payments_returned_whole
     check ((status = 'returned') = (taken_amount + case when status = 'returned' then coalesce(return_amount, 0) else 0 end = amount))
 );
--- What somebody may have to look at.
+-- What a person may have to decide.
 create index suspense_payments_open on suspense_payments ((status_dates[1])) where status in ('held', 'returning');
 create index suspense_payments_to_check on suspense_payments (status, check_at) where check_at is not null;
 create index suspense_payments_of_transaction on suspense_payments (transaction_id) where transaction_id is not null;
 create index suspense_payments_matched on suspense_payments (matched_transaction_id) where matched_transaction_id is not null;
+-- For the retention of personal data: the few that still name a payer.
+create index suspense_payments_with_payer on suspense_payments (paid_at, id) where payer is not null;
 
--- Not looked at in what is there already: it obeys what was stricter.
-alter table ledger_transfers
-  drop constraint ledger_transfers_record_type_check,
-  add constraint ledger_transfers_record_type_check
-    check (record_type in ('transaction', 'refund', 'infraction', 'withdrawal', 'suspense', 'correction')) not valid;
-
--- A match that was undone is a refund whose money went into suspense, not to the payer.
-alter table refunds add column suspense_payment_id uuid;
-
--- One payment pays one transaction; and another one once its match to the first was undone.
-alter table transactions add column match_undone_at timestamptz(3);
-drop index transactions_end_to_end;
-create unique index transactions_end_to_end on transactions (merchant_id, end_to_end, match_undone_at)
-  nulls not distinct where end_to_end is not null;
+-- Disputes of payments without a transaction. Once its payment is attributed, a dispute becomes one of that transaction,
+-- so that its money cannot be withdrawn while the dispute is open.
+create table unattributed_disputes (
+  acquirer text not null,
+  -- The acquirer's own identifier of the dispute.
+  reference text not null,
+  -- Of the payment: it is in suspense, or unknown.
+  end_to_end text not null,
+  amount bigint not null,
+  reason text,
+  -- As in infractions.
+  acquirer_status text,
+  acquirer_state text not null
+    check (acquirer_state in ('open', 'accepted', 'returned', 'rejected', 'canceled', 'unknown')),
+  opened_at timestamptz(3) not null,
+  deadline_at timestamptz(3),
+  -- When it was last reported as something new.
+  changed_at timestamptz(3) not null,
+  primary key (acquirer, reference)
+);
+create index unattributed_disputes_of_payment on unattributed_disputes (acquirer, end_to_end);
+create index unattributed_disputes_undecided on unattributed_disputes (acquirer, opened_at)
+  where acquirer_state in ('open', 'accepted', 'unknown');

@@ -1,10 +1,21 @@
--- Why: whoever can write to the database could change the audit log without a trace. Each entry now carries the hash of the one before it, the
--- signed statement of each closed day carries the hash of the newest entry, and the tables refuse changes to their owner as well.
+-- Why: who did what, outside of the API. Each entry carries the hash of the one before it, and the signed statement of
+-- each closed day carries the hash of the newest entry: a change in the database leaves a trace.
+
+create table audit_log (
+  id bigint primary key generated always as identity,
+  at timestamptz(3) not null,
+  actor text not null,
+  action text not null,
+  merchant_id uuid,
+  record_id uuid,
+  details json
+);
+create index audit_log_of_record on audit_log (record_id);
 
 create table audit_chain (
   -- 1, 2, 3 … in the order of commit, without gaps. Ids of entries have gaps: those of transactions that were rolled back.
   position bigint primary key,
-  -- Without a foreign key: to look for the entry, PostgreSQL would need the right to lock it, which the owner has given up.
+  -- Without a foreign key: to check it, PostgreSQL would need the right to lock the entry, which the owner has given up.
   entry_id bigint not null unique,
   hash bytea not null
 );
@@ -33,11 +44,12 @@ begin
   return null;
 end $$;
 
--- Deferred: it runs at the commit, when the transaction takes no further lock. So operations wait for each other only while one commits,
--- in no order that could make a deadlock.
+-- Deferred: it runs at the commit, when the transaction takes no further lock. So operations wait for each other only
+-- while one commits, in no order that could make a deadlock.
 create constraint trigger audit_log_chained after insert on audit_log
   deferrable initially deferred for each row execute function chain_audit_entry();
 
+-- The tables refuse changes to their owner as well.
 create function refuse_audit_change() returns trigger language plpgsql as $$
 begin
   raise exception 'the audit log is only ever added to' using errcode = 'insufficient_privilege';
@@ -46,18 +58,4 @@ create trigger audit_log_is_kept before update or delete or truncate on audit_lo
   for each statement execute function refuse_audit_change();
 create trigger audit_chain_is_kept before update or delete or truncate on audit_chain
   for each statement execute function refuse_audit_change();
-revoke update, delete, truncate on audit_chain from current_user;
-
--- The entries from before, in their order.
-do $$
-declare
-  entry audit_log;
-  former bytea := '';
-  place bigint := 0;
-begin
-  for entry in select * from audit_log order by id loop
-    place := place + 1;
-    former := audit_entry_hash(former, entry);
-    insert into audit_chain (position, entry_id, hash) values (place, entry.id, former);
-  end loop;
-end $$;
+revoke update, delete, truncate on audit_log, audit_chain from current_user;

@@ -1,6 +1,6 @@
--- Why: the books beside the acquirers' own lists. What differs, what was proposed about it and who decided, and the days that were closed.
+-- Why: the ledger is compared with the acquirers' own lists: discrepancies, proposals, decisions, and days that were closed.
 --
--- All of it belongs to the service as a whole: a difference may be about money that is no merchant's.
+-- All of it belongs to the service as a whole: a discrepancy may be about money that is no merchant's.
 
 create table reconciliation_runs (
   id uuid primary key,
@@ -25,23 +25,24 @@ create index reconciliation_runs_last on reconciliation_runs (acquirer, kind, st
 create table differences (
   id uuid primary key,
   acquirer text not null,
-  -- The same table as src/reconciliation/classes.ts; a test keeps them equal.
+  -- The same table as src/reconciliation/classes.ts; a test keeps them equal. unreadable: an entry of the acquirer's list
+  -- that cannot be read is set aside for a person, so that the rest of the list is read.
   class text not null check (class in (
-    'late', 'missing_here', 'missing_there', 'amount', 'fee', 'duplicate', 'orphan', 'cut_off', 'return', 'payout')),
+    'late', 'missing_here', 'missing_there', 'amount', 'fee', 'duplicate', 'orphan', 'cut_off', 'return', 'payout', 'unreadable')),
   subject text not null check (subject in ('payment', 'return', 'payout')),
-  -- What the acquirer knows it by: an endToEndId, or our id of a payout.
+  -- By which the acquirer knows it: an endToEndId, or our id of a payout.
   reference text not null,
   -- More than 1 where something new differs about what was corrected before.
   sequence smallint not null default 1,
-  -- Null where it is nobody's.
+  -- Null where it belongs to no merchant.
   merchant_id uuid,
-  -- The transaction, refund or withdrawal of ours.
+  -- Our transaction, refund or withdrawal.
   record_id uuid,
-  -- When the money moved, as the acquirer says, or else we.
+  -- When the money moved, by the acquirer's record, or else by ours.
   at timestamptz(3) not null,
-  -- Both are booked, in two days: nothing is to be done.
+  -- Both are posted, on two days: nothing is to be done.
   is_timing boolean not null,
-  -- What either side says; null where it says nothing.
+  -- The acquirer's side and ours; null where there is none.
   there jsonb,
   here jsonb,
   proposal jsonb not null,
@@ -59,16 +60,16 @@ create index differences_at on differences (acquirer, at);
 -- What was corrected of something that is compared again.
 create index differences_corrected on differences (acquirer, subject, reference) where state = 'confirmed';
 
--- While a run compares: one row for each of what either side has. Of no use after a crash, hence unlogged.
+-- While a run compares: one row for each entry of either side. Useless after a crash, hence unlogged.
 create unlogged table reconciliation_pairs (
   run_id uuid not null,
   subject text collate "C" not null,
   key text collate "C" not null,
   -- The transaction or withdrawal that the acquirer's side names.
   named_id uuid,
-  -- When the payment arrived that a return is of.
+  -- Of a return: when its payment arrived.
   paid_at timestamptz(3),
-  -- Of returns the sum of all of one payment, and what of it went back under MED.
+  -- Of returns: the sum of all of one payment, and the part of it under MED.
   there_amount bigint,
   there_med bigint,
   there_at timestamptz(3),
@@ -87,17 +88,7 @@ create unlogged table reconciliation_pairs (
   primary key (run_id, subject, key)
 );
 
--- What a window of time has on our side. Payments come in the order of time, so that each goes to the index's last page; the ledger is
--- only added to, and a page of the coarsest index is enough for thousands of its rows.
-create index transactions_paid on transactions (payment_date) where payment_date is not null;
-create index ledger_transfers_created on ledger_transfers using brin (created_at) with (pages_per_range = 32, autosummarize = on);
-create index refunds_finished on refunds (finished_at) where finished_at is not null;
-create index refunds_id on refunds (id);
-create index infractions_finished on infractions (finished_at) where finished_at is not null;
-create index withdrawals_processed on withdrawals (processed_date) where processed_date is not null;
-create index withdrawals_created on withdrawals (created_at);
-
--- What closed days are signed with. A key signs for ever after it was made and is never deleted: who has a statement can verify it.
+-- What closed days are signed with. A key is never deleted: whoever has a statement can verify it.
 create table statement_keys (
   kid text primary key,
   public_jwk json not null,
@@ -121,3 +112,5 @@ create table closed_days (
 
 -- Only ever added to, as the ledger is.
 revoke update, delete, truncate on closed_days, statement_keys from current_user;
+-- SECRET_KEY can be replaced: what is sealed under it is then sealed again.
+grant update (sealed_private_jwk) on statement_keys to current_user;

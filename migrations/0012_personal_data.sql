@@ -1,0 +1,10 @@
+-- Why: a person may have their data erased (LGPD, art. 18), and an operator may not keep it longer than needed. What
+-- identifies a person becomes null or a keyed hash; amounts, ids and the ledger stay (docs/privacy.md).
+
+-- Up to which creation time the retention of personal data has processed a merchant's transactions, or its withdrawals.
+create table personal_data_cursors (
+  merchant_id uuid not null,
+  erased_until timestamptz(3) not null,
+  record_type text not null check (record_type in ('transaction', 'withdrawal')),
+  primary key (merchant_id, record_type)
+);
