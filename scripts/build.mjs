@@ -2,7 +2,7 @@
 // waits for none of them. `--workspaces` builds only the SDK and the dashboard, which tests need; `--guide` builds only
 // the guide; `--start` builds the guide in the background, so that the service starts without waiting for it.
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { constants, setPriority } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -123,6 +123,8 @@ if (stale.length > 0)
   )
 for (const { build } of stale) await build()
 if (option === '--start' && !isFresh(guide.made, guide.sources)) {
+  // The service would warn that the folder is missing.
+  mkdirSync(dirname(join(root, guide.made)), { recursive: true })
   const builder = spawn(process.execPath, [import.meta.filename, '--guide'], { detached: true, stdio: 'ignore' })
   if (builder.pid !== undefined) setPriority(builder.pid, constants.priority.PRIORITY_LOW)
   builder.unref()
