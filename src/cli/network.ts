@@ -19,7 +19,6 @@ export async function withAcquirers<Result>(work: (context: Context & SettleDeps
         network.routes,
       )
       const settlement = createSettlement(context)
-      // The service finds the events to deliver on its own: this process has no loop to wake.
       return await work({ ...context, log, acquirers, settlement })
     } finally {
       await network.close()

@@ -115,7 +115,7 @@ function toLine(values: Value[]): string {
 }
 
 /** Most cells, such as ids, statuses and names: nothing to escape. */
-const isPlain = /^[\w][\w .:@-]*$/
+const isPlain = /^\w[\w .:@-]*$/
 
 function toCell(value: Value): string {
   if (value === null) return ''

@@ -63,8 +63,8 @@ const [comma, bracket, brace] = [0x2c, 0x5b, 0x7b]
 const safeDigitsMax = 15
 
 /**
- * Counts in one pass, before parsing: the field names, or -1 if there is a number other than a short integer, and the
- * values. Of a text that is not JSON it counts something, and ends.
+ * Counts the values and the field names of a JSON text, before it is parsed. `names` is -1 if one of the numbers is not
+ * a short integer. For a text that is not JSON, both counts are meaningless.
  */
 function survey(text: string): { names: number; values: number } {
   let names = 0

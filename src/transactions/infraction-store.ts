@@ -45,6 +45,7 @@ export async function insertInfraction(tx: Tx, row: InfractionRow): Promise<void
       ${row.reason}, ${row.state}, ${row.opened_at}, ${row.decided_at}, ${row.finished_at})`)
 }
 
+/** A dispute with its merchant's client. */
 export type ListedInfraction = InfractionRow & { client_id: string; client_name: string }
 
 export async function findDispute(db: Db, id: string): Promise<ListedInfraction | null> {
@@ -149,7 +150,6 @@ export async function insertReturn<Row extends LockedTransaction>(
   return { ...row, amount_returned: row.amount_returned + one.amount }
 }
 
-/** A dispute in a list, with its merchant. */
 /**
  * Lists disputes of one merchant or of all: those still to be decided or returned, the oldest first; or those that
  * have ended, the latest first.

@@ -45,9 +45,9 @@ const loadsParam = rowsParam<Load>({ receiver: 'text', held: 'integer', room: 'i
 
 /**
  * Leases what is due. Unlike `claimRows` of jobs/claim.ts it does not take the oldest first: that would give everything
- * to one slow receiver with a large backlog. It steps from receiver to receiver through the index (a skip scan) and takes from each as many
- * as it has room for: a receiver with 100,000 due costs as much as one with sixteen. Receivers that hold least come
- * first. Also returns the last receiver scanned, or null when the scan reached the end.
+ * to one slow receiver with a large backlog. It steps from receiver to receiver through the index (a skip scan) and
+ * takes from each as many as it has room for: a receiver with 100,000 due costs as much as one with sixteen. Receivers
+ * that hold least come first. Also returns the last receiver scanned, or null when the scan reached the end.
  */
 export async function claimDue(
   db: Db | Tx,
