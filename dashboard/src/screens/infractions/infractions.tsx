@@ -6,7 +6,7 @@ import { ask, withQuery } from '../../api.ts'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page, Section } from '../../components/page.tsx'
-import { Pages, RecordTable } from '../../components/record-table.tsx'
+import { Pages, RecordList } from '../../components/record-table.tsx'
 import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useClient, useMay, useUser } from '../../session.tsx'
@@ -113,73 +113,67 @@ function Ended() {
   const { merchant } = useUser()
   const filters = useFilters()
   const disputes = useDisputes(false, filters.page)
-  if (disputes.isError) return <ErrorNotice error={disputes.error} onRetry={() => void disputes.refetch()} />
-  const { data } = disputes
   return (
     <section aria-label={t.ended}>
       <Title order={2} mb="sm">
         {t.ended}
       </Title>
-      <Stack gap="sm">
-        <RecordTable
-          label={t.ended}
-          rows={data?.data}
-          keyOf={({ id }) => id}
-          linkOf={(dispute) => linkOf(dispute, merchant === null)}
-          empty={
-            <Empty icon="infractions" title={t.noneEnded}>
-              {t.noneEndedHint}
-            </Empty>
-          }
-          columns={[
-            {
-              name: t.endedAt,
-              cell: ({ finishedAt }) => <Text size="sm">{finishedAt && format.dateTime(finishedAt)}</Text>,
-            },
-            { name: t.merchant, isMinor: true, cell: ({ clientName }) => <Text size="sm">{clientName}</Text> },
-            {
-              name: t.opened,
-              isMinor: true,
-              cell: ({ openedAt, reason }) => (
-                <>
-                  <Text size="sm">{format.dateTime(openedAt)}</Text>
-                  {reason && (
-                    <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-                      {reason}
-                    </Text>
-                  )}
-                </>
-              ),
-            },
-            {
-              name: t.state,
-              cell: ({ state }) => (
-                <Badge
-                  variant="light"
-                  color={stateColors[state]}
-                  tt="none"
-                  radius="sm"
-                  style={{ flexShrink: 0, minWidth: 'max-content' }}
-                >
-                  {t.states[state]}
-                </Badge>
-              ),
-            },
-            {
-              name: t.amount,
-              isAmount: true,
-              cell: ({ amount }) => (
-                <Text size="sm" fw={600} style={{ whiteSpace: 'nowrap' }}>
-                  {format.money(amount)}
-                </Text>
-              ),
-            },
-          ]}
-        />
-        {data && data.total > 0 && (
-          <Pages total={data.total} totalPages={data.totalPages} page={filters.page} onPage={filters.goTo} />
-        )}
-      </Stack>
+      <RecordList
+        list={disputes}
+        filters={filters}
+        label={t.ended}
+        keyOf={({ id }) => id}
+        linkOf={(dispute) => linkOf(dispute, merchant === null)}
+        empty={
+          <Empty icon="infractions" title={t.noneEnded}>
+            {t.noneEndedHint}
+          </Empty>
+        }
+        columns={[
+          {
+            name: t.endedAt,
+            cell: ({ finishedAt }) => <Text size="sm">{finishedAt && format.dateTime(finishedAt)}</Text>,
+          },
+          { name: t.merchant, isMinor: true, cell: ({ clientName }) => <Text size="sm">{clientName}</Text> },
+          {
+            name: t.opened,
+            isMinor: true,
+            cell: ({ openedAt, reason }) => (
+              <>
+                <Text size="sm">{format.dateTime(openedAt)}</Text>
+                {reason && (
+                  <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+                    {reason}
+                  </Text>
+                )}
+              </>
+            ),
+          },
+          {
+            name: t.state,
+            cell: ({ state }) => (
+              <Badge
+                variant="light"
+                color={stateColors[state]}
+                tt="none"
+                radius="sm"
+                style={{ flexShrink: 0, minWidth: 'max-content' }}
+              >
+                {t.states[state]}
+              </Badge>
+            ),
+          },
+          {
+            name: t.amount,
+            isAmount: true,
+            cell: ({ amount }) => (
+              <Text size="sm" fw={600} style={{ whiteSpace: 'nowrap' }}>
+                {format.money(amount)}
+              </Text>
+            ),
+          },
+        ]}
+      />
     </section>
   )
 }
