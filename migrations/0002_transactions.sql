@@ -154,6 +154,8 @@ create table infractions (
   merchant_id uuid not null,
   id uuid not null,
   transaction_id uuid not null,
+  -- The acquirer that received the payment.
+  acquirer text not null,
   -- The acquirer's own identifier; null when the operator entered it.
   acquirer_reference text,
   -- What is disputed.
@@ -184,10 +186,10 @@ create table infractions (
   constraint infractions_returned_no_more check (returned_amount between 0 and amount),
   constraint infractions_finished_or_not check ((finished_at is null) = (state in ('open', 'accepted')))
 );
-create unique index infractions_acquirer_reference on infractions (merchant_id, acquirer_reference) where acquirer_reference is not null;
+create unique index infractions_acquirer_reference on infractions (merchant_id, acquirer, acquirer_reference) where acquirer_reference is not null;
 create index infractions_of_transaction on infractions (merchant_id, transaction_id);
-create index infractions_undecided on infractions (opened_at) where state in ('open', 'accepted');
-create index infractions_reference on infractions (acquirer_reference) where acquirer_reference is not null;
+create index infractions_undecided on infractions (acquirer, opened_at) where state in ('open', 'accepted');
+create index infractions_reference on infractions (acquirer, acquirer_reference) where acquirer_reference is not null;
 create index infractions_finished on infractions (finished_at) where finished_at is not null;
 create index infractions_finished_of_merchant on infractions (merchant_id, finished_at) where finished_at is not null;
 

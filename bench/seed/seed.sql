@@ -251,13 +251,14 @@ select merchant_id, sequel_id, s.id, sequel_amount, 0, case when decided_at is n
   'refund-' || sequel_id, error, sequel_at, decided_at, case when decided_at is null then o.now end
 from seeded_sales s, options o where has_refund;
 
-insert into infractions (merchant_id, id, transaction_id, acquirer_reference, amount, reason, state, opened_at, decided_at, finished_at,
+insert into infractions (merchant_id, id, transaction_id, acquirer, acquirer_reference, amount, reason, state, opened_at, decided_at, finished_at,
   acquirer_status, acquirer_state, deadline_at, blocked_amount, returned_amount, postings)
-select merchant_id, sequel_id, id, sequel_id::text, amount, 'golpe', state, sequel_at, decided_at, finished_at,
+select merchant_id, sequel_id, id, o.acquirer, sequel_id::text, amount, 'golpe', state, sequel_at, decided_at, finished_at,
   case state when 'open' then 'ABERTA' when 'rejected' then 'REJEITADA' else 'ACEITA' end, case state when 'returned' then 'accepted' else state end,
   sequel_at + interval '7 days', case when finished_at is null then amount else 0 end, case when returned_at is null then 0 else amount end,
   case when finished_at is null then 1 else 2 end
 from seeded_sales
+cross join options o
 cross join lateral (
   select case when decided_at is null then 'open' when kind = 'rejected' then 'rejected' when returned_at is null then 'accepted' else 'returned' end as state,
     case kind when 'rejected' then decided_at else returned_at end as finished_at

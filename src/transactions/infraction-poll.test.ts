@@ -8,6 +8,7 @@ import { openQuietBank, type QuietBank } from '../../test/support/payments.ts'
 import { payOne } from '../../test/support/refunds.ts'
 import { startTestService, type TestService } from '../../test/support/service.ts'
 import type { HttpResponse } from '../acquirers/bacen/http.ts'
+import { sql } from '../db/sql.ts'
 import { observeDisputes } from './dispute-metrics.ts'
 import { pollInfractions } from './infraction-poll.ts'
 
@@ -119,6 +120,16 @@ it('a dispute that the acquirer calls returned keeps the rest blocked while a re
     status: 'INFRACTION',
     disputes: [{ amountReturned: 400, amountBlocked: 0, status: 'RETURNED' }],
   })
+})
+
+it('two acquirers may give their disputes the same reference', async () => {
+  const [first, second] = [await payOne(service), await payOne(service)]
+  await service.db.query(sql`update transactions set acquirer = 'another' where id = ${second.id}`)
+  const abertura = service.clock.now().toISOString()
+  const dispute = { idInfracao: randomUUID(), valor: '10.00', status: 'ABERTA', dadosAnalise: { abertura } }
+  expect(await reading('simulator').poll(listing({ ...dispute, endToEndId: first.endToEnd }))).toEqual([])
+  expect(await reading('another').poll(listing({ ...dispute, endToEndId: second.endToEnd }))).toEqual([])
+  for (const { id } of [first, second]) expect(await fetchDisputed(service, id)).toMatchObject({ status: 'BLOCKED' })
 })
 
 it('an acquirer that switched its list off causes no warning, and is asked again after an hour', async () => {

@@ -145,7 +145,7 @@ async function findStart({ db }: SettleDeps, acquirer: string, to: Date): Promis
 /** Returns false when one dispute fails: it must not keep the others waiting. */
 async function follow(deps: SettleDeps, reading: Reading, found: InfractionFound): Promise<boolean> {
   try {
-    const known = await findReported(deps.db, found.reference)
+    const known = await findReported(deps.db, { acquirer: reading.acquirer.name, reference: found.reference })
     if (known ? !mayHaveMoved(known, found, reading, deps.clock.now()) : await isKeptAsEnded(deps, reading, found))
       return true
     await book(deps, reading.acquirer, found)

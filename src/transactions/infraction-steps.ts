@@ -67,6 +67,7 @@ function toRow(row: LockedTransaction, opening: Opening & { amount: number }): I
     merchant_id: row.merchant_id,
     id: newUuid(),
     transaction_id: row.id,
+    acquirer: row.acquirer,
     acquirer_reference: opening.acquirer_reference,
     source: opening.source,
     ...(opening.reported ?? { acquirer_status: null, acquirer_state: null, deadline_at: null }),

@@ -10,6 +10,8 @@ export type InfractionRow = {
   merchant_id: string
   id: string
   transaction_id: string
+  /** The acquirer that received the payment. */
+  acquirer: string
   acquirer_reference: string | null
   /** Where the dispute was learned from; `return`: from the return itself. */
   source: 'acquirer' | 'operator' | 'return'
@@ -33,15 +35,15 @@ export type InfractionRow = {
 }
 
 const columns = sql`
-  merchant_id, id, transaction_id, acquirer_reference, source, acquirer_status, acquirer_state, deadline_at, amount, blocked_amount,
-  returned_amount, postings, reason, state, opened_at, decided_at, finished_at`
+  merchant_id, id, transaction_id, acquirer, acquirer_reference, source, acquirer_status, acquirer_state, deadline_at, amount,
+  blocked_amount, returned_amount, postings, reason, state, opened_at, decided_at, finished_at`
 
 export async function insertInfraction(tx: Tx, row: InfractionRow): Promise<void> {
   await tx.query(sql`
     insert into infractions (${columns})
     values (
-      ${row.merchant_id}, ${row.id}, ${row.transaction_id}, ${row.acquirer_reference}, ${row.source}, ${row.acquirer_status},
-      ${row.acquirer_state}, ${row.deadline_at}, ${row.amount}, ${row.blocked_amount}, ${row.returned_amount}, ${row.postings},
+      ${row.merchant_id}, ${row.id}, ${row.transaction_id}, ${row.acquirer}, ${row.acquirer_reference}, ${row.source},
+      ${row.acquirer_status}, ${row.acquirer_state}, ${row.deadline_at}, ${row.amount}, ${row.blocked_amount}, ${row.returned_amount}, ${row.postings},
       ${row.reason}, ${row.state}, ${row.opened_at}, ${row.decided_at}, ${row.finished_at})`)
 }
 
@@ -76,8 +78,8 @@ export async function updateInfraction(tx: Tx, row: InfractionRow): Promise<void
 
 /**
  * Called when a locked transaction loses its payment: the payment keeps the references of its disputes. A reopened
- * dispute is recorded where the payment is by then, and no two transactions of a merchant may have the same
- * reference.
+ * dispute is recorded where the payment is by then, and no two disputes of a merchant at one acquirer may have the
+ * same reference.
  */
 export async function clearReferences(tx: Tx, row: LockedTransaction): Promise<void> {
   await tx.query(sql`
@@ -92,10 +94,13 @@ export async function updateInfractionDate<Row extends LockedTransaction>(tx: Tx
   return { ...row, infraction_date: date }
 }
 
-/** Finds a dispute that the acquirer has reported before, by its reference. */
-export async function findReported(db: Db, reference: string): Promise<InfractionRow | null> {
+/** Finds a dispute that the acquirer has reported before, by its reference: only unique at this acquirer. */
+export async function findReported(
+  db: Db,
+  { acquirer, reference }: { acquirer: string; reference: string },
+): Promise<InfractionRow | null> {
   const [row] = await db.query<InfractionRow>(sql`
-    select ${columns} from infractions where acquirer_reference = ${reference}
+    select ${columns} from infractions where acquirer = ${acquirer} and acquirer_reference = ${reference}
       and merchant_id = any(array(select distinct merchant_id from clients))`)
   return row ?? null
 }
@@ -104,9 +109,7 @@ export async function findReported(db: Db, reference: string): Promise<Infractio
 export async function findOldestUndecided(db: Db, acquirer: string): Promise<Date | null> {
   const [row] = await db.query<{ opened_at: Date | null }>(sql`
     select min(opened_at) as opened_at from infractions
-    where state in ('open', 'accepted') and exists (
-      select from transactions t
-      where t.id = infractions.transaction_id and t.merchant_id = infractions.merchant_id and t.acquirer = ${acquirer})`)
+    where acquirer = ${acquirer} and state in ('open', 'accepted')`)
   return row?.opened_at ?? null
 }
 
