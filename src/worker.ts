@@ -19,7 +19,7 @@ import { observeReconciliation, reconciliationJobs, reconciliationSchedules } fr
 import { type Retention, retentionJobs, retentionSchedules } from './retention/jobs.ts'
 import { suspenseJobs, suspenseSchedules } from './suspense/jobs.ts'
 import { observeSuspense } from './suspense/metrics.ts'
-import { observeDisputes } from './transactions/dispute-metrics.ts'
+import { observeDisputes } from './transactions/dispute/metrics.ts'
 import { transactionJobs, transactionSchedules } from './transactions/jobs.ts'
 import { loadTransactionVersions } from './transactions/load.ts'
 import { createSettlement } from './transactions/settle.ts'

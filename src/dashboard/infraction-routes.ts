@@ -10,7 +10,7 @@ import { AppError } from '../lib/errors.ts'
 import { decideDispute, enterDispute, listDisputeViews } from '../operator/disputes.ts'
 import { listUnattributedDisputes, toDisputeView, type UnattributedDispute } from '../suspense/dispute-store.ts'
 import { findOwners } from '../transactions/owner-store.ts'
-import { previewRefund } from '../transactions/refund-preview.ts'
+import { previewRefund } from '../transactions/refund/preview.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
 import { DisputesView, DisputeView, RefundPreviewView } from './schema.ts'
 

@@ -3,7 +3,7 @@ import { scopes } from '../auth/scopes.ts'
 import type { Explanation } from '../explain/explain.ts'
 import { FreeForm, PixKeyView } from '../http/schemas.ts'
 import { obstacleCodes } from '../proposals/second-person.ts'
-import { infractionStates } from '../transactions/infraction-store.ts'
+import { infractionStates } from '../transactions/dispute/store.ts'
 import { DeliveryView } from '../webhooks/schema.ts'
 import { withdrawalHolds } from '../withdrawals/status.ts'
 

@@ -7,8 +7,8 @@ import {
   decideInfraction,
   type Opening,
   openInfraction,
-} from '../transactions/infraction.ts'
-import { findDispute, type ListedInfraction, listDisputes } from '../transactions/infraction-store.ts'
+} from '../transactions/dispute/dispute.ts'
+import { findDispute, type ListedInfraction, listDisputes } from '../transactions/dispute/store.ts'
 
 type Deps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 

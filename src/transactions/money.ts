@@ -3,7 +3,7 @@ import { type Posting, postAll } from '../ledger/post.ts'
 import { feeReturnedByOperator, paid, refundReserved, released, sent } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
 import { operatorMerchantId } from '../suspense/operator-merchant.ts'
-import type { RefundRow, RefundStatus } from './refund-store.ts'
+import type { RefundRow, RefundStatus } from './refund/store.ts'
 import type { ChangedTransaction } from './store.ts'
 
 /**

@@ -1,12 +1,17 @@
-import type { Acquirer, Payment, UnreadableEntry } from '../acquirers/acquirer.ts'
-import { AcquirerUnavailable, UnreadableAnswer } from '../acquirers/acquirer.ts'
+import {
+  type Acquirer,
+  AcquirerUnavailable,
+  type Payment,
+  UnreadableAnswer,
+  type UnreadableEntry,
+} from '../acquirers/acquirer.ts'
 import { enqueueJob } from '../jobs/jobs.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
 import { createPace } from '../lib/pace.ts'
 import { fromTxid } from '../pix/ids.ts'
-import { settleReturnsInOrder } from './infraction-poll.ts'
+import { settleReturnsInOrder } from './dispute/poll.ts'
+import { type CheckReturnsPayload, checkReturnsJob } from './dispute/returns.ts'
 import { findOwners, type Owner } from './owner-store.ts'
-import { type CheckReturnsPayload, checkReturnsJob } from './returns.ts'
 import { type ReportedPayment, type SettleDeps, settleTransaction, wasAsked } from './settle.ts'
 import { enqueueUnattributed } from './settle-unattributed.ts'
 import { findListedUntil, saveListedUntil } from './store.ts'

@@ -16,11 +16,11 @@ import { listEvents } from '../webhooks/read-store.ts'
 import { EventList, ListEventsQuery } from '../webhooks/schema.ts'
 import { toEventView } from '../webhooks/view.ts'
 import { type CreateDeps, createTransaction } from './create.ts'
-import { writeTransactionsCsv } from './export.ts'
-import { listTransactions, type TransactionFilters } from './list-store.ts'
+import { writeTransactionsCsv } from './list/export.ts'
+import { listTransactions, type TransactionFilters } from './list/store.ts'
 import type { TransactionReader } from './load.ts'
-import { refundTransaction } from './refund.ts'
-import { RefundBody, RefundCreatedView } from './refund-schema.ts'
+import { refundTransaction } from './refund/refund.ts'
+import { RefundBody, RefundCreatedView } from './refund/schema.ts'
 import {
   CreateTransactionBody,
   type ListTransactionsFilters,

@@ -17,7 +17,7 @@ import {
   WebhookUrl,
 } from '../http/schemas.ts'
 import { encodeDynamicBrCode } from '../pix/brcode.ts'
-import { DisputeView, RefundView, ReturnView } from './refund-schema.ts'
+import { DisputeView, RefundView, ReturnView } from './refund/schema.ts'
 import { transactionStatuses } from './status.ts'
 
 const nameLengthMax = 255

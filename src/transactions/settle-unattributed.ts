@@ -1,8 +1,8 @@
 import { type Acquirer, AcquirerUnavailable, type Payment } from '../acquirers/acquirer.ts'
 import { enqueueJobs } from '../jobs/jobs.ts'
 import { fromTxid } from '../pix/ids.ts'
-import { checkRefundsOf } from './refund-send.ts'
-import { settleReturns } from './returns.ts'
+import { settleReturns } from './dispute/returns.ts'
+import { checkRefundsOf } from './refund/send.ts'
 import { type ReportedPayment, type SettleDeps, settleOwned, wasAsked } from './settle.ts'
 import { suspendUnattributed } from './suspend.ts'
 

@@ -1,5 +1,5 @@
 import { type Sql, sql } from '../db/sql.ts'
-import type { RefundStatus } from './refund-store.ts'
+import type { RefundStatus } from './refund/store.ts'
 
 /** A dispute as part of the transaction's response. */
 export type ShownDispute = {

@@ -1,7 +1,7 @@
 import { toStatusHistoryView } from '../http/history.ts'
 import { assert } from '../lib/assert.ts'
 import { qrCodeDataUrl } from '../pix/qrcode.ts'
-import type { RefundRow } from './refund-store.ts'
+import type { RefundRow } from './refund/store.ts'
 import type { TransactionResponse } from './schema.ts'
 import type { Changeable, NewTransaction, StoredCustomer, TransactionRow } from './store.ts'
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
-import { decideInfraction, openInfraction } from '../../src/transactions/infraction.ts'
+import { decideInfraction, openInfraction } from '../../src/transactions/dispute/dispute.ts'
 import { decide, dispute, fetchDisputed, infractionsOf, pollUntil, returnUnannounced } from '../support/infractions.ts'
 import { eventsOf, statusesOf, untilStatus } from '../support/payments.ts'
 import { askForRefund, drain, fetchRefundable, payOne, refund, untilRefund, untilSent } from '../support/refunds.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
-import { refundsMax } from '../../src/transactions/refund.ts'
+import { refundsMax } from '../../src/transactions/refund/refund.ts'
 import { charge, eventsOf, statusesOf, untilStatus } from '../support/payments.ts'
 import {
   askForRefund,

@@ -1,5 +1,5 @@
 import { createTransaction } from '../../src/transactions/create.ts'
-import { refundTransaction } from '../../src/transactions/refund.ts'
+import { refundTransaction } from '../../src/transactions/refund/refund.ts'
 import { createWithdrawal } from '../../src/withdrawals/create.ts'
 import { type Attempted, attempt, describe, Unexpected } from './attempt.ts'
 import { type Expected, expectRefund, expectWithdrawal } from './expect.ts'

@@ -1,4 +1,4 @@
-import type { RefundInput } from '../../src/transactions/refund-schema.ts'
+import type { RefundInput } from '../../src/transactions/refund/schema.ts'
 import type { CreateTransactionInput } from '../../src/transactions/schema.ts'
 import type { CreateWithdrawalInput } from '../../src/withdrawals/schema.ts'
 

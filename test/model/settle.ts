@@ -1,4 +1,4 @@
-import { decideInfraction } from '../../src/transactions/infraction.ts'
+import { decideInfraction } from '../../src/transactions/dispute/dispute.ts'
 import { attempt } from './attempt.ts'
 import { findFaults } from './invariants.ts'
 import { workUntilQuiet } from './queue.ts'

@@ -110,7 +110,11 @@ export const edgeMutations: Mutation[] = [
   {
     name: 'a return of an older payment is not read',
     edits: [
-      edit('src/transactions/poll-returns.ts', 'const returnableMs = 90 * dayMs', 'const returnableMs = 3 * dayMs'),
+      edit(
+        'src/transactions/dispute/poll-returns.ts',
+        'const returnableMs = 90 * dayMs',
+        'const returnableMs = 3 * dayMs',
+      ),
     ],
     caughtBy: 'test/e2e/infraction-unannounced.test.ts',
   },
@@ -123,7 +127,7 @@ export const edgeMutations: Mutation[] = [
     name: 'a partial return ends an open dispute',
     edits: [
       edit(
-        'src/transactions/infraction-steps.ts',
+        'src/transactions/dispute/steps.ts',
         'if (dispute.returned_amount === dispute.amount) return true',
         'if (dispute.returned_amount > 0) return true',
       ),
@@ -139,7 +143,7 @@ export const edgeMutations: Mutation[] = [
     name: 'a second dispute blocks nothing',
     edits: [
       edit(
-        'src/transactions/infraction-steps.ts',
+        'src/transactions/dispute/steps.ts',
         'disputes.filter(isUndecided).map(',
         'disputes.slice(0, 1).filter(isUndecided).map(',
       ),
@@ -150,7 +154,7 @@ export const edgeMutations: Mutation[] = [
     name: 'a dispute that an operator entered for a part blocks no more than that part',
     edits: [
       edit(
-        'src/transactions/infraction.ts',
+        'src/transactions/dispute/dispute.ts',
         'Math.max(dispute.amount, Math.min(found.amount || there, there))',
         'Math.max(dispute.amount, Math.min(dispute.amount, there))',
       ),
@@ -166,18 +170,18 @@ export const edgeMutations: Mutation[] = [
     name: 'blocked money is released while its return is in process',
     edits: [
       edit(
-        'src/transactions/infraction.ts',
+        'src/transactions/dispute/dispute.ts',
         '(current.returned_amount === 0 || isUnderWay(payment))',
         'current.returned_amount === 0',
       ),
     ],
-    caughtBy: 'src/transactions/infraction-poll.test.ts',
+    caughtBy: 'src/transactions/dispute/poll.test.ts',
   },
   {
     name: 'a dispute is entered although its payment was attributed elsewhere',
     edits: [
       edit(
-        'src/transactions/infraction.ts',
+        'src/transactions/dispute/dispute.ts',
         'if ((await listRefunds(tx, row)).some(({ suspense_payment_id: undone }) => undone !== null)) return false',
         '',
       ),
@@ -186,13 +190,13 @@ export const edgeMutations: Mutation[] = [
   },
   {
     name: 'a return that an operator has corrected is posted again once it is under MED',
-    edits: [edit('src/transactions/returns.ts', ' - correctedOf({ payment, booked, refunds })', '')],
+    edits: [edit('src/transactions/dispute/returns.ts', ' - correctedOf({ payment, booked, refunds })', '')],
     caughtBy: 'test/e2e/infraction-unannounced.test.ts',
   },
   {
     name: 'a list of disputes that was never read has no age',
-    edits: [edit('src/transactions/dispute-metrics.ts', '?? notOfferedAt ?? startedAt', '?? notOfferedAt')],
-    caughtBy: 'src/transactions/infraction-poll.test.ts',
+    edits: [edit('src/transactions/dispute/metrics.ts', '?? notOfferedAt ?? startedAt', '?? notOfferedAt')],
+    caughtBy: 'src/transactions/dispute/poll.test.ts',
   },
   {
     name: 'an entry that cannot be read is skipped',
@@ -203,7 +207,7 @@ export const edgeMutations: Mutation[] = [
     name: 'failed refunds count against the limit',
     edits: [
       edit(
-        'src/transactions/refund.ts',
+        'src/transactions/refund/refund.ts',
         "const notFailed = refunds.filter(({ status }) => status !== 'FAILED')",
         'const notFailed = refunds',
       ),

@@ -68,7 +68,7 @@ export const mutations: Mutation[] = [
     name: 'the sum of refunds is not checked',
     edits: [
       edit(
-        'src/transactions/refund.ts',
+        'src/transactions/refund/refund.ts',
         'if (amount === undefined || amount <= left)',
         'if (amount === undefined || left > 0)',
       ),
@@ -89,7 +89,7 @@ export const mutations: Mutation[] = [
     name: 'a refund is released after it was sent',
     edits: [
       edit(
-        'src/transactions/refund-send.ts',
+        'src/transactions/refund/send.ts',
         'await postRefund(tx, refund, { status, acquirer: row.acquirer, now })',
         `await postRefund(tx, refund, { status, acquirer: row.acquirer, now })
     if (isDone) await postRefund(tx, refund, { status: 'FAILED', acquirer: row.acquirer, now })`,
@@ -104,21 +104,21 @@ export const mutations: Mutation[] = [
         'constraint ledger_posted_once unique (merchant_id, event_key, position),',
         '',
       ),
-      edit('src/transactions/refund-send.ts', 'if (!isFirst) return false', ''),
+      edit('src/transactions/refund/send.ts', 'if (!isFirst) return false', ''),
     ],
     caughtBy: 'test/e2e/inconsistent-psp.test.ts',
   },
   {
     name: 'a refund has another id at each try',
     edits: [
-      edit('src/transactions/refund-send.ts', 'refundId = toTxid(refund.id)', 'refundId = toTxid(crypto.randomUUID())'),
+      edit('src/transactions/refund/send.ts', 'refundId = toTxid(refund.id)', 'refundId = toTxid(crypto.randomUUID())'),
     ],
   },
   {
     name: 'a dispute blocks money that is being refunded',
     edits: [
       edit(
-        'src/transactions/infraction-steps.ts',
+        'src/transactions/dispute/steps.ts',
         "leftOf(row, refunds, 'REFUNDED', 'PROCESSING')",
         "leftOf(row, refunds, 'REFUNDED')",
       ),
@@ -127,7 +127,11 @@ export const mutations: Mutation[] = [
   {
     name: 'a return under MED is posted as often as it is reported',
     edits: [
-      edit('src/transactions/returns.ts', 'sumOf(returns) - sumOf(underMed)', 'sumOf(returns) - 0 * sumOf(underMed)'),
+      edit(
+        'src/transactions/dispute/returns.ts',
+        'sumOf(returns) - sumOf(underMed)',
+        'sumOf(returns) - 0 * sumOf(underMed)',
+      ),
     ],
   },
   {
@@ -150,7 +154,7 @@ export const mutations: Mutation[] = [
     name: 'a refusal is final although the same money was requested again in the meantime',
     edits: [
       edit('src/payouts/attempt.ts', 'one?.getTime() === other?.getTime()', 'true || one === other'),
-      edit('src/transactions/refund-store.ts', 'or asked_at = ${end.refusedRequest})', 'or true)'),
+      edit('src/transactions/refund/store.ts', 'or asked_at = ${end.refusedRequest})', 'or true)'),
     ],
     caughtBy: 'test/e2e/inconsistent-psp.test.ts',
   },

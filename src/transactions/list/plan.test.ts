@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
-import { type Plan, withPlan } from '../../test/support/plans.ts'
-import { type Db, raw, sql } from '../db/sql.ts'
+import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts'
+import { type Plan, withPlan } from '../../../test/support/plans.ts'
+import { type Db, raw, sql } from '../../db/sql.ts'
+import { findOwners, type Owner } from '../owner-store.ts'
 import { foldCounts } from './count-store.ts'
-import { listTransactions, type TransactionFilters } from './list-store.ts'
-import { findOwners, type Owner } from './owner-store.ts'
+import { listTransactions, type TransactionFilters } from './store.ts'
 
 // What PostgreSQL reads for a list, in rows and not in time: 20,000 transactions of one merchant among as many of
 // others.

@@ -1,9 +1,9 @@
-import { findPage, walkList } from '../db/page.ts'
-import { type Db, empty, join, type Sql, sql } from '../db/sql.ts'
-import type { Page, Slice } from '../http/page.ts'
+import { findPage, walkList } from '../../db/page.ts'
+import { type Db, empty, join, type Sql, sql } from '../../db/sql.ts'
+import type { Page, Slice } from '../../http/page.ts'
+import type { TransactionStatus } from '../status.ts'
+import { type TransactionRow, transactionColumns } from '../store.ts'
 import { countByDays, startOfPage } from './count-store.ts'
-import type { TransactionStatus } from './status.ts'
-import { type TransactionRow, transactionColumns } from './store.ts'
 
 export type TransactionFilters = {
   startDate?: Date

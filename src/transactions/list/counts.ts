@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { findSetting, saveSetting } from '../auth/store.ts'
-import { workLong } from '../db/long-work.ts'
-import type { Db } from '../db/sql.ts'
-import type { Clock } from '../lib/clock.ts'
+import { findSetting, saveSetting } from '../../auth/store.ts'
+import { workLong } from '../../db/long-work.ts'
+import type { Db } from '../../db/sql.ts'
+import type { Clock } from '../../lib/clock.ts'
 import { type CountCorrection, correctCounts, listMerchants } from './count-store.ts'
 
 /**

@@ -5,18 +5,22 @@ import {
   type Infractions,
   NotOffered,
   type Payment,
-} from '../acquirers/acquirer.ts'
-import { eachAtOnce } from '../lib/at-once.ts'
-import { fromTxid } from '../pix/ids.ts'
-import { findOldestUnattributed, findUnattributedDispute, saveUnattributedDispute } from '../suspense/dispute-store.ts'
-import { findSuspenseOf } from '../suspense/store.ts'
-import { followInfraction } from './infraction.ts'
-import { isUndecided } from './infraction-steps.ts'
-import { findOldestUndecided, findReported, type InfractionRow } from './infraction-store.ts'
-import { findOwners, findPaidBy, type Owner } from './owner-store.ts'
+} from '../../acquirers/acquirer.ts'
+import { eachAtOnce } from '../../lib/at-once.ts'
+import { fromTxid } from '../../pix/ids.ts'
+import {
+  findOldestUnattributed,
+  findUnattributedDispute,
+  saveUnattributedDispute,
+} from '../../suspense/dispute-store.ts'
+import { findSuspenseOf } from '../../suspense/store.ts'
+import { findOwners, findPaidBy, type Owner } from '../owner-store.ts'
+import { type SettleDeps, settleTransaction, wasAsked } from '../settle.ts'
+import { findListedUntil, findTransaction, saveListedUntil } from '../store.ts'
+import { followInfraction } from './dispute.ts'
 import { type CheckReturnsPayload, returnsUnderMed, settleReturns } from './returns.ts'
-import { type SettleDeps, settleTransaction, wasAsked } from './settle.ts'
-import { findListedUntil, findTransaction, saveListedUntil } from './store.ts'
+import { isUndecided } from './steps.ts'
+import { findOldestUndecided, findReported, type InfractionRow } from './store.ts'
 
 /** The job that polls the acquirers' lists of disputes. */
 export const readDisputesJob = 'transactions.infractions'

@@ -1,19 +1,19 @@
-import type { InfractionFound } from '../acquirers/acquirer.ts'
-import type { Tx } from '../db/sql.ts'
-import { type Posting, post } from '../ledger/post.ts'
-import { disputed, infractionReleased, infractionReturned, returnedUnannounced } from '../ledger/transfers.ts'
-import { newUuid } from '../lib/secrets.ts'
-import { leftOf, moveByAffairs } from './after-refunds.ts'
-import { changeStatus } from './change.ts'
+import type { InfractionFound } from '../../acquirers/acquirer.ts'
+import type { Tx } from '../../db/sql.ts'
+import { type Posting, post } from '../../ledger/post.ts'
+import { disputed, infractionReleased, infractionReturned, returnedUnannounced } from '../../ledger/transfers.ts'
+import { newUuid } from '../../lib/secrets.ts'
+import { changeStatus } from '../change.ts'
+import { leftOf, moveByAffairs } from '../refund/after.ts'
+import { listRefunds, type RefundRow } from '../refund/store.ts'
+import type { LockedTransaction } from '../store.ts'
 import {
   type InfractionRow,
   insertInfraction,
   listInfractions,
   updateInfraction,
   updateInfractionDate,
-} from './infraction-store.ts'
-import { listRefunds, type RefundRow } from './refund-store.ts'
-import type { LockedTransaction } from './store.ts'
+} from './store.ts'
 
 /** The steps of a dispute. Each runs in the caller's commit and under the transaction's lock. */
 export type Opening = Pick<InfractionRow, 'source' | 'acquirer_reference' | 'reason'> & {

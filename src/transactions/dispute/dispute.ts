@@ -1,12 +1,17 @@
-import type { InfractionFound, Payment } from '../acquirers/acquirer.ts'
-import { type By, recordAction } from '../audit/record.ts'
-import type { Db, Tx } from '../db/sql.ts'
-import { assert } from '../lib/assert.ts'
-import type { Clock } from '../lib/clock.ts'
-import { AppError } from '../lib/errors.ts'
-import { inReais } from '../lib/money.ts'
-import { takeDisputesOf } from '../suspense/dispute-store.ts'
-import { leftOf } from './after-refunds.ts'
+import type { InfractionFound, Payment } from '../../acquirers/acquirer.ts'
+import { type By, recordAction } from '../../audit/record.ts'
+import type { Db, Tx } from '../../db/sql.ts'
+import { assert } from '../../lib/assert.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { AppError } from '../../lib/errors.ts'
+import { inReais } from '../../lib/money.ts'
+import { takeDisputesOf } from '../../suspense/dispute-store.ts'
+import { findOwners } from '../owner-store.ts'
+import { leftOf } from '../refund/after.ts'
+import { listRefunds } from '../refund/store.ts'
+import type { SettleDeps } from '../settle.ts'
+import { type LockedTransaction, lockTransaction } from '../store.ts'
+import { bookReturns } from './returns.ts'
 import {
   acceptDispute,
   endDispute,
@@ -16,13 +21,8 @@ import {
   reopenDispute,
   settleDisputes,
   toReportedState,
-} from './infraction-steps.ts'
-import { type InfractionRow, listInfractions, updateInfraction, updateInfractionDate } from './infraction-store.ts'
-import { findOwners } from './owner-store.ts'
-import { listRefunds } from './refund-store.ts'
-import { bookReturns } from './returns.ts'
-import type { SettleDeps } from './settle.ts'
-import { type LockedTransaction, lockTransaction } from './store.ts'
+} from './steps.ts'
+import { type InfractionRow, listInfractions, updateInfraction, updateInfractionDate } from './store.ts'
 
 export type InfractionDeps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 

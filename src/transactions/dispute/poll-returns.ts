@@ -1,13 +1,12 @@
-import type { Acquirer, Payment } from '../acquirers/acquirer.ts'
-import { AcquirerUnavailable } from '../acquirers/acquirer.ts'
-import { eachAtOnce } from '../lib/at-once.ts'
-import { createPace } from '../lib/pace.ts'
-import { listBehind } from '../suspense/store.ts'
-import { listPaidBy } from './owner-store.ts'
-import { settleReturned } from './poll.ts'
-import type { SettleDeps } from './settle.ts'
-import { enqueueUnattributed } from './settle-unattributed.ts'
-import { findReturnsReadFrom, saveReturnsReadFrom } from './store.ts'
+import { type Acquirer, AcquirerUnavailable, type Payment } from '../../acquirers/acquirer.ts'
+import { eachAtOnce } from '../../lib/at-once.ts'
+import { createPace } from '../../lib/pace.ts'
+import { listBehind } from '../../suspense/store.ts'
+import { listPaidBy } from '../owner-store.ts'
+import { settleReturned } from '../poll.ts'
+import type { SettleDeps } from '../settle.ts'
+import { enqueueUnattributed } from '../settle-unattributed.ts'
+import { findReturnsReadFrom, saveReturnsReadFrom } from '../store.ts'
 
 const dayMs = 24 * 60 * 60_000
 /** How long the Pix system accepts returns of a payment. */

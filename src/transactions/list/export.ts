@@ -1,6 +1,6 @@
-import type { Db } from '../db/sql.ts'
-import { type Column, writeCsv } from '../http/csv.ts'
-import { type ExportedTransaction, type TransactionFilters, walkTransactions } from './list-store.ts'
+import type { Db } from '../../db/sql.ts'
+import { type Column, writeCsv } from '../../http/csv.ts'
+import { type ExportedTransaction, type TransactionFilters, walkTransactions } from './store.ts'
 
 const columns: Column<ExportedTransaction>[] = [
   ['id', (row) => row.id],

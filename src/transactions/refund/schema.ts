@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { DateTime, Nullable, Reference, Uuid } from '../http/schemas.ts'
+import { DateTime, Nullable, Reference, Uuid } from '../../http/schemas.ts'
 
 export const RefundBody = Type.Object(
   {

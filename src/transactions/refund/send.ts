@@ -1,11 +1,14 @@
-import { runDueChecks } from '../jobs/due-checks.ts'
-import { enqueueJob } from '../jobs/jobs.ts'
-import { assert } from '../lib/assert.ts'
-import { cents } from '../lib/money.ts'
-import { type Certain, type OutgoingPayment, routeOfReturn, sendOrFind } from '../payouts/attempt.ts'
-import { toTxid } from '../pix/ids.ts'
-import { settleDisputes } from './infraction-steps.ts'
-import { postRefund } from './money.ts'
+import { runDueChecks } from '../../jobs/due-checks.ts'
+import { enqueueJob } from '../../jobs/jobs.ts'
+import { assert } from '../../lib/assert.ts'
+import { cents } from '../../lib/money.ts'
+import { type Certain, type OutgoingPayment, routeOfReturn, sendOrFind } from '../../payouts/attempt.ts'
+import { toTxid } from '../../pix/ids.ts'
+import { type CheckReturnsPayload, checkReturnsJob } from '../dispute/returns.ts'
+import { settleDisputes } from '../dispute/steps.ts'
+import { postRefund } from '../money.ts'
+import type { SettleDeps } from '../settle.ts'
+import { findTransaction, lockTransaction } from '../store.ts'
 import {
   claimDueRefunds,
   findRefund,
@@ -14,10 +17,7 @@ import {
   type RefundRow,
   updateRefundAsked,
   updateRefundCheck,
-} from './refund-store.ts'
-import { type CheckReturnsPayload, checkReturnsJob } from './returns.ts'
-import type { SettleDeps } from './settle.ts'
-import { findTransaction, lockTransaction } from './store.ts'
+} from './store.ts'
 
 /** As for transactions: few enough to check within the lease. */
 const claimedMax = 40

@@ -1,10 +1,10 @@
-import type { Tx } from '../db/sql.ts'
-import { assert } from '../lib/assert.ts'
-import { changeStatus } from './change.ts'
-import type { InfractionRow } from './infraction-store.ts'
-import type { RefundRow, RefundStatus } from './refund-store.ts'
-import type { TransactionStatus } from './status.ts'
-import type { LockedTransaction } from './store.ts'
+import type { Tx } from '../../db/sql.ts'
+import { assert } from '../../lib/assert.ts'
+import { changeStatus } from '../change.ts'
+import type { InfractionRow } from '../dispute/store.ts'
+import type { TransactionStatus } from '../status.ts'
+import type { LockedTransaction } from '../store.ts'
+import type { RefundRow, RefundStatus } from './store.ts'
 
 /** What decides the status of a paid transaction. */
 export type Affairs = { refunds: RefundRow[]; disputes: InfractionRow[] }

@@ -1,10 +1,10 @@
 import { Gauge, type Registry } from 'prom-client'
-import type { Acquirers } from '../acquirers/registry.ts'
-import type { Db } from '../db/sql.ts'
-import type { Clock } from '../lib/clock.ts'
-import { countDisputes, findNextDeadline, sumBlocked, sumDebts } from './dispute-metrics-store.ts'
-import { disputesCursor, notOfferedCursor, notOfferedMs } from './infraction-poll.ts'
-import { findListedUntil } from './store.ts'
+import type { Acquirers } from '../../acquirers/registry.ts'
+import type { Db } from '../../db/sql.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { findListedUntil } from '../store.ts'
+import { disputesCursor, notOfferedCursor, notOfferedMs } from './poll.ts'
+import { countDisputes, findNextDeadline, sumBlocked, sumDebts } from './store.ts'
 
 type Deps = { db: Db; clock: Clock; registry: Registry; acquirers: Pick<Acquirers, 'all'> }
 

@@ -1,6 +1,6 @@
-import { type Db, empty, type Sql, sql, type Tx } from '../db/sql.ts'
-import { brasilia, dayOf, nextDay, windowOf } from '../lib/brasilia.ts'
-import type { TransactionStatus } from './status.ts'
+import { type Db, empty, type Sql, sql, type Tx } from '../../db/sql.ts'
+import { brasilia, dayOf, nextDay, windowOf } from '../../lib/brasilia.ts'
+import type { TransactionStatus } from '../status.ts'
 
 /** The filters whose total is known without counting transactions. */
 export type CountedFilters = { startDate?: Date; endDate?: Date; statuses?: TransactionStatus[] }

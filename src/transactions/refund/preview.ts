@@ -1,12 +1,12 @@
-import type { Acquirers } from '../acquirers/registry.ts'
-import type { Db } from '../db/sql.ts'
-import { assertPayoutsAllowed } from '../ledger/payout-freeze.ts'
-import type { Clock } from '../lib/clock.ts'
-import { AppError } from '../lib/errors.ts'
-import { leftOf } from './after-refunds.ts'
+import type { Acquirers } from '../../acquirers/registry.ts'
+import type { Db } from '../../db/sql.ts'
+import { assertPayoutsAllowed } from '../../ledger/payout-freeze.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { AppError } from '../../lib/errors.ts'
+import { findTransactions } from '../store.ts'
+import { leftOf } from './after.ts'
 import { assertIsConfigured, checkRefundable, feesOfRefund, refundableUntil } from './refund.ts'
-import { listRefunds } from './refund-store.ts'
-import { findTransactions } from './store.ts'
+import { listRefunds } from './store.ts'
 
 export type RefundPreview = {
   /**

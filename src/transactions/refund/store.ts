@@ -1,5 +1,5 @@
-import { type Db, sql, type Tx } from '../db/sql.ts'
-import { type Claim, claimDueRows } from '../jobs/claim.ts'
+import { type Db, sql, type Tx } from '../../db/sql.ts'
+import { type Claim, claimDueRows } from '../../jobs/claim.ts'
 
 export type RefundStatus = 'PROCESSING' | 'REFUNDED' | 'FAILED'
 
