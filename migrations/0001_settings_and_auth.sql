@@ -18,7 +18,7 @@ create table clients (
   not_before timestamptz(0),
   created_at timestamptz(3) not null,
   constraint clients_client_id_key unique (client_id),
-  -- The operator's own merchant has accounts and never a client (src/suspense/operator-merchant.ts).
+  -- The operator's own merchant has accounts and never a client (src/suspense/status.ts).
   constraint clients_operator_has_none check (merchant_id <> '00000000-0000-8000-8000-000000000001')
 );
 

@@ -1,18 +1,28 @@
 import { type Cents, cents, fromReais, toReais } from '../src/lib/money.ts'
-import { newEndToEndId } from '../src/pix/ids.ts'
-import { detectPixKey } from '../src/pix/key.ts'
+import type { AccountHolder } from '../src/pix/holder.ts'
+import { newEndToEndId, newReturnId } from '../src/pix/ids.ts'
+import { detectPixKey, type PixKey } from '../src/pix/key.ts'
 import { tellPayoutWebhook, tellReceiver } from './callbacks.ts'
 import { lateAnswerMs } from './charges.ts'
+import { type ControlOutcome, refused } from './control.ts'
 import { timedOut } from './disturb.ts'
 import { type HttpRequest, type HttpResponse, json, parseJson, problem, type Violation } from './http.ts'
 import { type Network, waited } from './network.ts'
-import { toHolder } from './payee.ts'
-import { findPayout, insertPayout, type PayoutRow } from './payouts-store.ts'
+import { parsePage, toParameters } from './page.ts'
+import {
+  countPayouts,
+  findPayout,
+  insertPayout,
+  insertPayoutReturn,
+  listPayouts,
+  type PayoutRow,
+} from './payouts-store.ts'
 import { type Personality, rejectionOf } from './personality/personality.ts'
 import { receiverAccount, receiverKey } from './receiver-account.ts'
 import { toPayoutCallback, toSentPix, toSentPixCallback } from './sent-pix.ts'
-import { notifyWhenSettled, type Settlement, slowMs } from './settlement.ts'
+import { notifyWhenSettled, type Settlement, slowMs, stateOf } from './settlement.ts'
 import { rejectedPayoutAmounts } from './spi-codes.ts'
+import { inTransaction } from './transaction.ts'
 import { isOwnId, parsePayoutRequest } from './validate.ts'
 
 /**
@@ -127,4 +137,46 @@ function fault(razao: string, propriedade: string): Violation {
 
 function invalid(violacoes: Violation[]): HttpResponse {
   return problem('EnvioInvalido', 'A requisição não respeita o schema ou não faz sentido semanticamente.', violacoes)
+}
+
+/** `GET /v2/gn/pix/enviados?inicio&fim` of Efí: payouts requested between the two times, oldest first. */
+export async function getPayoutList(network: Network, request: HttpRequest): Promise<HttpResponse> {
+  const asked = parsePage(request.query)
+  if ('violacoes' in asked) {
+    return problem('EnvioConsultaInvalida', 'Os parâmetros não respeitam o schema.', asked.violacoes)
+  }
+  const now = network.clock.now()
+  const total = await countPayouts(network.pool, asked)
+  const page = { limit: asked.pageSize, offset: asked.page * asked.pageSize }
+  const rows = await listPayouts(network.pool, asked, page)
+  return json(200, { parametros: toParameters(asked, total), pix: rows.map((row) => toSentPix(row, now)) })
+}
+
+/** The holder of a key that receives money. The network has no directory: every key has a made-up holder. */
+export function toHolder(pix: PixKey): AccountHolder {
+  const bankAccount = { type: 'CHECKING', branch: '0001', number: '7654321', digit: '0', ispb: '18236120' }
+  if (pix.type === 'CNPJ') return { type: 'PJ', name: 'Fornecedora Simulada Ltda', document: pix.key, bankAccount, pix }
+  const document = pix.type === 'CPF' ? pix.key : '11144477735'
+  return { type: 'PF', name: 'João Batista Pereira', document, bankAccount, pix }
+}
+
+/** Acts as the receiver of a payout who sends back all or a part of it. The result's id is the return's. */
+export async function returnPayout(
+  network: Network,
+  { payoutId, amount }: { payoutId: string; amount?: Cents },
+): Promise<ControlOutcome> {
+  const returnedAt = network.clock.now()
+  const outcome = await inTransaction(network.pool, async (client): Promise<ControlOutcome> => {
+    const payout = await findPayout(client, payoutId, { isLocked: true })
+    if (!payout || stateOf(payout, returnedAt) !== 'done') return refused('payout_unknown')
+    const left = payout.returns.reduce((rest, one) => rest - one.amount, payout.amount)
+    if (left === 0) return refused('nothing_left')
+    const returned = amount ?? left
+    if (returned < 1 || returned > left) return refused('amount_invalid')
+    const returnId = newReturnId({ ispb: payout.receiver.bankAccount.ispb, at: returnedAt })
+    await insertPayoutReturn(client, { payoutId, returned: { returnId, amount: returned, returnedAt } })
+    return { ok: true, id: returnId }
+  })
+  if (outcome.ok) tellOfPayout(network, { id: payoutId, settlesAt: returnedAt, rejection: null })
+  return outcome
 }

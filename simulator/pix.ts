@@ -1,11 +1,11 @@
 import { cents, toReais } from '../src/lib/money.ts'
-import { toDevolucao } from './devolucao.ts'
 import { type HttpRequest, type HttpResponse, json, problem, type Violation } from './http.ts'
 import { toChargeId } from './location.ts'
 import type { Network } from './network.ts'
 import { type Page, parsePage, toParameters } from './page.ts'
 import { findPix, type PixFilter, type PixRow } from './pix-store.ts'
 import { receiverKey } from './receiver-account.ts'
+import { toDevolucao } from './returns.ts'
 import { isEndToEndIdShape, isTxid } from './validate.ts'
 
 /** `GET /pix/{e2eid}` */

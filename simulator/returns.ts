@@ -1,8 +1,7 @@
-import { type Cents, cents, fromReais } from '../src/lib/money.ts'
+import { type Cents, cents, fromReais, toReais } from '../src/lib/money.ts'
 import { newReturnId } from '../src/pix/ids.ts'
 import { tellReceiver } from './callbacks.ts'
 import { lateAnswerMs } from './charges.ts'
-import { toDevolucao } from './devolucao.ts'
 import { timedOut } from './disturb.ts'
 import { type HttpRequest, type HttpResponse, json, parseJson, problem, type Violation } from './http.ts'
 import { type Network, waited } from './network.ts'
@@ -11,8 +10,8 @@ import { toPix } from './pix.ts'
 import { findPix } from './pix-store.ts'
 import { receiverAccount } from './receiver-account.ts'
 import { findReturn, insertReturn, type ReturnRow } from './returns-store.ts'
-import { notifyWhenSettled, slowMs } from './settlement.ts'
-import type { SpiCode } from './spi-codes.ts'
+import { notifyWhenSettled, slowMs, stateOf } from './settlement.ts'
+import { type SpiCode, spiCodes } from './spi-codes.ts'
 import { isEndToEndIdShape, isOwnId, parseReturnRequest } from './validate.ts'
 
 /** A return of R$ 8,000.01 is accepted, and ends NAO_REALIZADO. */
@@ -113,3 +112,23 @@ function invalidReturn(violacoes: Violation[]): HttpResponse {
   const detail = 'A requisição não respeita o schema ou não faz sentido semanticamente.'
   return problem('PixDevolucaoInvalida', detail, violacoes)
 }
+
+/** The standard's Devolucao as it is at `now`. With null, as it was when it was accepted. */
+export function toDevolucao(row: ReturnRow, now: Date | null) {
+  const state = now ? stateOf(row, now) : 'processing'
+  return {
+    id: row.id,
+    rtrId: row.returnId,
+    valor: toReais(cents(row.amount)),
+    natureza: row.nature,
+    ...(row.description !== null && { descricao: row.description }),
+    horario: {
+      solicitacao: row.requestedAt.toISOString(),
+      ...(state === 'done' && { liquidacao: row.settlesAt.toISOString() }),
+    },
+    status: statuses[state],
+    ...(state === 'rejected' && row.rejection && { motivo: `${row.rejection}: ${spiCodes[row.rejection]}` }),
+  }
+}
+
+const statuses = { processing: 'EM_PROCESSAMENTO', done: 'DEVOLVIDO', rejected: 'NAO_REALIZADO' } as const

@@ -19,11 +19,11 @@ import { findBookedFor } from './ledger/verify-store.ts'
 import { dayOf } from './lib/brasilia.ts'
 import type { Clock } from './lib/clock.ts'
 import { createPace } from './lib/pace.ts'
-import { correctionVerification } from './reconciliation/verify.ts'
 import { verifySignedAudit, verifySignedTransfers } from './reconciliation/verify-audit.ts'
-import { suspenseVerification } from './suspense/verify.ts'
-import { transactionVerification } from './transactions/verify.ts'
-import { withdrawalVerification } from './withdrawals/verify.ts'
+import { correctionVerification } from './reconciliation/verify-store.ts'
+import { suspenseVerification } from './suspense/verify-store.ts'
+import { transactionVerification } from './transactions/verify-store.ts'
+import { withdrawalVerification } from './withdrawals/verify-store.ts'
 
 /**
  * Each feature's records checked against the ledger. Suspense comes after transactions, because its payments are

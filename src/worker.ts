@@ -21,13 +21,13 @@ import { suspenseJobs, suspenseSchedules } from './suspense/jobs.ts'
 import { observeSuspense } from './suspense/metrics.ts'
 import { observeDisputes } from './transactions/dispute/metrics.ts'
 import { transactionJobs, transactionSchedules } from './transactions/jobs.ts'
-import { loadTransactionVersions } from './transactions/load.ts'
 import { createSettlement } from './transactions/settle.ts'
+import { loadTransactionVersions } from './transactions/view.ts'
 import { observeVerification, verificationJobs, verificationSchedules } from './verification.ts'
 import { type Deliveries, startDeliveries } from './webhooks/deliver.ts'
 import { releaseAllLeases } from './webhooks/queue-store.ts'
 import { withdrawalJobs, withdrawalSchedules } from './withdrawals/jobs.ts'
-import { loadWithdrawalVersions } from './withdrawals/load.ts'
+import { loadWithdrawalVersions } from './withdrawals/view.ts'
 
 export type WorkerDeps = {
   db: Db

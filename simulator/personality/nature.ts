@@ -1,7 +1,7 @@
 import type pg from 'pg'
 import { openShared } from '../shared.ts'
-import { findCharacter, saveCharacter } from './character-store.ts'
 import { type Character, createPersonality, honest, type Personality } from './personality.ts'
+import { findCharacter, saveCharacter } from './truth-store.ts'
 
 export type CharacterInput = Partial<Character>
 

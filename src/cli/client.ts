@@ -3,8 +3,7 @@ import { revokeClient } from '../auth/clients.ts'
 import { parseScopes, type Scope, scopes } from '../auth/scopes.ts'
 import { findClient, type KnownClient, listClients } from '../auth/store.ts'
 import { createClient, rotateSecret, toClientView } from '../operator/clients.ts'
-import { byOf } from './actor.ts'
-import { type Context, withContext } from './context.ts'
+import { byOf, type Context, withContext } from './context.ts'
 import { print } from './print.ts'
 
 type Json = { json?: boolean }

@@ -1,3 +1,6 @@
+import { userInfo } from 'node:os'
+import type { Command } from 'commander'
+import type { By } from '../audit/record.ts'
 import { loadSecretKey } from '../auth/secret-key.ts'
 import { findSetting } from '../auth/store.ts'
 import { baseUrlSetting, readConfig, toBaseUrl } from '../config.ts'
@@ -58,4 +61,21 @@ function explainUnreachable(error: unknown): unknown {
     `The database of DATABASE_URL cannot be used: ${message || code}. Check that it runs, and that address, user, password and database name are right.`,
     { cause: error },
   )
+}
+
+/** Who uses the command line, as the audit log names people. */
+export function byOf(program: Command): By {
+  const { as } = program.opts<{ as?: string }>()
+  const login = userName()
+  // If `--as` names another person, the operating system's user is recorded as well.
+  return as === undefined ? { actor: `cli:${login}` } : { actor: `cli:${as}`, login }
+}
+
+/** The operating system's user. In a container the user may have a number but no name. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return `uid-${process.getuid?.() ?? 'unknown'}`
+  }
 }

@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
 import { erasePerson, exportPerson } from '../privacy/person.ts'
-import { byOf } from './actor.ts'
 import { toDocument } from './arguments.ts'
-import { withContext } from './context.ts'
+import { byOf, withContext } from './context.ts'
 import { print } from './print.ts'
 
 /** `guiche customer …`: a person's data (LGPD, art. 18). */

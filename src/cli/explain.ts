@@ -33,3 +33,8 @@ function toText({ type, id, amount, clientId, endToEnd, timeline, summary, ...as
   )
   return `${head}\n${lines.join('\n')}\n\n${toPlain(summary)}\n`
 }
+
+/** `guiche transaction …` */
+export function transactionCommands(program: Command): void {
+  explainCommand(program.command('transaction').description('inspect a transaction'))
+}

@@ -3,10 +3,9 @@ import { computeFee } from '../ledger/fees.ts'
 import type { FeeOperation } from '../ledger/store.ts'
 import { inReais } from '../lib/money.ts'
 import { type FeeView, listFees, setFee } from '../operator/fees.ts'
-import { byOf } from './actor.ts'
 import { toBasisPoints, toCents } from './arguments.ts'
 import { findMerchant } from './client.ts'
-import { withContext } from './context.ts'
+import { byOf, withContext } from './context.ts'
 import { print } from './print.ts'
 
 type Json = { json?: boolean }

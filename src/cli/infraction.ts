@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
 import { type DisputeView, decideDispute, enterDispute } from '../operator/disputes.ts'
-import { byOf } from './actor.ts'
 import { toCentsAboveZero, toId, toReason } from './arguments.ts'
-import { withContext } from './context.ts'
+import { byOf, withContext } from './context.ts'
 import { print } from './print.ts'
 
 type Json = { json?: boolean }

@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
 import { createKeyRing } from '../auth/keys.ts'
 import { newSecretKey } from '../lib/secrets.ts'
-import { byOf } from './actor.ts'
-import { withContext } from './context.ts'
+import { byOf, withContext } from './context.ts'
 import { print, write } from './print.ts'
 
 /** The key that signs tokens, and the key that encrypts secrets. */

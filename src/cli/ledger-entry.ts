@@ -8,10 +8,9 @@ import { inReais } from '../lib/money.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { type EntryView, toEntryView } from '../operator/entries.ts'
 import { listComparedBalances } from '../reconciliation/balance-store.ts'
-import { byOf } from './actor.ts'
 import { toCents, toReason } from './arguments.ts'
 import { findMerchant } from './client.ts'
-import { type Context, withContext } from './context.ts'
+import { byOf, type Context, withContext } from './context.ts'
 import { print } from './print.ts'
 
 type Json = { json?: boolean }

@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
 import { decideProposal, listProposals } from '../operator/proposals.ts'
-import { byOf } from './actor.ts'
 import { toId } from './arguments.ts'
-import { withContext } from './context.ts'
+import { byOf, withContext } from './context.ts'
 import { print } from './print.ts'
 
 type Json = { json?: boolean }

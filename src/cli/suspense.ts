@@ -10,9 +10,8 @@ import {
   reverseAttribution,
   showPayment,
 } from '../operator/suspense.ts'
-import { byOf } from './actor.ts'
 import { toId, toRowCount } from './arguments.ts'
-import { type Context, withContext } from './context.ts'
+import { byOf, type Context, withContext } from './context.ts'
 import { print } from './print.ts'
 
 type Json = { json?: boolean }

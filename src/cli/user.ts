@@ -1,11 +1,10 @@
 import type { Command } from 'commander'
 import { changeUser, inviteUser, type Manager, resetUser } from '../users/manage.ts'
 import { merchantRoles, operatorRoles } from '../users/roles.ts'
+import { toUserView } from '../users/schema.ts'
 import { findUserByEmail, listUsers } from '../users/store.ts'
-import { toUserView } from '../users/view.ts'
-import { byOf } from './actor.ts'
 import { findMerchant } from './client.ts'
-import { type Context, withContext } from './context.ts'
+import { byOf, type Context, withContext } from './context.ts'
 import { print } from './print.ts'
 
 type Json = { json?: boolean }

@@ -10,10 +10,9 @@ import {
   type WithdrawalView,
 } from '../operator/withdrawals.ts'
 import { type Limits, setWithdrawalLimits } from '../withdrawals/limits.ts'
-import { byOf } from './actor.ts'
 import { toId, toLimit, toReason, toRowCount, toThreshold, toWindowSeconds } from './arguments.ts'
 import { findMerchant } from './client.ts'
-import { withContext } from './context.ts'
+import { byOf, withContext } from './context.ts'
 import { explainCommand } from './explain.ts'
 import { print } from './print.ts'
 

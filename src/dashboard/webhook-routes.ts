@@ -7,7 +7,7 @@ import { DateTimeFilter, EnumFilter, NoQuery, problems } from '../http/schemas.t
 import type { Server } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
-import { loadTransactionVersions } from '../transactions/load.ts'
+import { loadTransactionVersions } from '../transactions/view.ts'
 import { buildBodies } from '../webhooks/payload.ts'
 import { deliveriesCountedMax, deliveryStates, listDeliveries } from '../webhooks/read-store.ts'
 import { previewResend, resendMany } from '../webhooks/resend-many.ts'
@@ -20,7 +20,7 @@ import {
   resendStates,
 } from '../webhooks/resend-store.ts'
 import { toDeliveryView } from '../webhooks/view.ts'
-import { loadWithdrawalVersions } from '../withdrawals/load.ts'
+import { loadWithdrawalVersions } from '../withdrawals/view.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
 import {
   DataOf,

@@ -9,7 +9,7 @@ import type { Clock } from '../lib/clock.ts'
 import { AppError, type FieldError } from '../lib/errors.ts'
 import { inReais } from '../lib/money.ts'
 import { newUuid } from '../lib/secrets.ts'
-import { operatorMerchantId } from '../suspense/operator-merchant.ts'
+import { operatorMerchantId } from '../suspense/status.ts'
 import {
   type EntryRow,
   findEntryByKey,

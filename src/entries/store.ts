@@ -1,6 +1,6 @@
 import { type Db, sql, type Tx } from '../db/sql.ts'
 import { type Account, type EntryType, type TransferKind, toAccount } from '../ledger/accounts.ts'
-import { operatorMerchantId } from '../suspense/operator-merchant.ts'
+import { operatorMerchantId } from '../suspense/status.ts'
 
 export type EntryRow = {
   id: string

@@ -2,7 +2,7 @@ import { theOperator } from '../audit/record.ts'
 import { inReais } from '../lib/money.ts'
 import { type AttemptErrorCode, toAttemptErrorCode } from '../webhooks/attempt-errors.ts'
 import type { Facts } from './facts.ts'
-import { type Reason, toReason } from './reasons.ts'
+import { type Reason, toReason } from './sentences.ts'
 import type { InfractionRecord, RefundRecord, TransferRecord, WithdrawalRecord } from './store.ts'
 
 const kinds: (keyof TimelineData)[] = [

@@ -1,7 +1,6 @@
 import { describeDelivery } from './delivery.ts'
 import type { Facts } from './facts.ts'
-import { toReason } from './reasons.ts'
-import { type Sentence, say, sayNext, unlessUnconfigured } from './sentences.ts'
+import { type Sentence, say, sayNext, toReason, unlessUnconfigured } from './sentences.ts'
 import type { WithdrawalRecord } from './store.ts'
 
 type WithdrawalFacts = Facts<WithdrawalRecord>

@@ -6,10 +6,9 @@ import { readSlice, toEnvelope } from '../http/page.ts'
 import { problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
-import { writeStatementCsv } from './export.ts'
 import { BalanceQuery, BalanceView, Statement, StatementQuery } from './schema.ts'
 import { findBalances, findBalancesAt, listStatement } from './store.ts'
-import { toBalanceView, toStatementEntryView } from './view.ts'
+import { toBalanceView, toStatementEntryView, writeStatementCsv } from './view.ts'
 
 export function registerLedgerRoutes(app: Server, deps: { db: Db; clock: Clock }): void {
   app.get(

@@ -1,5 +1,7 @@
+import type { Db } from '../db/sql.ts'
+import { type Column, writeCsv } from '../http/csv.ts'
 import type { Balances } from './accounts.ts'
-import type { StatementRow } from './store.ts'
+import { listStatementBefore, type StatementFilters, type StatementRow } from './store.ts'
 
 /** The balances that a merchant sees. */
 export function toBalanceView(balances: Balances, at: Date) {
@@ -27,4 +29,32 @@ export function describeEntry(row: StatementRow): string | null {
   const { entry_description: description, corrected_subject: subject, corrected_reference: reference } = row
   if (subject === null) return description
   return `The operator corrected the balance: the acquirer's list and the ledger differed about the ${subject} ${reference}.`
+}
+
+const rowsAtOnce = 1000
+
+const columns: Column<StatementRow>[] = [
+  ['id', (row) => row.id],
+  ['created_at', (row) => row.created_at],
+  ['kind', (row) => row.kind],
+  ['amount_cents', (row) => row.amount],
+  ['balance_cents', (row) => row.balance],
+  ['record_type', (row) => row.record_type],
+  ['record_id', (row) => row.record_id],
+  ['transaction_id', (row) => row.transaction_id],
+  ['description', describeEntry],
+]
+
+/** Writes all entries of a statement as CSV, newest first, in chunks. */
+export function writeStatementCsv(db: Db, merchantId: string, filters: StatementFilters): AsyncGenerator<string> {
+  return writeCsv(columns, walkStatement(db, merchantId, filters))
+}
+
+async function* walkStatement(db: Db, merchantId: string, filters: StatementFilters): AsyncGenerator<StatementRow[]> {
+  for (let beforeId: number | null = null; ; ) {
+    const rows = await listStatementBefore(db, merchantId, filters, { beforeId, limit: rowsAtOnce })
+    yield rows
+    if (rows.length < rowsAtOnce) return
+    beforeId = rows.at(-1)?.id ?? null
+  }
 }

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { qrCodeDataUrl } from '../pix/qrcode.ts'
-import { type Html, html, verbatim } from './html.ts'
 import { script } from './script.ts'
 import { isOpen, pageState } from './state.ts'
 import type { PaymentRow } from './store.ts'
@@ -148,4 +147,25 @@ const icons = {
   clock: icon('M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18Zm0-14v5l3.500 2', 'sign'),
   cross: icon('M6 6l12 12M18 6 6 18', 'sign'),
   back: icon('M9 6 4 11l5 5M4 11h10a6 6 0 0 1 0 12h-2', 'sign'),
+}
+
+/** HTML that is safe to insert in a page. */
+export type Html = { readonly html: string }
+
+/** Inserted values are escaped as text, unless they are HTML already; null and false insert nothing. */
+export function html(strings: TemplateStringsArray, ...values: (Html | string | number | null | false)[]): Html {
+  const pieces = strings.map((text, index) => text + toPiece(values[index] ?? null))
+  return { html: pieces.join('') }
+}
+
+/** Text of our own that is inserted unescaped, such as a style. */
+export function verbatim(text: string): Html {
+  return { html: text }
+}
+
+function toPiece(value: Html | string | number | null | false): string {
+  if (value === null || value === false) return ''
+  return typeof value === 'object'
+    ? value.html
+    : String(value).replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
 }

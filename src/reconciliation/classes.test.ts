@@ -12,7 +12,7 @@ import { classNames } from './classes.ts'
 import { confirmDifference, dismissDifference } from './decide.ts'
 import { reconcile } from './run.ts'
 import type { DifferenceRow } from './store.ts'
-import { correctionVerification } from './verify.ts'
+import { correctionVerification } from './verify-store.ts'
 
 const seeds = Array.from({ length: lengthOf({ short: 1, long: 5 }) }, (_, index) => index + 1)
 const each = lengthOf({ short: 250, long: 1_000 })

@@ -8,9 +8,9 @@ import { findBalances } from '../ledger/store.ts'
 import { findLedgerBreaches } from '../ledger/verify.ts'
 import { cents } from '../lib/money.ts'
 import { type HeldPayment, holdPayments } from './hold.ts'
-import { operatorMerchantId } from './operator-merchant.ts'
+import { operatorMerchantId } from './status.ts'
 import type { SuspenseRow } from './store.ts'
-import { findSuspenseBreaches } from './verify.ts'
+import { findSuspenseBreaches } from './verify-store.ts'
 
 const now = new Date('2026-03-02T15:00:00.000Z')
 let database: TestDatabase

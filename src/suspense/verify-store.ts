@@ -8,6 +8,7 @@ import {
   tableOf,
   type Window,
 } from '../ledger/among-store.ts'
+import type { Breach, Verification } from '../ledger/verify.ts'
 
 export type UnequalTransfer = {
   merchant_id: string
@@ -128,3 +129,32 @@ export async function findTouched(db: Db | Tx, window: Window, known: RecordKey[
     join suspense_payments using (merchant_id, id)
     where matched_transaction_id is not null`)
 }
+
+/**
+ * What must hold between payments in suspense and the ledger at any moment: each has exactly the transfers of its
+ * history, a reversal takes what its attribution gave, and no payment is both in suspense and posted for a
+ * transaction.
+ */
+export async function findSuspenseBreaches(db: Db | Tx, among: Among = null): Promise<Breach[]> {
+  const transfers = (await findUnequalTransfers(db, among)).map((row) => ({
+    rule: 'suspense_transfers',
+    merchantId: row.merchant_id,
+    recordId: row.record_id,
+    detail: `${row.kind} under ${row.event_key} should be ${row.expected ?? 'none'}, and is ${row.posted ?? 'none'}`,
+  }))
+  const undoings = (await findUnequalUndoings(db, among)).map((row) => ({
+    rule: 'match_undone',
+    merchantId: row.merchant_id,
+    recordId: row.record_id,
+    detail: `an attribution of ${row.amount} cents was reversed with ${row.undone} cents, with ${row.fee} cents of fee returned`,
+  }))
+  const misplaced = (await findMisplaced(db, among)).map((row) => ({
+    rule: 'suspense_payment_once',
+    merchantId: row.merchant_id,
+    recordId: row.record_id,
+    detail: `the payment ${row.end_to_end} is in suspense, and pays another transaction than the one that it is attributed to`,
+  }))
+  return [...transfers, ...undoings, ...misplaced]
+}
+
+export const suspenseVerification: Verification = { findBreaches: findSuspenseBreaches, findTouched }

@@ -8,10 +8,10 @@ import { undoMatch } from '../attribution/undo.ts'
 import { raw, sql } from '../db/sql.ts'
 import type { RecordKey } from '../ledger/among-store.ts'
 import { createSettlement } from '../transactions/settle.ts'
-import { findTransactionBreaches } from '../transactions/verify.ts'
-import { operatorMerchantId } from './operator-merchant.ts'
+import { findTransactionBreaches } from '../transactions/verify-store.ts'
 import { returnHeld } from './send-back.ts'
-import { findSuspenseBreaches, suspenseVerification } from './verify.ts'
+import { operatorMerchantId } from './status.ts'
+import { findSuspenseBreaches, suspenseVerification } from './verify-store.ts'
 
 let service: TestService
 /** A record of each kind, by its name. */

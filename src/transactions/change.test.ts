@@ -7,9 +7,9 @@ import { newUuid } from '../lib/secrets.ts'
 import type { AccountHolder } from '../pix/holder.ts'
 import { changeStatus } from './change.ts'
 import { createTransactionWriter } from './create.ts'
-import { loadTransactionVersions } from './load.ts'
 import { type TransactionStatus, transactionTransitions } from './status.ts'
 import { type Changeable, lockTransaction, type NewTransaction } from './store.ts'
+import { loadTransactionVersions } from './view.ts'
 
 let service: TestService
 let merchantId: string

@@ -2,13 +2,13 @@ import type { Tx } from '../db/sql.ts'
 import { type Posting, postAll } from '../ledger/post.ts'
 import { feeReturnedByOperator, paid, refundReserved, released, sent } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
-import { operatorMerchantId } from '../suspense/operator-merchant.ts'
+import { operatorMerchantId } from '../suspense/status.ts'
 import type { RefundRow, RefundStatus } from './refund/store.ts'
 import type { ChangedTransaction } from './store.ts'
 
 /**
  * The money that comes with a change of a transaction's status. Only a payment moves money of the transaction itself;
- * a refund and a dispute have their own records, which move theirs: see {@link postRefund} and infraction-steps.ts.
+ * a refund and a dispute have their own records, which move theirs: see {@link postRefund} and dispute/steps.ts.
  *
  * @param wasPaid whether it had been paid before: then PAID means that a refund or a dispute ended
  */

@@ -16,9 +16,7 @@ import { listEvents } from '../webhooks/read-store.ts'
 import { EventList, ListEventsQuery } from '../webhooks/schema.ts'
 import { toEventView } from '../webhooks/view.ts'
 import { type CreateDeps, createTransaction } from './create.ts'
-import { writeTransactionsCsv } from './list/export.ts'
 import { listTransactions, type TransactionFilters } from './list/store.ts'
-import type { TransactionReader } from './load.ts'
 import { refundTransaction } from './refund/refund.ts'
 import { RefundBody, RefundCreatedView } from './refund/schema.ts'
 import {
@@ -31,7 +29,7 @@ import {
   TransactionParams,
   TransactionView,
 } from './schema.ts'
-import { toRefundCreatedView, toTransactionView } from './view.ts'
+import { type TransactionReader, toRefundCreatedView, toTransactionView, writeTransactionsCsv } from './view.ts'
 
 export type TransactionRoutesDeps = CreateDeps & {
   createLimit: RateLimiter

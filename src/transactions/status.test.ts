@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { sql } from '../db/sql.ts'
-import { toStatusHistoryView } from '../http/history.ts'
+import { toStatusHistoryView } from '../http/schemas.ts'
 import { isTransition, type TransactionStatus, transactionStatuses, transactionTransitions } from './status.ts'
 
 let database: TestDatabase

@@ -6,7 +6,7 @@ import { startTestService, type TestService } from '../../test/support/service.t
 import { byText, findByRecord } from '../../test/support/verification.ts'
 import { balancesOf } from '../../test/support/withdrawals.ts'
 import { raw, type Tx } from '../db/sql.ts'
-import { findTransactionBreaches, transactionVerification } from './verify.ts'
+import { findTransactionBreaches, transactionVerification } from './verify-store.ts'
 
 let service: TestService
 /** A record of each kind, by its name. */

@@ -1,9 +1,21 @@
-import { toStatusHistoryView } from '../http/history.ts'
+import type { Db } from '../db/sql.ts'
+import { type Column, writeCsv } from '../http/csv.ts'
+import { toStatusHistoryView } from '../http/schemas.ts'
 import { assert } from '../lib/assert.ts'
+import { createBatcher } from '../lib/batch.ts'
 import { qrCodeDataUrl } from '../pix/qrcode.ts'
+import type { RecordVersion } from '../webhooks/payload.ts'
+import { versionAt } from './change.ts'
+import { type ExportedTransaction, type TransactionFilters, walkTransactions } from './list/store.ts'
 import type { RefundRow } from './refund/store.ts'
 import type { TransactionResponse } from './schema.ts'
-import type { Changeable, NewTransaction, StoredCustomer, TransactionRow } from './store.ts'
+import {
+  type Changeable,
+  findTransactions,
+  type NewTransaction,
+  type StoredCustomer,
+  type TransactionRow,
+} from './store.ts'
 
 /** A transaction as in list, fetch and webhooks. The QR image is made here, never stored. */
 export function toTransactionView(row: TransactionRow): TransactionResponse {
@@ -87,4 +99,64 @@ function toPixResponseView(row: Pick<Changeable, 'pix_uri' | 'pix_expires_at'>) 
 /** The birthdate is stored and not shown: the service interface does not return it. */
 function toCustomerView({ birthdate: _, ...shown }: StoredCustomer) {
   return shown
+}
+
+const columns: Column<ExportedTransaction>[] = [
+  ['id', (row) => row.id],
+  ['created_at', (row) => row.created_at],
+  ['status', (row) => row.status],
+  ['amount_cents', (row) => row.amount],
+  ['amount_paid_cents', (row) => row.amount_paid],
+  ['amount_refunded_cents', (row) => row.amount_refunded],
+  ['fee_cents', (row) => row.fee_amount],
+  ['payment_date', (row) => row.payment_date],
+  ['end_to_end', (row) => row.end_to_end],
+  ['external_code', (row) => row.external_code],
+  ['customer_name', (row) => row.customer_name],
+  ['customer_document', (row) => row.customer_document],
+  ['customer_email', (row) => row.customer_email],
+  ['error_message', (row) => row.error_message],
+]
+
+/** Writes all matching transactions as CSV, newest first, in chunks. */
+export function writeTransactionsCsv(db: Db, merchantId: string, filters: TransactionFilters): AsyncGenerator<string> {
+  return writeCsv(columns, walkTransactions(db, merchantId, filters))
+}
+
+/** Transactions read per statement, and statements in progress at once. */
+const batchReadsMax = 64
+const batchesMax = 2
+const minConcurrentBatch = 16
+
+export type TransactionReader = (key: { merchantId: string; recordId: string }) => Promise<TransactionRow | null>
+
+/**
+ * Reads all transactions requested during one statement with the next one. Null when the merchant has no such
+ * transaction.
+ */
+export function createTransactionReader(db: Db): TransactionReader {
+  return createBatcher({
+    maxBatchSize: batchReadsMax,
+    maxConcurrency: batchesMax,
+    minConcurrentBatch,
+    retryIndividually: () => false,
+    run: async (keys: Parameters<TransactionReader>[0][]) => {
+      const rows = new Map((await findTransactions(db, keys)).map((row) => [row.id, row]))
+      return keys.map(({ merchantId, recordId }) => {
+        // An id may be written in capitals, and another merchant may have requested the same id in this batch.
+        const row = rows.get(recordId.toLowerCase())
+        return row?.merchant_id === merchantId ? row : null
+      })
+    },
+  })
+}
+
+/** What GET returned for each transaction at the moment of its event: the `data` of a webhook. */
+export async function loadTransactionVersions(db: Db, versions: RecordVersion[]): Promise<TransactionResponse[]> {
+  const rows = new Map((await findTransactions(db, versions)).map((row) => [row.id, row]))
+  return versions.map(({ recordId, snapshot }) => {
+    const row = rows.get(recordId)
+    assert(row, 'the transaction of an event exists')
+    return toTransactionView(versionAt(row, snapshot))
+  })
 }

@@ -5,6 +5,7 @@ import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { invite, inviteAnew, toInvitationUrl } from './invite.ts'
 import { isRoleOf, permissionsOf } from './roles.ts'
+import { toUserView } from './schema.ts'
 import { deleteSessions } from './session-store.ts'
 import {
   endInvitationsBy,
@@ -16,7 +17,6 @@ import {
   updateTotpFailures,
   updateUser,
 } from './store.ts'
-import { toUserView } from './view.ts'
 
 type Deps = { db: Db; clock: Clock; baseUrl: string }
 

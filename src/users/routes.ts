@@ -24,13 +24,13 @@ import {
   SessionView,
   SignInBody,
   TokenParams,
+  toUserView,
   UserParams,
   UserView,
 } from './schema.ts'
 import { endSession, findSessionOf, type SessionDeps, setSessionCookie, toSessionView } from './session.ts'
 import { signIn } from './sign-in.ts'
 import { listUsers } from './store.ts'
-import { toUserView } from './view.ts'
 
 export type UserRoutesDeps = SessionDeps & {
   /** Failures per address, per address and user, and per known device; and recorded actions per user. */

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { passwordLengthMax } from './password.ts'
 import { merchantRoles, operatorRoles } from './roles.ts'
+import type { ListedUser } from './store.ts'
 
 const Email = Type.String({ format: 'email', maxLength: 255 })
 const Password = Type.String({ minLength: 1, maxLength: passwordLengthMax * 4 })
@@ -81,3 +82,18 @@ export const UserView = Type.Object({
   createdAt: Type.String(),
   seenAt: Type.Union([Type.String(), Type.Null()]),
 })
+
+export function toUserView(row: ListedUser) {
+  return {
+    id: row.id,
+    email: row.email,
+    name: row.name,
+    role: row.role,
+    merchant: row.client_id === null ? null : { clientId: row.client_id, name: row.merchant_name ?? row.client_id },
+    hasSecondFactor: row.is_totp_confirmed,
+    isFactorLocked: row.totp_locked_at !== null,
+    isDisabled: row.disabled_at !== null,
+    createdAt: row.created_at.toISOString(),
+    seenAt: row.seen_at?.toISOString() ?? null,
+  }
+}

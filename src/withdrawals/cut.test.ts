@@ -16,7 +16,7 @@ import { createWithdrawal } from './create.ts'
 import { sendWithdrawal } from './send.ts'
 import type { SettleWithdrawalDeps } from './settle.ts'
 import { findWithdrawal } from './store.ts'
-import { findWithdrawalBreaches } from './verify.ts'
+import { findWithdrawalBreaches } from './verify-store.ts'
 
 /** No worker runs here: the test makes each step, and the process can end after any of them. */
 const clock = manualClock()

@@ -1,9 +1,9 @@
 import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
+import { fromWallTime, toWallTime } from '../lib/brasilia.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError, type FieldError } from '../lib/errors.ts'
 import { findLimits, hasAlike, isOperators, lockLimits, sumWithdrawals, upsertLimits } from './limits-store.ts'
-import { periodOf } from './period.ts'
 import type { WithdrawalHold } from './status.ts'
 
 /** What a merchant may withdraw, in cents; null means no limit. Fees do not count: they stay with the operator. */
@@ -130,4 +130,22 @@ async function needsApproval(
   const isAbove = (threshold: number | null) => threshold !== null && amount > threshold
   if (isAbove(approvalAbove)) return true
   return isAbove(operatorApprovalAbove) && requestedBy !== null && (await isOperators(tx, requestedBy))
+}
+
+/** The Central Bank's night period, for which banks have separate limits. */
+const nightFromHour = 20
+const dayFromHour = 6
+
+/** A day or a night: limits count from its beginning. `to` is the first moment of the next one. */
+export type Period = { name: 'day' | 'night'; from: Date; to: Date }
+
+/** The day (06:00 to 20:00 in São Paulo) or the night (20:00 to 06:00 of the next date: one night, not two) of a moment. */
+export function periodOf(now: Date): Period {
+  const wall = toWallTime(now)
+  const at = (days: number, hour: number) =>
+    fromWallTime(Date.UTC(wall.getUTCFullYear(), wall.getUTCMonth(), wall.getUTCDate() + days, hour))
+  const hour = wall.getUTCHours()
+  if (hour < dayFromHour) return { name: 'night', from: at(-1, nightFromHour), to: at(0, dayFromHour) }
+  if (hour < nightFromHour) return { name: 'day', from: at(0, dayFromHour), to: at(0, nightFromHour) }
+  return { name: 'night', from: at(0, nightFromHour), to: at(1, dayFromHour) }
 }

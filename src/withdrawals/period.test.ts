@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { periodOf } from './period.ts'
+import { periodOf } from './limits.ts'
 
 const show = (now: string) => {
   const { name, from, to } = periodOf(new Date(now))

@@ -14,7 +14,6 @@ import { toEventView } from '../webhooks/view.ts'
 import { cancelWithdrawal } from './cancel.ts'
 import { confirmWithdrawal } from './confirm.ts'
 import { type CreateWithdrawalDeps, createWithdrawal } from './create.ts'
-import { writeWithdrawalsCsv } from './export.ts'
 import { listWithdrawals, type WithdrawalFilters } from './list-store.ts'
 import { unknownWithdrawal } from './refusals.ts'
 import {
@@ -28,7 +27,7 @@ import {
   WithdrawalView,
 } from './schema.ts'
 import { findWithdrawal } from './store.ts'
-import { toWithdrawalCreatedView, toWithdrawalView } from './view.ts'
+import { toWithdrawalCreatedView, toWithdrawalView, writeWithdrawalsCsv } from './view.ts'
 
 export type WithdrawalRoutesDeps = CreateWithdrawalDeps & { wakeDeliveries: () => void; baseUrl: string }
 

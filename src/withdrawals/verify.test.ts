@@ -4,7 +4,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/support/databa
 import { historyColumns, insertRow, withdrawalHistories } from '../../test/support/records.ts'
 import { byText, findByRecord } from '../../test/support/verification.ts'
 import { sql } from '../db/sql.ts'
-import { findWithdrawalBreaches, withdrawalVerification } from './verify.ts'
+import { findWithdrawalBreaches, withdrawalVerification } from './verify-store.ts'
 
 const now = new Date('2026-03-02T15:00:00.000Z')
 const merchant_id = randomUUID()

@@ -1,6 +1,12 @@
-import { toStatusHistoryView } from '../http/history.ts'
+import type { Db } from '../db/sql.ts'
+import { type Column, writeCsv } from '../http/csv.ts'
+import { toStatusHistoryView } from '../http/schemas.ts'
+import { assert } from '../lib/assert.ts'
+import type { RecordVersion } from '../webhooks/payload.ts'
+import { versionAt } from './change.ts'
+import { type WithdrawalFilters, walkWithdrawals } from './list-store.ts'
 import type { WithdrawalResponse } from './schema.ts'
-import type { WithdrawalRow } from './store.ts'
+import { findWithdrawals, type WithdrawalRow } from './store.ts'
 
 /** A withdrawal as in list, fetch and webhooks. */
 export function toWithdrawalView(row: WithdrawalRow): WithdrawalResponse {
@@ -38,4 +44,35 @@ export function toWithdrawalCreatedView(row: WithdrawalRow) {
     status: 'PENDING' as const,
     hold: row.hold_at_birth ?? undefined,
   }
+}
+
+/** What GET returned for each withdrawal at the moment of its event: the `data` of a webhook. */
+export async function loadWithdrawalVersions(db: Db, versions: RecordVersion[]): Promise<WithdrawalResponse[]> {
+  const rows = new Map((await findWithdrawals(db, versions)).map((row) => [row.id, row]))
+  return versions.map(({ recordId, snapshot }) => {
+    const row = rows.get(recordId)
+    assert(row, 'the withdrawal of an event exists')
+    return toWithdrawalView(versionAt(row, snapshot))
+  })
+}
+
+const columns: Column<WithdrawalRow>[] = [
+  ['id', (row) => row.id],
+  ['created_at', (row) => row.created_at],
+  ['status', (row) => row.status],
+  ['amount_cents', (row) => row.amount],
+  ['fee_cents', (row) => row.fee_amount],
+  ['amount_withdrawn_cents', (row) => row.amount_withdrawn],
+  ['processed_date', (row) => row.processed_date],
+  ['pix_key', (row) => row.pix_key],
+  ['pix_key_type', (row) => row.pix_key_type],
+  ['end_to_end', (row) => row.end_to_end],
+  ['end_to_end_refund', (row) => row.end_to_end_refund],
+  ['external_code', (row) => row.external_code],
+  ['error_message', (row) => row.error_message],
+]
+
+/** Writes all matching withdrawals as CSV, newest first, in chunks. */
+export function writeWithdrawalsCsv(db: Db, merchantId: string, filters: WithdrawalFilters): AsyncGenerator<string> {
+  return writeCsv(columns, walkWithdrawals(db, merchantId, filters))
 }

@@ -7,7 +7,7 @@ import type {
   PaymentView,
 } from '../../src/dashboard/operator-schema.ts'
 import { sql } from '../../src/db/sql.ts'
-import { operatorMerchantId } from '../../src/suspense/operator-merchant.ts'
+import { operatorMerchantId } from '../../src/suspense/status.ts'
 import { charge, fetchTransaction } from '../support/payments.ts'
 import { payOne } from '../support/refunds.ts'
 import type { Problem } from '../support/requests.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Sql, sql } from '../../src/db/sql.ts'
-import { writeTransactionsCsv } from '../../src/transactions/list/export.ts'
+import { writeTransactionsCsv } from '../../src/transactions/view.ts'
 import type { Page } from '../support/pages.ts'
 import { insertRow } from '../support/records.ts'
 import { addTestClient, type TestClient } from '../support/requests.ts'

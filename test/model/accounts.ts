@@ -1,5 +1,5 @@
 import type { Account } from '../../src/ledger/accounts.ts'
-import { operatorMerchantId } from '../../src/suspense/operator-merchant.ts'
+import { operatorMerchantId } from '../../src/suspense/status.ts'
 import type { Entered } from './memory.ts'
 import { type Seen, sum } from './read.ts'
 import type { World } from './world.ts'

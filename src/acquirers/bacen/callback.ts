@@ -1,6 +1,6 @@
 import { type CallbackNotice, type PassedOver, UnreadableCallback } from '../acquirer.ts'
 import type { Client } from './client.ts'
-import { isSameKey } from './pix-key.ts'
+import { isSameKey } from './payments.ts'
 import type { ProtocolProfile } from './profile.ts'
 import { isRecord, type Json, list, record, text } from './read.ts'
 

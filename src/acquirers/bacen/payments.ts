@@ -1,11 +1,10 @@
 import { parseDocument } from '../../lib/document.ts'
 import type { AccountHolder } from '../../pix/holder.ts'
 import { fromTxid } from '../../pix/ids.ts'
-import { normalizePixKey, type PixKey } from '../../pix/key.ts'
+import { detectPixKey, normalizePixKey, type PixKey } from '../../pix/key.ts'
 import { AcquirerUnavailable, type OnUnreadable, type Payment, type PaymentReturn, type Range } from '../acquirer.ts'
 import { type Client, foundOrNull } from './client.ts'
 import { type ListDeps, listBetween } from './pages.ts'
-import { isSameKey } from './pix-key.ts'
 import type { ProtocolProfile } from './profile.ts'
 import { amount, dateTime, isRecord, type Json, list, record, text } from './read.ts'
 
@@ -108,4 +107,13 @@ const keyTypes = ['CPF', 'CNPJ', 'EMAIL', 'PHONE', 'EVP'] as const
 
 function unreadable(): AcquirerUnavailable {
   return new AcquirerUnavailable('The acquirer answered with payments that cannot be read')
+}
+
+/** Ignores case and punctuation. */
+export function isSameKey(one: string, other: string): boolean {
+  return toBareKey(one) === toBareKey(other)
+}
+
+function toBareKey(key: string): string {
+  return (detectPixKey(key)?.key ?? key).toLowerCase()
 }

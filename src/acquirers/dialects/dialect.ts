@@ -52,3 +52,12 @@ export function under(prefix: string): Pick<ProtocolProfile['paths'], 'cob' | 'p
 
 /** The scopes that the gateway needs, by the standard's names. */
 export const standardScopes = ['cob.read', 'cob.write', 'pix.read', 'pix.write', 'webhook.read', 'webhook.write']
+
+/** The standard without additions: for a PSP that has no table here (with overrides), and for the simulator. */
+export const generic = dialect({
+  title: 'Any PSP that speaks API Pix',
+  ispb: null,
+  needsCertificate: false,
+  sources: ['https://github.com/bacen/pix-api'],
+  unconfirmed: ['The standard does not say where and how to request a token.'],
+})
