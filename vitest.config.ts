@@ -42,8 +42,6 @@ export default defineConfig({
     // For .ci/run, which counts.
     ...(process.env.GUICHE_TEST_REPORT && {
       reporters: ['default', ['json', { outputFile: process.env.GUICHE_TEST_REPORT }]],
-      // What passes only the second time is named at the end, to be fixed; by hand (npm test) it fails.
-      retry: 1,
     }),
     // Files share two cores and one PostgreSQL. A slow machine is no failure: these only end what hangs.
     testTimeout: 180_000,
