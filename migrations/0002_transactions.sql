@@ -150,7 +150,7 @@ create index refunds_id on refunds (id);
 
 -- A dispute (MED): a payer's bank disputes a payment. It may be returned in parts, be reopened, and exist beside another
 -- dispute of the same payment.
-create table infractions (
+create table disputes (
   merchant_id uuid not null,
   id uuid not null,
   transaction_id uuid not null,
@@ -181,17 +181,17 @@ create table infractions (
   postings integer not null default 0,
   primary key (merchant_id, id),
   foreign key (transaction_id, merchant_id) references transactions,
-  constraint infractions_blocks_while_undecided
+  constraint disputes_blocks_while_undecided
     check (blocked_amount >= 0 and (blocked_amount = 0 or state in ('open', 'accepted'))),
-  constraint infractions_returned_no_more check (returned_amount between 0 and amount),
-  constraint infractions_finished_or_not check ((finished_at is null) = (state in ('open', 'accepted')))
+  constraint disputes_returned_no_more check (returned_amount between 0 and amount),
+  constraint disputes_finished_or_not check ((finished_at is null) = (state in ('open', 'accepted')))
 );
-create unique index infractions_acquirer_reference on infractions (merchant_id, acquirer, acquirer_reference) where acquirer_reference is not null;
-create index infractions_of_transaction on infractions (merchant_id, transaction_id);
-create index infractions_undecided on infractions (acquirer, opened_at) where state in ('open', 'accepted');
-create index infractions_reference on infractions (acquirer, acquirer_reference) where acquirer_reference is not null;
-create index infractions_finished on infractions (finished_at) where finished_at is not null;
-create index infractions_finished_of_merchant on infractions (merchant_id, finished_at) where finished_at is not null;
+create unique index disputes_acquirer_reference on disputes (merchant_id, acquirer, acquirer_reference) where acquirer_reference is not null;
+create index disputes_of_transaction on disputes (merchant_id, transaction_id);
+create index disputes_undecided on disputes (acquirer, opened_at) where state in ('open', 'accepted');
+create index disputes_reference on disputes (acquirer, acquirer_reference) where acquirer_reference is not null;
+create index disputes_finished on disputes (finished_at) where finished_at is not null;
+create index disputes_finished_of_merchant on disputes (merchant_id, finished_at) where finished_at is not null;
 
 -- Money of a payment that was returned other than by our refunds, each return once: under MED, or by the bank itself and
 -- confirmed by an operator.
@@ -200,7 +200,7 @@ create table transaction_returns (
   id uuid not null,
   transaction_id uuid not null,
   -- The dispute under which it was returned; null if there was none.
-  infraction_id uuid,
+  dispute_id uuid,
   -- The acquirer's id of the return, or of the discrepancy that was confirmed.
   reference text not null,
   end_to_end text,

@@ -80,7 +80,7 @@ create table unattributed_disputes (
   end_to_end text not null,
   amount bigint not null,
   reason text,
-  -- As in infractions.
+  -- As in disputes.
   acquirer_status text,
   acquirer_state text not null
     check (acquirer_state in ('open', 'accepted', 'returned', 'rejected', 'canceled', 'unknown')),

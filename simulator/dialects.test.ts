@@ -90,7 +90,7 @@ describe.each(names)('%s', (name) => {
     )
   })
 
-  it('has payouts and infractions only if the PSP has them', async () => {
+  it('has payouts and disputes only if the PSP has them', async () => {
     const has = name === 'generic' || name === 'efi'
     const sent = await ask('PUT', `/v3/gn/pix/p${count}`, payout())
     expect(sent.status).toBe(has ? 201 : 404)

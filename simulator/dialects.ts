@@ -50,7 +50,7 @@ const differences = {
     // [BB]: pagador with nome and cpf or cnpj.
     payer: 'person',
     hasPayouts: false,
-    hasInfractions: false,
+    hasDisputes: false,
     balance: 'none',
   },
 
@@ -71,7 +71,7 @@ const differences = {
     repeatedWebhook: 'refused',
     payer: 'none',
     hasPayouts: false,
-    hasInfractions: false,
+    hasDisputes: false,
     balance: 'none',
   },
 
@@ -88,7 +88,7 @@ const differences = {
     returnStatus: '200',
     payer: 'none',
     hasPayouts: false,
-    hasInfractions: false,
+    hasDisputes: false,
     balance: 'none',
   },
 
@@ -112,7 +112,7 @@ const differences = {
     payer: 'person',
     // [Sicoob-SDK]: pagamentos-pix/api/openapi.yaml and conta-corrente/api/openapi.yaml.
     payouts: 'sicoob',
-    hasInfractions: false,
+    hasDisputes: false,
     balance: 'sicoob',
   },
 
@@ -131,7 +131,7 @@ const differences = {
     payer: 'none',
     // [Inter-SDK], and [Inter], API Banking v2.
     payouts: 'inter',
-    hasInfractions: false,
+    hasDisputes: false,
     balance: 'inter',
   },
 
@@ -152,7 +152,7 @@ const differences = {
     code: 'location',
     payer: 'none',
     hasPayouts: false,
-    hasInfractions: false,
+    hasDisputes: false,
     balance: 'none',
   },
 
@@ -164,7 +164,7 @@ const differences = {
     tokenBody: 'form',
     payer: 'none',
     hasPayouts: false,
-    hasInfractions: false,
+    hasDisputes: false,
     balance: 'none',
   },
 } as const satisfies Record<string, Partial<Quirks>>

@@ -45,7 +45,7 @@ const statusOf = async (id: string) => {
 describe('an infraction', () => {
   it('is opened for the whole payment, and appears in the list', async () => {
     const endToEndId = await paid('12.34')
-    const id = idOf(await simulator.openInfraction({ endToEndId }))
+    const id = idOf(await simulator.openDispute({ endToEndId }))
     const toTime = (at: number) => `${new Date(at).toISOString().slice(0, 19)}Z`
     const now = simulator.clock.now().getTime()
     const { body } = await listed({ 'paginacao.itensPorPagina': '1000' })
@@ -69,8 +69,8 @@ describe('an infraction', () => {
   it('returns the money a moment after its acceptance', async () => {
     await simulator.ask('PUT', `/webhook/${receiverKey}`, { body: { webhookUrl: 'http://x.example' } })
     const endToEndId = await paid('10.00')
-    const id = idOf(await simulator.openInfraction({ endToEndId, amount: cents(400), reason: 'operational_failure' }))
-    expect(await simulator.decideInfraction({ reference: id, decision: 'accept' })).toEqual({ ok: true, id })
+    const id = idOf(await simulator.openDispute({ endToEndId, amount: cents(400), reason: 'operational_failure' }))
+    expect(await simulator.decideDispute({ reference: id, decision: 'accept' })).toEqual({ ok: true, id })
     expect(await statusOf(id)).toBe('ACEITA')
     expect(await returnsOf(endToEndId)).toMatchObject([{ status: 'EM_PROCESSAMENTO', natureza: 'MED_OPERACIONAL' }])
     simulator.clock.advance(returnAfterAcceptanceMs)
@@ -82,23 +82,23 @@ describe('an infraction', () => {
     const devolucoes = [expect.objectContaining({ valor: '4.00', status: 'DEVOLVIDO' })]
     const pix = [expect.objectContaining({ endToEndId, devolucoes })]
     await expect.poll(reported).toContainEqual({ pix })
-    expect(await simulator.decideInfraction({ reference: id, decision: 'reject' })).toMatchObject({ code: 'not_open' })
+    expect(await simulator.decideDispute({ reference: id, decision: 'reject' })).toMatchObject({ code: 'not_open' })
   })
 
   it.each([
     ['opened', [true, false, false]],
     ['changed', [false, true, false]],
     ['paid', [false, false, true]],
-  ] as const)('is listed by the date that the PSP compares: %s', async (infractionDates, expected) => {
+  ] as const)('is listed by the date that the PSP compares: %s', async (disputeDates, expected) => {
     const endToEndId = await paid()
     const times = [simulator.clock.now().getTime()]
     simulator.clock.advance(day)
-    const id = idOf(await simulator.openInfraction({ endToEndId }))
+    const id = idOf(await simulator.openDispute({ endToEndId }))
     times.unshift(simulator.clock.now().getTime())
     simulator.clock.advance(day)
-    await simulator.decideInfraction({ reference: id, decision: 'reject' })
+    await simulator.decideDispute({ reference: id, decision: 'reject' })
     times.splice(1, 0, simulator.clock.now().getTime())
-    const other = await testSimulator(database.db.pool, { clock: simulator.clock, dialect: { infractionDates } })
+    const other = await testSimulator(database.db.pool, { clock: simulator.clock, dialect: { disputeDates } })
     const isListed = async (at: number) => {
       const query = { inicio: new Date(at - 1000).toISOString(), fim: new Date(at + 1000).toISOString() }
       const { body } = await other.ask('GET', '/v2/gn/infracoes', { query })
@@ -115,24 +115,24 @@ describe('an infraction', () => {
     ['cancel', 'CANCELADA_EFI'],
   ] as const)('leaves the money in the account on %s, and another dispute may be opened', async (decision, status) => {
     const endToEndId = await paid()
-    const id = idOf(await simulator.openInfraction({ endToEndId }))
-    expect(await simulator.openInfraction({ endToEndId })).toMatchObject({ code: 'already_open' })
-    await simulator.decideInfraction({ reference: id, decision })
+    const id = idOf(await simulator.openDispute({ endToEndId }))
+    expect(await simulator.openDispute({ endToEndId })).toMatchObject({ code: 'already_open' })
+    await simulator.decideDispute({ reference: id, decision })
     expect(await statusOf(id)).toBe(status)
     expect(await returnsOf(endToEndId)).toBeUndefined()
-    expect(await simulator.openInfraction({ endToEndId })).toMatchObject({ ok: true })
+    expect(await simulator.openDispute({ endToEndId })).toMatchObject({ ok: true })
   })
 
   it('takes only what is not returned yet, and never more than the whole payment', async () => {
     const endToEndId = await paid('10.00')
-    const id = idOf(await simulator.openInfraction({ endToEndId }))
+    const id = idOf(await simulator.openDispute({ endToEndId }))
     await simulator.ask('PUT', `/pix/${endToEndId}/devolucao/a`, { body: { valor: '7.00' } })
-    await simulator.decideInfraction({ reference: id, decision: 'accept' })
+    await simulator.decideDispute({ reference: id, decision: 'accept' })
     const returned = await returnsOf(endToEndId)
     expect(returned).toHaveLength(2)
     expect(returned).toContainEqual(expect.objectContaining({ valor: '3.00', natureza: 'MED_FRAUDE' }))
-    const more = idOf(await simulator.openInfraction({ endToEndId }))
-    expect(await simulator.decideInfraction({ reference: more, decision: 'accept' })).toMatchObject({
+    const more = idOf(await simulator.openDispute({ endToEndId }))
+    expect(await simulator.decideDispute({ reference: more, decision: 'accept' })).toMatchObject({
       code: 'nothing_left',
     })
     expect(await statusOf(more)).toBe('ABERTA')
@@ -140,9 +140,9 @@ describe('an infraction', () => {
 
   it('is decided once by ten concurrent decisions', async () => {
     const endToEndId = await paid()
-    const reference = idOf(await simulator.openInfraction({ endToEndId }))
+    const reference = idOf(await simulator.openDispute({ endToEndId }))
     const all = await Promise.all(
-      Array.from({ length: 10 }, () => simulator.decideInfraction({ reference, decision: 'accept' })),
+      Array.from({ length: 10 }, () => simulator.decideDispute({ reference, decision: 'accept' })),
     )
     expect(all.filter(({ ok }) => ok)).toHaveLength(1)
     expect(await returnsOf(endToEndId)).toHaveLength(1)
@@ -150,19 +150,19 @@ describe('an infraction', () => {
 
   it('is refused when it cannot be', async () => {
     const endToEndId = await paid()
-    const open = (more: object) => simulator.openInfraction({ endToEndId, ...more })
+    const open = (more: object) => simulator.openDispute({ endToEndId, ...more })
     expect(await open({ endToEndId: `E${'0'.repeat(31)}` })).toMatchObject({ code: 'payment_unknown' })
     expect(await open({ amount: cents(1001) })).toMatchObject({ code: 'amount_invalid' })
     const unknown = { reference: '00000000-0000-0000-0000-000000000000', decision: 'accept' } as const
-    expect(await simulator.decideInfraction(unknown)).toMatchObject({ code: 'infraction_unknown' })
-    expect(await simulator.decideInfraction({ ...unknown, reference: 'x' })).toMatchObject({ ok: false })
+    expect(await simulator.decideDispute(unknown)).toMatchObject({ code: 'infraction_unknown' })
+    expect(await simulator.decideDispute({ ...unknown, reference: 'x' })).toMatchObject({ ok: false })
     simulator.clock.advance(disputeWindowDays * day + 1)
     expect(await open({})).toMatchObject({ code: 'too_late' })
   })
 
   it('is listed in pages, and only between two times', async () => {
     simulator.clock.advance(200 * day)
-    for (let index = 0; index < 5; index++) idOf(await simulator.openInfraction({ endToEndId: await paid() }))
+    for (let index = 0; index < 5; index++) idOf(await simulator.openDispute({ endToEndId: await paid() }))
     const pages = await Promise.all(
       [0, 1, 2].map((page) => listed({ 'paginacao.itensPorPagina': '2', 'paginacao.paginaAtual': String(page) })),
     )

@@ -4,29 +4,29 @@ import type { Cents } from '../src/lib/money.ts'
 import { newReturnId } from '../src/pix/ids.ts'
 import { type ControlOutcome, refused } from './control.ts'
 import {
-  findOpenInfraction,
-  hasOpenInfraction,
-  type InfractionReason,
-  type InfractionRow,
-  insertInfraction,
-  lockInfraction,
-  updateInfraction,
-} from './infractions-store.ts'
+  type DisputeReason,
+  type DisputeRow,
+  findOpenDispute,
+  hasOpenDispute,
+  insertDispute,
+  lockDispute,
+  updateDispute,
+} from './disputes-store.ts'
 import type { Network } from './network.ts'
 import { receiverAccount } from './receiver-account.ts'
 import { tellOfReturn } from './returns.ts'
 import { insertReturnIn, lockLeft, type ReturnNature, type ReturnRow, sumOfMedReturns } from './returns-store.ts'
 import { inTransaction } from './transaction.ts'
 
-export type InfractionInput = {
+export type DisputeInput = {
   endToEndId: string
   /** The whole payment by default. */
   amount?: Cents
   /** Fraud by default. It determines the nature of the return. */
-  reason?: InfractionReason
+  reason?: DisputeReason
 }
 
-export type InfractionDecision = { reference: string; decision: 'accept' | 'reject' | 'cancel' }
+export type DisputeDecision = { reference: string; decision: 'accept' | 'reject' | 'cancel' }
 
 /** MED allows a payer to dispute a payment within 80 days. */
 export const disputeWindowDays = 80
@@ -37,9 +37,9 @@ export const disputeWindowDays = 80
 export const returnAfterAcceptanceMs = 1000
 
 /** Acts as the payer's bank, which disputes a payment, now or later. The result's id is the dispute's. */
-export function openInfraction(
+export function openDispute(
   network: Network,
-  input: InfractionInput,
+  input: DisputeInput,
   openedAt = network.clock.now(),
 ): Promise<ControlOutcome> {
   return inTransaction(network.pool, async (client) => {
@@ -48,10 +48,10 @@ export function openInfraction(
     const amount = input.amount ?? pix.whole
     if (amount < 1 || amount > pix.whole) return refused('amount_invalid')
     if (openedAt.getTime() - pix.paidAt.getTime() > disputeWindowDays * 86_400_000) return refused('too_late')
-    if (await hasOpenInfraction(client, input.endToEndId)) return refused('already_open')
+    if (await hasOpenDispute(client, input.endToEndId)) return refused('already_open')
     const id = randomUUID()
     const { endToEndId, reason = 'fraud' } = input
-    await insertInfraction(client, { id, endToEndId, amount, reason, openedAt })
+    await insertDispute(client, { id, endToEndId, amount, reason, openedAt })
     return { ok: true, id }
   })
 }
@@ -60,20 +60,20 @@ export function openInfraction(
  * Decides an open dispute, by its own id or by the payment's. If accepted, as much of the amount as the payment still
  * has goes back to the payer.
  */
-export async function decideInfraction(
+export async function decideDispute(
   network: Network,
-  { reference, decision }: InfractionDecision,
+  { reference, decision }: DisputeDecision,
 ): Promise<ControlOutcome> {
   const changedAt = network.clock.now()
-  const id = uuidShape.test(reference) ? reference : await findOpenInfraction(network.pool, reference, changedAt)
+  const id = uuidShape.test(reference) ? reference : await findOpenDispute(network.pool, reference, changedAt)
   if (id === null) return refused('infraction_unknown')
   const decided = await inTransaction(network.pool, async (client) => {
-    const infraction = await lockInfraction(client, id)
-    if (!infraction) return refused('infraction_unknown')
-    if (infraction.state !== 'open') return refused('not_open')
-    if (decision === 'accept') return accept(client, infraction, changedAt)
+    const dispute = await lockDispute(client, id)
+    if (!dispute) return refused('infraction_unknown')
+    if (dispute.state !== 'open') return refused('not_open')
+    if (decision === 'accept') return accept(client, dispute, changedAt)
     const state = decision === 'reject' ? 'rejected' : 'canceled'
-    await updateInfraction(client, { id, state, changedAt, returnSettlesAt: null })
+    await updateDispute(client, { id, state, changedAt, returnSettlesAt: null })
     return null
   })
   if (decided && 'ok' in decided) return decided
@@ -103,18 +103,18 @@ export async function returnUnannounced(
   return { ok: true, id: outcome.returnId }
 }
 
-async function accept(client: pg.PoolClient, infraction: InfractionRow, at: Date) {
-  const { id, endToEndId, reason } = infraction
+async function accept(client: pg.PoolClient, dispute: DisputeRow, at: Date) {
+  const { id, endToEndId, reason } = dispute
   const pix = await lockLeft(client, { endToEndId, now: at })
   if (!pix || pix.amount === 0) return refused('nothing_left')
-  const before = await sumOfMedReturns(client, { endToEndId, since: infraction.openedAt })
-  const amount = Math.min(infraction.amount - before, pix.amount)
+  const before = await sumOfMedReturns(client, { endToEndId, since: dispute.openedAt })
+  const amount = Math.min(dispute.amount - before, pix.amount)
   if (amount <= 0) {
-    await updateInfraction(client, { id, state: 'accepted', changedAt: at, returnSettlesAt: null })
+    await updateDispute(client, { id, state: 'accepted', changedAt: at, returnSettlesAt: null })
     return null
   }
   const settlesAt = new Date(at.getTime() + returnAfterAcceptanceMs)
-  await updateInfraction(client, { id, state: 'accepted', changedAt: at, returnSettlesAt: settlesAt })
+  await updateDispute(client, { id, state: 'accepted', changedAt: at, returnSettlesAt: settlesAt })
   return insertOwnReturn(client, { endToEndId, amount, nature: natures[reason], at, settlesAt })
 }
 

@@ -107,8 +107,8 @@ function isClient(quirks: Quirks, request: HttpRequest, body: Record<string, unk
 }
 
 function isOffered(quirks: Quirks, scope: string): boolean {
-  const { payouts, hasPayouts, hasInfractions, balance, deniedScopes } = quirks
-  if (scope.startsWith('gn.infractions.') && !hasInfractions) return false
+  const { payouts, hasPayouts, hasDisputes, balance, deniedScopes } = quirks
+  if (scope.startsWith('gn.infractions.') && !hasDisputes) return false
   const payoutApi = payoutScopes.find(([start]) => scope.startsWith(start))?.[1]
   if (payoutApi && !(hasPayouts && payouts === payoutApi)) return false
   const balanceApi = balanceScopes.find(([name]) => scope === name)?.[1]

@@ -20,13 +20,13 @@ const Quirks = Type.Object(
     hasPayouts: Type.Boolean(),
     /** The PSP whose payouts API is used. */
     payouts: oneOf('efi', 'inter', 'sicoob'),
-    hasInfractions: Type.Boolean(),
+    hasDisputes: Type.Boolean(),
     /** The balance endpoint. */
     balance: oneOf('none', 'efi', 'inter', 'sicoob'),
     /** The date of a dispute that `inicio` and `fim` select by: Efí's documentation does not say. */
-    infractionDates: oneOf('opened', 'changed', 'paid'),
+    disputeDates: oneOf('opened', 'changed', 'paid'),
     /** The list of disputes answers 500, as at Efí's sandbox (homologação). */
-    isInfractionListOff: Type.Boolean(),
+    isDisputeListOff: Type.Boolean(),
 
     // Tokens.
     /** How the client authenticates: HTTP Basic, id and secret in the body, or only the id. */
@@ -90,17 +90,17 @@ export type Quirks = Static<typeof Quirks>
 
 const quirks = Compile(Quirks)
 
-/** The PSP without a dialect: the standard, with the payer's account, payouts and infractions added. */
+/** The PSP without a dialect: the standard, with the payer's account, payouts and disputes added. */
 export const plain: Quirks = {
   tokenPath: '/oauth/token',
   chargesPath: '',
   pixPath: '',
   hasPayouts: true,
   payouts: 'efi',
-  hasInfractions: true,
+  hasDisputes: true,
   balance: 'efi',
-  infractionDates: 'opened',
-  isInfractionListOff: false,
+  disputeDates: 'opened',
+  isDisputeListOff: false,
   tokenClient: 'basic',
   tokenBody: 'any',
   tokenGrant: 'body',

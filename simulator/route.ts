@@ -1,9 +1,9 @@
 import { getBalance, getSicoobBalance } from './balance.ts'
 import { getCharge, putCharge } from './charges.ts'
 import { findFault, toScope, toStandardPath } from './decode-request.ts'
+import { getDisputes } from './disputes-list.ts'
 import { encodeAnswer } from './encode-answer.ts'
 import { type HttpRequest, type HttpResponse, problem } from './http.ts'
-import { getInfractions } from './infractions.ts'
 import type { Network } from './network.ts'
 import { issueToken, sameText } from './oauth.ts'
 import { getKeys, getPayload } from './payload.ts'
@@ -70,7 +70,7 @@ function routePsp(network: Network, path: string, request: HttpRequest): Promise
   return routeMoneyOut(network, segments, request) ?? nothingHere()
 }
 
-/** Outgoing money: returns as in the standard, payouts and infractions as at Efí. Null for any other path. */
+/** Outgoing money: returns as in the standard, payouts and disputes as at Efí. Null for any other path. */
 function routeMoneyOut(network: Network, segments: string[], request: HttpRequest): Promise<HttpResponse> | null {
   const { method } = request
   const last = segments.at(-1) ?? ''
@@ -88,7 +88,7 @@ function routeMoneyOut(network: Network, segments: string[], request: HttpReques
   if (segments[0] === 'pix-pagamentos') return routeSicoob(network, { place: `${method} ${place}`, last }, request)
   if (`${method} ${place}/${last}` === 'GET /conta-corrente/v4/saldo') return getSicoobBalance(network)
   if (method === 'GET' && place === '/v2/gn' && last === 'infracoes')
-    return getInfractions(network, network.quirks, request)
+    return getDisputes(network, network.quirks, request)
   return null
 }
 

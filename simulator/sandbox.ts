@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { Compile } from 'typebox/compile'
 import { cents } from '../src/lib/money.ts'
 import type { ControlOutcome } from './control.ts'
-import type { InfractionDecision, InfractionInput } from './disputes.ts'
+import type { DisputeDecision, DisputeInput } from './disputes.ts'
 import { type HttpRequest, type HttpResponse, json, parseJson, problem } from './http.ts'
 import type { PayInput, PayOutcome } from './pay.ts'
 import type { CharacterInput } from './personality/nature.ts'
@@ -12,8 +12,8 @@ import { behaviours, presetNames, traitNames } from './personality/traits.ts'
 /** Controls for a gateway that reaches the simulator over the network. */
 export type Controls = {
   pay(input: PayInput): Promise<PayOutcome>
-  openInfraction(input: InfractionInput): Promise<ControlOutcome>
-  decideInfraction(input: InfractionDecision): Promise<ControlOutcome>
+  openDispute(input: DisputeInput): Promise<ControlOutcome>
+  decideDispute(input: DisputeDecision): Promise<ControlOutcome>
   returnUnannounced(input: { endToEndId: string; amount?: PayInput['amount'] }): Promise<ControlOutcome>
   returnPayout(input: { payoutId: string; amount?: PayInput['amount'] }): Promise<ControlOutcome>
   /** Returns the network's fault profile, after changing it if an input is given. */
@@ -42,7 +42,7 @@ const PaymentRequest = Type.Object({
   ),
   behaviour: Type.Optional(Type.Enum(['honest', ...behaviours])),
 })
-const InfractionRequest = Type.Object({
+const DisputeRequest = Type.Object({
   endToEndId: id,
   amount,
   reason: Type.Optional(Type.Enum(['fraud', 'operational_failure'])),
@@ -66,7 +66,7 @@ const PersonalityRequest = Type.Partial(
 )
 
 const paymentRequest = Compile(PaymentRequest)
-const infractionRequest = Compile(InfractionRequest)
+const disputeRequest = Compile(DisputeRequest)
 const decisionRequest = Compile(DecisionRequest)
 const returnRequest = Compile(ReturnRequest)
 const payoutReturnRequest = Compile(PayoutReturnRequest)
@@ -83,10 +83,10 @@ export async function postControl(
   const body = parseJson(request.body)
   if (control === 'payment') return paymentRequest.Check(body) ? postPayment(controls, body) : invalid()
   if (control === 'infraction') {
-    return infractionRequest.Check(body) ? toResponse(controls.openInfraction(inCents(body))) : invalid()
+    return disputeRequest.Check(body) ? toResponse(controls.openDispute(inCents(body))) : invalid()
   }
   if (control === 'decision') {
-    return decisionRequest.Check(body) ? toResponse(controls.decideInfraction(body)) : invalid()
+    return decisionRequest.Check(body) ? toResponse(controls.decideDispute(body)) : invalid()
   }
   if (control === 'return') {
     return returnRequest.Check(body) ? toResponse(controls.returnUnannounced(inCents(body))) : invalid()

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { createBatcher } from '../src/lib/batch.ts'
 import type { Clock } from '../src/lib/clock.ts'
 import { tellReceiver } from './callbacks.ts'
-import { decideInfraction, openInfraction, returnUnannounced } from './disputes.ts'
+import { decideDispute, openDispute, returnUnannounced } from './disputes.ts'
 import { type Disturb, disturbed } from './disturb.ts'
 import { encodeCallback } from './encode-answer.ts'
 import { type HttpRequest, type HttpResponse, problem } from './http.ts'
@@ -83,8 +83,8 @@ export async function createSimulator(options: SimulatorOptions): Promise<Simula
 
   const controls: Controls = {
     pay: (input) => pay({ network, fetch, onPaid: tellInBackground }, input),
-    openInfraction: (input) => openInfraction(network, input),
-    decideInfraction: (input) => decideInfraction(network, input),
+    openDispute: (input) => openDispute(network, input),
+    decideDispute: (input) => decideDispute(network, input),
     returnUnannounced: (input) => returnUnannounced(network, input),
     returnPayout: (input) => returnPayout(network, input),
     personality: async (input) => toView(input ? await network.nature.change(input) : await network.nature.current()),

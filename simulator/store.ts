@@ -88,7 +88,7 @@ const schema = `
     returned_at timestamptz(3) not null
   );
   create index if not exists payout_returns_payout_id on simulator.payout_returns (payout_id);
-  create table if not exists simulator.infractions (
+  create table if not exists simulator.disputes (
     id uuid primary key,
     protocol bigint generated always as identity,
     end_to_end_id text not null references simulator.pix,
@@ -100,7 +100,7 @@ const schema = `
     -- When the money goes back, once it is accepted.
     return_settles_at timestamptz(3)
   );
-  create index if not exists infractions_opened_at on simulator.infractions (opened_at, id);
+  create index if not exists disputes_opened_at on simulator.disputes (opened_at, id);
   create table if not exists simulator.settings (name text primary key, value text not null);
   create table if not exists simulator.payout_starts (
     end_to_end_id text primary key,
@@ -291,7 +291,7 @@ export async function sumAccount(
         - (select coalesce(sum(amount), 0) from simulator.payouts where rejection is null and settles_at <= $1)
         + (select coalesce(sum(amount), 0) from simulator.payout_returns where returned_at <= $1)
       )::text as held, (
-        select coalesce(sum(amount), 0) from simulator.infractions
+        select coalesce(sum(amount), 0) from simulator.disputes
         where opened_at <= $1 and (state = 'open' or (state = 'accepted' and coalesce(return_settles_at > $1, true)))
       )::text as disputed`,
     values: [now.toISOString(), feeBasisPoints],

@@ -126,15 +126,15 @@ const simulated = {
   credentials: simulatorCredentials,
   chave: receiverKey,
   receiver: receiverAccount,
-  profile: withOverrides(standardProfile, { offers: { payouts: true, infractions: true, balance: 'efi' } }),
+  profile: withOverrides(standardProfile, { offers: { payouts: true, disputes: true, balance: 'efi' } }),
 }
 
 /** The sandbox controls, for the simulator in this process. */
 function toSandbox(simulator: Simulator): Omit<Sandbox, 'serve'> {
   return {
     pay: async ({ payer, ...payment }) => await simulator.pay({ ...inCents(payment), ...(payer && { payer }) }),
-    openInfraction: async (input) => await simulator.openInfraction(inCents(input)),
-    decideInfraction: async (input) => await simulator.decideInfraction(input),
+    openDispute: async (input) => await simulator.openDispute(inCents(input)),
+    decideDispute: async (input) => await simulator.decideDispute(input),
     returnUnannounced: async (input) => await simulator.returnUnannounced(inCents(input)),
     returnPayout: async (input) => await simulator.returnPayout(inCents(input)),
     personality: async (input) => await simulator.personality(input),
@@ -156,8 +156,8 @@ function toRemoteSandbox(url: string): Omit<Sandbox, 'serve'> {
       const body = await postControl(url, 'payment', payment)
       return typeof body.endToEndId === 'string' ? { ok: true, endToEndId: body.endToEndId } : toRefusal(body)
     },
-    openInfraction: async (input) => await control('infraction', input),
-    decideInfraction: async (input) => await control('decision', input),
+    openDispute: async (input) => await control('infraction', input),
+    decideDispute: async (input) => await control('decision', input),
     returnUnannounced: async (input) => await control('return', input),
     returnPayout: async (input) => await control('payout-return', input),
     personality: async (input) => toPersonality(await postControl(url, 'personality', input ?? {})),

@@ -36,8 +36,8 @@ export async function describeApi(): Promise<object> {
     shared: null,
     sandbox: {
       pay: nobody,
-      openInfraction: nobody,
-      decideInfraction: nobody,
+      openDispute: nobody,
+      decideDispute: nobody,
       returnUnannounced: nobody,
       returnPayout: nobody,
       personality: nobody,

@@ -203,8 +203,8 @@ analyze seeded_merchants, seeded_people, seeded_sales;
 -- Rows are inserted without keys, indexes, references and triggers, which are made again from the complete tables.
 create temporary table restored on commit drop as
 with filled as (
-  select unnest(array['transactions', 'refunds', 'infractions', 'transaction_returns', 'events', 'webhook_deliveries', 'webhook_attempts',
-    'ledger_accounts', 'ledger_transfers', 'simulator.charges', 'simulator.pix', 'simulator.returns', 'simulator.infractions'])::regclass as id
+  select unnest(array['transactions', 'refunds', 'disputes', 'transaction_returns', 'events', 'webhook_deliveries', 'webhook_attempts',
+    'ledger_accounts', 'ledger_transfers', 'simulator.charges', 'simulator.pix', 'simulator.returns', 'simulator.disputes'])::regclass as id
 )
 -- References first: the keys that they name are dropped after them and made before them.
 select case contype when 'f' then 1 else 3 end as place, format('alter table %s drop constraint %I', conrelid::regclass, conname) as drop,
@@ -251,7 +251,7 @@ select merchant_id, sequel_id, s.id, sequel_amount, 0, case when decided_at is n
   'refund-' || sequel_id, error, sequel_at, decided_at, case when decided_at is null then o.now end
 from seeded_sales s, options o where has_refund;
 
-insert into infractions (merchant_id, id, transaction_id, acquirer, acquirer_reference, amount, reason, state, opened_at, decided_at, finished_at,
+insert into disputes (merchant_id, id, transaction_id, acquirer, acquirer_reference, amount, reason, state, opened_at, decided_at, finished_at,
   acquirer_status, acquirer_state, deadline_at, blocked_amount, returned_amount, postings)
 select merchant_id, sequel_id, id, o.acquirer, sequel_id::text, amount, 'golpe', state, sequel_at, decided_at, finished_at,
   case state when 'open' then 'ABERTA' when 'rejected' then 'REJEITADA' else 'ACEITA' end, case state when 'returned' then 'accepted' else state end,
@@ -265,7 +265,7 @@ cross join lateral (
 ) dispute
 where has_dispute;
 
-insert into transaction_returns (merchant_id, id, transaction_id, infraction_id, reference, end_to_end, amount, returned_at, booked_at)
+insert into transaction_returns (merchant_id, id, transaction_id, dispute_id, reference, end_to_end, amount, returned_at, booked_at)
 select merchant_id, sequel_id, s.id, sequel_id, replace(sequel_id::text, '-', ''), pg_temp.end_to_end('D', o.account_ispb, decided_at, sequel_id), amount,
   returned_at, returned_at
 from seeded_sales s, options o where returned_at is not null;
@@ -365,7 +365,7 @@ select t.end_to_end, replace(sequel_id::text, '-', ''), pg_temp.end_to_end('D', 
 from seeded_sales s join transactions t using (id), options o
 where decided_at is not null and kind <> 'rejected';
 
-insert into simulator.infractions (id, end_to_end_id, amount, reason, state, opened_at, changed_at, return_settles_at)
+insert into simulator.disputes (id, end_to_end_id, amount, reason, state, opened_at, changed_at, return_settles_at)
 select sequel_id, t.end_to_end, t.amount, 'fraud', case when decided_at is null then 'open' else kind end, sequel_at, coalesce(decided_at, sequel_at),
   case when decided_at is not null then returns_at end
 from seeded_sales s join transactions t using (id) where has_dispute;
@@ -373,7 +373,7 @@ from seeded_sales s join transactions t using (id) where has_dispute;
 -- What the triggers would have counted, and what polling would have found.
 insert into transaction_counts (merchant_id, day, status, count, amount)
 select merchant_id, brazilian_day(created_at), status, count(*), sum(coalesce(amount_paid, amount)) from transactions group by 1, 2, 3;
-insert into acquirer_cursors (acquirer, listed_until) select acquirer || purpose, now from options, unnest(array['', ':infractions']) purpose;
+insert into acquirer_cursors (acquirer, listed_until) select acquirer || purpose, now from options, unnest(array['', ':disputes']) purpose;
 
 do $$
 declare

@@ -200,7 +200,7 @@ describe('a seeded database', () => {
     for (const { id } of expiring) expect(await statusOf(id)).toBe('FAILED')
     await eventually(async () => ['REFUNDED', 'PAID'].includes(await statusOf(refunding.id)))
     service.clock.advance(4 * dayMs)
-    await service.runJob('transactions.infractions')
+    await service.runJob('transactions.disputes')
     await eventually(async () => (await statusOf(accepted.id)) === 'INFRACTION')
     expect(await findBreaches(database.db)).toEqual([])
     // No webhook goes to receivers that do not exist.

@@ -38,11 +38,11 @@ export const screens: ScreenEntry[] = [
     Screen: screen(async () => await import('./screens/withdrawals/withdrawals.tsx')),
   },
   {
-    name: 'infractions',
-    paths: ['/infractions'],
+    name: 'disputes',
+    paths: ['/disputes'],
     permission: 'infraction.read',
-    icon: 'infractions',
-    Screen: screen(async () => await import('./screens/infractions/infractions.tsx')),
+    icon: 'disputes',
+    Screen: screen(async () => await import('./screens/disputes/disputes.tsx')),
   },
   {
     name: 'record',

@@ -1,4 +1,4 @@
-import { insertOwnReturn, openInfraction } from '../disputes.ts'
+import { insertOwnReturn, openDispute } from '../disputes.ts'
 import type { Network } from '../network.ts'
 import type { NewPix } from '../pix-store.ts'
 import { tellOfReturn } from '../returns.ts'
@@ -22,6 +22,6 @@ export async function decideAftermath(network: Network, pix: NewPix, behaviours:
     tellOfReturn(network, row)
   }
   if (behaviours.includes('contested')) {
-    await openInfraction(network, { endToEndId }, new Date(paidAt.getTime() + disputedAfterMs))
+    await openDispute(network, { endToEndId }, new Date(paidAt.getTime() + disputedAfterMs))
   }
 }

@@ -206,9 +206,9 @@ describe('a payment', () => {
     simulator.clock.advance(1)
     expect(await disputes()).toMatchObject([{ status: 'ABERTA', valor: '10.00' }])
     // No response has contained its reference.
-    expect(await simulator.decideInfraction({ reference: endToEndId, decision: 'reject' })).toMatchObject({ ok: true })
+    expect(await simulator.decideDispute({ reference: endToEndId, decision: 'reject' })).toMatchObject({ ok: true })
     expect(await disputes()).toMatchObject([{ status: 'REJEITADA' }])
-    const again = await simulator.decideInfraction({ reference: endToEndId, decision: 'accept' })
+    const again = await simulator.decideDispute({ reference: endToEndId, decision: 'accept' })
     expect(again).toMatchObject({ code: 'infraction_unknown' })
   })
 })

@@ -48,7 +48,7 @@ export type Acquirer = {
   /**
    * Disputes (MED), where the PSP's API lists them; otherwise a return in {@link Payment.returns} is the only signal.
    */
-  readonly infractions: Infractions | null
+  readonly disputes: Disputes | null
 
   /** Registers the address for callbacks. The acquirer POSTs to it with `/pix` appended, as the standard says. */
   registerCallback(url: string): Promise<void>
@@ -200,7 +200,7 @@ export type PayoutListed = {
 /** `returned`: the receiver sent it back afterwards, under this endToEndId. */
 export type PayoutFound = MoneyOut & { returned?: { endToEndId: string; amount: Cents; at: Date } }
 
-export type InfractionFound = {
+export type DisputeFound = {
   /** The acquirer's own identifier. */
   reference: string
   endToEndId: string
@@ -215,14 +215,14 @@ export type InfractionFound = {
   deadline: Date | null
 }
 
-export type Infractions = {
+export type Disputes = {
   /**
    * The disputes of [from, to], all pages. Which of a dispute's dates the PSP compares with the range is not
    * documented: begin the range at the opening of the oldest dispute that is still followed.
    *
    * @throws {NotOffered} where the acquirer lists none in this environment
    */
-  list(range: Range): AsyncIterable<InfractionFound>
+  list(range: Range): AsyncIterable<DisputeFound>
 }
 
 /** Why an entry of a callback is left out: it names no payment, or another Pix key than ours. */

@@ -56,7 +56,7 @@ export function balance(subject: string, result: ProbeResult, setting: string): 
 export function disputes(result: ProbeResult): Finding {
   if ('answer' in result && isSwitchedOff(result.answer.status, result.answer.body))
     return skipped('disputes (MED)', `not offered in this environment: ${refusal(result)}`)
-  return listed('disputes (MED)', 'infracoes', result, 'infractions')
+  return listed('disputes (MED)', 'infracoes', result, 'disputes')
 }
 
 function pages(body: Json, pageSize: number): Finding {

@@ -47,7 +47,7 @@ const settingsOf = (
   callbacks: {},
   fees: { payment: null, payout: null },
   profile: withOverrides(standardProfile, {
-    offers: { payouts: true, infractions: true, balance: 'efi' },
+    offers: { payouts: true, disputes: true, balance: 'efi' },
     ...overrides,
   }),
   ...more,
@@ -104,7 +104,7 @@ describe('a PSP that supports everything', () => {
   })
 
   it('but has no payouts or disputes gets no request for them', async () => {
-    const { of, asked } = await probe(settingsOf({ offers: { payouts: false, infractions: false, balance: 'none' } }))
+    const { of, asked } = await probe(settingsOf({ offers: { payouts: false, disputes: false, balance: 'none' } }))
     expect(['payouts', 'disputes (MED)', 'balance'].map((subject) => of(subject).state)).toEqual(
       Array(3).fill('skipped'),
     )
@@ -129,7 +129,7 @@ describe('a PSP that supports everything', () => {
     const broken = await probe(settingsOf(), (request, answer) =>
       isDisputes(request) ? json(500, { title: 'Erro Interno' }) : answer,
     )
-    expect(broken.of('disputes (MED)')).toMatchObject({ state: 'missing', setting: 'overrides.paths.infractions' })
+    expect(broken.of('disputes (MED)')).toMatchObject({ state: 'missing', setting: 'overrides.paths.disputes' })
   })
 })
 

@@ -80,8 +80,8 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
           'payouts',
           'this PSP sends no payouts: withdrawals need another acquirer, or `overrides.offers.payouts` at Efí, Banco Inter or Sicoob',
         ),
-    profile.offers.infractions
-      ? disputes(await ask(paths.infractions, lastDay(deps.clock, 10)))
+    profile.offers.disputes
+      ? disputes(await ask(paths.disputes, lastDay(deps.clock, 10)))
       : skipped('disputes (MED)', 'this PSP’s API lists none: a return under MED appears in the payment'),
     profile.offers.balance === 'none'
       ? skipped('balance', 'this PSP’s API does not report it: compare it with `guiche ledger accounts` by hand')
@@ -213,7 +213,7 @@ function said(error: unknown): string {
 function skippedChecks(offers: ProtocolProfile['offers']): Finding[] {
   const subjects = ['charges', 'payments', 'callbacks']
   if (offers.payouts) subjects.push('payouts')
-  if (offers.infractions) subjects.push('disputes (MED)')
+  if (offers.disputes) subjects.push('disputes (MED)')
   if (offers.balance !== 'none') subjects.push('balance')
   return subjects.map((subject) => skipped(subject, 'not checked without a token'))
 }
@@ -223,7 +223,7 @@ function scopes({ profile }: AcquirerSettings, granted: string[] | null): Findin
   const needed = [
     ...standardScopes,
     ...(profile.offers.payouts ? profile.token.payoutScopes : []),
-    ...(profile.offers.infractions ? ['gn.infractions.read'] : []),
+    ...(profile.offers.disputes ? ['gn.infractions.read'] : []),
     ...(profile.offers.balance === 'none' ? [] : profile.token.balanceScopes),
   ]
   const lacking = needed.filter((scope) => !granted.includes(scope))

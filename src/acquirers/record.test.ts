@@ -42,7 +42,7 @@ const answering: Acquirer = {
   refund: async () => ({ outcome: 'refused', reason: 'João has closed his account' }),
   findRefund: async () => null,
   payouts: { prepare: null, send: async () => processing, find: async () => ({ ...processing }), list: null },
-  infractions: null,
+  disputes: null,
   readBalance: null,
   registerCallback: async () => {},
   readCallback: () => [],

@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts'
 import { fromTxid } from '../pix/ids.ts'
-import { type Acquirer, AcquirerUnavailable, type Infractions, type MoneyOut, type Payouts } from './acquirer.ts'
+import { type Acquirer, AcquirerUnavailable, type Disputes, type MoneyOut, type Payouts } from './acquirer.ts'
 
 /** One request to an acquirer and its outcome. It holds no content, hence no personal data. */
 export type Exchange = {
@@ -38,7 +38,7 @@ export type Observed = {
  * belongs to no record: it is recorded only when it fails.
  */
 export function recordExchanges(acquirer: Acquirer, deps: Deps): Acquirer {
-  const { payouts, infractions, readBalance } = acquirer
+  const { payouts, disputes, readBalance } = acquirer
   const recorded = <Result>(
     subject: Subject,
     toOutcome: (result: Result) => Exchange['outcome'] | null,
@@ -66,7 +66,7 @@ export function recordExchanges(acquirer: Acquirer, deps: Deps): Acquirer {
     readBalance:
       readBalance && (async () => await recorded({ operation: 'readBalance', id: null }, () => 'found', readBalance)),
     payouts: payouts && recordPayouts(payouts, recorded, deps, acquirer.name),
-    infractions: infractions && recordInfractions(infractions, deps, acquirer.name),
+    disputes: disputes && recordDisputes(disputes, deps, acquirer.name),
   }
 }
 
@@ -96,10 +96,10 @@ function recordPayouts(payouts: Payouts, recorded: Recorder, deps: Deps, acquire
   }
 }
 
-function recordInfractions(infractions: Infractions, deps: Deps, acquirer: string): Infractions {
+function recordDisputes(disputes: Disputes, deps: Deps, acquirer: string): Disputes {
   return {
-    ...infractions,
-    list: (range) => recordFailure(deps, acquirer, 'listInfractions', infractions.list(range)),
+    ...disputes,
+    list: (range) => recordFailure(deps, acquirer, 'listInfractions', disputes.list(range)),
   }
 }
 

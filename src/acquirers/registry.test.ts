@@ -18,7 +18,7 @@ function acquirer(
     chave: '',
     receiver: receiverAccount,
     isRemote: true,
-    profile: { offers: { payouts, infractions: false } },
+    profile: { offers: { payouts, disputes: false } },
   })
   return { ...made, isAvailable }
 }

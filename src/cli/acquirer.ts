@@ -73,7 +73,7 @@ function toRow({ name, dialect, environment, hosts, profile }: AcquirerSettings)
     environment,
     address: hosts.baseUrl,
     payouts: profile.offers.payouts ? 'yes' : 'no',
-    disputes: profile.offers.infractions ? 'yes' : 'no',
+    disputes: profile.offers.disputes ? 'yes' : 'no',
   }
 }
 

@@ -70,11 +70,10 @@ function toAcquirer({ url, tls }: SimulatorPlace, dialect: DialectName, quirks: 
 
 /** Settings that the client cannot derive from the name of the dialect. */
 function toOverrides(dialect: DialectName, quirks: Quirks): { overrides?: object } {
-  const { chargesPath, pixPath, hasPayouts, hasInfractions, balance } = quirks
+  const { chargesPath, pixPath, hasPayouts, hasDisputes, balance } = quirks
   const known = quirksOf(dialect)
   const isMoved = chargesPath !== known.chargesPath || pixPath !== known.pixPath
-  const isOther =
-    hasPayouts !== known.hasPayouts || hasInfractions !== known.hasInfractions || balance !== known.balance
+  const isOther = hasPayouts !== known.hasPayouts || hasDisputes !== known.hasDisputes || balance !== known.balance
   // The standard has neither; Inter and Sicoob offer them if the settings say so.
   const hasOffers = isOther || ['generic', 'inter', 'sicoob'].includes(dialect)
   if (!isMoved && !hasOffers) return {}
@@ -82,7 +81,7 @@ function toOverrides(dialect: DialectName, quirks: Quirks): { overrides?: object
   return {
     overrides: {
       ...(isMoved && { paths }),
-      ...(hasOffers && { offers: { payouts: hasPayouts, infractions: hasInfractions, balance } }),
+      ...(hasOffers && { offers: { payouts: hasPayouts, disputes: hasDisputes, balance } }),
     },
   }
 }

@@ -11,7 +11,7 @@ export async function findTransactionsOf(db: Db, merchantId: string, ids: string
   return await db.query<EntryRecord>(sql`
     select id, transaction_id as "transactionId" from refunds where merchant_id = ${merchantId} and id = any(${ids}::uuid[])
     union all
-    select id, transaction_id from infractions where merchant_id = ${merchantId} and id = any(${ids}::uuid[])`)
+    select id, transaction_id from disputes where merchant_id = ${merchantId} and id = any(${ids}::uuid[])`)
 }
 
 /** How many merchants have balances that do not add up to zero. The trial balance holds if there are none. */

@@ -29,7 +29,7 @@ export const SystemView = Type.Object({
   }),
   acquirers: Type.Array(
     Type.Object({
-      ...{ name: Text, isRemote: Flag, isAvailable: Flag, hasPayouts: Flag, hasInfractions: Flag },
+      ...{ name: Text, isRemote: Flag, isAvailable: Flag, hasPayouts: Flag, hasDisputes: Flag },
       certificateExpiresAt: OrNull(Time),
     }),
   ),

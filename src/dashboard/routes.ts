@@ -1,8 +1,8 @@
 import type { Server } from '../http/server.ts'
 import { registerClientRoutes } from './client-routes.ts'
 import { registerClosedDayRoutes } from './closed-day-routes.ts'
+import { registerDisputeRoutes } from './dispute-routes.ts'
 import { registerEntryRoutes } from './entry-routes.ts'
-import { registerInfractionRoutes } from './infraction-routes.ts'
 import { registerOperatorLedgerRoutes } from './ledger-routes.ts'
 import { registerOverviewRoutes } from './overview-routes.ts'
 import { registerPersonalDataRoutes } from './personal-data-routes.ts'
@@ -43,7 +43,7 @@ export function registerDashboardRoutes(app: Server, deps: DashboardDeps): void 
   registerClientRoutes(app, deps)
   registerWithdrawalDecisionRoutes(app, deps)
   registerProposalRoutes(app, deps)
-  registerInfractionRoutes(app, deps)
+  registerDisputeRoutes(app, deps)
   registerWebhookScreenRoutes(app, deps)
   registerOperatorLedgerRoutes(app, deps)
   registerEntryRoutes(app, deps)

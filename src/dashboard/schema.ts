@@ -3,7 +3,7 @@ import { scopes } from '../auth/scopes.ts'
 import type { Explanation } from '../explain/explain.ts'
 import { FreeForm, PixKeyView } from '../http/schemas.ts'
 import { obstacleCodes } from '../proposals/second-person.ts'
-import { infractionStates } from '../transactions/dispute/store.ts'
+import { disputeStates } from '../transactions/dispute/store.ts'
 import { DeliveryView } from '../webhooks/schema.ts'
 import { withdrawalHolds } from '../withdrawals/status.ts'
 
@@ -178,14 +178,14 @@ export const DisputeView = Type.Object({
   ...{ blocked: Cents, returned: Cents },
   /** The acquirer's own status if Guichê does not know it: a person has to check. */
   unknownStatus: OrNull(Text),
-  ...{ reason: OrNull(Text), state: Type.Enum([...infractionStates]) },
+  ...{ reason: OrNull(Text), state: Type.Enum([...disputeStates]) },
   /** True if the acquirer reported it; otherwise an operator entered it manually. */
   isToldByAcquirer: Flag,
   ...{ openedAt: Time, analysisEndsAt: Time, endsAt: Time, decidedAt: OrNull(Time), finishedAt: OrNull(Time) },
 })
 
 const unattributedDispute = {
-  ...{ reference: Text, amount: Cents, reason: OrNull(Text), state: Type.Enum([...infractionStates, 'unknown']) },
+  ...{ reference: Text, amount: Cents, reason: OrNull(Text), state: Type.Enum([...disputeStates, 'unknown']) },
   ...{ status: OrNull(Text), openedAt: Time, deadline: OrNull(Time) },
 }
 /** A dispute of a payment in suspense. */

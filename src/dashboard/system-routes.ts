@@ -59,7 +59,7 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
           isRemote: acquirer.isRemote,
           isAvailable: acquirer.isAvailable(),
           hasPayouts: acquirer.payouts !== null,
-          hasInfractions: acquirer.infractions !== null,
+          hasDisputes: acquirer.disputes !== null,
           certificateExpiresAt: acquirer.certificate?.expiresAt()?.toISOString() ?? null,
         })),
         // Acquirers that have open records but are no longer configured: nobody can query them.

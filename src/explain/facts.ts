@@ -5,12 +5,12 @@ import { findPayoutFreeze, type PayoutFreezeRow } from '../ledger/store.ts'
 import { toTxid } from '../pix/ids.ts'
 import { type DeliveryRow, listDeliveries } from '../webhooks/read-store.ts'
 import {
+  type DisputeRecord,
   type DuplicateRecord,
   findTransactionRecord,
   findWithdrawalRecord,
-  type InfractionRecord,
+  listDisputeRecords,
   listDuplicateRecords,
-  listInfractionRecords,
   listMerchantActors,
   listNoticeRecords,
   listRefundRecords,
@@ -27,7 +27,7 @@ import {
 export type Facts<Record = TransactionRecord | WithdrawalRecord> = {
   record: Record
   refunds: RefundRecord[]
-  infractions: InfractionRecord[]
+  disputes: DisputeRecord[]
   duplicates: DuplicateRecord[]
   transfers: TransferRecord[]
   notices: NoticeRecord[]
@@ -64,8 +64,8 @@ export async function findFacts(
   const { merchant_id: merchantId, created_at: since, end_to_end: endToEnd } = record
   const acquirers = [record.acquirer, ...record.other_acquirers]
   const refunds = await listRefundRecords(db, { merchantId, id })
-  const infractions = await listInfractionRecords(db, { merchantId, id })
-  const recordIds = [id, ...refunds.map((refund) => refund.id), ...infractions.map((infraction) => infraction.id)]
+  const disputes = await listDisputeRecords(db, { merchantId, id })
+  const recordIds = [id, ...refunds.map((refund) => refund.id), ...disputes.map((dispute) => dispute.id)]
   const undone = refunds.flatMap((refund) => refund.suspense_payment_id ?? [])
   const suspenseIds = [...undone, ...(await listSuspenseIds(db, id))]
   const page = { page: 1, perPage: deliveriesMax, after: null }
@@ -74,7 +74,7 @@ export async function findFacts(
   return {
     record,
     refunds,
-    infractions,
+    disputes,
     duplicates: await listDuplicateRecords(db, id),
     transfers: await listTransferRecords(db, { merchantId, recordIds }),
     notices: await listNoticeRecords(db, { acquirers, txid: toTxid(id), since }),

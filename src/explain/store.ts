@@ -83,7 +83,7 @@ export async function listRefundRecords(db: Db, { merchantId, id }: Key): Promis
     where merchant_id = ${merchantId} and transaction_id = ${id} order by created_at, id`)
 }
 
-export type InfractionRecord = {
+export type DisputeRecord = {
   id: string
   amount: number
   /** The amount that was returned to the payer after this dispute. */
@@ -94,9 +94,9 @@ export type InfractionRecord = {
   finished_at: Date | null
 }
 
-export async function listInfractionRecords(db: Db, { merchantId, id }: Key): Promise<InfractionRecord[]> {
+export async function listDisputeRecords(db: Db, { merchantId, id }: Key): Promise<DisputeRecord[]> {
   return await db.query(sql`
-    select id, amount, returned_amount, state, opened_at, decided_at, finished_at from infractions
+    select id, amount, returned_amount, state, opened_at, decided_at, finished_at from disputes
     where merchant_id = ${merchantId} and transaction_id = ${id} order by opened_at, id`)
 }
 

@@ -4,7 +4,7 @@ import type { DeliveryRow } from '../webhooks/read-store.ts'
 import { toEnglish } from './english.ts'
 import type { Facts } from './facts.ts'
 import type { Sentence } from './sentences.ts'
-import type { DuplicateRecord, InfractionRecord, RefundRecord, TransactionRecord, WithdrawalRecord } from './store.ts'
+import type { DisputeRecord, DuplicateRecord, RefundRecord, TransactionRecord, WithdrawalRecord } from './store.ts'
 import { describeTransaction } from './transaction.ts'
 import { describeWithdrawal } from './withdrawal.ts'
 
@@ -35,7 +35,7 @@ const common = {
 
 const nothing = {
   refunds: [],
-  infractions: [],
+  disputes: [],
   duplicates: [],
   transfers: [],
   notices: [],
@@ -86,7 +86,7 @@ function refund(more: Partial<RefundRecord> = {}): RefundRecord {
   return { id: randomUUID(), amount: 1000, status: 'PROCESSING', created_at: at('11:55:00'), ...open, ...more }
 }
 
-function dispute(more: Partial<InfractionRecord> = {}): InfractionRecord {
+function dispute(more: Partial<DisputeRecord> = {}): DisputeRecord {
   const open = { state: 'open' as const, returned_amount: 0, decided_at: null, finished_at: null }
   return { id: randomUUID(), amount: 2590, opened_at: at('11:40:00'), ...open, ...more }
 }
@@ -139,7 +139,7 @@ describe('a transaction that is', () => {
       refund({ status: 'REFUNDED' }),
       refund({ status: 'FAILED', amount: 500, error_message: 'Saldo insuficiente' }),
     ]
-    expect(ofTransaction(paid, { refunds, infractions: [dispute({ state: 'rejected' })] })).toBe(
+    expect(ofTransaction(paid, { refunds, disputes: [dispute({ state: 'rejected' })] })).toBe(
       `PAID: R$ 25,90 arrived at 11:30:00. R$ 10,00 of it was refunded. The last refund, of R$ 5,00, was refused: Saldo insuficiente. It was disputed; the dispute was rejected or canceled. ${noWebhook}`,
     )
   })
@@ -176,11 +176,11 @@ describe('a transaction that is', () => {
   })
 
   it('REFUNDED, BLOCKED, PROCESSING_INFRACTION and INFRACTION: says where the money is', () => {
-    const of = (status: TransactionRecord['status'], ...disputes: Partial<InfractionRecord>[]) =>
-      ofTransaction({ ...paid, status }, { infractions: disputes.map(dispute) }).replace(` ${noWebhook}`, '')
+    const of = (status: TransactionRecord['status'], ...disputes: Partial<DisputeRecord>[]) =>
+      ofTransaction({ ...paid, status }, { disputes: disputes.map(dispute) }).replace(` ${noWebhook}`, '')
     expect(of('REFUNDED')).toBe('REFUNDED: all of the R$ 25,90 was returned to the payer.')
     expect(of('BLOCKED', {})).toBe(
-      `BLOCKED: the payer's bank disputes R$ 25,90, since 11:40:00; the amount is blocked until the dispute is decided. If the acquirer does not report the decision, enter it: \`npx guiche infraction accept | reject --transaction ${id}\`.`,
+      `BLOCKED: the payer's bank disputes R$ 25,90, since 11:40:00; the amount is blocked until the dispute is decided. If the acquirer does not report the decision, enter it: \`npx guiche dispute accept | reject --transaction ${id}\`.`,
     )
     const returned = { state: 'returned', amount: 1000, returned_amount: 1000 } as const
     expect(of('BLOCKED', returned, { amount: 500 }, { amount: 300 })).toContain(

@@ -3,7 +3,7 @@ import { inReais } from '../lib/money.ts'
 import { type AttemptErrorCode, toAttemptErrorCode } from '../webhooks/attempt-errors.ts'
 import type { Facts } from './facts.ts'
 import { type Reason, toReason } from './sentences.ts'
-import type { InfractionRecord, RefundRecord, TransferRecord, WithdrawalRecord } from './store.ts'
+import type { DisputeRecord, RefundRecord, TransferRecord, WithdrawalRecord } from './store.ts'
 
 const kinds: (keyof TimelineData)[] = [
   'request',
@@ -40,10 +40,10 @@ export type TimelineData = {
     error: string | null
   }
   dispute: {
-    step: 'opened' | InfractionRecord['state']
+    step: 'opened' | DisputeRecord['state']
     id: string
     amount: number
-    state: InfractionRecord['state']
+    state: DisputeRecord['state']
   }
   status: { status: string; reason: Reason | null }
   ledger: Pick<TransferRecord, 'kind' | 'debit' | 'credit' | 'amount'> & { eventKey: string }
@@ -198,8 +198,8 @@ function toRefundEntries({ refunds }: Facts): TimelineEntry[] {
   })
 }
 
-function toDisputeEntries({ infractions }: Facts): TimelineEntry[] {
-  return infractions.flatMap(({ id, amount, state, opened_at, decided_at, finished_at }) => {
+function toDisputeEntries({ disputes }: Facts): TimelineEntry[] {
+  return disputes.flatMap(({ id, amount, state, opened_at, decided_at, finished_at }) => {
     const data = { id, amount, state }
     const entry = (at: Date, step: TimelineData['dispute']['step']): TimelineEntry => ({
       at,

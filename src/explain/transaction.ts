@@ -58,11 +58,11 @@ function describeUnpaid(facts: TransactionFacts): Sentence[] {
   ]
 }
 
-function describePaid({ record, refunds, infractions }: TransactionFacts): Sentence[] {
+function describePaid({ record, refunds, disputes }: TransactionFacts): Sentence[] {
   const { amount_paid: amount, payment_date: at, fee_amount: fee } = record
   const refunded = sumOf(refunds.filter(({ status }) => status === 'REFUNDED'))
   const lastRefund = refunds.at(-1)
-  const isDisputeOver = infractions.some(({ state }) => state === 'rejected' || state === 'canceled')
+  const isDisputeOver = disputes.some(({ state }) => state === 'rejected' || state === 'canceled')
   return [
     say('paid', { amount: amount ?? 0, at, fee: fee ?? 0 }),
     ...(refunded > 0 ? [say('refunded_in_part', { amount: refunded })] : []),
@@ -96,11 +96,11 @@ function describeReversal({ record, refunds }: TransactionFacts): Sentence[] | n
 }
 
 /** A payment may have several disputes, and each may cover a part of it. */
-function describeDispute({ record, infractions, refunds }: TransactionFacts): Sentence[] {
+function describeDispute({ record, disputes, refunds }: TransactionFacts): Sentence[] {
   const inDispute = (state: 'open' | 'accepted') => {
-    const disputes = infractions.filter((one) => one.state === state)
-    const amount = disputes.reduce((sum, one) => sum + one.amount - one.returned_amount, 0)
-    return { amount: disputes.length === 0 ? null : amount, since: disputes[0]?.opened_at ?? null }
+    const found = disputes.filter((one) => one.state === state)
+    const amount = found.reduce((sum, one) => sum + one.amount - one.returned_amount, 0)
+    return { amount: found.length === 0 ? null : amount, since: found[0]?.opened_at ?? null }
   }
   switch (record.status) {
     case 'BLOCKED':
@@ -108,7 +108,7 @@ function describeDispute({ record, infractions, refunds }: TransactionFacts): Se
     case 'PROCESSING_INFRACTION':
       return [say('dispute_accepted', { amount: inDispute('accepted').amount })]
     default: {
-      const returned = infractions.reduce((sum, one) => sum + one.returned_amount, 0)
+      const returned = disputes.reduce((sum, one) => sum + one.returned_amount, 0)
       const refunded = sumOf(refunds.filter(({ status }) => status === 'REFUNDED'))
       const left = (record.amount_paid ?? 0) - returned - refunded
       return [

@@ -257,8 +257,8 @@ const statementColumns = sql`
       select transaction_id from refunds
       where refunds.merchant_id = ledger_transfers.merchant_id and refunds.id = ledger_transfers.record_id)
     when 'infraction' then (
-      select transaction_id from infractions
-      where infractions.merchant_id = ledger_transfers.merchant_id and infractions.id = ledger_transfers.record_id)
+      select transaction_id from disputes
+      where disputes.merchant_id = ledger_transfers.merchant_id and disputes.id = ledger_transfers.record_id)
     when 'correction' then (
       select id from transactions
       where transactions.merchant_id = ledger_transfers.merchant_id and transactions.id = (

@@ -98,12 +98,12 @@ export function disputed(amount: number) {
 }
 
 /** The dispute was accepted and the money was returned to the payer. */
-export function infractionReturned(amount: number) {
+export function disputeReturned(amount: number) {
   return (): Transfer[] => [{ kind: 'infraction_returned', debit: 'blocked', credit: 'acquirer', amount }]
 }
 
 /** The dispute was rejected or canceled: its debt is cleared, and the rest is available to the merchant again. */
-export function infractionReleased(amount: number) {
+export function disputeReleased(amount: number) {
   return (balances: Balances): Transfer[] => {
     const owed = upTo(-balances.debt, amount)
     return [

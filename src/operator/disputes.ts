@@ -4,11 +4,11 @@ import type { Clock } from '../lib/clock.ts'
 import {
   analysisEndsAt,
   type Decision,
-  decideInfraction,
   type Opening,
-  openInfraction,
+  recordDecision,
+  recordDispute,
 } from '../transactions/dispute/dispute.ts'
-import { findDispute, type ListedInfraction, listDisputes } from '../transactions/dispute/store.ts'
+import { findDispute, type ListedDispute, listDisputes } from '../transactions/dispute/store.ts'
 
 type Deps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 
@@ -26,14 +26,14 @@ export async function listDisputeViews(
   return { total, data: items.map(toDisputeView) }
 }
 
-/** Enters a dispute that the operator learned of. The errors are those of `openInfraction`. */
+/** Enters a dispute that the operator learned of. The errors are those of `recordDispute`. */
 export async function enterDispute(deps: Deps, opening: Opening): Promise<DisputeView> {
-  return await show(deps.db, await openInfraction(deps, opening))
+  return await show(deps.db, await recordDispute(deps, opening))
 }
 
-/** Accepts or rejects a dispute. The errors are those of `decideInfraction`. */
+/** Accepts or rejects a dispute. The errors are those of `recordDecision`. */
 export async function decideDispute(deps: Deps, decision: Decision): Promise<DisputeView> {
-  return await show(deps.db, await decideInfraction(deps, decision))
+  return await show(deps.db, await recordDecision(deps, decision))
 }
 
 async function show(db: Db, { id }: { id: string }): Promise<DisputeView> {
@@ -44,7 +44,7 @@ async function show(db: Db, { id }: { id: string }): Promise<DisputeView> {
 
 export type DisputeView = ReturnType<typeof toDisputeView>
 
-function toDisputeView(row: ListedInfraction) {
+function toDisputeView(row: ListedDispute) {
   const opened = row.opened_at.getTime()
   return {
     id: row.id,

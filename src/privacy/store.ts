@@ -40,7 +40,7 @@ const isInQuestion = (record: Sql) => sql`exists (
 export const isOpenTransaction = sql`(
   transactions.status in ('PENDING', 'PIX_QRCODE_GENERATED', 'PROCESSING_REFUND', 'BLOCKED', 'PROCESSING_INFRACTION')
   or exists (
-    select from infractions i where i.merchant_id = transactions.merchant_id and i.transaction_id = transactions.id
+    select from disputes i where i.merchant_id = transactions.merchant_id and i.transaction_id = transactions.id
     and i.state in ('open', 'accepted'))
   or exists (
     select from refunds r where r.merchant_id = transactions.merchant_id and r.transaction_id = transactions.id
@@ -143,7 +143,7 @@ export async function exportPersonal(tx: Tx, records: PersonalRecords): Promise<
           (select coalesce(json_agg(json_build_object('id', r.id, 'amount', r.amount, 'status', r.status, 'reason', r.reason)), '[]')
            from refunds r where r.merchant_id = t.merchant_id and r.transaction_id = t.id) as refunds,
           (select coalesce(json_agg(json_build_object('id', i.id, 'amount', i.amount, 'state', i.state, 'reason', i.reason)), '[]')
-           from infractions i where i.merchant_id = t.merchant_id and i.transaction_id = t.id) as disputes
+           from disputes i where i.merchant_id = t.merchant_id and i.transaction_id = t.id) as disputes
         from transactions t join clients c using (merchant_id)
         where t.id = any(${transactions}::uuid[]) order by t.created_at, t.id) t`),
     withdrawals: await rows(sql`

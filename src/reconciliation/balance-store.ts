@@ -21,7 +21,7 @@ export async function listComparedBalances(db: Db | Tx): Promise<ComparedBalance
 export async function sumDisputed(db: Db | Tx, acquirer: string): Promise<number> {
   const [row] = await db.query<{ sum: number }>(sql`
     select coalesce(sum(moved.blocked), 0)::bigint as sum
-    from infractions i
+    from disputes i
     join transactions t on t.id = i.transaction_id and t.merchant_id = i.merchant_id
     cross join lateral (
       select coalesce(sum(case when credit = 'blocked' then amount else -amount end), 0) as blocked from ledger_transfers l

@@ -114,7 +114,7 @@ export async function addBookedReturns(db: Db, { runId, acquirer, from, to }: Of
       where finished_at >= ${from} and finished_at < ${to} and status = 'REFUNDED' and suspense_payment_id is null
       union all
       select merchant_id, transaction_id, booked_at from transaction_returns
-      where booked_at >= ${from} and booked_at < ${to} and infraction_id is not null
+      where booked_at >= ${from} and booked_at < ${to} and dispute_id is not null
     ) moved
     join transactions t on t.id = moved.transaction_id and t.merchant_id = moved.merchant_id
     where t.acquirer = ${acquirer} and t.end_to_end is not null and t.match_undone_at is null
@@ -142,7 +142,7 @@ export async function addBookedReturns(db: Db, { runId, acquirer, from, to }: Of
     ) ours
     cross join lateral (
       select coalesce(sum(returned_amount), 0) as infracted
-      from infractions where merchant_id = t.merchant_id and transaction_id = t.id
+      from disputes where merchant_id = t.merchant_id and transaction_id = t.id
     ) med
     where pair.run_id = ${runId} and pair.subject = 'return' and t.id = pair.record_id and t.merchant_id = pair.merchant_id`)
 }

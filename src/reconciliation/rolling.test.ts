@@ -170,6 +170,6 @@ it('checks a late return again, with its payment', async () => {
     decided_by: 'service',
   })
   expect(
-    await database.db.query(sql`select state, amount from infractions where transaction_id = ${owner?.id ?? ''}`),
+    await database.db.query(sql`select state, amount from disputes where transaction_id = ${owner?.id ?? ''}`),
   ).toEqual([{ state: 'returned', amount: 500 }])
 })

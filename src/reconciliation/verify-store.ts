@@ -53,7 +53,7 @@ export async function findMisplaced(db: Db | Tx, among: Among): Promise<Misplace
       from moved
       left join transactions t on moved.record_type = 'transaction' and t.id = moved.record_id and t.merchant_id = moved.merchant_id
       left join refunds r on moved.record_type = 'refund' and r.id = moved.record_id and r.merchant_id = moved.merchant_id
-      left join infractions i on moved.record_type = 'infraction' and i.id = moved.record_id and i.merchant_id = moved.merchant_id
+      left join disputes i on moved.record_type = 'infraction' and i.id = moved.record_id and i.merchant_id = moved.merchant_id
       left join transactions rt
         on rt.id = coalesce(r.transaction_id, i.transaction_id) and rt.merchant_id = moved.merchant_id
       left join withdrawals w on moved.record_type = 'withdrawal' and w.id = moved.record_id and w.merchant_id = moved.merchant_id

@@ -3,18 +3,18 @@ import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { AppError, type FieldErrorCode } from '../lib/errors.ts'
 
-/** `id`: the reference of the infraction, or the end-to-end id of the return. */
+/** `id`: the reference of the dispute, or the end-to-end id of the return. */
 export type SandboxControlled = { ok: true; id: string } | { ok: false; code: FieldErrorCode; message: string }
 
 /** Further controls of the simulated network: actions of payers, their banks, and receivers of payouts. */
 export type SandboxControls = {
-  openInfraction(input: {
+  openDispute(input: {
     endToEndId: string
     amount?: number
     reason?: 'fraud' | 'operational_failure'
   }): Promise<SandboxControlled>
-  decideInfraction(input: { reference: string; decision: 'accept' | 'reject' | 'cancel' }): Promise<SandboxControlled>
-  /** A return under MED without an infraction before it: the only signal in the standard API. */
+  decideDispute(input: { reference: string; decision: 'accept' | 'reject' | 'cancel' }): Promise<SandboxControlled>
+  /** A return under MED without an dispute before it: the only signal in the standard API. */
   returnUnannounced(input: { endToEndId: string; amount?: number }): Promise<SandboxControlled>
   returnPayout(input: { payoutId: string; amount?: number }): Promise<SandboxControlled>
 }
@@ -26,7 +26,7 @@ const endToEnd = Type.String({ minLength: 1, maxLength: 64, description: 'The en
 
 const paid = 'E60701190202603021500a1B2c3D4e5F'
 
-const InfractionBody = Type.Object(
+const DisputeBody = Type.Object(
   {
     endToEnd,
     amount,
@@ -46,7 +46,7 @@ const DecisionParams = Type.Object({
 })
 const PayoutParams = Type.Object({ payoutId: Type.String({ maxLength: 64, description: 'The id of a withdrawal' }) })
 
-const InfractionAnswer = { 200: Type.Object({ reference: Type.String() }), ...problems(401, 403, 404, 422, 500) }
+const DisputeAnswer = { 200: Type.Object({ reference: Type.String() }), ...problems(401, 403, 404, 422, 500) }
 const ReturnAnswer = { 200: Type.Object({ endToEndId: Type.String() }), ...problems(401, 403, 404, 422, 500) }
 
 const shared = { tags: ['Sandbox'], querystring: NoQuery }
@@ -61,12 +61,12 @@ export function registerControlRoutes(app: Server, sandbox: SandboxControls): vo
         ...shared,
         summary: 'Dispute a payment at the simulated bank',
         description: `Acts as the bank of a payer who disputes a payment under MED, within 80 days. ${onlyHere}`,
-        body: InfractionBody,
-        response: InfractionAnswer,
+        body: DisputeBody,
+        response: DisputeAnswer,
       },
     },
     async ({ body: { endToEnd: endToEndId, ...others } }) => ({
-      reference: idOf(await sandbox.openInfraction({ endToEndId, ...others }), 'endToEnd'),
+      reference: idOf(await sandbox.openDispute({ endToEndId, ...others }), 'endToEnd'),
     }),
   )
 
@@ -79,10 +79,10 @@ export function registerControlRoutes(app: Server, sandbox: SandboxControls): vo
         summary: 'Decide a dispute at the simulated network',
         description: `If accepted, the money is returned to the payer a second later; if rejected or canceled, it stays. ${onlyHere}`,
         params: DecisionParams,
-        response: InfractionAnswer,
+        response: DisputeAnswer,
       },
     },
-    async ({ params }) => ({ reference: idOf(await sandbox.decideInfraction(params), 'reference') }),
+    async ({ params }) => ({ reference: idOf(await sandbox.decideDispute(params), 'reference') }),
   )
 
   app.post(

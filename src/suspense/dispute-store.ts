@@ -1,4 +1,4 @@
-import type { InfractionFound } from '../acquirers/acquirer.ts'
+import type { DisputeFound } from '../acquirers/acquirer.ts'
 import { type Db, sql, type Tx } from '../db/sql.ts'
 import { cents } from '../lib/money.ts'
 
@@ -10,7 +10,7 @@ export type UnattributedDispute = {
   amount: number
   reason: string | null
   acquirer_status: string | null
-  acquirer_state: InfractionFound['state']
+  acquirer_state: DisputeFound['state']
   opened_at: Date
   deadline_at: Date | null
 }
@@ -23,7 +23,7 @@ const undecided = sql`acquirer_state in ('open', 'accepted', 'unknown')`
 /** Stores what an acquirer reports about such a dispute; true when that is new. */
 export async function saveUnattributedDispute(
   db: Db | Tx,
-  { acquirer, found, now }: { acquirer: string; found: InfractionFound; now: Date },
+  { acquirer, found, now }: { acquirer: string; found: DisputeFound; now: Date },
 ): Promise<boolean> {
   const rows = await db.query(sql`
     insert into unattributed_disputes (${columns}, changed_at)
@@ -43,7 +43,7 @@ export async function saveUnattributedDispute(
 export async function takeDisputesOf(
   tx: Tx,
   { acquirer, endToEndId }: { acquirer: string; endToEndId: string },
-): Promise<InfractionFound[]> {
+): Promise<DisputeFound[]> {
   const rows = await tx.query<UnattributedDispute>(sql`
     delete from unattributed_disputes where acquirer = ${acquirer} and end_to_end = ${endToEndId} returning ${columns}`)
   return rows

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { Job, JobSchedule } from '../jobs/jobs.ts'
 import { checkDueTransactions } from './check.ts'
-import { checkReturns, pollInfractions, readDisputesJob, readSimulatedDisputesJob } from './dispute/poll.ts'
+import { checkReturns, pollDisputes, readDisputesJob, readSimulatedDisputesJob } from './dispute/poll.ts'
 import { pollReturns } from './dispute/poll-returns.ts'
 import { checkReturnsJob } from './dispute/returns.ts'
 import { foldCounts } from './list/count-store.ts'
@@ -26,8 +26,8 @@ export function transactionJobs(deps: SettleDeps): Record<string, Job> {
     },
     'transactions.poll': async (_, stopping) => await pollPayments(deps, stopping),
     'transactions.poll-returns': async (_, stopping) => await pollReturns(deps, stopping),
-    [readDisputesJob]: async (_, stopping) => await pollInfractions(deps, stopping),
-    [readSimulatedDisputesJob]: async (_, stopping) => await pollInfractions(deps, stopping, { isLocalOnly: true }),
+    [readDisputesJob]: async (_, stopping) => await pollDisputes(deps, stopping),
+    [readSimulatedDisputesJob]: async (_, stopping) => await pollDisputes(deps, stopping, { isLocalOnly: true }),
     'transactions.fold-counts': async (_, stopping) => await foldCounts(deps.db, stopping),
     'transactions.verify-counts': async (_, stopping) => await verifyCountsDaily(deps, stopping),
     [sendRefundJob]: async (payload) => await sendRefund(deps, Value.Parse(KeyPayload, payload)),

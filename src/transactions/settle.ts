@@ -3,7 +3,7 @@ import {
   type Acquirer,
   AcquirerUnavailable,
   type Charge,
-  type InfractionFound,
+  type DisputeFound,
   type Payment,
 } from '../acquirers/acquirer.ts'
 import type { Acquirers } from '../acquirers/registry.ts'
@@ -307,8 +307,8 @@ async function book(tx: Tx, fresh: Fresh[], now: Date): Promise<void> {
 }
 
 /** What was disputed in suspense is blocked in the commit that attributes it. */
-async function takeKeptDisputes(tx: Tx, entries: Fresh[]): Promise<Map<Fresh, InfractionFound[]>> {
-  const kept = new Map<Fresh, InfractionFound[]>()
+async function takeKeptDisputes(tx: Tx, entries: Fresh[]): Promise<Map<Fresh, DisputeFound[]>> {
+  const kept = new Map<Fresh, DisputeFound[]>()
   for (const entry of entries) {
     if (!entry.held) continue
     const { acquirer, payment } = entry

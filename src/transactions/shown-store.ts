@@ -48,17 +48,17 @@ export const shownRefunds = sql`(
 
 const disputes = sql`(
   select coalesce(json_agg(json_build_object(
-    'id', infractions.id, 'amount', infractions.amount, 'amountReturned', infractions.returned_amount,
-    'amountBlocked', infractions.blocked_amount, 'status', upper(infractions.state), 'reason', infractions.reason,
-    'openedAt', ${toText(sql`infractions.opened_at`)}, 'deadline', ${toText(sql`infractions.deadline_at`)},
-    'finishedAt', ${toText(sql`infractions.finished_at`)})
-    order by infractions.opened_at, infractions.id), '[]'::json)
-  from infractions
-  where infractions.merchant_id = transactions.merchant_id and infractions.transaction_id = transactions.id)`
+    'id', disputes.id, 'amount', disputes.amount, 'amountReturned', disputes.returned_amount,
+    'amountBlocked', disputes.blocked_amount, 'status', upper(disputes.state), 'reason', disputes.reason,
+    'openedAt', ${toText(sql`disputes.opened_at`)}, 'deadline', ${toText(sql`disputes.deadline_at`)},
+    'finishedAt', ${toText(sql`disputes.finished_at`)})
+    order by disputes.opened_at, disputes.id), '[]'::json)
+  from disputes
+  where disputes.merchant_id = transactions.merchant_id and disputes.transaction_id = transactions.id)`
 
 const returns = sql`(
   select coalesce(json_agg(json_build_object(
-    'endToEndRefund', back.end_to_end, 'amount', back.amount, 'disputeId', back.infraction_id,
+    'endToEndRefund', back.end_to_end, 'amount', back.amount, 'disputeId', back.dispute_id,
     'date', ${toText(sql`back.returned_at`)})
     order by back.booked_at, back.id), '[]'::json)
   from transaction_returns back

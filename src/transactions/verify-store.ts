@@ -140,7 +140,7 @@ export async function findUnequalRepayments(db: Db | Tx, among: Among): Promise<
       or sum(case when credit = 'available' then amount when debit = 'available' then -amount else 0 end) < 0)`)
 }
 
-export type UnequalInfraction = {
+export type UnequalDispute = {
   merchant_id: string
   record_id: string
   state: string | null
@@ -150,8 +150,8 @@ export type UnequalInfraction = {
 }
 
 /** Disputes whose transfers do not match their state: what is blocked for each now, and what was returned under it. */
-export async function findUnequalInfractions(db: Db | Tx, among: Among): Promise<UnequalInfraction[]> {
-  return await db.query<UnequalInfraction>(sql`
+export async function findUnequalDisputes(db: Db | Tx, among: Among): Promise<UnequalDispute[]> {
+  return await db.query<UnequalDispute>(sql`
     with sums as (
       select merchant_id, record_id,
         coalesce(sum(amount) filter (where kind = 'infraction_blocked' and credit = 'blocked'), 0) as blocked,
@@ -167,7 +167,7 @@ export async function findUnequalInfractions(db: Db | Tx, among: Among): Promise
       where (record_type = 'infraction' or kind like 'infraction_%') and ${isAmong(among, 'merchant_id', 'record_id')}
       group by merchant_id, record_id
     ), disputes as (
-      select merchant_id, id as record_id, state, blocked_amount, returned_amount from infractions
+      select merchant_id, id as record_id, state, blocked_amount, returned_amount from disputes
       where ${isAmong(among, 'merchant_id', 'id')}
     ), compared as (
       select merchant_id, record_id, state, blocked_amount, returned_amount, coalesce(is_shaped, true) as is_shaped,
@@ -191,10 +191,10 @@ export async function findUnequalDisputed(db: Db | Tx, among: Among): Promise<Un
     with disputed as (
       select merchant_id, transaction_id as id, sum(blocked_amount) as blocked, sum(returned_amount) as returned,
         coalesce(sum(amount - returned_amount) filter (where state in ('open', 'accepted')), 0) as to_block
-      from infractions where ${isAmong(among, 'merchant_id', 'transaction_id')} group by merchant_id, transaction_id
+      from disputes where ${isAmong(among, 'merchant_id', 'transaction_id')} group by merchant_id, transaction_id
     ), gone as (
       select merchant_id, transaction_id as id, sum(amount) as amount,
-        coalesce(sum(amount) filter (where infraction_id is not null), 0) as under_med
+        coalesce(sum(amount) filter (where dispute_id is not null), 0) as under_med
       from transaction_returns where ${isAmong(among, 'merchant_id', 'transaction_id')} group by merchant_id, transaction_id
     )
     select t.merchant_id, t.id as record_id, coalesce(blocked, 0) as blocked, t.amount_returned as returned
@@ -219,10 +219,10 @@ export async function findUnequalStatuses(db: Db | Tx, among: Among): Promise<Un
         coalesce(sum(amount) filter (where status = 'REFUNDED'), 0) as refunded,
         coalesce(sum(amount) filter (where status <> 'FAILED'), 0) as refunding
       from refunds where ${isAmong(among, 'merchant_id', 'transaction_id')} group by merchant_id, transaction_id
-    ), of_infractions as (
+    ), of_disputes as (
       select merchant_id, transaction_id as id, bool_or(state = 'returned' and source <> 'return') as is_lost,
         bool_or(state = 'open') as is_open, bool_or(state = 'accepted') as is_accepted, sum(returned_amount) > 0 as is_returned
-      from infractions where ${isAmong(among, 'merchant_id', 'transaction_id')} group by merchant_id, transaction_id
+      from disputes where ${isAmong(among, 'merchant_id', 'transaction_id')} group by merchant_id, transaction_id
     ), made as (
       select t.merchant_id, t.id as record_id, t.status, case
         when amount_paid is null then case when status in ('PENDING', 'PIX_QRCODE_GENERATED', 'FAILED') then status else 'paid' end
@@ -235,7 +235,7 @@ export async function findUnequalStatuses(db: Db | Tx, among: Among): Promise<Un
       end as expected
       from transactions t
       left join of_refunds using (merchant_id, id)
-      left join of_infractions using (merchant_id, id)
+      left join of_disputes using (merchant_id, id)
       where ${isAmong(among, 'merchant_id', 'id')}
     )
     select merchant_id, record_id, status, expected from made where status <> expected`)
@@ -256,20 +256,20 @@ export async function findTouched(db: Db | Tx, window: Window, known: RecordKey[
       union
       select merchant_id, id from refunds where ${isWithin(window, 'finished_at')}
       union
-      select merchant_id, id from infractions where state in ('open', 'accepted') and ${isWithin(window, 'opened_at')}
+      select merchant_id, id from disputes where state in ('open', 'accepted') and ${isWithin(window, 'opened_at')}
       union
-      select merchant_id, id from infractions where ${isWithin(window, 'finished_at')}
+      select merchant_id, id from disputes where ${isWithin(window, 'finished_at')}
     ), charged as (
       select merchant_id, id from touched
       union
       select merchant_id, transaction_id from refunds join touched using (merchant_id, id)
       union
-      select merchant_id, transaction_id from infractions join touched using (merchant_id, id)
+      select merchant_id, transaction_id from disputes join touched using (merchant_id, id)
     )
     select merchant_id as "merchantId", id from charged
     union
     select i.merchant_id, i.id
-    from infractions i
+    from disputes i
     join charged on charged.merchant_id = i.merchant_id and charged.id = i.transaction_id
     where i.state in ('open', 'accepted')`)
 }
@@ -298,7 +298,7 @@ export async function findTransactionBreaches(db: Db | Tx, among: Among = null):
     recordId: row.record_id,
     detail: `${row.repaid} cents of a debt were repaid under ${row.event_key}, which is not the amount owed`,
   }))
-  const infractions = (await findUnequalInfractions(db, among)).map((row) => ({
+  const disputes = (await findUnequalDisputes(db, among)).map((row) => ({
     rule: 'infraction_transfers',
     merchantId: row.merchant_id,
     recordId: row.record_id,
@@ -316,7 +316,7 @@ export async function findTransactionBreaches(db: Db | Tx, among: Among = null):
     recordId: row.record_id,
     detail: `a transaction that is ${row.status} should be ${row.expected}`,
   }))
-  return [...transfers, ...feeReturns, ...repayments, ...infractions, ...disputed, ...statuses]
+  return [...transfers, ...feeReturns, ...repayments, ...disputes, ...disputed, ...statuses]
 }
 
 export const transactionVerification: Verification = { findBreaches: findTransactionBreaches, findTouched }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { decide, dispute, pollUntil, returnUnannounced } from '../../test/support/infractions.ts'
+import { decide, dispute, pollUntil, returnUnannounced } from '../../test/support/disputes.ts'
 import { untilStatus } from '../../test/support/payments.ts'
 import { drain, payOne, refund, setFixedFee, untilRefund, untilSent } from '../../test/support/refunds.ts'
 import { startTestService, type TestService } from '../../test/support/service.ts'
@@ -60,7 +60,7 @@ const transfer = (event: string, kind: string, debit: string, credit: string, ty
   insert into ledger_transfers (merchant_id, event_key, position, kind, debit, credit, amount, debit_balance, credit_balance,
     record_type, record_id, created_at)
   select merchant_id, '${event}', 9, '${kind}', '${debit}', '${credit}', ${amount}, 0, 0, '${type}', ${id}, now() from clients limit 1`
-const infraction = (name: string, set: string) => `update infractions set ${set} where transaction_id = '{${name}}'`
+const disputed = (name: string, set: string) => `update disputes set ${set} where transaction_id = '{${name}}'`
 const nobody = "'00000000-0000-4000-8000-000000000000'"
 
 it.each<[what: string, rule: string, sql: string]>([
@@ -127,17 +127,17 @@ it.each<[what: string, rule: string, sql: string]>([
     'refund_transfers',
     transfer('refund:{part}:sent', 'refund_sent', 'reserved', 'acquirer', 'refund', "'{part}'", 300),
   ],
-  ['a dispute of another amount', 'disputed_amounts', infraction('blocked', 'amount = 999')],
-  ['a dispute that blocks another amount', 'infraction_transfers', infraction('blocked', 'blocked_amount = 999')],
-  ['a dispute that is still open', 'disputed_amounts', infraction('released', "state = 'open', finished_at = null")],
-  ['a return of another amount', 'infraction_transfers', infraction('returned', 'returned_amount = 999')],
+  ['a dispute of another amount', 'disputed_amounts', disputed('blocked', 'amount = 999')],
+  ['a dispute that blocks another amount', 'infraction_transfers', disputed('blocked', 'blocked_amount = 999')],
+  ['a dispute that is still open', 'disputed_amounts', disputed('released', "state = 'open', finished_at = null")],
+  ['a return of another amount', 'infraction_transfers', disputed('returned', 'returned_amount = 999')],
   ['a deleted return', 'disputed_amounts', "delete from transaction_returns where transaction_id = '{returned}'"],
   [
     'a return that is not counted',
     'disputed_amounts',
     "update transactions set amount_returned = 0 where id = '{returned}'",
   ],
-  ['a deleted dispute', 'infraction_transfers', "delete from infractions where transaction_id = '{blocked}'"],
+  ['a deleted dispute', 'infraction_transfers', "delete from disputes where transaction_id = '{blocked}'"],
   [
     'a blocked amount without a dispute',
     'infraction_transfers',
@@ -163,7 +163,7 @@ it.each<[what: string, rule: string, sql: string]>([
     'transaction_status',
     "update refunds set status = 'REFUNDED' where id = '{slow}'",
   ],
-  ['a dispute that did not change the status', 'transaction_status', infraction('blocked', "state = 'accepted'")],
+  ['a dispute that did not change the status', 'transaction_status', disputed('blocked', "state = 'accepted'")],
 ])('finds %s', async (_, rule, text) => {
   const found = await inVain(async (tx) => {
     const named = text.replace(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? '')

@@ -36,7 +36,7 @@ beforeAll(async () => {
     credentials: simulatorCredentials,
     chave: receiverKey,
     receiver: receiverAccount,
-    profile: { offers: { payouts: true, infractions: true } },
+    profile: { offers: { payouts: true, disputes: true } },
   })
   const acquirers = createRegistry([acquirer])
   deps = { db: database.db, clock, acquirers, log: pino({ level: 'silent' }), wakeDeliveries: () => {} }

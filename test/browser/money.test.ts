@@ -2,7 +2,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
 import { chromiumPath, type Look, openChromium, reloadAfterFailure, type Visit, visit } from '../support/browser.ts'
-import { dispute, infractionsOf, pollUntil } from '../support/infractions.ts'
+import { dispute, disputesOf, pollUntil } from '../support/disputes.ts'
 import { fetchRefundable, payOne, setFixedFee } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { findSandboxMerchant, inviteUser, signIn } from '../support/users.ts'
@@ -213,8 +213,8 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await disputeOf('R$12.00').getByRole('button', { name: 'Reject' }).click()
     await dialogOf(page).getByRole('button', { name: 'Reject' }).click()
     await page.getByRole('region', { name: 'Closed' }).last().getByText('Rejected').waitFor()
-    expect(await infractionsOf(service, fraud.id)).toEqual([{ state: 'accepted', amount: 4_990 }])
-    expect(await infractionsOf(service, mistake.id)).toEqual([{ state: 'rejected', amount: 1_200 }])
+    expect(await disputesOf(service, fraud.id)).toEqual([{ state: 'accepted', amount: 4_990 }])
+    expect(await disputesOf(service, mistake.id)).toEqual([{ state: 'rejected', amount: 1_200 }])
     await go(`/transactions/${fraud.id}${ofClient()}`)
     await page.getByText('Dispute of R$49.90 accepted').waitFor()
     await page.getByText(/The dispute of R\$49\.90 was accepted/).waitFor()
@@ -239,7 +239,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await dialogOf(page).getByRole('button', { name: 'Save' }).click()
     await page.getByText('R$5,000.00').waitFor()
     await lookAtEach('withdrawals')
-    await go('/infractions')
+    await go('/disputes')
     await lookAtEach('disputes')
     await page.getByRole('button', { name: 'Record a dispute' }).click()
     await dialogOf(page).getByLabel('Transaction id').fill(paidId)

@@ -50,7 +50,7 @@ async function environmentOf(more: object = {}): Promise<Record<string, string>>
     clientSecret: { env: 'PSP_SECRET' },
     chave: receiverKey,
     receiver: receiverAccount,
-    overrides: { offers: { payouts: true, infractions: true } },
+    overrides: { offers: { payouts: true, disputes: true } },
     ...more,
   }
   await files.write('acquirers.json', JSON.stringify({ acquirers: [acquirer] }))

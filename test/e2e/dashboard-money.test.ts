@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
-import { dispute, infractionsOf, pollUntil } from '../support/infractions.ts'
+import { dispute, disputesOf, pollUntil } from '../support/disputes.ts'
 import { askForRefund, payOne, setFixedFee, untilRefund } from '../support/refunds.ts'
 import { addTestClient, type Problem } from '../support/requests.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -315,7 +315,7 @@ describe('a dispute', () => {
     })
     expect((await actionsOf(transactionId)).map(({ action, details }) => [action, details])).toEqual([
       ['infraction.open', { amount: 700, reason: 'Fraud, the bank says' }],
-      ['infraction.reject', { infractionId: opened.body.id }],
+      ['infraction.reject', { disputeId: opened.body.id }],
     ])
   })
 
@@ -329,7 +329,7 @@ describe('a dispute', () => {
       [people.finance, people.admin].map((one) => post(one, `/infraction/${found?.id}/decision`, body)),
     )
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 422])
-    expect(await infractionsOf(service, transactionId)).toEqual([{ state: 'accepted', amount: 1_000 }])
+    expect(await disputesOf(service, transactionId)).toEqual([{ state: 'accepted', amount: 1_000 }])
     expect((await actionsOf(transactionId)).map(({ action }) => action)).toEqual(['infraction.accept'])
   })
 

@@ -190,7 +190,7 @@ async function dispute(shop: Shop, { id, endToEnd }: { id: string; endToEnd: str
   // Read by a schedule, so the test runs the job instead of waiting.
   const readUntil = async (status: string) =>
     await eventually(async () => {
-      await enqueueJob(shop.db, { name: 'transactions.infractions', payload: {}, key: 'transactions.infractions' })
+      await enqueueJob(shop.db, { name: 'transactions.disputes', payload: {}, key: 'transactions.disputes' })
       return (await shop.fetch(id)).status === status
     })
   await readUntil('BLOCKED')

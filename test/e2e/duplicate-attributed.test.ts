@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { matchPayment } from '../../src/attribution/match.ts'
 import { sql } from '../../src/db/sql.ts'
 import { createSettlement } from '../../src/transactions/settle.ts'
-import { dispute, infractionsOf, pollUntil, returnUnannounced } from '../support/infractions.ts'
+import { dispute, disputesOf, pollUntil, returnUnannounced } from '../support/disputes.ts'
 import { charge, fetchTransaction } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { payAmiss } from '../support/suspense.ts'
@@ -49,7 +49,7 @@ describe('a duplicate payment that is attributed to another transaction than it 
     const { named, paid, second } = await matchSecond()
     await returnUnannounced(service, second)
     await eventually(async () => (await fetchTransaction(service, paid)).status === 'INFRACTION')
-    expect(await infractionsOf(service, paid)).toEqual([{ state: 'returned', amount }])
+    expect(await disputesOf(service, paid)).toEqual([{ state: 'returned', amount }])
     expect((await fetchTransaction(service, named)).status).toBe('PAID')
   })
 })

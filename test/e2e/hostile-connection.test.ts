@@ -98,7 +98,7 @@ beforeAll(async () => {
     timeoutMs,
     triesMax: 3,
     clock,
-    profile: { offers: { payouts: true, infractions: true } },
+    profile: { offers: { payouts: true, disputes: true } },
   })
   gateway = await openGateway([{ ...psp, acquirer }], { clock })
   closers.push(psp.close, gateway.stop, files.remove)

@@ -333,7 +333,7 @@ describe('guiche infraction', () => {
     expect(await cli.runJson([...reject, '--dispute', second])).toMatchObject({ id: second, state: 'rejected' })
     expect(await cli.runJson(['infraction', 'accept', '--transaction', id])).toMatchObject({ id: first })
     const decided = (await auditOf(id)).filter(({ action }) => action === 'infraction.reject')
-    expect(decided).toMatchObject([{ details: { infractionId: second } }])
+    expect(decided).toMatchObject([{ details: { disputeId: second } }])
   })
 
   it('says what does not exist', async () => {

@@ -12,7 +12,7 @@ import {
 } from '../../sdk/src/index.ts'
 import { createWebhookReceiver, type WebhookReceiver } from '../../sdk/src/testing.ts'
 import { type ApiDocument, listOperations } from '../support/api-document.ts'
-import { pollUntil } from '../support/infractions.ts'
+import { pollUntil } from '../support/disputes.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 let service: TestService

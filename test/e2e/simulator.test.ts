@@ -75,7 +75,7 @@ it('prints settings that match its quirks', async () => {
       settings: { appKey: 'simulated-app-key' },
       overrides: {
         paths: { cob: '/v9/cob', pix: '/pix/v2/pix', webhook: '/pix/v2/webhook' },
-        offers: { payouts: true, infractions: false },
+        offers: { payouts: true, disputes: false },
       },
     },
   ])

@@ -7,7 +7,7 @@ import { undoMatch } from '../../src/attribution/undo.ts'
 import { listActions } from '../../src/audit/store.ts'
 import type { SuspenseRow } from '../../src/suspense/store.ts'
 import { createSettlement } from '../../src/transactions/settle.ts'
-import { infractionsOf, returnUnannounced } from '../support/infractions.ts'
+import { disputesOf, returnUnannounced } from '../support/disputes.ts'
 import { charge, fetchTransaction, untilStatus } from '../support/payments.ts'
 import { payOne } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -128,7 +128,7 @@ describe('a return under MED', () => {
     await matchPayment(deps(), { id: held.id, transactionId: id, by: { actor: 'cli:test' } })
     await returnUnannounced(service, endToEnd)
     await untilReturned(id)
-    expect(await infractionsOf(service, id)).toMatchObject([{ state: 'returned', amount }])
+    expect(await disputesOf(service, id)).toMatchObject([{ state: 'returned', amount }])
     await expect(undoMatch(deps(), { id: held.id, by: { actor: 'cli:test' } })).rejects.toThrow(
       /returned to the payer under a MED/,
     )

@@ -6,9 +6,9 @@ import { sql } from '../../src/db/sql.ts'
 import { bookEntry } from '../../src/entries/book.ts'
 import { cents } from '../../src/lib/money.ts'
 import { returnHeld } from '../../src/suspense/send-back.ts'
-import { followInfraction } from '../../src/transactions/dispute/dispute.ts'
+import { recordReported } from '../../src/transactions/dispute/dispute.ts'
 import { createSettlement } from '../../src/transactions/settle.ts'
-import { decide, dispute, infractionsOf, pollUntil } from '../support/infractions.ts'
+import { decide, dispute, disputesOf, pollUntil } from '../support/disputes.ts'
 import { charge, eventsOf, fetchTransaction, payAt, statusesOf, untilStatus } from '../support/payments.ts'
 import { fetchRefundable, payOne, refund, returnsOf, setFixedFee, untilRefund } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -205,22 +205,22 @@ it('a dispute that is reopened after the attribution was reversed follows the pa
   const { paid_at: paidAt } = held
   const payment = { endToEndId: endToEnd, txid: null, amount: cents(1000), paidAt, payer: null, returns: [], fee: null }
   const former = { merchantId: await merchantOf(service), id: wrong.id }
-  expect(await followInfraction(deps(), { ...former, found, payment })).toBe(false)
+  expect(await recordReported(deps(), { ...former, found, payment })).toBe(false)
   await match(held.id, right)
   await service.db.query(sql`
-    update simulator.infractions set state = 'open', changed_at = ${service.clock.now()} where id = ${reference}`)
+    update simulator.disputes set state = 'open', changed_at = ${service.clock.now()} where id = ${reference}`)
   const money = await countMoney(service, async () => await pollUntil(service, right, 'BLOCKED'))
   expect(money).toMatchObject({ blocked: 1000 })
-  expect(await infractionsOf(service, right)).toEqual([{ state: 'open', amount: 1000 }])
+  expect(await disputesOf(service, right)).toEqual([{ state: 'open', amount: 1000 }])
   expect((await fetchTransaction(service, wrong.id)).status).toBe('REFUNDED')
   await decide(service, reference, 'reject')
   await pollUntil(service, right, 'PAID')
   // Reopened while the payment is in suspense: the attribution blocks it in the same commit.
   await undo(held.id)
   await service.db.query(sql`
-    update simulator.infractions set state = 'open', changed_at = ${service.clock.now()} where id = ${reference}`)
+    update simulator.disputes set state = 'open', changed_at = ${service.clock.now()} where id = ${reference}`)
   await eventually(async () => {
-    await service.runJob('transactions.infractions')
+    await service.runJob('transactions.disputes')
     const kept = await service.db.query(sql`
       select from unattributed_disputes where end_to_end = ${endToEnd} and acquirer_state = 'open'`)
     return kept.length === 1

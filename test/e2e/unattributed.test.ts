@@ -4,7 +4,7 @@ import { matchPayment } from '../../src/attribution/match.ts'
 import { sql } from '../../src/db/sql.ts'
 import { createSettlement } from '../../src/transactions/settle.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
-import { decide, dispute, fetchDisputed, pollUntil } from '../support/infractions.ts'
+import { decide, dispute, fetchDisputed, pollUntil } from '../support/disputes.ts'
 import { eventsOf, fetchTransaction } from '../support/payments.ts'
 import { returnsOf, setFixedFee } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -96,7 +96,7 @@ describe('an unattributed payment', () => {
 describe('a disputed payment in suspense', () => {
   const untilKept = async (endToEnd: string, state: string) =>
     await eventually(async () => {
-      await service.runJob('transactions.infractions')
+      await service.runJob('transactions.disputes')
       const rows = await service.db.query<{ state: string }>(sql`
         select acquirer_state as state from unattributed_disputes where end_to_end = ${endToEnd}`)
       return rows[0]?.state === state

@@ -75,14 +75,14 @@ export function feesOf(world: World, seen: Seen, merchantId: string): number {
   return feesBy(ofMerchant(seen, merchantId)) + enteredFor(world, seen, merchantId).fees
 }
 
-type Own = Pick<Seen, 'transactions' | 'refunds' | 'infractions' | 'withdrawals'>
+type Own = Pick<Seen, 'transactions' | 'refunds' | 'disputes' | 'withdrawals'>
 
 function ofMerchant(seen: Seen, merchantId: string): Own {
   const isOwn = ({ merchant_id }: { merchant_id: string }) => merchant_id === merchantId
   return {
     transactions: seen.transactions.filter(isOwn),
     refunds: seen.refunds.filter(isOwn),
-    infractions: seen.infractions.filter(isOwn),
+    disputes: seen.disputes.filter(isOwn),
     withdrawals: seen.withdrawals.filter(isOwn),
   }
 }
@@ -107,14 +107,14 @@ function reservedBy({ refunds, withdrawals }: Own): number {
  * The disputed money that has not gone back yet and is neither refunded nor being refunded: no cent of a payment is
  * blocked twice.
  */
-function blockedBy({ transactions, refunds, infractions }: Own): number {
+function blockedBy({ transactions, refunds, disputes }: Own): number {
   return sum(transactions, ({ id, amount_paid }) => {
-    const disputes = infractions.filter(({ transaction_id }) => transaction_id === id)
+    const own = disputes.filter(({ transaction_id }) => transaction_id === id)
     const given = refunds.filter(({ transaction_id, status }) => transaction_id === id && status !== 'FAILED')
-    const left = (amount_paid ?? 0) - sum(given, ({ amount }) => amount) - sum(disputes, byReturned)
+    const left = (amount_paid ?? 0) - sum(given, ({ amount }) => amount) - sum(own, byReturned)
     return Math.min(
       Math.max(0, left),
-      sum(disputes.filter(isUndecided), (dispute) => dispute.amount - dispute.returned_amount),
+      sum(own.filter(isUndecided), (dispute) => dispute.amount - dispute.returned_amount),
     )
   })
 }
@@ -128,18 +128,18 @@ function feesBy({ transactions, refunds, withdrawals }: Own): number {
   )
 }
 
-function holdsByRecords({ transactions, refunds, infractions, withdrawals }: Own): number {
+function holdsByRecords({ transactions, refunds, disputes, withdrawals }: Own): number {
   return (
     sum(transactions, ({ amount_paid }) => amount_paid ?? 0) -
     sum(refunds, ({ amount, status }) => (status === 'REFUNDED' ? amount : 0)) -
-    sum(infractions, byReturned) -
+    sum(disputes, byReturned) -
     sum(withdrawals.filter(hasLeft), ({ amount }) => amount) +
     sum(withdrawals, ({ returned }) => returned)
   )
 }
 
 /** What the bank really received and sent for a merchant, and the part that the ledger cannot know yet. */
-function holdsByBank({ transactions, refunds, infractions, withdrawals }: Own, { bank }: Seen) {
+function holdsByBank({ transactions, refunds, disputes, withdrawals }: Own, { bank }: Seen) {
   const pix = transactions.flatMap((row) =>
     bank.pix.filter(({ txid }) => txid === row.txid).map((one) => ({ ...one, isBooked: row.end_to_end !== null })),
   )
@@ -162,7 +162,7 @@ function holdsByBank({ transactions, refunds, infractions, withdrawals }: Own, {
     sum(refunded, ({ id, amount }) =>
       refunds.some((one) => one.payout === id && one.status === 'REFUNDED') ? 0 : amount,
     ) -
-    (sum(med, ({ amount }) => amount) - sum(infractions, byReturned)) -
+    (sum(med, ({ amount }) => amount) - sum(disputes, byReturned)) -
     sum(sent, ({ amount, row }) => (hasLeft(row) ? 0 : amount)) +
     sum(sent, ({ returned, row }) => returned - row.returned)
   return { known, underWay }

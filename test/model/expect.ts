@@ -25,7 +25,7 @@ export async function expectRefund(
   if (!row || !/^(?:PAID|INFRACTION)$/.test(row.status)) return no('refund_not_possible')
   if (now.getTime() - (row.payment_date?.getTime() ?? 0) > refundableMs) return no('refund_not_possible')
   const given = seen.refunds.filter((one) => one.transaction_id === row.id && one.status === 'REFUNDED')
-  const disputes = seen.infractions.filter((one) => one.transaction_id === row.id)
+  const disputes = seen.disputes.filter((one) => one.transaction_id === row.id)
   const left = (row.amount_paid ?? 0) - sum(given, ({ amount }) => amount) - sum(disputes, (one) => one.returned_amount)
   if (left <= 0) return no('refund_not_possible')
   const amount = input.amount ?? left

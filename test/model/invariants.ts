@@ -116,9 +116,9 @@ function findWithdrawalFaults({ memory }: World, { withdrawals, bank }: Seen): s
   ]
 }
 
-function findDisputeFaults({ transactions, infractions, bank }: Seen): string[] {
+function findDisputeFaults({ transactions, disputes, bank }: Seen): string[] {
   return transactions.flatMap((row) => {
-    const booked = infractions.filter((one) => one.transaction_id === row.id)
+    const booked = disputes.filter((one) => one.transaction_id === row.id)
     const returned = bank.returns.filter(
       (one) => one.end_to_end_id === row.end_to_end && one.nature !== 'ORIGINAL' && one.is_settled,
     )

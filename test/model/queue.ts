@@ -9,7 +9,7 @@ import type { World } from './world.ts'
 export const sweeps = [
   'transactions.check',
   'transactions.poll',
-  'transactions.infractions',
+  'transactions.disputes',
   'withdrawals.check',
   'withdrawals.returns',
 ]

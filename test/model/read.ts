@@ -31,7 +31,7 @@ export type RefundSeen = {
   status: string
   created_at: Date
 }
-export type InfractionSeen = {
+export type DisputeSeen = {
   merchant_id: string
   id: string
   transaction_id: string
@@ -89,9 +89,9 @@ export async function readAll(db: Db, now: Date) {
           select sum(amount) from ledger_transfers t
           where t.record_id = refunds.id and t.merchant_id = refunds.merchant_id and t.kind = 'fee_returned' and t.debit like 'acquirer:%'), 0) as covered
       from refunds order by created_at, id`),
-    infractions: await db.query<InfractionSeen>(sql`
+    disputes: await db.query<DisputeSeen>(sql`
       select merchant_id, id, transaction_id, acquirer_reference, source, amount, returned_amount, blocked_amount, state
-      from infractions order by opened_at, id`),
+      from disputes order by opened_at, id`),
     withdrawals: await db.query<WithdrawalSeen>(sql`
       select merchant_id, id, replace(id::text, '-', '') as payout, amount, fee_amount, pix_key, statuses, status, hold, hold_at_birth, idempotency_key,
         created_at, coalesce((
@@ -120,7 +120,7 @@ async function readBank(db: Db, now: Date) {
         select sum(amount) from simulator.payout_returns where payout_id = payouts.id), 0) as returned
       from simulator.payouts order by requested_at, id`),
     disputes: await db.query<DisputeAtBank>(sql`
-      select id::text as id, end_to_end_id, amount, state from simulator.infractions order by opened_at, id`),
+      select id::text as id, end_to_end_id, amount, state from simulator.disputes order by opened_at, id`),
   }
 }
 

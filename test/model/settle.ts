@@ -1,4 +1,4 @@
-import { decideInfraction } from '../../src/transactions/dispute/dispute.ts'
+import { recordDecision } from '../../src/transactions/dispute/dispute.ts'
 import { attempt } from './attempt.ts'
 import { findFaults } from './invariants.ts'
 import { workUntilQuiet } from './queue.ts'
@@ -56,17 +56,17 @@ export async function settleAllOpen(world: World): Promise<string[]> {
  * Whatever happened before, the service must know what the bank disputes now, as much of it as is left. Disputes that
  * an operator has ended are the operator's.
  */
-function findUnblocked({ transactions, refunds, infractions, bank }: Seen): string[] {
+function findUnblocked({ transactions, refunds, disputes, bank }: Seen): string[] {
   return bank.disputes.flatMap((dispute) => {
     const row = transactions.find(({ end_to_end }) => end_to_end === dispute.end_to_end_id)
     if (dispute.state !== 'open' || !row) return []
-    const known = infractions.find(({ acquirer_reference }) => acquirer_reference === dispute.id)
+    const known = disputes.find(({ acquirer_reference }) => acquirer_reference === dispute.id)
     if (!known) return [`the dispute ${dispute.id} of transaction ${row.id} is not known`]
     if (known.state !== 'open' && known.state !== 'accepted') return []
     const of = <One extends { transaction_id: string }>(all: One[]) =>
       all.filter((one) => one.transaction_id === row.id)
     const refunded = sum(of(refunds), ({ status, amount }) => (status === 'REFUNDED' ? amount : 0))
-    const elsewhere = sum(of(infractions), (one) => (one.id === known.id ? 0 : one.returned_amount))
+    const elsewhere = sum(of(disputes), (one) => (one.id === known.id ? 0 : one.returned_amount))
     const expected = Math.min(dispute.amount, (row.amount_paid ?? 0) - refunded - elsewhere)
     return known.amount >= expected
       ? []
@@ -80,7 +80,7 @@ async function decideDisputes(world: World): Promise<void> {
   const { bank } = await readAll(db, clock.now())
   for (const { id, state } of bank.disputes) {
     const decision = random.pick(['accept', 'reject', 'cancel'] as const) ?? 'reject'
-    if (state === 'open') await world.bank.decideInfraction({ reference: id, decision })
+    if (state === 'open') await world.bank.decideDispute({ reference: id, decision })
   }
   clock.advance(minute)
   await tellAll(world)
@@ -89,19 +89,19 @@ async function decideDisputes(world: World): Promise<void> {
 }
 
 async function endDisputes(world: World): Promise<void> {
-  const { infractions } = await readAll(world.db, world.clock.now())
-  for (const one of infractions.filter(({ state }) => state === 'open' || state === 'accepted')) {
+  const { disputes } = await readAll(world.db, world.clock.now())
+  for (const one of disputes.filter(({ state }) => state === 'open' || state === 'accepted')) {
     const input = {
       transactionId: one.transaction_id,
-      infractionId: one.id,
+      disputeId: one.id,
       decision: 'reject',
       by: { actor: 'cli:model' },
     } as const
-    await attempt(async () => await decideInfraction(world.process.deps, input))
+    await attempt(async () => await recordDecision(world.process.deps, input))
   }
 }
 
-function findOpen({ transactions, refunds, infractions, withdrawals, bank }: Seen): string[] {
+function findOpen({ transactions, refunds, disputes, withdrawals, bank }: Seen): string[] {
   const settledStatus = /^(?:PAID|REFUNDED|INFRACTION|FAILED)$/
   const paid = new Set(bank.pix.map(({ txid }) => txid))
   return [
@@ -112,7 +112,7 @@ function findOpen({ transactions, refunds, infractions, withdrawals, bank }: See
         : [`transaction ${id} is ${status} and its payment is not booked`]),
     ]),
     ...refunds.flatMap(({ id, status }) => (status === 'PROCESSING' ? [`refund ${id} is still PROCESSING`] : [])),
-    ...infractions.flatMap(({ id, state }) =>
+    ...disputes.flatMap(({ id, state }) =>
       state === 'open' || state === 'accepted' ? [`dispute ${id} is still ${state}`] : [],
     ),
     ...withdrawals.flatMap(({ id, payout, status, hold, returned }) => [
@@ -123,13 +123,13 @@ function findOpen({ transactions, refunds, infractions, withdrawals, bank }: See
         ? []
         : [`withdrawal ${id} has not all booked that was sent back`]),
     ]),
-    ...findMissingReturns({ transactions, infractions, bank }),
+    ...findMissingReturns({ transactions, disputes, bank }),
   ]
 }
 
-function findMissingReturns({ transactions, infractions, bank }: Pick<Seen, 'transactions' | 'infractions' | 'bank'>) {
+function findMissingReturns({ transactions, disputes, bank }: Pick<Seen, 'transactions' | 'disputes' | 'bank'>) {
   return transactions.flatMap(({ id, end_to_end }) => {
-    const booked = infractions.filter((one) => one.transaction_id === id)
+    const booked = disputes.filter((one) => one.transaction_id === id)
     const returned = bank.returns.filter((one) => one.end_to_end_id === end_to_end && one.nature !== 'ORIGINAL')
     const isSame = sum(booked, (one) => one.returned_amount) === sum(returned, ({ amount }) => amount)
     return isSame ? [] : [`transaction ${id} has not all booked that was returned under MED`]

@@ -6,7 +6,7 @@ import { receiveCallback } from '../../src/callbacks/receive.ts'
 import { sql } from '../../src/db/sql.ts'
 import { cents } from '../../src/lib/money.ts'
 import { simulatorName } from '../../src/network.ts'
-import { decideInfraction, openInfraction } from '../../src/transactions/dispute/dispute.ts'
+import { recordDecision, recordDispute } from '../../src/transactions/dispute/dispute.ts'
 import { attempt, describe } from './attempt.ts'
 import { readAll, type Seen } from './read.ts'
 import { pickPaid, type Step } from './steps.ts'
@@ -81,7 +81,7 @@ export const dispute: Step = async (world) => {
   if (!pix) return 'nothing to dispute'
   const amount = random.percent(60) ? undefined : cents(1 + random.below(pix.amount))
   const input = { endToEndId: pix.end_to_end_id, ...(amount !== undefined && { amount }) }
-  const opened = await world.bank.openInfraction(input)
+  const opened = await world.bank.openDispute(input)
   return `dispute ${amount ?? 'all'} of ${pix.end_to_end_id}: ${opened.ok ? opened.id : opened.code}`
 }
 
@@ -93,7 +93,7 @@ export const disputeAgain: Step = async (world) => {
   if (!ended) return 'nothing to dispute again'
   const amount = random.percent(40) ? undefined : cents(1 + random.below(1_000))
   const input = { endToEndId: ended.end_to_end_id, ...(amount !== undefined && { amount }) }
-  const opened = await world.bank.openInfraction(input)
+  const opened = await world.bank.openDispute(input)
   return `dispute ${amount ?? 'all'} of ${ended.end_to_end_id} again: ${opened.ok ? opened.id : opened.code}`
 }
 
@@ -107,7 +107,7 @@ export const reopen: Step = async (world) => {
   const one = random.pick(ended.filter(({ end_to_end_id }) => !isOpenAtBank(bank, end_to_end_id)))
   if (!one) return 'nothing to reopen'
   await db.query(sql`
-    update simulator.infractions set state = 'open', changed_at = ${clock.now()} where id::text = ${one.id}`)
+    update simulator.disputes set state = 'open', changed_at = ${clock.now()} where id::text = ${one.id}`)
   return `reopen ${one.id}`
 }
 
@@ -121,7 +121,7 @@ export const decide: Step = async (world) => {
   const open = random.pick(bank.disputes.filter(({ state }) => state === 'open'))
   if (!open) return 'nothing to decide'
   const decision = random.pick(['accept', 'reject', 'cancel'] as const) ?? 'accept'
-  const decided = await world.bank.decideInfraction({ reference: open.id, decision })
+  const decided = await world.bank.decideDispute({ reference: open.id, decision })
   return `${decision} ${open.id}: ${decided.ok ? 'done' : decided.code}`
 }
 
@@ -140,8 +140,8 @@ export const takeBack: Step = async (world) => {
 /** A part of the disputed money goes back before the rest: the dispute stays open, and the rest stays blocked. */
 export const takeBackPart: Step = async (world) => {
   const { random } = world
-  const { infractions, transactions } = await readAll(world.db, world.clock.now())
-  const larger = infractions.filter((one) => isUndecided(one) && one.amount - one.returned_amount > 1)
+  const { disputes, transactions } = await readAll(world.db, world.clock.now())
+  const larger = disputes.filter((one) => isUndecided(one) && one.amount - one.returned_amount > 1)
   const dispute = random.pick(larger)
   const endToEndId = transactions.find(({ id }) => id === dispute?.transaction_id)?.end_to_end
   if (!dispute || !endToEndId) return 'nothing to take back in part'
@@ -162,15 +162,15 @@ export const enter: Step = async (world) => {
   if (!row) return 'nothing to enter'
   const amount = random.percent(60) ? undefined : 1 + random.below(row.amount_paid ?? 1)
   const input = { transactionId: row.id, ...(amount !== undefined && { amount }), by: operator }
-  return `the operator disputes ${row.id}: ${describe(await attempt(async () => await openInfraction(process.deps, input)))}`
+  return `the operator disputes ${row.id}: ${describe(await attempt(async () => await recordDispute(process.deps, input)))}`
 }
 
 export const decideHere: Step = async (world) => {
   const { random, process } = world
-  const { infractions } = await readAll(world.db, world.clock.now())
-  const open = random.pick(infractions.filter(isUndecided))
+  const { disputes } = await readAll(world.db, world.clock.now())
+  const open = random.pick(disputes.filter(isUndecided))
   if (!open) return 'nothing to decide here'
   const decision = random.percent(50) ? 'accept' : 'reject'
-  const input = { transactionId: open.transaction_id, infractionId: open.id, decision, by: operator } as const
-  return `the operator decides ${decision}: ${describe(await attempt(async () => await decideInfraction(process.deps, input)))}`
+  const input = { transactionId: open.transaction_id, disputeId: open.id, decision, by: operator } as const
+  return `the operator decides ${decision}: ${describe(await attempt(async () => await recordDecision(process.deps, input)))}`
 }

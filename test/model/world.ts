@@ -128,7 +128,7 @@ function startProcess({ db: whole, bank, clock, key, isRemote }: Place): Process
     credentials: simulatorCredentials,
     chave: receiverKey,
     receiver: receiverAccount,
-    profile: { offers: { payouts: true, infractions: true } },
+    profile: { offers: { payouts: true, disputes: true } },
   })
   const errors: Error[] = []
   const inHand: InboxRow[] = []

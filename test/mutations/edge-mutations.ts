@@ -116,11 +116,11 @@ export const edgeMutations: Mutation[] = [
         'const returnableMs = 3 * dayMs',
       ),
     ],
-    caughtBy: 'test/e2e/infraction-unannounced.test.ts',
+    caughtBy: 'test/e2e/dispute-unannounced.test.ts',
   },
   {
     name: 'a dispute that the acquirer canceled has an unknown status',
-    edits: [edit('src/acquirers/bacen/infraction.ts', "['cancelad', 'canceled']", "['cancelad', 'unknown']")],
+    edits: [edit('src/acquirers/bacen/disputes.ts', "['cancelad', 'canceled']", "['cancelad', 'unknown']")],
     caughtBy: 'src/acquirers/bacen/money-out-answers.test.ts',
   },
   {
@@ -132,7 +132,7 @@ export const edgeMutations: Mutation[] = [
         'if (dispute.returned_amount > 0) return true',
       ),
     ],
-    caughtBy: 'test/e2e/infraction-unannounced.test.ts',
+    caughtBy: 'test/e2e/dispute-unannounced.test.ts',
   },
   {
     name: 'the dispute of a payment in suspense is forgotten when it is attributed',
@@ -148,7 +148,7 @@ export const edgeMutations: Mutation[] = [
         'disputes.slice(0, 1).filter(isUndecided).map(',
       ),
     ],
-    caughtBy: 'test/e2e/infraction.test.ts',
+    caughtBy: 'test/e2e/dispute.test.ts',
   },
   {
     name: 'a dispute that an operator entered for a part blocks no more than that part',
@@ -159,7 +159,7 @@ export const edgeMutations: Mutation[] = [
         'Math.max(dispute.amount, Math.min(dispute.amount, there))',
       ),
     ],
-    caughtBy: 'test/e2e/infraction.test.ts',
+    caughtBy: 'test/e2e/dispute.test.ts',
   },
   {
     name: 'a payment leaves its disputes behind when its attribution is reversed',
@@ -191,7 +191,7 @@ export const edgeMutations: Mutation[] = [
   {
     name: 'a return that an operator has corrected is posted again once it is under MED',
     edits: [edit('src/transactions/dispute/returns.ts', ' - correctedOf({ payment, booked, refunds })', '')],
-    caughtBy: 'test/e2e/infraction-unannounced.test.ts',
+    caughtBy: 'test/e2e/dispute-unannounced.test.ts',
   },
   {
     name: 'a list of disputes that was never read has no age',

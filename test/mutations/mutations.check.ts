@@ -8,7 +8,7 @@ import { mutations } from './mutations.ts'
 
 /** The files that the tests need. */
 const copied = [
-  'bench/seed',
+  'bench',
   'dashboard',
   'migrations',
   'package-lock.json',
@@ -18,10 +18,7 @@ const copied = [
   'sdk',
   'simulator',
   'src',
-  'test/e2e',
-  'test/fixtures',
-  'test/model',
-  'test/support',
+  'test',
   'tsconfig.build.json',
   'tsconfig.json',
   'vitest.config.ts',

@@ -203,10 +203,10 @@ function findRepeated(ids: string[]): string[] {
  */
 export async function decideDisputes(bank: HostileBank, db: Db): Promise<number> {
   const open = await db.query<{ id: string }>(sql`
-    select id::text as id from simulator.infractions where state = 'open' order by opened_at, end_to_end_id`)
+    select id::text as id from simulator.disputes where state = 'open' order by opened_at, end_to_end_id`)
   for (const [index, { id }] of open.entries()) {
-    const accepted = index % 2 === 0 && (await bank.decideInfraction({ reference: id, decision: 'accept' })).ok
-    if (!accepted) await bank.decideInfraction({ reference: id, decision: 'reject' })
+    const accepted = index % 2 === 0 && (await bank.decideDispute({ reference: id, decision: 'accept' })).ok
+    if (!accepted) await bank.decideDispute({ reference: id, decision: 'reject' })
   }
   return open.length
 }

@@ -3,7 +3,7 @@ const paths = {
   today: 'M4 19V9m6 10V5m6 14v-7m4 7H2',
   transactions: 'M4 7h13m0 0-3-3m3 3-3 3M20 17H7m0 0 3-3m-3 3 3 3',
   withdrawals: 'M12 4v11m0 0-4-4m4 4 4-4M4 20h16',
-  infractions: 'M12 3 2.5 20h19L12 3Zm0 7v4m0 3v.01',
+  disputes: 'M12 3 2.5 20h19L12 3Zm0 7v4m0 3v.01',
   ledger: 'M5 4h12a2 2 0 0 1 2 2v14H7a2 2 0 0 1-2-2V4Zm4 5h6m-6 4h6',
   reconciliation: 'M4 6h7v12H4V6Zm9 0h7v12h-7V6Zm-6 4h1m-1 4h1m8-4h1m-1 4h1',
   webhooks: 'M9 8a3.5 3.5 0 1 1 5.5 2.8L17 15m-1 2.5a3 3 0 1 0 1-4.2M10.500 10 8 15m0 0a3 3 0 1 0 2 3h6',

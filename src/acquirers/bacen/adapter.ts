@@ -7,8 +7,8 @@ import { createReadBalance } from './balance.ts'
 import { readCallback, registerCallback, registerPayoutCallback } from './callback.ts'
 import { createCharge, findCharge } from './charge.ts'
 import { createClient } from './client.ts'
+import { createDisputes } from './disputes.ts'
 import type { Send } from './http.ts'
-import { createInfractions } from './infraction.ts'
 import { findPayment, listPayments } from './payments.ts'
 import { createEfiPayouts } from './payout.ts'
 import { createInterPayouts } from './payout-inter.ts'
@@ -89,7 +89,7 @@ export function createBacenAcquirer(options: BacenOptions): Acquirer {
     findRefund: (id) => findRefund(deps, id),
     readBalance: createReadBalance(deps, offers.balance),
     payouts: offers.payouts ? payoutApis[profile.payoutApi]({ ...deps, onUnknownState }) : null,
-    infractions: offers.infractions ? createInfractions(deps) : null,
+    disputes: offers.disputes ? createDisputes(deps) : null,
     registerCallback: async (url) => {
       await registerCallback(deps, url)
       if (offers.payouts && profile.payoutApi !== 'efi') await registerPayoutCallback(deps, url)

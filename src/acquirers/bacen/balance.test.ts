@@ -79,6 +79,6 @@ it('follows the receipts, fees, blocks and payouts of the simulated Efí', async
   // Its fee is 1.19 %.
   expect(await read()).toEqual({ available: 9_881, blocked: 0, disputed: 0 })
 
-  await bank.openInfraction({ endToEndId: paid.endToEndId })
+  await bank.openDispute({ endToEndId: paid.endToEndId })
   expect(await read()).toEqual({ available: 0, blocked: 9_881, disputed: 9_881 })
 })

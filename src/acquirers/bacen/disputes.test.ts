@@ -5,23 +5,23 @@ import { receiverAccount, receiverKey, simulatorCredentials } from '../../../sim
 import { createEmptyDatabase, type TestDatabase } from '../../../test/support/database.ts'
 import { type TestSimulator, testSimulator, txidOf } from '../../../test/support/simulator.ts'
 import { cents } from '../../lib/money.ts'
-import type { Acquirer, InfractionFound, Infractions, Payouts } from '../acquirer.ts'
+import type { Acquirer, DisputeFound, Disputes, Payouts } from '../acquirer.ts'
 import { createBacenAcquirer } from './adapter.ts'
 
 /** What others do with our money: dispute it, take it back, send it back. */
 let database: TestDatabase
 let simulator: TestSimulator
 let acquirer: Acquirer
-let infractions: Infractions
+let disputes: Disputes
 let payouts: Payouts
 let next = 1
 
 beforeAll(async () => {
   database = await createEmptyDatabase()
   simulator = await testSimulator(database.db.pool)
-  acquirer = open({ payouts: true, infractions: true })
-  if (!acquirer.infractions || !acquirer.payouts) throw new Error('there are both')
-  infractions = acquirer.infractions
+  acquirer = open({ payouts: true, disputes: true })
+  if (!acquirer.disputes || !acquirer.payouts) throw new Error('there are both')
+  disputes = acquirer.disputes
   payouts = acquirer.payouts
   await acquirer.registerCallback('http://127.0.0.1:3000/callbacks/simulator/secret')
 })
@@ -33,7 +33,7 @@ beforeEach(() => {
   simulator.clock.advance(86_400_000)
 })
 
-function open(offers: { payouts: boolean; infractions: boolean } | undefined): Acquirer {
+function open(offers: { payouts: boolean; disputes: boolean } | undefined): Acquirer {
   return createBacenAcquirer({
     name: 'simulator',
     send: simulator.handle,
@@ -60,20 +60,20 @@ const today = () => ({ from: new Date(simulator.clock.now().getTime() - 3_600_00
 const noticesOf = (endToEndId: string) =>
   simulator.callbacks.flatMap(({ body }) => acquirer.readCallback(body)).filter((one) => one.endToEndId === endToEndId)
 const list = async (range = today()) => {
-  const found: InfractionFound[] = []
-  for await (const one of infractions.list(range)) found.push(one)
+  const found: DisputeFound[] = []
+  for await (const one of disputes.list(range)) found.push(one)
   return found
 }
 
-it('offers payouts and infractions only where the PSP has them', () => {
-  expect(open(undefined)).toMatchObject({ payouts: null, infractions: null })
-  expect(open({ payouts: true, infractions: false })).toMatchObject({ payouts: {}, infractions: null })
+it('offers payouts and disputes only where the PSP has them', () => {
+  expect(open(undefined)).toMatchObject({ payouts: null, disputes: null })
+  expect(open({ payouts: true, disputes: false })).toMatchObject({ payouts: {}, disputes: null })
 })
 
 it('follows a dispute from its opening until the money is gone', async () => {
   const endToEndId = await paid()
-  const reference = idOf(await simulator.openInfraction({ endToEndId, amount: cents(700) }))
-  const infraction = {
+  const reference = idOf(await simulator.openDispute({ endToEndId, amount: cents(700) }))
+  const dispute = {
     reference,
     endToEndId,
     amount: 700,
@@ -83,9 +83,9 @@ it('follows a dispute from its opening until the money is gone', async () => {
     openedAt: simulator.clock.now(),
     deadline: new Date(simulator.clock.now().getTime() + 7 * 86_400_000),
   }
-  expect(await list()).toEqual([infraction])
-  await simulator.decideInfraction({ reference, decision: 'accept' })
-  expect(await list()).toEqual([{ ...infraction, state: 'accepted', status: 'ACEITA' }])
+  expect(await list()).toEqual([dispute])
+  await simulator.decideDispute({ reference, decision: 'accept' })
+  expect(await list()).toEqual([{ ...dispute, state: 'accepted', status: 'ACEITA' }])
   const returned = {
     id: expect.stringMatching(/^[\da-f]{32}$/),
     endToEndId: expect.stringMatching(/^D09089356/),
@@ -94,7 +94,7 @@ it('follows a dispute from its opening until the money is gone', async () => {
   }
   expect(await acquirer.findPayment(endToEndId)).toMatchObject({ returns: [{ ...returned, isDone: false }] })
   simulator.clock.advance(returnAfterAcceptanceMs)
-  expect(await list()).toEqual([{ ...infraction, state: 'accepted', status: 'ACEITA' }])
+  expect(await list()).toEqual([{ ...dispute, state: 'accepted', status: 'ACEITA' }])
   const at = simulator.clock.now()
   expect(await acquirer.findPayment(endToEndId)).toMatchObject({
     amount: 1000,
@@ -106,15 +106,15 @@ it.each([
   ['reject', 'rejected'],
   ['cancel', 'canceled'],
 ] as const)('reports that a dispute ended with %s', async (decision, state) => {
-  const reference = idOf(await simulator.openInfraction({ endToEndId: await paid() }))
-  await simulator.decideInfraction({ reference, decision })
+  const reference = idOf(await simulator.openDispute({ endToEndId: await paid() }))
+  await simulator.decideDispute({ reference, decision })
   expect(await list()).toMatchObject([{ reference, state }])
 })
 
 it('lists more than one page of disputes', async () => {
   const payments = await Promise.all(Array.from({ length: 105 }, paid))
   const references = await Promise.all(
-    payments.map(async (one) => idOf(await simulator.openInfraction({ endToEndId: one }))),
+    payments.map(async (one) => idOf(await simulator.openDispute({ endToEndId: one }))),
   )
   const found = (await list()).map(({ reference }) => reference)
   expect(found.toSorted((a, b) => a.localeCompare(b))).toEqual(references.toSorted((a, b) => a.localeCompare(b)))

@@ -34,7 +34,7 @@ function psp(answer: (request: HttpRequest) => HttpResponse): Psp {
     chave: receiverAccount.pix.key,
     receiver: receiverAccount,
     isRemote: true,
-    profile: { offers: { payouts: true, infractions: true } },
+    profile: { offers: { payouts: true, disputes: true } },
     clock,
   })
   return { acquirer, asked }
@@ -183,7 +183,7 @@ describe('disputes', () => {
   const asked = async (answer: HttpResponse) => {
     const { acquirer } = psp(() => answer)
     const found = []
-    for await (const one of acquirer.infractions?.list({ from: clock.now(), to: clock.now() }) ?? []) found.push(one)
+    for await (const one of acquirer.disputes?.list({ from: clock.now(), to: clock.now() }) ?? []) found.push(one)
     return found
   }
   const list = async (...entries: unknown[]) => await asked(json(200, { infracoes: entries }))

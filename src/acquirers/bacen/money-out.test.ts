@@ -71,7 +71,7 @@ describe.each([
         chave: receiverKey,
         receiver: receiverAccount,
         isRemote: false,
-        profile: { offers: { payouts: true, infractions: true } },
+        profile: { offers: { payouts: true, disputes: true } },
         timeoutMs,
         clock: simulator.clock,
       })

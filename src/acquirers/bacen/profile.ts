@@ -36,13 +36,13 @@ const members = {
     payoutWebhook: Path,
     /** Efí's. */
     sentPix: Path,
-    infractions: Path,
+    disputes: Path,
     balance: Path,
   },
   /** Beyond the standard. */
   offers: {
     payouts: Type.Boolean(),
-    infractions: Type.Boolean(),
+    disputes: Type.Boolean(),
     /** The form in which it reports the account's balance. */
     balance: Type.Enum(['none', 'efi', 'inter', 'sicoob']),
   },
@@ -118,10 +118,10 @@ export const standardProfile: ProtocolProfile = {
     payout: '/v3/gn/pix',
     payoutWebhook: '/webhook/pix-pagamento',
     sentPix: '/v2/gn/pix/enviados',
-    infractions: '/v2/gn/infracoes',
+    disputes: '/v2/gn/infracoes',
     balance: '/v2/gn/saldo',
   },
-  offers: { payouts: false, infractions: false, balance: 'none' },
+  offers: { payouts: false, disputes: false, balance: 'none' },
   payoutApi: 'efi',
   headers: {},
   query: {},

@@ -17,7 +17,7 @@ export const efi = dialect({
     // A token has the scopes of the application; the request names none.
     token: { format: 'json' },
     paths: under('/v2'),
-    offers: { payouts: true, infractions: true, balance: 'efi' },
+    offers: { payouts: true, disputes: true, balance: 'efi' },
     registrationHeaders: { 'x-skip-mtls-checking': '{skipMtlsChecking}' },
   },
   sources: [

@@ -1,4 +1,4 @@
-import type { InfractionFound, Payment } from '../../acquirers/acquirer.ts'
+import type { DisputeFound, Payment } from '../../acquirers/acquirer.ts'
 import { type By, recordAction } from '../../audit/record.ts'
 import type { Db, Tx } from '../../db/sql.ts'
 import { assert } from '../../lib/assert.ts'
@@ -22,9 +22,9 @@ import {
   settleDisputes,
   toReportedState,
 } from './steps.ts'
-import { type InfractionRow, listInfractions, updateInfraction, updateInfractionDate } from './store.ts'
+import { type DisputeRow, listDisputesOf, updateDispute, updateDisputeDate } from './store.ts'
 
-export type InfractionDeps = { db: Db; clock: Clock; wakeDeliveries: () => void }
+export type DisputeDeps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 
 /** `amount`: by default all that is neither returned nor disputed. */
 export type Opening = { transactionId: string; amount?: number; reason?: string; by: By }
@@ -34,8 +34,8 @@ export type Opening = { transactionId: string; amount?: number; reason?: string;
  *
  * @throws {AppError} `not_found`, or `infraction_not_possible` with the reason
  */
-export async function openInfraction(
-  deps: InfractionDeps,
+export async function recordDispute(
+  deps: DisputeDeps,
   { by, transactionId, ...input }: Opening,
 ): Promise<{ id: string }> {
   const { id } = await deps.db.transaction(async (tx) => {
@@ -59,7 +59,7 @@ export async function openInfraction(
 }
 
 async function findDisputable(tx: Tx, row: LockedTransaction): Promise<number> {
-  const undecided = (await listInfractions(tx, row)).filter(isUndecided)
+  const undecided = (await listDisputesOf(tx, row)).filter(isUndecided)
   const disputed = undecided.reduce((sum, { amount, returned_amount: gone }) => sum + amount - gone, 0)
   return Math.max(0, leftOf(row, await listRefunds(tx, row), 'REFUNDED') - disputed)
 }
@@ -67,7 +67,7 @@ async function findDisputable(tx: Tx, row: LockedTransaction): Promise<number> {
 export type Decision = {
   transactionId: string
   /** The id of the dispute. Optional while the transaction has only one. */
-  infractionId?: string
+  disputeId?: string
   decision: 'accept' | 'reject'
   by: By
 }
@@ -79,23 +79,23 @@ export type Decision = {
  *
  * @throws {AppError} `not_found`, or `infraction_not_possible` with the reason
  */
-export async function decideInfraction(
-  deps: InfractionDeps,
-  { transactionId, infractionId, decision, by }: Decision,
+export async function recordDecision(
+  deps: DisputeDeps,
+  { transactionId, disputeId, decision, by }: Decision,
 ): Promise<{ id: string }> {
   const id = await deps.db.transaction(async (tx) => {
     const row = await lockOwned(tx, transactionId)
-    const undecided = (await listInfractions(tx, row)).filter(isUndecided)
-    if (infractionId === undefined && undecided.length > 1)
+    const undecided = (await listDisputesOf(tx, row)).filter(isUndecided)
+    if (disputeId === undefined && undecided.length > 1)
       throw refuse(`The transaction has several disputes: give the id of the one to decide.\n${listed(undecided)}`)
-    const dispute = undecided.find((one) => infractionId === undefined || one.id === infractionId)
+    const dispute = undecided.find((one) => disputeId === undefined || one.id === disputeId)
     if (!dispute && undecided.length > 0)
       throw refuse(
         `The transaction has no undecided dispute with this id. Its undecided disputes are:\n${listed(undecided)}`,
       )
     if (!dispute) throw refuse('The transaction has no undecided dispute.')
     const now = deps.clock.now()
-    const about = { merchantId: row.merchant_id, recordId: row.id, details: { infractionId: dispute.id } }
+    const about = { merchantId: row.merchant_id, recordId: row.id, details: { disputeId: dispute.id } }
     await recordAction(tx, { by, action: `infraction.${decision}`, ...about, now })
     if (decision === 'reject') {
       const isLost = dispute.state === 'accepted' && dispute.returned_amount > 0
@@ -111,7 +111,7 @@ export async function decideInfraction(
 }
 
 /** One per line, so that a person can copy the id. */
-function listed(disputes: InfractionRow[]): string {
+function listed(disputes: DisputeRow[]): string {
   const lines = disputes.map((dispute) => {
     const { id, amount, returned_amount: returned, state, reason } = dispute
     const parts = [
@@ -127,17 +127,17 @@ function listed(disputes: InfractionRow[]): string {
 const analysisMs = 7 * 24 * 60 * 60_000
 
 /** The Central Bank gives banks seven days to decide a dispute. Used when the acquirer gives no deadline. */
-export function analysisEndsAt({ deadline_at, opened_at }: Pick<InfractionRow, 'deadline_at' | 'opened_at'>): Date {
+export function analysisEndsAt({ deadline_at, opened_at }: Pick<DisputeRow, 'deadline_at' | 'opened_at'>): Date {
   return deadline_at ?? new Date(opened_at.getTime() + analysisMs)
 }
 
-type Reported = { merchantId: string; id: string; found: InfractionFound; payment: Payment }
+type Reported = { merchantId: string; id: string; found: DisputeFound; payment: Payment }
 
 /**
  * Updates a transaction to the acquirer's report of its dispute; safe to repeat. Returns false when the disputed
  * payment is not the one that paid the transaction.
  */
-export async function followInfraction(
+export async function recordReported(
   deps: Pick<SettleDeps, 'db' | 'clock' | 'wakeDeliveries'>,
   { merchantId, id, found, payment }: Reported,
 ): Promise<boolean> {
@@ -163,7 +163,7 @@ export async function followInfraction(
 export async function followDispute(
   tx: Tx,
   row: LockedTransaction,
-  { found, payment }: { found: InfractionFound; payment: Payment | null },
+  { found, payment }: { found: DisputeFound; payment: Payment | null },
   now: Date,
 ): Promise<LockedTransaction> {
   const book = async (from: LockedTransaction) => (payment ? await bookReturns(tx, from, payment, now) : from)
@@ -187,18 +187,18 @@ function isUnderWay(payment: Payment | null): boolean {
   return payment?.returns.some(({ isDone, nature }) => !isDone && nature.startsWith('MED')) ?? true
 }
 
-function endOf(state: InfractionFound['state']): 'returned' | 'rejected' | 'canceled' | null {
+function endOf(state: DisputeFound['state']): 'returned' | 'rejected' | 'canceled' | null {
   return state === 'returned' || state === 'rejected' || state === 'canceled' ? state : null
 }
 
-type Found = { row: LockedTransaction; dispute: InfractionRow }
+type Found = { row: LockedTransaction; dispute: DisputeRow }
 
 /**
  * Returns the dispute with the acquirer's reference, reopened if the acquirer says so; or the one that was known
  * before the acquirer reported it, from the operator or from its return; or a new one.
  */
-async function findOrOpen(tx: Tx, row: LockedTransaction, found: InfractionFound, now: Date): Promise<Found> {
-  const disputes = await listInfractions(tx, row)
+async function findOrOpen(tx: Tx, row: LockedTransaction, found: DisputeFound, now: Date): Promise<Found> {
+  const disputes = await listDisputesOf(tx, row)
   const known = disputes.find(({ acquirer_reference: reference }) => reference === found.reference)
   if (known) return await refresh(tx, row, known, found, now)
   const entered = disputes.find(
@@ -224,7 +224,7 @@ async function findOrOpen(tx: Tx, row: LockedTransaction, found: InfractionFound
   return { row: opened.row, dispute: await readDispute(tx, opened.row, opened.id) }
 }
 
-function isEnded(found: InfractionFound): found is InfractionFound & { state: 'rejected' | 'canceled' } {
+function isEnded(found: DisputeFound): found is DisputeFound & { state: 'rejected' | 'canceled' } {
   return found.state === 'rejected' || found.state === 'canceled'
 }
 
@@ -235,8 +235,8 @@ function isEnded(found: InfractionFound): found is InfractionFound & { state: 'r
 async function refresh(
   tx: Tx,
   row: LockedTransaction,
-  dispute: InfractionRow,
-  found: InfractionFound,
+  dispute: DisputeRow,
+  found: DisputeFound,
   now: Date,
 ): Promise<Found> {
   const before = dispute.acquirer_state
@@ -246,7 +246,7 @@ async function refresh(
   const isReopened = !isUndecided(dispute) && isOpenThere && !isLost && before !== found.state
   const amount = isUndecided(dispute) || isReopened ? await disputedAmount(tx, row, dispute, found) : dispute.amount
   const changed = { ...dispute, ...toReportedState(found), amount }
-  await updateInfraction(tx, changed)
+  await updateDispute(tx, changed)
   if (!isReopened && amount === dispute.amount) return { row, dispute: changed }
   const current = isReopened ? await reopenDispute(tx, row, changed, now) : await settleDisputes(tx, row, now)
   return { row: current, dispute: await readDispute(tx, current, dispute.id) }
@@ -259,8 +259,8 @@ async function refresh(
 async function disputedAmount(
   tx: Tx,
   row: LockedTransaction,
-  dispute: InfractionRow,
-  found: InfractionFound,
+  dispute: DisputeRow,
+  found: DisputeFound,
 ): Promise<number> {
   const there = leftOf(row, await listRefunds(tx, row), 'REFUNDED') + dispute.returned_amount
   return Math.max(dispute.amount, Math.min(found.amount || there, there))
@@ -270,11 +270,11 @@ async function disputedAmount(
 async function adopt(
   tx: Tx,
   row: LockedTransaction,
-  returned: InfractionRow,
-  found: InfractionFound,
+  returned: DisputeRow,
+  found: DisputeFound,
   now: Date,
 ): Promise<Found> {
-  const dispute: InfractionRow = {
+  const dispute: DisputeRow = {
     ...returned,
     ...toReportedState(found),
     acquirer_reference: found.reference,
@@ -286,14 +286,14 @@ async function adopt(
     decided_at: null,
     finished_at: null,
   }
-  await updateInfraction(tx, dispute)
-  const dated = await updateInfractionDate(tx, row, found.openedAt)
+  await updateDispute(tx, dispute)
+  const dated = await updateDisputeDate(tx, row, found.openedAt)
   const settled = await settleDisputes(tx, dated, now)
   return { row: settled, dispute: await readDispute(tx, settled, dispute.id) }
 }
 
-async function readDispute(tx: Tx, row: LockedTransaction, id: string): Promise<InfractionRow> {
-  const dispute = (await listInfractions(tx, row)).find((one) => one.id === id)
+async function readDispute(tx: Tx, row: LockedTransaction, id: string): Promise<DisputeRow> {
+  const dispute = (await listDisputesOf(tx, row)).find((one) => one.id === id)
   assert(dispute, 'a dispute that was written exists')
   return dispute
 }

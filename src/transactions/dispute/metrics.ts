@@ -46,8 +46,8 @@ export function observeDisputes({ db, clock, registry, acquirers }: Deps): void 
     ['acquirer'],
     async function () {
       this.reset()
-      for (const { name, infractions } of acquirers.all) {
-        const since = infractions && (await findUnreadSince(db, name, { now: clock.now(), startedAt }))
+      for (const { name, disputes } of acquirers.all) {
+        const since = disputes && (await findUnreadSince(db, name, { now: clock.now(), startedAt }))
         if (since) this.set({ acquirer: name }, Math.max(0, (clock.now().getTime() - since.getTime()) / 1000))
       }
     },

@@ -3,14 +3,14 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { settleDepsWith } from '../../../test/support/acquirer.ts'
-import { fetchDisputed } from '../../../test/support/infractions.ts'
+import { fetchDisputed } from '../../../test/support/disputes.ts'
 import { openQuietBank, type QuietBank } from '../../../test/support/payments.ts'
 import { payOne } from '../../../test/support/refunds.ts'
 import { startTestService, type TestService } from '../../../test/support/service.ts'
 import type { HttpResponse } from '../../acquirers/bacen/http.ts'
 import { sql } from '../../db/sql.ts'
 import { observeDisputes } from './metrics.ts'
-import { pollInfractions } from './poll.ts'
+import { pollDisputes } from './poll.ts'
 
 let service: TestService
 let bank: QuietBank
@@ -43,7 +43,7 @@ function reading(name: string, change: (path: string, answer: HttpResponse) => H
     service,
     async (request) =>
       request.path.endsWith('/infracoes') ? answer : change(request.path, await bank.handle(request)),
-    { log, name, profile: { offers: { infractions: true } } },
+    { log, name, profile: { offers: { disputes: true } } },
   )
   const registry = new Registry()
   observeDisputes({ ...deps, registry })
@@ -52,7 +52,7 @@ function reading(name: string, change: (path: string, answer: HttpResponse) => H
     async poll(next: HttpResponse) {
       answer = next
       logged.length = 0
-      await pollInfractions(deps, new AbortController().signal)
+      await pollDisputes(deps, new AbortController().signal)
       return logged.filter(({ level }) => level >= 40).map(({ level, msg, reason }) => ({ level, msg, reason }))
     },
     async age() {

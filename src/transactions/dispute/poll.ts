@@ -1,8 +1,8 @@
 import {
   type Acquirer,
   AcquirerUnavailable,
-  type InfractionFound,
-  type Infractions,
+  type DisputeFound,
+  type Disputes,
   NotOffered,
   type Payment,
 } from '../../acquirers/acquirer.ts'
@@ -17,18 +17,18 @@ import { findSuspenseOf } from '../../suspense/store.ts'
 import { findOwners, findPaidBy, type Owner } from '../owner-store.ts'
 import { type SettleDeps, settleTransaction, wasAsked } from '../settle.ts'
 import { findListedUntil, findTransaction, saveListedUntil } from '../store.ts'
-import { followInfraction } from './dispute.ts'
+import { recordReported } from './dispute.ts'
 import { type CheckReturnsPayload, returnsUnderMed, settleReturns } from './returns.ts'
 import { isUndecided } from './steps.ts'
-import { findOldestUndecided, findReported, type InfractionRow } from './store.ts'
+import { type DisputeRow, findOldestUndecided, findReported } from './store.ts'
 
 /** The job that polls the acquirers' lists of disputes. */
-export const readDisputesJob = 'transactions.infractions'
+export const readDisputesJob = 'transactions.disputes'
 /**
  * The same for the simulator in this process, which can be polled more often, so that a person who tries disputes out
  * does not wait.
  */
-export const readSimulatedDisputesJob = 'transactions.simulated-infractions'
+export const readSimulatedDisputesJob = 'transactions.simulated-disputes'
 
 /** A change may appear in the acquirer's list a little after its own time. */
 const overlapMs = 2 * 60_000
@@ -45,7 +45,7 @@ const awaitedMs = 60 * 60_000
 export const notOfferedMs = 60 * 60_000
 
 /** Reads the changes of disputes (MED) since the last poll, from acquirers that list them. */
-export async function pollInfractions(
+export async function pollDisputes(
   deps: SettleDeps,
   stopping: AbortSignal,
   { isLocalOnly }: { isLocalOnly: boolean } = { isLocalOnly: false },
@@ -77,13 +77,13 @@ export async function settleReturnsInOrder(
 }
 
 async function readDisputes(deps: SettleDeps, acquirer: Acquirer, stopping: AbortSignal): Promise<void> {
-  const { infractions, name } = acquirer
-  if (!infractions) return
+  const { disputes, name } = acquirer
+  if (!disputes) return
   const now = deps.clock.now()
   const notOfferedAt = await findListedUntil(deps.db, notOfferedCursor(name))
   if (notOfferedAt && now.getTime() - notOfferedAt.getTime() < notOfferedMs) return
   try {
-    await read(deps, acquirer, infractions, stopping)
+    await read(deps, acquirer, disputes, stopping)
   } catch (error) {
     if (stopping.aborted) return
     if (error instanceof NotOffered) {
@@ -100,7 +100,7 @@ async function readDisputes(deps: SettleDeps, acquirer: Acquirer, stopping: Abor
 
 /** The name of the cursor of an acquirer's list of disputes. */
 export function disputesCursor(acquirer: string): string {
-  return `${acquirer}:infractions`
+  return `${acquirer}:disputes`
 }
 
 /** The name of the cursor that records when the acquirer last said that it offers no list; shared by all processes. */
@@ -110,19 +110,14 @@ export function notOfferedCursor(acquirer: string): string {
 
 type Reading = { acquirer: Acquirer; isWhole: boolean; stopping: AbortSignal }
 
-async function read(
-  deps: SettleDeps,
-  acquirer: Acquirer,
-  infractions: Infractions,
-  stopping: AbortSignal,
-): Promise<void> {
+async function read(deps: SettleDeps, acquirer: Acquirer, disputes: Disputes, stopping: AbortSignal): Promise<void> {
   const cursor = disputesCursor(acquirer.name)
   const to = deps.clock.now()
   const wholeAt = await findListedUntil(deps.db, `${cursor}:whole`)
   const isWhole = to.getTime() - (wholeAt?.getTime() ?? 0) >= wholeEveryMs
   const from = isWhole ? new Date(to.getTime() - reachMs) : await findStart(deps, acquirer.name, to)
   let isBooked = true
-  for await (const found of infractions.list({ from, to })) {
+  for await (const found of disputes.list({ from, to })) {
     if (stopping.aborted) return
     isBooked = (await follow(deps, { acquirer, isWhole, stopping }, found)) && isBooked
   }
@@ -147,7 +142,7 @@ async function findStart({ db }: SettleDeps, acquirer: string, to: Date): Promis
 }
 
 /** Returns false when one dispute fails: it must not keep the others waiting. */
-async function follow(deps: SettleDeps, reading: Reading, found: InfractionFound): Promise<boolean> {
+async function follow(deps: SettleDeps, reading: Reading, found: DisputeFound): Promise<boolean> {
   try {
     const known = await findReported(deps.db, { acquirer: reading.acquirer.name, reference: found.reference })
     if (known ? !mayHaveMoved(known, found, reading, deps.clock.now()) : await isKeptAsEnded(deps, reading, found))
@@ -171,7 +166,7 @@ async function follow(deps: SettleDeps, reading: Reading, found: InfractionFound
 }
 
 /** True when the acquirer reports something new, or the payment may show a return by now. */
-function mayHaveMoved(known: InfractionRow, found: InfractionFound, { isWhole }: Reading, now: Date): boolean {
+function mayHaveMoved(known: DisputeRow, found: DisputeFound, { isWhole }: Reading, now: Date): boolean {
   const isSame = known.acquirer_status === found.status && known.deadline_at?.getTime() === found.deadline?.getTime()
   if (!isSame) return true
   if (!isUndecided(known) || known.state !== 'accepted') return false
@@ -179,14 +174,14 @@ function mayHaveMoved(known: InfractionRow, found: InfractionFound, { isWhole }:
 }
 
 /** True when the dispute ended without effect before its payment had a transaction: there is nothing to follow. */
-async function isKeptAsEnded({ db }: SettleDeps, { acquirer }: Reading, found: InfractionFound): Promise<boolean> {
+async function isKeptAsEnded({ db }: SettleDeps, { acquirer }: Reading, found: DisputeFound): Promise<boolean> {
   if (found.state !== 'rejected' && found.state !== 'canceled') return false
   const kept = await findUnattributedDispute(db, { acquirer: acquirer.name, reference: found.reference })
   return kept?.acquirer_status === found.status
 }
 
 /** The payment gives the owner, and how much was really returned. */
-async function book(deps: SettleDeps, acquirer: Acquirer, found: InfractionFound): Promise<void> {
+async function book(deps: SettleDeps, acquirer: Acquirer, found: DisputeFound): Promise<void> {
   const { endToEndId } = found
   const keep = async () => {
     const isNew = await saveUnattributedDispute(deps.db, { acquirer: acquirer.name, found, now: deps.clock.now() })
@@ -205,7 +200,7 @@ async function book(deps: SettleDeps, acquirer: Acquirer, found: InfractionFound
   // The callback of the payment has not arrived yet.
   if (owner.end_to_end === null)
     await settleTransaction(deps, { ...key, reported: { acquirer: acquirer.name, endToEndId } })
-  if (!(await followInfraction(deps, { ...key, found, payment }))) await keep()
+  if (!(await recordReported(deps, { ...key, found, payment }))) await keep()
 }
 
 /**

@@ -25,7 +25,7 @@ export async function bookReturns(
   const returns = returnsUnderMed(payment)
   if (returns.length === 0 || row.end_to_end !== payment.endToEndId) return row
   const [booked, refunds] = [await listReturns(tx, row), await listRefunds(tx, row)]
-  const underMed = booked.filter(({ infraction_id: dispute }) => dispute !== null)
+  const underMed = booked.filter(({ dispute_id: dispute }) => dispute !== null)
   const amount = sumOf(returns) - sumOf(underMed) - correctedOf({ payment, booked, refunds })
   if (amount <= 0) return row
   // Its attribution to this transaction was reversed: the payment is in the suspense account again, which handles its
@@ -36,7 +36,7 @@ export async function bookReturns(
   const reference = first ? `${payment.endToEndId}/${first.reference}` : null
   const taken = await returnUnderMed(tx, row, { amount, reference, at: first?.returned_at ?? now }, now)
   let current = taken.row
-  for (const part of parts) current = await insertReturn(tx, current, { ...part, infraction_id: taken.disputeId }, now)
+  for (const part of parts) current = await insertReturn(tx, current, { ...part, dispute_id: taken.disputeId }, now)
   return await settleDisputes(tx, current, now)
 }
 
@@ -53,7 +53,7 @@ function correctedOf({
   booked: ReturnRow[]
   refunds: Pick<RefundRow, 'id'>[]
 }): number {
-  const corrected = sumOf(booked.filter(({ infraction_id: dispute }) => dispute === null))
+  const corrected = sumOf(booked.filter(({ dispute_id: dispute }) => dispute === null))
   const ours = new Set(refunds.map(({ id }) => toTxid(id)))
   const others = payment.returns.filter(
     ({ id, isDone, nature }) => isDone && !nature.startsWith('MED') && !ours.has(id.toLowerCase()),
@@ -92,14 +92,14 @@ export async function enterConfirmedReturn(
 ): Promise<() => Promise<void>> {
   const row = await lockTransaction(tx, merchantId, id)
   if (row?.amount_paid == null) return async () => {}
-  const part = { infraction_id: null, reference, end_to_end: null, amount, returned_at: at }
+  const part = { dispute_id: null, reference, end_to_end: null, amount, returned_at: at }
   const returned = await insertReturn(tx, row, part, now)
   return async () => {
     await settleDisputes(tx, returned, now)
   }
 }
 
-type Part = Omit<ReturnRow, 'merchant_id' | 'transaction_id' | 'infraction_id'>
+type Part = Omit<ReturnRow, 'merchant_id' | 'transaction_id' | 'dispute_id'>
 
 /** The returns that are not recorded yet, up to `amount`. A part that no single return accounts for has no id. */
 function share(

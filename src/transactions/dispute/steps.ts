@@ -1,22 +1,16 @@
-import type { InfractionFound } from '../../acquirers/acquirer.ts'
+import type { DisputeFound } from '../../acquirers/acquirer.ts'
 import type { Tx } from '../../db/sql.ts'
 import { type Posting, post } from '../../ledger/post.ts'
-import { disputed, infractionReleased, infractionReturned, returnedUnannounced } from '../../ledger/transfers.ts'
+import { disputed, disputeReleased, disputeReturned, returnedUnannounced } from '../../ledger/transfers.ts'
 import { newUuid } from '../../lib/secrets.ts'
 import { changeStatus } from '../change.ts'
 import { leftOf, moveByAffairs } from '../refund/after.ts'
 import { listRefunds, type RefundRow } from '../refund/store.ts'
 import type { LockedTransaction } from '../store.ts'
-import {
-  type InfractionRow,
-  insertInfraction,
-  listInfractions,
-  updateInfraction,
-  updateInfractionDate,
-} from './store.ts'
+import { type DisputeRow, insertDispute, listDisputesOf, updateDispute, updateDisputeDate } from './store.ts'
 
 /** The steps of a dispute. Each runs in the caller's commit and under the transaction's lock. */
-export type Opening = Pick<InfractionRow, 'source' | 'acquirer_reference' | 'reason'> & {
+export type Opening = Pick<DisputeRow, 'source' | 'acquirer_reference' | 'reason'> & {
   /** Null: all that is left of the payment. */
   amount: number | null
   openedAt: Date
@@ -24,9 +18,9 @@ export type Opening = Pick<InfractionRow, 'source' | 'acquirer_reference' | 'rea
 }
 
 /** What the acquirer reports about a dispute. */
-export type ReportedState = Pick<InfractionRow, 'acquirer_status' | 'acquirer_state' | 'deadline_at'>
+export type ReportedState = Pick<DisputeRow, 'acquirer_status' | 'acquirer_state' | 'deadline_at'>
 
-export function toReportedState({ status, state, deadline }: InfractionFound): ReportedState {
+export function toReportedState({ status, state, deadline }: DisputeFound): ReportedState {
   return { acquirer_status: status, acquirer_state: state, deadline_at: deadline }
 }
 
@@ -44,8 +38,8 @@ export async function openDispute(
     // blocks nothing.
     amount: Math.min(opening.amount || row.amount_paid || 1, left || (row.amount_paid ?? 1)),
   })
-  await insertInfraction(tx, dispute)
-  const dated = await updateInfractionDate(tx, row, opening.openedAt)
+  await insertDispute(tx, dispute)
+  const dated = await updateDisputeDate(tx, row, opening.openedAt)
   return { row: await settleDisputes(tx, dated, now), id: dispute.id }
 }
 
@@ -58,11 +52,11 @@ export async function enterEnded(
 ): Promise<{ row: LockedTransaction; id: string }> {
   const amount = Math.min(opening.amount || row.amount_paid || 1, row.amount_paid ?? 1)
   const dispute = { ...toRow(row, { ...opening, amount }), state: opening.state, decided_at: now, finished_at: now }
-  await insertInfraction(tx, dispute)
-  return { row: await updateInfractionDate(tx, row, row.infraction_date ?? opening.openedAt), id: dispute.id }
+  await insertDispute(tx, dispute)
+  return { row: await updateDisputeDate(tx, row, row.infraction_date ?? opening.openedAt), id: dispute.id }
 }
 
-function toRow(row: LockedTransaction, opening: Opening & { amount: number }): InfractionRow {
+function toRow(row: LockedTransaction, opening: Opening & { amount: number }): DisputeRow {
   return {
     merchant_id: row.merchant_id,
     id: newUuid(),
@@ -87,10 +81,10 @@ function toRow(row: LockedTransaction, opening: Opening & { amount: number }): I
 export async function acceptDispute(
   tx: Tx,
   row: LockedTransaction,
-  dispute: InfractionRow,
+  dispute: DisputeRow,
   now: Date,
 ): Promise<LockedTransaction> {
-  await updateInfraction(tx, { ...dispute, state: 'accepted', decided_at: now })
+  await updateDispute(tx, { ...dispute, state: 'accepted', decided_at: now })
   // Also when all of it is gone by now, so that every step appears in the transaction's history.
   const set = {}
   const moved =
@@ -107,13 +101,13 @@ export async function acceptDispute(
 export async function endDispute(
   tx: Tx,
   row: LockedTransaction,
-  dispute: InfractionRow,
+  dispute: DisputeRow,
   state: 'returned' | 'rejected' | 'canceled',
   now: Date,
 ): Promise<LockedTransaction> {
   await release(tx, row, dispute, dispute.blocked_amount, now)
   const ended = { blocked_amount: 0, state, decided_at: dispute.decided_at ?? now, finished_at: now }
-  await updateInfraction(tx, { ...dispute, ...ended, postings: dispute.postings + 1 })
+  await updateDispute(tx, { ...dispute, ...ended, postings: dispute.postings + 1 })
   return await settleDisputes(tx, row, now)
 }
 
@@ -121,10 +115,10 @@ export async function endDispute(
 export async function reopenDispute(
   tx: Tx,
   row: LockedTransaction,
-  dispute: InfractionRow,
+  dispute: DisputeRow,
   now: Date,
 ): Promise<LockedTransaction> {
-  await updateInfraction(tx, { ...dispute, state: 'open', decided_at: null, finished_at: null })
+  await updateDispute(tx, { ...dispute, state: 'open', decided_at: null, finished_at: null })
   return await settleDisputes(tx, row, now)
 }
 
@@ -141,7 +135,7 @@ export async function returnUnderMed(
 ): Promise<{ row: LockedTransaction; disputeId: string }> {
   let rest = amount
   const parts: string[] = []
-  const undecided = (await listInfractions(tx, row)).filter(isUndecided)
+  const undecided = (await listDisputesOf(tx, row)).filter(isUndecided)
   for (const dispute of undecided.toSorted((a, b) => Number(b.state === 'accepted') - Number(a.state === 'accepted'))) {
     const part = Math.min(rest, dispute.amount - dispute.returned_amount)
     if (part === 0) continue
@@ -149,10 +143,10 @@ export async function returnUnderMed(
     const ofBlocked = Math.min(dispute.blocked_amount, part)
     parts.push(dispute.id)
     await postDispute(tx, row, dispute, 'returned', now, (balances) => [
-      ...infractionReturned(ofBlocked)(),
+      ...disputeReturned(ofBlocked)(),
       ...returnedUnannounced(part - ofBlocked)(balances),
     ])
-    await updateInfraction(tx, {
+    await updateDispute(tx, {
       ...dispute,
       blocked_amount: dispute.blocked_amount - ofBlocked,
       returned_amount: dispute.returned_amount + part,
@@ -164,7 +158,7 @@ export async function returnUnderMed(
   const unannounced = toRow(row, {
     ...{ source: 'return', acquirer_reference: reference, reason: null, amount: rest, openedAt: at, reported: null },
   })
-  await insertInfraction(tx, {
+  await insertDispute(tx, {
     ...unannounced,
     state: 'returned',
     returned_amount: rest,
@@ -172,7 +166,7 @@ export async function returnUnderMed(
     postings: 1,
   })
   await postDispute(tx, row, unannounced, 'returned', now, returnedUnannounced(rest))
-  const dated = await updateInfractionDate(tx, row, row.infraction_date ?? at)
+  const dated = await updateDisputeDate(tx, row, row.infraction_date ?? at)
   return { row: dated, disputeId: first ?? unannounced.id }
 }
 
@@ -184,7 +178,7 @@ export async function returnUnderMed(
 export async function settleDisputes(tx: Tx, row: LockedTransaction, now: Date): Promise<LockedTransaction> {
   const refunds = await listRefunds(tx, row)
   // Only a transaction that was disputed has any.
-  const disputes = row.infraction_date === null ? [] : await listInfractions(tx, row)
+  const disputes = row.infraction_date === null ? [] : await listDisputesOf(tx, row)
   const over = disputes.find((one) => isUndecided(one) && isOver(one, row, refunds))
   if (over?.state === 'open') return await acceptDispute(tx, row, over, now)
   if (over) return await endDispute(tx, row, over, over.returned_amount > 0 ? 'returned' : 'canceled', now)
@@ -193,7 +187,7 @@ export async function settleDisputes(tx: Tx, row: LockedTransaction, now: Date):
 }
 
 /** True when all that was disputed was returned, or when it was accepted and nothing is left to return. */
-function isOver(dispute: InfractionRow, row: LockedTransaction, refunds: RefundRow[]): boolean {
+function isOver(dispute: DisputeRow, row: LockedTransaction, refunds: RefundRow[]): boolean {
   if (dispute.returned_amount === dispute.amount) return true
   return dispute.state === 'accepted' && leftOf(row, refunds, 'REFUNDED') === 0
 }
@@ -201,7 +195,7 @@ function isOver(dispute: InfractionRow, row: LockedTransaction, refunds: RefundR
 async function block(
   tx: Tx,
   row: LockedTransaction,
-  { refunds, disputes }: { refunds: RefundRow[]; disputes: InfractionRow[] },
+  { refunds, disputes }: { refunds: RefundRow[]; disputes: DisputeRow[] },
   now: Date,
 ): Promise<void> {
   let left = leftOf(row, refunds, 'REFUNDED', 'PROCESSING')
@@ -216,28 +210,22 @@ async function block(
     if (more < 0) await release(tx, row, dispute, -more, now)
     else await postDispute(tx, row, dispute, 'blocked', now, disputed(more))
     const blocked = { blocked_amount: dispute.blocked_amount + more, postings: dispute.postings + 1 }
-    await updateInfraction(tx, Object.assign(dispute, blocked))
+    await updateDispute(tx, Object.assign(dispute, blocked))
   }
 }
 
-async function release(
-  tx: Tx,
-  row: LockedTransaction,
-  dispute: InfractionRow,
-  amount: number,
-  now: Date,
-): Promise<void> {
-  await postDispute(tx, row, dispute, 'released', now, infractionReleased(amount))
+async function release(tx: Tx, row: LockedTransaction, dispute: DisputeRow, amount: number, now: Date): Promise<void> {
+  await postDispute(tx, row, dispute, 'released', now, disputeReleased(amount))
 }
 
-export function isUndecided({ state }: Pick<InfractionRow, 'state'>): boolean {
+export function isUndecided({ state }: Pick<DisputeRow, 'state'>): boolean {
   return state === 'open' || state === 'accepted'
 }
 
 async function postDispute(
   tx: Tx,
   { acquirer }: LockedTransaction,
-  dispute: InfractionRow,
+  dispute: DisputeRow,
   event: 'blocked' | 'returned' | 'released',
   now: Date,
   transfers: Posting['transfers'],

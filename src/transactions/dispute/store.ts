@@ -2,11 +2,11 @@ import { type Db, empty, sql, type Tx } from '../../db/sql.ts'
 import { newUuid } from '../../lib/secrets.ts'
 import type { LockedTransaction } from '../store.ts'
 
-export const infractionStates = ['open', 'accepted', 'returned', 'rejected', 'canceled'] as const
+export const disputeStates = ['open', 'accepted', 'returned', 'rejected', 'canceled'] as const
 
-export type InfractionState = (typeof infractionStates)[number]
+export type DisputeState = (typeof disputeStates)[number]
 
-export type InfractionRow = {
+export type DisputeRow = {
   merchant_id: string
   id: string
   transaction_id: string
@@ -17,7 +17,7 @@ export type InfractionRow = {
   source: 'acquirer' | 'operator' | 'return'
   /** The acquirer's last status of it, in its own word and as we interpret it. */
   acquirer_status: string | null
-  acquirer_state: InfractionState | 'unknown' | null
+  acquirer_state: DisputeState | 'unknown' | null
   deadline_at: Date | null
   /** The disputed amount. */
   amount: number
@@ -28,7 +28,7 @@ export type InfractionRow = {
   /** The number of its postings. */
   postings: number
   reason: string | null
-  state: InfractionState
+  state: DisputeState
   opened_at: Date
   decided_at: Date | null
   finished_at: Date | null
@@ -38,9 +38,9 @@ const columns = sql`
   merchant_id, id, transaction_id, acquirer, acquirer_reference, source, acquirer_status, acquirer_state, deadline_at, amount,
   blocked_amount, returned_amount, postings, reason, state, opened_at, decided_at, finished_at`
 
-export async function insertInfraction(tx: Tx, row: InfractionRow): Promise<void> {
+export async function insertDispute(tx: Tx, row: DisputeRow): Promise<void> {
   await tx.query(sql`
-    insert into infractions (${columns})
+    insert into disputes (${columns})
     values (
       ${row.merchant_id}, ${row.id}, ${row.transaction_id}, ${row.acquirer}, ${row.acquirer_reference}, ${row.source},
       ${row.acquirer_status}, ${row.acquirer_state}, ${row.deadline_at}, ${row.amount}, ${row.blocked_amount}, ${row.returned_amount}, ${row.postings},
@@ -48,27 +48,27 @@ export async function insertInfraction(tx: Tx, row: InfractionRow): Promise<void
 }
 
 /** A dispute with its merchant's client. */
-export type ListedInfraction = InfractionRow & { client_id: string; client_name: string }
+export type ListedDispute = DisputeRow & { client_id: string; client_name: string }
 
-export async function findDispute(db: Db, id: string): Promise<ListedInfraction | null> {
-  const rows = await db.query<ListedInfraction>(sql`
+export async function findDispute(db: Db, id: string): Promise<ListedDispute | null> {
+  const rows = await db.query<ListedDispute>(sql`
     select disputes.*, client_id, name as client_name
-    from (select ${columns} from infractions where id = ${id}) disputes join clients using (merchant_id)`)
+    from (select ${columns} from disputes where id = ${id}) disputes join clients using (merchant_id)`)
   return rows[0] ?? null
 }
 
 /** Lists all disputes of a transaction, the oldest first. They change only under the transaction's lock. */
-export async function listInfractions(
+export async function listDisputesOf(
   db: Db | Tx,
   { merchant_id, id }: { merchant_id: string; id: string },
-): Promise<InfractionRow[]> {
-  return await db.query<InfractionRow>(sql`
-    select ${columns} from infractions where merchant_id = ${merchant_id} and transaction_id = ${id} order by opened_at, id`)
+): Promise<DisputeRow[]> {
+  return await db.query<DisputeRow>(sql`
+    select ${columns} from disputes where merchant_id = ${merchant_id} and transaction_id = ${id} order by opened_at, id`)
 }
 
-export async function updateInfraction(tx: Tx, row: InfractionRow): Promise<void> {
+export async function updateDispute(tx: Tx, row: DisputeRow): Promise<void> {
   await tx.query(sql`
-    update infractions set acquirer_reference = ${row.acquirer_reference}, source = ${row.source},
+    update disputes set acquirer_reference = ${row.acquirer_reference}, source = ${row.source},
       acquirer_status = ${row.acquirer_status}, acquirer_state = ${row.acquirer_state}, deadline_at = ${row.deadline_at},
       amount = ${row.amount}, blocked_amount = ${row.blocked_amount}, returned_amount = ${row.returned_amount},
       postings = ${row.postings}, reason = ${row.reason}, state = ${row.state}, opened_at = ${row.opened_at},
@@ -83,12 +83,12 @@ export async function updateInfraction(tx: Tx, row: InfractionRow): Promise<void
  */
 export async function clearReferences(tx: Tx, row: LockedTransaction): Promise<void> {
   await tx.query(sql`
-    update infractions set acquirer_reference = null
+    update disputes set acquirer_reference = null
     where merchant_id = ${row.merchant_id} and transaction_id = ${row.id} and acquirer_reference is not null`)
 }
 
 /** Writes when a locked transaction was last disputed, and returns the updated row. */
-export async function updateInfractionDate<Row extends LockedTransaction>(tx: Tx, row: Row, date: Date): Promise<Row> {
+export async function updateDisputeDate<Row extends LockedTransaction>(tx: Tx, row: Row, date: Date): Promise<Row> {
   await tx.query(sql`
     update transactions set infraction_date = ${date} where id = ${row.id} and merchant_id = ${row.merchant_id}`)
   return { ...row, infraction_date: date }
@@ -98,9 +98,9 @@ export async function updateInfractionDate<Row extends LockedTransaction>(tx: Tx
 export async function findReported(
   db: Db,
   { acquirer, reference }: { acquirer: string; reference: string },
-): Promise<InfractionRow | null> {
-  const [row] = await db.query<InfractionRow>(sql`
-    select ${columns} from infractions where acquirer = ${acquirer} and acquirer_reference = ${reference}
+): Promise<DisputeRow | null> {
+  const [row] = await db.query<DisputeRow>(sql`
+    select ${columns} from disputes where acquirer = ${acquirer} and acquirer_reference = ${reference}
       and merchant_id = any(array(select distinct merchant_id from clients))`)
   return row ?? null
 }
@@ -108,7 +108,7 @@ export async function findReported(
 /** When the oldest dispute was opened that an acquirer has not decided or returned; null for none. */
 export async function findOldestUndecided(db: Db, acquirer: string): Promise<Date | null> {
   const [row] = await db.query<{ opened_at: Date | null }>(sql`
-    select min(opened_at) as opened_at from infractions
+    select min(opened_at) as opened_at from disputes
     where acquirer = ${acquirer} and state in ('open', 'accepted')`)
   return row?.opened_at ?? null
 }
@@ -118,7 +118,7 @@ export type ReturnRow = {
   merchant_id: string
   transaction_id: string
   /** The dispute under which it was returned; null when there was none. */
-  infraction_id: string | null
+  dispute_id: string | null
   reference: string
   end_to_end: string | null
   amount: number
@@ -130,7 +130,7 @@ export async function listReturns(
   { merchant_id, id }: { merchant_id: string; id: string },
 ): Promise<ReturnRow[]> {
   return await db.query<ReturnRow>(sql`
-    select merchant_id, transaction_id, infraction_id, reference, end_to_end, amount, returned_at from transaction_returns
+    select merchant_id, transaction_id, dispute_id, reference, end_to_end, amount, returned_at from transaction_returns
     where merchant_id = ${merchant_id} and transaction_id = ${id} order by booked_at, id`)
 }
 
@@ -143,9 +143,9 @@ export async function insertReturn<Row extends LockedTransaction>(
 ): Promise<Row> {
   await tx.query(sql`
     insert into transaction_returns (
-      merchant_id, id, transaction_id, infraction_id, reference, end_to_end, amount, returned_at, booked_at)
+      merchant_id, id, transaction_id, dispute_id, reference, end_to_end, amount, returned_at, booked_at)
     values (
-      ${row.merchant_id}, ${newUuid()}, ${row.id}, ${one.infraction_id}, ${one.reference}, ${one.end_to_end}, ${one.amount},
+      ${row.merchant_id}, ${newUuid()}, ${row.id}, ${one.dispute_id}, ${one.reference}, ${one.end_to_end}, ${one.amount},
       ${one.returned_at}, ${now})`)
   await tx.query(sql`
     update transactions set amount_returned = amount_returned + ${one.amount}
@@ -160,11 +160,11 @@ export async function insertReturn<Row extends LockedTransaction>(
 export async function listDisputes(
   db: Db,
   { merchantId, isOpen, limit, offset }: { merchantId: string | null; isOpen: boolean; limit: number; offset: number },
-): Promise<{ total: number; items: ListedInfraction[] }> {
+): Promise<{ total: number; items: ListedDispute[] }> {
   const state = isOpen ? sql`state in ('open', 'accepted')` : sql`finished_at is not null`
-  const matching = sql`infractions where ${state} ${merchantId === null ? empty : sql`and merchant_id = ${merchantId}`}`
+  const matching = sql`disputes where ${state} ${merchantId === null ? empty : sql`and merchant_id = ${merchantId}`}`
   const order = isOpen ? sql`opened_at, id` : sql`finished_at desc, id`
-  const rows = await db.query<ListedInfraction & { total: number }>(sql`
+  const rows = await db.query<ListedDispute & { total: number }>(sql`
     select (select count(*) from ${matching}) as total, disputes.*, client_id, name as client_name
     from (select ${columns} from ${matching} order by ${order} limit ${limit} offset ${offset}) disputes
     join clients using (merchant_id)
@@ -186,19 +186,19 @@ export async function countDisputes(db: Db): Promise<Counts> {
     select count(*) filter (where state = 'open') as open, count(*) filter (where state = 'accepted') as accepted,
       count(*) filter (where acquirer_state = 'unknown') as unknown,
       (select count(*) from unattributed_disputes where acquirer_state in ('open', 'accepted', 'unknown')) as unattributed
-    from infractions where state in ('open', 'accepted')`)
+    from disputes where state in ('open', 'accepted')`)
   return counts ?? { open: 0, accepted: 0, unknown: 0, unattributed: 0 }
 }
 
 export async function sumBlocked(db: Db): Promise<number> {
   const [row] = await db.query<{ blocked: number }>(sql`
-    select coalesce(sum(blocked_amount), 0)::bigint as blocked from infractions where state in ('open', 'accepted')`)
+    select coalesce(sum(blocked_amount), 0)::bigint as blocked from disputes where state in ('open', 'accepted')`)
   return row?.blocked ?? 0
 }
 
 export async function findNextDeadline(db: Db): Promise<number | null> {
   const [row] = await db.query<{ deadline: Date | null }>(sql`
-    select min(coalesce(deadline_at, opened_at + ${analysis})) as deadline from infractions where state = 'open'`)
+    select min(coalesce(deadline_at, opened_at + ${analysis})) as deadline from disputes where state = 'open'`)
   return row?.deadline ? row.deadline.getTime() / 1000 : null
 }
 

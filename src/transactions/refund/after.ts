@@ -1,13 +1,13 @@
 import type { Tx } from '../../db/sql.ts'
 import { assert } from '../../lib/assert.ts'
 import { changeStatus } from '../change.ts'
-import type { InfractionRow } from '../dispute/store.ts'
+import type { DisputeRow } from '../dispute/store.ts'
 import type { TransactionStatus } from '../status.ts'
 import type { LockedTransaction } from '../store.ts'
 import type { RefundRow, RefundStatus } from './store.ts'
 
 /** What decides the status of a paid transaction. */
-export type Affairs = { refunds: RefundRow[]; disputes: InfractionRow[] }
+export type Affairs = { refunds: RefundRow[]; disputes: DisputeRow[] }
 
 /**
  * Moves a locked transaction to the status that its refunds and disputes imply. A refund may end while the

@@ -18,7 +18,7 @@ type Place = { path: string; query?: Record<string, string>; permission: string;
 export function findPlace({ code, data }: Said): Place | null {
   switch (code) {
     case 'decide_dispute':
-      return { path: '/infractions', permission: 'infraction.read' }
+      return { path: '/disputes', permission: 'infraction.read' }
     case 'attribution_reversed':
       return {
         path: `/reconciliation/held/${data.suspensePaymentId}`,

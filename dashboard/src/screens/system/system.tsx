@@ -170,7 +170,7 @@ function Acquirers({ system: { acquirers, unconfigured } }: { system: SystemView
   const format = useFormat()
   return (
     <Stack gap={0}>
-      {acquirers.map(({ name, isAvailable, isRemote, hasPayouts, hasInfractions, certificateExpiresAt }) => (
+      {acquirers.map(({ name, isAvailable, isRemote, hasPayouts, hasDisputes, certificateExpiresAt }) => (
         <Group key={name} className="row" py={8} justify="space-between">
           <div>
             <Text size="sm" fw={600}>
@@ -180,7 +180,7 @@ function Acquirers({ system: { acquirers, unconfigured } }: { system: SystemView
               {[
                 isRemote && t.remote,
                 hasPayouts && t.payouts,
-                hasInfractions && t.infractions,
+                hasDisputes && t.disputes,
                 certificateExpiresAt && t.certificate(format.fromNow(certificateExpiresAt)),
               ]
                 .filter(Boolean)

@@ -1,14 +1,14 @@
 import type pg from 'pg'
 
 /** A dispute (MED) of a payment. */
-export type InfractionRow = {
+export type DisputeRow = {
   id: string
   /** The number that people quote. */
   protocol: number
   endToEndId: string
   amount: number
-  reason: InfractionReason
-  state: InfractionState
+  reason: DisputeReason
+  state: DisputeState
   openedAt: Date
   changedAt: Date
   /** When the money goes back, once the dispute is accepted. */
@@ -16,64 +16,58 @@ export type InfractionRow = {
 }
 
 /** With the time of the disputed payment. */
-export type ListedInfraction = InfractionRow & { paidAt: Date }
+export type ListedDispute = DisputeRow & { paidAt: Date }
 
-export type InfractionReason = 'fraud' | 'operational_failure'
-export type InfractionState = 'open' | 'accepted' | 'rejected' | 'canceled'
+export type DisputeReason = 'fraud' | 'operational_failure'
+export type DisputeState = 'open' | 'accepted' | 'rejected' | 'canceled'
 
-export type InfractionFilter = { from: Date; to: Date; now: Date; by: 'opened' | 'changed' | 'paid' }
+export type DisputeFilter = { from: Date; to: Date; now: Date; by: 'opened' | 'changed' | 'paid' }
 
-export async function insertInfraction(
+export async function insertDispute(
   client: pg.PoolClient,
-  infraction: Pick<InfractionRow, 'id' | 'endToEndId' | 'amount' | 'reason' | 'openedAt'>,
+  dispute: Pick<DisputeRow, 'id' | 'endToEndId' | 'amount' | 'reason' | 'openedAt'>,
 ): Promise<void> {
   await client.query({
     text: `
-      insert into simulator.infractions (id, end_to_end_id, amount, reason, state, opened_at, changed_at)
+      insert into simulator.disputes (id, end_to_end_id, amount, reason, state, opened_at, changed_at)
       values ($1, $2, $3, $4, 'open', $5, $5)`,
-    values: [
-      infraction.id,
-      infraction.endToEndId,
-      infraction.amount,
-      infraction.reason,
-      infraction.openedAt.toISOString(),
-    ],
+    values: [dispute.id, dispute.endToEndId, dispute.amount, dispute.reason, dispute.openedAt.toISOString()],
   })
 }
 
-export async function hasOpenInfraction(client: pg.PoolClient, endToEndId: string): Promise<boolean> {
+export async function hasOpenDispute(client: pg.PoolClient, endToEndId: string): Promise<boolean> {
   const { rowCount } = await client.query({
-    text: `select from simulator.infractions where end_to_end_id = $1 and state = 'open'`,
+    text: `select from simulator.disputes where end_to_end_id = $1 and state = 'open'`,
     values: [endToEndId],
   })
   return rowCount !== 0
 }
 
 /** The open dispute of a payment, by the payment's id. Null if there is none. */
-export async function findOpenInfraction(pool: pg.Pool, endToEndId: string, now: Date): Promise<string | null> {
+export async function findOpenDispute(pool: pg.Pool, endToEndId: string, now: Date): Promise<string | null> {
   const { rows } = await pool.query<{ id: string }>({
     text: `
-      select id::text as id from simulator.infractions where end_to_end_id = $1 and state = 'open' and opened_at <= $2`,
+      select id::text as id from simulator.disputes where end_to_end_id = $1 and state = 'open' and opened_at <= $2`,
     values: [endToEndId, now.toISOString()],
   })
   return rows[0]?.id ?? null
 }
 
-export async function lockInfraction(client: pg.PoolClient, id: string): Promise<InfractionRow | null> {
-  const { rows } = await client.query<InfractionRecord>({
-    text: `select ${columns} from simulator.infractions where id = $1 for update`,
+export async function lockDispute(client: pg.PoolClient, id: string): Promise<DisputeRow | null> {
+  const { rows } = await client.query<DisputeRecord>({
+    text: `select ${columns} from simulator.disputes where id = $1 for update`,
     values: [id],
   })
   return rows[0] ? toRow(rows[0]) : null
 }
 
-export async function updateInfraction(
+export async function updateDispute(
   client: pg.PoolClient,
-  { id, state, changedAt, returnSettlesAt }: Pick<InfractionRow, 'id' | 'state' | 'changedAt' | 'returnSettlesAt'>,
+  { id, state, changedAt, returnSettlesAt }: Pick<DisputeRow, 'id' | 'state' | 'changedAt' | 'returnSettlesAt'>,
 ): Promise<void> {
   await client.query({
     text: `
-      update simulator.infractions set state = $2, changed_at = $3, return_settles_at = $4 where id = $1`,
+      update simulator.disputes set state = $2, changed_at = $3, return_settles_at = $4 where id = $1`,
     values: [id, state, changedAt.toISOString(), returnSettlesAt?.toISOString() ?? null],
   })
 }
@@ -83,9 +77,9 @@ const filtered = `
   opened_at <= $3 and case $4 when 'opened' then opened_at when 'changed' then changed_at else paid_at end between $1 and $2`
 
 const withPayment = `
-  (select infractions.*, pix.paid_at from simulator.infractions join simulator.pix using (end_to_end_id)) infractions`
+  (select disputes.*, pix.paid_at from simulator.disputes join simulator.pix using (end_to_end_id)) disputes`
 
-export async function countInfractions(pool: pg.Pool, filter: InfractionFilter): Promise<number> {
+export async function countDisputes(pool: pg.Pool, filter: DisputeFilter): Promise<number> {
   const { rows } = await pool.query<{ count: string }>({
     text: `select count(*)::text as count from ${withPayment} where ${filtered}`,
     values: toValues(filter),
@@ -93,12 +87,12 @@ export async function countInfractions(pool: pg.Pool, filter: InfractionFilter):
   return Number(rows[0]?.count)
 }
 
-export async function listInfractions(
+export async function listDisputes(
   pool: pg.Pool,
-  filter: InfractionFilter,
+  filter: DisputeFilter,
   page: { limit: number; offset: number },
-): Promise<ListedInfraction[]> {
-  const { rows } = await pool.query<InfractionRecord & { paid_at: Date }>({
+): Promise<ListedDispute[]> {
+  const { rows } = await pool.query<DisputeRecord & { paid_at: Date }>({
     text: `
       select ${columns}, paid_at from ${withPayment} where ${filtered}
       order by opened_at, protocol limit $5 offset $6`,
@@ -111,19 +105,19 @@ const columns = `
   id, protocol::text as protocol, end_to_end_id, amount::text as amount, reason, state, opened_at, changed_at,
   return_settles_at`
 
-type InfractionRecord = {
+type DisputeRecord = {
   id: string
   protocol: string
   end_to_end_id: string
   amount: string
-  reason: InfractionReason
-  state: InfractionState
+  reason: DisputeReason
+  state: DisputeState
   opened_at: Date
   changed_at: Date
   return_settles_at: Date | null
 }
 
-function toRow(row: InfractionRecord): InfractionRow {
+function toRow(row: DisputeRecord): DisputeRow {
   return {
     id: row.id,
     protocol: Number(row.protocol),
@@ -137,6 +131,6 @@ function toRow(row: InfractionRecord): InfractionRow {
   }
 }
 
-function toValues({ from, to, now, by }: InfractionFilter): string[] {
+function toValues({ from, to, now, by }: DisputeFilter): string[] {
   return [from.toISOString(), to.toISOString(), now.toISOString(), by]
 }

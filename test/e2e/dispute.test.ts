@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
-import { decideInfraction, openInfraction } from '../../src/transactions/dispute/dispute.ts'
-import { decide, dispute, fetchDisputed, infractionsOf, pollUntil, returnUnannounced } from '../support/infractions.ts'
+import { recordDecision, recordDispute } from '../../src/transactions/dispute/dispute.ts'
+import { decide, dispute, disputesOf, fetchDisputed, pollUntil, returnUnannounced } from '../support/disputes.ts'
 import { eventsOf, statusesOf, untilStatus } from '../support/payments.ts'
 import { askForRefund, drain, fetchRefundable, payOne, refund, untilRefund, untilSent } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -35,7 +35,7 @@ describe('a disputed payment', () => {
     })
     expect(money).toEqual({ available: -1000, blocked: 1000 })
     expect(await fetchRefundable(service, paid.id)).toMatchObject({ infractionDate: service.clock.now().toISOString() })
-    expect(await infractionsOf(service, paid.id)).toEqual([{ state: 'open', amount: 1000 }])
+    expect(await disputesOf(service, paid.id)).toEqual([{ state: 'open', amount: 1000 }])
     expect(refusal(await askForRefund(service, paid.id))).toEqual(['refund_not_possible'])
   })
 
@@ -64,7 +64,7 @@ describe('a disputed payment', () => {
     expect(statusesOf(await fetchRefundable(service, id))).toEqual(statuses)
     expect(await eventsOf(service, id)).toEqual(statuses.slice(1).map((one) => `transaction.${one.toLowerCase()}`))
     expect(refusal(await askForRefund(service, id))).toEqual(['refund_not_possible'])
-    expect(await infractionsOf(service, id)).toEqual([{ state: 'returned', amount: 1000 }])
+    expect(await disputesOf(service, id)).toEqual([{ state: 'returned', amount: 1000 }])
   })
 
   it('has only the disputed part blocked', async () => {
@@ -196,7 +196,7 @@ describe('a refund in process when its payment is disputed', () => {
     service.clock.advance(2_000)
     await pollUntil(service, id, 'PROCESSING_INFRACTION')
     await eventually(async () => {
-      await service.runJob('transactions.infractions')
+      await service.runJob('transactions.disputes')
       return (await fetchDisputed(service, id)).amountReturned === 1000
     })
     // If the refund were refused, the dispute would block its money: the dispute ends only after the refund.
@@ -218,7 +218,7 @@ describe('a payment that is disputed more than once', () => {
     const reference = randomUUID()
     const now = service.clock.now()
     await service.db.query(sql`
-      insert into simulator.infractions (id, end_to_end_id, amount, reason, state, opened_at, changed_at)
+      insert into simulator.disputes (id, end_to_end_id, amount, reason, state, opened_at, changed_at)
       values (${reference}, ${endToEnd}, ${amount}, 'fraud', 'open', ${now}, ${now})`)
     return reference
   }
@@ -226,7 +226,7 @@ describe('a payment that is disputed more than once', () => {
     let last: object[] = []
     await eventually(
       async () => {
-        await service.runJob('transactions.infractions')
+        await service.runJob('transactions.disputes')
         last = (await fetchDisputed(service, id)).disputes.map(({ status, amountBlocked }) => ({
           status,
           amountBlocked,
@@ -282,10 +282,10 @@ describe('a payment that is disputed more than once', () => {
     await decide(service, reference, 'reject')
     await pollUntil(service, id, 'PAID')
     await service.db.query(sql`
-      update simulator.infractions set state = 'open', changed_at = ${service.clock.now()} where id = ${reference}`)
+      update simulator.disputes set state = 'open', changed_at = ${service.clock.now()} where id = ${reference}`)
     const money = await countMoney(service, async () => await pollUntil(service, id, 'BLOCKED'))
     expect(money).toEqual({ available: -1000, blocked: 1000 })
-    expect(await infractionsOf(service, id)).toEqual([{ state: 'open', amount: 1000 }])
+    expect(await disputesOf(service, id)).toEqual([{ state: 'open', amount: 1000 }])
   })
 
   it('shows the dispute even when nothing is left to block', async () => {
@@ -313,17 +313,17 @@ describe('a dispute that is accepted', () => {
 describe('the operator', () => {
   const deps = () => ({ db: service.db, clock: service.clock, wakeDeliveries: () => {} })
   const open = async (transactionId: string, more: { amount?: number; reason?: string } = {}) =>
-    await openInfraction(deps(), { by: { actor: 'cli:test' }, transactionId, ...more })
+    await recordDispute(deps(), { by: { actor: 'cli:test' }, transactionId, ...more })
 
   it('enters a dispute that the acquirer reported in another way, and decides it', async () => {
     const { id } = await payOne(service)
     await open(id, { amount: 400, reason: 'A letter from the bank' })
     expect((await fetchRefundable(service, id)).status).toBe('BLOCKED')
-    await decideInfraction(deps(), { by: { actor: 'cli:test' }, transactionId: id, decision: 'accept' })
+    await recordDecision(deps(), { by: { actor: 'cli:test' }, transactionId: id, decision: 'accept' })
     expect((await fetchRefundable(service, id)).status).toBe('PROCESSING_INFRACTION')
-    await decideInfraction(deps(), { by: { actor: 'cli:test' }, transactionId: id, decision: 'reject' })
+    await recordDecision(deps(), { by: { actor: 'cli:test' }, transactionId: id, decision: 'reject' })
     expect((await fetchRefundable(service, id)).status).toBe('PAID')
-    expect(await infractionsOf(service, id)).toEqual([{ state: 'rejected', amount: 400 }])
+    expect(await disputesOf(service, id)).toEqual([{ state: 'rejected', amount: 400 }])
   })
 
   it('and the acquirer’s later report mean the same dispute', async () => {
@@ -333,7 +333,7 @@ describe('the operator', () => {
     await pollUntil(service, id, 'BLOCKED')
     await decide(service, reference, 'reject')
     await pollUntil(service, id, 'PAID')
-    expect(await infractionsOf(service, id)).toEqual([{ state: 'rejected', amount: 1000 }])
+    expect(await disputesOf(service, id)).toEqual([{ state: 'rejected', amount: 1000 }])
   })
 
   it('enters a part, and all is blocked once the acquirer says that all is disputed', async () => {
@@ -342,19 +342,19 @@ describe('the operator', () => {
     await dispute(service, endToEnd)
     const money = await countMoney(service, async () => {
       await eventually(async () => {
-        await service.runJob('transactions.infractions')
+        await service.runJob('transactions.disputes')
         return (await fetchDisputed(service, id)).disputes.some(({ amount }) => amount === 1000)
       })
     })
     expect(money).toEqual({ available: -900, blocked: 900 })
-    expect(await infractionsOf(service, id)).toEqual([{ state: 'open', amount: 1000 }])
+    expect(await disputesOf(service, id)).toEqual([{ state: 'open', amount: 1000 }])
   })
 
   it('gets an error for what is not possible', async () => {
     const { id } = await payOne(service)
     const codeOf = async (work: Promise<unknown>) => await work.then(String, ({ code }: { code: string }) => code)
     expect(
-      await codeOf(decideInfraction(deps(), { by: { actor: 'cli:test' }, transactionId: id, decision: 'accept' })),
+      await codeOf(recordDecision(deps(), { by: { actor: 'cli:test' }, transactionId: id, decision: 'accept' })),
     ).toBe('infraction_not_possible')
     for (const amount of [0, -1, 1.5, 1001, Number.NaN]) {
       expect(await codeOf(open(id, { amount }))).toBe('infraction_not_possible')
@@ -362,13 +362,13 @@ describe('the operator', () => {
     const nowhere = '00000000-0000-4000-8000-000000000000'
     expect(await codeOf(open(nowhere))).toBe('not_found')
     expect(
-      await codeOf(decideInfraction(deps(), { by: { actor: 'cli:test' }, transactionId: nowhere, decision: 'reject' })),
+      await codeOf(recordDecision(deps(), { by: { actor: 'cli:test' }, transactionId: nowhere, decision: 'reject' })),
     ).toBe('not_found')
     await open(id)
     expect(await codeOf(open(id))).toBe('infraction_not_possible')
-    await decideInfraction(deps(), { by: { actor: 'cli:test' }, transactionId: id, decision: 'accept' })
+    await recordDecision(deps(), { by: { actor: 'cli:test' }, transactionId: id, decision: 'accept' })
     expect(
-      await codeOf(decideInfraction(deps(), { by: { actor: 'cli:test' }, transactionId: id, decision: 'accept' })),
+      await codeOf(recordDecision(deps(), { by: { actor: 'cli:test' }, transactionId: id, decision: 'accept' })),
     ).toBe('infraction_not_possible')
   })
 

@@ -7,13 +7,13 @@ import { print } from './print.ts'
 type Json = { json?: boolean }
 type Of = { transaction: string }
 
-/** `guiche infraction …`: disputes of payments (MED), for acquirers whose API does not report them. */
-export function infractionCommands(program: Command): void {
-  const infraction = program
+/** `guiche dispute …`: disputes of payments (MED), for acquirers whose API does not report them. */
+export function disputeCommands(program: Command): void {
+  const dispute = program
     .command('infraction')
     .description('disputes of payments (MED), for acquirers whose API does not report them')
 
-  infraction
+  dispute
     .command('open')
     .description('enter a dispute: the disputed amount is blocked')
     .requiredOption('--transaction <id>', 'which payment', toId)
@@ -23,7 +23,7 @@ export function infractionCommands(program: Command): void {
     .action(async ({ json, transaction, ...more }: Json & Of & { amount?: number; reason?: string }) => {
       const opening = { transactionId: transaction, ...more, by: byOf(program) }
       const dispute = await withContext(async (context) => await enterDispute(context, opening))
-      const note = `\`npx guiche infraction accept | reject --transaction ${transaction}\` enters the decision.`
+      const note = `\`npx guiche dispute accept | reject --transaction ${transaction}\` enters the decision.`
       print(dispute, { json, shown: toShown(dispute), note })
     })
 
@@ -35,14 +35,14 @@ export function infractionCommands(program: Command): void {
     ],
     ['reject', 'the payer is not right: the blocked amount is released', 'The blocked amount is available again.'],
   ] as const) {
-    infraction
+    dispute
       .command(decision)
       .description(description)
       .requiredOption('--transaction <id>', 'which payment', toId)
       .option('--dispute <id>', 'which dispute, if it has several; without it they are listed', toId)
       .option('--json', 'print JSON')
-      .action(async ({ json, transaction, dispute: infractionId }: Json & Of & { dispute?: string }) => {
-        const which = { transactionId: transaction, ...(infractionId && { infractionId }) }
+      .action(async ({ json, transaction, dispute: disputeId }: Json & Of & { dispute?: string }) => {
+        const which = { transactionId: transaction, ...(disputeId && { disputeId }) }
         const deciding = { ...which, decision, by: byOf(program) }
         const dispute = await withContext(async (context) => await decideDispute(context, deciding))
         print(dispute, { json, shown: toShown(dispute), note })

@@ -1,6 +1,6 @@
 import { cents, toReais } from '../src/lib/money.ts'
+import { countDisputes, type ListedDispute, listDisputes } from './disputes-store.ts'
 import { type HttpRequest, type HttpResponse, json, problem } from './http.ts'
-import { countInfractions, type ListedInfraction, listInfractions } from './infractions-store.ts'
 import type { Network } from './network.ts'
 import { parsePage, toParameters } from './page.ts'
 import type { Quirks } from './quirks.ts'
@@ -14,21 +14,21 @@ const analysisMs = 7 * 86_400_000
  * (sdk-node-apis-efi, `medList`): fields, states and errors are Efí's. An accepted dispute stays ACEITA: only the
  * payment shows its return.
  */
-export async function getInfractions(network: Network, quirks: Quirks, request: HttpRequest): Promise<HttpResponse> {
-  if (quirks.isInfractionListOff) return switchedOff()
+export async function getDisputes(network: Network, quirks: Quirks, request: HttpRequest): Promise<HttpResponse> {
+  if (quirks.isDisputeListOff) return switchedOff()
   const asked = parsePage(request.query)
   if ('violacoes' in asked) {
     return problem('InfracoesConsultaInvalida', 'Os parâmetros de consulta não respeitam o schema.', asked.violacoes)
   }
   const now = network.clock.now()
-  const filter = { from: asked.from, to: asked.to, now, by: quirks.infractionDates }
-  const total = await countInfractions(network.pool, filter)
+  const filter = { from: asked.from, to: asked.to, now, by: quirks.disputeDates }
+  const total = await countDisputes(network.pool, filter)
   const page = { limit: asked.pageSize, offset: asked.page * asked.pageSize }
-  const rows = await listInfractions(network.pool, filter, page)
+  const rows = await listDisputes(network.pool, filter, page)
   return json(200, { parametros: toParameters(asked, total), infracoes: rows.map(toInfracao) })
 }
 
-function toInfracao(row: ListedInfraction) {
+function toInfracao(row: ListedDispute) {
   const isDecided = row.state !== 'open'
   const { nome, documento } = { nome: receiverAccount.name, documento: receiverAccount.document }
   return {

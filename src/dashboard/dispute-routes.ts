@@ -22,7 +22,7 @@ const TransactionId = Type.String({ format: 'uuid-any' })
 const amount = Amount(1, 'Cents')
 
 /** Disputes (MED), and the preview of a refund. */
-export function registerInfractionRoutes(app: Server, deps: Deps): void {
+export function registerDisputeRoutes(app: Server, deps: Deps): void {
   app.get(
     '/dashboard/api/infraction',
     {
@@ -98,8 +98,8 @@ export function registerInfractionRoutes(app: Server, deps: Deps): void {
       },
     },
     async (request) => {
-      const infractionId = request.params.id.toLowerCase()
-      return await decideDispute(deps, { ...request.body, infractionId, by: byUser(userOf(request)) })
+      const disputeId = request.params.id.toLowerCase()
+      return await decideDispute(deps, { ...request.body, disputeId, by: byUser(userOf(request)) })
     },
   )
 

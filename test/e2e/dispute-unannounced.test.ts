@@ -4,10 +4,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import { confirmDifference } from '../../src/reconciliation/decide.ts'
 import { reconcile } from '../../src/reconciliation/run.ts'
-import { decideInfraction } from '../../src/transactions/dispute/dispute.ts'
+import { recordDecision } from '../../src/transactions/dispute/dispute.ts'
 import { checkReturns } from '../../src/transactions/dispute/poll.ts'
 import { settleDepsWith } from '../support/acquirer.ts'
-import { decide, dispute, fetchDisputed, infractionsOf, pollUntil, returnUnannounced } from '../support/infractions.ts'
+import { decide, dispute, disputesOf, fetchDisputed, pollUntil, returnUnannounced } from '../support/disputes.ts'
 import { eventsOf, openQuietBank, type QuietBank, statusesOf, untilStatus } from '../support/payments.ts'
 import { listDifferences } from '../support/reconciling.ts'
 import {
@@ -48,7 +48,7 @@ describe('an unannounced return under MED, reported by callback', () => {
     // However many times it is reported: by the list of payments, and by callbacks.
     for (let polls = 0; polls < 3; polls += 1) await service.runJob('transactions.poll')
     await sleep(200)
-    expect(await infractionsOf(service, id)).toEqual([{ state: 'returned', amount: 1000 }])
+    expect(await disputesOf(service, id)).toEqual([{ state: 'returned', amount: 1000 }])
     expect(await eventsOf(service, id)).toHaveLength(3)
   })
 
@@ -58,7 +58,7 @@ describe('an unannounced return under MED, reported by callback', () => {
     const first = await askForRefund(service, id, body)
     await untilRefund(service, id, first.body.id, 'FAILED')
     await returnUnannounced(service, endToEnd, 300_000)
-    await eventually(async () => (await infractionsOf(service, id)).length === 1)
+    await eventually(async () => (await disputesOf(service, id)).length === 1)
     const again = await askForRefund(service, id, body)
     expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true'])
   })
@@ -66,11 +66,11 @@ describe('an unannounced return under MED, reported by callback', () => {
   it('of one that is PAID, in two parts', async () => {
     const { id, endToEnd } = await payOne(service)
     await returnUnannounced(service, endToEnd, 300)
-    await eventually(async () => (await infractionsOf(service, id)).length === 1)
+    await eventually(async () => (await disputesOf(service, id)).length === 1)
     expect(await fetchRefundable(service, id)).toMatchObject({ status: 'PAID', amountReturned: 300 })
     const money = await countMoney(service, async () => {
       await returnUnannounced(service, endToEnd, 200)
-      await eventually(async () => (await infractionsOf(service, id)).length === 2)
+      await eventually(async () => (await disputesOf(service, id)).length === 2)
     })
     expect(money).toEqual({ available: -200, acquirer: 200 })
     // No status changed: no event. What is left can be refunded, and no more.
@@ -87,7 +87,7 @@ describe('an unannounced return under MED, reported by callback', () => {
   it('of a part can be looked up by its endToEndId', async () => {
     const { id, endToEnd } = await payOne(service)
     await returnUnannounced(service, endToEnd, 300)
-    await eventually(async () => (await infractionsOf(service, id)).length === 1)
+    await eventually(async () => (await disputesOf(service, id)).length === 1)
     const { disputes, returns } = await fetchDisputed(service, id)
     expect(disputes).toMatchObject([{ amount: 300, amountReturned: 300, amountBlocked: 0, status: 'RETURNED' }])
     expect(returns).toMatchObject([
@@ -139,7 +139,7 @@ describe('an unannounced return under MED, reported by callback', () => {
       await pollUntil(service, id, 'INFRACTION')
     })
     expect(rest).toEqual({ blocked: -400, acquirer: 400 })
-    expect(await infractionsOf(service, id)).toEqual([{ state: 'returned', amount: 1000 }])
+    expect(await disputesOf(service, id)).toEqual([{ state: 'returned', amount: 1000 }])
   })
 
   it('of a part of one that is BLOCKED leaves it PAID when the dispute is rejected', async () => {
@@ -173,7 +173,7 @@ describe('an unannounced return under MED, reported by callback', () => {
     await service.runJob('transactions.check')
     await untilRefund(service, id, refundId, 'REFUNDED')
     expect(await fetchRefundable(service, id)).toMatchObject({ status: 'INFRACTION', amountRefunded: slow })
-    expect(await infractionsOf(service, id)).toEqual([{ state: 'returned', amount: 1000 }])
+    expect(await disputesOf(service, id)).toEqual([{ state: 'returned', amount: 1000 }])
   })
 
   it('of what an operator has already posted as the bank’s own return is not posted again', async () => {
@@ -228,11 +228,11 @@ describe('an unannounced return under MED, reported by callback', () => {
       // Written into the simulated bank's tables, so that it sends no callback.
       await eventually(async () => {
         await service.runJob('transactions.poll-returns')
-        return (await infractionsOf(service, id)).length === 1
+        return (await disputesOf(service, id)).length === 1
       })
     }
     for (const { id } of payments)
-      expect(await infractionsOf(service, id)).toMatchObject([{ state: 'returned', amount: 400 }])
+      expect(await disputesOf(service, id)).toMatchObject([{ state: 'returned', amount: 400 }])
   })
 
   /** A bank that returns more than was paid: the simulator would refuse. */
@@ -318,12 +318,12 @@ describe('at a bank without callbacks', () => {
     const reference = await dispute(service, endToEnd)
     await pollUntil(service, id, 'BLOCKED')
     const deps = { db: service.db, clock: service.clock, wakeDeliveries: () => {} }
-    await decideInfraction(deps, { by: { actor: 'cli:test' }, transactionId: id, decision: 'reject' })
+    await recordDecision(deps, { by: { actor: 'cli:test' }, transactionId: id, decision: 'reject' })
     service.clock.advance(60_000)
     await decide(service, reference, 'accept')
     service.clock.advance(2_000)
     await pollUntil(service, id, 'INFRACTION')
-    expect(await infractionsOf(service, id)).toEqual([{ state: 'returned', amount: 1000 }])
+    expect(await disputesOf(service, id)).toEqual([{ state: 'returned', amount: 1000 }])
     const { statusHistory } = await fetchRefundable(service, id)
     expect(statusHistory.map(({ status }) => status).slice(3)).toEqual([
       ...['BLOCKED', 'PAID', 'BLOCKED', 'PROCESSING_INFRACTION', 'INFRACTION'],

@@ -26,7 +26,7 @@ export async function pollUntil(service: TestService, id: string, status: string
   let now = ''
   await eventually(
     async () => {
-      await service.runJob('transactions.infractions')
+      await service.runJob('transactions.disputes')
       const { body } = await service.call<{ status: string }>(`/transaction/${id}`)
       now = body.status
       return now === status
@@ -36,9 +36,9 @@ export async function pollUntil(service: TestService, id: string, status: string
 }
 
 /** A transaction's disputes, by state and amount. */
-export async function infractionsOf(service: TestService, id: string): Promise<{ state: string; amount: number }[]> {
+export async function disputesOf(service: TestService, id: string): Promise<{ state: string; amount: number }[]> {
   return await service.db.query(sql`
-    select state, amount from infractions where transaction_id = ${id} order by opened_at, amount`)
+    select state, amount from disputes where transaction_id = ${id} order by opened_at, amount`)
 }
 
 export type Disputed = {

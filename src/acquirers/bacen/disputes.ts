@@ -1,4 +1,4 @@
-import { AcquirerUnavailable, type InfractionFound, type Infractions, NotOffered, type Range } from '../acquirer.ts'
+import { AcquirerUnavailable, type DisputeFound, type Disputes, NotOffered, type Range } from '../acquirer.ts'
 import { switchedOff } from './client.ts'
 import { type ListDeps, listBetween } from './pages.ts'
 import type { ProtocolProfile } from './profile.ts'
@@ -7,14 +7,14 @@ import { amount, count, dateTime, isRecord, record, text } from './read.ts'
 type Deps = ListDeps & { paths: ProtocolProfile['paths'] }
 
 /** Disputes (MED) as Efí lists them: the standard API has none. */
-export function createInfractions(deps: Deps): Infractions {
-  return { list: (range) => listInfractions(deps, range) }
+export function createDisputes(deps: Deps): Disputes {
+  return { list: (range) => listDisputes(deps, range) }
 }
 
 /** `GET /v2/gn/infracoes`, all pages. An unreadable one is never skipped: it is money. */
-async function* listInfractions({ paths, ...deps }: Deps, range: Range): AsyncIterable<InfractionFound> {
+async function* listDisputes({ paths, ...deps }: Deps, range: Range): AsyncIterable<DisputeFound> {
   try {
-    yield* listBetween(deps, { path: paths.infractions, field: 'infracoes', range, read: readInfraction })
+    yield* listBetween(deps, { path: paths.disputes, field: 'infracoes', range, read: readDispute })
   } catch (error) {
     if (error instanceof AcquirerUnavailable && switchedOff.test(error.message))
       throw new NotOffered('The acquirer lists no disputes in this environment', { cause: error })
@@ -22,7 +22,7 @@ async function* listInfractions({ paths, ...deps }: Deps, range: Range): AsyncIt
   }
 }
 
-function readInfraction(entry: unknown): InfractionFound | null {
+function readDispute(entry: unknown): DisputeFound | null {
   if (!isRecord(entry)) return null
   const reference = text(entry, 'idInfracao') ?? text(entry, 'protocolo') ?? count(entry, 'protocolo')?.toString()
   const endToEndId = text(entry, 'endToEndId')
@@ -48,12 +48,12 @@ function readInfraction(entry: unknown): InfractionFound | null {
 }
 
 /** Compares the beginning of the word: the documentation has `CANCELADA_EFI`. Any other word is unknown. */
-function readState(status: string | null): InfractionFound['state'] {
+function readState(status: string | null): DisputeFound['state'] {
   const word = status?.toLowerCase().replace(/[\s-]+/g, '_') ?? ''
   return states.find(([beginning]) => word.startsWith(beginning))?.[1] ?? 'unknown'
 }
 
-const states: [string, InfractionFound['state']][] = [
+const states: [string, DisputeFound['state']][] = [
   ['abert', 'open'],
   ['em_defesa', 'open'],
   ['em_analise', 'open'],

@@ -11,13 +11,13 @@ import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useClient, useMay, useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
-import type { Disputes, DisputeView, UnattributedView } from '../../types.ts'
+import type { Disputes as DisputesPage, DisputeView, UnattributedView } from '../../types.ts'
 import { EnterDispute } from './enter.tsx'
 import { OpenDispute } from './open.tsx'
 import { words } from './text.ts'
 
 /** Open disputes with their deadlines, and closed disputes with their outcomes. */
-export default function Infractions() {
+export default function Disputes() {
   const t = useText(words)
   const may = useMay()
   const [isEntering, setEntering] = useState(false)
@@ -39,7 +39,7 @@ function useDisputes(isOpen: boolean, page: number) {
   return useQuery({
     queryKey: ['disputes', clientId, isOpen, page],
     queryFn: async () => {
-      const answer = await ask<Disputes>('GET', withQuery('/infraction', { clientId, isOpen, page }))
+      const answer = await ask<DisputesPage>('GET', withQuery('/infraction', { clientId, isOpen, page }))
       return { ...answer, aheadMs: Date.parse(answer.now) - Date.now() }
     },
     placeholderData: keepPreviousData,
@@ -57,7 +57,7 @@ function Running() {
     <Section title={t.open}>
       {data === undefined && <Skeleton height={90} />}
       {data?.total === 0 && (
-        <Empty icon="infractions" title={t.none}>
+        <Empty icon="disputes" title={t.none}>
           {t.noneHint}
         </Empty>
       )}
@@ -125,7 +125,7 @@ function Ended() {
         keyOf={({ id }) => id}
         linkOf={(dispute) => linkOf(dispute, merchant === null)}
         empty={
-          <Empty icon="infractions" title={t.noneEnded}>
+          <Empty icon="disputes" title={t.noneEnded}>
             {t.noneEndedHint}
           </Empty>
         }
