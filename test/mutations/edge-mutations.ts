@@ -1,4 +1,4 @@
-import { edit, type Mutation, severalAcquirersTest, twoPersonsTest } from './mutation.ts'
+import { breakerTest, edit, jobsTest, type Mutation, severalAcquirersTest, twoPersonsTest } from './mutation.ts'
 
 /**
  * Mutations outside of the path of a payment: the operator's money, disputes, strict requests, personal data, and the
@@ -244,5 +244,59 @@ export const edgeMutations: Mutation[] = [
       edit('src/users/accept.ts', 'if (invitation.user_id !== null && invitation.needs_code) {', 'if (!invitation) {'),
     ],
     caughtBy: 'test/e2e/signing-in.test.ts',
+  },
+  {
+    name: 'a job that failed is done',
+    edits: [
+      edit(
+        'src/jobs/runner.ts',
+        'if (failure === null || recurring.includes(name)) await',
+        'if (failure !== undefined || recurring.includes(name)) await',
+      ),
+    ],
+    caughtBy: jobsTest,
+  },
+  {
+    name: 'a job that this process still runs is claimed again',
+    edits: [edit('src/jobs/store.ts', ') and id <> all (', ') and 0 <> all (')],
+    caughtBy: jobsTest,
+  },
+  {
+    name: 'a waiting job keeps its former payload',
+    edits: [edit('src/jobs/store.ts', 'payload = excluded.payload, run_at', 'run_at')],
+    caughtBy: jobsTest,
+  },
+  {
+    name: 'the jobs of a dead process stay claimed',
+    edits: [edit('src/jobs/store.ts', 'where locked_by = any (', 'where locked_by <> all (')],
+    caughtBy: jobsTest,
+  },
+  {
+    name: 'an event is sent before the earlier one of its record was delivered',
+    edits: [
+      edit('src/webhooks/queue-store.ts', "where u.state in ('waiting', 'pending')", "where u.state = 'waiting'"),
+    ],
+    caughtBy: 'src/webhooks/deliver-many.test.ts',
+  },
+  {
+    name: 'during a rotation only the former secret signs',
+    edits: [edit('src/webhooks/sign.ts', 'secrets.map((secret) =>', 'secrets.slice(-1).map((secret) =>')],
+    caughtBy: 'src/webhooks/deliver.test.ts',
+  },
+  {
+    name: 'an acquirer that does not answer gets every request',
+    edits: [edit('src/acquirers/breaker.ts', 'if (Date.now() < state.until)', 'if (Date.now() < 0)')],
+    caughtBy: breakerTest,
+  },
+  {
+    name: 'an acquirer that refuses counts as one that does not answer',
+    edits: [
+      edit(
+        'src/acquirers/breaker.ts',
+        "if (state.mode === 'CLOSED' && error instanceof AcquirerUnavailable)",
+        "if (state.mode === 'CLOSED')",
+      ),
+    ],
+    caughtBy: breakerTest,
   },
 ]

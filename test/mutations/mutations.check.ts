@@ -82,13 +82,15 @@ async function runTest(test: string): Promise<string | null> {
     report,
   ]
   const env = { ...process.env, ...seeds, GUICHE_TEST_REPORT: '' }
-  const isOver = await new Promise<boolean>((done) => {
-    const running = execFile(process.execPath, args, { cwd: folder, env, timeout: runMaxMs }, () =>
-      done(!running.killed),
+  const { isOver, output } = await new Promise<{ isOver: boolean; output: string }>((done) => {
+    const running = execFile(process.execPath, args, { cwd: folder, env, timeout: runMaxMs }, (_error, out, errors) =>
+      done({ isOver: !running.killed, output: out + errors }),
     )
   })
   expect(isOver, `the test ended within ${runMaxMs / 1000} s`).toBe(true)
-  const { success, testResults } = readReport(await readFile(report, 'utf8'))
+  const text = await readFile(report, 'utf8').catch(() => null)
+  if (text === null) throw new Error(`the test could not be run:\n${output}`)
+  const { success, testResults } = readReport(text)
   if (success) return null
   const messages = testResults.flatMap(({ assertionResults }) => assertionResults.flatMap((one) => one.failureMessages))
   // A test that did not run has caught nothing.
