@@ -174,6 +174,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     readMetrics: shared?.readMetrics(registry) ?? (async () => await registry.metrics()),
     metricsToken: config.metricsToken,
     isPublic: config.isPublic,
+    isStopping: app.isStopping,
     checkReady: async () => await ping(db),
   })
   registerFrontPage(app, { isSimulated: deps.sandbox !== null })

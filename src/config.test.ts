@@ -47,6 +47,7 @@ describe('an empty environment', () => {
     requireSecondFactor: [],
     metricsToken: null,
     logLevel: 'info',
+    stopDelaySeconds: 0,
     logFormat: process.stdout.isTTY ? 'pretty' : 'json',
   } satisfies Config
 
@@ -75,6 +76,11 @@ describe('an empty environment', () => {
   it('is not changed by unknown variables', () => {
     expect(readConfig({ HOSTNAME: 'x', Port: '1', NODE_ENV: 'production' })).toEqual(defaults)
   })
+})
+
+it('still serves while it stops if other machines may reach it', () => {
+  expect(readConfig({ HOST: '0.0.0.0' }).stopDelaySeconds).toBe(5)
+  expect(readConfig({ TRUST_PROXY: '127.0.0.1', STOP_DELAY_SECONDS: '0' }).stopDelaySeconds).toBe(0)
 })
 
 it('reads exactly the variables that .env.example has', () => {
@@ -117,6 +123,7 @@ it('accepts every variable', () => {
     TRUST_PROXY: '127.0.0.1, 10.0.0.0/8',
     REQUIRE_SECOND_FACTOR: 'admin, finance',
     METRICS_TOKEN: 'a-metrics-token',
+    STOP_DELAY_SECONDS: '20',
     LOG_LEVEL: 'warn',
     LOG_FORMAT: 'pretty',
   })
@@ -146,6 +153,7 @@ it('accepts every variable', () => {
     retention: { attemptsDays: 60, callbacksDays: 90, exchangesDays: 7, personalDataDays: 1825 },
     trustedProxies: ['127.0.0.1', '10.0.0.0/8'],
     isPublic: true,
+    stopDelaySeconds: 20,
     requireSecondFactor: ['admin', 'finance'],
     metricsToken: 'a-metrics-token',
     logLevel: 'warn',

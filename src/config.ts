@@ -39,6 +39,7 @@ const Environment = Type.Object({
   TRUST_PROXY: Type.Optional(Type.String({ minLength: 1 })),
   REQUIRE_SECOND_FACTOR: Type.Optional(Type.String({ minLength: 1 })),
   METRICS_TOKEN: Type.Optional(Type.String({ minLength: 8 })),
+  STOP_DELAY_SECONDS: Type.Optional(Type.Integer({ minimum: 0, maximum: 300 })),
   LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error', 'silent'], { default: 'info' }),
   LOG_FORMAT: Type.Enum(['auto', 'json', 'pretty'], { default: 'auto' }),
 })
@@ -96,6 +97,8 @@ export type Config = Readonly<{
   requireSecondFactor: readonly string[]
   /** Null: /metrics is open on this machine, and closed if the service is public. */
   metricsToken: string | null
+  /** How long a stopping service still serves, so that load balancers can notice. */
+  stopDelaySeconds: number
   logLevel: string
   logFormat: 'json' | 'pretty'
 }>
@@ -196,6 +199,8 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     isPublic,
     requireSecondFactor: roles,
     metricsToken: given.METRICS_TOKEN ?? null,
+    // Without a load balancer nobody would notice, and Ctrl-C on a laptop is quick.
+    stopDelaySeconds: given.STOP_DELAY_SECONDS ?? (isPublic ? 5 : 0),
     logLevel: given.LOG_LEVEL,
     logFormat:
       given.LOG_FORMAT === 'pretty' || (given.LOG_FORMAT === 'auto' && process.stdout.isTTY) ? 'pretty' : 'json',

@@ -7,7 +7,7 @@ import type { Service } from './service.ts'
 import { isOldNode, welcome } from './welcome.ts'
 
 /**
- * A stop that takes longer than this is aborted. Nothing is lost, because everything that was acknowledged is
+ * A stop that takes longer than this, after STOP_DELAY_SECONDS, is aborted. Nothing is lost, because everything that was acknowledged is
  * committed.
  */
 const stopMaxMs = 30_000
@@ -45,7 +45,7 @@ async function serve(): Promise<void> {
       process.exit(1)
     }
     const service = await start({ config, log, onLost })
-    stopOnSignals(service.stop, log)
+    stopOnSignals(service.stop, config, log)
     const isTerminal = config.logFormat === 'pretty'
     // If logs are collected, only texts that are shown once are worth the welcome screen.
     if (isTerminal || service.newSandbox || service.firstAdminUrl)
@@ -73,28 +73,28 @@ async function serveAsWorker(): Promise<void> {
     const log = createLog(config)
     const { startService } = await import('./service.ts')
     const { stop, ...service } = await startService({ config, log, clusterWorker: joinCluster() })
-    onStop(() => end(stop, log))
+    onStop(() => end(stop, config, log))
     sendToPrimary({ kind: 'ready', service })
   } catch (error) {
     sendToPrimary({ kind: 'failed', reason: toReason(error) }, () => process.exit(1))
   }
 }
 
-function stopOnSignals(stop: () => Promise<void>, log: Logger): void {
+function stopOnSignals(stop: () => Promise<void>, config: Config, log: Logger): void {
   let isStopping = false
   const onSignal = () => {
     // A second signal ends the process immediately.
     if (isStopping) process.exit(1)
     isStopping = true
     log.info('stopping: requests in progress are answered first')
-    end(stop, log, () => log.info('stopped'))
+    end(stop, config, log, () => log.info('stopped'))
   }
   process.on('SIGTERM', onSignal)
   process.on('SIGINT', onSignal)
 }
 
-function end(stop: () => Promise<void>, log: Logger, onEnd = () => {}): void {
-  setTimeout(() => process.exit(1), stopMaxMs).unref()
+function end(stop: () => Promise<void>, { stopDelaySeconds }: Config, log: Logger, onEnd = () => {}): void {
+  setTimeout(() => process.exit(1), stopDelaySeconds * 1_000 + stopMaxMs).unref()
   stop().then(
     () => {
       onEnd()

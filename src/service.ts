@@ -116,7 +116,11 @@ export async function startService({
       attributionThreshold: config.attributionThreshold,
     })
     stops.push(worker.stop)
-    stops.push(app.close.bind(app))
+    const server = app
+    stops.push(async () => {
+      await server.drain(config.stopDelaySeconds * 1_000)
+      await server.close()
+    })
     await app.listen({ host: config.host, port, backlog: backlogMax })
     stops.push((await registerCallbacks(deps, asked)).stop)
     await saveSetting(db, baseUrlSetting, baseUrl)

@@ -11,6 +11,8 @@ type Options = {
   metricsToken: string | null
   /** Whether other machines can reach the service. */
   isPublic: boolean
+  /** Whether the service stops. It still serves, but must get no further requests. */
+  isStopping: () => boolean
   /** Rejects while the service cannot do its work. */
   checkReady: () => Promise<void>
 }
@@ -45,6 +47,7 @@ export function registerHealthRoutes(app: Server, options: Options): void {
       schema: { summary: 'The service can do its work', tags: ['Operation'], response: { 200: State, 503: State } },
     },
     async (request, reply) => {
+      if (options.isStopping()) return await reply.code(503).send({ status: 'stopping' })
       try {
         await options.checkReady()
         return { status: 'ready' }

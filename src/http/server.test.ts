@@ -120,6 +120,7 @@ it.each([
     readMetrics,
     metricsToken,
     isPublic,
+    isStopping: () => false,
     checkReady: async () => {},
   })
   const ask = async () => await app.inject({ url: '/metrics', headers: sent ? { authorization: sent } : {} })

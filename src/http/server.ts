@@ -43,6 +43,10 @@ export type Access =
 declare module 'fastify' {
   interface FastifyInstance {
     logSecurity: SecurityLog
+    /** Whether the service stops: it is not ready, and each response closes its connection. */
+    isStopping: () => boolean
+    /** Begins the stop, but serves as before for this time: load balancers notice that the service is not ready. */
+    drain: (ms: number) => Promise<void>
   }
   interface FastifyContextConfig {
     access?: Access
@@ -228,6 +232,11 @@ function letGoOfConnections(app: Server, { shareConnections }: Options): void {
     socket.once('close', () => connections.delete(socket))
   })
   const isOneTooMany = shareConnections?.(() => connections.size)
+  app.decorate('isStopping', () => isStopping)
+  app.decorate('drain', async (ms) => {
+    isStopping = true
+    await sleep(ms)
+  })
   app.addHook('preClose', async () => {
     isStopping = true
     if (connections.size > 0) await sleep(lingerMs)

@@ -5,6 +5,7 @@ import { sql } from '../../src/db/sql.ts'
 import { enqueueJob } from '../../src/jobs/jobs.ts'
 import { type Found, findBrokenPromises } from '../crash/observation.ts'
 import { fetchAll, fetchSandboxToken, observe, openShops } from '../crash/shops.ts'
+import { startBalancer } from '../support/balancer.ts'
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts'
 import { findFreePort, makeDataDir, type ServiceProcess, startServiceProcess } from '../support/process.ts'
 import { eventually, startTestReceiver, type TestReceiver } from '../support/webhooks.ts'
@@ -21,36 +22,42 @@ type Installation = {
   receiver: TestReceiver
   token: string
   processes: [ServiceProcess, ServiceProcess]
+  /** Starts one of the two again, at its address, after it has ended. */
+  restart(index: 0 | 1): Promise<void>
 }
 
 /** Two processes on one database, as behind a load balancer, and a shop's receiver. */
-async function open(): Promise<Installation> {
+async function open(environment: Record<string, string> = {}): Promise<Installation> {
   const database = await createEmptyDatabase()
   cleanups.push(database.drop)
   const receiver = await startTestReceiver()
   cleanups.push(receiver.stop)
-  const folders = await Promise.all([makeDataDir(), makeDataDir()])
-  cleanups.push(async () => await Promise.all(folders.map(async ({ remove }) => await remove())))
-  const [first, second] = folders
+  const [first, second] = await Promise.all([prepare(), prepare()])
   // Both start at the same time on an empty database: one of them creates the client and has its credentials.
-  const [one, other] = await Promise.all([start(database, first.dataDir), start(database, second.dataDir)])
+  const processes: Installation['processes'] = await Promise.all([start(first), start(second)])
+  const [one, other] = processes
   const token = await fetchSandboxToken(first.dataDir, one.baseUrl).catch(
     async () => await fetchSandboxToken(second.dataDir, other.baseUrl),
   )
-  return { database, receiver, token, processes: [one, other] }
-}
+  const restart = async (index: 0 | 1) => {
+    processes[index] = await start([first, second][index] ?? first)
+  }
+  return { database, receiver, token, processes, restart }
 
-async function start(database: TestDatabase, dataDir: string): Promise<ServiceProcess> {
-  const running = await startServiceProcess({
-    dataDir,
-    port: await findFreePort(),
-    databaseUrl: database.connectionString,
-  })
-  cleanups.push(async () => {
-    running.signal('SIGTERM')
-    await running.ended
-  })
-  return running
+  async function prepare() {
+    const { dataDir, remove } = await makeDataDir()
+    cleanups.push(remove)
+    return { dataDir, port: await findFreePort() }
+  }
+
+  async function start(place: { dataDir: string; port: number }): Promise<ServiceProcess> {
+    const running = await startServiceProcess({ ...place, databaseUrl: database.connectionString, environment })
+    cleanups.push(async () => {
+      running.signal('SIGKILL')
+      await running.ended
+    })
+    return running
+  }
 }
 
 async function post(
@@ -181,6 +188,52 @@ it('waits for open requests on the first signal, and stops on the second', async
   leaving.signal('SIGTERM')
   expect(await leaving.ended).toEqual({ code: 1, signal: null })
   expect(await outcome).toBe('cut')
+}, 300_000)
+
+it('serves on while load balancers notice that it stops, and ends at once at a second signal', async () => {
+  const installation = await open({ STOP_DELAY_SECONDS: '300' })
+  const [leaving] = installation.processes
+  const ask = async (path: string) => {
+    const { statusCode, headers, body } = await request(leaving.baseUrl + path, {
+      headers: { authorization: `Bearer ${installation.token}` },
+    })
+    return { status: statusCode, connection: headers.connection, text: await body.text() }
+  }
+  expect(await ask('/health/ready')).toMatchObject({ status: 200, connection: 'keep-alive' })
+  leaving.signal('SIGTERM')
+  await eventually(async () => (await ask('/health/ready')).status === 503)
+  expect(await ask('/health/ready')).toMatchObject({ connection: 'close', text: '{"status":"stopping"}' })
+  // Both on a connection that is open and on a new one.
+  for (let number = 0; number < 3; number += 1)
+    expect(await ask('/transaction')).toMatchObject({ status: 200, connection: 'close' })
+  expect(await ask('/health/live')).toMatchObject({ status: 200 })
+  leaving.signal('SIGTERM')
+  expect(await leaving.ended).toEqual({ code: 1, signal: null })
+}, 300_000)
+
+it('fails no request while each is restarted in turn behind a load balancer', async () => {
+  const installation = await open({ STOP_DELAY_SECONDS: '2' })
+  const { processes, receiver, token } = installation
+  const balancer = await startBalancer(processes.map(({ baseUrl }) => baseUrl))
+  cleanups.push(balancer.stop)
+  await eventually(() => processes.every(({ baseUrl }) => balancer.isReady(baseUrl)))
+  const addresses = Array.from({ length: 8 }, () => () => balancer.baseUrl)
+  const shops = openShops({ addresses, token, webhookUrl: receiver.url, name: 'rolling' })
+  for (const index of [0, 1] as const) {
+    const leaving = processes[index]
+    const before = shops.acknowledged.length
+    await eventually(() => shops.acknowledged.length > before + 16)
+    leaving.signal('SIGTERM')
+    await eventually(() => !balancer.isReady(leaving.baseUrl))
+    expect(await leaving.ended).toEqual({ code: 0, signal: null })
+    await installation.restart(index)
+    await eventually(() => balancer.isReady(leaving.baseUrl))
+  }
+  await shops.stop()
+  expect(balancer.failures).toEqual([])
+  expect(shops.surprises).toEqual([])
+  const observation = await observe(shops, { baseUrl: balancer.baseUrl, token, receiver, quietMaxMs })
+  expect(findBrokenPromises(observation)).toEqual([])
 }, 300_000)
 
 const emptyShops = {

@@ -70,6 +70,7 @@ function spawnService({ dataDir, port, databaseUrl, cwd, environment, build }: O
       PATH: process.env.PATH,
       DATA_DIR: dataDir,
       PORT: String(port),
+      STOP_DELAY_SECONDS: '0',
       RATE_LIMIT_CREATE: '0',
       RATE_LIMIT_TOKEN: '0',
       RATE_LIMIT_READ: '0',

@@ -65,6 +65,7 @@ export async function startTestService(options: Options = {}): Promise<TestServi
     DATABASE_URL: connectionString,
     // Many services share one PostgreSQL in a test run.
     DATABASE_CONNECTIONS_MAX: '8',
+    STOP_DELAY_SECONDS: '0',
     RATE_LIMIT_CREATE: '0',
     RATE_LIMIT_TOKEN: '0',
     RATE_LIMIT_READ: '0',
