@@ -1,6 +1,7 @@
 // Builds the service, the SDK and the dashboard, each only if its sources are newer than its output: a second start
 // waits for none of them. `--workspaces` builds only the SDK and the dashboard, which tests need; `--guide` builds only
-// the guide; `--start` builds the guide in the background, so that the service starts without waiting for it.
+// the guide; `--start` builds the guide in the background, so that the service starts without waiting for it; `--pack`
+// builds everything that `npm pack` packs.
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -28,10 +29,19 @@ function isFresh(made, sources) {
   return existsSync(path) && sources.every((source) => newest(join(root, source)) < statSync(path).mtimeMs)
 }
 
+/** The compiler's folder; null in a tree that was installed without development dependencies. */
+function findCompiler() {
+  try {
+    return dirname(createRequire(import.meta.url).resolve('typescript/package.json'))
+  } catch {
+    return null
+  }
+}
+
 /** @param {string} project */
 function compile(project) {
-  const typescript = dirname(createRequire(import.meta.url).resolve('typescript/package.json'))
-  execFileSync(process.execPath, [join(typescript, 'bin/tsc'), '-p', join(root, project)], { stdio: 'inherit' })
+  const tsc = join(findCompiler() ?? '', 'bin/tsc')
+  execFileSync(process.execPath, [tsc, '-p', join(root, project)], { stdio: 'inherit' })
 }
 
 const serviceMarker = 'dist/.built'
@@ -110,14 +120,33 @@ const guide = {
 }
 
 const option = process.argv[2]
+if (findCompiler() === null) {
+  // Nothing can be built here, and nothing has to be if it was built before.
+  if (existsSync(join(root, serviceMarker))) process.exit(0)
+  process.stderr.write(
+    'Guichê has not been built, and the development dependencies that build it are missing: npm ci\n',
+  )
+  process.exit(1)
+}
+if (option === '--pack') {
+  // The compiler leaves the output of removed sources.
+  for (const name of ['src', 'simulator', 'qr-png', 'sdk', '.tsbuildinfo', '.built'])
+    rmSync(join(root, 'dist', name), { recursive: true, force: true })
+}
 const chosen =
-  option === '--guide' ? [guide] : option === '--workspaces' ? parts.filter(({ isWorkspace }) => isWorkspace) : parts
+  option === '--guide'
+    ? [guide]
+    : option === '--workspaces'
+      ? parts.filter(({ isWorkspace }) => isWorkspace)
+      : option === '--pack'
+        ? [...parts, guide]
+        : parts
 const isFirst = !existsSync(join(root, serviceMarker))
 const stale = chosen.filter(({ made, sources }) => !isFresh(made, sources))
 // On standard error: some commands print JSON on standard output.
 if (stale.length > 0)
   process.stderr.write(
-    isFirst && chosen === parts
+    isFirst && chosen.includes(parts[0])
       ? 'Building Guichê (about 20 s, only the first time)…\n'
       : 'Building what has changed…\n',
   )

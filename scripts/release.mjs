@@ -24,8 +24,9 @@ writeJson('package-lock.json', (lock) => {
   for (const folder of ['', ...workspaces]) lock.packages[folder].version = version
 })
 writeJson('docs/openapi.json', (document) => Object.assign(document.info, { version }))
-// The SDK's package file, as the documents name it, and the SDK's user agent.
+// The package files, as the documents name them, and the SDK's user agent.
 for (const [before, after] of [
+  [`guiche-${former}.tgz`, `guiche-${version}.tgz`],
   [`guiche-sdk-${former}.tgz`, `guiche-sdk-${version}.tgz`],
   [`guiche-sdk/${former}`, `guiche-sdk/${version}`],
 ])

@@ -19,6 +19,7 @@ const chapters: Chapters = {
   Integrate: ['api', 'openapi', 'sdk', 'payment-page', 'withdrawals', 'sandbox'],
   'Go live': ['going-live', 'acquirers', 'several-acquirers', 'simulator'],
   Operate: [
+    'installation',
     'dashboard',
     'configuration',
     'operations',

@@ -30,6 +30,8 @@ type Options = {
   environment?: Record<string, string>
   /** Another build than the one under test. */
   build?: string
+  /** The arguments of Node.js, instead of the service of the build. */
+  command?: string[]
 }
 
 /** A start takes a few seconds, and longer on a busy machine. */
@@ -62,8 +64,8 @@ export async function startAndKill(options: Options, afterMs: number): Promise<v
   await ended
 }
 
-function spawnService({ dataDir, port, databaseUrl, cwd, environment, build }: Options): ChildProcess {
-  return spawn(process.execPath, [join(build ?? inject('build'), 'src/main.js')], {
+function spawnService({ dataDir, port, databaseUrl, cwd, environment, build, command }: Options): ChildProcess {
+  return spawn(process.execPath, command ?? [join(build ?? inject('build'), 'src/main.js')], {
     // This machine's own configuration must not affect it.
     cwd: cwd ?? dataDir,
     env: {
