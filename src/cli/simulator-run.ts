@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path'
+import type { Logger } from 'pino'
 import { type DialectName, dialectNames, isDialectName, quirksOf } from '../../simulator/dialects.ts'
 import type { CharacterInput } from '../../simulator/personality/nature.ts'
 import type { Character } from '../../simulator/personality/personality.ts'
@@ -7,7 +8,7 @@ import { changeQuirks, describeQuirks, type Quirks } from '../../simulator/quirk
 import { startSimulatorServer } from '../../simulator/server.ts'
 import { createSimulator } from '../../simulator/simulator.ts'
 import type { TlsFolder } from '../../simulator/tls-folder.ts'
-import { readConfig } from '../config.ts'
+import { type Config, readConfig } from '../config.ts'
 import { startEmbeddedPostgres } from '../db/embedded.ts'
 import { connect } from '../db/sql.ts'
 import { systemClock } from '../lib/clock.ts'
@@ -34,19 +35,29 @@ const stopMaxMs = 15_000
 
 /** Runs the simulated network alone, on its own database, until a signal arrives. */
 export async function runSimulator(options: SimulatorRun): Promise<void> {
-  const { quirk = [] } = options
-  if (quirk.includes('help')) return write(`${describeQuirks().join('\n')}\n`)
-  const dialect = toDialect(options.dialect)
-  const quirks = changeQuirks(quirksOf(dialect), quirk)
-  const character = toCharacter(options)
-  const isPlain = options.dialect === undefined && quirk.length === 0
+  if (options.quirk?.includes('help')) return write(`${describeQuirks().join('\n')}\n`)
   const config = readConfig(process.env)
-  const folder = join(config.dataDir, 'simulator')
   const log = createLog(config)
   const onLost = (reason: Error) => {
     log.fatal({ err: reason }, 'the simulator exits with 1: it has no database')
     process.exit(1)
   }
+  const { description, stop } = await startSimulator(options, { config, log, onLost })
+  stopOnSignals(stop)
+  write(description)
+}
+
+/** Resolves when it answers, with what its user needs to know. */
+export async function startSimulator(
+  options: SimulatorRun,
+  { config, log, onLost }: { config: Config; log: Logger; onLost: (reason: Error) => void },
+): Promise<{ description: string; stop(): Promise<void> }> {
+  const { quirk = [] } = options
+  const dialect = toDialect(options.dialect)
+  const quirks = changeQuirks(quirksOf(dialect), quirk)
+  const character = toCharacter(options)
+  const isPlain = options.dialect === undefined && quirk.length === 0
+  const folder = join(config.dataDir, 'simulator')
   const stops: (() => Promise<unknown>)[] = []
   const stop = async () => {
     for (const step of stops.splice(0).reverse()) await step()
@@ -83,9 +94,8 @@ export async function runSimulator(options: SimulatorRun): Promise<void> {
     stops.push(running.close)
     const place = { url, controlToken, tls: tls?.paths ?? null }
     await writePlace(folder, place)
-    stopOnSignals(stop)
-    write(await describe({ folder, place, dialect, quirks, changed: quirk, isPlain: isPlain && !tls }))
-    write(describeCharacter(await simulator.personality()))
+    const description = await describe({ folder, place, dialect, quirks, changed: quirk, isPlain: isPlain && !tls })
+    return { description: description + describeCharacter(await simulator.personality()), stop }
   } catch (error) {
     await stop()
     throw error

@@ -1,8 +1,7 @@
-import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { Webhook } from 'standardwebhooks'
-import { afterEach, expect, inject, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest'
 import { dialectNames } from '../../simulator/dialects.ts'
 import { scopes } from '../../src/auth/scopes.ts'
 import type { Db } from '../../src/db/sql.ts'
@@ -10,19 +9,20 @@ import { enqueueJob } from '../../src/jobs/jobs.ts'
 import { newSecretKey, parseSecretKey } from '../../src/lib/secrets.ts'
 import { createMerchant } from '../../src/merchant.ts'
 import { findBreaches } from '../../src/verification.ts'
-import { createEmptyDatabase, createTestDatabase } from '../support/database.ts'
-import { findFreePort, makeDataDir, startServiceProcess } from '../support/process.ts'
-import { type SimulatorProcess, startSimulatorProcess } from '../support/simulator-process.ts'
+import { manualClock } from '../support/clock.ts'
+import { type CommandLine, openCommandLine } from '../support/command-line.ts'
+import { createEmptyDatabase } from '../support/database.ts'
+import { makeDataDir } from '../support/process.ts'
+import { fetchToken, startTestService } from '../support/service.ts'
+import { type SimulatorProcess, startTlsSimulator } from '../support/simulator-process.ts'
 import { eventually, startTestReceiver, type TestReceiver } from '../support/webhooks.ts'
 
 /*
- * The gateway and a PSP as two processes with mutual TLS between them, in the dialect of each PSP: the README's steps,
- * a refund, a dispute (MED) and a withdrawal. The gateway knows the PSP only from the settings file that the simulator
- * prints.
+ * The gateway and a PSP with mutual TLS between them, in the dialect of each PSP: the README's steps, a refund, a
+ * dispute (MED) and a withdrawal. The gateway knows the PSP only from the settings file that the simulator writes.
+ * several-psps.test.ts has them as separate processes.
  */
 
-// Three processes start in each test, on a machine that may be busy with other tests.
-const testMaxMs = 120_000
 const withDisputes = ['generic', 'efi']
 const withPayouts = ['generic', 'efi', 'inter', 'sicoob']
 
@@ -31,53 +31,64 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-it.each(dialectNames)(
-  'charges, is paid, refunds, is disputed and pays out: %s',
-  async (dialect) => {
-    const shop = await openShop(dialect)
-    const checked = shop.check()
+let folder: Awaited<ReturnType<typeof makeDataDir>>
+let acquirersFile: string
+let commandLine: CommandLine
 
-    const first = await shop.buy(10_000)
-    await shop.untilDelivered('transaction.paid', first.id)
-    expect(await shop.fetch(first.id)).toMatchObject({ status: 'PAID', endToEnd: first.endToEnd, amountPaid: 10_000 })
+beforeAll(async () => {
+  folder = await makeDataDir()
+  acquirersFile = join(folder.dataDir, 'simulator/acquirers.json')
+  const environment = { DATA_DIR: folder.dataDir, ACQUIRERS_FILE: acquirersFile }
+  commandLine = await openCommandLine({ connectionString: inject('postgres'), environment })
+})
+afterAll(async () => {
+  await commandLine.stop()
+  await folder.remove()
+})
 
-    const refund = await shop.call(`/transaction/${first.id}/refund`, { idempotencyKey: randomUUID(), amount: 400 })
-    expect(refund.status, JSON.stringify(refund.body)).toBe(201)
-    await shop.until(first.id, ({ amountRefunded, status }) => amountRefunded === 400 && status === 'PAID')
+it.each(dialectNames)('charges, is paid, refunds, is disputed and pays out: %s', async (dialect) => {
+  const shop = await openShop(dialect)
+  const checked = shop.check()
 
-    // No callback arrives. The list has the payment, after some empty periods.
-    await shop.buy(1_000, { behaviour: 'callback_never' })
+  const first = await shop.buy(10_000)
+  await shop.untilDelivered('transaction.paid', first.id)
+  expect(await shop.fetch(first.id)).toMatchObject({ status: 'PAID', endToEnd: first.endToEnd, amountPaid: 10_000 })
 
-    const second = await shop.buy(2_000)
-    if (withDisputes.includes(dialect)) await dispute(shop, second)
-    // This PSP reports no dispute: the money goes back, and that is all.
-    else expect(await shop.psp.control('return', { endToEndId: second.endToEnd })).toMatchObject({ status: 200 })
-    await shop.until(second.id, ({ status }) => status === 'INFRACTION')
+  const refund = await shop.call(`/transaction/${first.id}/refund`, { idempotencyKey: randomUUID(), amount: 400 })
+  expect(refund.status, JSON.stringify(refund.body)).toBe(201)
+  await shop.until(first.id, ({ amountRefunded, status }) => amountRefunded === 400 && status === 'PAID')
 
-    const body = {
-      amount: 1_500,
-      method: 'PIX',
-      pixKey: { key: randomUUID(), type: 'EVP' },
-      idempotencyKey: randomUUID(),
-    }
-    const withdrawal = await shop.call<{ id: string; code: string }>('/withdrawal', body)
-    if (withPayouts.includes(dialect)) {
-      expect(withdrawal.status, JSON.stringify(withdrawal.body)).toBe(201)
-      await eventually(async () => (await shop.call(`/withdrawal/${withdrawal.body.id}`)).body.status === 'PROCESSED')
-    } else {
-      expect(withdrawal).toMatchObject({ status: 422, body: { code: 'withdrawal_not_possible' } })
-      expect(JSON.stringify(withdrawal.body)).toContain('no configured acquirer sends payouts')
-    }
-    expect(await checked).toContain('It supports all that Guichê needs.')
-    expect(await findBreaches(shop.db)).toEqual([])
-  },
-  testMaxMs,
-)
+  // No callback arrives. The list has the payment, after some empty periods.
+  await shop.buy(1_000, { behaviour: 'callback_never' })
+
+  const second = await shop.buy(2_000)
+  if (withDisputes.includes(dialect)) await dispute(shop, second)
+  // This PSP reports no dispute: the money goes back, and that is all.
+  else expect(await shop.psp.control('return', { endToEndId: second.endToEnd })).toMatchObject({ status: 200 })
+  await shop.until(second.id, ({ status }) => status === 'INFRACTION')
+
+  const body = {
+    amount: 1_500,
+    method: 'PIX',
+    pixKey: { key: randomUUID(), type: 'EVP' },
+    idempotencyKey: randomUUID(),
+  }
+  const withdrawal = await shop.call<{ id: string; code: string }>('/withdrawal', body)
+  if (withPayouts.includes(dialect)) {
+    expect(withdrawal.status, JSON.stringify(withdrawal.body)).toBe(201)
+    await eventually(async () => (await shop.call(`/withdrawal/${withdrawal.body.id}`)).body.status === 'PROCESSED')
+  } else {
+    expect(withdrawal).toMatchObject({ status: 422, body: { code: 'withdrawal_not_possible' } })
+    expect(JSON.stringify(withdrawal.body)).toContain('no configured acquirer sends payouts')
+  }
+  expect(await checked).toContain('It supports all that Guichê needs.')
+  expect(await findBreaches(shop.db)).toEqual([])
+})
 
 type Transaction = Record<string, unknown> & { status: string; amountRefunded?: number }
 
 type Shop = {
-  psp: SimulatorProcess
+  psp: Pick<SimulatorProcess, 'control'>
   db: Db
   /** The output of `guiche acquirer check` about the PSP. */
   check(): Promise<string>
@@ -91,31 +102,24 @@ type Shop = {
 }
 
 async function openShop(dialect: string): Promise<Shop> {
-  const [bank, database] = [await createEmptyDatabase(), await createTestDatabase()]
-  cleanups.push(bank.drop, database.drop)
-  const psp = await startSimulatorProcess(['--dialect', dialect, '--tls'], { databaseUrl: bank.connectionString })
+  const bank = await createEmptyDatabase()
+  cleanups.push(bank.drop)
+  const psp = await startTlsSimulator(dialect, { dataDir: folder.dataDir, databaseUrl: bank.connectionString })
   cleanups.push(psp.stop)
-  const acquirersFile = join(psp.dataDir, 'simulator/acquirers.json')
   const receiver = await startTestReceiver()
   cleanups.push(receiver.stop)
 
-  const [secretKey, { dataDir, remove }] = [newSecretKey(), await makeDataDir()]
-  cleanups.push(remove)
-  const gateway = await startServiceProcess({
-    dataDir,
-    port: await findFreePort(),
-    databaseUrl: database.connectionString,
-    environment: {
-      ACQUIRERS_FILE: acquirersFile,
-      SECRET_KEY: secretKey,
-      WEBHOOK_ALLOW_PRIVATE: 'true',
-    },
+  const secretKey = newSecretKey()
+  const lines: Record<string, unknown>[] = []
+  const gateway = await startTestService({
+    // The simulator and its certificates have the real time.
+    clock: { ...manualClock(), now: () => new Date() },
+    environment: { ACQUIRERS_FILE: acquirersFile, SECRET_KEY: secretKey, WEBHOOK_ALLOW_PRIVATE: 'true' },
+    onLog: (line) => lines.push(line),
   })
-  cleanups.push(async () => {
-    gateway.signal('SIGTERM')
-    await gateway.ended
-  })
-  const client = await register(database.db, secretKey)
+  cleanups.push(gateway.stop)
+  const { db } = gateway
+  const client = await register(db, secretKey)
   const token = await fetchToken(gateway.baseUrl, client)
 
   async function call<Body>(path: string, body?: object): Promise<{ status: number; body: Body }> {
@@ -136,15 +140,17 @@ async function openShop(dialect: string): Promise<Shop> {
         last = await fetchOne(id)
         return isSo(last)
       },
-      () => `${JSON.stringify(last)}\n${JSON.stringify(gateway.lines.filter(({ level }) => level >= 40))}`,
+      () => `${JSON.stringify(last)}\n${JSON.stringify(lines.filter(({ level }) => Number(level) >= 40))}`,
     )
   }
 
   return {
     psp,
-    db: database.db,
-    check: async () =>
-      await check(dialect, { PATH: process.env.PATH, DATA_DIR: dataDir, ACQUIRERS_FILE: acquirersFile }),
+    db,
+    async check() {
+      const { stdout, stderr } = await commandLine.run(['acquirer', 'check', `simulated-${dialect}`])
+      return stdout + stderr
+    },
     call,
     fetch: fetchOne,
     until,
@@ -155,24 +161,16 @@ async function openShop(dialect: string): Promise<Shop> {
         pix: {},
         webhookUrl: receiver.url,
       })
-      expect(made.status, JSON.stringify([made.body, gateway.lines.slice(-5)])).toBe(201)
+      expect(made.status, JSON.stringify([made.body, lines.slice(-5)])).toBe(201)
       const { id, pixResponse } = made.body
       const paid = await psp.control<{ endToEndId: string }>('payment', { uri: pixResponse.uri, ...how })
       expect(paid.status, JSON.stringify(paid.body)).toBe(200)
-      if (how) await enqueueJob(database.db, { name: 'transactions.poll', payload: {}, key: 'transactions.poll' })
+      if (how) await enqueueJob(db, { name: 'transactions.poll', payload: {}, key: 'transactions.poll' })
       await until(id, ({ status }) => status === 'PAID')
       return { id, endToEnd: paid.body.endToEndId }
     },
     untilDelivered: async (type, id) => await untilDelivered(receiver, { type, id, secret: client.webhookSecret }),
   }
-}
-
-async function check(dialect: string, env: Record<string, string | undefined>): Promise<string> {
-  const main = join(inject('build'), 'src/cli/main.js')
-  return await new Promise((resolve) => {
-    const args = [main, 'acquirer', 'check', `simulated-${dialect}`]
-    execFile(process.execPath, args, { cwd: env.DATA_DIR, env }, (_error, stdout, stderr) => resolve(stdout + stderr))
-  })
 }
 
 async function untilDelivered(
@@ -206,10 +204,4 @@ async function register(db: Db, secretKey: string) {
   return await db.transaction(
     async (tx) => await createMerchant(tx, { clock, key }, { name: 'A shop', scopes: [...scopes] }),
   )
-}
-
-async function fetchToken(baseUrl: string, client: { clientId: string; clientSecret: string }): Promise<string> {
-  const form = { client_id: client.clientId, client_secret: client.clientSecret, grant_type: 'client_credentials' }
-  const answer = await fetch(`${baseUrl}/auth/token`, { method: 'POST', body: new URLSearchParams(form) })
-  return String(Object(await answer.json()).access_token)
 }

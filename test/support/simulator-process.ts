@@ -1,8 +1,11 @@
 import { spawn } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { pino } from 'pino'
 import { Agent, request } from 'undici'
 import { inject } from 'vitest'
+import { startSimulator } from '../../src/cli/simulator-run.ts'
+import { readConfig } from '../../src/config.ts'
 import { findFreePort, makeDataDir } from './process.ts'
 
 export type SimulatorProcess = {
@@ -53,15 +56,59 @@ export async function startSimulatorProcess(
         resolve()
       })
   })
-  const place = JSON.parse(await readFile(join(dataDir, 'simulator/simulator.json'), 'utf8'))
-  const dispatcher = await toDispatcher(place.tls)
+  const { url, control, close } = await connectTo(dataDir)
   return {
     pid: child.pid ?? 0,
-    url: place.url,
+    url,
     dataDir,
     said: () => said,
+    control,
+    signal: (name) => child.kill(name),
+    ended,
+    async stop() {
+      await close()
+      child.kill('SIGTERM')
+      await ended
+      await remove()
+    },
+  }
+}
+
+/**
+ * The same simulator with mutual TLS, in this process: starting another one takes a second of CPU. It keeps its
+ * certificates in the folder.
+ */
+export async function startTlsSimulator(
+  dialect: string,
+  { dataDir, databaseUrl }: { dataDir: string; databaseUrl: string },
+): Promise<Pick<SimulatorProcess, 'url' | 'control' | 'stop'>> {
+  const simulator = await startSimulator(
+    { host: '127.0.0.1', port: await findFreePort(), dialect, tls: true, controlToken },
+    {
+      config: readConfig({ DATA_DIR: dataDir, DATABASE_URL: databaseUrl }),
+      log: pino({ level: 'silent' }),
+      onLost() {},
+    },
+  )
+  const { close, ...connection } = await connectTo(dataDir)
+  return {
+    ...connection,
+    async stop() {
+      await close()
+      await simulator.stop()
+    },
+  }
+}
+
+async function connectTo(
+  dataDir: string,
+): Promise<Pick<SimulatorProcess, 'url' | 'control'> & { close(): Promise<void> }> {
+  const { url, tls } = JSON.parse(await readFile(join(dataDir, 'simulator/simulator.json'), 'utf8'))
+  const dispatcher = await toDispatcher(tls)
+  return {
+    url,
     async control<Body>(name: string, body: object) {
-      const answer = await request(`${place.url}/sandbox/${name}`, {
+      const answer = await request(`${url}/sandbox/${name}`, {
         method: 'POST',
         body: JSON.stringify(body),
         headers: { authorization: `Bearer ${controlToken}`, 'content-type': 'application/json' },
@@ -69,14 +116,7 @@ export async function startSimulatorProcess(
       })
       return { status: answer.statusCode, body: (await answer.body.json()) as Body }
     },
-    signal: (name) => child.kill(name),
-    ended,
-    async stop() {
-      await dispatcher.destroy()
-      child.kill('SIGTERM')
-      await ended
-      await remove()
-    },
+    close: async () => await dispatcher.destroy(),
   }
 }
 
