@@ -14,7 +14,7 @@ import { registerCallbackRoutes } from './callbacks/routes.ts'
 import type { Config } from './config.ts'
 import { refuseUnknownFields, registerDashboardRoutes } from './dashboard/routes.ts'
 import { registerDashboardPage } from './dashboard/static.ts'
-import { type Db, ping } from './db/sql.ts'
+import { checkWritable, type Db } from './db/sql.ts'
 import { registerGuide } from './guide/static.ts'
 import { compileAtFirstUse } from './http/compile.ts'
 import { registerFrontPage } from './http/front-page.ts'
@@ -175,7 +175,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     metricsToken: config.metricsToken,
     isPublic: config.isPublic,
     isStopping: app.isStopping,
-    checkReady: async () => await ping(db),
+    checkReady: async () => await checkWritable(db),
   })
   registerFrontPage(app, { isSimulated: deps.sandbox !== null })
   // For developers who generate a client from it. Each response is half a megabyte.

@@ -4,7 +4,8 @@ import type { Config } from './config.ts'
 import { checkConnections, checkDurability } from './db/durability.ts'
 import { attachEmbeddedPostgres, FolderInUse, startEmbeddedPostgres } from './db/embedded.ts'
 import { migrate, migrationsFolder } from './db/migrate.ts'
-import { connect, type Db } from './db/sql.ts'
+import { checkWritable, connect, type Db } from './db/sql.ts'
+import { createCountedLine } from './lib/counted-line.ts'
 
 export type OpenDatabase = { db: Db; close(): Promise<void> }
 
@@ -31,7 +32,9 @@ export async function openDatabase(options: Options): Promise<OpenDatabase> {
     connectionString: server.connectionString,
     connectionsMax: config.databaseConnectionsMax,
     // Not the whole error: the driver attaches its connection to it.
-    onError: ({ name, message }) => log.warn({ name, reason: message }, 'an idle database connection broke'),
+    onError: createCountedLine(({ name, message }: Error, count) =>
+      log.warn({ name, reason: message, count }, 'database connections broke'),
+    ),
   })
   const close = async () => {
     await db.pool.end()
@@ -40,6 +43,7 @@ export async function openDatabase(options: Options): Promise<OpenDatabase> {
   }
   try {
     await checkDurability(db)
+    await checkWritable(db)
     if (role === 'service') await checkConnections(db, config)
     // For a cluster worker, the primary process did this.
     if (role !== 'worker') await migrate(db, { folder: migrationsFolder(), log })

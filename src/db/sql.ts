@@ -1,7 +1,9 @@
 import type { Writable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import type { Sql } from 'sql-template-tag'
+import sql, { type Sql } from 'sql-template-tag'
 import { assert, BrokenInvariant } from '../lib/assert.ts'
+import { DatabaseAway, WatchedPool } from './watched-pool.ts'
 
 export { default as sql, empty, join, raw, Sql } from 'sql-template-tag'
 
@@ -60,14 +62,18 @@ export type ConnectOptions = {
 
 /** Opens a pool of connections to PostgreSQL. It connects at the first statement. */
 export function connect(options: ConnectOptions): Db {
-  const pool = new pg.Pool({
+  const pool = new WatchedPool({
     connectionString: options.connectionString,
     max: options.connectionsMax,
     types,
     // Statements are sent without waiting for the previous answer, so that independent ones share a round trip.
     pipeline: true,
     application_name: 'guiche',
-    connectionTimeoutMillis: 10_000,
+    // For a new connection, and for a free one: a request that waits longer is answered 503.
+    connectionTimeoutMillis: 3_000,
+    // A connection whose server has gone without a word is closed, also while nothing is sent on it.
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
     // A statement that runs for a minute is a bug; one that waits for a lock for ten seconds is close to a deadlock.
     statement_timeout: 60_000,
     lock_timeout: 10_000,
@@ -106,6 +112,8 @@ export function toDb(pool: pg.Pool): Db {
         await client.query('rollback').catch((cause: Error) => {
           broken = cause
         })
+        // Such as a server that became a read-only standby: the next connection may find the primary.
+        if (isDatabaseAway(error)) broken ??= error
         throw error
       } finally {
         client.release(broken)
@@ -135,9 +143,34 @@ function toQuery(on: pg.Pool | pg.PoolClient): Query {
     (await on.query<Row>({ name, text, values })).rows
 }
 
-/** Resolves when the database answers. */
-export async function ping(db: Db): Promise<void> {
-  await db.pool.query('select 1')
+/** Longer than this, the load balancer would not wait for an answer. */
+const readyMaxMs = 2_000
+
+/**
+ * Resolves if the database can be written.
+ * @throws {Error} if it is a standby or read-only, or does not answer within two seconds
+ */
+export async function checkWritable(db: Db): Promise<void> {
+  const late = new AbortController()
+  const timeout = sleep(readyMaxMs, undefined, { signal: late.signal, ref: false }).then(() => {
+    throw new Error(`the database did not answer within ${readyMaxMs} ms`)
+  })
+  try {
+    await Promise.race([assertWritable(db), timeout])
+  } finally {
+    late.abort()
+  }
+}
+
+async function assertWritable(db: Db): Promise<void> {
+  const [server] = await db.query<{ is_standby: boolean; is_read_only: boolean }>(sql`
+    select pg_is_in_recovery() as is_standby, current_setting('transaction_read_only')::boolean as is_read_only`)
+  if (server?.is_standby)
+    throw new Error('the database is a read-only standby. Set DATABASE_URL to the primary server.')
+  if (server?.is_read_only)
+    throw new Error(
+      'the database takes no writes, because default_transaction_read_only is on for this role, this database or the server. Turn it off, or set DATABASE_URL to another server.',
+    )
 }
 
 /**
@@ -150,27 +183,37 @@ export function mayBeOneRowsFault(error: unknown): boolean {
 }
 
 /**
- * SQLSTATEs for a PostgreSQL that shuts down, starts, or has no free connections, or for a failed connection (class
- * 08).
+ * SQLSTATEs of a PostgreSQL that shuts down or starts (57P0x), lacks connections, memory or disk space (53), is a
+ * read-only standby (25006), ended a statement or a wait for a lock at its limit (57014, 55P03), or failed the
+ * connection (08).
  */
-const awayStates = /^(57P0[123]|53300|08...)$/
+const awayStates = /^(57P0.|53...|25006|57014|55P03|08...)$/
 /** System errors of the connection. A missing file has one of these codes as well, but another system call. */
 const awayCodes: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
   'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENETDOWN',
   'ENOENT',
   'ENOTCONN',
+  'ENOTFOUND',
+  'EAI_AGAIN',
 ])
-const awayCalls: ReadonlySet<string> = new Set(['connect', 'read', 'write'])
+const awayCalls: ReadonlySet<string> = new Set(['connect', 'read', 'write', 'getaddrinfo'])
 /** The driver's own errors have no code. */
 const awayMessages =
-  /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/
+  /^(Connection terminated|timeout exceeded when trying to connect|timeout expired|Client has encountered a connection error|Client was closed)/
 
-/** True if the database did not answer: a commit may or may not have happened. */
-export function isDatabaseAway(error: unknown): boolean {
+/**
+ * True if the database did not answer, or could not do its work for a reason that passes. A commit may or may not have
+ * happened: nothing may be repeated for this reason alone.
+ */
+export function isDatabaseAway(error: unknown): error is Error {
   if (!(error instanceof Error)) return false
+  if (error instanceof DatabaseAway) return true
   if (error instanceof pg.DatabaseError) return awayStates.test(error.code ?? '')
   if (awayMessages.test(error.message)) return true
   const { code, syscall } = error as NodeJS.ErrnoException

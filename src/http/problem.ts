@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { isDatabaseAway } from '../db/sql.ts'
 import { AppError, type ErrorCode, errors } from '../lib/errors.ts'
@@ -18,8 +19,11 @@ const fastifyErrors: Record<string, { code: ErrorCode; detail: string }> = {
   FST_ERR_BAD_URL: { code: 'not_found', detail: 'There is nothing at this address.' },
 }
 
-/** An embedded database server that was killed is back within seconds. */
-const databaseRetrySeconds = 5
+/**
+ * A database that was restarted is back within seconds. At random between the two, so that not all clients come back in
+ * the same moment.
+ */
+const databaseRetrySeconds = { min: 1, max: 5 }
 
 /** Turns a thrown value into an error that can be answered. */
 export function toAppError(error: unknown): AppError {
@@ -30,7 +34,7 @@ export function toAppError(error: unknown): AppError {
     return new AppError('database_unavailable', {
       detail:
         'The database did not answer. Repeat the request in a few seconds, with the same idempotency key if it has one: nothing is done twice.',
-      headers: { 'retry-after': String(databaseRetrySeconds) },
+      headers: { 'retry-after': String(randomInt(databaseRetrySeconds.min, databaseRetrySeconds.max + 1)) },
       cause: error,
     })
   const status = (error as FastifyError)?.statusCode ?? 500

@@ -124,9 +124,10 @@ export const ProblemView = Type.Object(
   },
 )
 
-/** The error responses of a route, for the API reference. */
+/** The error responses of a route, for the API reference. Whatever may fail with 500 may find the database away. */
 export function problems(...statuses: number[]): Record<never, TSchema> {
-  return Object.fromEntries(statuses.map((status) => [status, problem(problemTitles[status] ?? '')]))
+  const all = statuses.includes(500) ? [...new Set([...statuses, 503])] : statuses
+  return Object.fromEntries(all.map((status) => [status, problem(problemTitles[status] ?? '')]))
 }
 
 /** One error response, in the media type of errors. */

@@ -16,6 +16,7 @@ import fastify, {
 import helmet from 'helmet'
 import type { Registry } from 'prom-client'
 import { assert } from '../lib/assert.ts'
+import { createCountedLine } from '../lib/counted-line.ts'
 import { AppError } from '../lib/errors.ts'
 import { findNearest } from '../lib/nearest.ts'
 import { answerBrokenRequest } from './broken-request.ts'
@@ -105,6 +106,8 @@ type Options = {
   shareConnections?: ((count: () => number) => () => boolean) | undefined
 }
 
+const databaseOutage = 'requests were answered 503: the database is not available'
+
 /** The HTTP server: what all routes have in common. It knows no feature. */
 export async function createServer(options: Options): Promise<Server> {
   // Responses hold tokens, names and amounts: no cache may store one unless its route says otherwise.
@@ -164,19 +167,15 @@ export async function createServer(options: Options): Promise<Server> {
       headers: { 'accept-encoding': 'identity' },
     })
   })
+  // Not one for each request: they would hide the line that has the cause.
+  const logOutage = createCountedLine(({ details: { cause } }: AppError, count) =>
+    options.log.warn({ reason: cause instanceof Error ? cause.message : '', count }, databaseOutage),
+  )
   app.setErrorHandler((error, request, reply) => {
     const appError = withOtherParts(toAppError(error), request)
     logRefusal(security.write, appError, request)
     if (appError.code === 'internal_error') request.log.error({ requestId: request.id, err: error }, 'a request failed')
-    // Not an error of this request: one line for each would hide the line that has the cause.
-    if (appError.code === 'database_unavailable')
-      request.log.warn(
-        {
-          requestId: request.id,
-          reason: appError.details.cause instanceof Error ? appError.details.cause.message : '',
-        },
-        'a request failed: the database did not answer',
-      )
+    if (appError.code === 'database_unavailable') logOutage(appError)
     if (appError.code !== 'rate_limited') return sendProblem(appError, request, reply)
     setTimeout(() => void sendProblem(appError, request, reply), randomInt(refusalDelayMs.min, refusalDelayMs.max))
     return reply

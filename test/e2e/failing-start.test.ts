@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { findFreePort, makeDataDir, startServiceProcess } from '../support/process.ts'
@@ -16,6 +17,17 @@ describe('a start that fails', () => {
     const started = startServiceProcess({ dataDir: folder.dataDir, port, databaseUrl })
     await expect(started).rejects.toThrow(
       /It ended with 1: .*Guichê could not start\..*ECONNREFUSED.*check DATABASE_URL/s,
+    )
+  })
+
+  it('says what to do when the database is a standby', async () => {
+    const first = await startServiceProcess({ dataDir: folder.dataDir, port: await findFreePort() })
+    first.signal('SIGTERM')
+    await first.ended
+    writeFileSync(`${folder.dataDir}/postgres/standby.signal`, '')
+    const started = startServiceProcess({ dataDir: folder.dataDir, port: await findFreePort() })
+    await expect(started).rejects.toThrow(
+      /It ended with 1: .*Guichê could not start\..*the database is a read-only standby\. Set DATABASE_URL to the primary server\.\s*$/s,
     )
   })
 

@@ -1,0 +1,136 @@
+import type { Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+
+/** The server does not answer. What it was asked to do may or may not have happened. */
+export class DatabaseAway extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'DatabaseAway'
+  }
+}
+
+/** A statement that gets no answer for this long makes the pool ask the server on another connection. */
+const quietMaxMs = 1_000
+/** How long that connection may take. With the time before it, a request fails after four seconds. */
+const probeMaxMs = 2_500
+const lookEveryMs = 250
+
+/** A statement is in progress while the driver is not ready for the next one. */
+type Client = pg.PoolClient & { readyForQuery: boolean; processID: number; connection: { stream: Socket } }
+
+type Seen = { bytesRead: number; since: number; isSuspected: boolean }
+
+/**
+ * A pool that notices a server which stops answering: one that is frozen, or behind a network that drops everything.
+ * TCP notices this after minutes. A limit for each statement would be too short for long ones or too long for a
+ * request. So a statement may take long while the server says on a second connection that it works on it.
+ *
+ * If the server does not answer there either, all statements in progress fail, and new ones fail at once until it
+ * answers. If it answers but does not work on the statement (the connection is lost on the way, or the address now
+ * belongs to another server), that statement fails.
+ */
+export class WatchedPool extends pg.Pool {
+  readonly #inUse = new Map<pg.PoolClient, Seen>()
+  #isAway = false
+  #isProbing = false
+
+  constructor(config: pg.PoolConfig) {
+    super(config)
+    this.on('acquire', (client) => this.#inUse.set(client, { bytesRead: -1, since: 0, isSuspected: false }))
+    this.on('release', (_error, client) => this.#inUse.delete(client))
+    this.on('remove', (client) => this.#inUse.delete(client))
+    const timer = setInterval(() => {
+      if (this.ended) clearInterval(timer)
+      else this.#look()
+    }, lookEveryMs).unref()
+  }
+
+  override connect(): Promise<pg.PoolClient>
+  override connect(callback: ConnectCallback): void
+  override connect(callback?: ConnectCallback): unknown {
+    if (!this.#isAway) return callback ? super.connect(callback) : super.connect()
+    const error = new DatabaseAway('the database does not answer')
+    if (!callback) return Promise.reject(error)
+    process.nextTick(() => callback(error, undefined, () => {}))
+  }
+
+  /** Finds statements that get no answer. */
+  #look(): void {
+    const now = performance.now()
+    const quiet: Client[] = []
+    for (const [one, seen] of this.#inUse) {
+      const client = one as Client
+      const { bytesRead } = client.connection.stream
+      if (client.readyForQuery || bytesRead !== seen.bytesRead)
+        this.#inUse.set(client, { bytesRead, since: now, isSuspected: false })
+      else if (now - seen.since >= quietMaxMs) quiet.push(client)
+    }
+    if (this.#isProbing || (quiet.length === 0 && !this.#isAway)) return
+    this.#isProbing = true
+    void this.#ask(quiet).finally(() => {
+      this.#isProbing = false
+    })
+  }
+
+  async #ask(quiet: Client[]): Promise<void> {
+    const asked = quiet.map((client) => ({ client, bytesRead: client.connection.stream.bytesRead }))
+    const busy = await probe(this.options)
+    const isQuiet = ({ client, bytesRead }: (typeof asked)[number]) =>
+      this.#inUse.has(client) && !client.readyForQuery && client.connection.stream.bytesRead === bytesRead
+    this.#isAway = busy === 'away'
+    if (busy === 'alive') return
+    for (const { client } of asked.filter(isQuiet)) {
+      const seen = this.#inUse.get(client)
+      if (busy === 'away') fail(client, 'the database does not answer')
+      else if (busy.has(client.processID) || !seen) continue
+      // Only the second time: its answer may have been on the way.
+      else if (seen.isSuspected) fail(client, 'the connection to the database was lost')
+      else seen.isSuspected = true
+    }
+  }
+}
+
+type ConnectCallback = (
+  error: Error | undefined,
+  client: pg.PoolClient | undefined,
+  done: (release?: unknown) => void,
+) => void
+
+function fail(client: Client, reason: string): void {
+  client.connection.stream.destroy(new DatabaseAway(reason))
+}
+
+/**
+ * Asks the server on a new connection which of its processes work on a statement. `alive`: it answers, but not that,
+ * because it has no free connection or a pooler hides its processes.
+ */
+async function probe(config: pg.PoolConfig): Promise<'away' | 'alive' | ReadonlySet<number>> {
+  const client = new pg.Client({ ...config, pipeline: false } as pg.ClientConfig)
+  client.on('error', () => {})
+  const timeout = new AbortController()
+  try {
+    return await Promise.race([
+      listBusy(client as unknown as Client),
+      // After a pause of this process, what has arrived meanwhile is read first.
+      sleep(probeMaxMs, undefined, { signal: timeout.signal, ref: false }).then(async () => {
+        await new Promise((resolve) => setImmediate(resolve))
+        return 'away' as const
+      }),
+    ])
+  } catch (error) {
+    return error instanceof pg.DatabaseError ? 'alive' : 'away'
+  } finally {
+    timeout.abort()
+    client.end().catch(() => {})
+  }
+}
+
+async function listBusy(client: Client): Promise<'alive' | ReadonlySet<number>> {
+  await (client as unknown as pg.Client).connect()
+  const { rows } = await client.query<{ pid: number; own: number }>(`
+    select pid, pg_backend_pid() as own from pg_stat_activity
+    where state is null or state not in ('idle', 'idle in transaction', 'idle in transaction (aborted)')`)
+  const isDirect = rows[0]?.own === client.processID
+  return isDirect ? new Set(rows.map(({ pid }) => pid)) : 'alive'
+}

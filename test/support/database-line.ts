@@ -1,0 +1,77 @@
+import { connect, createServer, type Socket } from 'node:net'
+
+export type DatabaseLine = {
+  /** The address of a database behind this line. */
+  connectionString: string
+  /** From now on the open connections lose everything that is sent on them, in both directions. New ones work. */
+  loseConnections(): void
+  /**
+   * The next statement that contains this text arrives and is carried out. Its answer is lost and the connection ends.
+   * Resolves then.
+   */
+  loseAnswerTo(text: string): Promise<void>
+  stop(): Promise<void>
+}
+
+type Connection = { client: Socket; server: Socket; isLost: boolean }
+
+/** A line between a service and its PostgreSQL that behaves like a bad network. */
+export async function openDatabaseLine(target: string): Promise<DatabaseLine> {
+  const url = new URL(target)
+  const host = url.searchParams.get('host') ?? url.hostname
+  const port = url.searchParams.get('port') ?? (url.port || '5432')
+  const connections = new Set<Connection>()
+  let cut: { text: string; done: () => void } | null = null
+  const line = createServer((client) => {
+    const server = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(Number(port), host)
+    const one: Connection = { client, server, isLost: false }
+    connections.add(one)
+    const end = () => {
+      connections.delete(one)
+      client.destroy()
+      server.destroy()
+    }
+    for (const socket of [client, server]) socket.on('error', end).on('close', end)
+    let lost: (() => void) | null = null
+    client.on('data', (data) => {
+      if (one.isLost) return
+      if (cut !== null && data.includes(cut.text)) {
+        lost = cut.done
+        cut = null
+      }
+      server.write(data)
+    })
+    server.on('data', (data) => {
+      if (one.isLost) return
+      if (lost === null) client.write(data)
+      // ReadyForQuery: the server has carried it out, with whatever was sent before it.
+      else if (data.subarray(-6, -1).equals(readyForQuery)) {
+        end()
+        lost()
+      }
+    })
+  })
+  await new Promise<void>((done) => line.listen(0, '127.0.0.1', done))
+  const address = line.address()
+  const here = new URL(target)
+  here.search = ''
+  here.hostname = '127.0.0.1'
+  here.port = String(typeof address === 'object' && address ? address.port : 0)
+  return {
+    connectionString: here.href,
+    loseConnections() {
+      for (const one of connections) one.isLost = true
+    },
+    loseAnswerTo: async (text) =>
+      await new Promise((done) => {
+        cut = { text, done }
+      }),
+    stop: async () =>
+      await new Promise((done) => {
+        line.close(() => done())
+        for (const { client } of connections) client.destroy()
+      }),
+  }
+}
+
+const readyForQuery = Buffer.from([0x5a, 0, 0, 0, 5])
