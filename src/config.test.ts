@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
 import { type Config, ConfigError, isLoopback, readConfig } from './config.ts'
 import { newSecretKey } from './lib/secrets.ts'
 
@@ -92,6 +93,45 @@ it('reads exactly the variables that .env.example has', () => {
 function referenceNames(): string[] {
   return [...readFileSync('.env.example', 'utf8').matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name ?? '')
 }
+
+describe('a secret in a file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'guiche-secrets-'))
+  afterAll(() => rmSync(folder, { recursive: true }))
+  const write = (name: string, content: string) => {
+    const path = join(folder, name)
+    writeFileSync(path, content)
+    return path
+  }
+
+  it('is read as if it were in the variable, without the newline at its end', () => {
+    const values = {
+      DATABASE_URL: 'postgres://user:p@db.example.com/guiche',
+      SECRET_KEY: newSecretKey(),
+      SECRET_KEY_PREVIOUS: newSecretKey(),
+      METRICS_TOKEN: 'a-metrics-token',
+    }
+    const files = Object.entries(values).map(([name, value]) => [`${name}_FILE`, write(name, `${value}\n`)])
+    const [read, expected] = [readConfig(Object.fromEntries(files)), readConfig(values)]
+    expect(read).toEqual({ ...expected, variable: read.variable })
+    // ACQUIRERS_FILE is no secret in a file.
+    const named = referenceNames().filter((name) => name.endsWith('_FILE') && name !== 'ACQUIRERS_FILE')
+    expect(files.map(([name]) => name).toSorted()).toEqual(named.toSorted())
+  })
+
+  it('is refused with the names of the variable and the file', () => {
+    const [missing, empty, wrong] = [join(folder, 'missing'), write('empty', '\n'), write('wrong', 'x-secret')]
+    expect(faultsOf({ SECRET_KEY_FILE: missing, METRICS_TOKEN_FILE: empty })).toEqual([
+      `SECRET_KEY_FILE names the file ${missing}, which does not exist or may not be read`,
+      `METRICS_TOKEN_FILE names the file ${empty}, which is empty`,
+    ])
+    expect(faultsOf({ SECRET_KEY_FILE: wrong })).toEqual([
+      `SECRET_KEY (in ${wrong}) must be 32 bytes in base64url (\`npx guiche secret-key\` makes one)`,
+    ])
+    expect(faultsOf({ METRICS_TOKEN: 'a-metrics-token', METRICS_TOKEN_FILE: wrong })).toEqual([
+      'METRICS_TOKEN_FILE cannot be combined with METRICS_TOKEN: set one of them',
+    ])
+  })
+})
 
 it('accepts every variable', () => {
   const secretKey = newSecretKey()

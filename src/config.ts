@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { Ajv } from 'ajv'
@@ -15,10 +16,13 @@ const Environment = Type.Object({
   BASE_URL: Type.Optional(Type.String({ minLength: 1 })),
   DATA_DIR: Type.String({ minLength: 1, default: './data' }),
   DATABASE_URL: Type.Optional(Type.String({ minLength: 1 })),
+  DATABASE_URL_FILE: Type.Optional(Type.String({ minLength: 1 })),
   DATABASE_CONNECTIONS_MAX: Type.Optional(Type.Integer({ minimum: 4, maximum: 200 })),
   PROCESSES: Type.Integer({ minimum: 1, maximum: 20, default: 1 }),
   SECRET_KEY: Type.Optional(Type.String({ minLength: 1 })),
+  SECRET_KEY_FILE: Type.Optional(Type.String({ minLength: 1 })),
   SECRET_KEY_PREVIOUS: Type.Optional(Type.String({ minLength: 1 })),
+  SECRET_KEY_PREVIOUS_FILE: Type.Optional(Type.String({ minLength: 1 })),
   AUTH_ISSUER: Type.Optional(Type.String({ minLength: 1 })),
   AUTH_AUDIENCE: Type.Optional(Type.String({ minLength: 1 })),
   TOKEN_LIFETIME_SECONDS: Type.Integer({ minimum: 60, maximum: 86_400, default: 900 }),
@@ -39,6 +43,7 @@ const Environment = Type.Object({
   TRUST_PROXY: Type.Optional(Type.String({ minLength: 1 })),
   REQUIRE_SECOND_FACTOR: Type.Optional(Type.String({ minLength: 1 })),
   METRICS_TOKEN: Type.Optional(Type.String({ minLength: 8 })),
+  METRICS_TOKEN_FILE: Type.Optional(Type.String({ minLength: 1 })),
   STOP_DELAY_SECONDS: Type.Optional(Type.Integer({ minimum: 0, maximum: 300 })),
   LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error', 'silent'], { default: 'info' }),
   LOG_FORMAT: Type.Enum(['auto', 'json', 'pretty'], { default: 'auto' }),
@@ -119,17 +124,23 @@ const baseUrlLengthMax = 48
 const ajv = new Ajv({ coerceTypes: true, useDefaults: true, allErrors: true })
 const validate = ajv.compile<Static<typeof Environment>>(Environment)
 
+type Name = keyof typeof Environment.properties
+const names = Object.keys(Environment.properties) as Name[]
+/** A variable with this suffix has the path of the file that contains the secret: containers pass secrets as files. */
+const fileSuffix = '_FILE'
+
 /**
  * Reads the environment into a frozen object.
  * @throws {ConfigError} with every error, not only the first
  */
 export function readConfig(environment: Record<string, string | undefined>): Config {
+  const faults: string[] = []
+  const secrets = readSecretFiles(environment, faults)
   // An empty value counts as unset: `BASE_URL=` in a file means "the default".
-  const text = (name: keyof typeof Environment.properties) => environment[name]?.trim() || undefined
-  const names = Object.keys(Environment.properties) as (keyof typeof Environment.properties)[]
+  const text = (name: Name) => secrets.get(name)?.content ?? (environment[name]?.trim() || undefined)
   const given: unknown = Object.fromEntries(names.flatMap((name) => (text(name) ? [[name, text(name)]] : [])))
   const isValid = validate(given)
-  const faults = (validate.errors ?? []).map((error) => `${error.instancePath.slice(1)} ${describe(error)}`)
+  faults.push(...(validate.errors ?? []).map((error) => `${error.instancePath.slice(1)} ${describe(error)}`))
   const secretKey = readSecretKey('SECRET_KEY', text('SECRET_KEY'), faults)
   const secretKeyPrevious = readSecretKey('SECRET_KEY_PREVIOUS', text('SECRET_KEY_PREVIOUS'), faults)
   if (text('SECRET_KEY_PREVIOUS') !== undefined && text('SECRET_KEY') === undefined)
@@ -160,7 +171,10 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     !isLoopback(text('HOST') ?? defaultHost) ||
     (baseUrl !== null && !isLoopback(new URL(baseUrl).hostname)) ||
     trustedProxies.length > 0
-  if (!isValid || faults.length > 0) throw new ConfigError(faults)
+  if (!isValid || faults.length > 0) {
+    const withFile = (name: string) => (secrets.has(name) ? `${name} (in ${secrets.get(name)?.path})` : name)
+    throw new ConfigError(faults.map((fault) => fault.replace(/^\w+/, withFile)))
+  }
 
   return Object.freeze({
     host: given.HOST,
@@ -205,6 +219,34 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     logFormat:
       given.LOG_FORMAT === 'pretty' || (given.LOG_FORMAT === 'auto' && process.stdout.isTTY) ? 'pretty' : 'json',
   })
+}
+
+function readSecretFiles(environment: Record<string, string | undefined>, faults: string[]) {
+  const read = new Map<string, { path: string; content: string }>()
+  for (const name of names) {
+    const variable = `${name}${fileSuffix}`
+    const path = names.some((known) => known === variable) && environment[variable]?.trim()
+    if (!path) continue
+    try {
+      if (environment[name]?.trim()) throw new Error(`cannot be combined with ${name}: set one of them`)
+      read.set(name, { path, content: readSecretFile(path) })
+    } catch (error) {
+      faults.push(`${variable} ${(error as Error).message}`)
+    }
+  }
+  return read
+}
+
+/** @throws {Error} whose message goes on after the name of the setting that contains the path */
+export function readSecretFile(path: string): string {
+  let content: string
+  try {
+    content = readFileSync(path, 'utf8').trim()
+  } catch {
+    throw new Error(`names the file ${path}, which does not exist or may not be read`)
+  }
+  if (content === '') throw new Error(`names the file ${path}, which is empty`)
+  return content
 }
 
 function describe({ message, params }: { message?: string; params: Record<string, unknown> }): string {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
-import { ConfigError } from '../config.ts'
+import { ConfigError, readSecretFile } from '../config.ts'
 import type { Clock } from '../lib/clock.ts'
 import { parseDocument } from '../lib/document.ts'
 import { cents } from '../lib/money.ts'
@@ -278,15 +278,7 @@ function resolveSecret(source: Source, secret: Secret): string {
     if (!value) throw new Error(`names the variable ${secret.env}, which is not set`)
     return value
   }
-  const path = fromFile(source, secret.file)
-  let content: string
-  try {
-    content = readFileSync(path, 'utf8').trimEnd()
-  } catch {
-    throw new Error(`names the file ${path}, which does not exist or may not be read`)
-  }
-  if (content === '') throw new Error(`names the file ${path}, which is empty`)
-  return content
+  return readSecretFile(fromFile(source, secret.file))
 }
 
 /** Relative to the settings file, wherever the service was started. */
