@@ -51,6 +51,8 @@ create table webhook_deliveries (
   next_attempt_at timestamptz(3) not null,
   -- Until when a worker has it. The lease of a worker that died ends automatically.
   leased_until timestamptz(3),
+  -- The instance of that worker. When it is dead, others release its leases before they end (src/jobs/instances.ts).
+  leased_by integer,
   -- The receiver's Retry-After.
   retry_after timestamptz(3),
   last_status integer,

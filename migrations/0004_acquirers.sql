@@ -12,6 +12,8 @@ create table callback_inbox (
   finished_at timestamptz(3),
   -- When it is to be processed; while a process has it, the end of its lease. Without meaning once the state is final.
   look_at timestamptz(3) not null,
+  -- The instance that has it (src/jobs/instances.ts); null: none, look_at is the end of a pause.
+  leased_by integer,
   -- How often the acquirer has answered that it does not know it.
   looks smallint not null default 0,
   -- Why the last attempt had no result.

@@ -1,5 +1,13 @@
 -- Why: the queue of jobs is a table of our own (docs/decisions/0015). Its statements are src/jobs/store.ts.
 
+-- A process that works on queues. Each holds an advisory lock for as long as it lives: one whose lock can be taken is
+-- dead, and its leases are released (src/jobs/instances.ts).
+create table instances (
+  id integer primary key,
+  started_at timestamptz not null default now()
+);
+create sequence instance_ids as integer cycle;
+
 create table jobs (
   id bigint primary key generated always as identity,
   name text not null,
@@ -11,8 +19,8 @@ create table jobs (
   -- A job that failed this often is given up, and remains for the operator to see.
   attempts_max integer not null,
   last_error text,
-  -- The instance that runs the job. It holds an advisory lock for as long as it lives (src/jobs/instances.ts).
-  locked_by text,
+  -- The instance that runs the job.
+  locked_by integer,
   locked_at timestamptz,
   created_at timestamptz not null default now(),
   constraint jobs_lock check ((locked_by is null) = (locked_at is null))

@@ -41,6 +41,8 @@ import { registerWithdrawalRoutes } from './withdrawals/routes.ts'
 export type AppDeps = {
   config: Config
   db: Db
+  /** This process: what it leases names it. */
+  instance: number
   clock: Clock
   key: SecretKey
   log: Logger

@@ -26,6 +26,7 @@ export async function describeApi(): Promise<object> {
   const app = await createApp({
     config: readConfig({}),
     db: connect({ connectionString: 'postgresql://nowhere.invalid/', connectionsMax: 1, onError: () => {} }),
+    instance: 0,
     clock: systemClock,
     key,
     log: pino({ level: 'silent' }),

@@ -13,6 +13,7 @@ import type { Db } from './db/sql.ts'
 import { createExchangeWriter } from './exchanges/write.ts'
 import { listUnconfigured } from './explain/unconfigured-store.ts'
 import type { Server } from './http/server.ts'
+import { createInstance } from './jobs/instances.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
 import { openNetwork } from './network.ts'
 import { findFreePort } from './port.ts'
@@ -97,7 +98,8 @@ export async function startService({
       asked.map(({ acquirer }) => acquirer),
       network.routes,
     )
-    const deps = { config, db, clock, key, log, registry, acquirers, baseUrl, version }
+    const instance = await createInstance(db)
+    const deps = { config, db, instance, clock, key, log, registry, acquirers, baseUrl, version }
 
     app = await createApp({
       ...deps,

@@ -5,10 +5,9 @@ import { matchJobs, matchSchedules } from './attribution/jobs.ts'
 import { startInbox } from './callbacks/inbox.ts'
 import { observeInbox } from './callbacks/metrics.ts'
 import { createLookWriter } from './callbacks/process.ts'
-import { leaseMs, type ReceiveDeps } from './callbacks/receive.ts'
-import { releaseAllNotices } from './callbacks/store.ts'
+import type { ReceiveDeps } from './callbacks/receive.ts'
+import { releaseNoticesOf } from './callbacks/store.ts'
 import type { Db } from './db/sql.ts'
-import { whenAlone } from './jobs/instances.ts'
 import { startJobs } from './jobs/jobs.ts'
 import { observeJobs } from './jobs/metrics.ts'
 import type { Clock } from './lib/clock.ts'
@@ -25,12 +24,14 @@ import { createSettlement } from './transactions/settle.ts'
 import { loadTransactionVersions } from './transactions/view.ts'
 import { observeVerification, verificationJobs, verificationSchedules } from './verification.ts'
 import { type Deliveries, startDeliveries } from './webhooks/deliver.ts'
-import { releaseAllLeases } from './webhooks/queue-store.ts'
+import { releaseLeasesOf } from './webhooks/queue-store.ts'
 import { withdrawalJobs, withdrawalSchedules } from './withdrawals/jobs.ts'
 import { loadWithdrawalVersions } from './withdrawals/view.ts'
 
 export type WorkerDeps = {
   db: Db
+  /** Created by `createInstance`. */
+  instance: number
   clock: Clock
   key: SecretKey
   log: Logger
@@ -45,18 +46,19 @@ export type Worker = { wakeDeliveries(): void; workOn: ReceiveDeps['workOn']; st
 
 /** Runs everything that no request triggers: jobs and webhook deliveries. Any number of processes may each run one. */
 export async function startWorker(deps: WorkerDeps): Promise<Worker> {
-  const { db, log, registry } = deps
-  // The first process after a crash takes over the leases of dead processes instead of waiting for them to expire.
-  await whenAlone(db, async (tx) => {
-    const now = deps.clock.now()
-    await releaseAllNotices(tx, { now, leaseUntil: new Date(now.getTime() + leaseMs) })
-    await releaseAllLeases(tx, now)
-  })
+  const { db, instance, clock, log, registry } = deps
   let deliveries: Deliveries | null = null
   const settleDeps = { ...deps, settlement: createSettlement(deps), wakeDeliveries: () => deliveries?.wake() }
   const jobs = await startJobs({
     db,
+    instance,
     log,
+    releaseLeases: async (tx, instances) => {
+      const now = clock.now()
+      await releaseNoticesOf(tx, { instances, now })
+      await releaseLeasesOf(tx, { instances, now })
+      deliveries?.wake()
+    },
     jobs: {
       ...transactionJobs(settleDeps),
       ...withdrawalJobs(settleDeps),

@@ -8,7 +8,7 @@ import { scopes } from '../../src/auth/scopes.ts'
 import { packageFolder } from '../../src/db/migrate.ts'
 import { type Db, raw, sql, type Tx } from '../../src/db/sql.ts'
 import { enterEnvironment } from '../../src/environment.ts'
-import { whenAlone } from '../../src/jobs/instances.ts'
+import { listLivingInstances } from '../../src/jobs/instances.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import type { SecretKey } from '../../src/lib/secrets.ts'
 import { createMerchant } from '../../src/merchant.ts'
@@ -47,8 +47,8 @@ export async function seedDatabase({ db, clock, key, baseUrl }: Deps, options: S
   await ensureSchema(db.pool)
   await insertBaseUrl(db.pool, baseUrl)
   const { locationKey } = await loadSecrets(db.pool, await newSigningJwk())
-  let clients: SeededClient[] | null = null
-  await whenAlone(db, async (tx) => {
+  if ((await listLivingInstances(db)).length > 0) throw new Error('Guichê is running on this database. Stop it first.')
+  const [onePercent, small, largest] = await db.transaction(async (tx) => {
     await tx.query(sql`set local statement_timeout = 0`)
     const [existing] = await tx.query(sql`select from clients limit 1`)
     if (existing) throw new Error('This database is in use: choose another DATA_DIR or DATABASE_URL.')
@@ -66,10 +66,8 @@ export async function seedDatabase({ db, clock, key, baseUrl }: Deps, options: S
     const rows = await tx.query<Omit<SeededClient, 'clientSecret'>>(sql`
       select merchant_id as "merchantId", 'seed-' || number as "clientId", transactions from seeded_merchants
       where number <= 3 order by number`)
-    clients = rows.map((row) => ({ ...row, clientSecret: secrets.get(row.merchantId) ?? '' }))
+    return rows.map((row) => ({ ...row, clientSecret: secrets.get(row.merchantId) ?? '' }))
   })
-  if (clients === null) throw new Error('Guichê is running on this database. Stop it first.')
-  const [onePercent, small, largest] = clients as SeededClient[]
   if (!onePercent || !small || !largest) throw new Error('There must be at least three merchants.')
   await vacuum(db)
   const seconds = Math.round((performance.now() - startedAt) / 100) / 10

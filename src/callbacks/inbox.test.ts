@@ -24,6 +24,9 @@ import { classifyNotice, createLookWriter, createNoticeProcessor, type ProcessDe
 import { createNoticeWriter, leaseMs } from './receive.ts'
 import { claimNotices, type NewNotice, type NoticeLook } from './store.ts'
 
+/** Another process, of which the service knows nothing. */
+const instance = 1_000_000
+
 let service: TestService
 let bank: QuietBank
 beforeAll(async () => {
@@ -49,7 +52,7 @@ async function payMany(count: number): Promise<Reported[]> {
 
 /** Stores callbacks like a process that never works on them. */
 async function keep(reported: Reported[]) {
-  const write = createNoticeWriter(service)
+  const write = createNoticeWriter({ ...service, instance })
   return (await Promise.all(reported.map(async ({ notices }) => await write(notices)))).flat()
 }
 
@@ -108,7 +111,9 @@ it('takes over the last process’s notices at once when it starts alone', async
   const { endToEndId, txid } = await quiet.payQuietly(uri)
   await quiet.close()
   await first.stop()
-  await createNoticeWriter(first)([{ acquirer: 'simulator', eventKey: endToEndId, endToEndId, txid, payoutId: null }])
+  await createNoticeWriter({ ...first, instance })([
+    { acquirer: 'simulator', eventKey: endToEndId, endToEndId, txid, payoutId: null },
+  ])
   const second = await startTestService({ database, clock: first.clock })
   await eventually(async () => {
     const [row] = await database.db.query<{ status: string }>(sql`select status from transactions where id = ${id}`)
@@ -124,7 +129,7 @@ it('releases what it has not started when it stops, and finishes the rest', asyn
     open = resolve
   })
   const reported = await payMany(70)
-  const inbox = startInbox(depsWith({ gate }))
+  const inbox = startInbox({ ...depsWith({ gate }), instance })
   inbox.workOn(await keep(reported))
   const stopped = inbox.stop()
   const now = service.clock.now()
@@ -137,7 +142,7 @@ it('releases what it has not started when it stops, and finishes the rest', asyn
 it('records each payment once when two processes hold the same notices', async () => {
   const reported = await payMany(30)
   const kept = await keep(reported)
-  const inboxes = [1, 2].map(() => startInbox(depsWith({ gate: Promise.resolve() })))
+  const inboxes = [1, 2].map(() => startInbox({ ...depsWith({ gate: Promise.resolve() }), instance }))
   inboxes[0]?.workOn(kept)
   inboxes[1]?.workOn(kept.toReversed())
   await expectPaidOnce(reported)
@@ -151,7 +156,10 @@ it('claims no more than its limit and reads few rows, even with a plan made for 
   // A transaction uses one connection, which keeps its plan.
   await database.db.transaction(async (tx) => {
     const claim = async () =>
-      await claimNotices({ ...database.db, ...tx }, { now, leaseUntil: new Date(now.getTime() + leaseMs), limit: 10 })
+      await claimNotices(
+        { ...database.db, ...tx },
+        { now, leaseUntil: new Date(now.getTime() + leaseMs), limit: 10, instance },
+      )
     for (let time = 0; time < 10; time += 1) expect(await claim()).toEqual([])
     await tx.query(sql`
       insert into callback_inbox (acquirer, event_key, end_to_end, received_at, state, look_at)
@@ -173,6 +181,7 @@ it('processes due notices even while more arrive than it can handle', async () =
   let reportedBeforeLastPaused = 0
   const deps = depsWith({ gate: Promise.resolve() })
   const inbox = startInbox({
+    instance,
     ...deps,
     db,
     writeLook: async (look) => {
@@ -281,6 +290,7 @@ it('delays callbacks of unknown payments behind real ones, and checks few of the
   })
   const looks: string[] = []
   const inbox = startInbox({
+    instance,
     ...deps,
     writeLook: async (look) => {
       looks.push(look.event_key)

@@ -33,8 +33,8 @@ export type Inbox = {
  * Works on the inbox of callbacks. The process that stores a notice leases it at once and works on it from memory,
  * which costs the queue nothing. Any process may take a notice whose lease has ended.
  */
-export function startInbox(deps: ProcessDeps): Inbox {
-  const { db, clock, log } = deps
+export function startInbox(deps: ProcessDeps & { instance: number }): Inbox {
+  const { db, clock, log, instance } = deps
   const processNotice = createNoticeProcessor(deps)
   const waiting: InboxRow[] = []
   const atWork = new Map<string, Promise<void>>()
@@ -103,7 +103,7 @@ export function startInbox(deps: ProcessDeps): Inbox {
     const now = clock.now()
     const leaseUntil = new Date(now.getTime() + leaseMs)
     const limit = isBusy ? claimedWhenBusyMax : claimedMax
-    const found = await claimNotices(db, { now, leaseUntil, limit })
+    const found = await claimNotices(db, { now, leaseUntil, limit, instance })
     hasMore = found.length === limit
     waiting.unshift(...found)
     begin()

@@ -39,7 +39,15 @@ export async function receiveCallback(
 }
 
 /** One commit for all callbacks that arrive while another commit is in progress. */
-export function createNoticeWriter({ db, clock }: { db: Db; clock: Clock }): ReceiveDeps['keepNotices'] {
+export function createNoticeWriter({
+  db,
+  clock,
+  instance,
+}: {
+  db: Db
+  clock: Clock
+  instance: number
+}): ReceiveDeps['keepNotices'] {
   return createBatcher({
     maxBatchSize: batchCallbacksMax,
     maxConcurrency: batchesMax,
@@ -49,7 +57,7 @@ export function createNoticeWriter({ db, clock }: { db: Db; clock: Clock }): Rec
     run: async (callbacks: NewNotice[][]) => {
       const now = clock.now()
       const leaseUntil = new Date(now.getTime() + leaseMs)
-      const kept = await insertNotices(db, callbacks.flat(), { now, leaseUntil })
+      const kept = await insertNotices(db, callbacks.flat(), { now, leaseUntil, instance })
       const fresh = new Map(kept.map((row) => [toKey(row.acquirer, row.event_key), row]))
       // A notice that two callbacks contain is returned to the first of them only.
       const take = (key: string): InboxRow[] => {

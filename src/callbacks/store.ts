@@ -1,7 +1,7 @@
 import type { CallbackNotice } from '../acquirers/acquirer.ts'
 import { rowsParam } from '../db/rows-param.ts'
 import { type Db, sql, type Tx } from '../db/sql.ts'
-import { type Claim, claimDueRows, type Queue } from '../jobs/claim.ts'
+import { type Claim, claimRows, type Queue } from '../jobs/claim.ts'
 
 export type InboxState = 'received' | 'settled' | 'unconfirmed' | 'unmatched'
 
@@ -39,26 +39,31 @@ const noticesParam = rowsParam<NewNotice>({
 export async function insertNotices(
   db: Db,
   notices: NewNotice[],
-  { now, leaseUntil }: { now: Date; leaseUntil: Date },
+  { now, leaseUntil, instance }: { now: Date; leaseUntil: Date; instance: number },
 ): Promise<InboxRow[]> {
   return await db.query<InboxRow>(
     sql`
-      insert into callback_inbox as inbox (acquirer, event_key, end_to_end, txid, received_at, state, look_at)
+      insert into callback_inbox as inbox (acquirer, event_key, end_to_end, txid, received_at, state, look_at, leased_by)
       select distinct on (acquirer, "eventKey")
-        acquirer, "eventKey", "endToEndId", coalesce("payoutId", txid), ${now}::timestamptz, 'received', ${leaseUntil}::timestamptz
+        acquirer, "eventKey", "endToEndId", coalesce("payoutId", txid), ${now}::timestamptz, 'received', ${leaseUntil}::timestamptz, ${instance}::integer
       from ${noticesParam(notices)}
       order by acquirer, "eventKey"
       on conflict (acquirer, event_key) do update
-        set txid = excluded.txid, state = 'received', finished_at = null, look_at = excluded.look_at, looks = 0, last_error = null
+        set txid = excluded.txid, state = 'received', finished_at = null, look_at = excluded.look_at,
+          leased_by = excluded.leased_by, looks = 0, last_error = null
         where inbox.state in ('unconfirmed', 'unmatched')
       returning ${openColumns}`,
     'insert-notices',
   )
 }
 
-/** Claims due notices. Those of a dead process become due when its lease ends. */
-export async function claimNotices(db: Db, claim: Claim): Promise<InboxRow[]> {
-  return await claimDueRows<InboxRow>(db, inbox, claim, 'claim-notices')
+/** Claims due notices for an instance. */
+export async function claimNotices(
+  db: Db,
+  { now, leaseUntil, limit, instance }: Claim & { instance: number },
+): Promise<InboxRow[]> {
+  const lease = sql`look_at = ${leaseUntil}, leased_by = ${instance}`
+  return await claimRows<InboxRow>(db, inbox, { now, limit, lease }, 'claim-notices')
 }
 
 const inbox: Queue = {
@@ -101,22 +106,21 @@ export async function updateNotices(db: Db, looks: NoticeLook[]): Promise<void> 
         where inbox.state = 'received' order by inbox.acquirer, inbox.event_key for no key update of inbox
       )
       update callback_inbox inbox
-      set state = input.state, finished_at = input.finished_at, look_at = input.look_at, looks = input.looks,
-        last_error = input.last_error
+      set state = input.state, finished_at = input.finished_at, look_at = input.look_at, leased_by = null,
+        looks = input.looks, last_error = input.last_error
       from locked join input using (acquirer, event_key)
       where inbox.acquirer = locked.acquirer and inbox.event_key = locked.event_key`,
     'update-notices',
   )
 }
 
-/**
- * Releases the notices that dead processes held, and those paused for no longer than a lease. Call it only when no
- * process is alive.
- */
-export async function releaseAllNotices(tx: Tx, { now, leaseUntil }: { now: Date; leaseUntil: Date }): Promise<void> {
+/** Makes due what dead instances had leased. A row that is locked is being finished. */
+export async function releaseNoticesOf(tx: Tx, { instances, now }: { instances: number[]; now: Date }): Promise<void> {
   await tx.query(sql`
-    update callback_inbox set look_at = ${now}
-    where state = 'received' and look_at > ${now} and look_at <= ${leaseUntil}`)
+    update callback_inbox set look_at = ${now}, leased_by = null
+    where ctid = any (array(
+      select ctid from callback_inbox where state = 'received' and leased_by = any (${instances}::integer[])
+      for no key update skip locked))`)
 }
 
 /** Counts an acquirer's open notices, up to a limit. */

@@ -2,17 +2,23 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { PoolClient } from 'pg'
 import type { Logger } from 'pino'
 import { type Db, sql, type Tx } from '../db/sql.ts'
-import { jobsChannel, releaseJobsOf } from './store.ts'
+import { assert } from '../lib/assert.ts'
+import { jobsChannel } from './store.ts'
 
-/** The first half of an advisory lock's name; the second is a hash of the instance. */
+/** The first half of an advisory lock's name; the second is the instance. */
 const lockSpace = 0x6775_6963
-/** The lock that all living instances share. */
-const presenceLock = sql`${lockSpace + 1}, 0`
 
 /** How often the connection that holds the lock is tested, and how long it may take to answer. */
 const probeEveryMs = 5_000
 const probeMaxMs = 5_000
 const pauseMs = 1_000
+
+/** The number of this process among all that work on the database: what it leases names it. */
+export async function createInstance(db: Db): Promise<number> {
+  const [row] = await db.query<{ id: number }>(sql`select nextval('instance_ids') as id`)
+  assert(row !== undefined, 'a sequence has a next value')
+  return row.id
+}
 
 export type InstanceLock = {
   /** Resolves when the lock is held, or released for good. */
@@ -32,7 +38,7 @@ export function holdInstanceLock(
     log,
     onNewJob,
   }: {
-    instance: string
+    instance: number
     log: Logger
     /** Called when a job was enqueued: the connection that holds the lock also listens for notifications. */
     onNewJob: () => void
@@ -78,6 +84,8 @@ export function holdInstanceLock(
         await Promise.race([pause(probeEveryMs), broken])
         await Promise.race([probe(connection), broken])
       }
+      // Its leases are released already. Otherwise another process would report it as dead.
+      await connection.query(sql`delete from instances where id = ${instance}`)
     } finally {
       // Destroyed, not returned to the pool: the lock belongs to the connection.
       connection.release(true)
@@ -89,12 +97,12 @@ export function holdInstanceLock(
   }
 }
 
-async function take(connection: PoolClient, instance: string): Promise<void> {
+async function take(connection: PoolClient, instance: number): Promise<void> {
   // A machine that loses its network closes nothing: with these settings the server notices within half a minute
   // instead of hours.
   await connection.query(`set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3`)
-  await connection.query(sql`select pg_advisory_lock(${lockSpace}, hashtext(${instance}))`)
-  await connection.query(sql`select pg_advisory_lock_shared(${presenceLock})`)
+  await connection.query(sql`select pg_advisory_lock(${lockSpace}, ${instance})`)
+  await connection.query(sql`insert into instances (id) values (${instance}) on conflict do nothing`)
   await connection.query(`listen ${jobsChannel}`)
 }
 
@@ -128,25 +136,32 @@ function createLatch() {
   }
 }
 
-/** Runs `work` if no instance is alive, and lets none start meanwhile. */
-export async function whenAlone(db: Db, work: (tx: Tx) => Promise<void>): Promise<void> {
-  await db.transaction(async (tx) => {
-    const [row] = await tx.query<{ is_alone: boolean }>(sql`
-      select pg_try_advisory_xact_lock(${presenceLock}) as is_alone`)
-    if (row?.is_alone) await work(tx)
-  })
+/** Instances whose process runs. */
+export async function listLivingInstances(db: Db): Promise<number[]> {
+  const rows = await db.query<{ id: number }>(sql`
+    select id from instances where not pg_try_advisory_xact_lock(${lockSpace}, id) order by id`)
+  return rows.map(({ id }) => id)
 }
 
-/** Returns the jobs that dead instances had claimed to the queue. Returns those instances. */
-export async function unlockJobsOfDeadInstances(db: Db, own: string): Promise<string[]> {
+/** Releases everything that these instances have leased. */
+export type ReleaseLeases = (tx: Tx, instances: number[]) => Promise<void>
+
+/**
+ * Finds the instances that are dead and releases their leases. An instance that holds a job without being in the list
+ * had lost its lock, and died before it took it again. Returns the dead instances.
+ */
+export async function releaseDeadInstances(db: Db, own: number, release: ReleaseLeases): Promise<number[]> {
   return await db.transaction(async (tx) => {
-    const rows = await tx.query<{ instance: string }>(sql`
-      select instance from (
-        select distinct locked_by as instance from jobs where locked_by <> ${own}
-      ) holders
-      where pg_try_advisory_xact_lock(${lockSpace}, hashtext(instance))`)
-    const instances = rows.map((row) => row.instance)
-    if (instances.length > 0) await releaseJobsOf(tx, instances)
-    return instances
+    const rows = await tx.query<{ id: number }>(sql`
+      select id from (
+        select id from instances union select locked_by from jobs where locked_by is not null
+      ) known (id)
+      where id <> ${own} and pg_try_advisory_xact_lock(${lockSpace}, id)`)
+    const dead = rows.map(({ id }) => id)
+    if (dead.length > 0) {
+      await release(tx, dead)
+      await tx.query(sql`delete from instances where id = any (${dead})`)
+    }
+    return dead
   })
 }

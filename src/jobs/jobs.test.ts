@@ -6,8 +6,12 @@ import { afterAll, afterEach, beforeAll, expect, inject, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/webhooks.ts'
 import { connect, type Db, sql } from '../db/sql.ts'
+import { createInstance } from './instances.ts'
 import { enqueueJob, enqueueJobs, type Job, type JobSchedule, startJobs } from './jobs.ts'
 import { observeJobs } from './metrics.ts'
+
+/** An instance whose process died. */
+const dead = 1_000_000
 
 let database: TestDatabase
 let db: Db
@@ -31,11 +35,11 @@ async function start(jobs: Record<string, Job>, schedules: Record<string, JobSch
     msg: string
     job?: string
     attempt?: number
-    instances?: string[]
+    instances?: number[]
     err?: { message: string }
   }[] = []
   const log = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) })
-  const running = await startJobs({ db: own, log, jobs, schedules })
+  const running = await startJobs({ db: own, instance: await createInstance(db), log, jobs, schedules })
   let isStopped = false
   const stop = async () => {
     if (isStopped) return
@@ -114,7 +118,7 @@ it.each(['fails', 'dies with its process'])('runs a later job under the key of o
   await db.query(sql`update jobs set attempts = attempts_max - 1`)
   if (end === 'dies with its process')
     await db.query(sql`
-      update jobs set attempts = attempts_max, locked_by = 'a process that died', locked_at = now()`)
+      update jobs set attempts = attempts_max, locked_by = ${dead}, locked_at = now()`)
   await start({
     keyed: async (payload) => {
       if ((payload as { id: number }).id === 1) throw new Error('a bug')
@@ -145,7 +149,7 @@ it('runs again what it claimed without hearing of it', async () => {
   })
   await enqueueJob(db, { name: 'slow', payload: {} })
   const findInstance = async () =>
-    (await db.query<{ by: string | null }>(sql`select locked_by as by from jobs`))[0]?.by ?? null
+    (await db.query<{ by: number | null }>(sql`select locked_by as by from jobs`))[0]?.by ?? null
   await eventually(async () => (await findInstance()) !== null)
   const instance = await findInstance()
   await db.transaction(async (tx) => {
@@ -179,12 +183,12 @@ it('takes over what a dead process had in hand, and leaves alone what a living o
   await db.transaction(async (tx) => {
     await enqueueJob(tx, { name: 'quick', payload: {} })
     await tx.query(sql`
-      update jobs set locked_by = 'a process that died', locked_at = now(), attempts = 1
+      update jobs set locked_by = ${dead}, locked_at = now(), attempts = 1
       where name = 'quick'`)
   })
   await eventually(async () => (await countJobs()) === 1)
   expect(other.lines.concat(living.lines).filter(({ level }) => level >= 40)).toMatchObject([
-    { msg: 'took over the jobs of processes that ended' },
+    { msg: 'took over the work of processes that ended' },
   ])
   expect(tries).toBe(1)
   release()
@@ -197,23 +201,24 @@ it('takes over a job within seconds when its process is killed', async () => {
   const compiled = (path: string) => JSON.stringify(pathToFileURL(`${inject('build')}/src/${path}`).href)
   const source = `
     import { connect } from ${compiled('db/sql.js')}
+    import { createInstance } from ${compiled('jobs/instances.js')}
     import { startJobs } from ${compiled('jobs/jobs.js')}
     const db = connect({ connectionString: process.argv[1], connectionsMax: 4, onError: () => {} })
     const log = { info() {}, warn() {}, error() {} }
     const slow = () => new Promise(() => process.stdout.write('runs'))
-    await startJobs({ db, log, jobs: { slow }, schedules: {} })`
+    await startJobs({ db, instance: await createInstance(db), log, jobs: { slow }, schedules: {} })`
   const child = spawn(process.execPath, ['--input-type=module', '-e', source, database.connectionString], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   await new Promise((resolve) => child.stdout.once('data', resolve))
   const done: unknown[] = []
   const { lines } = await start({ slow: async (payload) => void done.push(payload) })
-  const [claimed] = await db.query<{ locked_by: string | null }>(sql`select locked_by from jobs`)
+  const [claimed] = await db.query<{ locked_by: number | null }>(sql`select locked_by from jobs`)
   expect(claimed?.locked_by).not.toBeNull()
   child.kill('SIGKILL')
   await eventually(async () => (await countJobs()) === 0)
   expect(done).toEqual([{ id: 1 }])
-  expect(lines).toMatchObject([{ msg: 'took over the jobs of processes that ended', instances: [claimed?.locked_by] }])
+  expect(lines).toMatchObject([{ msg: 'took over the work of processes that ended', instances: [claimed?.locked_by] }])
 })
 
 /** A job that runs until it is released, and what it was called with. */
@@ -259,7 +264,7 @@ it('does not run a job twice at once in one process, also when that process seem
   await start({ slow: slow.run })
   await enqueueJob(db, { name: 'slow', payload: { id: 1 }, key: 'one' })
   await eventually(() => slow.calls.length === 1)
-  await db.query(sql`update jobs set locked_by = 'a process that died'`)
+  await db.query(sql`update jobs set locked_by = ${dead}`)
   const isReleased = async () => (await db.query(sql`select from jobs where locked_by is null`)).length === 1
   await eventually(isReleased)
   await enqueueJob(db, { name: 'slow', payload: { id: 2 }, key: 'one' })
@@ -362,7 +367,7 @@ it('counts in its metrics what waits, what failed, and what was given up', async
     await db.query(sql`
       update jobs set ${columns}
       where name = ${name}`)
-  await set('running', sql`attempts = 1, locked_at = now(), locked_by = 'somebody'`)
+  await set('running', sql`attempts = 1, locked_at = now(), locked_by = ${dead}`)
   await set('failed', sql`attempts = 2, last_error = 'away', run_at = now() - interval '90 seconds'`)
   await set('hopeless', sql`attempts = attempts_max, last_error = 'a bug'`)
   const value = async (name: string) => (await registry.getSingleMetric(name)?.get())?.values[0]?.value

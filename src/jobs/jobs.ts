@@ -1,8 +1,8 @@
 import type { Logger as Log } from 'pino'
 import type { Db, Tx } from '../db/sql.ts'
-import { unlockJobsOfDeadInstances } from './instances.ts'
+import { type ReleaseLeases, releaseDeadInstances } from './instances.ts'
 import { startQueueRunner } from './runner.ts'
-import { insertJobs, insertOrReplaceJob, type JobRow } from './store.ts'
+import { insertJobs, insertOrReplaceJob, type JobRow, releaseJobsOf } from './store.ts'
 
 /**
  * A function that the worker runs under a name. It may run again after a crash, so repeated calls must have the effect
@@ -27,7 +27,8 @@ export type NewJob = JobRow & {
 
 /** About a week of attempts, a minute apart: as far back as the payment poller reads. */
 const attemptsMax = 10_000
-const unlockEveryMs = 2_000
+/** How soon others notice that a process has died. */
+const releaseEveryMs = 1_000
 
 /** Puts a job into the queue in the caller's transaction. */
 export async function enqueueJob(db: Db | Tx, { whenThere = 'replace', ...job }: NewJob): Promise<void> {
@@ -40,21 +41,40 @@ export async function enqueueJobs(db: Db | Tx, jobs: JobRow[]): Promise<void> {
   if (jobs.length > 0) await insertJobs(db, jobs, attemptsMax)
 }
 
-type Options = { db: Db; log: Log; jobs: Record<string, Job>; schedules: Record<string, JobSchedule> }
+type Options = {
+  db: Db
+  instance: number
+  log: Log
+  jobs: Record<string, Job>
+  schedules: Record<string, JobSchedule>
+  /** Releases what dead instances had leased in the other queues. */
+  releaseLeases?: ReleaseLeases
+}
 
 /**
- * Runs jobs until stopped. A job that throws is retried after pauses of up to a minute. A job whose process died is
- * taken over within seconds, because each process holds a database lock for as long as it lives.
+ * Runs jobs until stopped. A job that throws is retried after pauses of up to a minute. What a process had in hand when
+ * it died is taken over within seconds, because each process holds a database lock for as long as it lives.
  */
-export async function startJobs({ db, log, jobs, schedules }: Options): Promise<Jobs> {
+export async function startJobs(options: Options): Promise<Jobs> {
+  const { db, instance, log, jobs, schedules, releaseLeases = async () => {} } = options
   const stopping = new AbortController()
-  const runner = startQueueRunner({ db, log, jobs, recurring: Object.keys(schedules), stopping: stopping.signal })
+  const runner = startQueueRunner({
+    db,
+    instance,
+    log,
+    jobs,
+    recurring: Object.keys(schedules),
+    stopping: stopping.signal,
+  })
   // When the start is reported, other processes must already see this one.
   await runner.alive()
   const recurring = [
-    repeat({ everyMs: unlockEveryMs, phase: 0 }, log, async () => {
-      const unlocked = await unlockJobsOfDeadInstances(db, runner.instance)
-      if (unlocked.length > 0) log.warn({ instances: unlocked }, 'took over the jobs of processes that ended')
+    repeat({ everyMs: releaseEveryMs, phase: 0 }, log, async () => {
+      const dead = await releaseDeadInstances(db, instance, async (tx, instances) => {
+        await releaseJobsOf(tx, instances)
+        await releaseLeases(tx, instances)
+      })
+      if (dead.length > 0) log.warn({ instances: dead }, 'took over the work of processes that ended')
     }),
     // Each job at a different time, which is the same in every process.
     ...Object.entries(schedules).map(([name, { everySeconds }], index, all) =>

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger as Log } from 'pino'
 import type { Db } from '../db/sql.ts'
@@ -8,8 +7,6 @@ import type { Job } from './jobs.ts'
 import { type ClaimedJob, claimJobs, deleteJob, postponeJob, releaseJobs } from './store.ts'
 
 export type QueueRunner = {
-  /** The name under which jobs are claimed. */
-  instance: string
   /** Resolves when this process holds the lock that shows others that it is alive. */
   alive(): Promise<void>
   /** Claims no more jobs and waits for those in progress. */
@@ -18,6 +15,8 @@ export type QueueRunner = {
 
 type Options = {
   db: Db
+  /** Claims the jobs. */
+  instance: number
   log: Log
   jobs: Record<string, Job>
   /** Names of jobs that a schedule asks for: one that fails is not tried again before that. */
@@ -37,8 +36,7 @@ const retryPauseMaxSeconds = 60
  * Runs the jobs of the queue until stopped. A connection that breaks at any moment neither ends the process nor loses a
  * job.
  */
-export function startQueueRunner({ db, log, jobs, recurring, stopping }: Options): QueueRunner {
-  const instance = `guiche-${randomUUID()}`
+export function startQueueRunner({ db, instance, log, jobs, recurring, stopping }: Options): QueueRunner {
   const signal = createSignal()
   const lock = holdInstanceLock(db, { instance, log, onNewJob: signal.notify })
   const names = Object.keys(jobs)
@@ -56,7 +54,6 @@ export function startQueueRunner({ db, log, jobs, recurring, stopping }: Options
   const running = runRounds()
 
   return {
-    instance,
     alive: async () => await Promise.race([lock.held(), stopped]),
     async ended() {
       await running

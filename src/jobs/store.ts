@@ -53,7 +53,7 @@ export type ClaimedJob = { id: number; name: string; payload: unknown; attempts:
  */
 export async function claimJobs(
   db: Db,
-  { instance, names, limit, inHand }: { instance: string; names: string[]; limit: number; inHand: number[] },
+  { instance, names, limit, inHand }: { instance: number; names: string[]; limit: number; inHand: number[] },
 ): Promise<ClaimedJob[]> {
   return await claimRows<ClaimedJob>(
     db,
@@ -68,7 +68,7 @@ export async function claimJobs(
   )
 }
 
-type OwnJob = { instance: string; id: number }
+type OwnJob = { instance: number; id: number }
 
 export async function deleteJob(db: Db, { instance, id }: OwnJob): Promise<void> {
   await db.query(sql`delete from jobs where id = ${id} and locked_by = ${instance}`)
@@ -84,14 +84,15 @@ export async function postponeJob(
 }
 
 /** Returns to the queue what an instance has claimed, as the database sees it, and does not have in hand. */
-export async function releaseJobs(db: Db, { instance, inHand }: { instance: string; inHand: number[] }): Promise<void> {
+export async function releaseJobs(db: Db, { instance, inHand }: { instance: number; inHand: number[] }): Promise<void> {
   await db.query(sql`
     update jobs set ${unlocked} where locked_by = ${instance} and id <> all (${inHand}::bigint[])`)
 }
 
-/** Returns to the queue all that these instances have claimed. */
-export async function releaseJobsOf(tx: Tx, instances: string[]): Promise<void> {
-  await tx.query(sql`update jobs set ${unlocked} where locked_by = any (${instances}::text[])`)
+/** Returns to the queue all that these instances have claimed, and notifies the runners. */
+export async function releaseJobsOf(tx: Tx, instances: number[]): Promise<void> {
+  await tx.query(sql`update jobs set ${unlocked} where locked_by = any (${instances}::integer[])`)
+  await tx.query(sql`select pg_notify(${jobsChannel}, '')`)
 }
 
 /**

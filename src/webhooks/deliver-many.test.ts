@@ -241,7 +241,7 @@ describe('workers', () => {
     const now = clock.now()
     const leasedUntil = new Date(now.getTime() + 20 * second)
     const all = { afterReceiver: '', receiversMax: 10, start: 4, loads: [], limit: 10 }
-    const { claimed } = await claimDue(bench.database.db, { now, leasedUntil, ...all })
+    const { claimed } = await claimDue(bench.database.db, { now, leasedUntil, instance: 1, ...all })
     expect(claimed).toHaveLength(1)
     work()
     clock.advance(20 * second - 1)

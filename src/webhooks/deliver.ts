@@ -35,6 +35,8 @@ export type Deliveries = {
 
 type Deps = {
   db: Db
+  /** What it leases names this instance. */
+  instance: number
   key: SecretKey
   clock: Clock
   allowPrivate: boolean
@@ -251,15 +253,15 @@ export function startDeliveries(deps: Deps): Deliveries {
 
   async function claimForKnown({ scanAgainAt }: Scanned, limit: number, known: Load[]): Promise<Mode> {
     const claimedAt = performance.now()
-    const { now, leasedUntil } = lease()
+    const own = lease()
     // With many receivers, a few deliveries of each are enough to choose from.
     const roomMax = budget.start + Math.ceil((2 * limit) / known.length)
     const loads = known.map((load) => ({ ...load, room: Math.min(load.room, roomMax) }))
-    const { claimed, isAll } = await claimDueOf(db, { now, leasedUntil, loads, limit })
+    const { claimed, isAll } = await claimDueOf(db, { ...own, loads, limit })
     if (isAll) {
       const counts = new Map<string, number>()
       for (const { receiver } of claimed) counts.set(receiver, (counts.get(receiver) ?? 0) + 1)
-      const clearUntil = new Date(now.getTime() - lateCommitMs)
+      const clearUntil = new Date(own.now.getTime() - lateCommitMs)
       for (const { receiver, room } of loads) if ((counts.get(receiver) ?? 0) < room) budget.clear(receiver, clearUntil)
     }
     if (claimed.length > 0) await build(claimed, claimedAt)
@@ -267,9 +269,9 @@ export function startDeliveries(deps: Deps): Deliveries {
     return claimed.length * 2 >= limit ? scanned : { name: 'WAITING', next: scanned }
   }
 
-  function lease(): { now: Date; leasedUntil: Date } {
+  function lease(): { now: Date; leasedUntil: Date; instance: number } {
     const now = clock.now()
-    return { now, leasedUntil: new Date(now.getTime() + options.leaseMs) }
+    return { now, leasedUntil: new Date(now.getTime() + options.leaseMs), instance: deps.instance }
   }
 
   async function build(claimed: Claimed[], claimedAt: number): Promise<void> {

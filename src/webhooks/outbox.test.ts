@@ -196,7 +196,7 @@ async function untilLockAwaited(): Promise<void> {
 async function claim(at = now): Promise<Claimed[]> {
   const leasedUntil = new Date(at.getTime() + 20_000)
   const limits = { afterReceiver: '', receiversMax: 10, start: 16, loads: [], limit: 16 }
-  return (await claimDue(database.db, { now: at, leasedUntil, ...limits })).claimed
+  return (await claimDue(database.db, { now: at, leasedUntil, instance: 1, ...limits })).claimed
 }
 
 function delivered(claimed: Claimed): AttemptResult {

@@ -30,7 +30,7 @@ it('does not wait for the disk to claim or to record an attempt, unless that rel
       expect(await waitsForDisk(tx)).toBe(true)
       const leasedUntil = new Date(bench.clock.now().getTime() + 20_000)
       const some = { afterReceiver: '', receiversMax: 10, start: 10, loads: [], limit: 10 }
-      const { claimed } = await claimDue(tx, { now: bench.clock.now(), leasedUntil, ...some })
+      const { claimed } = await claimDue(tx, { now: bench.clock.now(), leasedUntil, instance: 1, ...some })
       expect(claimed).toHaveLength(1)
       expect(await waitsForDisk(tx)).toBe(false)
       const result = {
@@ -75,7 +75,7 @@ it('claims for the listed receivers alone, up to the room of each, from its clea
   )
   const leasedUntil = new Date(now.getTime() + 20_000)
   const claim = async (loads: Load[], limit = 10) => {
-    const { claimed, isAll } = await claimDueOf(bench.database.db, { now, leasedUntil, loads, limit })
+    const { claimed, isAll } = await claimDueOf(bench.database.db, { now, leasedUntil, instance: 1, loads, limit })
     expect(claimed.map(({ dueAt }) => dueAt)).toEqual(claimed.map(({ occurredAt }) => occurredAt))
     const names = claimed.map(({ receiver, dueAt }) => `${receiver} ${(now.getTime() - dueAt.getTime()) / 1000}`)
     return [...names.sort(), ...(isAll ? ['all'] : [])]

@@ -24,7 +24,7 @@ export type Lease = { merchantId: string; recordId: string; eventId: string; lea
  */
 export type Load = { receiver: string; held: number; room: number; clearUntil: Date | null }
 
-type Claim = { now: Date; leasedUntil: Date; loads: Load[]; limit: number }
+type Claim = { now: Date; leasedUntil: Date; instance: number; loads: Load[]; limit: number }
 
 type WholeClaim = Claim & {
   /** Receivers are scanned in the order of their names, `receiversMax` of them, from the first after this one. */
@@ -114,7 +114,7 @@ function isClaimed<Row extends MaybeClaimed>(row: Row): row is Row & Claimed {
  * A chosen row is found again by its physical place (ctid): a plan that was made while nothing was due would search
  * all due rows for it, 64 times in 10,000.
  */
-const claimOfLoad = ({ now, leasedUntil, limit }: Claim) => sql`
+const claimOfLoad = ({ now, leasedUntil, instance, limit }: Claim) => sql`
     due as (
       select d.ctid as row, load.held + row_number() over (partition by load.receiver order by d.next_attempt_at) as place
       from load
@@ -135,7 +135,7 @@ const claimOfLoad = ({ now, leasedUntil, limit }: Claim) => sql`
       ) d
     ), claimed as (
       update webhook_deliveries d
-      set leased_until = ${leasedUntil}, next_attempt_at = ${leasedUntil}
+      set leased_until = ${leasedUntil}, leased_by = ${instance}, next_attempt_at = ${leasedUntil}
       from locked
       where d.ctid = locked.row
       returning d.*, locked.due_at
@@ -278,11 +278,14 @@ export async function promoteWaiting(tx: Tx, { records, now }: { records: Record
   )
 }
 
-/** Releases everything that dead workers held. Call it only when no worker is alive. */
-export async function releaseAllLeases(tx: Tx, now: Date): Promise<void> {
+/** Releases what the workers of dead instances held. A row that is locked is being finished. */
+export async function releaseLeasesOf(tx: Tx, { instances, now }: { instances: number[]; now: Date }): Promise<void> {
   await tx.query(sql`
     update webhook_deliveries set leased_until = null, next_attempt_at = ${now}
-    where state = 'pending' and leased_until > ${now}`)
+    where ctid = any (array(
+      select ctid from webhook_deliveries
+      where state = 'pending' and leased_until > ${now} and leased_by = any (${instances}::integer[])
+      for no key update skip locked))`)
 }
 
 export async function findBacklog(db: Db, now: Date): Promise<{ due: number; oldest: Date | null }> {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
 import { afterEach, expect, it } from 'vitest'
-import { sql } from '../../src/db/sql.ts'
+import { raw, sql } from '../../src/db/sql.ts'
 import { enqueueJob } from '../../src/jobs/jobs.ts'
 import { type Found, findBrokenPromises } from '../crash/observation.ts'
 import { fetchAll, fetchSandboxToken, observe, openShops } from '../crash/shops.ts'
@@ -234,6 +234,59 @@ it('fails no request while each is restarted in turn behind a load balancer', as
   expect(shops.surprises).toEqual([])
   const observation = await observe(shops, { baseUrl: balancer.baseUrl, token, receiver, quietMaxMs })
   expect(findBrokenPromises(observation)).toEqual([])
+}, 300_000)
+
+it('takes over at once what a killed process had leased, and leaves alone what a living one has', async () => {
+  const { database, receiver, token, processes } = await open()
+  const { db } = database
+  const instances = await db.query<{ id: number }>(sql`select id from instances order by id`)
+  const [one, other] = instances.map(({ id }) => id)
+  expect(instances).toHaveLength(2)
+  const [killed, staying] = processes
+  for (const [index, instance] of [one, other].entries()) {
+    const created = await request(`${staying.baseUrl}/transaction`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ amount: 100 + index, paymentMethod: 'PIX', pix: {}, webhookUrl: receiver.url }),
+    })
+    expect(created.statusCode).toBe(201)
+    const { id } = (await created.body.json()) as { id: string }
+    const isDelivered = async () =>
+      (await db.query(sql`select from webhook_deliveries where record_id = ${id} and state = 'delivered'`)).length > 0
+    await eventually(isDelivered)
+    // Leases that end long after this test.
+    await db.query(sql`
+      update webhook_deliveries
+      set state = 'pending', finished_at = null, leased_by = ${instance}, leased_until = now() + interval '1 day',
+        next_attempt_at = now() + interval '1 day'
+      where record_id = ${id}`)
+    await db.query(sql`
+      insert into callback_inbox (acquirer, event_key, end_to_end, received_at, state, look_at, leased_by)
+      values ('simulator', ${instance}::text, ${instance}::text, now(), 'received', now() + interval '1 day', ${instance})`)
+    await db.query(sql`
+      insert into jobs (name, payload, run_at, attempts, attempts_max, locked_by, locked_at)
+      values ('transactions.check', '{}', now(), 1, 10, ${instance}, now())`)
+  }
+  killed.signal('SIGKILL')
+  await eventually(async () => (await db.query(sql`select from instances`)).length === 1)
+  const [living] = await db.query<{ id: number }>(sql`select id from instances`)
+  const dead = living?.id === one ? other : one
+  const leases = async (table: 'webhook_deliveries' | 'callback_inbox' | 'jobs') => {
+    const leasedBy = raw(table === 'jobs' ? 'locked_by' : 'leased_by')
+    const isOpen = raw(table === 'jobs' ? "name = 'transactions.check'" : `state in ('pending', 'received')`)
+    const rows = await db.query<{ id: number | null }>(sql`
+      select ${leasedBy} as id from ${raw(table)} where ${isOpen} and ${leasedBy} in (${one}, ${other})`)
+    return rows.map(({ id }) => id)
+  }
+  for (const table of ['webhook_deliveries', 'callback_inbox'] as const)
+    await eventually(async () => (await leases(table)).join() === String(living?.id))
+  await eventually(async () => !(await leases('jobs')).includes(dead ?? null))
+  expect(await leases('jobs')).toContain(living?.id)
+  const webhookIds = receiver.received.map(({ headers }) => headers['webhook-id'])
+  expect(webhookIds).toHaveLength(new Set(webhookIds).size + 1)
+  expect(staying.lines.find(({ msg }) => msg === 'took over the work of processes that ended')).toMatchObject({
+    instances: [dead],
+  })
 }, 300_000)
 
 const emptyShops = {

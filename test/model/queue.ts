@@ -51,10 +51,10 @@ export async function work(world: World, { limit, isAtOnce }: { limit: number; i
 /**
  * The notices in the process's hands, and those that are due. A dead process's notices are due when its lease is over.
  */
-async function takeNotices({ process: { deps, inHand }, clock }: World, limit: number) {
+async function takeNotices({ process: { instance, deps, inHand }, clock }: World, limit: number) {
   const now = clock.now()
   const leaseUntil = new Date(now.getTime() + leaseMs)
-  return [...inHand.splice(0, limit), ...(await claimNotices(deps.db, { now, leaseUntil, limit }))]
+  return [...inHand.splice(0, limit), ...(await claimNotices(deps.db, { now, leaseUntil, limit, instance }))]
 }
 
 export async function sweep(world: World, name: string): Promise<void> {

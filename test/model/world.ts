@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import { pino } from 'pino'
 import type { Disturbance } from '../../simulator/disturb.ts'
 import { receiverAccount, receiverKey, simulatorCredentials } from '../../simulator/receiver-account.ts'
@@ -29,7 +29,7 @@ import { createMemory, type Memory } from './memory.ts'
 
 /** One process of the service: the dependencies of its operations, and its jobs. All of them end with it. */
 export type Process = {
-  instance: string
+  instance: number
   life: Life
   deps: ProcessDeps & ReceiveDeps & CreateDeps
   jobs: Record<string, Job>
@@ -132,6 +132,7 @@ function startProcess({ db: whole, bank, clock, key, isRemote }: Place): Process
   })
   const errors: Error[] = []
   const inHand: InboxRow[] = []
+  const instance = randomInt(2 ** 31 - 1)
   const deps = {
     db,
     clock,
@@ -141,13 +142,13 @@ function startProcess({ db: whole, bank, clock, key, isRemote }: Place): Process
     wakeDeliveries: () => {},
     insertTransaction: createTransactionWriter(db),
     settlement: createSettlement({ db, clock }),
-    keepNotices: createNoticeWriter({ db, clock }),
+    keepNotices: createNoticeWriter({ db, clock, instance }),
     workOn: (notices: InboxRow[]) => void inHand.push(...notices),
     writeLook: createLookWriter(db),
   }
   const jobs = { ...transactionJobs(deps), ...withdrawalJobs(deps), ...verificationJobs(deps) }
   const processNotice = createNoticeProcessor(deps)
-  return { instance: `model-${randomUUID()}`, life, deps, jobs, processNotice, inHand, errors }
+  return { instance, life, deps, jobs, processNotice, inHand, errors }
 }
 
 /** Writes nothing, and collects the errors of log lines. */

@@ -70,6 +70,7 @@ export function deliveryBench() {
     const log = (data: object) => logged.push(data)
     const worker = startDeliveries({
       db: database.db,
+      instance: 1,
       key,
       clock,
       allowPrivate: true,

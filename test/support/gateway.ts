@@ -13,6 +13,7 @@ import { scopes } from '../../src/auth/scopes.ts'
 import { callbackPath } from '../../src/callbacks/path.ts'
 import { readConfig } from '../../src/config.ts'
 import { type Db, sql } from '../../src/db/sql.ts'
+import { createInstance } from '../../src/jobs/instances.ts'
 import { enqueueJob } from '../../src/jobs/jobs.ts'
 import { parseSecretKey, type SecretKey } from '../../src/lib/secrets.ts'
 import { createMerchant } from '../../src/merchant.ts'
@@ -160,6 +161,7 @@ export async function openGateway(psps: Psp[], { clock, routes = [], successorOf
   const deps = {
     config,
     db,
+    instance: await createInstance(db),
     clock,
     key,
     log,
