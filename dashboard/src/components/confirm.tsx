@@ -1,8 +1,8 @@
-import { Button, Group, Modal, Stack } from '@mantine/core'
+import { Button, Group, Modal } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { texts, useText } from '../text.ts'
 import { ErrorBoundary } from './error-boundary.tsx'
-import { ErrorNotice } from './error-notice.tsx'
+import { type Action, ActionForm } from './form.tsx'
 
 const words = texts({ en: { cancel: 'Cancel', close: 'Close' }, pt: { cancel: 'Cancelar', close: 'Fechar' } })
 
@@ -13,10 +13,8 @@ export function Confirm({
   onClose,
   confirm,
   isDangerous = false,
-  isPending,
+  action,
   isReady = true,
-  error,
-  onConfirm,
   children,
 }: {
   title: string
@@ -25,10 +23,8 @@ export function Confirm({
   /** The label of the button: the action itself, not "OK". */
   confirm: string
   isDangerous?: boolean
-  isPending: boolean
+  action: Action
   isReady?: boolean
-  error?: unknown
-  onConfirm: () => void
   children: ReactNode
 }) {
   const t = useText(words)
@@ -37,29 +33,26 @@ export function Confirm({
       opened={isOpen}
       onClose={onClose}
       title={title}
-      closeOnClickOutside={!isPending}
+      closeOnClickOutside={!action.isPending}
       closeButtonProps={{ 'aria-label': t.close }}
       centered
     >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (isReady && !isPending) onConfirm()
-        }}
-      >
-        <Stack>
-          <ErrorBoundary>{children}</ErrorBoundary>
-          {error !== undefined && error !== null && <ErrorNotice error={error} />}
+      <ActionForm
+        action={action}
+        isReady={isReady}
+        buttons={
           <Group justify="flex-end">
-            <Button variant="default" onClick={onClose} disabled={isPending}>
+            <Button variant="default" onClick={onClose} disabled={action.isPending}>
               {t.cancel}
             </Button>
-            <Button type="submit" loading={isPending} disabled={!isReady} {...(isDangerous && { color: 'red' })}>
+            <Button type="submit" loading={action.isPending} disabled={!isReady} {...(isDangerous && { color: 'red' })}>
               {confirm}
             </Button>
           </Group>
-        </Stack>
-      </form>
+        }
+      >
+        <ErrorBoundary>{children}</ErrorBoundary>
+      </ActionForm>
     </Modal>
   )
 }

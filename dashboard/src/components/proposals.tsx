@@ -248,9 +248,7 @@ function Decision({
       onClose={onClose}
       confirm={isApproval ? t.approve : proposal.isOwn ? t.withdraw : t.reject}
       isDangerous={!isApproval}
-      isPending={deciding.isPending}
-      error={deciding.error}
-      onConfirm={() => deciding.mutate()}
+      action={deciding}
     >
       <Text size="sm" fw={650}>
         {t.names[proposal.kind] ?? proposal.kind} {proposal.clientName && t.for(proposal.clientName)}

@@ -1,10 +1,11 @@
 import { Alert, Button, Group, Image, PasswordInput, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ask, faultsOf } from '../../api.ts'
+import { ask } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { Copyable } from '../../components/copy.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import { ActionForm, useSentForm } from '../../components/form.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { useFormat } from '../../format.ts'
 import { useUser } from '../../session.tsx'
@@ -34,58 +35,42 @@ export default function Account() {
 
 function Password() {
   const t = useText(words)
-  const [current, setCurrent] = useState('')
-  const [password, setPassword] = useState('')
-  const change = useMutation({
-    mutationFn: async () => await ask('PUT', '/password', { current, password }),
+  const change = useSentForm({
+    initialValues: { current: '', password: '' },
+    send: async (values) => await ask('PUT', '/password', values),
     onSuccess: () => {
-      setCurrent('')
-      setPassword('')
+      change.clear()
     },
   })
-  const faults = faultsOf(change.error)
   return (
     <Section title={t.password}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          change.mutate()
-        }}
-      >
-        <Stack>
-          <Text size="sm" c="dimmed">
-            {t.passwordLead}
-          </Text>
-          <PasswordInput
-            label={t.current}
-            autoComplete="current-password"
-            required
-            value={current}
-            error={faults.current}
-            onChange={(event) => setCurrent(event.currentTarget.value)}
-          />
-          <PasswordInput
-            label={t.next}
-            description={t.rule}
-            autoComplete="new-password"
-            required
-            value={password}
-            error={faults.password}
-            onChange={(event) => setPassword(event.currentTarget.value)}
-          />
-          {change.isError && Object.keys(faults).length === 0 && <ErrorNotice error={change.error} />}
-          {change.isSuccess && (
-            <Alert color="teal" role="status">
-              {t.changed}
-            </Alert>
-          )}
+      <ActionForm
+        action={change}
+        buttons={
           <Group>
             <Button type="submit" loading={change.isPending}>
               {t.change}
             </Button>
           </Group>
-        </Stack>
-      </form>
+        }
+      >
+        <Text size="sm" c="dimmed">
+          {t.passwordLead}
+        </Text>
+        <PasswordInput {...change.input('current')} label={t.current} autoComplete="current-password" required />
+        <PasswordInput
+          {...change.input('password')}
+          label={t.next}
+          description={t.rule}
+          autoComplete="new-password"
+          required
+        />
+        {change.isSuccess && (
+          <Alert color="teal" role="status">
+            {t.changed}
+          </Alert>
+        )}
+      </ActionForm>
     </Section>
   )
 }
@@ -93,35 +78,35 @@ function Password() {
 function SecondFactor({ isOn }: { isOn: boolean }) {
   const t = useText(words)
   const queries = useQueryClient()
-  const [code, setCode] = useState('')
-  const [isRemoving, setRemoving] = useState(false)
-  const [password, setPassword] = useState('')
   const renew = async () => await queries.refetchQueries({ queryKey: ['session'] })
-  const [isAdding, setAdding] = useState(false)
-  const offer = useMutation({
-    mutationFn: async () => await ask<OfferedFactor>('POST', '/second-factor', { password }),
+  const [asked, setAsked] = useState<'add' | 'remove' | null>(null)
+  const offer = useSentForm({
+    initialValues: { password: '' },
+    send: async (values) => await ask<OfferedFactor>('POST', '/second-factor', values),
     onSuccess: () => {
-      setAdding(false)
-      setPassword('')
+      setAsked(null)
+      offer.clear()
     },
   })
-  const confirm = useMutation({
-    mutationFn: async () => await ask('PUT', '/second-factor', { code }),
+  const confirm = useSentForm({
+    initialValues: { code: '' },
+    send: async (values) => await ask('PUT', '/second-factor', values),
     onSuccess: async () => {
       offer.reset()
-      setCode('')
+      confirm.clear()
       await renew()
     },
   })
-  const remove = useMutation({
-    mutationFn: async () => await ask('DELETE', '/second-factor', { password, code }),
+  const remove = useSentForm({
+    initialValues: { password: '', code: '' },
+    send: async (values) => await ask('DELETE', '/second-factor', values),
     onSuccess: async () => {
-      setRemoving(false)
-      setPassword('')
-      setCode('')
+      setAsked(null)
+      remove.clear()
       await renew()
     },
   })
+  const codeInput = { label: t.code, inputMode: 'numeric', autoComplete: 'one-time-code', maxLength: 6 } as const
   return (
     <Section title={t.factor}>
       <Stack>
@@ -133,105 +118,68 @@ function SecondFactor({ isOn }: { isOn: boolean }) {
             <Text size="sm" fw={600}>
               {t.isOn}
             </Text>
-            <Button variant="light" color="red" onClick={() => setRemoving(true)}>
+            <Button variant="light" color="red" onClick={() => setAsked('remove')}>
               {t.remove}
             </Button>
           </Group>
         )}
         {!isOn && !offer.data && (
           <Group>
-            <Button onClick={() => setAdding(true)}>{t.add}</Button>
+            <Button onClick={() => setAsked('add')}>{t.add}</Button>
           </Group>
         )}
         {!isOn && offer.data && (
-          <form
-            onSubmit={(event) => {
-              event.preventDefault()
-              confirm.mutate()
-            }}
-          >
-            <Stack>
-              <Text size="sm">{t.scan}</Text>
-              <Image
-                src={offer.data.qrCodeBase64}
-                alt={t.factor}
-                w={180}
-                h={180}
-                style={{ imageRendering: 'pixelated', background: '#fff' }}
-              />
-              <div>
-                <Text size="xs" c="dimmed">
-                  {t.key}
-                </Text>
-                <Copyable value={offer.data.secret} label={t.key} />
-              </div>
-              <TextInput
-                label={t.code}
-                inputMode="numeric"
-                autoComplete="one-time-code"
-                maxLength={6}
-                required
-                value={code}
-                error={faultsOf(confirm.error).code}
-                onChange={(event) => setCode(event.currentTarget.value)}
-              />
+          <ActionForm
+            action={confirm}
+            buttons={
               <Group>
-                <Button type="submit" loading={confirm.isPending} disabled={code.length !== 6}>
+                <Button type="submit" loading={confirm.isPending} disabled={confirm.values.code.length !== 6}>
                   {t.confirm}
                 </Button>
               </Group>
-            </Stack>
-          </form>
+            }
+          >
+            <Text size="sm">{t.scan}</Text>
+            <Image
+              src={offer.data.qrCodeBase64}
+              alt={t.factor}
+              w={180}
+              h={180}
+              style={{ imageRendering: 'pixelated', background: '#fff' }}
+            />
+            <div>
+              <Text size="xs" c="dimmed">
+                {t.key}
+              </Text>
+              <Copyable value={offer.data.secret} label={t.key} />
+            </div>
+            <TextInput {...confirm.input('code')} {...codeInput} required />
+          </ActionForm>
         )}
       </Stack>
       <Confirm
         title={t.add}
-        isOpen={isAdding}
-        onClose={() => setAdding(false)}
+        isOpen={asked === 'add'}
+        onClose={() => setAsked(null)}
         confirm={t.proceed}
-        isPending={offer.isPending}
-        isReady={password !== ''}
-        error={faultsOf(offer.error).password ? null : offer.error}
-        onConfirm={() => offer.mutate()}
+        action={offer}
+        isReady={offer.values.password !== ''}
       >
         <Text size="sm">{t.addLead}</Text>
-        <PasswordInput
-          label={t.current}
-          autoComplete="current-password"
-          data-autofocus
-          value={password}
-          error={faultsOf(offer.error).password}
-          onChange={(event) => setPassword(event.currentTarget.value)}
-        />
+        <PasswordInput {...offer.input('password')} label={t.current} autoComplete="current-password" data-autofocus />
       </Confirm>
       <Confirm
         title={t.remove}
-        isOpen={isRemoving}
-        onClose={() => setRemoving(false)}
+        isOpen={asked === 'remove'}
+        onClose={() => setAsked(null)}
         confirm={t.remove}
         isDangerous
-        isPending={remove.isPending}
-        isReady={password !== '' && code.length === 6}
-        error={Object.keys(faultsOf(remove.error)).length > 0 ? null : remove.error}
-        onConfirm={() => remove.mutate()}
+        action={remove}
+        isReady={remove.values.password !== '' && remove.values.code.length === 6}
       >
         <Text size="sm">{t.removeLead}</Text>
-        <PasswordInput
-          label={t.current}
-          autoComplete="current-password"
-          value={password}
-          error={faultsOf(remove.error).password}
-          onChange={(event) => setPassword(event.currentTarget.value)}
-        />
-        <TextInput
-          label={t.code}
-          inputMode="numeric"
-          autoComplete="one-time-code"
-          maxLength={6}
-          value={code}
-          error={faultsOf(remove.error).code}
-          onChange={(event) => setCode(event.currentTarget.value)}
-        />
+        <PasswordInput {...remove.input('password')} label={t.current} autoComplete="current-password" />
+        <TextInput {...remove.input('code')} {...codeInput} />
       </Confirm>
     </Section>
   )

@@ -1,11 +1,12 @@
-import { Badge, Button, Checkbox, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { Badge, Button, Checkbox, type CheckboxGroupProps, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ask, faultsOf } from '../../api.ts'
+import { ask } from '../../api.ts'
 import { useClients } from '../../components/client-switch.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import { useSentForm } from '../../components/form.tsx'
 import { IconOf } from '../../components/icons.tsx'
 import { Page } from '../../components/page.tsx'
 import { RecordTable } from '../../components/record-table.tsx'
@@ -119,10 +120,10 @@ export const scopes = [
   ...['withdrawal.write', 'balance.read', 'webhook.read', 'webhook.write'],
 ]
 
-export function ScopeChoice({ value, onChange }: { value: string[]; onChange: (scopes: string[]) => void }) {
+export function ScopeChoice(input: Omit<CheckboxGroupProps, 'children'>) {
   const t = useText(words)
   return (
-    <Checkbox.Group label={t.scopes} value={value} onChange={onChange}>
+    <Checkbox.Group {...input} label={t.scopes}>
       <SimpleGrid cols={{ base: 1, xs: 2 }} spacing={8} mt={6}>
         {scopes.map((scope) => (
           <Checkbox key={scope} value={scope} label={scope} />
@@ -135,11 +136,9 @@ export function ScopeChoice({ value, onChange }: { value: string[]; onChange: (s
 function Add({ onClose, onMade }: { onClose: () => void; onMade: (made: NewClient) => void }) {
   const t = useText(words)
   const queries = useQueryClient()
-  const [name, setName] = useState('')
-  const [clientId, setClientId] = useState('')
-  const [granted, setGranted] = useState(scopes)
-  const add = useMutation({
-    mutationFn: async () =>
+  const add = useSentForm({
+    initialValues: { name: '', clientId: '', scopes },
+    send: async ({ name, clientId, scopes: granted }) =>
       await ask<NewClient>('POST', '/client', {
         name: name.trim(),
         scopes: granted,
@@ -150,40 +149,29 @@ function Add({ onClose, onMade }: { onClose: () => void; onMade: (made: NewClien
       onMade(made)
     },
   })
-  const faults = faultsOf(add.error)
-  // The form asks for a client id only if an identity provider manages the clients.
-  const asksForId = faults.clientId !== undefined || clientId !== ''
+  const { name, clientId, scopes: granted } = add.values
+  const idInput = add.input('clientId')
+  // The form asks for a client id only if an identity provider manages the clients, which the refusal says.
+  const asksForId = idInput.error !== undefined || clientId !== ''
   return (
     <Confirm
       title={t.add}
       isOpen
       onClose={onClose}
       confirm={t.make}
-      isPending={add.isPending}
+      action={add}
       isReady={name.trim() !== '' && granted.length > 0}
-      error={Object.keys(faults).length === 0 ? add.error : null}
-      onConfirm={() => add.mutate()}
     >
       <Stack>
         <Text size="sm">{t.addLead}</Text>
+        <TextInput {...add.input('name')} label={t.name} required maxLength={255} />
         <TextInput
-          label={t.name}
-          required
-          maxLength={255}
-          value={name}
-          error={faults.name}
-          onChange={(event) => setName(event.currentTarget.value)}
+          {...idInput}
+          label={t.clientId}
+          description={t.addOfProvider}
+          display={asksForId ? undefined : 'none'}
         />
-        {asksForId && (
-          <TextInput
-            label={t.clientId}
-            description={t.addOfProvider}
-            value={clientId}
-            error={faults.clientId}
-            onChange={(event) => setClientId(event.currentTarget.value)}
-          />
-        )}
-        <ScopeChoice value={granted} onChange={setGranted} />
+        <ScopeChoice {...add.input('scopes')} />
       </Stack>
     </Confirm>
   )

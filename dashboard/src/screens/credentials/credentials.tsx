@@ -5,6 +5,7 @@ import { ask } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { Copyable } from '../../components/copy.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import { useSentForm } from '../../components/form.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { useFormat } from '../../format.ts'
 import { useClient, useMay, useUser } from '../../session.tsx'
@@ -112,9 +113,9 @@ function About({ client }: { client: ClientDetail }) {
 function ChangeScopes({ client, onClose }: { client: ClientDetail; onClose: () => void }) {
   const t = useText(words)
   const queries = useQueryClient()
-  const [granted, setGranted] = useState<string[]>(client.scopes)
-  const save = useMutation({
-    mutationFn: async () => await ask('PATCH', `/client/${encodeURIComponent(client.clientId)}`, { scopes: granted }),
+  const save = useSentForm({
+    initialValues: { scopes: client.scopes },
+    send: async (values) => await ask('PATCH', `/client/${encodeURIComponent(client.clientId)}`, values),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['client', client.clientId] })
       onClose()
@@ -126,13 +127,11 @@ function ChangeScopes({ client, onClose }: { client: ClientDetail; onClose: () =
       isOpen
       onClose={onClose}
       confirm={t.saveScopes}
-      isPending={save.isPending}
-      isReady={granted.length > 0}
-      error={save.error}
-      onConfirm={() => save.mutate()}
+      action={save}
+      isReady={save.values.scopes.length > 0}
     >
       <Text size="sm">{t.scopesLead}</Text>
-      <ScopeChoice value={granted} onChange={setGranted} />
+      <ScopeChoice {...save.input('scopes')} />
     </Confirm>
   )
 }
@@ -178,9 +177,7 @@ function Revoking({ client }: { client: ClientDetail }) {
         onClose={() => setAsked(null)}
         confirm={asked === 'all' ? t.revokeAll : t.revokeTokens}
         isDangerous
-        isPending={revoke.isPending}
-        error={revoke.error}
-        onConfirm={() => revoke.mutate()}
+        action={revoke}
       >
         <Text size="sm">{asked === 'all' ? t.revokeAllLead(client.name) : t.revokeTokensLead(client.name)}</Text>
       </Confirm>

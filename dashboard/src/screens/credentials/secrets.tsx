@@ -1,8 +1,9 @@
 import { Alert, Badge, Button, Group, Select, Stack, Text } from '@mantine/core'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ask } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
+import { useSentForm } from '../../components/form.tsx'
 import { Section } from '../../components/page.tsx'
 import { SecretShown } from '../../components/secret-shown.tsx'
 import { useFormat } from '../../format.ts'
@@ -101,38 +102,36 @@ function Rotate({
 }) {
   const t = useText(words)
   const queries = useQueryClient()
-  const [hours, setHours] = useState('24')
-  const rotate = useMutation({
-    mutationFn: async () =>
+  const rotate = useSentForm({
+    initialValues: { overlapHours: '24' },
+    send: async ({ overlapHours }) =>
       await ask<{ secret: string }>('POST', `/client/${encodeURIComponent(clientId)}/secret`, {
         of,
-        overlapHours: Number(hours),
+        overlapHours: Number(overlapHours),
       }),
     onSuccess: async ({ secret }) => {
       await queries.invalidateQueries({ queryKey: ['client', clientId] })
       onMade(secret)
     },
   })
+  const isAtOnce = rotate.values.overlapHours === '0'
   return (
     <Confirm
       title={t.rotateOf[of]}
       isOpen
       onClose={onClose}
       confirm={t.rotateOf[of]}
-      isDangerous={hours === '0'}
-      isPending={rotate.isPending}
-      error={rotate.error}
-      onConfirm={() => rotate.mutate()}
+      isDangerous={isAtOnce}
+      action={rotate}
     >
       <Text size="sm">{t.rotateLead}</Text>
       <Select
+        {...rotate.input('overlapHours')}
         label={t.overlap}
         data={['0', '1', '24', '168', '720'].map((value) => ({ value, label: t.overlaps[value] ?? value }))}
-        value={hours}
         allowDeselect={false}
-        onChange={(value) => setHours(value ?? '24')}
       />
-      {hours === '0' && <Alert color="red">{t.overlapZero}</Alert>}
+      {isAtOnce && <Alert color="red">{t.overlapZero}</Alert>}
     </Confirm>
   )
 }

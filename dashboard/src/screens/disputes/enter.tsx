@@ -1,10 +1,10 @@
 import { Text, Textarea, TextInput } from '@mantine/core'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
-import { ask, faultsOf } from '../../api.ts'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { ask } from '../../api.ts'
 import { useClients } from '../../components/client-switch.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { useSentence } from '../../components/error-notice.tsx'
+import { useSentForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Status } from '../../components/status.tsx'
 import { useFormat } from '../../format.ts'
@@ -22,20 +22,11 @@ export function EnterDispute({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient()
   const clients = useClients()
   const nameOf = (clientId: string) => clients.data?.find((one) => one.clientId === clientId)?.name ?? clientId
-  const [text, setText] = useState('')
-  const [amount, setAmount] = useState<number | null>(null)
-  const [reason, setReason] = useState('')
-  const transactionId = text.trim()
-  const found = useQuery({
-    queryKey: ['record', transactionId],
-    queryFn: async () =>
-      await ask<Pick<ExplainedRecord, 'type' | 'amount' | 'clientId' | 'status'>>('GET', `/record/${transactionId}`),
-    enabled: uuid.test(transactionId),
-  })
-  const entering = useMutation({
-    mutationFn: async () =>
+  const entering = useSentForm({
+    initialValues: { transactionId: '', amount: null as number | null, reason: '' },
+    send: async ({ transactionId: id, amount, reason }) =>
       await ask('POST', '/infraction', {
-        transactionId,
+        transactionId: id.trim(),
         ...(amount !== null && { amount }),
         ...(reason.trim() !== '' && { reason: reason.trim() }),
       }),
@@ -44,8 +35,15 @@ export function EnterDispute({ onClose }: { onClose: () => void }) {
       onClose()
     },
   })
+  const transactionId = entering.values.transactionId.trim()
+  const found = useQuery({
+    queryKey: ['record', transactionId],
+    queryFn: async () =>
+      await ask<Pick<ExplainedRecord, 'type' | 'amount' | 'clientId' | 'status'>>('GET', `/record/${transactionId}`),
+    enabled: uuid.test(transactionId),
+  })
+  const idInput = entering.input('transactionId')
   const record = found.data?.type === 'transaction' ? found.data : null
-  const faults = faultsOf(entering.error)
   return (
     <Confirm
       title={t.enterTitle}
@@ -53,33 +51,24 @@ export function EnterDispute({ onClose }: { onClose: () => void }) {
       onClose={onClose}
       confirm={t.block}
       isDangerous
-      isPending={entering.isPending}
+      action={entering}
       isReady={record !== null}
-      error={entering.error}
-      onConfirm={() => entering.mutate()}
     >
       <Text size="sm">{t.enterLead}</Text>
       <TextInput
+        {...idInput}
         label={t.transactionId}
         required
         data-autofocus
-        value={text}
-        onChange={(event) => setText(event.currentTarget.value)}
-        error={found.error ? sentence(found.error) : undefined}
+        error={found.error ? sentence(found.error) : idInput.error}
       />
       {record && (
         <Text size="sm" component="div">
           {t.find(format.money(record.amount), nameOf(record.clientId))} <Status of={record.status} />
         </Text>
       )}
-      <MoneyInput label={t.part} description={t.partHint} value={amount} onChange={setAmount} error={faults.amount} />
-      <Textarea
-        label={t.reason}
-        maxLength={255}
-        value={reason}
-        onChange={(event) => setReason(event.currentTarget.value)}
-        error={faults.reason}
-      />
+      <MoneyInput {...entering.input('amount')} label={t.part} description={t.partHint} />
+      <Textarea {...entering.input('reason')} label={t.reason} maxLength={255} />
     </Confirm>
   )
 }

@@ -143,9 +143,7 @@ function Decide({
       onClose={onClose}
       confirm={isAccepted ? t.accept : t.reject}
       isDangerous
-      isPending={deciding.isPending}
-      error={deciding.error}
-      onConfirm={() => deciding.mutate()}
+      action={deciding}
     >
       <Text size="sm">
         {isAccepted ? t.acceptText(format.money(amount), clientName) : t.rejectText(format.money(blocked), clientName)}

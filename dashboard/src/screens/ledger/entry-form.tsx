@@ -1,9 +1,9 @@
-import { Alert, Button, Group, Select, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
+import { Alert, Button, Group, Select, SimpleGrid, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ask, faultsOf, withQuery } from '../../api.ts'
+import { ask, withQuery } from '../../api.ts'
 import { useClients } from '../../components/client-switch.tsx'
-import { ErrorNotice } from '../../components/error-notice.tsx'
+import { type Action, ActionForm, useSentForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { useFormat } from '../../format.ts'
 import { newIdempotencyKey } from '../../idempotency.ts'
@@ -15,16 +15,17 @@ import { words as ledgerWords } from './text.ts'
 const manualAccounts = ['available', 'fees', 'debt', 'acquirer'] as const
 type ManualAccount = (typeof manualAccounts)[number]
 
-type Wanted = {
-  type: EntryType
-  client: string | null
-  acquirer: string | null
-  amount: number | null
-  debit: ManualAccount | null
-  credit: ManualAccount | null
-  reference: string
-  description: string
+const initialValues = {
+  type: 'pay_in' as EntryType,
+  clientId: null as string | null,
+  acquirer: null as string | null,
+  amount: null as number | null,
+  debit: null as ManualAccount | null,
+  credit: null as ManualAccount | null,
+  reference: '',
+  description: '',
 }
+type Values = typeof initialValues
 
 /** The fields of each entry type, besides those that all types have. */
 const fieldsOf: Record<EntryType, { client: 'required' | 'optional' | 'none'; reference: boolean }> = {
@@ -46,46 +47,42 @@ export function useEntries(client: string | null) {
 
 /** Posts an entry in two steps: a form, then a preview of the transfers. */
 export function EntryForm({ client, onClose }: { client: string | null; onClose: () => void }) {
+  const t = useText(words)
   const queries = useQueryClient()
-  const entries = useEntries(client)
+  const clients = useClients()
+  const acquirers = useEntries(client).data?.acquirers ?? []
   const [idempotencyKey] = useState(newIdempotencyKey)
-  const acquirers = entries.data?.acquirers ?? []
-  const [wanted, setWanted] = useState<Wanted>({
-    type: 'pay_in',
-    client,
-    acquirer: null,
-    amount: null,
-    debit: null,
-    credit: null,
-    reference: '',
-    description: '',
-  })
   // If there is only one PSP, it is chosen automatically.
-  const acquirer = wanted.acquirer ?? (acquirers.length === 1 ? (acquirers[0] ?? null) : null)
-  const { type, amount, debit, credit } = wanted
-  const reference = wanted.reference.trim()
-  const body = {
+  const onlyAcquirer = acquirers.length === 1 ? (acquirers[0] ?? null) : null
+  const toBody = ({ type, clientId, acquirer, amount, debit, credit, reference, description }: Values) => ({
     type,
-    ...(fieldsOf[type].client !== 'none' && wanted.client !== null && { clientId: wanted.client }),
-    acquirer,
+    ...(fieldsOf[type].client !== 'none' && clientId !== null && { clientId }),
+    acquirer: acquirer ?? onlyAcquirer,
     amount,
-    ...(fieldsOf[type].reference && reference !== '' && { reference }),
-    description: wanted.description.trim(),
+    ...(fieldsOf[type].reference && reference.trim() !== '' && { reference: reference.trim() }),
+    description: description.trim(),
     ...(type === 'manual_entry' && { debit, credit }),
     idempotencyKey,
-  }
-  const previewing = useMutation({ mutationFn: async () => await ask<EntryPreview>('POST', '/entry/preview', body) })
+  })
+  const previewing = useSentForm({
+    initialValues: { ...initialValues, clientId: client },
+    send: async (values) => await ask<EntryPreview>('POST', '/entry/preview', toBody(values)),
+  })
+  const { type, clientId, amount, debit, credit } = previewing.values
+  const { acquirer, description } = toBody(previewing.values)
+  const fields = fieldsOf[type]
   const booking = useMutation({
-    mutationFn: async () => await ask('POST', '/entry', body),
+    mutationFn: async () => await ask('POST', '/entry', toBody(previewing.values)),
     onSuccess: async () => {
       onClose()
       await queries.invalidateQueries()
     },
   })
+  const hint = useHint(type, clientId)
   if (previewing.data) {
     return (
       <Review
-        wanted={{ ...wanted, acquirer }}
+        wanted={{ ...previewing.values, acquirer }}
         preview={previewing.data}
         booking={booking}
         onBack={() => {
@@ -95,147 +92,74 @@ export function EntryForm({ client, onClose }: { client: string | null; onClose:
       />
     )
   }
-  return (
-    <Form
-      wanted={{ ...wanted, acquirer }}
-      acquirers={acquirers}
-      isClientFixed={client !== null}
-      onChange={(change) => {
-        setWanted({ ...wanted, ...change })
-        // The errors belong to the previous values of the fields.
-        if (previewing.isError) previewing.reset()
-      }}
-      previewing={previewing}
-    />
-  )
-}
-
-function Form({
-  wanted,
-  acquirers,
-  isClientFixed,
-  onChange,
-  previewing,
-}: {
-  wanted: Wanted
-  acquirers: string[]
-  isClientFixed: boolean
-  onChange: (change: Partial<Wanted>) => void
-  previewing: { mutate: () => void; isPending: boolean; error: Error | null }
-}) {
-  const t = useText(words)
-  const { type, client, acquirer, amount, debit, credit, reference, description } = wanted
-  const fields = fieldsOf[type]
-  const clients = useClients()
-  const hint = useHint(type, client)
-  const faults = faultsOf(previewing.error)
   const isReady =
     amount !== null &&
     amount > 0 &&
     acquirer !== null &&
-    description.trim().length >= 3 &&
-    (fields.client !== 'required' || client !== null) &&
+    description.length >= 3 &&
+    (fields.client !== 'required' || clientId !== null) &&
     (type !== 'manual_entry' || (debit !== null && credit !== null))
   const accounts = manualAccounts.map((value) => ({ value, label: t.accounts[value] }))
-  const toAccount = (value: string | null) => manualAccounts.find((account) => account === value) ?? null
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        if (isReady) previewing.mutate()
-      }}
-    >
-      <Stack>
-        <Select
-          label={t.type}
-          description={t.types[type][1]}
-          allowDeselect={false}
-          data={types
-            .filter((one) => !isClientFixed || fieldsOf[one].client !== 'none')
-            .map((value) => ({ value, label: t.types[value][0] }))}
-          value={type}
-          onChange={(value) => onChange({ type: types.find((one) => one === value) ?? type })}
-        />
-        {fields.client !== 'none' && (
-          <Select
-            label={t.client}
-            required={fields.client === 'required'}
-            {...(fields.client === 'optional' && { placeholder: t.operators, clearable: !isClientFixed })}
-            searchable
-            disabled={isClientFixed}
-            nothingFoundMessage={t.noClient}
-            limit={50}
-            data={(clients.data ?? []).map(({ clientId, name }) => ({ value: clientId, label: name }))}
-            value={client}
-            onChange={(value) => onChange({ client: value })}
-            error={faults.clientId}
-          />
-        )}
-        {acquirers.length > 1 && (
-          <Select
-            label={t.acquirer}
-            required
-            data={acquirers}
-            value={acquirer}
-            onChange={(value) => onChange({ acquirer: value })}
-            error={faults.acquirer}
-          />
-        )}
-        {type === 'manual_entry' && (
-          <SimpleGrid cols={2} spacing="sm">
-            <Select
-              label={t.debit}
-              required
-              data={accounts}
-              value={debit}
-              onChange={(value) => onChange({ debit: toAccount(value) })}
-              error={faults.debit}
-            />
-            <Select
-              label={t.credit}
-              required
-              data={accounts}
-              value={credit}
-              onChange={(value) => onChange({ credit: toAccount(value) })}
-              error={faults.credit}
-            />
-          </SimpleGrid>
-        )}
-        <MoneyInput
-          label={t.amount}
-          description={hint}
-          required
-          value={amount}
-          onChange={(value) => onChange({ amount: value })}
-          error={faults.amount}
-        />
-        {fields.reference && (
-          <TextInput
-            label={t.reference}
-            description={t.referenceHints[type]}
-            maxLength={128}
-            value={reference}
-            onChange={(event) => onChange({ reference: event.currentTarget.value })}
-            error={faults.reference}
-          />
-        )}
-        <TextInput
-          label={t.description}
-          description={t.descriptionHint}
-          required
-          maxLength={255}
-          value={description}
-          onChange={(event) => onChange({ description: event.currentTarget.value })}
-          error={faults.description}
-        />
-        {previewing.error && Object.keys(faults).length === 0 && <ErrorNotice error={previewing.error} />}
+    <ActionForm
+      action={previewing}
+      isReady={isReady}
+      buttons={
         <Group justify="flex-end">
           <Button type="submit" loading={previewing.isPending} disabled={!isReady}>
             {t.next}
           </Button>
         </Group>
-      </Stack>
-    </form>
+      }
+    >
+      <Select
+        {...previewing.input('type')}
+        label={t.type}
+        description={t.types[type][1]}
+        allowDeselect={false}
+        data={types
+          .filter((one) => client === null || fieldsOf[one].client !== 'none')
+          .map((value) => ({ value, label: t.types[value][0] }))}
+      />
+      {fields.client !== 'none' && (
+        <Select
+          {...previewing.input('clientId')}
+          label={t.client}
+          required={fields.client === 'required'}
+          {...(fields.client === 'optional' && { placeholder: t.operators, clearable: client === null })}
+          searchable
+          disabled={client !== null}
+          nothingFoundMessage={t.noClient}
+          limit={50}
+          data={(clients.data ?? []).map((one) => ({ value: one.clientId, label: one.name }))}
+        />
+      )}
+      {acquirers.length > 1 && (
+        <Select {...previewing.input('acquirer')} label={t.acquirer} required data={acquirers} />
+      )}
+      {type === 'manual_entry' && (
+        <SimpleGrid cols={2} spacing="sm">
+          <Select {...previewing.input('debit')} label={t.debit} required data={accounts} />
+          <Select {...previewing.input('credit')} label={t.credit} required data={accounts} />
+        </SimpleGrid>
+      )}
+      <MoneyInput {...previewing.input('amount')} label={t.amount} description={hint} required />
+      {fields.reference && (
+        <TextInput
+          {...previewing.input('reference')}
+          label={t.reference}
+          description={t.referenceHints[type]}
+          maxLength={128}
+        />
+      )}
+      <TextInput
+        {...previewing.input('description')}
+        label={t.description}
+        description={t.descriptionHint}
+        required
+        maxLength={255}
+      />
+    </ActionForm>
   )
 }
 
@@ -256,14 +180,14 @@ function useHint(type: EntryType, client: string | null): string | undefined {
 }
 
 function Review({
-  wanted: { type, client, acquirer, amount, description },
+  wanted: { type, clientId, acquirer, amount, description },
   preview: { transfers, needsApproval },
   booking,
   onBack,
 }: {
-  wanted: Wanted
+  wanted: Values
   preview: EntryPreview
-  booking: { mutate: () => void; isPending: boolean; error: Error | null }
+  booking: Action
   onBack: () => void
 }) {
   const t = useText(words)
@@ -271,7 +195,7 @@ function Review({
   const format = useFormat()
   const clients = useClients()
   const money = format.money(amount ?? 0)
-  const clientName = clients.data?.find(({ clientId }) => clientId === client)?.name
+  const clientName = clients.data?.find((one) => one.clientId === clientId)?.name
   const nameOf = (account: EntryPreview['transfers'][number]['debit']) =>
     account === 'acquirer' ? t.at(t.accounts.acquirer, acquirer ?? '') : ledger.accountNames[account][0]
   const ownerOf = ({ isOperators, merchants }: EntryPreview['transfers'][number]) => {
@@ -281,50 +205,9 @@ function Review({
       : t.merchants(merchants)
   }
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        booking.mutate()
-      }}
-    >
-      <Stack>
-        <div>
-          <Text size="sm" fw={650}>
-            {t.types[type][0]}: {money}
-          </Text>
-          <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-            {description}
-          </Text>
-        </div>
-        <div>
-          <Text size="sm">{t.books}</Text>
-          {transfers.map((transfer) => (
-            <Group
-              key={`${transfer.kind} ${transfer.debit} ${transfer.credit} ${transfer.isOperators}`}
-              className="row"
-              py={6}
-              justify="space-between"
-              align="flex-start"
-              wrap="nowrap"
-            >
-              <div style={{ minWidth: 0 }}>
-                <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-                  {nameOf(transfer.debit)} → {nameOf(transfer.credit)}
-                </Text>
-                <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-                  {ledger.kinds[transfer.kind]} · {ownerOf(transfer)}
-                </Text>
-              </div>
-              <Text size="sm" fw={600} style={{ whiteSpace: 'nowrap' }}>
-                {format.money(transfer.amount)}
-              </Text>
-            </Group>
-          ))}
-        </div>
-        <Alert color={needsApproval ? 'orange' : 'blue'}>
-          <Text size="sm">{needsApproval ? t.waits : t.sendsNothing}</Text>
-        </Alert>
-        {booking.error && <ErrorNotice error={booking.error} />}
+    <ActionForm
+      action={booking}
+      buttons={
         <Group justify="flex-end">
           <Button variant="default" onClick={onBack} disabled={booking.isPending}>
             {t.back}
@@ -333,7 +216,44 @@ function Review({
             {needsApproval ? t.propose(money) : t.book(money)}
           </Button>
         </Group>
-      </Stack>
-    </form>
+      }
+    >
+      <div>
+        <Text size="sm" fw={650}>
+          {t.types[type][0]}: {money}
+        </Text>
+        <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+          {description}
+        </Text>
+      </div>
+      <div>
+        <Text size="sm">{t.books}</Text>
+        {transfers.map((transfer) => (
+          <Group
+            key={`${transfer.kind} ${transfer.debit} ${transfer.credit} ${transfer.isOperators}`}
+            className="row"
+            py={6}
+            justify="space-between"
+            align="flex-start"
+            wrap="nowrap"
+          >
+            <div style={{ minWidth: 0 }}>
+              <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+                {nameOf(transfer.debit)} → {nameOf(transfer.credit)}
+              </Text>
+              <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+                {ledger.kinds[transfer.kind]} · {ownerOf(transfer)}
+              </Text>
+            </div>
+            <Text size="sm" fw={600} style={{ whiteSpace: 'nowrap' }}>
+              {format.money(transfer.amount)}
+            </Text>
+          </Group>
+        ))}
+      </div>
+      <Alert color={needsApproval ? 'orange' : 'blue'}>
+        <Text size="sm">{needsApproval ? t.waits : t.sendsNothing}</Text>
+      </Alert>
+    </ActionForm>
   )
 }

@@ -1,12 +1,13 @@
 import { Anchor, Button, Checkbox, Group, NumberInput, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { ask, faultsOf, withQuery } from '../../api.ts'
+import { ask, withQuery } from '../../api.ts'
 import { useClients } from '../../components/client-switch.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import { useSentForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Section } from '../../components/page.tsx'
 import { type Format, useFormat } from '../../format.ts'
@@ -161,40 +162,21 @@ function ChangeRule({
   const t = useText(words)
   const { language } = useLanguage()
   const queries = useQueryClient()
-  const [fixed, setFixed] = useState<number | null>(rule.fixed)
-  const [percent, setPercent] = useState<number | string>(rule.basisPoints / 100)
-  const [minimum, setMinimum] = useState<number | null>(rule.minimum)
-  const [maximum, setMaximum] = useState(rule.maximum)
-  const [returnsPaymentFee, setReturnsPaymentFee] = useState(rule.returnsPaymentFee)
-  const next: Rule = {
-    fixed: fixed ?? 0,
-    basisPoints: typeof percent === 'number' ? Math.round(percent * 100) : 0,
-    minimum: minimum ?? 0,
-    maximum,
-    returnsPaymentFee,
-  }
-  const save = useMutation({
-    mutationFn: async () => await ask('PUT', '/fee', { clientId: client, operation, ...next }),
+  const save = useSentForm({
+    initialValues: fromRule(rule),
+    send: async (values) => await ask('PUT', '/fee', { clientId: client, operation, ...toRule(values) }),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['fees'] })
       onClose()
     },
   })
-  const faults = faultsOf(save.error)
   const what = t.operations[operation] ?? ''
   return (
-    <Confirm
-      title={t.changeOf(what)}
-      isOpen
-      onClose={onClose}
-      confirm={t.set}
-      isPending={save.isPending}
-      error={Object.keys(faults).length === 0 ? save.error : null}
-      onConfirm={() => save.mutate()}
-    >
+    <Confirm title={t.changeOf(what)} isOpen onClose={onClose} confirm={t.set} action={save}>
       <SimpleGrid cols={2} spacing="sm">
-        <MoneyInput label={t.fixed} value={fixed} onChange={setFixed} error={faults.fixed} data-autofocus />
+        <MoneyInput {...save.input('fixed')} label={t.fixed} data-autofocus />
         <NumberInput
+          {...save.input('basisPoints')}
           label={t.share}
           suffix=" %"
           decimalScale={2}
@@ -203,32 +185,38 @@ function ChangeRule({
           max={100}
           allowNegative={false}
           hideControls
-          value={percent}
-          onChange={setPercent}
-          error={faults.basisPoints}
         />
-        <MoneyInput label={t.minimum} value={minimum} onChange={setMinimum} error={faults.minimum} />
-        <MoneyInput
-          label={t.maximum}
-          placeholder={t.noMaximum}
-          value={maximum}
-          onChange={setMaximum}
-          error={faults.maximum}
-        />
+        <MoneyInput {...save.input('minimum')} label={t.minimum} />
+        <MoneyInput {...save.input('maximum')} label={t.maximum} placeholder={t.noMaximum} />
       </SimpleGrid>
       {operation === 'refund' && (
         <Checkbox
+          {...save.checkbox('returnsPaymentFee')}
           label={t.returnsPaymentFee}
           description={t.returnsPaymentFeeLead}
-          checked={returnsPaymentFee}
-          onChange={(event) => setReturnsPaymentFee(event.currentTarget.checked)}
         />
       )}
       <Text size="sm">
-        <SetLead what={what} rule={next} />
+        <SetLead what={what} rule={toRule(save.values)} />
       </Text>
     </Confirm>
   )
+}
+
+/** The inputs of a rule. The share is in percent, and both are text while it is typed. */
+type RuleInputs = Omit<Rule, 'fixed' | 'basisPoints' | 'minimum'> & {
+  fixed: number | null
+  basisPoints: number | string
+  minimum: number | null
+}
+
+function fromRule(rule: Rule): RuleInputs {
+  return { ...rule, basisPoints: rule.basisPoints / 100 }
+}
+
+function toRule({ fixed, basisPoints: percent, minimum, ...others }: RuleInputs): Rule {
+  const basisPoints = typeof percent === 'number' ? Math.round(percent * 100) : 0
+  return { fixed: fixed ?? 0, basisPoints, minimum: minimum ?? 0, ...others }
 }
 
 function SetLead({ what, rule }: { what: string; rule: Rule }) {

@@ -1,9 +1,8 @@
-import { Alert, Button, Card, Group, Stack, Text, TextInput } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
+import { Alert, Button, Card, Group, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { ask, faultsOf } from '../../api.ts'
+import { ask } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
-import { ErrorNotice } from '../../components/error-notice.tsx'
+import { ActionForm, useSentForm } from '../../components/form.tsx'
 import { Page } from '../../components/page.tsx'
 import { texts, useText } from '../../text.ts'
 import type { ErasedPerson } from '../../types.ts'
@@ -13,7 +12,6 @@ const words = texts({
     title: 'Personal data',
     lead: 'Data stored about a person across all merchants. A person can request a copy or erasure (LGPD, art. 18).',
     document: 'CPF or CNPJ',
-    badDocument: 'This is not a valid CPF or CNPJ. Check the digits.',
     export: 'Download a copy',
     exported: 'Copy downloaded. The access is recorded in the audit log.',
     erase: 'Erase',
@@ -29,7 +27,6 @@ const words = texts({
     title: 'Dados pessoais',
     lead: 'Dados guardados sobre uma pessoa em todos os lojistas. Ela pode pedir uma cópia ou a eliminação (LGPD, art. 18).',
     document: 'CPF ou CNPJ',
-    badDocument: 'Este CPF ou CNPJ não é válido. Confira os dígitos.',
     export: 'Baixar cópia',
     exported: 'Cópia baixada. O acesso ficou registrado na auditoria.',
     erase: 'Eliminar',
@@ -45,71 +42,69 @@ const words = texts({
 
 export default function PersonalData() {
   const t = useText(words)
-  const [document, setDocument] = useState('')
-  const [confirm, setConfirm] = useState('')
   const [isAsked, setAsked] = useState(false)
-  const copy = useMutation({
-    mutationFn: async () => save(await ask<object>('POST', '/person/export', { document })),
+  const copy = useSentForm({
+    initialValues: { document: '' },
+    send: async (values) => save(await ask<object>('POST', '/person/export', { document: values.document.trim() })),
   })
-  const erasure = useMutation({
-    mutationFn: async () => await ask<ErasedPerson>('POST', '/person/erasure', { document, confirm }),
+  const document = copy.values.document.trim()
+  const erasure = useSentForm({
+    initialValues: { confirm: '' },
+    send: async ({ confirm }) =>
+      await ask<ErasedPerson>('POST', '/person/erasure', { document, confirm: confirm.trim() }),
     onSuccess: () => setAsked(false),
   })
-  const close = () => {
-    setAsked(false)
-    setConfirm('')
-    erasure.reset()
-  }
+  const documentInput = copy.input('document')
   return (
     <Page title={t.title} lead={t.lead}>
       <Card withBorder maw={640}>
-        <Stack>
+        <ActionForm
+          action={copy}
+          isReady={document !== ''}
+          buttons={
+            <Group>
+              <Button type="submit" disabled={document === ''} loading={copy.isPending}>
+                {t.export}
+              </Button>
+              <Button variant="default" color="red" disabled={document === ''} onClick={() => setAsked(true)}>
+                {t.erase}
+              </Button>
+            </Group>
+          }
+        >
           <TextInput
+            {...documentInput}
             label={t.document}
-            value={document}
-            error={faultsOf(copy.error).document && t.badDocument}
             autoComplete="off"
             onChange={(event) => {
-              setDocument(event.currentTarget.value.trim())
+              documentInput.onChange(event)
               copy.reset()
               erasure.reset()
             }}
           />
-          <Group>
-            <Button disabled={document === ''} loading={copy.isPending} onClick={() => copy.mutate()}>
-              {t.export}
-            </Button>
-            <Button variant="default" color="red" disabled={document === ''} onClick={() => setAsked(true)}>
-              {t.erase}
-            </Button>
-          </Group>
-          {copy.isError && !faultsOf(copy.error).document && <ErrorNotice error={copy.error} />}
           {copy.isSuccess && <Alert color="teal">{t.exported}</Alert>}
-          {erasure.isSuccess && (
+          {erasure.data && (
             <Alert color="teal" role="status">
               {t.erased(erasure.data.transactions, erasure.data.withdrawals)} {t.notReached}
             </Alert>
           )}
-        </Stack>
+        </ActionForm>
       </Card>
       <Confirm
         title={t.eraseTitle}
         isOpen={isAsked}
-        onClose={close}
+        onClose={() => {
+          setAsked(false)
+          erasure.clear()
+          erasure.reset()
+        }}
         confirm={t.erase}
         isDangerous
-        isPending={erasure.isPending}
-        isReady={confirm === document}
-        error={erasure.error}
-        onConfirm={() => erasure.mutate()}
+        action={erasure}
+        isReady={erasure.values.confirm.trim() === document}
       >
         <Text size="sm">{t.eraseLead}</Text>
-        <TextInput
-          label={t.confirm}
-          value={confirm}
-          autoComplete="off"
-          onChange={(event) => setConfirm(event.currentTarget.value.trim())}
-        />
+        <TextInput {...erasure.input('confirm')} label={t.confirm} autoComplete="off" />
       </Confirm>
     </Page>
   )

@@ -1,9 +1,10 @@
 import { Badge, Button, Group, Stack, Text, TextInput } from '@mantine/core'
-import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ask, withQuery } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { Empty } from '../../components/empty.tsx'
+import { useSentForm } from '../../components/form.tsx'
 import { RecordList } from '../../components/record-table.tsx'
 import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
@@ -119,33 +120,24 @@ function CloseDay({
 }) {
   const t = useText(words)
   const yesterday = dayBefore(today)
-  const [acquirer, setAcquirer] = useState(acquirers[0] ?? '')
-  const [day, setDay] = useState(yesterday)
-  const close = useMutation({
-    mutationFn: async () => await ask<{ id: string }>('POST', '/reconciliation/day', { acquirer, day }),
+  const close = useSentForm({
+    initialValues: { acquirer: acquirers[0] ?? '', day: yesterday },
+    send: async (values) => await ask<{ id: string }>('POST', '/reconciliation/day', values),
     onSuccess: ({ id }) => onAsked(id),
   })
+  const { day } = close.values
   return (
     <Confirm
       title={t.close}
       isOpen
       onClose={onClose}
       confirm={t.close}
-      isPending={close.isPending}
+      action={close}
       isReady={day !== '' && day <= yesterday}
-      error={close.error}
-      onConfirm={() => close.mutate()}
     >
       <Text size="sm">{t.closeLead}</Text>
-      <AcquirerSelect names={acquirers} value={acquirer} onChange={setAcquirer} />
-      <TextInput
-        type="date"
-        label={t.whichDay}
-        value={day}
-        max={yesterday}
-        onChange={(event) => setDay(event.currentTarget.value)}
-        data-autofocus
-      />
+      <AcquirerSelect {...close.input('acquirer')} names={acquirers} />
+      <TextInput {...close.input('day')} type="date" label={t.whichDay} max={yesterday} data-autofocus />
     </Confirm>
   )
 }

@@ -1,9 +1,9 @@
 import { Skeleton, Stack, Text, Textarea } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
 import { ask } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import { useSentForm } from '../../components/form.tsx'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
 import type { DifferenceDetail, DifferenceView } from '../../types.ts'
@@ -12,23 +12,23 @@ import { words } from './text.ts'
 
 type Of = { difference: DifferenceView; onClose: () => void }
 
-function useDecision(id: string, what: string, onDone: () => void) {
+function useOnDecided(onClose: () => void) {
   const queries = useQueryClient()
-  return useMutation({
-    mutationFn: async (body?: object) => await ask('POST', `/reconciliation/difference/${id}/${what}`, body),
-    onSuccess: async () => {
-      onDone()
-      await queries.invalidateQueries({ queryKey: ['reconciliation'] })
-      await queries.invalidateQueries({ queryKey: ['ledger'] })
-    },
-  })
+  return async () => {
+    onClose()
+    await queries.invalidateQueries({ queryKey: ['reconciliation'] })
+    await queries.invalidateQueries({ queryKey: ['ledger'] })
+  }
 }
 
 /** Shows exactly what will be done or posted, and does it once confirmed. */
 export function ConfirmDifference({ difference, onClose }: Of) {
   const t = useText(words)
   const { id, proposal } = difference
-  const confirming = useDecision(id, 'confirmation', onClose)
+  const confirming = useMutation({
+    mutationFn: async () => await ask('POST', `/reconciliation/difference/${id}/confirmation`),
+    onSuccess: useOnDecided(onClose),
+  })
   const isCorrection = proposal.action === 'correct'
   const look = useQuery({
     queryKey: ['reconciliation', 'difference', id],
@@ -42,10 +42,8 @@ export function ConfirmDifference({ difference, onClose }: Of) {
       isOpen
       onClose={onClose}
       confirm={t.confirm}
-      isPending={confirming.isPending}
+      action={confirming}
       isReady={!isCorrection || look.isSuccess}
-      error={confirming.error}
-      onConfirm={() => confirming.mutate(undefined)}
     >
       {!isCorrection && (
         <Text size="sm">
@@ -102,28 +100,23 @@ function WhatIsDone({
 
 export function DismissDifference({ difference, onClose }: Of) {
   const t = useText(words)
-  const [reason, setReason] = useState('')
-  const dismissing = useDecision(difference.id, 'dismissal', onClose)
+  const dismissing = useSentForm({
+    initialValues: { reason: '' },
+    send: async ({ reason }) =>
+      await ask('POST', `/reconciliation/difference/${difference.id}/dismissal`, { reason: reason.trim() }),
+    onSuccess: useOnDecided(onClose),
+  })
   return (
     <Confirm
       title={t.dismiss}
       isOpen
       onClose={onClose}
       confirm={t.dismiss}
-      isPending={dismissing.isPending}
-      isReady={reason.trim().length >= 3}
-      error={dismissing.error}
-      onConfirm={() => dismissing.mutate({ reason: reason.trim() })}
+      action={dismissing}
+      isReady={dismissing.values.reason.trim().length >= 3}
     >
       <Text size="sm">{t.dismissLead}</Text>
-      <Textarea
-        label={t.reason}
-        required
-        maxLength={500}
-        value={reason}
-        onChange={(event) => setReason(event.currentTarget.value)}
-        data-autofocus
-      />
+      <Textarea {...dismissing.input('reason')} label={t.reason} required maxLength={500} data-autofocus />
     </Confirm>
   )
 }

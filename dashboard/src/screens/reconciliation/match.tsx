@@ -43,10 +43,8 @@ export function MatchDialog({
       isOpen
       onClose={onClose}
       confirm={needsTwo ? t.proposeMatch : t.confirmMatch}
-      isPending={match.isPending}
+      action={{ ...match, error: match.error ?? preview.error }}
       isReady={preview.isSuccess}
-      error={match.error ?? preview.error}
-      onConfirm={() => match.mutate()}
     >
       {preview.isPending && <Skeleton height={140} />}
       {needsTwo && <Alert color="blue">{t.needsTwo(format.money(payment.approvalAbove))}</Alert>}

@@ -1,9 +1,9 @@
 import { Badge, Button, Group, Tabs, Text, TextInput } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ask } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import { useSentForm } from '../../components/form.tsx'
 import { Page } from '../../components/page.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useMay } from '../../session.tsx'
@@ -112,42 +112,27 @@ function Compare({
   onAsked: (id: string) => void
 }) {
   const t = useText(words)
-  const [acquirer, setAcquirer] = useState(acquirers[0] ?? '')
-  const [from, setFrom] = useState(today)
-  const [until, setUntil] = useState(today)
-  const start = useMutation({
-    mutationFn: async () =>
-      await ask<{ id: string }>('POST', '/reconciliation/run', { acquirer, from: dayStart(from), to: dayEnd(until) }),
+  const start = useSentForm({
+    initialValues: { acquirer: acquirers[0] ?? '', from: today, to: today },
+    send: async ({ acquirer, from, to }) =>
+      await ask<{ id: string }>('POST', '/reconciliation/run', { acquirer, from: dayStart(from), to: dayEnd(to) }),
     onSuccess: ({ id }) => onAsked(id),
   })
+  const { from, to } = start.values
   return (
     <Confirm
       title={t.compare}
       isOpen
       onClose={onClose}
       confirm={t.start}
-      isPending={start.isPending}
-      isReady={from !== '' && until !== '' && from <= until}
-      error={start.error}
-      onConfirm={() => start.mutate()}
+      action={start}
+      isReady={from !== '' && to !== '' && from <= to}
     >
       <Text size="sm">{t.compareLead}</Text>
-      <AcquirerSelect names={acquirers} value={acquirer} onChange={setAcquirer} />
+      <AcquirerSelect {...start.input('acquirer')} names={acquirers} />
       <Group grow>
-        <TextInput
-          type="date"
-          label={t.from}
-          value={from}
-          max={today}
-          onChange={(event) => setFrom(event.currentTarget.value)}
-        />
-        <TextInput
-          type="date"
-          label={t.until}
-          value={until}
-          max={today}
-          onChange={(event) => setUntil(event.currentTarget.value)}
-        />
+        <TextInput {...start.input('from')} type="date" label={t.from} max={today} />
+        <TextInput {...start.input('to')} type="date" label={t.until} max={today} />
       </Group>
     </Confirm>
   )

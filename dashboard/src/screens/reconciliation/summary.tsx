@@ -1,4 +1,4 @@
-import { Select } from '@mantine/core'
+import { Select, type SelectProps } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { ask } from '../../api.ts'
 import { useText } from '../../text.ts'
@@ -14,24 +14,8 @@ export function useSummary() {
 }
 
 /** Hidden if there is only one PSP. */
-export function AcquirerSelect({
-  names,
-  value,
-  onChange,
-}: {
-  names: string[]
-  value: string
-  onChange: (name: string) => void
-}) {
+export function AcquirerSelect({ names, ...input }: { names: string[] } & SelectProps) {
   const t = useText(words)
   if (names.length < 2) return null
-  return (
-    <Select
-      label={t.acquirer}
-      data={names}
-      value={value}
-      allowDeselect={false}
-      onChange={(name) => name !== null && onChange(name)}
-    />
-  )
+  return <Select {...input} label={t.acquirer} data={names} allowDeselect={false} />
 }

@@ -165,16 +165,7 @@ function Act({ what, payment, onClose }: { what: 'undo' | 'sendBack'; payment: P
   })
   const money = format.money(payment.amount - payment.returnedByOthers)
   return (
-    <Confirm
-      title={t[what]}
-      isOpen
-      onClose={onClose}
-      confirm={t[what]}
-      isDangerous
-      isPending={act.isPending}
-      error={act.error}
-      onConfirm={() => act.mutate()}
-    >
+    <Confirm title={t[what]} isOpen onClose={onClose} confirm={t[what]} isDangerous action={act}>
       <Text size="sm">
         {what === 'undo'
           ? t.undoLead(money, payment.matched?.client?.name ?? t.aMerchant)

@@ -1,11 +1,12 @@
 import type { Refund, Transaction } from '@guiche/sdk'
 import { Button, Group, SegmentedControl, Skeleton, Stack, Text, Textarea, Tooltip } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ask, faultsOf, guiche, Refused, withQuery } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { useSentence } from '../../components/error-notice.tsx'
+import { useSentForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Section } from '../../components/page.tsx'
 import { Status } from '../../components/status.tsx'
@@ -102,9 +103,20 @@ function Dialog({
   const queries = useQueryClient()
   const [idempotencyKey] = useState(newIdempotencyKey)
   const [isPart, setPart] = useState(false)
-  const [part, setAmount] = useState<number | null>(null)
-  const [reason, setReason] = useState('')
-  const amount = isPart ? part : whole.amountLeft
+  const refunding = useSentForm({
+    initialValues: { amount: null as number | null, reason: '' },
+    send: async ({ amount: part, reason }) =>
+      await guiche.transactions.refund(id, {
+        amount: isPart && part !== null ? part : whole.amountLeft,
+        idempotencyKey,
+        ...(reason.trim() !== '' && { reason: reason.trim() }),
+      }),
+    onSuccess: async () => {
+      onClose()
+      await queries.invalidateQueries()
+    },
+  })
+  const amount = isPart ? refunding.values.amount : whole.amountLeft
   const [asked] = useDebouncedValue(amount, 250)
   const preview = useQuery({
     queryKey: ['refundable', id, asked, 'part'],
@@ -114,18 +126,7 @@ function Dialog({
   })
   const shown = isPart ? (preview.isError ? undefined : preview.data) : whole
   const isShown = shown !== undefined && amount !== null && shown.amount === amount
-  const refunding = useMutation({
-    mutationFn: async () =>
-      await guiche.transactions.refund(id, {
-        ...(amount !== null && { amount }),
-        idempotencyKey,
-        ...(reason.trim() !== '' && { reason: reason.trim() }),
-      }),
-    onSuccess: async () => {
-      onClose()
-      await queries.invalidateQueries()
-    },
-  })
+  const amountInput = refunding.input('amount')
   return (
     <Confirm
       title={t.title}
@@ -133,10 +134,8 @@ function Dialog({
       onClose={onClose}
       confirm={isShown ? t.confirm(format.money(amount)) : t.refund}
       isDangerous
-      isPending={refunding.isPending}
+      action={refunding}
       isReady={isShown}
-      error={refunding.error}
-      onConfirm={() => refunding.mutate()}
     >
       <SegmentedControl
         fullWidth
@@ -150,20 +149,14 @@ function Dialog({
       />
       {isPart && (
         <MoneyInput
+          {...amountInput}
           label={t.amount}
           required
           data-autofocus
-          value={part}
-          onChange={setAmount}
-          error={preview.isError ? (faultsOf(preview.error).amount ?? sentence(preview.error)) : undefined}
+          error={preview.isError ? (faultsOf(preview.error).amount ?? sentence(preview.error)) : amountInput.error}
         />
       )}
-      <Textarea
-        label={t.reason}
-        maxLength={140}
-        value={reason}
-        onChange={(event) => setReason(event.currentTarget.value)}
-      />
+      <Textarea {...refunding.input('reason')} label={t.reason} maxLength={140} />
       {isShown ? (
         <Stack gap={4} role="status">
           <Text size="sm" fw={600}>

@@ -1,10 +1,10 @@
-import { Alert, Anchor, Button, Group, Select, SimpleGrid, Stack, Text, Textarea } from '@mantine/core'
+import { Alert, Anchor, Button, Group, Select, SimpleGrid, Text, Textarea } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useCallback, useState } from 'react'
 import { Link } from 'wouter'
-import { faultsOf, guiche } from '../../api.ts'
+import { guiche } from '../../api.ts'
 import { Copyable } from '../../components/copy.tsx'
-import { ErrorNotice } from '../../components/error-notice.tsx'
+import { ActionForm, useSentForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Section } from '../../components/page.tsx'
 import { Status } from '../../components/status.tsx'
@@ -39,38 +39,32 @@ function Create({ client, onCreated }: { client: string; onCreated: (chosen: Cho
   const t = useText(words)
   const format = useFormat()
   const queries = useQueryClient()
-  const [amount, setAmount] = useState<number | null>(2590)
   const [idempotencyKey, setKey] = useState(newIdempotencyKey)
-  const create = useMutation({
-    mutationFn: async () => await guiche.transactions.create({ amount: amount ?? 0, idempotencyKey }),
+  const create = useSentForm({
+    initialValues: { amount: 2590 as number | null },
+    send: async ({ amount }) => await guiche.transactions.create({ amount: amount ?? 0, idempotencyKey }),
     onSuccess: async ({ id, pixResponse }) => {
       setKey(newIdempotencyKey())
       onCreated({ id, uri: pixResponse.uri })
       await queries.invalidateQueries({ queryKey: ['sandbox', 'transactions', client] })
     },
   })
-  const faults = faultsOf(create.error)
+  const isReady = create.values.amount !== null
   return (
     <Section title={t.create}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (amount !== null && !create.isPending) create.mutate()
-        }}
-      >
+      <ActionForm action={create} isReady={isReady}>
         <Group align="flex-end">
-          <MoneyInput label={t.amount} value={amount} onChange={setAmount} error={faults.amount} w={180} />
-          <Button type="submit" variant="default" loading={create.isPending} disabled={amount === null}>
+          <MoneyInput {...create.input('amount')} label={t.amount} w={180} />
+          <Button type="submit" variant="default" loading={create.isPending} disabled={!isReady}>
             {t.createNow}
           </Button>
         </Group>
-      </form>
-      {create.isSuccess && (
-        <Text size="sm" mt="sm" role="status">
-          {t.created(format.money(create.data.amount))}
-        </Text>
-      )}
-      {create.isError && faults.amount === undefined && <ErrorNotice error={create.error} />}
+        {create.data && (
+          <Text size="sm" role="status">
+            {t.created(format.money(create.data.amount))}
+          </Text>
+        )}
+      </ActionForm>
     </Section>
   )
 }
@@ -79,8 +73,6 @@ function Pay({ client, chosen, onChosen }: { client: string; chosen: Chosen; onC
   const t = useText(words)
   const format = useFormat()
   const queries = useQueryClient()
-  const [amount, setAmount] = useState<number | null>(null)
-  const [behaviour, setBehaviour] = useState<Behaviour | null>(null)
   const unpaid = useQuery({
     queryKey: ['sandbox', 'transactions', client, 'unpaid'],
     queryFn: async () =>
@@ -91,8 +83,9 @@ function Pay({ client, chosen, onChosen }: { client: string; chosen: Chosen; onC
     mutationFn: async (id: string) => await guiche.transactions.get(id),
     onSuccess: ({ id, pixResponse }) => onChosen({ id, uri: pixResponse.uri ?? '' }),
   })
-  const pay = useMutation({
-    mutationFn: async () => {
+  const pay = useSentForm({
+    initialValues: { amount: null as number | null, behaviour: null as Behaviour | null },
+    send: async ({ amount, behaviour }) => {
       const paid = await guiche.sandbox.pay({
         uri: chosen.uri.trim(),
         ...(amount !== null && { amount }),
@@ -102,7 +95,7 @@ function Pay({ client, chosen, onChosen }: { client: string; chosen: Chosen; onC
     },
     onSuccess: async () => {
       onChosen({ id: null, uri: '' })
-      setAmount(null)
+      pay.setValues({ amount: null })
       await queries.invalidateQueries({ queryKey: ['sandbox', 'transactions', client] })
     },
   })
@@ -114,52 +107,43 @@ function Pay({ client, chosen, onChosen }: { client: string; chosen: Chosen; onC
   const isListed = options?.some(({ value }) => value === chosen.id) ?? false
   return (
     <Section title={t.pay}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (chosen.uri.trim() !== '' && !pay.isPending) pay.mutate()
-        }}
-      >
-        <Stack gap="sm">
+      <ActionForm action={pay} isReady={chosen.uri.trim() !== ''}>
+        <Select
+          label={t.unpaid}
+          placeholder={options?.length === 0 ? t.unpaidNone : undefined}
+          data={options ?? []}
+          value={isListed ? chosen.id : null}
+          disabled={!options || options.length === 0}
+          onChange={(id) => id !== null && choose.mutate(id)}
+        />
+        <Textarea
+          label={t.code}
+          description={t.codeHint}
+          required
+          autosize
+          minRows={2}
+          maxRows={5}
+          value={chosen.uri}
+          onChange={(event) => onChosen({ id: null, uri: event.currentTarget.value })}
+          styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: 13 } }}
+        />
+        <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
           <Select
-            label={t.unpaid}
-            placeholder={options?.length === 0 ? t.unpaidNone : undefined}
-            data={options ?? []}
-            value={isListed ? chosen.id : null}
-            disabled={!options || options.length === 0}
-            onChange={(id) => id !== null && choose.mutate(id)}
+            {...pay.input('behaviour')}
+            label={t.behaviour}
+            placeholder={t.asBank}
+            data={behaviours.map((value) => ({ value, label: t.behaviours[value] ?? value }))}
+            clearable
           />
-          <Textarea
-            label={t.code}
-            description={t.codeHint}
-            required
-            autosize
-            minRows={2}
-            maxRows={5}
-            value={chosen.uri}
-            onChange={(event) => onChosen({ id: null, uri: event.currentTarget.value })}
-            styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: 13 } }}
-          />
-          <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="sm">
-            <Select
-              label={t.behaviour}
-              placeholder={t.asBank}
-              data={behaviours.map((value) => ({ value, label: t.behaviours[value] ?? value }))}
-              value={behaviour}
-              clearable
-              onChange={(value) => setBehaviour(behaviours.find((one) => one === value) ?? null)}
-            />
-            <MoneyInput label={t.otherAmount} value={amount} onChange={setAmount} />
-          </SimpleGrid>
-          {pay.isError && <ErrorNotice error={pay.error} />}
-          <Group justify="flex-end">
-            <Button type="submit" loading={pay.isPending} disabled={chosen.uri.trim() === ''}>
-              {t.payNow}
-            </Button>
-          </Group>
-          {pay.isSuccess && <Paid endToEndId={pay.data.endToEndId} id={pay.data.id} />}
-        </Stack>
-      </form>
+          <MoneyInput {...pay.input('amount')} label={t.otherAmount} />
+        </SimpleGrid>
+        <Group justify="flex-end">
+          <Button type="submit" loading={pay.isPending} disabled={chosen.uri.trim() === ''}>
+            {t.payNow}
+          </Button>
+        </Group>
+        {pay.data && <Paid endToEndId={pay.data.endToEndId} id={pay.data.id} />}
+      </ActionForm>
     </Section>
   )
 }

@@ -1,9 +1,8 @@
-import { Alert, Button, PasswordInput, PinInput, Stack, Text, TextInput } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
+import { Alert, Button, PasswordInput, PinInput, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { ask, Refused } from '../../api.ts'
 import { EntryPage } from '../../components/entry-page.tsx'
-import { ErrorNotice } from '../../components/error-notice.tsx'
+import { ActionForm, useSentForm } from '../../components/form.tsx'
 import { texts, useText } from '../../text.ts'
 import type { Session } from '../../types.ts'
 
@@ -37,72 +36,59 @@ export default function SignIn({
   onSignedIn: (session: Session) => void
 }) {
   const t = useText(words)
-  const [email, setEmail] = useState('')
-  const [password, setPassword] = useState('')
-  const [code, setCode] = useState('')
-  const signIn = useMutation({
-    mutationFn: async (withCode: { code?: string }) =>
-      await ask<Session>('POST', '/session', { email, password, ...withCode }),
+  const signIn = useSentForm({
+    initialValues: { email: '', password: '', code: '' },
+    send: async ({ email, password, code }) =>
+      await ask<Session>('POST', '/session', { email, password, ...(code !== '' && { code }) }),
     onSuccess: onSignedIn,
   })
+  const codeInput = signIn.input('code')
   const needsCode = signIn.error instanceof Refused && signIn.error.code === 'second_factor_needed'
   const [wasAskedForCode, setWasAskedForCode] = useState(false)
   if (needsCode && !wasAskedForCode) setWasAskedForCode(true)
   return (
     <EntryPage title={t.title}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          signIn.mutate(code === '' ? {} : { code })
-        }}
+      <ActionForm
+        action={{ ...signIn, error: needsCode ? null : signIn.error }}
+        buttons={
+          <>
+            <Button type="submit" loading={signIn.isPending} fullWidth>
+              {t.signIn}
+            </Button>
+            <Text size="xs" c="dimmed">
+              {t.help}
+            </Text>
+          </>
+        }
       >
-        <Stack>
-          {hasEnded && (
-            <Alert color="yellow" role="status">
-              {t.ended}
-            </Alert>
-          )}
-          <TextInput
-            label={t.email}
-            type="email"
-            autoComplete="username"
-            required
-            value={email}
-            onChange={(event) => setEmail(event.currentTarget.value)}
-          />
-          <PasswordInput
-            label={t.password}
-            autoComplete="current-password"
-            required
-            value={password}
-            onChange={(event) => setPassword(event.currentTarget.value)}
-          />
-          {wasAskedForCode && (
-            <div>
-              <Text size="sm" fw={500} mb={4} id="code-label">
-                {t.code}
-              </Text>
-              <PinInput
-                length={6}
-                type="number"
-                oneTimeCode
-                autoFocus
-                aria-label={t.code}
-                value={code}
-                onChange={setCode}
-                onComplete={(value) => signIn.mutate({ code: value })}
-              />
-            </div>
-          )}
-          {signIn.isError && !needsCode && <ErrorNotice error={signIn.error} />}
-          <Button type="submit" loading={signIn.isPending} fullWidth>
-            {t.signIn}
-          </Button>
-          <Text size="xs" c="dimmed">
-            {t.help}
-          </Text>
-        </Stack>
-      </form>
+        {hasEnded && (
+          <Alert color="yellow" role="status">
+            {t.ended}
+          </Alert>
+        )}
+        <TextInput {...signIn.input('email')} label={t.email} type="email" autoComplete="username" required />
+        <PasswordInput {...signIn.input('password')} label={t.password} autoComplete="current-password" required />
+        {wasAskedForCode && (
+          <div>
+            <Text size="sm" fw={500} mb={4} id="code-label">
+              {t.code}
+            </Text>
+            <PinInput
+              length={6}
+              type="number"
+              oneTimeCode
+              autoFocus
+              aria-label={t.code}
+              value={codeInput.value}
+              onChange={codeInput.onChange}
+              onComplete={(code) => {
+                signIn.setValues({ code })
+                signIn.mutate()
+              }}
+            />
+          </div>
+        )}
+      </ActionForm>
     </EntryPage>
   )
 }

@@ -1,10 +1,11 @@
 import { Alert, Anchor, Badge, Button, Group, SimpleGrid, Skeleton, Stack, Text, Textarea } from '@mantine/core'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { ask } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import { useSentForm } from '../../components/form.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { useFormat } from '../../format.ts'
 import { useMay } from '../../session.tsx'
@@ -41,12 +42,12 @@ function PayoutFreeze({ payoutFreeze }: { payoutFreeze: SystemView['payoutFreeze
   const may = useMay()
   const queries = useQueryClient()
   const [isAsked, setAsked] = useState(false)
-  const [reason, setReason] = useState('')
-  const act = useMutation({
-    mutationFn: async () => await ask('POST', payoutFreeze ? '/payout-freeze/release' : '/payout-freeze', { reason }),
+  const act = useSentForm({
+    initialValues: { reason: '' },
+    send: async (values) => await ask('POST', payoutFreeze ? '/payout-freeze/release' : '/payout-freeze', values),
     onSuccess: async () => {
       setAsked(false)
-      setReason('')
+      act.clear()
       await queries.invalidateQueries({ queryKey: ['system'] })
     },
   })
@@ -79,13 +80,11 @@ function PayoutFreeze({ payoutFreeze }: { payoutFreeze: SystemView['payoutFreeze
         onClose={() => setAsked(false)}
         confirm={payoutFreeze ? t.release : t.engage}
         isDangerous={payoutFreeze === null}
-        isPending={act.isPending}
-        isReady={reason.trim().length >= 3}
-        error={act.error}
-        onConfirm={() => act.mutate()}
+        action={act}
+        isReady={act.values.reason.trim().length >= 3}
       >
         <Text size="sm">{payoutFreeze ? t.releaseLead : t.engageLead}</Text>
-        <Textarea label={t.reason} required value={reason} onChange={(event) => setReason(event.currentTarget.value)} />
+        <Textarea {...act.input('reason')} label={t.reason} required />
       </Confirm>
     </Alert>
   )

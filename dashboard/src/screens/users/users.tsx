@@ -1,11 +1,12 @@
-import { Badge, Button, Checkbox, Group, Modal, Select, Stack, Text, TextInput } from '@mantine/core'
+import { Badge, Button, Checkbox, Group, Modal, Select, type SelectProps, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ask, faultsOf } from '../../api.ts'
+import { ask } from '../../api.ts'
 import { useClients } from '../../components/client-switch.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import { useSentForm } from '../../components/form.tsx'
 import { Page } from '../../components/page.tsx'
 import { RecordTable } from '../../components/record-table.tsx'
 import { SecretShown } from '../../components/secret-shown.tsx'
@@ -138,79 +139,57 @@ function Invite({ isOpen, onClose, onMade }: { isOpen: boolean; onClose: () => v
   const t = useText(words)
   const { merchant } = useUser()
   const clients = useClients()
-  const [email, setEmail] = useState('')
-  const [clientId, setClientId] = useState<string>('')
-  const side = merchant !== null || clientId !== '' ? 'merchant' : 'operator'
-  const [role, setRole] = useState<string | null>(null)
-  const make = useMutation({
-    mutationFn: async () =>
+  const make = useSentForm({
+    initialValues: { email: '', clientId: '', role: null as string | null },
+    send: async ({ email, clientId, role }) =>
       await ask<{ url: string }>('POST', '/user', { email, role, ...(clientId !== '' && { clientId }) }),
     onSuccess: ({ url }) => {
-      setEmail('')
+      make.setValues({ email: '' })
       onMade(url)
     },
   })
-  const faults = faultsOf(make.error)
+  const { email, clientId, role } = make.values
   return (
     <Confirm
       title={t.invite}
       isOpen={isOpen}
       onClose={onClose}
       confirm={t.makeLink}
-      isPending={make.isPending}
+      action={make}
       isReady={email !== '' && role !== null}
-      error={Object.keys(faults).length === 0 ? make.error : null}
-      onConfirm={() => make.mutate()}
     >
       <Text size="sm">{t.inviteLead}</Text>
-      <TextInput
-        label={t.email}
-        type="email"
-        required
-        value={email}
-        error={faults.email}
-        onChange={(event) => setEmail(event.currentTarget.value)}
-      />
+      <TextInput {...make.input('email')} label={t.email} type="email" required />
       {merchant === null && (
         <Select
+          {...make.input('clientId')}
           label={t.side}
           data={[
             { value: '', label: t.operator },
             ...(clients.data ?? []).map((client) => ({ value: client.clientId, label: client.name })),
           ]}
-          value={clientId}
           searchable
           limit={50}
           allowDeselect={false}
-          onChange={(value) => {
-            setClientId(value ?? '')
-            setRole(null)
-          }}
+          onChange={(value) => make.setValues({ clientId: value ?? '', role: null })}
         />
       )}
-      <RoleSelect side={side} value={role} onChange={setRole} />
+      <RoleSelect side={merchant !== null || clientId !== '' ? 'merchant' : 'operator'} {...make.input('role')} />
     </Confirm>
   )
 }
 
-function RoleSelect({
-  side,
-  value,
-  onChange,
-}: {
-  side: keyof typeof rolesOf
-  value: string | null
-  onChange: (role: string | null) => void
-}) {
+function RoleSelect({ side, ...input }: { side: keyof typeof rolesOf } & SelectProps) {
   const t = useText(words)
+  const { value } = input
   const hint = side === 'merchant' && value === 'finance' ? t.financeOfMerchant : value && t.roleHints[value]
   return (
     <Select
+      {...input}
       label={t.role}
       required
+      allowDeselect={false}
       data={rolesOf[side].map((role) => ({ value: role, label: t.roles[role] ?? role }))}
-      value={value}
-      onChange={onChange}
       description={hint}
       inputWrapperOrder={['label', 'input', 'description', 'error']}
     />
@@ -220,56 +199,32 @@ function RoleSelect({
 function Change({ person, onClose, onLink }: { person: Person; onClose: () => void; onLink: (url: string) => void }) {
   const t = useText(words)
   const queries = useQueryClient()
-  const [role, setRole] = useState<string | null>(person.role)
   const [asked, setAsked] = useState<'disable' | 'reset' | null>(null)
-  const [forgets, setForgets] = useState(false)
-  const save = useMutation({
-    mutationFn: async (change: { role?: string; isDisabled?: boolean }) =>
-      await ask('PATCH', `/user/${person.id}`, change),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: ['users'] })
-      onClose()
-    },
-  })
-  const reset = useMutation({
-    mutationFn: async () => await ask<{ url: string }>('POST', `/user/${person.id}/reset`, { secondFactor: forgets }),
+  const change = async (changed: { role?: string; isDisabled?: boolean }) =>
+    await ask('PATCH', `/user/${person.id}`, changed)
+  const onSuccess = async () => {
+    await queries.invalidateQueries({ queryKey: ['users'] })
+    onClose()
+  }
+  const save = useSentForm({ initialValues: { role: person.role }, send: change, onSuccess })
+  const toggle = useMutation({ mutationFn: async () => await change({ isDisabled: !person.isDisabled }), onSuccess })
+  const reset = useSentForm({
+    initialValues: { secondFactor: false },
+    send: async (values) => await ask<{ url: string }>('POST', `/user/${person.id}/reset`, values),
     onSuccess: ({ url }) => onLink(url),
   })
   if (asked === 'disable') {
     return (
-      <Confirm
-        title={t.disable}
-        isOpen
-        onClose={onClose}
-        confirm={t.disable}
-        isDangerous
-        isPending={save.isPending}
-        error={save.error}
-        onConfirm={() => save.mutate({ isDisabled: true })}
-      >
+      <Confirm title={t.disable} isOpen onClose={onClose} confirm={t.disable} isDangerous action={toggle}>
         <Text size="sm">{t.disableLead(person.name)}</Text>
       </Confirm>
     )
   }
   if (asked === 'reset') {
     return (
-      <Confirm
-        title={t.reset}
-        isOpen
-        onClose={onClose}
-        confirm={t.makeLink}
-        isPending={reset.isPending}
-        error={reset.error}
-        onConfirm={() => reset.mutate()}
-      >
+      <Confirm title={t.reset} isOpen onClose={onClose} confirm={t.makeLink} action={reset}>
         <Text size="sm">{t.resetLead(person.name)}</Text>
-        {person.hasSecondFactor && (
-          <Checkbox
-            label={t.forgetFactor}
-            checked={forgets}
-            onChange={(event) => setForgets(event.currentTarget.checked)}
-          />
-        )}
+        {person.hasSecondFactor && <Checkbox {...reset.checkbox('secondFactor')} label={t.forgetFactor} />}
       </Confirm>
     )
   }
@@ -282,15 +237,15 @@ function Change({ person, onClose, onLink }: { person: Person; onClose: () => vo
       closeButtonProps={{ 'aria-label': t.close }}
     >
       <Stack>
-        <RoleSelect side={person.merchant === null ? 'operator' : 'merchant'} value={role} onChange={setRole} />
-        {save.isError && <ErrorNotice error={save.error} />}
+        <RoleSelect side={person.merchant === null ? 'operator' : 'merchant'} {...save.input('role')} />
+        {(save.error ?? toggle.error) && <ErrorNotice error={save.error ?? toggle.error} />}
         <Group justify="space-between">
           <Group gap="xs">
             <Button variant="default" onClick={() => setAsked('reset')}>
               {t.reset}
             </Button>
             {person.isDisabled ? (
-              <Button variant="default" loading={save.isPending} onClick={() => save.mutate({ isDisabled: false })}>
+              <Button variant="default" loading={toggle.isPending} onClick={() => toggle.mutate()}>
                 {t.enable}
               </Button>
             ) : (
@@ -299,11 +254,7 @@ function Change({ person, onClose, onLink }: { person: Person; onClose: () => vo
               </Button>
             )}
           </Group>
-          <Button
-            loading={save.isPending}
-            disabled={role === null || role === person.role}
-            onClick={() => role && save.mutate({ role })}
-          >
+          <Button loading={save.isPending} disabled={save.values.role === person.role} onClick={save.mutate}>
             {t.save}
           </Button>
         </Group>

@@ -11,18 +11,19 @@ import {
   Text,
   TextInput,
 } from '@mantine/core'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ask, withQuery } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import { useSentForm } from '../../components/form.tsx'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
 import type { ResendPreview, ResendProgress } from '../../types.ts'
 import { hostOf } from './state.tsx'
 import { words } from './text.ts'
 
-const states = ['exhausted', 'gone', 'pending', 'delivered']
+const allStates = ['exhausted', 'gone', 'pending', 'delivered']
 const dayMs = 24 * 60 * 60_000
 
 type Period = { clientId: string; from: string; until: string }
@@ -34,27 +35,31 @@ export function ResendMany({ client, onClose }: { client: string; onClose: () =>
   const queries = useQueryClient()
   // Created when the dialog opens, so that a second click repeats the same request.
   const [resendId] = useState(newUuid)
-  const [from, setFrom] = useState(() => toLocal(new Date(Date.now() - dayMs)))
-  const [until, setUntil] = useState(() => toLocal(new Date(Date.now() + 60_000)))
-  const [chosen, setChosen] = useState(['exhausted', 'gone', 'pending'])
+  const send = useSentForm({
+    initialValues: {
+      from: toLocal(new Date(Date.now() - dayMs)),
+      until: toLocal(new Date(Date.now() + 60_000)),
+      states: ['exhausted', 'gone', 'pending'],
+    },
+    send: async (values) =>
+      await ask<{ count: number }>('PUT', `/webhook/resend/${resendId}`, {
+        ...toPeriod(client, values.from, values.until),
+        states: values.states,
+      }),
+    onSuccess: async () => await queries.invalidateQueries({ queryKey: ['deliveries'] }),
+  })
+  const { from, until, states } = send.values
   const period = toPeriod(client, from, until)
   const preview = useQuery({
-    queryKey: ['resend', client, from, until, chosen],
+    queryKey: ['resend', client, from, until, states],
     queryFn: async () => {
       const query = new URLSearchParams(period ?? {})
-      for (const state of chosen) query.append('state', state)
+      for (const state of states) query.append('state', state)
       return await ask<ResendPreview & { max: number }>('GET', `/webhook/resend?${query}`)
     },
-    enabled: period !== null && chosen.length > 0,
+    enabled: period !== null && states.length > 0,
     staleTime: 0,
     gcTime: 0,
-  })
-  const send = useMutation({
-    mutationFn: async () =>
-      await ask<{ count: number }>('PUT', `/webhook/resend/${resendId}`, { ...period, states: chosen }),
-    onSuccess: async () => {
-      await queries.invalidateQueries({ queryKey: ['deliveries'] })
-    },
   })
   if (send.data) {
     return <Sent resendId={resendId} client={client} count={send.data.count} onClose={onClose} />
@@ -66,29 +71,17 @@ export function ResendMany({ client, onClose }: { client: string; onClose: () =>
       isOpen
       onClose={onClose}
       confirm={t.sendMany(format.number(count))}
-      isPending={send.isPending}
+      action={send}
       isReady={count > 0 && preview.data?.isTooMany === false && !preview.isFetching}
-      error={send.error}
-      onConfirm={() => send.mutate()}
     >
       <Text size="sm">{t.manyLead}</Text>
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
-        <TextInput
-          type="datetime-local"
-          label={t.from}
-          value={from}
-          onChange={(event) => setFrom(event.currentTarget.value)}
-        />
-        <TextInput
-          type="datetime-local"
-          label={t.until}
-          value={until}
-          onChange={(event) => setUntil(event.currentTarget.value)}
-        />
+        <TextInput {...send.input('from')} type="datetime-local" label={t.from} />
+        <TextInput {...send.input('until')} type="datetime-local" label={t.until} />
       </SimpleGrid>
-      <Checkbox.Group label={t.which} value={chosen} onChange={setChosen}>
+      <Checkbox.Group {...send.input('states')} label={t.which}>
         <Stack gap={8} mt={6}>
-          {states.map((state) => (
+          {allStates.map((state) => (
             <Checkbox key={state} value={state} label={t.whichStates[state]} />
           ))}
         </Stack>
@@ -96,7 +89,7 @@ export function ResendMany({ client, onClose }: { client: string; onClose: () =>
       {period === null ? (
         <Alert color="yellow">{t.invalid}</Alert>
       ) : (
-        <Preview preview={preview} isAsked={chosen.length > 0} />
+        <Preview preview={preview} isAsked={states.length > 0} />
       )}
     </Confirm>
   )

@@ -1,10 +1,10 @@
-import { Button, Loader, PasswordInput, Stack, TextInput } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { Button, Loader, PasswordInput, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { useLocation } from 'wouter'
-import { ask, faultsOf } from '../../api.ts'
+import { ask } from '../../api.ts'
 import { EntryPage } from '../../components/entry-page.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import { ActionForm, useSentForm } from '../../components/form.tsx'
 import { texts, useText } from '../../text.ts'
 import type { Invitation, Session } from '../../types.ts'
 import { words as userWords } from '../users/text.ts'
@@ -46,14 +46,14 @@ export default function Welcome({ token, onSignedIn }: { token: string; onSigned
   const t = useText(words)
   const { roles } = useText(userWords)
   const [, navigate] = useLocation()
-  const [input, setInput] = useState({ email: '', name: '', password: '', code: '' })
   const invitation = useQuery({
     queryKey: ['invitation', token],
     queryFn: async () => await ask<Invitation>('GET', `/invitation/${encodeURIComponent(token)}`),
   })
-  const accept = useMutation({
-    mutationFn: async () => {
-      const filled = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== ''))
+  const accept = useSentForm({
+    initialValues: { email: '', name: '', password: '', code: '' },
+    send: async (values) => {
+      const filled = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
       return await ask<Session>('POST', `/invitation/${encodeURIComponent(token)}`, filled)
     },
     onSuccess: (session) => {
@@ -64,51 +64,37 @@ export default function Welcome({ token, onSignedIn }: { token: string; onSigned
   if (invitation.isPending) return <EntryPage title={t.join}>{<Loader type="dots" />}</EntryPage>
   if (invitation.isError) return <EntryPage title={t.join}>{<ErrorNotice error={invitation.error} />}</EntryPage>
   const { email, role, merchantName, isReset, needsCode } = invitation.data
-  const faults = faultsOf(accept.error)
-  const field = (name: keyof typeof input) => ({
-    label: t[name],
-    value: input[name],
-    required: true,
-    error: faults[name],
-    onChange: (event: { currentTarget: { value: string } }) => {
-      const { value } = event.currentTarget
-      setInput((before) => ({ ...before, [name]: value }))
-    },
-  })
+  const field = (name: keyof typeof accept.values) => ({ ...accept.input(name), label: t[name], required: true })
   return (
     <EntryPage
       title={isReset ? t.reset : email === null ? t.first : t.join}
       lead={isReset || email === null ? email : t.lead(roles[role] ?? role, merchantName)}
     >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          accept.mutate()
-        }}
-      >
-        <Stack>
-          {email === null ? (
-            <TextInput {...field('email')} type="email" autoComplete="username" />
-          ) : (
-            <TextInput label={t.email} value={email} readOnly autoComplete="username" />
-          )}
-          {!isReset && <TextInput {...field('name')} autoComplete="name" />}
-          <PasswordInput {...field('password')} description={t.rule} autoComplete="new-password" />
-          {needsCode && (
-            <TextInput
-              {...field('code')}
-              description={t.codeHint}
-              inputMode="numeric"
-              autoComplete="one-time-code"
-              maxLength={6}
-            />
-          )}
-          {accept.isError && Object.keys(faults).length === 0 && <ErrorNotice error={accept.error} />}
+      <ActionForm
+        action={accept}
+        buttons={
           <Button type="submit" loading={accept.isPending} fullWidth>
             {isReset ? t.doneReset : t.done}
           </Button>
-        </Stack>
-      </form>
+        }
+      >
+        {email === null ? (
+          <TextInput {...field('email')} type="email" autoComplete="username" />
+        ) : (
+          <TextInput label={t.email} value={email} readOnly autoComplete="username" />
+        )}
+        {!isReset && <TextInput {...field('name')} autoComplete="name" />}
+        <PasswordInput {...field('password')} description={t.rule} autoComplete="new-password" />
+        {needsCode && (
+          <TextInput
+            {...field('code')}
+            description={t.codeHint}
+            inputMode="numeric"
+            autoComplete="one-time-code"
+            maxLength={6}
+          />
+        )}
+      </ActionForm>
     </EntryPage>
   )
 }

@@ -1,8 +1,9 @@
 import { Button, Group, Text, Textarea } from '@mantine/core'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { ask, guiche } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
+import { useSentForm } from '../../components/form.tsx'
 import { ObstacleShown } from '../../components/proposals.tsx'
 import { useFormat } from '../../format.ts'
 import { useClient, useMay } from '../../session.tsx'
@@ -59,10 +60,10 @@ function Decision({ withdrawal, act, onClose }: { withdrawal: WithdrawalView; ac
   const t = useText(words)
   const format = useFormat()
   const queries = useQueryClient()
-  const [reason, setReason] = useState('')
   const { id, amount, feeAmount, clientName, pixKey, earlier } = withdrawal
-  const deciding = useMutation({
-    mutationFn: async () => {
+  const deciding = useSentForm({
+    initialValues: { reason: '' },
+    send: async ({ reason }) => {
       if (act === 'approve') await ask('POST', `/withdrawal/${id}/approval`)
       else if (act === 'reject') await ask('POST', `/withdrawal/${id}/rejection`, { reason: reason.trim() })
       else await guiche.withdrawals[act](id)
@@ -72,7 +73,6 @@ function Decision({ withdrawal, act, onClose }: { withdrawal: WithdrawalView; ac
       onClose()
     },
   })
-  const asked = { isPending: deciding.isPending, error: deciding.error, onConfirm: () => deciding.mutate() }
   const whole = format.money(amount + (feeAmount ?? 0))
   const said: Record<Act, { title: string; confirm: string; isDangerous?: boolean; text: ReactNode }> = {
     approve: {
@@ -95,13 +95,12 @@ function Decision({ withdrawal, act, onClose }: { withdrawal: WithdrawalView; ac
         <>
           <Text size="sm">{t.rejectText(whole, clientName)}</Text>
           <Textarea
+            {...deciding.input('reason')}
             label={t.reason}
             description={t.reasonHint}
             required
             maxLength={255}
             data-autofocus
-            value={reason}
-            onChange={(event) => setReason(event.currentTarget.value)}
           />
         </>
       ),
@@ -125,7 +124,13 @@ function Decision({ withdrawal, act, onClose }: { withdrawal: WithdrawalView; ac
   }
   const { text, ...shown } = said[act]
   return (
-    <Confirm {...shown} {...asked} isOpen onClose={onClose} isReady={act !== 'reject' || reason.trim().length >= 3}>
+    <Confirm
+      {...shown}
+      action={deciding}
+      isOpen
+      onClose={onClose}
+      isReady={act !== 'reject' || deciding.values.reason.trim().length >= 3}
+    >
       {text}
     </Confirm>
   )

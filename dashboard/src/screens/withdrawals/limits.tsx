@@ -1,10 +1,11 @@
 import { Button, Group, NumberInput, SimpleGrid, Skeleton, Text } from '@mantine/core'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ask, withQuery } from '../../api.ts'
 import { useClients } from '../../components/client-switch.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import { useSentForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Section } from '../../components/page.tsx'
 import { Proposal } from '../../components/proposals.tsx'
@@ -84,47 +85,34 @@ function Change({
   const t = useText(words)
   const queries = useQueryClient()
   const clients = useClients()
-  const [changed, setChanged] = useState(limits)
-  const saving = useMutation({
-    mutationFn: async () =>
-      await ask<LimitsView>('PATCH', withQuery('/withdrawal-limits', { clientId: client }), changed),
+  const saving = useSentForm({
+    initialValues: limits,
+    send: async (values) =>
+      await ask<LimitsView>('PATCH', withQuery('/withdrawal-limits', { clientId: client }), values),
     onSuccess: async () => {
       await queries.invalidateQueries()
       onClose()
     },
   })
+  const window = saving.input('duplicateWindowSeconds')
   const name = clients.data?.find(({ clientId }) => clientId === client)?.name ?? client
   return (
-    <Confirm
-      title={t.changeTitle(name)}
-      isOpen
-      onClose={onClose}
-      confirm={t.save}
-      isPending={saving.isPending}
-      error={saving.error}
-      onConfirm={() => saving.mutate()}
-    >
+    <Confirm title={t.changeTitle(name)} isOpen onClose={onClose} confirm={t.save} action={saving}>
       <Text size="sm" c="dimmed">
         {t.changeHint}
       </Text>
       {amounts.map((limit) => (
-        <MoneyInput
-          key={limit}
-          label={t[limit]}
-          value={changed[limit]}
-          onChange={(cents) => setChanged({ ...changed, [limit]: cents })}
-        />
+        <MoneyInput key={limit} {...saving.input(limit)} label={t[limit]} />
       ))}
       <Group grow>
         <NumberInput
+          {...window}
           label={t.windowMinutes}
           min={0}
           max={1440}
           hideControls
-          value={changed.duplicateWindowSeconds / 60}
-          onChange={(minutes) =>
-            setChanged({ ...changed, duplicateWindowSeconds: Math.round(Number(minutes) * 60) || 0 })
-          }
+          value={window.value / 60}
+          onChange={(minutes) => window.onChange(Math.round(Number(minutes) * 60) || 0)}
         />
       </Group>
     </Confirm>

@@ -2,9 +2,9 @@ import { Alert, Button, Group, Modal, Select, Skeleton, Stack, Text, TextInput }
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { ask, faultsOf, guiche } from '../../api.ts'
+import { ask, guiche } from '../../api.ts'
 import { ErrorBoundary } from '../../components/error-boundary.tsx'
-import { ErrorNotice } from '../../components/error-notice.tsx'
+import { ActionForm, useSentForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { useFormat } from '../../format.ts'
 import { newIdempotencyKey } from '../../idempotency.ts'
@@ -38,116 +38,63 @@ export function RequestButton({ client }: { client: string }) {
 }
 
 const keyTypes = ['CPF', 'CNPJ', 'EMAIL', 'PHONE', 'EVP'] as const
-type KeyType = (typeof keyTypes)[number]
-type Wanted = { amount: number | null; key: string; type: KeyType | null; reference: string }
 
 function Request({ client, onClose }: { client: string; onClose: () => void }) {
-  const [wanted, setWanted] = useState<Wanted>({ amount: null, key: '', type: null, reference: '' })
+  const t = useText(words)
+  const format = useFormat()
   const [idempotencyKey] = useState(newIdempotencyKey)
-  const previewing = useMutation({
-    mutationFn: async () => {
-      const { amount, key, type } = wanted
-      return await ask<WithdrawalPreview>('POST', '/withdrawal/preview', {
+  const balance = useQuery({ queryKey: ['balance', client], queryFn: async () => await guiche.balance.get() })
+  const previewing = useSentForm({
+    initialValues: { amount: null as number | null, key: '', type: null as string | null, reference: '' },
+    send: async ({ amount, key, type }) =>
+      await ask<WithdrawalPreview>('POST', '/withdrawal/preview', {
         clientId: client,
         amount,
         key: key.trim(),
         ...(type && { type }),
-      })
-    },
+      }),
   })
-  return previewing.data ? (
-    <Review
-      preview={previewing.data}
-      reference={wanted.reference.trim()}
-      idempotencyKey={idempotencyKey}
-      onBack={previewing.reset}
-      onDone={onClose}
-    />
-  ) : (
-    <Form
-      client={client}
-      wanted={wanted}
-      onChange={(next) => {
-        setWanted(next)
-        // The errors belong to the previous values of the fields.
-        if (previewing.isError) previewing.reset()
-      }}
-      previewing={previewing}
-    />
-  )
-}
-
-function Form({
-  client,
-  wanted,
-  onChange,
-  previewing,
-}: {
-  client: string
-  wanted: Wanted
-  onChange: (wanted: Wanted) => void
-  previewing: { mutate: () => void; isPending: boolean; error: Error | null }
-}) {
-  const t = useText(words)
-  const format = useFormat()
-  const balance = useQuery({ queryKey: ['balance', client], queryFn: async () => await guiche.balance.get() })
-  const faults = faultsOf(previewing.error)
-  const isShownByFields = 'amount' in faults || 'key' in faults
+  const { amount, key, reference } = previewing.values
+  if (previewing.data) {
+    return (
+      <Review
+        preview={previewing.data}
+        reference={reference.trim()}
+        idempotencyKey={idempotencyKey}
+        onBack={previewing.reset}
+        onDone={onClose}
+      />
+    )
+  }
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        previewing.mutate()
-      }}
-    >
-      <Stack>
-        {balance.data ? (
-          <Text size="sm" c="dimmed">
-            {t.available(format.money(balance.data.available))}
-          </Text>
-        ) : (
-          <Skeleton height={20} />
-        )}
-        <MoneyInput
-          label={t.amount}
-          required
-          data-autofocus
-          value={wanted.amount}
-          onChange={(amount) => onChange({ ...wanted, amount })}
-          error={faults.amount}
-        />
-        <TextInput
-          label={t.key}
-          description={t.keyHint}
-          required
-          maxLength={77}
-          value={wanted.key}
-          onChange={(event) => onChange({ ...wanted, key: event.currentTarget.value })}
-          error={faults.key}
-        />
-        <Select
-          label={t.keyType}
-          placeholder={t.detect}
-          clearable
-          data={keyTypes.map((value) => ({ value, label: t.keyTypes[value] }))}
-          value={wanted.type}
-          onChange={(value) => onChange({ ...wanted, type: keyTypes.find((type) => type === value) ?? null })}
-        />
-        <TextInput
-          label={t.reference}
-          minLength={8}
-          maxLength={255}
-          value={wanted.reference}
-          onChange={(event) => onChange({ ...wanted, reference: event.currentTarget.value })}
-        />
-        {previewing.error && !isShownByFields && <ErrorNotice error={previewing.error} />}
+    <ActionForm
+      action={previewing}
+      buttons={
         <Group justify="flex-end">
-          <Button type="submit" loading={previewing.isPending} disabled={!wanted.amount || wanted.key.trim() === ''}>
+          <Button type="submit" loading={previewing.isPending} disabled={!amount || key.trim() === ''}>
             {t.next}
           </Button>
         </Group>
-      </Stack>
-    </form>
+      }
+    >
+      {balance.data ? (
+        <Text size="sm" c="dimmed">
+          {t.available(format.money(balance.data.available))}
+        </Text>
+      ) : (
+        <Skeleton height={20} />
+      )}
+      <MoneyInput {...previewing.input('amount')} label={t.amount} required data-autofocus />
+      <TextInput {...previewing.input('key')} label={t.key} description={t.keyHint} required maxLength={77} />
+      <Select
+        {...previewing.input('type')}
+        label={t.keyType}
+        placeholder={t.detect}
+        clearable
+        data={keyTypes.map((value) => ({ value, label: t.keyTypes[value] }))}
+      />
+      <TextInput {...previewing.input('reference')} label={t.reference} minLength={8} maxLength={255} />
+    </ActionForm>
   )
 }
 
@@ -185,37 +132,9 @@ function Review({
     },
   })
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        asking.mutate()
-      }}
-    >
-      <Stack>
-        <Text size="sm">{t.goes(format.money(amount))}</Text>
-        <KeyShown of={pixKey} />
-        <Stack gap={0} component="dl" m={0}>
-          {[
-            [t.fee, fee],
-            [t.total, total],
-            [t.left, available - total],
-          ].map(([name, cents]) => (
-            <Group key={name} className="row" py={6} justify="space-between">
-              <Text size="sm" c="dimmed" component="dt">
-                {name}
-              </Text>
-              <Text size="sm" component="dd" m={0} fw={name === t.total ? 600 : 400}>
-                {format.money(Number(cents))}
-              </Text>
-            </Group>
-          ))}
-        </Stack>
-        {total > available ? (
-          <Alert color="red">{t.notCovered}</Alert>
-        ) : (
-          <Alert color={hold ? 'orange' : 'blue'}>{hold ? t.willWait[hold] : t.noWait}</Alert>
-        )}
-        {asking.isError && <ErrorNotice error={asking.error} />}
+    <ActionForm
+      action={asking}
+      buttons={
         <Group justify="flex-end">
           <Button variant="default" onClick={onBack} disabled={asking.isPending}>
             {t.back}
@@ -224,7 +143,31 @@ function Review({
             {t.send(format.money(amount))}
           </Button>
         </Group>
+      }
+    >
+      <Text size="sm">{t.goes(format.money(amount))}</Text>
+      <KeyShown of={pixKey} />
+      <Stack gap={0} component="dl" m={0}>
+        {[
+          [t.fee, fee],
+          [t.total, total],
+          [t.left, available - total],
+        ].map(([name, cents]) => (
+          <Group key={name} className="row" py={6} justify="space-between">
+            <Text size="sm" c="dimmed" component="dt">
+              {name}
+            </Text>
+            <Text size="sm" component="dd" m={0} fw={name === t.total ? 600 : 400}>
+              {format.money(Number(cents))}
+            </Text>
+          </Group>
+        ))}
       </Stack>
-    </form>
+      {total > available ? (
+        <Alert color="red">{t.notCovered}</Alert>
+      ) : (
+        <Alert color={hold ? 'orange' : 'blue'}>{hold ? t.willWait[hold] : t.noWait}</Alert>
+      )}
+    </ActionForm>
   )
 }

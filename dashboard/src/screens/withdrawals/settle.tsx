@@ -1,8 +1,9 @@
 import { Button, Radio, Stack, Text, Textarea, TextInput } from '@mantine/core'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ask } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
+import { useSentForm } from '../../components/form.tsx'
 import { useFormat } from '../../format.ts'
 import { texts, useText } from '../../text.ts'
 import type { WithdrawalView } from '../../types.ts'
@@ -42,20 +43,20 @@ export function EnterOutcome({ withdrawal: { id, amount } }: { withdrawal: Withd
   const format = useFormat()
   const queries = useQueryClient()
   const [isOpen, setOpen] = useState(false)
-  const [found, setFound] = useState<string | null>(null)
-  const [endToEnd, setEndToEnd] = useState('')
-  const [reason, setReason] = useState('')
-  const proposing = useMutation({
-    mutationFn: async () => {
-      const endToEndId = found === 'sent' ? endToEnd.trim() : null
-      await ask('POST', `/withdrawal/${id}/settlement`, { endToEndId, reason: reason.trim() })
-    },
+  const proposing = useSentForm({
+    initialValues: { found: null as 'sent' | 'notSent' | null, endToEndId: '', reason: '' },
+    send: async (values) =>
+      await ask('POST', `/withdrawal/${id}/settlement`, {
+        endToEndId: values.found === 'sent' ? values.endToEndId.trim() : null,
+        reason: values.reason.trim(),
+      }),
     onSuccess: async () => {
       setOpen(false)
       await queries.invalidateQueries()
     },
   })
-  const isFound = found === 'notSent' || (found === 'sent' && endToEnd.trim() !== '')
+  const { found, endToEndId, reason } = proposing.values
+  const isFound = found === 'notSent' || (found === 'sent' && endToEndId.trim() !== '')
   return (
     <>
       <Button onClick={() => setOpen(true)}>{t.enter}</Button>
@@ -64,35 +65,20 @@ export function EnterOutcome({ withdrawal: { id, amount } }: { withdrawal: Withd
         confirm={t.propose}
         isOpen={isOpen}
         onClose={() => setOpen(false)}
-        isPending={proposing.isPending}
+        action={proposing}
         isReady={isFound && reason.trim().length >= 3}
-        error={proposing.error}
-        onConfirm={() => proposing.mutate()}
       >
         <Text size="sm">{t.lead(format.money(amount))}</Text>
-        <Radio.Group label={t.found} value={found} onChange={setFound} required>
+        <Radio.Group {...proposing.input('found')} label={t.found} required>
           <Stack gap="xs" mt="xs">
             <Radio value="sent" label={t.sent} />
             <Radio value="notSent" label={t.notSent} />
           </Stack>
         </Radio.Group>
         {found === 'sent' && (
-          <TextInput
-            label={t.endToEnd}
-            required
-            maxLength={32}
-            value={endToEnd}
-            onChange={(event) => setEndToEnd(event.currentTarget.value)}
-          />
+          <TextInput {...proposing.input('endToEndId')} label={t.endToEnd} required maxLength={32} />
         )}
-        <Textarea
-          label={t.reason}
-          description={t.reasonHint}
-          required
-          maxLength={255}
-          value={reason}
-          onChange={(event) => setReason(event.currentTarget.value)}
-        />
+        <Textarea {...proposing.input('reason')} label={t.reason} description={t.reasonHint} required maxLength={255} />
       </Confirm>
     </>
   )

@@ -1,0 +1,91 @@
+import { Stack } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { useMutation } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { fieldErrorsOf } from '../api.ts'
+import { type FieldError, writeFieldError } from '../field-errors.ts'
+import { useLanguage } from '../text.ts'
+import { ErrorNotice } from './error-notice.tsx'
+
+/** What a form or a dialog does when it is confirmed: a mutation without input, or a form. */
+export type Action = { isPending: boolean; error: unknown; mutate: () => void }
+
+/** What an input takes from a form. The change is a value or an event. */
+type Input = { onChange: (change: unknown) => void; error?: ReactNode }
+
+/**
+ * A form: the values of its inputs, and the mutation that sends them. The values have the names of the request's
+ * fields, so that a refusal is shown beside the input of the field. `error` is any other refusal, for the notice.
+ */
+export function useSentForm<Values extends Record<string, unknown>, Answer>({
+  initialValues,
+  send,
+  onSuccess,
+}: {
+  initialValues: Values
+  send: (values: Values) => Promise<Answer>
+  onSuccess?: (answer: Answer) => unknown
+}) {
+  const form = useForm({ initialValues })
+  const sending = useMutation({
+    mutationFn: send,
+    onMutate: form.clearErrors,
+    onSuccess: async (answer) => await onSuccess?.(answer),
+    onError: (error) => {
+      const faults = fieldErrorsOf(error)
+      // The notice shows all of them if one is of a field without an input.
+      if (!faults.every(({ field }) => form.getInputNode(field))) return
+      form.setErrors(Object.fromEntries(faults.map((fault) => [fault.field, <Fault key={fault.field} of={fault} />])))
+    },
+  })
+  // The error belongs to the values that were sent.
+  const hasNotice = sending.variables === form.values && Object.keys(form.errors).length === 0
+  return {
+    isPending: sending.isPending,
+    isSuccess: sending.isSuccess,
+    data: sending.data,
+    error: hasNotice ? sending.error : null,
+    mutate: () => sending.mutate(form.getValues()),
+    /** Forgets the answer. The values stay. */
+    reset: sending.reset,
+    values: form.values,
+    setValues: form.setValues,
+    clear: form.reset,
+    input: <Name extends keyof Values & string>(name: Name): Input & { value: Values[Name] } =>
+      form.getInputProps(name) as Input & { value: Values[Name] },
+    checkbox: (name: keyof Values & string): Input & { checked: boolean } =>
+      form.getInputProps(name, { type: 'checkbox' }) as Input & { checked: boolean },
+  }
+}
+
+function Fault({ of }: { of: FieldError }) {
+  return writeFieldError(of, useLanguage().language)
+}
+
+/** The inputs, the error and the buttons of an action, which the Enter key starts as well. */
+export function ActionForm({
+  action: { isPending, error, mutate },
+  isReady = true,
+  buttons,
+  children,
+}: {
+  action: Action
+  isReady?: boolean
+  buttons?: ReactNode
+  children: ReactNode
+}) {
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (isReady && !isPending) mutate()
+      }}
+    >
+      <Stack>
+        {children}
+        {error !== undefined && error !== null && <ErrorNotice error={error} />}
+        {buttons}
+      </Stack>
+    </form>
+  )
+}
