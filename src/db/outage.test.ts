@@ -48,3 +48,12 @@ describe('a database that takes no writes', () => {
     await expect(checkWritable(database.db)).resolves.toBeUndefined()
   })
 })
+
+it('a transaction in which a statement failed is not reported as committed', async () => {
+  const db = open(database.connectionString)
+  const work = db.transaction(async (tx) => {
+    await tx.query(sql`select 1 / 0`).catch(() => {})
+    return 'done'
+  })
+  await expect(work).rejects.toThrow('a transaction in which a statement failed is not committed')
+})

@@ -17,7 +17,8 @@ type Query = <Row extends object>(statement: Sql, name?: string) => Promise<Row[
 export type Db = {
   query: Query
   /**
-   * Runs `work` in a transaction at READ COMMITTED; any error thrown rolls all of it back. With an advisory lock
+   * Runs `work` in a transaction at READ COMMITTED; any error thrown by it rolls all of it back. When the connection
+   * breaks during the commit, the outcome is unknown: the caller finds out, and repeats nothing blindly. With an advisory lock
    * the transaction begins once it has the lock, so its first statement sees everything that the previous holders
    * committed.
    */
@@ -105,7 +106,9 @@ export function toDb(pool: pg.Pool): Db {
             return query(statement, name)
           },
         })
-        await client.query('commit')
+        const { command } = await client.query('commit')
+        // PostgreSQL rolls back instead, without an error, when a statement failed and `work` ignored that.
+        assert(command === 'COMMIT', 'a transaction in which a statement failed is not committed')
         return result
       } catch (error) {
         // A connection that cannot even roll back is destroyed, not returned to the pool.

@@ -2,6 +2,8 @@ import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it, vi } from 'vitest'
 import { createBatcher } from './batch.ts'
 
+const retryIndividually = () => true
+
 /** A `run` that keeps its batches, each of which ends when the test says so. */
 function createRuns() {
   const batches: { items: number[]; finish: (error?: Error) => void }[] = []
@@ -16,7 +18,7 @@ function createRuns() {
 describe('a batcher', () => {
   it('batches the items of one turn and returns each its own result', async () => {
     const { batches, run } = createRuns()
-    const add = createBatcher({ run, maxBatchSize: 10, maxConcurrency: 1 })
+    const add = createBatcher({ run, retryIndividually, maxBatchSize: 10, maxConcurrency: 1 })
     const results = Promise.all([add(1), add(2), add(3)])
     await turn()
     batches[0]?.finish()
@@ -26,7 +28,7 @@ describe('a batcher', () => {
 
   it('starts within a turn once a batch is half full, and batches the rest of the turn', async () => {
     const { batches, run } = createRuns()
-    const add = createBatcher({ run, maxBatchSize: 6, maxConcurrency: 2, minConcurrentBatch: 2 })
+    const add = createBatcher({ run, retryIndividually, maxBatchSize: 6, maxConcurrency: 2, minConcurrentBatch: 2 })
     const results = [1, 2, 3].map(add)
     expect(batches.map(({ items }) => items)).toEqual([[1, 2, 3]])
     results.push(add(4), add(5))
@@ -42,7 +44,7 @@ describe('a batcher', () => {
 
   it('keeps items that come at the maximum concurrency for the next batch', async () => {
     const { batches, run } = createRuns()
-    const add = createBatcher({ run, maxBatchSize: 10, maxConcurrency: 1 })
+    const add = createBatcher({ run, retryIndividually, maxBatchSize: 10, maxConcurrency: 1 })
     const first = add(1)
     await turn()
     const later = Promise.all([add(2), add(3)])
@@ -57,7 +59,7 @@ describe('a batcher', () => {
 
   it('starts a concurrent batch only with enough items, and at once when none runs', async () => {
     const { batches, run } = createRuns()
-    const add = createBatcher({ run, maxBatchSize: 10, maxConcurrency: 2, minConcurrentBatch: 3 })
+    const add = createBatcher({ run, retryIndividually, maxBatchSize: 10, maxConcurrency: 2, minConcurrentBatch: 3 })
     const results = [add(1)]
     await turn()
     results.push(add(2), add(3))
@@ -78,7 +80,14 @@ describe('a batcher', () => {
 
   it('lets items that come while a batch runs linger for more if they are few, and starts a single item at once', async () => {
     const { batches, run } = createRuns()
-    const add = createBatcher({ run, maxBatchSize: 10, maxConcurrency: 2, minConcurrentBatch: 3, lingerMs: 5_000 })
+    const add = createBatcher({
+      run,
+      retryIndividually,
+      maxBatchSize: 10,
+      maxConcurrency: 2,
+      minConcurrentBatch: 3,
+      lingerMs: 5_000,
+    })
     const alone = async (item: number) => {
       const result = add(item)
       await turn()
@@ -108,6 +117,7 @@ describe('a batcher', () => {
   it('lingers as long as the batch before took, within bounds', async () => {
     const starts: number[] = []
     const add = createBatcher<number, number>({
+      retryIndividually,
       maxBatchSize: 10,
       maxConcurrency: 1,
       lingerMs: 1,
@@ -131,6 +141,7 @@ describe('a batcher', () => {
     let concurrencySeen = 0
     let itemsSeen = 0
     const add = createBatcher<number, number>({
+      retryIndividually,
       run: async (items) => {
         now += 1
         concurrencySeen = Math.max(concurrencySeen, now)
@@ -150,6 +161,7 @@ describe('a batcher', () => {
   it('sorts a batch, and still returns every caller its own result', async () => {
     const seen: number[][] = []
     const add = createBatcher<number, string>({
+      retryIndividually,
       run: async (items) => {
         seen.push(items)
         return items.map((item) => `#${item}`)
@@ -164,6 +176,7 @@ describe('a batcher', () => {
 
   it('lets a bad item fail alone', async () => {
     const add = createBatcher<number, number>({
+      retryIndividually,
       run: async (items) => {
         if (items.includes(2)) throw new Error('two is bad')
         return items
@@ -197,7 +210,12 @@ describe('a batcher', () => {
   })
 
   it('rejects all items when `run` returns too few results', async () => {
-    const add = createBatcher<number, number>({ run: async () => [], maxBatchSize: 10, maxConcurrency: 1 })
+    const add = createBatcher<number, number>({
+      retryIndividually,
+      run: async () => [],
+      maxBatchSize: 10,
+      maxConcurrency: 1,
+    })
     const settled = await Promise.allSettled([add(1), add(2)])
     expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
   })

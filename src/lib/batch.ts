@@ -11,8 +11,11 @@ export type BatcherOptions<Item, Result> = {
   minConcurrentBatch?: number
   /** The order within a batch. Two batches that lock the same rows in opposite order would deadlock. */
   sort?: (a: Item, b: Item) => number
-  /** Whether one item may have caused this error. If not, as with a lost connection, nothing is retried. Always, if absent. */
-  retryIndividually?: (error: unknown) => boolean
+  /**
+   * Whether one item may have caused this error, so that nothing was done. If not, nothing is retried: after a lost
+   * connection all of it may have been done.
+   */
+  retryIndividually: (error: unknown) => boolean
   /**
    * After a batch, how long the items that came meanwhile at least wait for more, if they are few. A statement for one item costs as much as
    * for ten, and a busy process pays for it with everybody's time. They wait as long as that batch took, which is long when the process or
@@ -30,8 +33,7 @@ type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; re
  * Lets callers share a commit. While no batch runs, an item starts one at once. Items that come while a batch runs form the next
  * one. So an idle service adds no delay, and batches grow with the load (6,000 rows per second one by one, 31,000 at 32).
  *
- * When a batch fails, its items are retried one by one, so that a bad item fails alone. `run` must therefore tolerate an item again whose
- * first try has an unknown outcome.
+ * When one item may have made a batch fail, its items are retried one by one, so that a bad item fails alone.
  */
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): (item: Item) => Promise<Result> {
   let waiting: Waiting<Item, Result>[] = []
@@ -91,7 +93,7 @@ async function runBatch<Item, Result>(
   try {
     await runOnce(options, batch)
   } catch (error) {
-    const isFinal = batch.length === 1 || retryIndividually?.(error) === false
+    const isFinal = batch.length === 1 || !retryIndividually(error)
     if (isFinal) for (const { reject } of batch) reject(error)
     else for (const one of batch) await runOnce(options, [one]).catch(one.reject)
   }

@@ -186,6 +186,7 @@ export function createSettlement({ db, clock }: { db: Db; clock: Clock }): Settl
       maxConcurrency: batchesMax,
       minConcurrentBatch,
       lingerMs,
+      retryIndividually: () => false,
       run: async (ids: string[]) => {
         const owners = new Map((await findOwners(db, ids)).map((owner) => [owner.id, owner]))
         return ids.map((id) => owners.get(id) ?? null)

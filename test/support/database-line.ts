@@ -6,10 +6,10 @@ export type DatabaseLine = {
   /** From now on the open connections lose everything that is sent on them, in both directions. New ones work. */
   loseConnections(): void
   /**
-   * The next statement that contains this text arrives and is carried out. Its answer is lost and the connection ends.
-   * Resolves then.
+   * The next transaction (or statement on its own) that sends all these texts, in this order, is carried out up to the
+   * last one. The answer is lost and the connection ends. Resolves then.
    */
-  loseAnswerTo(text: string): Promise<void>
+  loseAnswerTo(...texts: string[]): Promise<void>
   stop(): Promise<void>
 }
 
@@ -21,7 +21,7 @@ export async function openDatabaseLine(target: string): Promise<DatabaseLine> {
   const host = url.searchParams.get('host') ?? url.hostname
   const port = url.searchParams.get('port') ?? (url.port || '5432')
   const connections = new Set<Connection>()
-  let cut: { text: string; done: () => void } | null = null
+  let cut: { texts: string[]; done: () => void } | null = null
   const line = createServer((client) => {
     const server = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(Number(port), host)
     const one: Connection = { client, server, isLost: false }
@@ -33,9 +33,12 @@ export async function openDatabaseLine(target: string): Promise<DatabaseLine> {
     }
     for (const socket of [client, server]) socket.on('error', end).on('close', end)
     let lost: (() => void) | null = null
+    let seen = 0
     client.on('data', (data) => {
       if (one.isLost) return
-      if (cut !== null && data.includes(cut.text)) {
+      while (cut !== null && data.includes(cut.texts[seen] ?? '')) {
+        seen += 1
+        if (seen < cut.texts.length) continue
         lost = cut.done
         cut = null
       }
@@ -43,9 +46,11 @@ export async function openDatabaseLine(target: string): Promise<DatabaseLine> {
     })
     server.on('data', (data) => {
       if (one.isLost) return
+      const isReady = data.subarray(-6, -1).equals(readyForQuery)
+      if (isReady && data.at(-1) === outsideTransaction) seen = 0
       if (lost === null) client.write(data)
-      // ReadyForQuery: the server has carried it out, with whatever was sent before it.
-      else if (data.subarray(-6, -1).equals(readyForQuery)) {
+      // The server has carried it out, with whatever was sent before it.
+      else if (isReady) {
         end()
         lost()
       }
@@ -62,9 +67,9 @@ export async function openDatabaseLine(target: string): Promise<DatabaseLine> {
     loseConnections() {
       for (const one of connections) one.isLost = true
     },
-    loseAnswerTo: async (text) =>
+    loseAnswerTo: async (...texts) =>
       await new Promise((done) => {
-        cut = { text, done }
+        cut = { texts, done }
       }),
     stop: async () =>
       await new Promise((done) => {
@@ -74,4 +79,6 @@ export async function openDatabaseLine(target: string): Promise<DatabaseLine> {
   }
 }
 
+/** Of the protocol's message ReadyForQuery: all but its last byte, the state of the transaction. */
 const readyForQuery = Buffer.from([0x5a, 0, 0, 0, 5])
+const outsideTransaction = 0x49
