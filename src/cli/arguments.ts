@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander'
+import { windowOf } from '../lib/brasilia.ts'
 import { parseDocument } from '../lib/document.ts'
 import { fromTxid } from '../pix/ids.ts'
 
@@ -72,4 +73,22 @@ export function toActor(text: string): string {
 export function toRowCount(text: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) === 0) throw new InvalidArgumentError('A whole number from 1 to 99999.')
   return Number(text)
+}
+
+/** A time, or the beginning of a day in Brasília. */
+export function toStart(text: string): Date {
+  return toMoment(text, (day) => windowOf(day).from)
+}
+
+/** A time, or the end of a day in Brasília. */
+export function toEnd(text: string): Date {
+  return toMoment(text, (day) => windowOf(day).to)
+}
+
+function toMoment(text: string, ofDay: (day: string) => Date): Date {
+  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text)
+  const isMoment = /^\d{4}-\d{2}-\d{2}T[\d:.]+(?:Z|[+-]\d{2}:\d{2})$/.test(text)
+  if ((!isDay && !isMoment) || Number.isNaN(Date.parse(text)))
+    throw new InvalidArgumentError('A day such as 2026-11-20, or a time such as 2026-11-20T10:00:00-03:00.')
+  return isDay ? ofDay(text) : new Date(text)
 }

@@ -1,7 +1,6 @@
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import type { Acquirer } from '../acquirers/acquirer.ts'
 import { listUnconfigured } from '../explain/unconfigured-store.ts'
-import { windowOf } from '../lib/brasilia.ts'
 import {
   confirmDiscrepancy,
   type DifferenceView,
@@ -13,7 +12,7 @@ import { listDifferencePage } from '../operator/reconciliation-store.ts'
 import { type RunResult, reconcile } from '../reconciliation/run.ts'
 import { differenceStates } from '../reconciliation/store.ts'
 import type { SettleDeps } from '../transactions/settle.ts'
-import { toId, toReason, toRowCount } from './arguments.ts'
+import { toEnd, toId, toReason, toRowCount, toStart } from './arguments.ts'
 import { byOf, withContext } from './context.ts'
 import { toDifferenceLine, toShownDifference } from './difference.ts'
 import { withAcquirers } from './network.ts'
@@ -181,20 +180,4 @@ function noteOn(rows: DifferenceView[]): string | undefined {
   return rows.some(({ class: name }) => name === 'payout')
     ? 'If a payout discrepancy froze payouts, `npx guiche ledger release` ends the freeze.'
     : undefined
-}
-
-function toStart(text: string): Date {
-  return toMoment(text, (day) => windowOf(day).from)
-}
-
-function toEnd(text: string): Date {
-  return toMoment(text, (day) => windowOf(day).to)
-}
-
-function toMoment(text: string, ofDay: (day: string) => Date): Date {
-  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text)
-  const isMoment = /^\d{4}-\d{2}-\d{2}T[\d:.]+(?:Z|[+-]\d{2}:\d{2})$/.test(text)
-  if ((!isDay && !isMoment) || Number.isNaN(Date.parse(text)))
-    throw new InvalidArgumentError('A day such as 2026-11-20, or a time such as 2026-11-20T10:00:00-03:00.')
-  return isDay ? ofDay(text) : new Date(text)
 }

@@ -73,7 +73,7 @@ const lockPollMs = 200
  * Takes the lock of the folder. Waits while a command holds it: cron runs commands, and they must not keep a service
  * from starting.
  */
-async function lockPlace(place: Place, { holder, log }: { holder: LockHolder; log: Log }): Promise<FolderLock> {
+export async function lockPlace(place: Place, { holder, log }: { holder: LockHolder; log: Log }): Promise<FolderLock> {
   const giveUpAt = Date.now() + commandMaxMs
   for (let waited = false; ; waited = true) {
     const lock = await lockFolder(`${place.dataDir}/postgres.lock`, holder)

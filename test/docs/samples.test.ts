@@ -21,6 +21,7 @@ const untried: [document: string, beginning: string, why: string][] = [
   ['README.md', 'PAID\n', 'the same'],
   ['docs/architecture.md', 'request ─►', 'a drawing'],
   ['docs/architecture.md', 'src/ ', 'the folders; another test compares them with the real ones'],
+  ['docs/backups.md', 'archive_mode = on', 'the test of backups archives with exactly these lines'],
   ['docs/going-live.md', 'curl -s -o /dev/null', 'uses the reader’s hosts; proxies have separate tests'],
   ['docs/installation.md', 'node --heap', 'the flags of npm start'],
   ['docs/simulator.md', 'curl --cacert', 'leaves out the txid; mutual TLS has separate tests'],

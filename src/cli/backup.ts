@@ -1,0 +1,84 @@
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { type Config, readConfig } from '../config.ts'
+import { openDatabase } from '../database.ts'
+import { attachEmbeddedPostgres, startEmbeddedPostgres } from '../db/embedded.ts'
+import { restoreBackup, writeBackup } from '../db/embedded-backup.ts'
+import { stopPayouts } from '../ledger/payout-freeze.ts'
+import { systemClock } from '../lib/clock.ts'
+import { createLog } from '../log.ts'
+import { findBreaches } from '../verification.ts'
+import { version } from '../version.ts'
+import { toEnd } from './arguments.ts'
+import { byOf } from './context.ts'
+import { print } from './print.ts'
+
+/** `guiche backup` and `guiche restore`: the embedded PostgreSQL, which has no tools of its own. */
+export function backupCommands(program: Command): void {
+  program
+    .command('backup')
+    .argument('<file>', 'the file to write, such as guiche.tar.gz')
+    .description('copy the embedded database into one file, while the service runs')
+    .option('--json', 'print JSON')
+    .action(async (name: string, { json }: { json?: boolean }) => {
+      const file = resolve(name)
+      const { bytes } = await withEmbedded(async (connectionString) => {
+        return await writeBackup({ connectionString, file, guiche: version, now: systemClock.now() })
+      })
+      print({ file, bytes }, { json, note: backupNote })
+    })
+
+  program
+    .command('restore')
+    .argument('<file>', 'a file that `guiche backup` wrote')
+    .description('make the embedded database of a backup, in a DATA_DIR that has none, with payouts frozen')
+    .option('--wal <folder>', 'archived write-ahead log: continue after the backup with what was committed then')
+    .option('--until <time>', 'with --wal, only up to this time, such as 2027-01-31T12:00:00-03:00', toEnd)
+    .option('--json', 'print JSON')
+    .action(async (file: string, { json, wal, until }: { json?: boolean; wal?: string; until?: Date }) => {
+      if (until && wal === undefined) throw new Error('--until needs --wal: a backup alone has one state only.')
+      const config = embeddedConfig()
+      const log = createLog({ ...config, logLevel: 'silent' })
+      const { startedAt } = await restoreBackup({ dataDir: config.dataDir, file: resolve(file), wal, until, log })
+      const database = await openDatabase({ config, log, role: 'service' })
+      try {
+        const by = byOf(program)
+        await stopPayouts(
+          { db: database.db, clock: systemClock },
+          { reason: `restored the backup of ${startedAt}`, by },
+        )
+        const breaches = await findBreaches(database.db)
+        const restored = { dataDir: config.dataDir, backupOf: startedAt, breaches: breaches.length }
+        print(restored, { json, note: restoreNote })
+        if (breaches.length > 0) process.exitCode = 1
+      } finally {
+        await database.close()
+      }
+    })
+}
+
+const backupNote =
+  'Keep it on another machine, and SECRET_KEY at a third place. `npx guiche restore` makes a database of it.'
+const restoreNote = `Payouts are frozen, because this database does not know what was paid out after the backup. Start the service: it reads
+the acquirers' lists of the last seven days. Decide what \`npx guiche reconcile\` and \`npx guiche orphan list\` show,
+then end the freeze with \`npx guiche ledger release\`.`
+
+function embeddedConfig(): Config {
+  const config = readConfig(process.env)
+  if (config.databaseUrl === null) return config
+  throw new Error('DATABASE_URL is set: back up and restore your own PostgreSQL with its tools. See docs/backups.md.')
+}
+
+/** On the server of the running service, or on one that runs for the duration of the command. */
+async function withEmbedded<Result>(work: (connectionString: string) => Promise<Result>): Promise<Result> {
+  const { dataDir, ...config } = embeddedConfig()
+  const running = await attachEmbeddedPostgres({ dataDir })
+  if (running) return await work(running.connectionString)
+  const log = createLog({ ...config, logLevel: 'silent' })
+  const started = await startEmbeddedPostgres({ dataDir, log, holder: 'command' })
+  try {
+    return await work(started.connectionString)
+  } finally {
+    await started.stop()
+  }
+}

@@ -1,0 +1,254 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createReadStream, createWriteStream, existsSync } from 'node:fs'
+import { appendFile, mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import type { Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip, createGzip } from 'node:zlib'
+import pg from 'pg'
+import tar from 'tar-stream'
+import { asAdministrator, lockPlace } from './embedded.ts'
+import { giveTo, makePlace, makePrivate } from './embedded-place.ts'
+import { hasCode } from './embedded-process.ts'
+import type { Log } from './embedded-server.ts'
+
+/** The first entry of a backup: where it comes from. */
+export type BackupManifest = { format: 1; guiche: string; postgres: string; startedAt: string }
+
+const manifestName = 'guiche-backup.json'
+/** PostgreSQL needs it to start from a backup. It is the last entry, so an archive that has it is complete. */
+const labelName = 'backup_label'
+const controlFile = 'global/pg_control'
+
+/**
+ * What a backup leaves out, as `pg_basebackup` does: what belongs to the running server, and what PostgreSQL builds
+ * again at its start. A name with a slash at its end is a folder that is kept, and is empty.
+ */
+const omitted =
+  /^(?:postmaster\.(?:pid|opts)|backup_label(?:\.old)?|tablespace_map|(?:pg_wal|pg_replslot|pg_dynshmem|pg_notify|pg_serial|pg_snapshots|pg_stat_tmp|pg_subtrans)\/.+)$|(?:^|\/)(?:pgsql_tmp|pg_internal\.init)/
+
+/**
+ * Copies the database of a running embedded PostgreSQL into one compressed file, readable by this user only. The
+ * service keeps running: PostgreSQL's write-ahead log of the time of the copy is part of the file. The file gets its
+ * name when it is complete and on disk.
+ *
+ * @throws {Error} if the file exists, or PostgreSQL refuses the backup
+ */
+export async function writeBackup({
+  connectionString,
+  file,
+  guiche,
+  now,
+}: {
+  connectionString: string
+  file: string
+  guiche: string
+  now: Date
+}): Promise<{ bytes: number }> {
+  if (existsSync(file)) throw new Error(`${file} exists: choose another name.`)
+  const client = new pg.Client({ connectionString: asAdministrator(connectionString) })
+  client.on('error', () => {})
+  await client.connect()
+  const partial = `${file}.part`
+  try {
+    const pack = tar.pack()
+    const output = createWriteStream(partial, { mode: 0o600, flush: true })
+    const filled = fill(pack, client, { guiche, now }).catch((error: unknown) => {
+      pack.destroy(error instanceof Error ? error : new Error(String(error)))
+      throw error
+    })
+    await Promise.all([filled, pipeline(pack, createGzip({ level: 1 }), output)])
+    await rename(partial, file)
+    await syncFolder(dirname(file))
+    return { bytes: output.bytesWritten }
+  } catch (error) {
+    await rm(partial, { force: true })
+    throw error
+  } finally {
+    // It also ends the backup of a session that failed, and drops the slot.
+    await client.end()
+  }
+}
+
+async function fill(pack: tar.Pack, client: pg.Client, { guiche, now }: { guiche: string; now: Date }): Promise<void> {
+  // A slot keeps the write-ahead log of the time of the copy. A temporary one ends with its session.
+  await client.query('select pg_create_physical_replication_slot($1, true, true)', [`guiche_backup_${process.pid}`])
+  const {
+    rows: [start],
+  } = await client.query<{ segment: string; folder: string; postgres: string }>(`
+    select pg_walfile_name(pg_backup_start('guiche', true)) as segment, current_setting('data_directory') as folder,
+      current_setting('server_version') as postgres`)
+  if (!start) throw new Error('PostgreSQL did not begin the backup.')
+  const manifest: BackupManifest = { format: 1, guiche, postgres: start.postgres, startedAt: now.toISOString() }
+  await addText(pack, manifestName, `${JSON.stringify(manifest)}\n`)
+  if ((await readdir(join(start.folder, 'pg_tblspc'))).length > 0)
+    throw new Error('The database has tablespaces, which this backup does not contain: use pg_basebackup.')
+  for await (const path of walk(start.folder)) if (path !== controlFile) await addPath(pack, start.folder, path)
+  await addPath(pack, start.folder, controlFile)
+  const {
+    rows: [end],
+  } = await client.query<{ segment: string; label: string }>(
+    'select pg_walfile_name(lsn) as segment, labelfile as label from pg_backup_stop(false)',
+  )
+  if (!end) throw new Error('PostgreSQL did not end the backup.')
+  const segments = (await readdir(join(start.folder, 'pg_wal'))).filter(
+    (name) => /^[0-9A-F]{24}$/.test(name) && name >= start.segment && name <= end.segment,
+  )
+  if (!segments.includes(start.segment) || !segments.includes(end.segment))
+    throw new Error('The write-ahead log of the backup is incomplete: try again.')
+  for (const segment of segments.sort()) await addPath(pack, start.folder, `pg_wal/${segment}`)
+  await addText(pack, labelName, end.label)
+  pack.finalize()
+}
+
+/** Folders (with a slash at the end) before their content, in relative paths. */
+async function* walk(root: string, folder = ''): AsyncGenerator<string> {
+  for (const entry of await readdir(join(root, folder), { withFileTypes: true })) {
+    const path = `${folder}${entry.name}`
+    if (omitted.test(path)) continue
+    if (entry.isFile()) yield path
+    if (!entry.isDirectory()) continue
+    yield `${path}/`
+    yield* walk(root, `${path}/`)
+  }
+}
+
+async function addText(pack: tar.Pack, name: string, text: string): Promise<void> {
+  await new Promise<void>((done, fail) => {
+    pack.entry({ name }, text, (error) => (error ? fail(error) : done()))
+  })
+}
+
+/**
+ * Adds a folder or a file. A file that changes meanwhile is added with the size that it had: the write-ahead log of the
+ * backup has the rest. A file that is removed meanwhile is left out.
+ */
+async function addPath(pack: tar.Pack, root: string, path: string): Promise<void> {
+  if (path.endsWith('/')) {
+    pack.entry({ name: path, type: 'directory' })
+    return
+  }
+  const source = await open(join(root, path)).catch((error: unknown) => {
+    if (hasCode(error, 'ENOENT')) return null
+    throw error
+  })
+  if (source === null) return
+  try {
+    const { size } = await source.stat()
+    await new Promise<void>((done, fail) => {
+      const entry = pack.entry({ name: path, size }, (error) => (error ? fail(error) : done()))
+      copy(source, entry, size).catch(fail)
+    })
+  } finally {
+    await source.close()
+  }
+}
+
+const chunkBytes = 1 << 20
+
+async function copy(source: Awaited<ReturnType<typeof open>>, entry: Writable, size: number): Promise<void> {
+  for (let left = size; left > 0; ) {
+    const chunk = Buffer.alloc(Math.min(left, chunkBytes))
+    // What a file has lost since is zeros.
+    await source.read(chunk)
+    left -= chunk.length
+    if (!entry.write(chunk)) await once(entry, 'drain')
+  }
+  entry.end()
+}
+
+/**
+ * Makes a database folder of a backup. With `wal`, a folder of archived segments of the write-ahead log, PostgreSQL
+ * continues at its next start with what was committed after the backup: up to `until`, or all of it.
+ *
+ * @throws {Error} if DATA_DIR has a database, or the file is not a complete backup
+ */
+export async function restoreBackup({
+  dataDir,
+  file,
+  wal,
+  until,
+  log,
+}: {
+  dataDir: string
+  file: string
+  wal?: string | undefined
+  until?: Date | undefined
+  log: Log
+}): Promise<BackupManifest> {
+  const place = makePlace(dataDir)
+  const lock = await lockPlace(place, { holder: 'command', log })
+  const folder = `${place.folder}.new-${randomUUID()}`
+  try {
+    if (existsSync(place.folder))
+      throw new Error(`${place.folder} has a database: move it to another place, or choose another DATA_DIR.`)
+    makePrivate(folder, null)
+    const manifest = await extract(file, folder)
+    if (wal !== undefined) await recoverFrom(folder, { wal: resolve(wal), until })
+    if (place.user !== null) giveTo(folder, place.user)
+    await rename(folder, place.folder)
+    await syncFolder(place.dataDir)
+    return manifest
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true })
+    throw error
+  } finally {
+    lock.release()
+  }
+}
+
+async function extract(file: string, folder: string): Promise<BackupManifest> {
+  const archive = tar.extract()
+  const read = pipeline(createReadStream(file), createGunzip(), archive)
+  const unpacked = unpack(archive, folder)
+  const [outcome] = await Promise.allSettled([unpacked, read])
+  if (outcome.status === 'fulfilled' && outcome.value !== null) return outcome.value
+  const reason = outcome.status === 'rejected' ? `: ${(outcome.reason as Error).message}` : ''
+  throw new Error(`${file} is not a complete backup of Guichê${reason}.`)
+}
+
+/** Null if the archive is not a backup or has no end. */
+async function unpack(archive: tar.Extract, folder: string): Promise<BackupManifest | null> {
+  let manifest: BackupManifest | null = null
+  let isComplete = false
+  for await (const entry of archive) {
+    const { name, type } = entry.header
+    if (name === manifestName) {
+      manifest = JSON.parse(await textOf(entry))
+      continue
+    }
+    if (manifest?.format !== 1 || !/^(?:[\w.-]+\/)*[\w.-]+\/?$/.test(name) || name.split('/').includes('..'))
+      throw new Error(`it has ${name}`)
+    if (type === 'directory') {
+      await mkdir(join(folder, name), { mode: 0o700 })
+      entry.resume()
+    } else await pipeline(entry, createWriteStream(join(folder, name), { mode: 0o600 }))
+    isComplete = name === labelName
+  }
+  return isComplete ? manifest : null
+}
+
+async function textOf(entry: AsyncIterable<Buffer>): Promise<string> {
+  const parts: Buffer[] = []
+  for await (const part of entry) parts.push(part)
+  return Buffer.concat(parts).toString('utf8')
+}
+
+async function recoverFrom(folder: string, { wal, until }: { wal: string; until: Date | undefined }): Promise<void> {
+  if (/["'\\%\n]/.test(wal)) throw new Error(`${wal} has a quote, a backslash or a percent sign: use another folder.`)
+  await writeFile(join(folder, 'recovery.signal'), '')
+  const settings = {
+    restore_command: `cp "${wal}/%f" "%p"`,
+    recovery_target_time: until?.toISOString().replace('T', ' ').replace('Z', '+00') ?? '',
+    recovery_target_action: 'promote',
+  }
+  const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value}'\n`)
+  await appendFile(join(folder, 'postgresql.auto.conf'), lines.join(''))
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r')
+  await folder.sync()
+  await folder.close()
+}

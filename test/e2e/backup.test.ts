@@ -1,0 +1,188 @@
+import { execFile } from 'node:child_process'
+import { appendFile, chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import pg from 'pg'
+import { pino } from 'pino'
+import { afterAll, expect, inject, it } from 'vitest'
+import { attachEmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded.ts'
+import { fetchAll, fetchSandboxToken, openShops } from '../crash/shops.ts'
+import { createEmptyDatabase } from '../support/database.ts'
+import { findFreePort, makeDataDir, type ServiceProcess, startServiceProcess } from '../support/process.ts'
+import { startSimulatorProcess } from '../support/simulator-process.ts'
+import { eventually, startTestReceiver } from '../support/webhooks.ts'
+
+const cleanups: (() => Promise<unknown>)[] = []
+afterAll(async () => {
+  for (const cleanup of cleanups.reverse()) await cleanup()
+})
+
+async function newDataDir(): Promise<string> {
+  const { dataDir, remove } = await makeDataDir()
+  cleanups.push(remove)
+  return dataDir
+}
+
+type Ran = { code: number; stdout: string; stderr: string }
+
+async function guiche(dataDir: string, args: string[], environment = {}): Promise<Ran> {
+  const env = { PATH: process.env.PATH, DATA_DIR: dataDir, ...environment }
+  return await new Promise((resolve) => {
+    const main = join(inject('build'), 'src/cli/main.js')
+    execFile(process.execPath, [main, ...args], { cwd: dataDir, env }, (error, stdout, stderr) =>
+      resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
+    )
+  })
+}
+
+/** Runs a command with `--json` that must succeed. */
+async function read<Answer>(dataDir: string, args: string[]): Promise<Answer> {
+  const { code, stdout, stderr } = await guiche(dataDir, [...args, '--json'])
+  expect({ code, stderr }, args.join(' ')).toEqual({ code: 0, stderr: '' })
+  return JSON.parse(stdout) as Answer
+}
+
+/** A database whose write-ahead log is archived into the folder `wal`. */
+async function createArchived(dataDir: string): Promise<string> {
+  const wal = join(dataDir, 'wal')
+  await mkdir(wal)
+  // PostgreSQL runs as a user of its own where we are root.
+  await chmod(wal, 0o777)
+  await (await startEmbeddedPostgres({ dataDir, log: pino({ level: 'silent' }) })).stop()
+  const documented = /archive_mode = on\n[^`]*/.exec(await readFile('docs/backups.md', 'utf8'))?.[0] ?? ''
+  await appendFile(join(dataDir, 'postgres/postgresql.conf'), documented.replaceAll('/backup/wal', wal))
+  return wal
+}
+
+async function stop(service: ServiceProcess): Promise<void> {
+  service.signal('SIGTERM')
+  await service.ended
+}
+
+it('a backup made while shops sell is restored whole, and what came after it is found at the PSP or in the archive', async () => {
+  const database = await createEmptyDatabase()
+  cleanups.push(async () => await database.drop())
+  const psp = await startSimulatorProcess([], { databaseUrl: database.connectionString })
+  cleanups.push(psp.stop)
+  const receiver = await startTestReceiver()
+  cleanups.push(receiver.stop)
+  const port = await findFreePort()
+  const open = async (dataDir: string) => {
+    const service = await startServiceProcess({ dataDir, port, environment: { SIMULATOR_URL: psp.url } })
+    cleanups.push(async () => await stop(service))
+    return service
+  }
+
+  const original = await newDataDir()
+  const wal = await createArchived(original)
+  const service = await open(original)
+  const token = await fetchSandboxToken(original, service.baseUrl)
+  const sell = (name: string) =>
+    openShops({ addresses: [() => service.baseUrl, () => service.baseUrl], token, webhookUrl: receiver.url, name })
+  // Payments from before the first reading of the PSP's list are not for this database.
+  await eventually(async () => (await query(original, 'select from acquirer_cursors')).length > 0)
+  const shops = sell('order')
+  await eventually(() => shops.paid.length >= 10)
+  const [acknowledged, paid] = [[...shops.acknowledged], [...shops.paid]]
+  const file = join(original, 'guiche.tar.gz')
+  const made = await read<{ file: string; bytes: number }>(original, ['backup', file])
+  expect(made).toEqual({ file, bytes: (await stat(file)).size })
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+  const soldUntil = shops.paid.length
+  await eventually(() => shops.paid.length >= soldUntil + 5)
+  await shops.stop()
+  await eventually(async () =>
+    (await fetchAll(service.baseUrl, token)).every(({ id, status }) => status === 'PAID' || !isPaid(shops, id)),
+  )
+  const moment = new Date()
+  const late = sell('late')
+  await eventually(() => late.paid.length >= 5)
+  await late.stop()
+  await stop(service)
+  expect([...shops.surprises, ...late.surprises]).toEqual([])
+
+  // The backup alone: all from before it. What was paid after it is found in the PSP's list.
+  const restored = await newDataDir()
+  expect(await read(restored, ['restore', file])).toMatchObject({ dataDir: restored, breaches: 0 })
+  const first = await open(restored)
+  expect(await fetchIds(first, token)).toEqual(expect.arrayContaining(acknowledged.map(({ id }) => id)))
+  let missing: object[] = []
+  await eventually(
+    async () => {
+      const found = await fetchAll(first.baseUrl, token)
+      const known = new Set(found.filter(({ status }) => status === 'PAID').map(({ id }) => id))
+      // They go to the suspense account once their transactions could no longer appear: in minutes.
+      const waiting = JSON.stringify(await query(restored, "select key from jobs where key like '%unattributed%'"))
+      const isKnown = ({ id, endToEndId }: Paid) =>
+        known.has(id) || (endToEndId !== null && waiting.includes(endToEndId))
+      missing = [...shops.paid, ...late.paid].filter((one) => !isKnown(one))
+      return missing.length === 0
+    },
+    () => `payments that were not found at the PSP: ${JSON.stringify(missing)}`,
+  )
+  const verified = await read<{ agree: boolean; payoutFreeze: { reason: string } }>(restored, ['ledger', 'verify'])
+  expect(verified).toMatchObject({
+    agree: true,
+    payoutFreeze: { reason: expect.stringMatching(/^restored the backup/) },
+  })
+  await stop(first)
+  expect(paid.length).toBeGreaterThan(0)
+
+  // With the archive: everything up to the moment, and nothing after it.
+  const recovered = await newDataDir()
+  const until = ['--wal', wal, '--until', moment.toISOString()]
+  expect(await read(recovered, ['restore', file, ...until])).toMatchObject({ breaches: 0 })
+  const second = await open(recovered)
+  const ids = await fetchIds(second, token)
+  expect(ids).toEqual(expect.arrayContaining(shops.acknowledged.map(({ id }) => id)))
+  expect(late.acknowledged.filter(({ id }) => ids.includes(id))).toEqual([])
+  expect(await read(recovered, ['ledger', 'verify'])).toMatchObject({ agree: true })
+})
+
+async function query(dataDir: string, text: string): Promise<object[]> {
+  const running = await attachEmbeddedPostgres({ dataDir })
+  const client = new pg.Client(running?.connectionString)
+  await client.connect()
+  const { rows } = await client.query(text)
+  await client.end()
+  return rows
+}
+
+type Paid = { id: string; endToEndId: string | null }
+
+function isPaid({ paid }: { paid: { id: string }[] }, id: string): boolean {
+  return paid.some((one) => one.id === id)
+}
+
+async function fetchIds({ baseUrl }: ServiceProcess, token: string): Promise<string[]> {
+  return (await fetchAll(baseUrl, token)).map(({ id }) => id)
+}
+
+it('a restore refuses an existing database, an incomplete file and another server, and leaves no trace', async () => {
+  const original = await newDataDir()
+  await (await startEmbeddedPostgres({ dataDir: original, log: pino({ level: 'silent' }) })).stop()
+  const file = join(original, 'guiche.tar.gz')
+  expect(await guiche(original, ['backup', file])).toMatchObject({ code: 0 })
+  expect(await guiche(original, ['backup', file])).toMatchObject({
+    code: 1,
+    stderr: `guiche: ${file} exists: choose another name.\n`,
+  })
+  expect(await guiche(original, ['restore', file])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('has a database: move it to another place, or choose another DATA_DIR.'),
+  })
+  const empty = await newDataDir()
+  const cut = join(original, 'cut.tar.gz')
+  const bytes = await readFile(file)
+  await writeFile(cut, bytes.subarray(0, bytes.length - 1000))
+  for (const path of [cut, join(original, 'postgres.log')])
+    expect(await guiche(empty, ['restore', path])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`${path} is not a complete backup of Guichê`),
+    })
+  expect((await readdir(empty)).filter((name) => name.startsWith('postgres'))).toEqual(['postgres.lock'])
+  for (const command of ['backup', 'restore'])
+    expect(await guiche(empty, [command, file], { DATABASE_URL: 'postgres://a@127.0.0.1/b' })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('back up and restore your own PostgreSQL with its tools'),
+    })
+})
