@@ -8,6 +8,17 @@ create table settings (
   value text not null
 );
 
+-- The buckets of rate limits, for all processes (src/http/store.ts). Unlogged: after a crash of PostgreSQL, and on
+-- a standby, all of them are full.
+create unlogged table rate_limits (
+  -- A keyed hash of the limit and of what it counts.
+  id uuid primary key,
+  -- When it will be full again, if nothing more is used.
+  full_at timestamptz not null,
+  -- How long it takes from empty to full.
+  fills_in interval not null
+);
+
 -- One API client is one merchant.
 create table clients (
   merchant_id uuid primary key,

@@ -23,6 +23,7 @@ import { createRateLimiter, enforceRateLimit, type RateLimiter } from './http/ra
 import { registerOpenApi, registerReference } from './http/reference.ts'
 import { ProblemView } from './http/schemas.ts'
 import { createServer, type Server } from './http/server.ts'
+import { shareLimits } from './http/shared-limits.ts'
 import { registerLedgerRoutes } from './ledger/routes.ts'
 import type { Clock } from './lib/clock.ts'
 import { keyedHash, type SecretKey } from './lib/secrets.ts'
@@ -61,11 +62,9 @@ export type AppDeps = {
 }
 
 /**
- * What processes that share a port need so that limits, connections and metrics count for all of them (cluster/worker.ts).
+ * What processes that share a port need so that connections and metrics count for all of them (cluster/worker.ts).
  */
 export type Shared = {
-  /** The same limit, which also counts the requests of the other processes. */
-  shareLimiter(limiter: RateLimiter): RateLimiter
   /**
    * Tells the other processes how many connections this one has. A connection stays with one process for as long as its
    * client keeps it, and many that arrive at the same moment may all go to the same process. The returned function says
@@ -115,9 +114,11 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     },
   })
 
+  const limits = shareLimits(deps)
+  // What was allowed last counts after a restart too.
+  app.addHook('onClose', async () => await limits.sync().catch(() => {}))
   const limit = (name: string, perSecond: number, burst: number) => {
-    const limiter = createRateLimiter({ name, limit: { perSecond, burst }, clock })
-    return shared?.shareLimiter(limiter) ?? limiter
+    return limits.share(createRateLimiter({ name, limit: { perSecond, burst }, clock }))
   }
   limitReads(app, limit('read', config.rateLimitRead.perSecond, config.rateLimitRead.burst))
   const perPerson = limit('recorded', recordedLimits.person.perSecond, recordedLimits.person.burst)

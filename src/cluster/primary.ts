@@ -58,7 +58,6 @@ export async function startPrimary({
       child.on('message', (message: ToPrimary) => {
         if (message.kind === 'ready') resolve(message.service)
         else if (message.kind === 'failed') reject(new Error(message.reason))
-        else if (message.kind === 'taken') for (const other of childrenBut(child)) send(other, message)
         else if (message.kind === 'connections')
           for (const other of childrenBut(child)) send(other, { ...message, of: child.id })
         else if (message.kind === 'metrics?') void sendMetrics(child, message.question)

@@ -1,7 +1,6 @@
 import cluster from 'node:cluster'
 import { AggregatorRegistry } from 'prom-client'
 import type { Shared } from '../app.ts'
-import type { RateLimiter } from '../http/rate-limit.ts'
 import type { Service } from '../service.ts'
 
 /** How one of several processes communicates with the others, always through the primary process (primary.ts). */
@@ -17,23 +16,16 @@ export type Facts = Omit<Service, 'stop'>
 export type ToPrimary =
   | { kind: 'ready'; service: Facts }
   | { kind: 'failed'; reason: string }
-  | { kind: 'taken'; taken: Taken[] }
   | { kind: 'connections'; count: number }
   | { kind: 'metrics?'; question: number }
 
 /** Messages from the primary to the processes. */
 export type ToWorker =
   | { kind: 'stop' }
-  | { kind: 'taken'; taken: Taken[] }
   | { kind: 'connections'; count: number; of: number }
   | { kind: 'metrics'; question: number; answer: Answer }
 
 type Answer = { text: string } | { failure: string }
-
-type Taken = { limit: string; key: string; count: number }
-
-/** How long a limit can be exceeded: each process allows requests until it hears what the others allowed. */
-const sendEveryMs = 20
 
 /**
  * How often the processes exchange their number of connections. A process not heard from for three times as long does
@@ -49,51 +41,18 @@ export const workerArgument = 'worker'
 
 /** For a process that was started as one of several. */
 export function joinCluster(): ClusterWorker {
-  const limiters = new Map<string, RateLimiter>()
-  let unsent = new Map<string, Taken>()
   const questions = new Map<number, (answer: Answer) => void>()
   const connections = new Map<number, { count: number; heardAt: number }>()
   // From now on it answers with what this process has measured, which is nothing yet.
   new AggregatorRegistry()
   onMessage((message) => {
-    if (message.kind === 'taken')
-      for (const { limit, key, count } of message.taken) limiters.get(limit)?.debit(key, count)
     if (message.kind === 'connections')
       connections.set(message.of, { count: message.count, heardAt: performance.now() })
     if (message.kind === 'metrics') questions.get(message.question)?.(message.answer)
   })
 
-  function note(limit: string, key: string, count: 1 | -1): void {
-    if (unsent.size === 0) setTimeout(sendAll, sendEveryMs).unref()
-    const at = `${limit} ${key}`
-    const noted = unsent.get(at)
-    if (noted) noted.count += count
-    else unsent.set(at, { limit, key, count })
-  }
-
-  function sendAll(): void {
-    sendToPrimary({ kind: 'taken', taken: [...unsent.values()] })
-    unsent = new Map()
-  }
-
   return {
     isFirst: cluster.worker?.id === 1,
-    shareLimiter(limiter) {
-      if (limiter.limit.perSecond === 0) return limiter
-      limiters.set(limiter.name, limiter)
-      return {
-        ...limiter,
-        take(key) {
-          const taken = limiter.take(key)
-          if (taken.isAllowed) note(limiter.name, key, 1)
-          return taken
-        },
-        giveBack(key) {
-          limiter.giveBack(key)
-          note(limiter.name, key, -1)
-        },
-      }
-    },
     shareConnections(count) {
       let excess = 0
       setInterval(() => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createRateLimiter } from './rate-limit.ts'
 
-it('counts all requests that other processes allowed', () => {
+it('makes wait for all that other processes allowed', () => {
   let now = 0
   const limiter = createRateLimiter({
     name: 'x',
@@ -10,15 +10,14 @@ it('counts all requests that other processes allowed', () => {
   })
   for (let i = 0; i < 20; i += 1) expect(limiter.take('shop').isAllowed).toBe(true)
   // Two other processes each allowed a whole burst before they knew of the rest.
-  limiter.debit('shop', 20)
-  limiter.debit('shop', 20)
+  limiter.setLevel('shop', -40)
   expect(limiter.take('shop')).toEqual({ isAllowed: false, remaining: 0, retryAfterSeconds: 5 })
   now += 4_000
   expect(limiter.take('shop')).toEqual({ isAllowed: false, remaining: 0, retryAfterSeconds: 1 })
   now += 100
   expect(limiter.take('shop')).toEqual({ isAllowed: true, remaining: 0, retryAfterSeconds: 1 })
   // Other keys have their own buckets, which are full.
-  limiter.debit('other', 19)
+  limiter.setLevel('other', 1)
   expect(limiter.take('other').isAllowed).toBe(true)
   expect(limiter.take('other').isAllowed).toBe(false)
 })

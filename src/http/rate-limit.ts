@@ -16,8 +16,8 @@ export type RateLimiter = {
   take(key: string): Taken
   /** Returns a token that was taken for something that does not count after all. */
   giveBack(key: string): void
-  /** Subtracts tokens that other processes used, even below zero. A negative count adds those that they returned. */
-  debit(key: string, count: number): void
+  /** Sets what is left in a bucket that other processes use too. Below zero, requests have to be waited for. */
+  setLevel(key: string, level: number): void
 }
 
 /**
@@ -41,11 +41,8 @@ export function createRateLimiter(options: { name: string; limit: RateLimit; clo
     if (oldest && !oldest.done) buckets.delete(oldest.value)
   }
 
-  function debit(key: string, count: number): void {
-    if (perSecond === 0) return
-    const now = clock.now().getTime()
-    // May become negative: requests beyond the limit have to be waited for.
-    keep(key, levelOf(key, now) - count, now)
+  function setLevel(key: string, level: number): void {
+    keep(key, Math.min(burst, level), clock.now().getTime())
   }
 
   return {
@@ -65,8 +62,8 @@ export function createRateLimiter(options: { name: string; limit: RateLimit; clo
         retryAfterSeconds: left >= 1 ? 0 : Math.max(1, Math.ceil((1 - left) / perSecond)),
       }
     },
-    giveBack: (key) => debit(key, -1),
-    debit,
+    giveBack: (key) => setLevel(key, levelOf(key, clock.now().getTime()) + 1),
+    setLevel,
   }
 }
 

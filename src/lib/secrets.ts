@@ -18,6 +18,7 @@ type Purpose =
   | 'device'
   | 'second-factor'
   | 'person'
+  | 'limit'
 
 /** These hashes only make ids. They use the oldest key, so that the same input keeps its id after a key rotation. */
 const purposesOfIds = new Set<Purpose>(['transaction-id'])

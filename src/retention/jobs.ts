@@ -3,7 +3,13 @@ import { Counter, type Registry } from 'prom-client'
 import type { Db } from '../db/sql.ts'
 import type { Job, JobSchedule } from '../jobs/jobs.ts'
 import type { Clock } from '../lib/clock.ts'
-import { type DeleteBefore, deleteAttemptsBefore, deleteExchangesBefore, deleteNoticesBefore } from './store.ts'
+import {
+  type DeleteBefore,
+  deleteAttemptsBefore,
+  deleteExchangesBefore,
+  deleteFullBuckets,
+  deleteNoticesBefore,
+} from './store.ts'
 
 /**
  * For how many days each is kept. Accounting records (transactions, events, deliveries, ledger, audit log) are kept
@@ -51,6 +57,7 @@ export function retentionJobs({
     registers: [registry],
   })
   return {
+    'retention.rate-limits': async () => await deleteFullBuckets(db, clock.now()),
     'retention.forget': async (_, stopping) => {
       for (const { table, days, deleteBefore } of kept) {
         const before = new Date(clock.now().getTime() - days * 24 * 60 * 60_000)
@@ -65,4 +72,7 @@ export function retentionJobs({
   }
 }
 
-export const retentionSchedules: Record<string, JobSchedule> = { 'retention.forget': { everySeconds: 600 } }
+export const retentionSchedules: Record<string, JobSchedule> = {
+  'retention.forget': { everySeconds: 600 },
+  'retention.rate-limits': { everySeconds: 600 },
+}

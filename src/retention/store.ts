@@ -41,6 +41,11 @@ export const deleteExchangesBefore: DeleteBefore = (db, before, limit) =>
         select at, id from acquirer_exchanges where at < ${before} order by at, id limit ${limit})`,
   )
 
+/** Deletes the buckets of rate limits that are full: a bucket without a row is full too. */
+export async function deleteFullBuckets(db: Db, now: Date): Promise<void> {
+  await db.query(sql`delete from rate_limits where full_at < ${now}`)
+}
+
 async function countDeleted(db: Db, statement: Sql): Promise<number> {
   const [row] = await db.query<{ count: number }>(sql`
     with deleted as (${statement} returning 1) select count(*) as count from deleted`)

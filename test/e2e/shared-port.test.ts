@@ -71,7 +71,7 @@ it('counts limits over all processes, and reports metrics as one', async () => {
   for (let round = 0; round < 12; round += 1) {
     for (const shop of shops) statuses.push(await shop.create())
     // Longer than the processes take to inform each other.
-    await sleep(200)
+    await sleep(400)
   }
   const created = statuses.filter((status) => status === 201).length
   expect(statuses.filter((status) => status !== 201 && status !== 429)).toEqual([])

@@ -1,0 +1,103 @@
+import type { Db } from '../db/sql.ts'
+import type { Clock } from '../lib/clock.ts'
+import { keyedHash, newUuid, type SecretKey } from '../lib/secrets.ts'
+import type { RateLimiter } from './rate-limit.ts'
+import { addUsed, type Used } from './store.ts'
+
+/** How long a limit can be exceeded: each process allows requests until it hears what the others allowed. */
+const syncEveryMs = 200
+/** Buckets in one statement. The rest waits for the next one. */
+const bucketsMax = 500
+
+export type SharedLimits = {
+  /** The same limit, which also counts the requests that other processes allow. */
+  share(limiter: RateLimiter): RateLimiter
+  /** Exchanges counts now. It does so automatically while requests come. */
+  sync(): Promise<void>
+}
+
+type Shared = { limiter: RateLimiter; unsent: Map<string, number> }
+/**
+ * Counts rate limits over all processes and machines that share the database. Requests are decided in memory. What a
+ * process allowed is added to the shared buckets (`rate_limits`) in one statement, some times a second, which returns
+ * their levels.
+ */
+export function shareLimits({ db, clock, key }: { db: Db; clock: Clock; key: SecretKey }): SharedLimits {
+  const limits: Shared[] = []
+  let timer: NodeJS.Timeout | null = null
+  let running: Promise<void> | null = null
+
+  return {
+    share(limiter) {
+      if (limiter.limit.perSecond === 0) return limiter
+      const unsent = new Map<string, number>()
+      limits.push({ limiter, unsent })
+      const note = (name: string, count: 1 | -1) => {
+        unsent.set(name, (unsent.get(name) ?? 0) + count)
+        timer ??= setTimeout(syncLater, syncEveryMs).unref()
+      }
+      return {
+        ...limiter,
+        take(name) {
+          const taken = limiter.take(name)
+          if (taken.isAllowed) note(name, 1)
+          return taken
+        },
+        giveBack(name) {
+          limiter.giveBack(name)
+          note(name, -1)
+        },
+      }
+    },
+    sync,
+  }
+
+  function syncLater(): void {
+    // While the database is away, each process counts alone.
+    void sync().catch(() => {})
+  }
+
+  async function sync(): Promise<void> {
+    while (running) await running.catch(() => {})
+    running = exchange()
+    try {
+      await running
+    } finally {
+      running = null
+    }
+  }
+
+  async function exchange(): Promise<void> {
+    if (timer) clearTimeout(timer)
+    timer = null
+    const sent = new Map<string, { shared: Shared; name: string }>()
+    const rows: Used[] = []
+    for (const shared of limits) {
+      const { limiter, unsent } = shared
+      const { perSecond, burst } = limiter.limit
+      for (const [name, count] of unsent) {
+        if (rows.length === bucketsMax) break
+        unsent.delete(name)
+        if (count === 0) continue
+        // Names are addresses and e-mail addresses.
+        const id = newUuid(keyedHash(key, 'limit', `${limiter.name} ${name}`))
+        sent.set(id, { shared, name })
+        rows.push({ id, later: toMicros(count / perSecond), fills: toMicros(burst / perSecond) })
+      }
+    }
+    if (rows.length === bucketsMax) timer = setTimeout(syncLater, syncEveryMs).unref()
+    if (rows.length === 0) return
+    const buckets = await addUsed(db, rows, clock.now().getTime() - Date.now())
+    for (const { id, seconds } of buckets) {
+      const one = sent.get(id)
+      if (!one) continue
+      const { limiter, unsent } = one.shared
+      const { perSecond, burst } = limiter.limit
+      limiter.setLevel(one.name, burst - seconds * perSecond - (unsent.get(one.name) ?? 0))
+    }
+  }
+}
+
+function toMicros(seconds: number): number {
+  return Math.round(seconds * 1e6)
+}

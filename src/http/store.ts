@@ -1,0 +1,26 @@
+import { rowsParam } from '../db/rows-param.ts'
+import { type Db, sql } from '../db/sql.ts'
+
+/** In microseconds: how much later the bucket will be full, and how long it takes from empty to full. */
+export type Used = { id: string; later: number; fills: number }
+
+const usedParam = rowsParam<Used>({ id: 'uuid', later: 'bigint', fills: 'bigint' })
+
+/**
+ * Adds what was used to the buckets, and returns in how many seconds each will be full. Rows are locked in one order.
+ * The clock is the database's, which is the same for all, moved by as much as a test moves the service's. A level is
+ * never lower than two bursts below full, even after that clock was set back.
+ */
+export async function addUsed(db: Db, rows: Used[], movedMs: number): Promise<{ id: string; seconds: number }[]> {
+  const now = sql`(now() + make_interval(secs => ${movedMs / 1_000}))`
+  return await db.query<{ id: string; seconds: number }>(
+    sql`
+      insert into rate_limits as bucket (id, full_at, fills_in)
+      select id, ${now} + later * interval '1 microsecond', fills * interval '1 microsecond'
+      from ${usedParam(rows)} order by id
+      on conflict (id) do update set fills_in = excluded.fills_in,
+        full_at = excluded.full_at + least(greatest(bucket.full_at - ${now}, interval '0'), 2 * excluded.fills_in)
+      returning id, extract(epoch from full_at - ${now})::float8 as seconds`,
+    'add-used',
+  )
+}
