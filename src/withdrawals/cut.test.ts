@@ -24,12 +24,17 @@ const merchantId = randomUUID()
 let database: TestDatabase
 let simulator: TestSimulator
 let deps: SettleWithdrawalDeps
+/** Of each request for a payout: the status of its withdrawal that other connections see. */
+const committedAtRequest: (string | undefined)[] = []
 
 beforeAll(async () => {
   database = await createTestDatabase()
   simulator = await testSimulator(database.db.pool, { clock })
   const acquirer = createBacenAcquirer({
-    send: simulator.handle,
+    send: async (request) => {
+      if (request.method === 'PUT') committedAtRequest.push(await findCommittedStatus(request.path))
+      return await simulator.handle(request)
+    },
     isRemote: false,
     clock,
     name: 'simulator',
@@ -56,6 +61,8 @@ beforeAll(async () => {
   })
 })
 afterEach(async () => {
+  // Otherwise somebody could cancel a withdrawal whose payout is under way.
+  expect(new Set(committedAtRequest)).toEqual(new Set(['PROCESSING']))
   expect([...(await findLedgerBreaches(database.db)), ...(await findWithdrawalBreaches(database.db))]).toEqual([])
 })
 afterAll(async () => {
@@ -69,6 +76,13 @@ const input = () => ({
   pixKey: { key: randomUUID(), type: 'EVP' as const },
   idempotencyKey: randomUUID(),
 })
+
+async function findCommittedStatus(path: string): Promise<string | undefined> {
+  const payoutId = path.split('/').at(-1) ?? ''
+  const [row] = await database.db.query<{ status: string }>(sql`
+    select status from withdrawals where replace(id::text, '-', '') = ${payoutId}`)
+  return row?.status
+}
 
 class Ended extends Error {}
 

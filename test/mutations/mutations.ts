@@ -207,6 +207,7 @@ export const mutations: Mutation[] = [
   await payoutsOf(deps, row).send({ payoutId: toTxid(row.id), amount: cents(row.amount), pixKey }).catch(() => {})`,
       ),
     ],
+    caughtBy: 'src/withdrawals/cut.test.ts',
   },
   {
     name: 'a duplicate that is pending review is sent anyway',
