@@ -3,7 +3,7 @@ import { findLanguage, type Language } from './text.ts'
 import type { FieldErrorCode } from './types.ts'
 
 /** An error of one field of a refused request. */
-export type FieldError = { field: string; code: string; limit?: number; unit?: 'cents' | 'bytes' }
+export type FieldError = { field: string; code: string; limit?: number; unit?: 'cents' | 'bytes'; recordId?: string }
 
 /** Writes what is wrong with a field. `limit` is the value that is allowed, formatted. */
 type Write = (limit: string) => string
@@ -39,6 +39,9 @@ export const sentences: Record<Language, Sentences> = {
       'endToEndId invalid': () =>
         'Enter the E and the 31 characters of a payment made after the withdrawal was created.',
       'endToEndId duplicate': () => 'This payment belongs to another withdrawal.',
+      'secondFactor duplicate': () => 'There is a second factor already. Remove it first.',
+      'email duplicate': () => 'There is a user with this e-mail address already.',
+      'refunds too_many': (limit) => `A transaction can have at most ${limit} refunds.`,
       'amount not_held': () =>
         'No payout account holds this amount at the moment. The operator has to move money there.',
     },
@@ -97,13 +100,43 @@ export const sentences: Record<Language, Sentences> = {
       amount_invalid: () => 'The amount is zero, or more than is left.',
       payer_invalid: () => 'Check the payer’s name, document, account and key.',
       unavailable: () => 'The receiver’s institution does not answer.',
-      nothing_left: () => 'All of the money was returned already.',
+      nothing_left: () => 'Nothing is left: all of the money was returned already, or is disputed.',
       too_late: () => 'A payment can be disputed for 80 days only.',
       already_open: () => 'The payment already has an open dispute.',
       payment_unknown: () => 'There is no payment with this id.',
       payout_unknown: () => 'There is no payout with this id that has reached its receiver.',
       infraction_unknown: () => 'There is no such dispute.',
       refused: () => 'The simulator refused it.',
+      changed: () => 'It has changed meanwhile. Check it again.',
+      not_configured: () => 'The PSP that holds this money is not configured. The operator has to configure it first.',
+      not_paid: () => 'The transaction is not paid.',
+      too_old: () => 'The payment is more than 90 days old, and Pix accepts no returns of it any more.',
+      disputed: () => 'The payment is disputed (MED). Wait for the decision.',
+      has_open_dispute: () =>
+        'The payment has an open dispute (MED). Attribute it to a transaction, which blocks it there, or wait.',
+      refund_in_progress: () => 'A refund of this transaction is in progress. Try again when it has ended.',
+      refunds_failed: (limit) => `The last refunds of this transaction failed. Try again in ${limit} seconds.`,
+      refunded: () => 'The whole payment is already refunded.',
+      returned: () => 'The whole payment was returned to the payer under a MED.',
+      only_returnable: () => 'A part of it was returned to the payer. What is left can only be sent back.',
+      only_refundable: () => 'A part of the payment is already back with the payer. Refund the rest instead.',
+      attributed: () => 'It is attributed to a transaction. Reverse the attribution first, or refund the transaction.',
+      not_attributed: () => 'It is attributed to no transaction.',
+      other_merchant: () => 'It was paid to another merchant, for a transaction that was already paid.',
+      returning: () => 'It is being sent back to the payer.',
+      sent_back: () => 'It was sent back to the payer.',
+      no_code: () => 'The transaction never had a code that could be paid.',
+      code_unknown: () => 'The code of the transaction is not known yet, so nobody can have paid it. Try again later.',
+      already_accepted: () => 'It is already accepted, and waits for the return.',
+      resolves_itself: () => 'There is nothing to do: the next run or the next close resolves it automatically.',
+      needs_investigation: () =>
+        'No entry follows from what is known. Investigate it at the PSP, then dismiss it with the reason.',
+      not_confirmed: () =>
+        'The PSP does not confirm it when it is queried individually, so nothing was posted. Try again later, or dismiss it with the reason.',
+      other_proposal: () => 'Another person’s proposal about the same is waiting. Approve or reject that one first.',
+      still_open: () => 'Not finished yet. Until then the data is needed.',
+      last_admin: () => 'No admin would be left. Make somebody else an admin first.',
+      not_over: () => 'This day is not over in Brasília.',
     },
   },
   pt: {
@@ -123,6 +156,9 @@ export const sentences: Record<Language, Sentences> = {
       'currentPassword wrong': () => 'Senha incorreta.',
       'endToEndId invalid': () => 'Informe o E e os 31 caracteres de um pagamento feito depois da criação do saque.',
       'endToEndId duplicate': () => 'Este pagamento é de outro saque.',
+      'secondFactor duplicate': () => 'Já existe um segundo fator. Remova-o primeiro.',
+      'email duplicate': () => 'Já existe um usuário com este e-mail.',
+      'refunds too_many': (limit) => `Uma transação pode ter no máximo ${limit} devoluções.`,
       'amount not_held': () =>
         'Nenhuma conta de saída tem este valor no momento. O operador precisa transferir dinheiro para ela.',
     },
@@ -180,13 +216,44 @@ export const sentences: Record<Language, Sentences> = {
       amount_invalid: () => 'O valor é zero ou maior que o que resta.',
       payer_invalid: () => 'Confira o nome, o documento, a conta e a chave do pagador.',
       unavailable: () => 'A instituição do recebedor não responde.',
-      nothing_left: () => 'Todo o dinheiro já foi devolvido.',
+      nothing_left: () => 'Não resta nada: todo o dinheiro já foi devolvido ou está em contestação.',
       too_late: () => 'Um pagamento só pode ser contestado por 80 dias.',
       already_open: () => 'O pagamento já tem uma contestação aberta.',
       payment_unknown: () => 'Não há pagamento com este id.',
       payout_unknown: () => 'Não há saque com este id que tenha chegado ao recebedor.',
       infraction_unknown: () => 'Esta contestação não existe.',
       refused: () => 'O simulador recusou.',
+      changed: () => 'Houve uma mudança enquanto isso. Confira de novo.',
+      not_configured: () => 'O PSP que tem este dinheiro não está configurado. O operador precisa configurá-lo antes.',
+      not_paid: () => 'A transação não está paga.',
+      too_old: () => 'O pagamento tem mais de 90 dias, e o Pix não aceita mais a devolução.',
+      disputed: () => 'O pagamento está em contestação (MED). Aguarde a decisão.',
+      has_open_dispute: () =>
+        'O pagamento tem uma contestação aberta (MED). Concilie-o com uma transação, que fica bloqueada, ou aguarde.',
+      refund_in_progress: () => 'Uma devolução desta transação está em andamento. Tente de novo quando terminar.',
+      refunds_failed: (limit) => `As últimas devoluções desta transação falharam. Tente de novo em ${limit} segundos.`,
+      refunded: () => 'O pagamento já foi devolvido por inteiro.',
+      returned: () => 'O pagamento foi devolvido por inteiro ao pagador por um MED.',
+      only_returnable: () => 'Uma parte já voltou para o pagador. O que resta só pode ser devolvido.',
+      only_refundable: () => 'Uma parte do pagamento já voltou para o pagador. Devolva o restante pela transação.',
+      attributed: () => 'Está conciliado com uma transação. Desfaça a conciliação antes, ou devolva pela transação.',
+      not_attributed: () => 'Não está conciliado com nenhuma transação.',
+      other_merchant: () => 'Foi pago a outro lojista, por uma transação que já estava paga.',
+      returning: () => 'Está sendo devolvido ao pagador.',
+      sent_back: () => 'Já foi devolvido ao pagador.',
+      no_code: () => 'A transação nunca teve um código que pudesse ser pago.',
+      code_unknown: () =>
+        'O código da transação ainda não é conhecido, então ninguém pode ter pago. Tente de novo mais tarde.',
+      already_accepted: () => 'Já foi aceita e aguarda a devolução.',
+      resolves_itself: () => 'Não há nada a fazer: a próxima conciliação ou o próximo fechamento resolve sozinho.',
+      needs_investigation: () =>
+        'O que se sabe não leva a nenhum lançamento. Apure com o PSP e depois descarte com o motivo.',
+      not_confirmed: () =>
+        'O PSP não confirma isto na consulta individual, então nada foi lançado. Tente mais tarde, ou descarte com o motivo.',
+      other_proposal: () => 'A proposta de outra pessoa sobre o mesmo assunto está aberta. Aprove ou rejeite-a antes.',
+      still_open: () => 'Ainda não terminou. Até lá os dados são necessários.',
+      last_admin: () => 'Não restaria nenhum administrador. Torne outra pessoa administradora antes.',
+      not_over: () => 'Este dia ainda não terminou em Brasília.',
     },
   },
 }

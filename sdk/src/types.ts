@@ -791,6 +791,8 @@ export interface FieldError {
   limit?: number
   /** Of a limit that is no plain number and counts no characters or items. */
   unit?: 'cents' | 'bytes'
+  /** The record that the error is about, if the address does not name it. */
+  recordId?: string
 }
 
 /** The body of an error (RFC 9457). */

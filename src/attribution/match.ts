@@ -1,7 +1,7 @@
 import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError } from '../lib/errors.ts'
+import { AppError, type FieldErrorCode, refusal } from '../lib/errors.ts'
 import { cents } from '../lib/money.ts'
 import type { ProposalKind } from '../proposals/decide.ts'
 import { propose } from '../proposals/propose.ts'
@@ -63,7 +63,7 @@ async function match(
   const [booked] = await bookPayments(tx, [confirmed], now)
   // Another commit was first.
   if (booked !== 'settled')
-    throw refuse('The payment or the transaction has changed meanwhile. Check both, and try again.')
+    throw refuse('changed', 'The payment or the transaction has changed meanwhile. Check both, and try again.')
   return { payment, transaction }
 }
 
@@ -117,26 +117,32 @@ async function findAnyTransaction(db: Db | Tx, id: string): Promise<TransactionR
 }
 
 function checkPossible(payment: SuspenseRow, transaction: TransactionRow): void {
-  if (payment.status !== 'held') throw refuse(whyNotHeld[payment.status])
+  if (payment.status !== 'held') throw refuse(...whyNotHeld[payment.status])
   if (payment.taken_amount > 0)
-    throw refuse('A part of it was returned to the payer: what is left can only be sent back.')
+    throw refuse('only_returnable', 'A part of it was returned to the payer: what is left can only be sent back.')
   if (payment.kind === 'surplus' && payment.merchant_id !== transaction.merchant_id)
-    throw refuse('It was paid to another merchant, for a transaction that was already paid.')
-  if (transaction.end_to_end !== null) throw refuse(`The transaction is ${transaction.status}: it is already paid.`)
-  if (transaction.pix_uri === null) throw refuse(whyNoCode[transaction.status] ?? 'The transaction has no code.')
+    throw refuse('other_merchant', 'It was paid to another merchant, for a transaction that was already paid.')
+  if (transaction.end_to_end !== null)
+    throw refuse('already_paid', `The transaction is ${transaction.status}: it is already paid.`)
+  if (transaction.pix_uri === null) throw refuse(...(whyNoCode[transaction.status] ?? noCode))
 }
 
-const whyNotHeld: Record<Exclude<SuspenseStatus, 'held'>, string> = {
-  matched: 'It is already attributed. Run `npx guiche orphan undo <id>` to reverse that.',
-  returning: 'It is being sent back to the payer.',
-  returned: 'It was sent back to the payer.',
+type Why = [code: FieldErrorCode, detail: string]
+
+const whyNotHeld: Record<Exclude<SuspenseStatus, 'held'>, Why> = {
+  matched: ['attributed', 'It is already attributed. Run `npx guiche orphan undo <id>` to reverse that.'],
+  returning: ['returning', 'It is being sent back to the payer.'],
+  returned: ['sent_back', 'It was sent back to the payer.'],
 }
 
-const whyNoCode: Partial<Record<TransactionStatus, string>> = {
-  PENDING: 'The code of the transaction is not known yet, and nobody can have paid it. Try again later.',
-  FAILED: 'The transaction never had a code that could be paid.',
+const noCode: Why = ['no_code', 'The transaction has no code.']
+
+const whyNoCode: Partial<Record<TransactionStatus, Why>> = {
+  PENDING: [
+    'code_unknown',
+    'The code of the transaction is not known yet, and nobody can have paid it. Try again later.',
+  ],
+  FAILED: ['no_code', 'The transaction never had a code that could be paid.'],
 }
 
-function refuse(detail: string): AppError {
-  return new AppError('suspense_not_possible', { detail })
-}
+const refuse = refusal.bind(null, 'suspense_not_possible')

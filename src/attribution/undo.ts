@@ -4,7 +4,7 @@ import { postAll } from '../ledger/post.ts'
 import { feeReturnedByOperator, paidUndone } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError } from '../lib/errors.ts'
+import { type FieldErrorCode, refusal } from '../lib/errors.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { returnToSuspense } from '../suspense/match.ts'
 import { unknownHeld } from '../suspense/send-back.ts'
@@ -35,12 +35,14 @@ export async function undoMatch(
   const found = await findSuspense(db, id)
   if (!found) throw unknownHeld()
   const { matched_merchant_id: merchantId, matched_transaction_id: transactionId } = found
-  if (merchantId === null || transactionId === null) throw refuse('It is attributed to no transaction.')
+  if (merchantId === null || transactionId === null)
+    throw refuse('not_attributed', 'It is attributed to no transaction.')
   await db.transaction(async (tx) => {
     const row = await lockTransaction(tx, merchantId, transactionId)
     assert(row, 'an attributed transaction exists')
     const payment = await lockSuspense(tx, found.merchant_id, id)
-    if (payment?.matched_transaction_id !== transactionId) throw refuse('The attribution was reversed meanwhile.')
+    if (payment?.matched_transaction_id !== transactionId)
+      throw refuse('changed', 'The attribution was reversed meanwhile.')
     const now = clock.now()
     await undo(tx, row, payment, now)
     await recordAction(tx, { by, action: 'orphan.undo', merchantId, recordId: id, now })
@@ -51,11 +53,12 @@ export async function undoMatch(
 
 async function undo(tx: Tx, row: LockedTransaction, payment: SuspenseRow, now: Date): Promise<void> {
   const refunds = await listRefunds(tx, row)
-  if (row.status !== 'PAID') throw refuse(whyNot[row.status] ?? `The transaction is ${row.status}.`)
+  if (row.status !== 'PAID')
+    throw refuse(...(whyNot[row.status] ?? (['not_paid', `The transaction is ${row.status}.`] as const)))
   if (refunds.some(({ status }) => status === 'REFUNDED'))
-    throw refuse('A part of the payment was refunded to the payer. Refund the rest in the same way.')
+    throw refuse('only_refundable', 'A part of the payment was refunded to the payer. Refund the rest in the same way.')
   if (row.amount_returned > 0)
-    throw refuse('The payer’s bank has returned a part of the payment. Refund the rest instead.')
+    throw refuse('only_refundable', 'The payer’s bank has returned a part of the payment. Refund the rest instead.')
   const { merchant_id: merchantId, id: transactionId, amount_paid: amount } = row
   assert(amount === payment.amount, 'an attributed payment was posted whole')
   const last = refunds.at(-1)
@@ -92,16 +95,19 @@ async function undo(tx: Tx, row: LockedTransaction, payment: SuspenseRow, now: D
   ])
 }
 
-const disputed = 'The payment is disputed (MED): until that is decided the attribution cannot be reversed.'
+type Why = [code: FieldErrorCode, detail: string]
 
-const whyNot: Partial<Record<LockedTransaction['status'], string>> = {
-  PROCESSING_REFUND: 'A refund of the transaction is in progress. Try again when it has ended.',
-  REFUNDED: 'The payment was already refunded to the payer.',
+const disputed: Why = [
+  'disputed',
+  'The payment is disputed (MED): until that is decided the attribution cannot be reversed.',
+]
+
+const whyNot: Partial<Record<LockedTransaction['status'], Why>> = {
+  PROCESSING_REFUND: ['refund_in_progress', 'A refund of the transaction is in progress. Try again when it has ended.'],
+  REFUNDED: ['refunded', 'The payment was already refunded to the payer.'],
   BLOCKED: disputed,
   PROCESSING_INFRACTION: disputed,
-  INFRACTION: 'The payment was returned to the payer under a MED.',
+  INFRACTION: ['returned', 'The payment was returned to the payer under a MED.'],
 }
 
-function refuse(detail: string): AppError {
-  return new AppError('suspense_not_possible', { detail })
-}
+const refuse = refusal.bind(null, 'suspense_not_possible')

@@ -82,7 +82,7 @@ export const AccountHolderView = Type.Object({
   pix: PixKeyView,
 })
 
-/** RFC 9457. `errors` is present for 422. */
+/** RFC 9457. `errors` names the fields of a 422, or says why the state of a record refuses the request. */
 export const ProblemView = Type.Object(
   {
     type: Type.String(),
@@ -102,6 +102,9 @@ export const ProblemView = Type.Object(
             Type.Enum(['cents', 'bytes'], {
               description: 'Of a limit that is no plain number and counts no characters or items',
             }),
+          ),
+          recordId: Type.Optional(
+            Type.String({ description: 'The record that the error is about, if the address does not name it' }),
           ),
         }),
         { description: 'Every error of the request' },

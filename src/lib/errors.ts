@@ -69,6 +69,12 @@ export const fieldErrorCodes = [
   // The status of a record, and approvals.
   ...(['not_offered', 'not_held', 'not_pending', 'not_processing', 'still_asked', 'not_open'] as const),
   ...(['same_person', 'own_secret', 'own_account', 'account_of_requester', 'new_account'] as const),
+  // Why the state of a record refuses a request.
+  ...(['changed', 'not_configured', 'not_paid', 'too_old', 'disputed', 'has_open_dispute'] as const),
+  ...(['refund_in_progress', 'refunds_failed', 'refunded', 'returned', 'only_returnable', 'only_refundable'] as const),
+  ...(['attributed', 'not_attributed', 'other_merchant', 'returning', 'sent_back', 'no_code', 'code_unknown'] as const),
+  ...(['already_accepted', 'resolves_itself', 'needs_investigation', 'not_confirmed', 'other_proposal'] as const),
+  ...(['still_open', 'last_admin', 'not_over'] as const),
   // Amounts.
   ...(['limit_per_withdrawal', 'limit_per_day', 'limit_per_night'] as const),
   ...(['more_than_fees', 'more_than_owed', 'more_than_balance', 'same_account'] as const),
@@ -90,6 +96,8 @@ export type FieldError = {
   limit?: number
   /** Of a limit that is no plain number and counts no characters or items. */
   unit?: 'cents' | 'bytes'
+  /** The record that the error is about, if it is not the one in the address. */
+  recordId?: string
 }
 
 type Details = {
@@ -104,15 +112,29 @@ type Details = {
   cause?: unknown
 }
 
+/** Errors that the state of a record causes. The dashboard words the reason from the field errors. */
+export type RefusalCode = Extract<ErrorCode, `${string}_not_possible` | 'payment_refused'>
+
 /** An error that the caller can act on. Any other thrown error is answered as `internal_error`. */
-export class AppError extends Error {
+export class AppError<Code extends ErrorCode = ErrorCode> extends Error {
   readonly code: ErrorCode
   readonly details: Details
 
-  constructor(code: ErrorCode, details: Details = {}) {
+  constructor(code: Code, ...given: Code extends RefusalCode ? [Details & { fields: FieldError[] }] : [Details?]) {
+    const details: Details = given[0] ?? {}
     super(details.detail ?? errors[code].title, { cause: details.cause })
     this.name = 'AppError'
     this.code = code
     this.details = details
   }
+}
+
+/** Refuses a request because of the state of a record. `why` is for programs, `detail` for people. */
+export function refusal(
+  code: RefusalCode,
+  why: FieldErrorCode,
+  detail: string,
+  at: Partial<Omit<FieldError, 'code'>> = {},
+): AppError {
+  return new AppError(code, { detail, fields: [{ field: 'status', code: why, message: detail, ...at }] })
 }

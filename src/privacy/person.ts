@@ -97,6 +97,12 @@ function stillOpen(ids: string[]): AppError {
   const named = ids.slice(0, namedMax).join(', ')
   const more = ids.length > namedMax ? ` and ${ids.length - namedMax} more` : ''
   return new AppError('erasure_not_possible', {
+    fields: ids.slice(0, namedMax).map((recordId) => ({
+      field: 'document',
+      code: 'still_open',
+      message: `has a record that is still open: ${recordId}`,
+      recordId,
+    })),
     detail: `Nothing was erased: a charge, refund, payout, dispute or discrepancy of this person is still open (${named}${more}). Erase when these have ended: until then the data is needed.`,
   })
 }

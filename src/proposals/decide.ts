@@ -3,7 +3,7 @@ import { type By, recordAction } from '../audit/record.ts'
 import type { AdvisoryLock, Db, Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError, type FieldErrorCode } from '../lib/errors.ts'
+import { AppError, type FieldErrorCode, refusal } from '../lib/errors.ts'
 import { findObstacle } from './second-person.ts'
 import { lockProposal, type ProposalRow, updateProposal } from './store.ts'
 
@@ -38,7 +38,7 @@ export async function approveProposal(
     assert(locked.kind === kind.name, 'a proposal is approved under its own kind')
     const second = { by: by.actor, now, command: `proposal approve ${id}` }
     const obstacle = await findObstacle(tx, { requestedBy: locked.proposed_by }, second)
-    if (obstacle) throw refuse(`Approval ${obstacle.message}.`, obstacle.code)
+    if (obstacle) throw refuse(obstacle.code, `Approval ${obstacle.message}.`)
     await kind.carryOut(tx, locked, now)
     await updateProposal(tx, id, { state: 'approved', by: by.actor, now })
     await recordAction(tx, { ...toAction(locked, kind.name), by, now })
@@ -79,11 +79,11 @@ function assertOpen(proposal: ProposalRow | null): ProposalRow {
   if (!proposal) throw new AppError('not_found', { detail: 'There is no proposal with this id.' })
   if (proposal.state === 'open') return proposal
   throw refuse(
-    `The proposal is ${proposal.state} since ${proposal.decided_at?.toISOString()}: nothing is left to decide.`,
     'not_open',
+    `The proposal is ${proposal.state} since ${proposal.decided_at?.toISOString()}: nothing is left to decide.`,
   )
 }
 
-function refuse(detail: string, code: FieldErrorCode): AppError {
-  return new AppError('proposal_not_possible', { detail, fields: [{ field: 'approval', code, message: detail }] })
+function refuse(code: FieldErrorCode, detail: string): AppError {
+  return refusal('proposal_not_possible', code, detail, { field: 'approval' })
 }

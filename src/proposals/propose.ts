@@ -1,7 +1,7 @@
 import type { ProposedAction } from '../audit/actions.ts'
 import { type By, isSamePerson, recordAction } from '../audit/record.ts'
 import type { Tx } from '../db/sql.ts'
-import { AppError } from '../lib/errors.ts'
+import { type AppError, refusal } from '../lib/errors.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { insertProposal, lockOpenProposal, type ProposalRow, updateProposal } from './store.ts'
 
@@ -45,7 +45,6 @@ export async function propose(
 
 function alreadyOpen(open: ProposalRow | null): AppError {
   const whose = open ? ` by ${open.proposed_by.replace(/^\w+:/, '')} of ${open.proposed_at.toISOString()}` : ''
-  return new AppError('proposal_not_possible', {
-    detail: `Another proposal${whose} about the same is waiting. Approve or reject that one first.`,
-  })
+  const detail = `Another proposal${whose} about the same is waiting. Approve or reject that one first.`
+  return refusal('proposal_not_possible', 'other_proposal', detail, { field: 'proposal' })
 }

@@ -5,7 +5,7 @@ import { findAuditHead } from '../audit/store.ts'
 import { workLong } from '../db/long-work.ts'
 import type { Tx } from '../db/sql.ts'
 import { dayBefore, nextDay, windowOf } from '../lib/brasilia.ts'
-import { AppError } from '../lib/errors.ts'
+import { AppError, type FieldErrorCode } from '../lib/errors.ts'
 import { canonicalJson } from '../lib/json.ts'
 import type { SecretKey } from '../lib/secrets.ts'
 import {
@@ -70,12 +70,11 @@ export async function closeDay(
 /** @throws {AppError} `validation_failed` for an invalid date, or a day that is not over */
 export function assertDayIsOver(day: string, now: Date): void {
   const isDate = /^\d{4}-\d{2}-\d{2}$/.test(day) && !Number.isNaN(Date.parse(day)) && dayBefore(nextDay(day)) === day
-  if (!isDate) throw new AppError('validation_failed', { detail: `${day} is not a date. Write it as 2026-11-20.` })
+  const invalid = (code: FieldErrorCode, message: string) =>
+    new AppError('validation_failed', { detail: `${day} ${message}.`, fields: [{ field: 'day', code, message }] })
+  if (!isDate) throw invalid('invalid_format', 'is not a date. Write it as 2026-11-20')
   const { to } = windowOf(day)
-  if (to > now)
-    throw new AppError('validation_failed', {
-      detail: `${day} is not over in Brasília: it can be closed from ${to.toISOString()} on.`,
-    })
+  if (to > now) throw invalid('not_over', `is not over in Brasília: it can be closed from ${to.toISOString()} on`)
 }
 
 async function describe(tx: Tx, { day, run, now }: { day: string; run: RunResult; now: Date }): Promise<Content> {

@@ -2,7 +2,7 @@ import { type Action, type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { type Posting, post } from '../ledger/post.ts'
 import { corrected, correctedOfOperator } from '../ledger/transfers.ts'
-import { AppError } from '../lib/errors.ts'
+import { AppError, refusal } from '../lib/errors.ts'
 import { canonicalJson } from '../lib/json.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { operatorMerchantId } from '../suspense/status.ts'
@@ -43,7 +43,7 @@ export async function confirmDifference(deps: SettleDeps, { id, by }: Decision):
     const correction = correctionOf(locked)
     if (!correction) return
     if (canonicalJson(proposal) !== canonicalJson(difference.proposal))
-      throw refuse(`The proposal of ${id} has just changed: check it again.`)
+      throw refuse('changed', `The proposal of ${id} has just changed: check it again.`)
     const settle = await enterReturn(tx, locked, now)
     const about = { eventKey: `correction:${id}`, recordType: 'correction', recordId: id } as const
     await post(tx, { ...correction, ...about, acquirer: locked.acquirer, now })
@@ -108,15 +108,19 @@ function assertOpen(difference: DifferenceRow | null, id: string): DifferenceRow
     })
   if (difference.state === 'open') return difference
   const since = difference.decided_at?.toISOString() ?? ''
-  throw refuse(`The discrepancy ${id} is ${difference.state} since ${since}: nothing is left to decide.`)
+  throw refuse('not_open', `The discrepancy ${id} is ${difference.state} since ${since}: nothing is left to decide.`)
 }
 
 async function carryOut(deps: SettleDeps, difference: DifferenceRow): Promise<void> {
   switch (difference.proposal.action) {
     case 'none':
-      throw refuse('There is nothing to do: the next run or the next close resolves it automatically.')
+      throw refuse(
+        'resolves_itself',
+        'There is nothing to do: the next run or the next close resolves it automatically.',
+      )
     case 'look':
       throw refuse(
+        'needs_investigation',
         'No entry follows from what is known: investigate it at the acquirer, then `npx guiche reconcile dismiss` it with the reason.',
       )
     case 'hold':
@@ -175,10 +179,9 @@ async function settleReturn(deps: SettleDeps, { acquirer, endToEndId, merchantId
 
 function notThere({ acquirer, reference }: Pick<DifferenceRow, 'acquirer' | 'reference'>): AppError {
   return refuse(
+    'not_confirmed',
     `${acquirer} does not confirm this for ${reference} when it is queried individually, so nothing was posted. Try again later; \`npx guiche reconcile\` compares again.`,
   )
 }
 
-function refuse(detail: string): AppError {
-  return new AppError('difference_not_possible', { detail })
-}
+const refuse = refusal.bind(null, 'difference_not_possible')

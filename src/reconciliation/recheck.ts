@@ -1,6 +1,6 @@
 import type { Acquirer } from '../acquirers/acquirer.ts'
 import type { Db } from '../db/sql.ts'
-import { AppError } from '../lib/errors.ts'
+import { refusal } from '../lib/errors.ts'
 import { canonicalJson } from '../lib/json.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { findPayoutKey } from '../withdrawals/store.ts'
@@ -45,9 +45,11 @@ export async function assertStillDiffers(deps: ReconcileDeps, difference: Differ
     const rules = rulesFor(acquirer, { window: side, startedAt: deps.clock.now(), kind: 'manual' })
     const found = pair ? compare(pair, rules).find((one) => one.class === difference.class) : undefined
     if (found && canonicalJson(found.proposal) === canonicalJson(difference.proposal)) return
-    throw new AppError('difference_not_possible', {
-      detail: `${name} or the ledger has changed for ${key} meanwhile, so nothing was posted. Run \`npx guiche reconcile\` to compare again, then check it again.`,
-    })
+    throw refusal(
+      'difference_not_possible',
+      'changed',
+      `${name} or the ledger has changed for ${key} meanwhile, so nothing was posted. Run \`npx guiche reconcile\` to compare again, then check it again.`,
+    )
   } finally {
     await deletePairs(deps.db, { runId, before: new Date(0) })
   }

@@ -1,6 +1,6 @@
 import type { UnreadableEntry } from '../acquirers/acquirer.ts'
 import type { Window } from '../lib/brasilia.ts'
-import { AppError } from '../lib/errors.ts'
+import { refusal } from '../lib/errors.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { type SettleDeps, settleOwned, wasAsked } from '../transactions/settle.ts'
 import { suspendUnattributed } from '../transactions/suspend.ts'
@@ -41,9 +41,11 @@ export async function settleUnreadable(
   const acquirer = deps.acquirers.named(name)
   const payment = await acquirer.findPayment(endToEndId)
   if (!payment)
-    throw new AppError('difference_not_possible', {
-      detail: `${name} does not have ${endToEndId} when it is queried individually, so nothing was posted. Try again later, or dismiss it with the reason.`,
-    })
+    throw refusal(
+      'difference_not_possible',
+      'not_confirmed',
+      `${name} does not have ${endToEndId} when it is queried individually, so nothing was posted. Try again later, or dismiss it with the reason.`,
+    )
   const id = payment.txid === null ? null : fromTxid(payment.txid)
   const owner = id === null ? null : await deps.settlement.findOwner(id)
   const isSettled = owner && wasAsked(owner, name) && (await settleOwned(deps, owner, { acquirer: name, endToEndId }))

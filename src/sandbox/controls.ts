@@ -128,7 +128,6 @@ const unknown = new Set(['payment_unknown', 'infraction_unknown', 'payout_unknow
 function idOf(outcome: SandboxControlled, field: string): string {
   if (outcome.ok) return outcome.id
   const { code, message } = outcome
-  if (unknown.has(code)) throw new AppError('not_found', { detail: message })
-  const at = code === 'amount_invalid' ? 'amount' : field
-  throw new AppError('validation_failed', { detail: message, fields: [{ field: at, code, message }] })
+  const fields = [{ field: code === 'amount_invalid' ? 'amount' : field, code, message }]
+  throw new AppError(unknown.has(code) ? 'not_found' : 'validation_failed', { detail: message, fields })
 }

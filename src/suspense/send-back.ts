@@ -10,7 +10,7 @@ import { type Posting, postAll } from '../ledger/post.ts'
 import { heldReturned } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError } from '../lib/errors.ts'
+import { AppError, refusal } from '../lib/errors.ts'
 import { cents } from '../lib/money.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { isSameRequest, type OutgoingPayment, routeOfReturn, sendOrFind } from '../payouts/attempt.ts'
@@ -52,16 +52,20 @@ export async function returnHeld(
     const row = await lockSuspense(tx, found.merchant_id, id)
     assert(row, 'a payment in suspense exists')
     const now = deps.clock.now()
-    if (row.status !== 'held') throw new AppError('suspense_not_possible', { detail: whyNotReturned[row.status] })
+    if (row.status !== 'held') {
+      const [why, detail] = whyNotReturned[row.status]
+      throw refuse(why, detail)
+    }
     if (now.getTime() - row.paid_at.getTime() > returnableMs)
-      throw new AppError('suspense_not_possible', {
-        detail: 'The payment is more than 90 days old, and the Pix system does not accept returns of it any more.',
-      })
+      throw refuse(
+        'too_old',
+        'The payment is more than 90 days old, and the Pix system does not accept returns of it any more.',
+      )
     if (await isDisputed(tx, row))
-      throw new AppError('suspense_not_possible', {
-        detail:
-          'This payment has an open dispute (MED): the acquirer will return it or end the dispute. Attribute it to a transaction, which blocks it there, or wait.',
-      })
+      throw refuse(
+        'has_open_dispute',
+        'This payment has an open dispute (MED): the acquirer will return it or end the dispute. Attribute it to a transaction, which blocks it there, or wait.',
+      )
     await assertPayoutsAllowed(tx)
     const returning = await updateSuspense(tx, row, {
       to: 'returning',
@@ -80,10 +84,15 @@ export async function returnHeld(
 }
 
 const whyNotReturned = {
-  matched: 'It is attributed to a transaction: reverse the attribution first, or refund the transaction.',
-  returning: 'It is already being sent back.',
-  returned: 'It was already sent back.',
-}
+  matched: [
+    'attributed',
+    'It is attributed to a transaction: reverse the attribution first, or refund the transaction.',
+  ],
+  returning: ['returning', 'It is already being sent back.'],
+  returned: ['sent_back', 'It was already sent back.'],
+} as const
+
+const refuse = refusal.bind(null, 'suspense_not_possible')
 
 export function unknownHeld(): AppError {
   return new AppError('not_found', { detail: 'There is no payment in suspense with this id.' })

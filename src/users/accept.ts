@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.ts'
 import { AppError, type FieldError } from '../lib/errors.ts'
 import { newUuid, type SecretKey } from '../lib/secrets.ts'
 import { checkCode, codeNeeded } from './check-code.ts'
-import { toTokenHash } from './invite.ts'
+import { emailTaken, toTokenHash } from './invite.ts'
 import { findPasswordFault, hashPassword } from './password.ts'
 import { createSession } from './session.ts'
 import { deleteSessions } from './session-store.ts'
@@ -94,7 +94,7 @@ export async function acceptInvitation(
         enrolled_by: invitation.invited_by,
       }
       if (!(await insertUser(tx, user))) {
-        throw new AppError('user_not_possible', { detail: 'There is a user with this e-mail address already.' })
+        throw emailTaken()
       }
       // The links for a first admin are in logs. Once there is an admin they are not needed.
       if (role === 'admin') await endInvitations(tx, { userId: null, now })

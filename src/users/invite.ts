@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Db, Tx } from '../db/sql.ts'
-import { AppError } from '../lib/errors.ts'
+import { type AppError, refusal } from '../lib/errors.ts'
 import { newSecret, newUuid } from '../lib/secrets.ts'
 import { isRoleOf, type Role } from './roles.ts'
 import { endInvitations, findUserByEmail, insertInvitation, isWithoutAdmin } from './store.ts'
@@ -29,22 +29,29 @@ export async function invite(
   now: Date,
 ): Promise<string> {
   if (!isRoleOf(role, merchantId === null)) {
-    throw new AppError('user_not_possible', {
-      detail:
-        merchantId === null
-          ? 'The operator’s users are admin, finance, support or read_only.'
-          : 'A merchant’s users are owner, finance or developer.',
-    })
+    throw refusal(
+      'user_not_possible',
+      'not_offered',
+      merchantId === null
+        ? 'The operator’s users are admin, finance, support or read_only.'
+        : 'A merchant’s users are owner, finance or developer.',
+      { field: 'role' },
+    )
   }
   const known = email === null ? null : await findUserByEmail(tx, email.toLowerCase())
   // A merchant must not learn of users elsewhere: whether the address is taken shows only when the link is used, and
   // that is logged.
   if (known && !(isByMerchant && known.merchant_id !== merchantId)) {
-    throw new AppError('user_not_possible', { detail: 'There is a user with this e-mail address already.' })
+    throw emailTaken()
   }
   // Of the links for the first admin, only the latest is valid.
   if (email === null) await endInvitations(tx, { userId: null, now })
   return await insertLink(tx, { userId: null, email: email?.toLowerCase() ?? null, merchantId, role, invitedBy }, now)
+}
+
+export function emailTaken(): AppError {
+  const detail = 'There is a user with this e-mail address already.'
+  return refusal('user_not_possible', 'duplicate', detail, { field: 'email' })
 }
 
 /** The link for creating the first admin; null once there is one. Only the latest link is valid. */

@@ -2,7 +2,7 @@ import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError } from '../lib/errors.ts'
+import { AppError, refusal } from '../lib/errors.ts'
 import { invite, inviteAnew, toInvitationUrl } from './invite.ts'
 import { isRoleOf, permissionsOf } from './roles.ts'
 import { toUserView } from './schema.ts'
@@ -66,7 +66,9 @@ export async function changeUser(
     const { role = user.role, isDisabled } = change
     const isOperator = user.merchant_id === null
     if (!isRoleOf(role, isOperator)) {
-      throw new AppError('user_not_possible', { detail: `The role ${role} does not exist on that side.` })
+      throw refusal('user_not_possible', 'not_offered', `The role ${role} does not exist on that side.`, {
+        field: 'role',
+      })
     }
     if (role !== user.role) await updateUser(tx, user.id, { role })
     if (isDisabled !== undefined) await updateUser(tx, user.id, { disabled_at: isDisabled ? now : null })
@@ -74,8 +76,8 @@ export async function changeUser(
     if (isDisabled || !permissionsOf({ role, isOperator }).includes('user.write'))
       await endInvitationsBy(tx, user.id, now)
     if (user.role === 'admin' && (await isWithoutAdmin(tx))) {
-      throw new AppError('user_not_possible', {
-        detail: 'No admin would be left. Make somebody else an admin first.',
+      throw refusal('user_not_possible', 'last_admin', 'No admin would be left. Make somebody else an admin first.', {
+        field: isDisabled === undefined ? 'role' : 'isDisabled',
       })
     }
     const about = { by, merchantId: user.merchant_id, recordId: user.id, now }

@@ -3,7 +3,7 @@ import type { Db } from '../db/sql.ts'
 import type { SignedIn } from '../http/caller.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError } from '../lib/errors.ts'
+import { AppError, refusal } from '../lib/errors.ts'
 import { type SecretKey, seal, unseal } from '../lib/secrets.ts'
 import { qrCodeDataUrl } from '../pix/qrcode.ts'
 import { checkCode } from './check-code.ts'
@@ -58,7 +58,9 @@ export async function offerSecondFactor(
     const row = await lockUser(tx, user.id, null)
     assert(row, 'who is signed in exists')
     if (row.is_totp_confirmed) {
-      throw new AppError('user_not_possible', { detail: 'There is a second factor already. Remove it first.' })
+      throw refusal('user_not_possible', 'duplicate', 'There is a second factor already. Remove it first.', {
+        field: 'secondFactor',
+      })
     }
     await updateUser(tx, user.id, { sealed_totp: seal(key, 'second-factor', secret) })
   })

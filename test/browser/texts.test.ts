@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { errorTexts, writeError } from '../../dashboard/src/error-texts.ts'
 import { sentences, writeFieldError } from '../../dashboard/src/field-errors.ts'
-import { fieldErrorCodes } from '../../src/lib/errors.ts'
+import { AppError, errors, fieldErrorCodes, refusal } from '../../src/lib/errors.ts'
 
 describe.each(['en', 'pt'] as const)('an error of a field, in the language %s', (language) => {
   it.each(fieldErrorCodes)('has a sentence for %s', (code) => {
@@ -25,4 +26,42 @@ it('writes the limit of an amount as money', () => {
   expect(writeFieldError(error, 'en')).toBe('Enter at most R$25.90.')
   expect(writeFieldError(error, 'pt')).toBe('No máximo R$\u00a025,90.')
   expect(writeFieldError({ field: 'name', code: 'too_short', limit: 3 }, 'pt')).toBe('No mínimo 3 caracteres.')
+})
+
+describe('a refusal', () => {
+  const write = (error: AppError, language: 'en' | 'pt') => {
+    const { code, message: sentence, details } = error
+    return writeError({ code, sentence, fields: details.fields ?? [] }, language)
+  }
+
+  it.each(Object.keys(errors) as (keyof typeof errors)[])('has a sentence in both languages for %s', (code) => {
+    expect(errorTexts.en[code]).toMatch(/^[A-Z].*[.:]$/)
+    expect(errorTexts.pt[code]).toMatch(/^[A-Z].*[.:]$/)
+    expect(errorTexts.pt[code]).not.toBe(errorTexts.en[code])
+  })
+
+  it('has a reason for each refusal by a state, or does not compile', () => {
+    // @ts-expect-error A detail is in English only.
+    void new AppError('refund_not_possible', { detail: 'No.' })
+  })
+
+  it('gives its reason in the chosen language, and shows nothing of the service’s sentence', () => {
+    const error = refusal('refund_not_possible', 'refund_in_progress', 'A refund is in progress.')
+    expect(write(error, 'pt')).toEqual({
+      sentence:
+        'Não é possível devolver esta transação. Uma devolução desta transação está em andamento. Tente de novo quando terminar.',
+      list: [],
+    })
+  })
+
+  it('names the fields of an invalid request, and the records that are in the way', () => {
+    const field = { field: 'amount', code: 'required', message: 'is required' } as const
+    expect(write(new AppError('validation_failed', { fields: [field] }), 'en').list).toEqual([
+      ['amount', 'Fill in this field.'],
+    ])
+    const record = { field: 'document', code: 'still_open', message: 'is open', recordId: 'a1' } as const
+    expect(write(new AppError('erasure_not_possible', { fields: [record] }), 'pt').list).toEqual([
+      ['a1', 'Ainda não terminou. Até lá os dados são necessários.'],
+    ])
+  })
 })

@@ -132,7 +132,7 @@ describe('an unannounced return under MED, reported by callback', () => {
     expect(money).toEqual({ blocked: -600, acquirer: 600 })
     const shown = { amount: 1000, amountReturned: 600, amountBlocked: 400, status: 'OPEN' }
     expect(await fetchDisputed(service, id)).toMatchObject({ status: 'BLOCKED', disputes: [shown] })
-    expect(refusal(await askForRefund(service, id))).toEqual(['refund_not_possible'])
+    expect(refusal(await askForRefund(service, id))).toEqual(['refund_not_possible', 'status disputed'])
     const rest = await countMoney(service, async () => {
       await decide(service, reference, 'accept')
       service.clock.advance(2_000)

@@ -164,15 +164,15 @@ describe('is refused', () => {
 
   it('for one that is not paid, is refunded, or has a refund in process', async () => {
     const unpaid = await charge(service)
-    expect(await refusedWith(unpaid.id)).toEqual(['refund_not_possible'])
+    expect(await refusedWith(unpaid.id)).toEqual(['refund_not_possible', 'status not_paid'])
     const { id } = await payOne(service, 800_002)
     const slow = await refund(service, id)
     await untilSent(service, slow)
-    expect(await refusedWith(id)).toEqual(['refund_not_possible'])
+    expect(await refusedWith(id)).toEqual(['refund_not_possible', 'status refund_in_progress'])
     service.clock.advance(700_000)
     await service.runJob('transactions.check')
     await untilRefund(service, id, slow, 'REFUNDED')
-    expect(await refusedWith(id)).toEqual(['refund_not_possible'])
+    expect(await refusedWith(id)).toEqual(['refund_not_possible', 'status refunded'])
   })
 
   it('above what is left, and says what is left', async () => {
@@ -221,7 +221,7 @@ describe('is refused', () => {
     const token = await fetchToken(own.baseUrl, own.sandbox)
     expect((await askForRefund(own, last.id, {}, { token })).status).toBe(201)
     own.clock.advance(1)
-    expect(refusal(await askForRefund(own, late.id, {}, { token }))).toEqual(['refund_not_possible'])
+    expect(refusal(await askForRefund(own, late.id, {}, { token }))).toEqual(['refund_not_possible', 'status too_old'])
     await own.stop()
   })
 

@@ -3,7 +3,7 @@ import { type By, recordAction } from '../../audit/record.ts'
 import type { Db, Tx } from '../../db/sql.ts'
 import { assert } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { AppError } from '../../lib/errors.ts'
+import { AppError, refusal } from '../../lib/errors.ts'
 import { inReais } from '../../lib/money.ts'
 import { takeDisputesOf } from '../../suspense/dispute-store.ts'
 import { findOwners } from '../owner-store.ts'
@@ -41,12 +41,16 @@ export async function recordDispute(
   const { id } = await deps.db.transaction(async (tx) => {
     const row = await lockOwned(tx, transactionId)
     if (row.amount_paid === null)
-      throw refuse(`A transaction that is ${row.status} cannot be disputed: it was not paid.`)
+      throw refuse('not_paid', `A transaction that is ${row.status} cannot be disputed: it was not paid.`)
     const disputable = await findDisputable(tx, row)
-    if (disputable === 0) throw refuse('The whole payment is already returned or disputed.')
+    if (disputable === 0) throw refuse('nothing_left', 'The whole payment is already returned or disputed.')
     const amount = input.amount ?? disputable
     if (!Number.isSafeInteger(amount) || amount < 1 || amount > disputable)
-      throw refuse(`The amount must be from 1 to ${disputable} cents: the part that is neither returned nor disputed.`)
+      throw refuse(
+        'too_large',
+        `The amount must be from 1 to ${disputable} cents: the part that is neither returned nor disputed.`,
+        { field: 'amount', limit: disputable, unit: 'cents' },
+      )
     const now = deps.clock.now()
     const details = { amount: input.amount, reason: input.reason }
     const about = { merchantId: row.merchant_id, recordId: row.id, details }
@@ -87,13 +91,18 @@ export async function recordDecision(
     const row = await lockOwned(tx, transactionId)
     const undecided = (await listDisputesOf(tx, row)).filter(isUndecided)
     if (disputeId === undefined && undecided.length > 1)
-      throw refuse(`The transaction has several disputes: give the id of the one to decide.\n${listed(undecided)}`)
+      throw refuse(
+        'required',
+        `The transaction has several disputes: give the id of the one to decide.\n${listed(undecided)}`,
+        { field: 'disputeId' },
+      )
     const dispute = undecided.find((one) => disputeId === undefined || one.id === disputeId)
     if (!dispute && undecided.length > 0)
       throw refuse(
+        'not_open',
         `The transaction has no undecided dispute with this id. Its undecided disputes are:\n${listed(undecided)}`,
       )
-    if (!dispute) throw refuse('The transaction has no undecided dispute.')
+    if (!dispute) throw refuse('not_open', 'The transaction has no undecided dispute.')
     const now = deps.clock.now()
     const about = { merchantId: row.merchant_id, recordId: row.id, details: { disputeId: dispute.id } }
     await recordAction(tx, { by, action: `infraction.${decision}`, ...about, now })
@@ -102,7 +111,8 @@ export async function recordDecision(
       await endDispute(tx, row, dispute, isLost ? 'returned' : 'rejected', now)
       return dispute.id
     }
-    if (dispute.state === 'accepted') throw refuse('The dispute is already accepted, and waits for the return.')
+    if (dispute.state === 'accepted')
+      throw refuse('already_accepted', 'The dispute is already accepted, and waits for the return.')
     await acceptDispute(tx, row, dispute, now)
     return dispute.id
   })
@@ -305,6 +315,4 @@ async function lockOwned(tx: Tx, transactionId: string): Promise<LockedTransacti
   return row
 }
 
-function refuse(detail: string): AppError {
-  return new AppError('infraction_not_possible', { detail })
-}
+const refuse = refusal.bind(null, 'infraction_not_possible')

@@ -7,7 +7,7 @@ import { refundFees } from '../../ledger/fees.ts'
 import { assertPayoutsAllowed } from '../../ledger/payout-freeze.ts'
 import { assert } from '../../lib/assert.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { AppError } from '../../lib/errors.ts'
+import { AppError, type FieldErrorCode, refusal } from '../../lib/errors.ts'
 import { newUuid } from '../../lib/secrets.ts'
 import { changeStatus } from '../change.ts'
 import { postRefund } from '../money.ts'
@@ -95,7 +95,9 @@ export async function refundTransaction(
 export function assertIsConfigured(acquirers: Pick<Acquirers, 'get'>, { acquirer }: { acquirer: string }): void {
   if (acquirers.get(acquirer)) return
   throw refuse(
+    'not_configured',
     `The payment is at the acquirer ${acquirer}, which is not configured. The operator has to configure it again first.`,
+    { field: 'acquirer' },
   )
 }
 
@@ -110,12 +112,18 @@ export function checkRefundable(row: Refundable, refunds: RefundRow[], amount: n
   // After a lost dispute of a part, the rest can be refunded.
   const left = row.amount_paid === null ? 0 : leftOf(row, refunds, 'REFUNDED')
   const isRefundable = row.status === 'PAID' || (row.status === 'INFRACTION' && left > 0)
-  if (!isRefundable || row.payment_date === null) throw refuse(whyNot[row.status] ?? notPaid)
+  if (!isRefundable || row.payment_date === null) throw refuse(...(whyNot[row.status] ?? notPaid))
   if (now > refundableUntil(row)) {
-    throw refuse('The payment is more than 90 days old, and the Pix system does not accept returns of it any more.')
+    throw refuse(
+      'too_old',
+      'The payment is more than 90 days old, and the Pix system does not accept returns of it any more.',
+    )
   }
   const notFailed = refunds.filter(({ status }) => status !== 'FAILED')
-  if (notFailed.length >= refundsMax) throw refuse(`A transaction can have at most ${refundsMax} refunds.`)
+  if (notFailed.length >= refundsMax) {
+    const detail = `A transaction can have at most ${refundsMax} refunds.`
+    throw refuse('too_many', detail, { field: 'refunds', limit: refundsMax })
+  }
   assertFailuresAreRare(refunds, now)
   if (amount === undefined || amount <= left) return amount ?? left
   throw new AppError('refund_not_possible', {
@@ -133,8 +141,10 @@ function assertFailuresAreRare(refunds: RefundRow[], now: Date): void {
     const oldest = failedAt.toSorted((one, other) => other - one)[count - 1]
     if (oldest === undefined || oldest + withinMs <= now.getTime()) continue
     const seconds = Math.ceil((oldest + withinMs - now.getTime()) / 1000)
+    const message = `${count} refunds of this transaction failed recently. See errorMessage of the last one, and try again in ${seconds} seconds.`
     throw new AppError('rate_limited', {
-      detail: `${count} refunds of this transaction failed recently. See errorMessage of the last one, and try again in ${seconds} seconds.`,
+      detail: message,
+      fields: [{ field: 'status', code: 'refunds_failed', message, limit: seconds }],
       headers: { 'retry-after': String(seconds) },
     })
   }
@@ -146,20 +156,23 @@ export function refundableUntil({ payment_date: paidAt }: Pick<Refundable, 'paym
   return new Date(paidAt.getTime() + refundableMs)
 }
 
-const notPaid = 'The transaction is not paid.'
-const disputed = 'The payment is disputed (MED): until that is decided it cannot be refunded.'
+type Why = [code: FieldErrorCode, detail: string]
 
-const whyNot: Partial<Record<TransactionStatus, string>> = {
-  PROCESSING_REFUND: 'A refund of this transaction is in progress. Try again when it has ended.',
-  REFUNDED: 'The whole payment is already refunded.',
+const notPaid: Why = ['not_paid', 'The transaction is not paid.']
+const disputed: Why = ['disputed', 'The payment is disputed (MED): until that is decided it cannot be refunded.']
+
+const whyNot: Partial<Record<TransactionStatus, Why>> = {
+  PROCESSING_REFUND: [
+    'refund_in_progress',
+    'A refund of this transaction is in progress. Try again when it has ended.',
+  ],
+  REFUNDED: ['refunded', 'The whole payment is already refunded.'],
   BLOCKED: disputed,
   PROCESSING_INFRACTION: disputed,
-  INFRACTION: 'The whole payment was returned to the payer under a MED.',
+  INFRACTION: ['returned', 'The whole payment was returned to the payer under a MED.'],
 }
 
-function refuse(detail: string): AppError {
-  return new AppError('refund_not_possible', { detail })
-}
+const refuse = refusal.bind(null, 'refund_not_possible')
 
 type ToRefund = { row: LockedTransaction; refunds: RefundRow[]; amount: number; input: RefundInput; now: Date }
 
