@@ -2,6 +2,7 @@ import type { ProposedAction } from '../audit/actions.ts'
 import { type By, isSamePerson, recordAction } from '../audit/record.ts'
 import type { Tx } from '../db/sql.ts'
 import { type AppError, refusal } from '../lib/errors.ts'
+import { canonicalJson } from '../lib/json.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { insertProposal, lockOpenProposal, type ProposalRow, updateProposal } from './store.ts'
 
@@ -18,16 +19,15 @@ export type NewProposal = {
 
 /**
  * Stores an action that needs a second person until one approves it, and records who proposed it. A person's new
- * proposal replaces their earlier one.
+ * proposal replaces their earlier one; the same one again, as by a double click, changes nothing.
  *
  * @throws {AppError} `proposal_not_possible` while somebody else's proposal about the same record is open
  */
-export async function propose(
-  tx: Tx,
-  { kind, merchantId, recordId, content, by, now }: NewProposal,
-): Promise<ProposalRow> {
+export async function propose(tx: Tx, proposal: NewProposal): Promise<ProposalRow> {
+  const { kind, merchantId, recordId, content, by, now } = proposal
   const open = await lockOpenProposal(tx, { kind, recordId })
   if (open && !isSamePerson(open.proposed_by, by.actor)) throw alreadyOpen(open)
+  if (open && canonicalJson(open.content) === canonicalJson(content)) return open
   if (open) await updateProposal(tx, open.id, { state: 'replaced', by: by.actor, now })
   const row = await insertProposal(tx, {
     id: newUuid(),
@@ -38,13 +38,14 @@ export async function propose(
     proposed_by: by.actor,
     proposed_at: now,
   })
-  if (!row) throw alreadyOpen(null)
+  // Another commit was first: its proposal is visible now.
+  if (!row) return await propose(tx, proposal)
   await recordAction(tx, { by, action: `${kind}.propose`, merchantId, recordId, details: content, now })
   return row
 }
 
-function alreadyOpen(open: ProposalRow | null): AppError {
-  const whose = open ? ` by ${open.proposed_by.replace(/^\w+:/, '')} of ${open.proposed_at.toISOString()}` : ''
+function alreadyOpen(open: ProposalRow): AppError {
+  const whose = ` by ${open.proposed_by.replace(/^\w+:/, '')} of ${open.proposed_at.toISOString()}`
   const detail = `Another proposal${whose} about the same is waiting. Approve or reject that one first.`
   return refusal('proposal_not_possible', 'other_proposal', detail, { field: 'proposal' })
 }
