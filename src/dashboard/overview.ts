@@ -1,4 +1,5 @@
 import type { Db } from '../db/sql.ts'
+import { assert } from '../lib/assert.ts'
 import { dayBefore, dayOf, windowOf } from '../lib/brasilia.ts'
 import type { Clock } from '../lib/clock.ts'
 import {
@@ -46,11 +47,13 @@ async function readOverview(db: Db, whose: Whose, { now, days }: { now: number; 
     findPayTimes(db, whose, new Date(now - payTimesMs)),
     sumBalances(db, whose),
   ])
-  const figuresOf = (day: string) => toFigures(rows.filter((row) => row.day === day))
+  const byDay = names.map((day) => ({ day, figures: toFigures(rows.filter((row) => row.day === day)) }))
+  const [ofYesterday, ofToday] = byDay.slice(-2)
+  assert(ofYesterday && ofToday, 'the figures are of two days or more')
   return {
-    today: figuresOf(today),
-    yesterday: figuresOf(dayBefore(today)),
-    days: names.slice(-days).map((day) => ({ day, ...figuresOf(day) })),
+    today: ofToday.figures,
+    yesterday: ofYesterday.figures,
+    days: byDay.slice(-days).map(({ day, figures }) => ({ day, ...figures })),
     hours: fillHours(hours, { from: midnight.getTime(), to: now }),
     timeToPay: { sample: times.sample, medianSeconds: times.median, p90Seconds: times.p90 },
     balances,

@@ -1,6 +1,7 @@
 import IconAlertTriangle from '@tabler/icons-react/dist/esm/icons/IconAlertTriangle.mjs'
 import IconArrowsExchange from '@tabler/icons-react/dist/esm/icons/IconArrowsExchange.mjs'
 import IconBook2 from '@tabler/icons-react/dist/esm/icons/IconBook2.mjs'
+import IconCashMove from '@tabler/icons-react/dist/esm/icons/IconCashMove.mjs'
 import IconChartBar from '@tabler/icons-react/dist/esm/icons/IconChartBar.mjs'
 import IconCheck from '@tabler/icons-react/dist/esm/icons/IconCheck.mjs'
 import IconClipboardText from '@tabler/icons-react/dist/esm/icons/IconClipboardText.mjs'
@@ -15,7 +16,6 @@ import IconScale from '@tabler/icons-react/dist/esm/icons/IconScale.mjs'
 import IconSearch from '@tabler/icons-react/dist/esm/icons/IconSearch.mjs'
 import IconServer2 from '@tabler/icons-react/dist/esm/icons/IconServer2.mjs'
 import IconSun from '@tabler/icons-react/dist/esm/icons/IconSun.mjs'
-import IconTransferOut from '@tabler/icons-react/dist/esm/icons/IconTransferOut.mjs'
 import IconUser from '@tabler/icons-react/dist/esm/icons/IconUser.mjs'
 import IconUsers from '@tabler/icons-react/dist/esm/icons/IconUsers.mjs'
 import IconWebhook from '@tabler/icons-react/dist/esm/icons/IconWebhook.mjs'
@@ -24,7 +24,7 @@ import IconWebhook from '@tabler/icons-react/dist/esm/icons/IconWebhook.mjs'
 const icons = {
   today: IconChartBar,
   transactions: IconArrowsExchange,
-  withdrawals: IconTransferOut,
+  withdrawals: IconCashMove,
   disputes: IconAlertTriangle,
   ledger: IconBook2,
   reconciliation: IconScale,

@@ -103,6 +103,15 @@ function linkProps(go: () => void) {
   }
 }
 
+/** The amount of a record, in a list or in a row. */
+export function Amount({ of }: { of: number }) {
+  return (
+    <Text size="sm" fw={600} style={{ whiteSpace: 'nowrap' }}>
+      {useFormat().money(of)}
+    </Text>
+  )
+}
+
 /** The lines of a row on a phone: on the left what the row is about, on the right the amount or the status. */
 export function PhoneRow({ lines }: { lines: [left: ReactNode, right: ReactNode][] }) {
   return (

@@ -6,7 +6,7 @@ import { ask, withQuery } from '../../api.ts'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page, Section } from '../../components/page.tsx'
-import { Pages, RecordList } from '../../components/record-table.tsx'
+import { Amount, Pages, RecordList } from '../../components/record-table.tsx'
 import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useClient, useMay, useUser } from '../../session.tsx'
@@ -166,11 +166,7 @@ function Ended() {
           {
             name: t.amount,
             isAmount: true,
-            cell: ({ amount }) => (
-              <Text size="sm" fw={600} style={{ whiteSpace: 'nowrap' }}>
-                {format.money(amount)}
-              </Text>
-            ),
+            cell: ({ amount }) => <Amount of={amount} />,
           },
         ]}
       />

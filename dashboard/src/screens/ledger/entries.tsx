@@ -4,6 +4,7 @@ import { Empty } from '../../components/empty.tsx'
 import { ErrorBoundary } from '../../components/error-boundary.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Section } from '../../components/page.tsx'
+import { Amount } from '../../components/record-table.tsx'
 import { useFormat } from '../../format.ts'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
@@ -106,9 +107,7 @@ function Listed({
           {t.by(createdBy.replace(/^\w+:/, ''), format.dateTime(createdAt))}
         </Text>
       </div>
-      <Text size="sm" fw={600} style={{ whiteSpace: 'nowrap' }}>
-        {format.money(amount)}
-      </Text>
+      <Amount of={amount} />
     </Group>
   )
 }

@@ -5,6 +5,7 @@ import { ask, withQuery } from '../../api.ts'
 import { useClients } from '../../components/client-switch.tsx'
 import { type Action, ActionForm, useSentForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
+import { Amount } from '../../components/record-table.tsx'
 import { useFormat } from '../../format.ts'
 import { newIdempotencyKey } from '../../idempotency.ts'
 import { useText } from '../../text.ts'
@@ -245,9 +246,7 @@ function Review({
                 {ledger.kinds[transfer.kind]} · {ownerOf(transfer)}
               </Text>
             </div>
-            <Text size="sm" fw={600} style={{ whiteSpace: 'nowrap' }}>
-              {format.money(transfer.amount)}
-            </Text>
+            <Amount of={transfer.amount} />
           </Group>
         ))}
       </div>

@@ -3,7 +3,7 @@ import { Anchor, Group, MultiSelect, Stack, Text, Title } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { ask, guiche } from '../../api.ts'
-import { Empty } from '../../components/empty.tsx'
+import { EmptyList } from '../../components/empty.tsx'
 import { ExportButton } from '../../components/export-button.tsx'
 import { FilterBar } from '../../components/filter-bar.tsx'
 import { DayInput } from '../../components/filter-inputs.tsx'
@@ -89,7 +89,10 @@ export function Statement({ client }: { client: string }) {
         phoneOf={(entry) => (
           <PhoneRow
             lines={[
-              [<EntryName key="name" entry={entry} href={linkOf(entry)} />, <Amount key="amount" of={entry.amount} />],
+              [
+                <EntryName key="name" entry={entry} href={linkOf(entry)} />,
+                <SignedAmount key="amount" of={entry.amount} />,
+              ],
               [
                 <Text key="at" size="xs" c="dimmed" component="span">
                   {format.dateTime(entry.createdAt)}
@@ -102,15 +105,9 @@ export function Statement({ client }: { client: string }) {
           />
         )}
         empty={
-          filters.count === 0 ? (
-            <Empty icon="ledger" title={t.none}>
-              {t.noneHint}
-            </Empty>
-          ) : (
-            <Empty icon="filter" title={t.noneFound}>
-              {t.noneFoundHint}
-            </Empty>
-          )
+          <EmptyList isFiltered={filters.count > 0} noneFound={t.noneFound} icon="ledger" title={t.none}>
+            {t.noneHint}
+          </EmptyList>
         }
         columns={[
           {
@@ -125,7 +122,7 @@ export function Statement({ client }: { client: string }) {
           {
             name: t.amount,
             isAmount: true,
-            cell: ({ amount }) => <Amount of={amount} />,
+            cell: ({ amount }) => <SignedAmount of={amount} />,
           },
           {
             name: t.after,
@@ -144,7 +141,7 @@ export function Statement({ client }: { client: string }) {
 
 const nowrap = { whiteSpace: 'nowrap' } as const
 
-function Amount({ of: amount }: { of: number }) {
+function SignedAmount({ of: amount }: { of: number }) {
   const format = useFormat()
   return (
     <Text size="sm" fw={600} c={amount < 0 ? undefined : 'var(--mantine-color-teal-light-color)'} style={nowrap}>

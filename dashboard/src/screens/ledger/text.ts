@@ -127,7 +127,6 @@ export const words = texts({
     none: 'No entries yet',
     noneHint: 'Entries appear here with the first payment.',
     noneFound: 'No entries match these filters',
-    noneFoundHint: 'Remove a filter or widen the date range.',
     fees: 'Fees',
     feesLead:
       'The fee for each operation. A new rule applies from the moment it is set; earlier entries keep their fee.',
@@ -210,7 +209,6 @@ export const words = texts({
     none: 'Nenhum lançamento ainda',
     noneHint: 'Os lançamentos aparecem aqui a partir do primeiro pagamento.',
     noneFound: 'Nenhum lançamento encontrado',
-    noneFoundHint: 'Remova um filtro ou amplie o período.',
     fees: 'Tarifas',
     feesLead: 'A tarifa de cada operação. Uma regra nova vale assim que é definida; lançamentos anteriores não mudam.',
     operations: {

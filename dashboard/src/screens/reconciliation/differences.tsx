@@ -1,7 +1,7 @@
 import { Group, SegmentedControl, Select, Stack, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { ask, withQuery } from '../../api.ts'
-import { Empty } from '../../components/empty.tsx'
+import { EmptyList } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Pages } from '../../components/record-table.tsx'
 import { useFilters } from '../../filters.ts'
@@ -77,15 +77,14 @@ export function Differences({ summary }: { summary: ReconciliationView | undefin
       {list.isError && <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />}
       {list.data?.data.length === 0 && (
         <div className="card">
-          {state === 'open' && name === '' && acquirer === '' ? (
-            <Empty icon="check" title={t.noneOpen}>
-              <Text size="sm">{t.noneOpenHint}</Text>
-            </Empty>
-          ) : (
-            <Empty icon="filter" title={t.noneFound}>
-              {t.noneFoundHint}
-            </Empty>
-          )}
+          <EmptyList
+            isFiltered={state !== 'open' || name !== '' || acquirer !== ''}
+            noneFound={t.noneFound}
+            icon="check"
+            title={t.noneOpen}
+          >
+            <Text size="sm">{t.noneOpenHint}</Text>
+          </EmptyList>
         </div>
       )}
       {list.data?.data.map((difference) => (

@@ -2,7 +2,7 @@ import { Badge, SegmentedControl, Stack, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { ask, withQuery } from '../../api.ts'
 import { Empty } from '../../components/empty.tsx'
-import { RecordList } from '../../components/record-table.tsx'
+import { Amount, RecordList } from '../../components/record-table.tsx'
 import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
@@ -72,11 +72,7 @@ export function SuspenseList() {
           {
             name: t.amount,
             isAmount: true,
-            cell: ({ amount }) => (
-              <Text size="sm" fw={600} style={{ whiteSpace: 'nowrap' }}>
-                {format.money(amount)}
-              </Text>
-            ),
+            cell: ({ amount }) => <Amount of={amount} />,
           },
           { name: t.state, cell: ({ status }) => <PaymentStatus of={status} /> },
         ]}

@@ -132,7 +132,6 @@ export const words = texts({
     noneOpenHint:
       'The ledger is compared with each PSP’s lists every five minutes, and once a day for the whole day. Discrepancies appear here.',
     noneFound: 'No discrepancies match these filters',
-    noneFoundHint: 'Change or remove a filter.',
     lastRolling: 'Every five minutes',
     lastDaily: 'Whole days',
     lastManual: 'Manual',
@@ -240,7 +239,6 @@ export const words = texts({
     noneOpenHint:
       'O razão é comparado com as listas de cada PSP a cada cinco minutos e, uma vez por dia, para o dia todo. As divergências aparecem aqui.',
     noneFound: 'Nenhuma divergência encontrada',
-    noneFoundHint: 'Altere ou remova um filtro.',
     lastRolling: 'A cada cinco minutos',
     lastDaily: 'Dias inteiros',
     lastManual: 'Manual',

@@ -1,6 +1,7 @@
 import type { Dispute, Return, Transaction } from '@guiche/sdk'
 import { Badge, Group, Stack, Text } from '@mantine/core'
 import { Section } from '../../components/page.tsx'
+import { Amount } from '../../components/record-table.tsx'
 import { useFormat } from '../../format.ts'
 import { texts, useText } from '../../text.ts'
 
@@ -90,9 +91,7 @@ function OneDispute({ dispute }: { dispute: Dispute }) {
   return (
     <Group className="row" py="xs" justify="space-between" align="flex-start" wrap="nowrap">
       <div style={{ minWidth: 0 }}>
-        <Text size="sm" fw={600}>
-          {format.money(amount)}
-        </Text>
+        <Amount of={amount} />
         <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
           {facts.filter((fact) => fact !== '').join(' · ')}
         </Text>
@@ -109,9 +108,7 @@ function OneReturn({ one: { amount, date, endToEndRefund, disputeId } }: { one: 
   const format = useFormat()
   return (
     <div className="row" style={{ padding: 'var(--mantine-spacing-xs) 0' }}>
-      <Text size="sm" fw={600}>
-        {format.money(amount)}
-      </Text>
+      <Amount of={amount} />
       <Text size="xs" c="dimmed">
         {format.dateTime(date)} · {disputeId ? t.byMed : t.byBank}
       </Text>

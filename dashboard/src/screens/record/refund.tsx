@@ -9,6 +9,7 @@ import { useSentence } from '../../components/error-notice.tsx'
 import { useSentForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Section } from '../../components/page.tsx'
+import { Amount } from '../../components/record-table.tsx'
 import { Status } from '../../components/status.tsx'
 import { useFormat } from '../../format.ts'
 import { newIdempotencyKey } from '../../idempotency.ts'
@@ -189,9 +190,7 @@ export function Refunds({ refunds, errorMessage }: { refunds: Refund[]; errorMes
         {refunds.map(({ id, amount, status, reason, createdAt, endToEndRefund }, index) => (
           <Group key={id} className="row" py="xs" justify="space-between" align="flex-start" wrap="nowrap">
             <div style={{ minWidth: 0 }}>
-              <Text size="sm" fw={600}>
-                {format.money(amount)}
-              </Text>
+              <Amount of={amount} />
               <Text size="xs" c="dimmed">
                 {format.dateTime(createdAt)}
                 {reason ? ` · ${reason}` : ''}

@@ -24,7 +24,6 @@ export const words = texts({
     noneHint:
       'Transactions appear here when a merchant calls POST /transaction. In the sandbox you can pay them yourself.',
     noneFound: 'No transactions match these filters',
-    noneFoundHint: 'Remove a filter or widen the date range.',
   },
   pt: {
     title: 'Transações',
@@ -49,6 +48,5 @@ export const words = texts({
     noneHint:
       'As transações aparecem aqui quando um lojista chama POST /transaction. No sandbox, você mesmo pode pagá-las.',
     noneFound: 'Nenhuma transação encontrada',
-    noneFoundHint: 'Remova um filtro ou amplie o período.',
   },
 })

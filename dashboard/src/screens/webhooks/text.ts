@@ -32,7 +32,6 @@ export const words = texts({
     noneHint:
       'Set a webhookUrl when you create a transaction or a withdrawal. Each status change is delivered to it and appears here.',
     noneFound: 'No deliveries match these filters',
-    noneFoundHint: 'Remove a filter or widen the date range.',
     noEvents: 'No events yet',
     noEventsHint: 'Each status change of a transaction or withdrawal appears here.',
     more: (count: string) => `More than ${count} match. Narrow the dates for an exact count.`,
@@ -110,7 +109,6 @@ export const words = texts({
     noneHint:
       'Informe um webhookUrl ao criar uma transação ou um saque. Cada mudança de situação é enviada para esse endereço e aparece aqui.',
     noneFound: 'Nenhuma entrega encontrada',
-    noneFoundHint: 'Remova um filtro ou amplie o período.',
     noEvents: 'Nenhum evento ainda',
     noEventsHint: 'Cada mudança de situação de uma transação ou de um saque aparece aqui.',
     more: (count: string) => `Mais de ${count} encontradas. Reduza o período para ver o total exato.`,

@@ -4,7 +4,7 @@ import { Fragment, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { ask, guiche, withQuery } from '../../api.ts'
 import { OfClient } from '../../components/choose-client.tsx'
-import { Empty } from '../../components/empty.tsx'
+import { Empty, EmptyList } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { FilterBar } from '../../components/filter-bar.tsx'
 import { DayInput, TextFilter } from '../../components/filter-inputs.tsx'
@@ -189,15 +189,9 @@ function DeliveryList({ client }: { client: string }) {
             },
           ]}
           empty={
-            count > 0 ? (
-              <Empty icon="filter" title={t.noneFound}>
-                {t.noneFoundHint}
-              </Empty>
-            ) : (
-              <Empty icon="webhooks" title={t.none}>
-                {t.noneHint}
-              </Empty>
-            )
+            <EmptyList isFiltered={count > 0} noneFound={t.noneFound} icon="webhooks" title={t.none}>
+              {t.noneHint}
+            </EmptyList>
           }
         />
       )}

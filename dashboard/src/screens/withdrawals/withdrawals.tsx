@@ -3,12 +3,12 @@ import { Group, MultiSelect, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { guiche } from '../../api.ts'
 import { ChooseClient } from '../../components/choose-client.tsx'
-import { Empty } from '../../components/empty.tsx'
+import { EmptyList } from '../../components/empty.tsx'
 import { ExportButton } from '../../components/export-button.tsx'
 import { FilterBar } from '../../components/filter-bar.tsx'
 import { DayInput, MoneyFilter, TextFilter } from '../../components/filter-inputs.tsx'
 import { Page } from '../../components/page.tsx'
-import { PhoneRow, RecordList } from '../../components/record-table.tsx'
+import { Amount, PhoneRow, RecordList } from '../../components/record-table.tsx'
 import { Status, useStatusName } from '../../components/status.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
@@ -116,12 +116,7 @@ function List({ client, asked }: { client: string; asked: WithdrawalFilters }) {
         phoneOf={({ createdAt, pixKey, amount, status, hold }) => (
           <PhoneRow
             lines={[
-              [
-                pixKey?.key ?? '–',
-                <Text key="amount" size="sm" fw={600}>
-                  {format.money(amount)}
-                </Text>,
-              ],
+              [pixKey?.key ?? '–', <Amount key="amount" of={amount} />],
               [
                 <Text key="at" size="xs" c="dimmed" component="span">
                   {format.dateTime(createdAt)}
@@ -162,23 +157,13 @@ function List({ client, asked }: { client: string; asked: WithdrawalFilters }) {
           {
             name: t.amount,
             isAmount: true,
-            cell: ({ amount }) => (
-              <Text size="sm" fw={600} style={{ whiteSpace: 'nowrap' }}>
-                {format.money(amount)}
-              </Text>
-            ),
+            cell: ({ amount }) => <Amount of={amount} />,
           },
         ]}
         empty={
-          filters.count > 0 ? (
-            <Empty icon="filter" title={t.noneFound}>
-              {t.noneFoundHint}
-            </Empty>
-          ) : (
-            <Empty icon="withdrawals" title={t.none}>
-              {t.noneHint}
-            </Empty>
-          )
+          <EmptyList isFiltered={filters.count > 0} noneFound={t.noneFound} icon="withdrawals" title={t.none}>
+            {t.noneHint}
+          </EmptyList>
         }
       />
     </>
