@@ -31,7 +31,12 @@ export default defineConfig({
       { extends: true, test: { name: 'unit', include: files.filter((file) => !needsSetup(file)) } },
       {
         extends: true,
-        test: { name: 'service', include: files.filter(needsSetup), globalSetup: 'test/support/global-setup.ts' },
+        test: {
+          name: 'service',
+          include: files.filter(needsSetup),
+          globalSetup: 'test/support/global-setup.ts',
+          setupFiles: 'test/support/setup.ts',
+        },
       },
     ],
     pool: 'forks',

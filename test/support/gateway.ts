@@ -1,4 +1,3 @@
-import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { receiverAccount, receiverKey, simulatorCredentials } from '../../simulator/receiver-account.ts'
 import type { Acquirer } from '../../src/acquirers/acquirer.ts'
@@ -21,6 +20,7 @@ import { toTxid } from '../../src/pix/ids.ts'
 import { startWorker } from '../../src/worker.ts'
 import type { ManualClock } from './clock.ts'
 import { createTestDatabase, type TestDatabase } from './database.ts'
+import { createTestLog } from './logged-errors.ts'
 import type { Transaction } from './payments.ts'
 import { type TestSimulator, testSimulator } from './simulator.ts'
 import { eventually } from './webhooks.ts'
@@ -150,7 +150,7 @@ export async function openGateway(psps: Psp[], { clock, routes = [], successorOf
     psps.map(({ acquirer }) => acquirer),
     routes,
   )
-  const log = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' })
+  const log = createTestLog()
   const config = readConfig({
     RATE_LIMIT_CREATE: '0',
     RATE_LIMIT_TOKEN: '0',

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { inject } from 'vitest'
 import { findFreePort as findFreePortOf } from '../../src/port.ts'
 import { makeDatabaseFolder } from './database-folder.ts'
+import { noteLogLine } from './logged-errors.ts'
 
 export type Line = { level: number; msg: string; [member: string]: unknown }
 
@@ -100,6 +101,7 @@ async function untilReady(child: ChildProcess, { lines, said }: { lines: Line[];
         }
         const line: Line = JSON.parse(text)
         lines.push(line)
+        noteLogLine(line)
         if (line.msg !== 'Guichê is ready') return
         clearTimeout(timer)
         resolve()

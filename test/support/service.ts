@@ -1,7 +1,6 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pino } from 'pino'
 import { readConfig } from '../../src/config.ts'
 import type { Db } from '../../src/db/sql.ts'
 import { enqueueJob } from '../../src/jobs/jobs.ts'
@@ -9,6 +8,7 @@ import type { SandboxFile } from '../../src/sandbox-client.ts'
 import { startService } from '../../src/service.ts'
 import { type ManualClock, manualClock } from './clock.ts'
 import { createTestDatabase } from './database.ts'
+import { createTestLog } from './logged-errors.ts'
 import './whole-answers.ts'
 
 export type Answer<Body = Record<string, unknown>> = { status: number; headers: Headers; text: string; body: Body }
@@ -71,10 +71,7 @@ export async function startTestService(options: Options = {}): Promise<TestServi
     RATE_LIMIT_READ: '0',
     ...options.environment,
   })
-  const { onLog } = options
-  const log = onLog
-    ? pino({ level: 'info' }, { write: (line: string) => onLog(JSON.parse(line)) })
-    : pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' })
+  const log = createTestLog(options.onLog)
   const service = await startService({ config, clock, log })
   const sandbox: SandboxFile =
     service.newSandbox ?? JSON.parse(await readFile(join(dataDir, 'sandbox.json'), 'utf8').catch(() => '{}'))

@@ -1,0 +1,3 @@
+import { printLoggedErrors } from './logged-errors.ts'
+
+printLoggedErrors()
