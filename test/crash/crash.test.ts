@@ -25,7 +25,7 @@ afterEach(async () => {
 })
 
 it('keeps every guarantee while it is killed repeatedly, with the bundled PostgreSQL', async () => {
-  const { observation, surprises } = await crash({ rounds: lengthOf({ short: 4, long: 12 }) })
+  const { observation, surprises } = await crash({ rounds: lengthOf({ short: 3, long: 12 }) })
   expect(surprises).toEqual([])
   expect(findBrokenPromises(observation)).toEqual([])
   // The test proves something only if there was data to lose.
@@ -37,7 +37,7 @@ it('keeps every guarantee while it is killed repeatedly, on a separate PostgreSQ
   const database = await createEmptyDatabase()
   cleanups.push(database.drop)
   const { observation, surprises } = await crash({
-    rounds: lengthOf({ short: 3, long: 8 }),
+    rounds: lengthOf({ short: 2, long: 8 }),
     databaseUrl: database.connectionString,
   })
   expect(surprises).toEqual([])
@@ -69,7 +69,7 @@ it('would detect a service that acknowledges before it commits', async () => {
   await writeFile(file, hasty)
   const database = await createEmptyDatabase()
   cleanups.push(database.drop)
-  const { observation } = await crash({ rounds: 3, databaseUrl: database.connectionString, build, quietMaxMs: 1_000 })
+  const { observation } = await crash({ rounds: 2, databaseUrl: database.connectionString, build, quietMaxMs: 1_000 })
   expect(findBrokenPromises(observation).join('\n')).toMatch(/is lost/)
 }, 900_000)
 

@@ -6,6 +6,7 @@ import type { TestReceiver } from '../support/webhooks.ts'
 import type { Found, Observation } from './observation.ts'
 
 export type Shops = {
+  name: string
   /** Unanswered requests, by the address that they were sent to. */
   underWay(): { baseUrl: string; answered: Promise<number | null> }[]
   /** Lets every shop finish what it has begun. A service must be running. */
@@ -48,6 +49,7 @@ export function openShops({ addresses, token, webhookUrl, name }: Options): Shop
   })
 
   return {
+    name,
     underWay: () => [...underWay],
     acknowledged,
     paid,
@@ -144,7 +146,7 @@ export async function fetchAll(baseUrl: string, token: string): Promise<Found[]>
   }
 }
 
-/** The data to check, once nothing more will change: paid transactions are PAID, and every PAID was sent. */
+/** The data of these shops to check, once nothing more will change: paid transactions are PAID, and every PAID was sent. */
 export async function observe(
   shops: Shops,
   {
@@ -157,7 +159,9 @@ export async function observe(
   const { acknowledged, paid } = shops
   const ids = new Set(paid.map(({ id }) => id))
   const endsAt = Date.now() + quietMaxMs
-  let found = await fetchAll(baseUrl, token)
+  const fetchFound = async () =>
+    (await fetchAll(baseUrl, token)).filter(({ externalCode }) => externalCode?.startsWith(shops.name))
+  let found = await fetchFound()
   const isQuiet = () => {
     const delivered = new Set(receiver.received.map(({ event }) => `${event.data.id} ${event.data.sequence}`))
     return found.every(
@@ -168,7 +172,7 @@ export async function observe(
   }
   while (!isQuiet() && Date.now() < endsAt) {
     await new Promise((resolve) => setTimeout(resolve, 250))
-    found = await fetchAll(baseUrl, token)
+    found = await fetchFound()
   }
   const deliveries = receiver.received.map(({ event }) => ({
     recordId: event.data.id,

@@ -290,6 +290,7 @@ it('takes over at once what a killed process had leased, and leaves alone what a
 }, 300_000)
 
 const emptyShops = {
+  name: 'two-processes',
   underWay: () => [],
   leave: () => {},
   stop: async () => {},
