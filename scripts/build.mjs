@@ -92,6 +92,7 @@ const guide = {
   made: 'dist/guide/index.html',
   sources: [
     'docs',
+    'deploy',
     'README.md',
     'CHANGELOG.md',
     'CONTRIBUTING.md',

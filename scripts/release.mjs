@@ -24,6 +24,8 @@ writeJson('package-lock.json', (lock) => {
   for (const folder of ['', ...workspaces]) lock.packages[folder].version = version
 })
 writeJson('docs/openapi.json', (document) => Object.assign(document.info, { version }))
+const chart = 'deploy/helm/guiche/Chart.yaml'
+writeFileSync(chart, readFileSync(chart, 'utf8').replaceAll(`ersion: ${former}`, `ersion: ${version}`))
 // The package files, as the documents name them, and the SDK's user agent.
 for (const [before, after] of [
   [`guiche-${former}.tgz`, `guiche-${version}.tgz`],

@@ -10,20 +10,15 @@ const { version: present, workspaces } = JSON.parse(readFileSync('package.json',
   workspaces: string[]
 }
 
+/** Texts that name the version. */
+const texts = ['docs/sdk.md', 'docs/installation.md', 'sdk/src/http.ts', 'deploy/helm/guiche/Chart.yaml']
 /** A repository with the files that a release changes. */
 let folder: string
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'guiche-release-'))
   const manifests = ['.', ...workspaces].map((workspace) => join(workspace, 'package.json'))
-  for (const path of [
-    ...manifests,
-    'package-lock.json',
-    'docs/openapi.json',
-    'docs/sdk.md',
-    'docs/installation.md',
-    'sdk/src/http.ts',
-  ])
+  for (const path of [...manifests, 'package-lock.json', 'docs/openapi.json', ...texts])
     cpSync(path, join(folder, path), { recursive: true })
   write('CHANGELOG.md', '# Changelog\n\n## Unreleased\n\n- Something new.\n')
   git('init', '--quiet', '--initial-branch', 'main')
@@ -40,12 +35,7 @@ it('a release sets every version, dates the changelog, commits and tags; an uncl
   rmSync(join(folder, 'notes.txt'))
   expect(release('99.0.0')).toEqual([0, expect.stringContaining('git push origin main v99.0.0')])
   expect(read('CHANGELOG.md')).toMatch(/\n## Unreleased\n\n## 99\.0\.0 - \d{4}-\d\d-\d\d\n\n- Something new\.\n$/)
-  for (const path of [
-    'docs/sdk.md',
-    'docs/installation.md',
-    'sdk/src/http.ts',
-    ...workspaces.map((one) => `${one}/package.json`),
-  ])
+  for (const path of [...texts, ...workspaces.map((one) => `${one}/package.json`)])
     expect([path, read(path).includes(present), read(path).includes('99.0.0')]).toEqual([path, false, true])
   const { version, packages } = JSON.parse(read('package-lock.json'))
   expect([version, ...['', ...workspaces].map((one) => packages[one].version)]).toEqual(

@@ -24,6 +24,11 @@ const untried: [document: string, beginning: string, why: string][] = [
   ['docs/backups.md', 'archive_mode = on', 'the test of backups archives with exactly these lines'],
   ['docs/going-live.md', 'curl -s -o /dev/null', 'uses the reader’s hosts; proxies have separate tests'],
   ['docs/installation.md', 'node --heap', 'the flags of npm start'],
+  ...['useradd', 'export DATABASE', 'docker', 'mkdir', 'kubectl'].map((beginning): [string, string, string] => [
+    'docs/installation.md',
+    beginning,
+    'needs root, a container runtime or a cluster; test/deploy has what can be tested without',
+  ]),
   ['docs/simulator.md', 'curl --cacert', 'leaves out the txid; mutual TLS has separate tests'],
   ['docs/webhooks.md', 'POST /webhooks/pix', 'a shortened delivery; deliveries have separate tests'],
 ]
