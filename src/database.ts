@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import { checkConnections, checkDurability } from './db/durability.ts'
 import { attachEmbeddedPostgres, FolderInUse, startEmbeddedPostgres } from './db/embedded.ts'
-import { migrate, migrationsFolder } from './db/migrate.ts'
+import { checkSchema, migrate, migrationsFolder } from './db/migrate.ts'
 import { checkWritable, connect, type Db } from './db/sql.ts'
 import { createCountedLine } from './lib/counted-line.ts'
 
@@ -17,6 +17,8 @@ type Options = {
    * running server, or starts one for a while.
    */
   role: 'service' | 'worker' | 'tool'
+  /** A service migrates the schema; a tool only checks that it fits. For a cluster worker, the primary did it. */
+  schema?: 'migrate' | 'check' | 'ignore'
   /**
    * Called when the embedded server ended and could not be restarted. For a service only: a tool fails and is run
    * again.
@@ -24,9 +26,9 @@ type Options = {
   onLost?: ((reason: Error) => void) | undefined
 }
 
-/** Connects to the PostgreSQL of DATABASE_URL, or starts the one that ships with Guichê, and migrates the schema. */
+/** Connects to the PostgreSQL of DATABASE_URL, or starts the one that ships with Guichê. */
 export async function openDatabase(options: Options): Promise<OpenDatabase> {
-  const { config, role, log } = options
+  const { config, role, log, schema = schemaOf[role] } = options
   const server = await findServer(options)
   const db = connect({
     connectionString: server.connectionString,
@@ -45,14 +47,17 @@ export async function openDatabase(options: Options): Promise<OpenDatabase> {
     await checkDurability(db)
     await checkWritable(db)
     if (role === 'service') await checkConnections(db, config)
-    // For a cluster worker, the primary process did this.
-    if (role !== 'worker') await migrate(db, { folder: migrationsFolder(), log })
+    const folder = migrationsFolder()
+    if (schema === 'migrate') await migrate(db, { folder, log })
+    if (schema === 'check') await checkSchema(db, { folder })
     return { db, close }
   } catch (error) {
     await close()
     throw error
   }
 }
+
+const schemaOf = { service: 'migrate', worker: 'ignore', tool: 'check' } as const
 
 type RunningServer = { connectionString: string; stop(): Promise<void> }
 

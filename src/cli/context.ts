@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { By } from '../audit/record.ts'
 import { loadSecretKey } from '../auth/secret-key.ts'
 import { findSetting } from '../auth/store.ts'
-import { baseUrlSetting, readConfig, toBaseUrl } from '../config.ts'
+import { baseUrlSetting, type Config, readConfig, toBaseUrl } from '../config.ts'
 import { openDatabase } from '../database.ts'
 import type { Db } from '../db/sql.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
@@ -26,22 +26,32 @@ export type Context = {
  * Runs a command against the database of the running service, or starts the database for the duration of the command.
  */
 export async function withContext<Result>(work: (context: Context) => Promise<Result>): Promise<Result> {
-  const config = readConfig(process.env)
-  // Standard output is only for the command's result.
-  const log = createLog({ ...config, logLevel: 'silent' })
-  const database = await openDatabase({ config, log, role: 'tool' }).catch((error: unknown) => {
-    throw config.databaseUrl === null ? error : explainUnreachable(error)
-  })
-  try {
-    const { key } = await loadSecretKey(database.db, config.secretKey)
+  return await withDatabase('check', async (db, config) => {
+    const { key } = await loadSecretKey(db, config.secretKey)
     return await work({
-      db: database.db,
+      db,
       clock: systemClock,
       key,
-      baseUrl: config.baseUrl ?? (await findSetting(database.db, baseUrlSetting)) ?? toBaseUrl(config),
+      baseUrl: config.baseUrl ?? (await findSetting(db, baseUrlSetting)) ?? toBaseUrl(config),
       hasProvider: config.authIssuer !== null,
       wakeDeliveries: () => {},
     })
+  })
+}
+
+/** The same for commands about the schema itself. */
+export async function withDatabase<Result>(
+  schema: 'migrate' | 'check' | 'ignore',
+  work: (db: Db, config: Config) => Promise<Result>,
+): Promise<Result> {
+  const config = readConfig(process.env)
+  // Standard output is only for the command's result.
+  const log = createLog({ ...config, logLevel: 'silent' })
+  const database = await openDatabase({ config, log, role: 'tool', schema }).catch((error: unknown) => {
+    throw config.databaseUrl === null ? error : explainUnreachable(error)
+  })
+  try {
+    return await work(database.db, config)
   } finally {
     await database.close()
   }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import { withContext } from './context.ts'
+import { findSchemaStatus, migrationsFolder, type SchemaStatus } from '../db/migrate.ts'
+import { withDatabase } from './context.ts'
 import { print, write } from './print.ts'
 import { simulatorCommands } from './simulator.ts'
 
@@ -14,11 +15,15 @@ export function serviceCommands(program: Command): void {
   program
     .command('migrate')
     .description('migrate the database schema (the service does so at each start)')
+    .option('--status', 'only show what is applied and what is pending; exits with 1 if the service cannot run on it')
     .option('--json', 'print JSON')
-    .action(async ({ json }: { json?: boolean }) => {
-      await withContext(async () => {})
-      if (json) print({ migrated: true }, { json })
-      else write('The database schema is up to date.\n')
+    .action(async ({ json, status: isStatus }: { json?: boolean; status?: boolean }) => {
+      const status = await withDatabase(isStatus ? 'ignore' : 'migrate', async (db) => {
+        return await findSchemaStatus(db, { folder: migrationsFolder() })
+      })
+      if (json) print(status, { json })
+      else write(describe(status))
+      if (status.state === 'too_new') process.exitCode = 1
     })
 
   program
@@ -30,4 +35,15 @@ export function serviceCommands(program: Command): void {
     })
 
   simulatorCommands(program)
+}
+
+function describe({ state, applied, pending, unknown }: SchemaStatus): string {
+  const last = applied.at(-1) ?? 'none'
+  if (state === 'older')
+    return `Last migration: ${last}.\nPending: ${pending.join(', ')}. The next start of the service applies them, or \`npx guiche migrate\`.\n`
+  if (state === 'newer')
+    return `A later version has applied ${unknown.join(', ')}. This version runs on that schema as well.\n`
+  if (state === 'too_new')
+    return `A later version has applied ${unknown.join(', ')}. This version does not run on that schema.\n`
+  return `The database schema is up to date. Last migration: ${last}.\n`
 }

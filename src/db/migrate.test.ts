@@ -1,10 +1,11 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pino } from 'pino'
 import { afterEach, beforeEach, expect, inject, it } from 'vitest'
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
-import { migrate, migrationsFolder } from './migrate.ts'
+import { checkSchema, findSchemaStatus, migrate, migrationsFolder } from './migrate.ts'
 import { connect, sql } from './sql.ts'
 
 const log = pino({ level: 'silent' })
@@ -86,6 +87,114 @@ it('refuses a database that is newer than the code', async () => {
   await run()
   await rm(`${folder}/0002_second.sql`)
   await expect(run()).rejects.toThrow(/newer than this Guichê: .* 0002_second/)
+})
+
+it('accepts a database that a later version has expanded, until one contracts it', async () => {
+  await run()
+  await write('0003_expand.sql', '-- Runs with code since 0002.\nalter table notes add note text;')
+  await run()
+  await rm(`${folder}/0003_expand.sql`)
+  expect(await run()).toEqual({ applied: [] })
+  await checkSchema(database.db, { folder })
+  expect(await findSchemaStatus(database.db, { folder })).toMatchObject({ state: 'newer', unknown: ['0003_expand'] })
+  await write('0003_expand.sql', '-- Runs with code since 0002.\nalter table notes add note text;')
+  await write('0004_contract.sql', '-- Runs with code since 0003.\nalter table notes drop body;')
+  await run()
+  await rm(`${folder}/0004_contract.sql`)
+  expect(await run()).toEqual({ applied: [] })
+  await rm(`${folder}/0003_expand.sql`)
+  await expect(run()).rejects.toThrow(/newer than this Guichê: it has migration 0003_expand, 0004_contract/)
+  await expect(checkSchema(database.db, { folder })).rejects.toThrow(/Run the version that applied it, or a later one/)
+})
+
+it('tells a command what to do about an empty and an older database, and changes nothing', async () => {
+  await expect(checkSchema(database.db, { folder })).rejects.toThrow(/has no tables yet. Start the service/)
+  expect(await findSchemaStatus(database.db, { folder })).toEqual({
+    state: 'older',
+    applied: [],
+    pending: ['0001_first', '0002_second'],
+    unknown: [],
+  })
+  await run()
+  await write('0003_third.sql', 'insert into notes values (3);')
+  await expect(checkSchema(database.db, { folder })).rejects.toThrow(/it lacks 0003_third. .*npx guiche migrate/)
+  expect(await database.db.query(sql`select id from notes`)).toEqual([{ id: 1 }])
+})
+
+it('builds an index outside a transaction, again if it was interrupted', async () => {
+  await run()
+  await database.db.query(sql`insert into notes (id, body) values (2, 'same'), (3, 'same')`)
+  await write(
+    '0003_index.sql',
+    '-- Outside a transaction.\ncreate unique index concurrently notes_body on notes (body);',
+  )
+  const isValid = async () =>
+    (
+      await database.db.query(
+        sql`select indisvalid as valid from pg_index where indexrelid = to_regclass('notes_body')`,
+      )
+    )[0]
+  await expect(run()).rejects.toThrow(/0003_index failed and is repeated at the next start: could not create unique/)
+  expect(await isValid()).toEqual({ valid: false })
+  await database.db.query(sql`delete from notes where id = 3`)
+  expect(await run()).toEqual({ applied: ['0003_index'] })
+  expect(await isValid()).toEqual({ valid: true })
+  // Completed, but the process died before it was recorded.
+  await database.db.query(sql`delete from guiche_migrations where number = 3`)
+  expect(await run()).toEqual({ applied: ['0003_index'] })
+  await write('0004_other.sql', '-- Outside a transaction.\nvacuum notes;')
+  await expect(run()).rejects.toThrow(/0004_other must be one statement: create index concurrently/)
+})
+
+it('keeps nobody waiting while it waits for a table', async () => {
+  await run()
+  await write('0003_third.sql', 'alter table notes add note text;')
+  const lines: string[] = []
+  const onLog = { info: (_: unknown, line: string) => void lines.push(line), debug: () => {} }
+  let running: Promise<unknown> = Promise.resolve()
+  await database.db.transaction(async (tx) => {
+    await tx.query(sql`select from notes`)
+    running = migrate(database.db, { folder, log: onLog as unknown as typeof log })
+    await expect
+      .poll(() => lines, { timeout: 60_000 })
+      .toContain('a migration waits for statements that use its tables')
+    expect(await database.db.query(sql`select id from notes`)).toEqual([{ id: 1 }])
+  })
+  expect(await running).toEqual({ applied: ['0003_third'] })
+})
+
+/** What services that run on the old schema do not survive. */
+const contracts = /\b(?:drop (?!index|not null|default)\w+|rename|alter column \w+ (?:type|set not null)|truncate)\b/i
+/** What keeps writers waiting while it reads the whole table. */
+const blocks = /^create (?:unique )?index (?!concurrently)|\badd (?:constraint|check|foreign key)\b(?![^;]*not valid)/im
+
+/** Why a migration of a later release may not stay as it is; null if it may. */
+function findFault(text: string): string | null {
+  const isOldCodeFine = /^-- Runs with code since \d{4}\.$/m.test(text)
+  const statements = text.replace(/--.*$/gm, '')
+  const makesTable = (statements.match(/create table (\w+)/gi) ?? []).map((made) => made.split(' ')[2])
+  const isOnNewTable = makesTable.some((table) => new RegExp(`\\bon ${table}\\b`).test(statements))
+  if (!isOldCodeFine) return 'says with which code it runs'
+  if (contracts.test(statements) && !/^-- Contracts: /m.test(text))
+    return 'is a contraction, and says what made it possible'
+  if (blocks.test(statements) && !isOnNewTable) return 'builds an index concurrently, and adds constraints not valid'
+  return null
+}
+
+it('expands before it contracts, in each migration after the first release', () => {
+  const first = 13
+  const later = readdirSync('migrations').filter((file) => Number(file.slice(0, 4)) > first)
+  expect(later.flatMap((file) => findFault(readFileSync(`migrations/${file}`, 'utf8')) ?? [])).toEqual([])
+  // Controls.
+  const head = '-- Runs with code since 0013.\n'
+  expect(findFault('alter table notes add body text')).toMatch(/says with which code/)
+  expect(findFault(`${head}alter table notes add body text`)).toBeNull()
+  expect(findFault(`${head}alter table notes drop column body`)).toMatch(/contraction/)
+  expect(
+    findFault(`${head}-- Contracts: nothing reads body since 0014.\nalter table notes drop column body`),
+  ).toBeNull()
+  expect(findFault(`${head}create index notes_body on notes (body)`)).toMatch(/concurrently/)
+  expect(findFault(`${head}create table others (id int);\ncreate index others_id on others (id)`)).toBeNull()
 })
 
 it('applies migrations whose numbers have a gap', async () => {

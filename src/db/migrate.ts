@@ -1,12 +1,35 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { BaseLogger } from 'pino'
 import { type Db, sql } from './sql.ts'
 
-type Migration = { number: number; name: string; text: string; sha256: string }
-type Applied = { number: number; name: string; sha256: string }
+type Migration = {
+  number: number
+  name: string
+  text: string
+  sha256: string
+  /** Programs that know this migration run before and after it. Its own number if none before it do. */
+  codeSince: number
+  /** Such as `create index concurrently`, which PostgreSQL refuses in a transaction. */
+  isOutsideTransaction: boolean
+}
+type Applied = { number: number; name: string; sha256: string; codeSince: number }
+
+/** How the database's schema and this program's migrations compare. */
+export type SchemaStatus = {
+  /**
+   * `older`: migrations are pending. `newer`: a later version has migrated it, and this one runs on it as well.
+   * `too_new`: this version does not run on it.
+   */
+  state: 'current' | 'older' | 'newer' | 'too_new'
+  applied: string[]
+  pending: string[]
+  /** Applied by a later version. */
+  unknown: string[]
+}
 
 /**
  * Migrates the database to the version of this code: applies each new `NNNN_name.sql` once, in its own transaction.
@@ -22,16 +45,20 @@ export async function migrate(
   // A broken connection fails its statement; without a listener it would also end the process.
   client.on('error', () => {})
   try {
-    // A migration may take long, and processes that wait for it must be patient too.
-    await client.query('set statement_timeout = 0; set lock_timeout = 0; set idle_in_transaction_session_timeout = 0')
-    await client.query(sql`select pg_advisory_lock(${lockKey})`)
+    // A migration may take long. It waits for its locks for a second only, because others queue behind it meanwhile.
+    await client.query(
+      "set statement_timeout = 0; set lock_timeout = '1s'; set idle_in_transaction_session_timeout = 0",
+    )
+    await takeLock(client)
+    await createTable(client)
     const applied = await listApplied(client)
-    checkApplied(migrations, applied)
+    const { state, unknown } = compare(migrations, applied)
+    if (state === 'too_new') throw new Error(explainTooNew(unknown))
     const pending = migrations.slice(applied.length)
     const startedAt = performance.now()
     for (const migration of pending) {
       const beganAt = performance.now()
-      await apply(client, migration)
+      await applyWithPatience(client, migration, options.log)
       const tookMs = Math.round(performance.now() - beganAt)
       // A slow migration gets a log line, because the service waited for it.
       const write = tookMs >= slowMs ? options.log.info : options.log.debug
@@ -51,6 +78,48 @@ export async function migrate(
 }
 
 const slowMs = 1_000
+/** How often a migration is tried that did not get its locks, with a pause of a second. */
+const lockTriesMax = 300
+const lockPauseMs = 1_000
+const lockNotAvailable = '55P03'
+
+/** Compares the schema with this program's migrations, and changes nothing. */
+export async function findSchemaStatus(db: Db, { folder }: { folder: string }): Promise<SchemaStatus> {
+  const [table] = await db.query<{ exists: boolean }>(sql`
+    select to_regclass('guiche_migrations') is not null as exists`)
+  return compare(readMigrations(folder), table?.exists ? await listApplied(db.pool) : [])
+}
+
+/**
+ * For commands: they never migrate.
+ *
+ * @throws {Error} that says what to do, if this program does not fit the schema
+ */
+export async function checkSchema(db: Db, options: { folder: string }): Promise<void> {
+  const { state, applied, pending, unknown } = await findSchemaStatus(db, options)
+  if (state === 'too_new') throw new Error(explainTooNew(unknown))
+  if (state !== 'older') return
+  const what = applied.length === 0 ? 'has no tables yet' : `is older than this Guichê: it lacks ${pending.join(', ')}`
+  throw new Error(`the database ${what}. Start the service, which migrates it, or run \`npx guiche migrate\`.`)
+}
+
+function explainTooNew(unknown: string[]): string {
+  return `the database is newer than this Guichê: it has migration ${unknown.join(', ')}, which this version lacks and does not run with. Run the version that applied it, or a later one.`
+}
+
+/**
+ * Waits by asking again and again: a statement that waits would itself keep `create index concurrently` of the holder
+ * waiting.
+ */
+async function takeLock(client: pg.PoolClient): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query<{ locked: boolean }>(sql`select pg_try_advisory_lock(${lockKey}) as locked`)
+    if (rows[0]?.locked) return
+    await sleep(lockPollMs)
+  }
+}
+
+const lockPollMs = 100
 
 // Any fixed number: 'guiche' in bytes.
 const lockKey = '113753976957029'
@@ -89,57 +158,119 @@ function readMigration(folder: string, file: string): Migration {
   // Git may have changed the line endings on this machine; that is not an edit.
   const text = readFileSync(`${folder}/${file}`, 'utf8').replaceAll('\r\n', '\n')
   const sha256 = createHash('sha256').update(text).digest('hex')
-  return { number: Number(number), name: file.slice(0, -'.sql'.length), text, sha256 }
+  const since = /^-- Runs with code since (\d{4})\.$/m.exec(text)?.[1]
+  return {
+    number: Number(number),
+    name: file.slice(0, -'.sql'.length),
+    text,
+    sha256,
+    codeSince: Number(since ?? number),
+    isOutsideTransaction: /^-- Outside a transaction\.$/m.test(text),
+  }
 }
 
-async function listApplied(client: pg.PoolClient): Promise<Applied[]> {
+async function createTable(client: pg.PoolClient): Promise<void> {
   await client.query(`
     create table if not exists guiche_migrations (
       number integer primary key,
       name text not null,
       sha256 text not null,
+      -- The migration that a program has to know to run on this schema.
+      code_since integer not null,
       applied_at timestamptz not null default now()
     )`)
-  const { rows } = await client.query<Applied>(sql`
-    select number, name, sha256
+}
+
+async function listApplied(on: pg.Pool | pg.PoolClient): Promise<Applied[]> {
+  const { rows } = await on.query<Applied>(sql`
+    select number, name, sha256, code_since as "codeSince"
     from guiche_migrations
     order by number`)
   return rows
 }
 
-function checkApplied(migrations: Migration[], applied: Applied[]): void {
+/** @throws {Error} if the database was not made by these migrations */
+function compare(migrations: Migration[], applied: Applied[]): SchemaStatus {
   const [first] = applied
   if (first && first.name !== migrations[0]?.name) {
     throw new Error(
       `the database was created by a Guichê before 0.1.0 (its first migration is ${first.name}) and cannot be migrated. Set DATABASE_URL or DATA_DIR to an empty database; to read the old data, run the version that created it.`,
     )
   }
-  applied.forEach((row, index) => {
+  applied.slice(0, migrations.length).forEach((row, index) => {
     const migration = migrations[index]
-    if (migration === undefined) {
-      throw new Error(
-        `the database is newer than this Guichê: it has migration ${row.name}, which this version lacks. Run the version that applied it, or a later one.`,
-      )
-    }
-    if (row.number === migration.number && row.name === migration.name && row.sha256 === migration.sha256) return
+    if (row.number === migration?.number && row.name === migration.name && row.sha256 === migration.sha256) return
     throw new Error(
-      `migration ${migration.name} differs from the one applied to the database (${row.name}): an applied migration is never edited. Restore its file and write a new one.`,
+      `migration ${migration?.name} differs from the one applied to the database (${row.name}): an applied migration is never edited. Restore its file and write a new one.`,
     )
   })
+  const unknown = applied.slice(migrations.length)
+  const known = migrations.at(-1)?.number ?? 0
+  const names = (some: { name: string }[]) => some.map(({ name }) => name)
+  const pending = migrations.slice(applied.length)
+  const isTooNew = unknown.some(({ codeSince }) => codeSince > known)
+  return {
+    state: isTooNew ? 'too_new' : unknown.length > 0 ? 'newer' : pending.length > 0 ? 'older' : 'current',
+    applied: names(applied),
+    pending: names(pending),
+    unknown: names(unknown),
+  }
+}
+
+/** Tries again while the migration does not get its locks: a statement that runs long would keep all others waiting. */
+async function applyWithPatience(
+  client: pg.PoolClient,
+  migration: Migration,
+  log: Pick<BaseLogger, 'info'>,
+): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await apply(client, migration)
+      return
+    } catch (error) {
+      const { code } = error instanceof Error && error.cause ? (error.cause as { code?: string }) : {}
+      if (code !== lockNotAvailable || tries === lockTriesMax) throw error
+      if (tries === 1) log.info({ migration: migration.name }, 'a migration waits for statements that use its tables')
+      await client.query('rollback')
+      await sleep(lockPauseMs)
+    }
+  }
 }
 
 async function apply(client: pg.PoolClient, migration: Migration): Promise<void> {
-  const { number, name, sha256 } = migration
+  const { number, name, sha256, codeSince, isOutsideTransaction } = migration
+  const record = sql`
+    insert into guiche_migrations (number, name, sha256, code_since) values (${number}, ${name}, ${sha256}, ${codeSince})`
   try {
+    if (isOutsideTransaction) {
+      await applyOutside(client, migration)
+      await client.query(record)
+      return
+    }
     await client.query('begin')
     await client.query(migration.text)
-    await client.query(sql`
-      insert into guiche_migrations (number, name, sha256)
-      values (${number}, ${name}, ${sha256})`)
+    await client.query(record)
     await client.query('commit')
   } catch (cause) {
-    // The caller destroys the connection, and with it the transaction.
+    // The caller rolls back, or destroys the connection and with it the transaction.
     const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new Error(`migration ${name} failed and was rolled back: ${reason}`, { cause })
+    const what = isOutsideTransaction ? 'and is repeated at the next start' : 'and was rolled back'
+    throw new Error(`migration ${name} failed ${what}: ${reason}`, { cause })
   }
+}
+
+/**
+ * One statement that may have been interrupted before. An index that was not completed stays behind, invalid, and is
+ * built again; one that was completed is kept.
+ */
+async function applyOutside(client: pg.PoolClient, { name, text }: Migration): Promise<void> {
+  const index = /^create (?:unique )?index concurrently (\w+)/m.exec(text)?.[1]
+  if (index === undefined) throw new Error(`${name} must be one statement: create index concurrently …`)
+  // It waits for the end of all statements that began before it, and nobody waits for it.
+  await client.query('set lock_timeout = 0')
+  const { rows } = await client.query<{ isValid: boolean }>(sql`
+    select indisvalid as "isValid" from pg_index where indexrelid = to_regclass(${index})`)
+  if (rows[0]?.isValid === false) await client.query(`drop index concurrently ${index}`)
+  if (!rows[0]?.isValid) await client.query(text)
+  await client.query("set lock_timeout = '1s'")
 }

@@ -210,9 +210,16 @@ describe('guiche migrate', () => {
   it('fills an empty database, and does nothing the second time', async () => {
     const { db, connectionString, drop } = await createEmptyDatabase()
     const environment = { DATABASE_URL: connectionString }
+    await expectFailure(['client', 'list'], /the database has no tables yet. .*`npx guiche migrate`/, environment)
+    expect(await runJson(['migrate', '--status'], environment)).toMatchObject({ state: 'older', applied: [] })
     const first = await run(['migrate'], environment)
-    expect(first).toEqual({ code: 0, stdout: 'The database schema is up to date.\n', stderr: '' })
-    expect(await runJson(['migrate'], environment)).toEqual({ migrated: true })
+    expect(first).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^The database schema is up to date. /),
+      stderr: '',
+    })
+    expect(await runJson(['migrate'], environment)).toMatchObject({ state: 'current', pending: [] })
+    expect((await run(['migrate', '--status'], environment)).stdout).toBe(first.stdout)
     expect((await db.pool.query('select count(*)::int as count from clients')).rows).toEqual([{ count: 0 }])
     await drop()
   })

@@ -1,6 +1,8 @@
+import { copyFile, cp, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
-import { afterEach, expect, it } from 'vitest'
+import { afterEach, expect, inject, it } from 'vitest'
 import { raw, sql } from '../../src/db/sql.ts'
 import { enqueueJob } from '../../src/jobs/jobs.ts'
 import { type Found, findBrokenPromises } from '../crash/observation.ts'
@@ -22,8 +24,8 @@ type Installation = {
   receiver: TestReceiver
   token: string
   processes: [ServiceProcess, ServiceProcess]
-  /** Starts one of the two again, at its address, after it has ended. */
-  restart(index: 0 | 1): Promise<void>
+  /** Starts one of the two again, at its address, after it has ended: from another build if one is given. */
+  restart(index: 0 | 1, build?: string): Promise<void>
 }
 
 /** Two processes on one database, as behind a load balancer, and a shop's receiver. */
@@ -39,8 +41,8 @@ async function open(environment: Record<string, string> = {}): Promise<Installat
   const token = await fetchSandboxToken(first.dataDir, one.baseUrl).catch(
     async () => await fetchSandboxToken(second.dataDir, other.baseUrl),
   )
-  const restart = async (index: 0 | 1) => {
-    processes[index] = await start([first, second][index] ?? first)
+  const restart = async (index: 0 | 1, build?: string) => {
+    processes[index] = await start({ ...([first, second][index] ?? first), ...(build !== undefined && { build }) })
   }
   return { database, receiver, token, processes, restart }
 
@@ -50,7 +52,7 @@ async function open(environment: Record<string, string> = {}): Promise<Installat
     return { dataDir, port: await findFreePort() }
   }
 
-  async function start(place: { dataDir: string; port: number }): Promise<ServiceProcess> {
+  async function start(place: { dataDir: string; port: number; build?: string }): Promise<ServiceProcess> {
     const running = await startServiceProcess({ ...place, databaseUrl: database.connectionString, environment })
     cleanups.push(async () => {
       running.signal('SIGKILL')
@@ -211,7 +213,8 @@ it('serves on while load balancers notice that it stops, and ends at once at a s
   expect(await leaving.ended).toEqual({ code: 1, signal: null })
 }, 300_000)
 
-it('fails no request while each is restarted in turn behind a load balancer', async () => {
+it('fails no request while each is replaced by the next version in turn behind a load balancer', async () => {
+  const next = await buildNextVersion()
   const installation = await open({ STOP_DELAY_SECONDS: '2' })
   const { processes, receiver, token } = installation
   const balancer = await startBalancer(processes.map(({ baseUrl }) => baseUrl))
@@ -226,8 +229,11 @@ it('fails no request while each is restarted in turn behind a load balancer', as
     leaving.signal('SIGTERM')
     await eventually(() => !balancer.isReady(leaving.baseUrl))
     expect(await leaving.ended).toEqual({ code: 0, signal: null })
-    await installation.restart(index)
+    await installation.restart(index, next)
     await eventually(() => balancer.isReady(leaving.baseUrl))
+    const columns = await installation.database.db.query(sql`
+      select from information_schema.columns where column_name = 'of_next_version'`)
+    expect(columns).toHaveLength(expandedTables.length)
   }
   await shops.stop()
   expect(balancer.failures).toEqual([])
@@ -235,6 +241,23 @@ it('fails no request while each is restarted in turn behind a load balancer', as
   const observation = await observe(shops, { baseUrl: balancer.baseUrl, token, receiver, quietMaxMs })
   expect(findBrokenPromises(observation)).toEqual([])
 }, 300_000)
+
+const expandedTables = ['transactions', 'events', 'webhook_deliveries', 'callback_inbox', 'jobs', 'ledger_accounts']
+
+/** The same program with one more migration, which expands the schema while services of this version run on it. */
+async function buildNextVersion(): Promise<string> {
+  const folder = await mkdtemp(resolve('dist/next-'))
+  cleanups.push(async () => await rm(folder, { recursive: true, force: true }))
+  await cp('migrations', join(folder, 'migrations'), { recursive: true })
+  await cp(inject('build'), join(folder, 'dist'), { recursive: true })
+  await copyFile('package.json', join(folder, 'package.json'))
+  for (const name of ['src', 'dashboard']) await symlink(resolve(name), join(folder, name))
+  const last = (await readdir('migrations')).sort().at(-1)?.slice(0, 4)
+  const expansions = expandedTables.map((table) => `alter table ${table} add of_next_version text;`)
+  const text = [`-- Runs with code since ${last}.`, ...expansions].join('\n')
+  await writeFile(join(folder, 'migrations/9999_next_version.sql'), text)
+  return join(folder, 'dist')
+}
 
 it('takes over at once what a killed process had leased, and leaves alone what a living one has', async () => {
   const { database, receiver, token, processes } = await open()
