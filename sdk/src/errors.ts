@@ -54,7 +54,7 @@ export class GuicheError extends Error {
   readonly requestId: string | undefined
   /** Seconds to wait before the next try, if the service said so. */
   readonly retryAfterSeconds: number | undefined
-  /** Every error of the request's fields at once, if the request was invalid; else empty. */
+  /** Every error of an invalid request's fields at once, or why the state of a record refuses it; else empty. */
   readonly errors: readonly FieldError[]
   /** The idempotency key of the request. Repeat the request with this key, and it is carried out only once. */
   readonly idempotencyKey: string | undefined

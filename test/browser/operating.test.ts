@@ -43,6 +43,23 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
     await joao.page.getByRole('heading', { name: 'Today', exact: true }).waitFor()
     expect(await joao.page.getByRole('link', { name: 'People' }).count()).toBe(0)
 
+    // A refusal is beside the input of its field until that changes; one of a field without an input is in the notice.
+    await page.getByRole('button', { name: 'Invite a teammate' }).click()
+    await dialog.getByLabel('E-mail').fill('joao@example.com')
+    await dialog.getByRole('button', { name: 'Create link' }).click()
+    const refused = dialog.getByText('There is a user with this e-mail address already.')
+    await refused.waitFor()
+    expect(await dialog.getByRole('alert').count()).toBe(0)
+    await dialog.getByLabel('E-mail').fill('joao@example.co')
+    await refused.waitFor({ state: 'detached' })
+    await page.route('**/dashboard/api/user', async (route) => {
+      const errors = [{ field: 'name', code: 'required', message: 'is required' }]
+      await route.fulfill({ status: 422, json: { code: 'validation_failed', errors } })
+    })
+    await dialog.getByRole('button', { name: 'Create link' }).click()
+    await dialog.getByRole('alert').getByText('name: Fill in this field.').waitFor()
+    await page.unroute('**/dashboard/api/user')
+
     await page.reload()
     await page.getByRole('button', { name: 'Change João Lima' }).click()
     await page.getByRole('dialog').getByLabel('Role').click()

@@ -29,6 +29,8 @@ export function useSentForm<Values extends Record<string, unknown>, Answer>({
   const form = useForm({ initialValues })
   const sending = useMutation({
     mutationFn: send,
+    // What was sent may be a password: it is forgotten with the form.
+    gcTime: 0,
     onMutate: form.clearErrors,
     onSuccess: async (answer) => await onSuccess?.(answer),
     onError: (error) => {
