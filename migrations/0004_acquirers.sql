@@ -11,11 +11,11 @@ create table callback_inbox (
   state text not null check (state in ('received', 'settled', 'unconfirmed', 'unmatched')),
   finished_at timestamptz(3),
   -- When it is to be processed; while a process has it, the end of its lease. Without meaning once the state is final.
-  look_at timestamptz(3) not null,
-  -- The instance that has it (src/jobs/instances.ts); null: none, look_at is the end of a pause.
+  check_at timestamptz(3) not null,
+  -- The instance that has it (src/jobs/instances.ts); null: none, check_at is the end of a pause.
   leased_by integer,
   -- How often the acquirer has answered that it does not know it.
-  looks smallint not null default 0,
+  checks smallint not null default 0,
   -- Why the last attempt had no result.
   last_error text,
   primary key (acquirer, event_key)
@@ -23,7 +23,7 @@ create table callback_inbox (
   -- A queue inside a history, as webhook_deliveries is.
   autovacuum_vacuum_scale_factor = 0.02
 );
-create index callback_inbox_due on callback_inbox (look_at) where state = 'received';
+create index callback_inbox_due on callback_inbox (check_at) where state = 'received';
 -- Callbacks are deleted by when they were finished.
 create index callback_inbox_finished on callback_inbox (finished_at) where finished_at is not null;
 

@@ -159,7 +159,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     readTransaction,
     wrongTokenLimit: limit('payment-page', 0.5, 20),
     // Once in two minutes: the page is often reopened, and each check costs a request to the acquirer.
-    lookLimit: limit('payment-look', 1 / 120, 1),
+    checkLimit: limit('payment-check', 1 / 120, 1),
   })
   registerDashboardRoutes(app, {
     ...deps,

@@ -31,11 +31,11 @@ afterEach(async () => await database.drop())
  */
 function startProcess({ tookMs = 0, on = database.db }: { tookMs?: number; on?: Db } = {}) {
   const lines: { msg: string; count: number }[] = []
-  const looks = { count: 0 }
+  const runs = { count: 0 }
   const db: Db = {
     ...on,
     transaction: async (work) => {
-      looks.count += 1
+      runs.count += 1
       clock.advance(tookMs)
       return await on.transaction(work)
     },
@@ -43,7 +43,7 @@ function startProcess({ tookMs = 0, on = database.db }: { tookMs?: number; on?: 
   const log = pino({}, { write: (line: string) => lines.push(JSON.parse(line)) })
   const job = verificationJobs({ db, clock, log })['books.verify']
   const verify = async (stopping = new AbortController().signal) => await job?.({}, stopping)
-  return { verify, lines, looks }
+  return { verify, lines, runs }
 }
 
 /** A payment of ten cents without a transaction, posted at a moment: an inconsistency. */
@@ -147,13 +147,13 @@ describe('a run', () => {
   })
 
   it('that failed is repeated by the next one', async () => {
-    const { verify, looks } = startProcess()
+    const { verify, runs } = startProcess()
     await database.db.query(sql`alter table withdrawals rename to elsewhere`)
     await expect(verify()).rejects.toThrow('withdrawals')
     await database.db.query(sql`alter table elsewhere rename to withdrawals`)
     await postStray(new Date(clock.now().getTime() - hour))
     expect(await countFound()).toBe(1)
-    expect(looks.count).toBe(1)
+    expect(runs.count).toBe(1)
   })
 })
 
@@ -190,13 +190,13 @@ describe('a long statement', () => {
     const impatient = toDb(new pg.Pool({ connectionString: database.connectionString, statement_timeout: 250 }))
     await expect(impatient.query(sql`select pg_sleep(5)`)).rejects.toThrow('statement timeout')
     const held = await holdTable('withdrawals')
-    const { verify, looks } = startProcess({ on: impatient })
+    const { verify, runs } = startProcess({ on: impatient })
     const running = verify()
     await eventually(held.isAwaited)
     await sleep(500)
     await held.release()
     await running
-    expect(looks.count).toBe(1)
+    expect(runs.count).toBe(1)
     // The limit belongs to the transaction: the same connection has it again afterwards.
     await expect(impatient.query(sql`select pg_sleep(5)`)).rejects.toThrow('statement timeout')
     await impatient.pool.end()
@@ -216,7 +216,7 @@ describe('a long statement', () => {
     expect(cut.lines).toEqual([])
     const next = startProcess()
     await next.verify()
-    expect(next.looks.count).toBe(1)
+    expect(next.runs.count).toBe(1)
   })
 
   it('is not followed by another when the process ends between the two', async () => {

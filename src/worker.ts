@@ -4,7 +4,7 @@ import type { Acquirers } from './acquirers/registry.ts'
 import { matchJobs, matchSchedules } from './attribution/jobs.ts'
 import { startInbox } from './callbacks/inbox.ts'
 import { observeInbox } from './callbacks/metrics.ts'
-import { createLookWriter } from './callbacks/process.ts'
+import { createCheckWriter } from './callbacks/process.ts'
 import type { ReceiveDeps } from './callbacks/receive.ts'
 import { releaseNoticesOf } from './callbacks/store.ts'
 import type { Db } from './db/sql.ts'
@@ -92,7 +92,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     },
   })
   deliveries = started
-  const inbox = startInbox({ ...settleDeps, writeLook: createLookWriter(db) })
+  const inbox = startInbox({ ...settleDeps, writeCheck: createCheckWriter(db) })
   observeJobs({ db, registry })
   observeInbox({ ...deps })
   observeVerification({ db, registry })

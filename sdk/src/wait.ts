@@ -27,7 +27,7 @@ const longestPauseMs = 5_000
  * @throws {GuicheError} `wait_timed_out`
  */
 export async function waitUntil<Found>(
-  look: (signal: AbortSignal) => Promise<Found>,
+  poll: (signal: AbortSignal) => Promise<Found>,
   { fits, describe, options: { timeoutMs = waitMsDefault, signal } }: Wait<Found>,
 ): Promise<Found> {
   signal?.throwIfAborted()
@@ -43,7 +43,7 @@ export async function waitUntil<Found>(
   const timer = setTimeout(giveUp, Math.min(timeoutMs, timerMaxMs))
   try {
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 1.5)) {
-      last = await look(controller.signal)
+      last = await poll(controller.signal)
       if (fits(last)) return last
       await pause(pauseMs, controller.signal)
     }

@@ -174,9 +174,9 @@ describe('a further value that a PSP requires', () => {
       const { acquirer, asked } = open(name, () => json(404, { title: 'Não há' }))
       const startedAt = performance.now()
       await acquirer.refund({ endToEndId, refundId: 'r1', amount: cents(1) })
-      const [refund, look] = asked.filter(({ isToken }) => !isToken)
+      const [refund, lookup] = asked.filter(({ isToken }) => !isToken)
       expect(refund?.endsAt).toBeGreaterThanOrEqual(startedAt + leastMs)
-      expect(look?.endsAt).toBeLessThanOrEqual(performance.now() + 10_000)
+      expect(lookup?.endsAt).toBeLessThanOrEqual(performance.now() + 10_000)
     }
   })
 

@@ -20,9 +20,9 @@ import { findLedgerBreaches } from '../ledger/verify.ts'
 import { toTxid } from '../pix/ids.ts'
 import { startInbox } from './inbox.ts'
 import { observeInbox } from './metrics.ts'
-import { classifyNotice, createLookWriter, createNoticeProcessor, type ProcessDeps } from './process.ts'
+import { classifyNotice, createCheckWriter, createNoticeProcessor, type ProcessDeps } from './process.ts'
 import { createNoticeWriter, leaseMs } from './receive.ts'
-import { claimNotices, type NewNotice, type NoticeLook } from './store.ts'
+import { claimNotices, type NewNotice, type NoticeCheck } from './store.ts'
 
 /** Another process, of which the service knows nothing. */
 const instance = 1_000_000
@@ -62,7 +62,7 @@ function depsWith({ gate }: { gate: Promise<void> }): ProcessDeps {
     await gate
     return await bank.handle(request)
   })
-  return { ...deps, writeLook: createLookWriter(service.db) }
+  return { ...deps, writeCheck: createCheckWriter(service.db) }
 }
 
 async function expectPaidOnce(reported: Reported[]): Promise<void> {
@@ -74,8 +74,8 @@ async function expectPaidOnce(reported: Reported[]): Promise<void> {
 }
 
 const stateOf = async (reported: Reported[]) =>
-  await service.db.query<{ state: string; look_at: Date; commit: string }>(sql`
-    select state, look_at, xmin::text as commit from callback_inbox
+  await service.db.query<{ state: string; check_at: Date; commit: string }>(sql`
+    select state, check_at, xmin::text as commit from callback_inbox
     where event_key = any(${reported.flatMap(({ notices }) => notices.map(({ eventKey }) => eventKey))})`)
 
 it('stores concurrent callbacks in one commit, and returns a notice in two of them to one only', async () => {
@@ -96,7 +96,7 @@ it('leaves a notice to the process that stored it, and takes it over when the le
   const sign = await payMany(1)
   await keep(sign)
   await service.db.query(sql`
-    update callback_inbox set look_at = ${service.clock.now()} where event_key = ${sign[0]?.notices[0]?.eventKey ?? ''}`)
+    update callback_inbox set check_at = ${service.clock.now()} where event_key = ${sign[0]?.notices[0]?.eventKey ?? ''}`)
   await expectPaidOnce(sign)
   expect((await stateOf(reported)).map(({ state }) => state)).toEqual(['received', 'received', 'received'])
   service.clock.advance(1)
@@ -133,7 +133,7 @@ it('releases what it has not started when it stops, and finishes the rest', asyn
   inbox.workOn(await keep(reported))
   const stopped = inbox.stop()
   const now = service.clock.now()
-  await eventually(async () => (await stateOf(reported)).filter(({ look_at }) => look_at <= now).length === 6)
+  await eventually(async () => (await stateOf(reported)).filter(({ check_at }) => check_at <= now).length === 6)
   open()
   await stopped
   await expectPaidOnce(reported)
@@ -162,7 +162,7 @@ it('claims no more than its limit and reads few rows, even with a plan made for 
       )
     for (let time = 0; time < 10; time += 1) expect(await claim()).toEqual([])
     await tx.query(sql`
-      insert into callback_inbox (acquirer, event_key, end_to_end, received_at, state, look_at)
+      insert into callback_inbox (acquirer, event_key, end_to_end, received_at, state, check_at)
       select 'simulator', 'due ' || n, 'E', ${now}, 'received', ${now} from generate_series(1, 3000) n`)
     expect(await claim()).toHaveLength(10)
     const [read] = await tx.query<{ rows: number }>(sql`
@@ -175,7 +175,7 @@ it('claims no more than its limit and reads few rows, even with a plan made for 
 it('processes due notices even while more arrive than it can handle', async () => {
   const database = await createTestDatabase()
   const { db } = database
-  const write = createLookWriter(db)
+  const write = createCheckWriter(db)
   const written: string[] = []
   const reportedWritten = () => written.filter((key) => key.startsWith('reported')).length
   let reportedBeforeLastPaused = 0
@@ -184,19 +184,19 @@ it('processes due notices even while more arrive than it can handle', async () =
     instance,
     ...deps,
     db,
-    writeLook: async (look) => {
+    writeCheck: async (check) => {
       // 640 a second.
       await sleep(100)
-      written.push(look.event_key)
-      if (look.event_key.startsWith('paused')) reportedBeforeLastPaused = reportedWritten()
-      return await write(look)
+      written.push(check.event_key)
+      if (check.event_key.startsWith('paused')) reportedBeforeLastPaused = reportedWritten()
+      return await write(check)
     },
   })
-  const notice = (event_key: string) => ({ acquirer: 'simulator', event_key, end_to_end: 'E', txid: null, looks: 0 })
+  const notice = (event_key: string) => ({ acquirer: 'simulator', event_key, end_to_end: 'E', txid: null, checks: 0 })
   const reported = Array.from({ length: 5_000 }, (_, index) => notice(`reported ${index}`))
   inbox.workOn(reported.map((one) => ({ ...one, received_at: service.clock.now() })))
   await db.query(sql`
-    insert into callback_inbox (acquirer, event_key, end_to_end, received_at, state, look_at)
+    insert into callback_inbox (acquirer, event_key, end_to_end, received_at, state, check_at)
     select 'simulator', 'paused ' || n, 'E', ${service.clock.now()}, 'received', ${service.clock.now()} from generate_series(1, 20) n`)
   const ofPaused = () => written.filter((key) => key.startsWith('paused'))
   await eventually(() => ofPaused().length === 20)
@@ -248,7 +248,7 @@ it('decides what a notice is about by the id that the acquirer received from us'
 const unknown = (index: number) => {
   const endToEndId = `E99999999202603021200${String(index).padStart(12, '0')}`
   const received_at = service.clock.now()
-  return { acquirer: 'simulator', event_key: endToEndId, end_to_end: endToEndId, txid: null, looks: 0, received_at }
+  return { acquirer: 'simulator', event_key: endToEndId, end_to_end: endToEndId, txid: null, checks: 0, received_at }
 }
 
 it('limits the checks of unknown payments in each instance, not over all of them', async () => {
@@ -257,20 +257,20 @@ it('limits the checks of unknown payments in each instance, not over all of them
     open = resolve
   })
   const [first, second] = [gate, Promise.resolve()].map((one) => {
-    const written: NoticeLook[] = []
-    const writeLook = async (look: NoticeLook) => {
-      written.push(look)
+    const written: NoticeCheck[] = []
+    const writeCheck = async (check: NoticeCheck) => {
+      written.push(check)
       return null
     }
-    return { written, process: createNoticeProcessor({ ...depsWith({ gate: one }), writeLook }) }
+    return { written, process: createNoticeProcessor({ ...depsWith({ gate: one }), writeCheck }) }
   })
   const notices = Array.from({ length: 9 }, (_, index) => unknown(index))
   const works = notices.map(async (notice) => await first?.process(notice))
   // The ninth is put off, and the others wait.
   await works[8]
-  expect(first?.written.map(({ event_key, looks }) => [event_key, looks])).toEqual([[unknown(8).event_key, 0]])
+  expect(first?.written.map(({ event_key, checks }) => [event_key, checks])).toEqual([[unknown(8).event_key, 0]])
   await second?.process(unknown(9))
-  expect(second?.written).toMatchObject([{ event_key: unknown(9).event_key, looks: 1 }])
+  expect(second?.written).toMatchObject([{ event_key: unknown(9).event_key, checks: 1 }])
   open()
   await Promise.all(works)
 })
@@ -288,12 +288,12 @@ it('delays callbacks of unknown payments behind real ones, and checks few of the
     }
     return await bank.handle(request)
   })
-  const looks: string[] = []
+  const checked: string[] = []
   const inbox = startInbox({
     instance,
     ...deps,
-    writeLook: async (look) => {
-      looks.push(look.event_key)
+    writeCheck: async (check) => {
+      checked.push(check.event_key)
       return null
     },
   })
@@ -302,14 +302,14 @@ it('delays callbacks of unknown payments behind real ones, and checks few of the
     acquirer: 'simulator',
     event_key: known?.eventKey ?? '',
     end_to_end: known?.endToEndId ?? '',
-    looks: 0,
+    checks: 0,
   }
   inbox.workOn([
     ...Array.from({ length: 500 }, (_, index) => unknown(index)),
     { ...genuine, txid: known?.txid ?? null, received_at: service.clock.now() },
   ])
   await untilStatus(service, reported?.id ?? '', 'PAID')
-  await eventually(() => new Set(looks).size === 501)
+  await eventually(() => new Set(checked).size === 501)
   expect(most).toBeGreaterThan(0)
   expect(most).toBeLessThanOrEqual(8)
   await inbox.stop()

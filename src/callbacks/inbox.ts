@@ -11,13 +11,13 @@ const atOnceMax = 64
  */
 const waitingMax = 20_000
 /** How often due notices are claimed: those whose pause, or whose process's lease, has ended. */
-const lookEveryMs = 250
+const claimEveryMs = 250
 const claimedMax = 256
 /**
  * While there is more than can be worked on, a few of the notices that became due are claimed first: they have waited
  * longer.
  */
-const lookWhenBusyEveryMs = 1_000
+const claimWhenBusyEveryMs = 1_000
 const claimedWhenBusyMax = 16
 /** Pause after a database error, so that the workers do not all return at the same moment. */
 const faultPauseMs = 1_000
@@ -40,7 +40,7 @@ export function startInbox(deps: ProcessDeps & { instance: number }): Inbox {
   const atWork = new Map<string, Promise<void>>()
   const signal = createSignal()
   let hasMore = false
-  let lookedAt = Number.NEGATIVE_INFINITY
+  let claimedAt = Number.NEGATIVE_INFINITY
   let isStopping = false
   const running = run()
 
@@ -50,7 +50,7 @@ export function startInbox(deps: ProcessDeps & { instance: number }): Inbox {
       isStopping = true
       signal.notify()
       await running
-      await giveBack(waiting.splice(0))
+      await release(waiting.splice(0))
       await Promise.all(atWork.values())
     },
   }
@@ -88,18 +88,18 @@ export function startInbox(deps: ProcessDeps & { instance: number }): Inbox {
 
   async function run(): Promise<void> {
     while (!isStopping) {
-      await look().catch(async (error: unknown) => {
+      await claimDue().catch(async (error: unknown) => {
         log.error({ err: error }, 'due callbacks could not be claimed')
         await signal.wait(faultPauseMs)
       })
-      await signal.wait(lookEveryMs)
+      await signal.wait(claimEveryMs)
     }
   }
 
-  async function look(): Promise<void> {
+  async function claimDue(): Promise<void> {
     const isBusy = waiting.length > 0 || atWork.size >= atOnceMax
-    if (isBusy && performance.now() - lookedAt < lookWhenBusyEveryMs) return
-    lookedAt = performance.now()
+    if (isBusy && performance.now() - claimedAt < claimWhenBusyEveryMs) return
+    claimedAt = performance.now()
     const now = clock.now()
     const leaseUntil = new Date(now.getTime() + leaseMs)
     const limit = isBusy ? claimedWhenBusyMax : claimedMax
@@ -109,12 +109,12 @@ export function startInbox(deps: ProcessDeps & { instance: number }): Inbox {
     begin()
   }
 
-  async function giveBack(notices: InboxRow[]): Promise<void> {
+  async function release(notices: InboxRow[]): Promise<void> {
     if (notices.length === 0) return
-    const look = { state: 'received', finished_at: null, look_at: clock.now(), last_error: null } as const
+    const released = { state: 'received', finished_at: null, check_at: clock.now(), last_error: null } as const
     await updateNotices(
       db,
-      notices.map((notice) => ({ ...notice, ...look })),
+      notices.map((notice) => ({ ...notice, ...released })),
     ).catch((error: unknown) => log.warn({ err: error }, 'the callbacks of a stopping process could not be released'))
   }
 }

@@ -10,7 +10,7 @@ import { type ReportedPayment, type SettleDeps, settleOwned, wasAsked } from '..
 import { settleUnattributed, type Unattributed } from '../transactions/settle-unattributed.ts'
 import { settleWithdrawal } from '../withdrawals/check.ts'
 import { findOwner } from '../withdrawals/store.ts'
-import { type InboxRow, type InboxState, type NoticeLook, updateNotices } from './store.ts'
+import { type InboxRow, type InboxState, type NoticeCheck, updateNotices } from './store.ts'
 
 /**
  * The pauses between checks of a notice that the acquirer does not confirm; after the last one it counts as untrue. A
@@ -33,7 +33,7 @@ const lingerMs = 10
 
 export type ProcessDeps = SettleDeps & {
   /** Writes the result of a check. */
-  writeLook: (look: NoticeLook) => Promise<null>
+  writeCheck: (result: NoticeCheck) => Promise<null>
 }
 
 type Deps = ProcessDeps & { limitUnattributed: ReturnType<typeof createLimit> }
@@ -50,39 +50,39 @@ export function createNoticeProcessor(deps: ProcessDeps): (notice: InboxRow) => 
  */
 async function processNotice(deps: Deps, notice: InboxRow): Promise<void> {
   try {
-    const look = await settleNotice(deps, notice)
-    const pause = pausesSeconds[notice.looks]
+    const result = await settleNotice(deps, notice)
+    const pause = pausesSeconds[notice.checks]
     const after = (ms: number) => new Date(deps.clock.now().getTime() + ms)
-    if (look === 'busy')
-      await lookAgain(deps, notice, { at: after(unattributedPauseMs), looks: notice.looks, error: null })
-    else if (look.isFinal || pause === undefined) await finish(deps, notice, look.state)
-    else await lookAgain(deps, notice, { at: after(pause * 1000), looks: notice.looks + 1, error: null })
+    if (result === 'busy')
+      await scheduleCheck(deps, notice, { at: after(unattributedPauseMs), checks: notice.checks, error: null })
+    else if (result.isFinal || pause === undefined) await finish(deps, notice, result.state)
+    else await scheduleCheck(deps, notice, { at: after(pause * 1000), checks: notice.checks + 1, error: null })
   } catch (error) {
     const { acquirer, end_to_end: endToEndId, received_at } = notice
     deps.log.warn({ err: error, acquirer, endToEndId }, 'a callback could not be checked and will be checked again')
     const at = nextCheckAt(received_at, deps.clock.now(), retryPauseMs)
-    await lookAgain(deps, notice, { at, looks: notice.looks, error: String(error) })
+    await scheduleCheck(deps, notice, { at, checks: notice.checks, error: String(error) })
   }
 }
 
 /** One commit for all checks that end while another commit is in progress. */
-export function createLookWriter(db: Db): ProcessDeps['writeLook'] {
+export function createCheckWriter(db: Db): ProcessDeps['writeCheck'] {
   return createBatcher({
     maxBatchSize: batchNoticesMax,
     maxConcurrency: batchesMax,
     minConcurrentBatch: batchNoticesMax,
     lingerMs,
     retryIndividually: mayBeOneRowsFault,
-    run: async (looks: NoticeLook[]) => {
-      await updateNotices(db, looks)
-      return looks.map(() => null)
+    run: async (checks: NoticeCheck[]) => {
+      await updateNotices(db, checks)
+      return checks.map(() => null)
     },
   })
 }
 
 type FinalState = Exclude<InboxState, 'received'>
 
-type Look = { state: FinalState; isFinal: boolean }
+type CheckResult = { state: FinalState; isFinal: boolean }
 
 /** What a notice is about. */
 export type Subject =
@@ -113,7 +113,7 @@ export async function classifyNotice(
   return payout ? { kind: 'payout', owner: payout } : { kind: 'unattributed' }
 }
 
-async function settleNotice(deps: Deps, notice: InboxRow): Promise<Look | 'busy'> {
+async function settleNotice(deps: Deps, notice: InboxRow): Promise<CheckResult | 'busy'> {
   const subject = await classifyNotice(deps, notice)
   const payment = { acquirer: notice.acquirer, endToEndId: notice.end_to_end }
   switch (subject.kind) {
@@ -121,11 +121,11 @@ async function settleNotice(deps: Deps, notice: InboxRow): Promise<Look | 'busy'
       return await settleCharge(deps, subject.owner, payment, { isReturn: notice.event_key !== notice.end_to_end })
     case 'payout': {
       const found = await settleWithdrawal(deps, { merchantId: subject.owner.merchant_id, id: subject.owner.id })
-      return toLook(found === 'changed' || found === 'settled')
+      return toResult(found === 'changed' || found === 'settled')
     }
     case 'unattributed': {
       const found = await deps.limitUnattributed(async () => await settleUnattributed(deps, payment))
-      return found === null ? 'busy' : lookOf[found]
+      return found === null ? 'busy' : resultOf[found]
     }
   }
 }
@@ -135,59 +135,59 @@ async function settleCharge(
   owner: Owner,
   payment: ReportedPayment,
   { isReturn }: { isReturn: boolean },
-): Promise<Look> {
+): Promise<CheckResult> {
   const settled = await settleOwned(deps, owner, payment)
   if (settled === 'unpaid') return await settleOtherCharge(deps, owner, payment)
   if (isReturn && (settled === 'settled' || settled === 'already')) {
     await checkRefundsOf(deps, owner)
     await checkReturns(deps, { merchantId: owner.merchant_id, id: owner.id })
   }
-  return toLook(true)
+  return toResult(true)
 }
 
 /**
  * A callback may name another charge than its payment does. A true callback that arrives meanwhile would count as a
  * repetition, so the payment is settled for the charge that it names itself.
  */
-async function settleOtherCharge(deps: Deps, owner: Owner, payment: ReportedPayment): Promise<Look> {
+async function settleOtherCharge(deps: Deps, owner: Owner, payment: ReportedPayment): Promise<CheckResult> {
   const { acquirer, endToEndId } = payment
   const found = await deps.acquirers.named(acquirer).findPayment(endToEndId)
   const other = await classifyNotice(deps, { acquirer, txid: found?.txid ?? null })
-  if (other.kind !== 'charge' || other.owner.id === owner.id) return toLook(false)
-  return toLook((await settleOwned(deps, other.owner, payment)) !== 'unpaid')
+  if (other.kind !== 'charge' || other.owner.id === owner.id) return toResult(false)
+  return toResult((await settleOwned(deps, other.owner, payment)) !== 'unpaid')
 }
 
-function toLook(isSettled: boolean): Look {
+function toResult(isSettled: boolean): CheckResult {
   return { state: isSettled ? 'settled' : 'unconfirmed', isFinal: isSettled }
 }
 
-const lookOf: Record<Unattributed, Look> = {
-  held: toLook(true),
-  settled: toLook(true),
+const resultOf: Record<Unattributed, CheckResult> = {
+  held: toResult(true),
+  settled: toResult(true),
   early: { state: 'unmatched', isFinal: false },
-  unconfirmed: toLook(false),
+  unconfirmed: toResult(false),
 }
 
 async function finish(deps: ProcessDeps, notice: InboxRow, state: FinalState): Promise<void> {
-  const { acquirer, event_key, end_to_end: endToEndId, looks } = notice
+  const { acquirer, event_key, end_to_end: endToEndId, checks } = notice
   const now = deps.clock.now()
-  await deps.writeLook({ acquirer, event_key, looks, state, finished_at: now, look_at: now, last_error: null })
+  await deps.writeCheck({ acquirer, event_key, checks, state, finished_at: now, check_at: now, last_error: null })
   if (state === 'settled') return
   deps.log.warn({ acquirer, endToEndId, state }, 'a callback announced nothing that could be recorded')
 }
 
-async function lookAgain(
+async function scheduleCheck(
   deps: ProcessDeps,
   { acquirer, event_key }: InboxRow,
-  { at, looks, error }: { at: Date; looks: number; error: string | null },
+  { at, checks, error }: { at: Date; checks: number; error: string | null },
 ): Promise<void> {
-  await deps.writeLook({
+  await deps.writeCheck({
     acquirer,
     event_key,
-    looks,
+    checks,
     state: 'received',
     finished_at: null,
-    look_at: at,
+    check_at: at,
     last_error: error,
   })
 }

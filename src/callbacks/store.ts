@@ -17,10 +17,10 @@ export type InboxRow = {
   txid: string | null
   received_at: Date
   /** How often the acquirer has answered that it does not know the payment. */
-  looks: number
+  checks: number
 }
 
-const openColumns = sql`inbox.acquirer, inbox.event_key, inbox.end_to_end, inbox.txid, inbox.received_at, inbox.looks`
+const openColumns = sql`inbox.acquirer, inbox.event_key, inbox.end_to_end, inbox.txid, inbox.received_at, inbox.checks`
 
 export type NewNotice = CallbackNotice & { acquirer: string }
 
@@ -43,14 +43,14 @@ export async function insertNotices(
 ): Promise<InboxRow[]> {
   return await db.query<InboxRow>(
     sql`
-      insert into callback_inbox as inbox (acquirer, event_key, end_to_end, txid, received_at, state, look_at, leased_by)
+      insert into callback_inbox as inbox (acquirer, event_key, end_to_end, txid, received_at, state, check_at, leased_by)
       select distinct on (acquirer, "eventKey")
         acquirer, "eventKey", "endToEndId", coalesce("payoutId", txid), ${now}::timestamptz, 'received', ${leaseUntil}::timestamptz, ${instance}::integer
       from ${noticesParam(notices)}
       order by acquirer, "eventKey"
       on conflict (acquirer, event_key) do update
-        set txid = excluded.txid, state = 'received', finished_at = null, look_at = excluded.look_at,
-          leased_by = excluded.leased_by, looks = 0, last_error = null
+        set txid = excluded.txid, state = 'received', finished_at = null, check_at = excluded.check_at,
+          leased_by = excluded.leased_by, checks = 0, last_error = null
         where inbox.state in ('unconfirmed', 'unmatched')
       returning ${openColumns}`,
     'insert-notices',
@@ -62,32 +62,32 @@ export async function claimNotices(
   db: Db,
   { now, leaseUntil, limit, instance }: Claim & { instance: number },
 ): Promise<InboxRow[]> {
-  const lease = sql`look_at = ${leaseUntil}, leased_by = ${instance}`
+  const lease = sql`check_at = ${leaseUntil}, leased_by = ${instance}`
   return await claimRows<InboxRow>(db, inbox, { now, limit, lease }, 'claim-notices')
 }
 
 const inbox: Queue = {
   table: sql`callback_inbox inbox`,
-  dueAt: sql`look_at`,
+  dueAt: sql`check_at`,
   isOpen: sql`state = 'received'`,
   columns: openColumns,
 }
 
 /** The result of a check of a notice. */
-export type NoticeLook = Pick<InboxRow, 'acquirer' | 'event_key' | 'looks'> & {
+export type NoticeCheck = Pick<InboxRow, 'acquirer' | 'event_key' | 'checks'> & {
   state: InboxState
   finished_at: Date | null
-  look_at: Date
+  check_at: Date
   last_error: string | null
 }
 
-const looksParam = rowsParam<NoticeLook>({
+const checksParam = rowsParam<NoticeCheck>({
   acquirer: 'text',
   event_key: 'text',
-  looks: 'integer',
+  checks: 'integer',
   state: 'text',
   finished_at: 'timestamptz',
-  look_at: 'timestamptz',
+  check_at: 'timestamptz',
   last_error: 'text',
 })
 
@@ -96,18 +96,18 @@ const looksParam = rowsParam<NoticeLook>({
  * which callbacks are stored. The commit does not wait for the disk: a result lost in a power failure is checked
  * again, and found done.
  */
-export async function updateNotices(db: Db, looks: NoticeLook[]): Promise<void> {
+export async function updateNotices(db: Db, checks: NoticeCheck[]): Promise<void> {
   await db.query(
     sql`
       with input as (
-        select input.* from (select set_config('synchronous_commit', 'off', true)) async_commit, ${looksParam(looks)}
+        select input.* from (select set_config('synchronous_commit', 'off', true)) async_commit, ${checksParam(checks)}
       ), locked as (
         select inbox.acquirer, inbox.event_key from callback_inbox inbox join input using (acquirer, event_key)
         where inbox.state = 'received' order by inbox.acquirer, inbox.event_key for no key update of inbox
       )
       update callback_inbox inbox
-      set state = input.state, finished_at = input.finished_at, look_at = input.look_at, leased_by = null,
-        looks = input.looks, last_error = input.last_error
+      set state = input.state, finished_at = input.finished_at, check_at = input.check_at, leased_by = null,
+        checks = input.checks, last_error = input.last_error
       from locked join input using (acquirer, event_key)
       where inbox.acquirer = locked.acquirer and inbox.event_key = locked.event_key`,
     'update-notices',
@@ -117,7 +117,7 @@ export async function updateNotices(db: Db, looks: NoticeLook[]): Promise<void> 
 /** Makes due what dead instances had leased. A row that is locked is being finished. */
 export async function releaseNoticesOf(tx: Tx, { instances, now }: { instances: number[]; now: Date }): Promise<void> {
   await tx.query(sql`
-    update callback_inbox set look_at = ${now}, leased_by = null
+    update callback_inbox set check_at = ${now}, leased_by = null
     where ctid = any (array(
       select ctid from callback_inbox where state = 'received' and leased_by = any (${instances}::integer[])
       for no key update skip locked))`)
@@ -137,7 +137,7 @@ export async function findInboxBacklog(
   now: Date,
 ): Promise<{ due: number; oldest: Date | null; failing: number }> {
   const [row] = await db.query<{ due: number; oldest: Date | null; failing: number }>(sql`
-    select count(*) filter (where look_at <= ${now}) as due, min(look_at) filter (where look_at <= ${now}) as oldest,
+    select count(*) filter (where check_at <= ${now}) as due, min(check_at) filter (where check_at <= ${now}) as oldest,
       count(last_error) as failing
     from callback_inbox where state = 'received'`)
   return row ?? { due: 0, oldest: null, failing: 0 }

@@ -14,7 +14,7 @@ export class DatabaseAway extends Error {
 const quietMaxMs = 1_000
 /** How long that connection may take. With the time before it, a request fails after four seconds. */
 const probeMaxMs = 2_500
-const lookEveryMs = 250
+const pollEveryMs = 250
 
 /** A statement is in progress while the driver is not ready for the next one. */
 type Client = pg.PoolClient & { readyForQuery: boolean; processID: number; connection: { stream: Socket } }
@@ -43,7 +43,7 @@ export class WatchedPool extends pg.Pool {
     const timer = setInterval(() => {
       if (this.ended) clearInterval(timer)
       else this.#look()
-    }, lookEveryMs).unref()
+    }, pollEveryMs).unref()
   }
 
   override connect(): Promise<pg.PoolClient>

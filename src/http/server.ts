@@ -84,7 +84,7 @@ const suggestionsMax = 5
  */
 const refusalDelayMs = { min: 200, max: 600 }
 /** During a stop, how often to check for connections that have no more requests to answer. */
-const idleLookMs = 50
+const idleCheckMs = 50
 /** How long a connection that was opened just before the stop may take to send its request. */
 const silenceMsMax = 1_000
 /**
@@ -245,7 +245,7 @@ function letGoOfConnections(app: Server, { shareConnections }: Options): void {
       const isOver = performance.now() - stopsAt > silenceMsMax
       for (const socket of isOver ? connections : []) if (socket.bytesRead === 0) socket.destroy()
       for (const stream of streams) stream.destroy(new Error('connection closed: the service stops'))
-    }, idleLookMs)
+    }, idleCheckMs)
     app.server.once('close', () => clearInterval(timer))
   })
   app.addHook('onSend', ({ raw }, reply, payload, done) => {

@@ -26,7 +26,7 @@ type Options = {
 
 const atOnceMax = 8
 /** A notification announces a new job at once; a postponed one is found by polling. */
-const lookEveryMs = 1_000
+const pollEveryMs = 1_000
 /** A pause after a database failure, so that its return does not cause a burst of requests. */
 const faultPauseMs = 1_000
 /** The acquirer may be back after a minute. */
@@ -72,7 +72,7 @@ export function startQueueRunner({ db, instance, log, jobs, recurring, stopping 
         await sleep(faultPauseMs, undefined, { signal: stopping }).catch(() => {})
         return false
       })
-      if (!hasMore) await signal.wait(lookEveryMs)
+      if (!hasMore) await signal.wait(pollEveryMs)
     }
   }
 

@@ -26,7 +26,7 @@ export type PayDeps = Parameters<typeof createWatch>[0] & {
   /** Per address that tries wrong tokens. */
   wrongTokenLimit: RateLimiter
   /** Queries to the acquirer about charges whose page is opened. */
-  lookLimit: RateLimiter
+  checkLimit: RateLimiter
 }
 
 /** The page to which a merchant sends its customer, and the route that gives the merchant its address. */
@@ -66,7 +66,7 @@ function registerPage(app: Server, deps: PayDeps): void {
     const payment = await findShown(deps, request.params.token, request, reply)
     const language = chooseLanguage(request.headers['accept-language'])
     const now = deps.clock.now()
-    await lookAgain(deps, payment, now)
+    await requestCheck(deps, payment, now)
     return sendPage(reply, renderPayment({ payment, language, now, isPretended: deps.sandbox !== null }))
   })
 
@@ -84,9 +84,9 @@ function registerPage(app: Server, deps: PayDeps): void {
 const newMs = 60_000
 
 /** The acquirer may have removed the charge, and the page must not show a code that no bank accepts. */
-async function lookAgain({ db, lookLimit }: PayDeps, payment: PaymentRow, now: Date): Promise<void> {
+async function requestCheck({ db, checkLimit }: PayDeps, payment: PaymentRow, now: Date): Promise<void> {
   const isNew = now.getTime() - payment.changed_at.getTime() < newMs
-  if (payment.status !== 'PIX_QRCODE_GENERATED' || isNew || !lookLimit.take(payment.id).isAllowed) return
+  if (payment.status !== 'PIX_QRCODE_GENERATED' || isNew || !checkLimit.take(payment.id).isAllowed) return
   await checkNow(db, payment, now)
 }
 

@@ -7,7 +7,7 @@ import { isOpen, type PageState, pageState } from './state.ts'
 import { findStandings, type StandingRow } from './store.ts'
 
 /** With longer pauses a customer would start to wonder; shorter ones would only load the database. */
-const lookEveryMs = 1_000
+const pollEveryMs = 1_000
 /** Proxies close a connection that is silent for a minute. */
 const heartbeatMs = 15_000
 /** A page that is still open after that reconnects automatically. */
@@ -39,11 +39,11 @@ export function createWatch(
   const hosts = new Map<string, number>()
   const signal = createSignal()
   let isStopped = false
-  let isLooking = false
-  let looking = Promise.resolve()
+  let isPolling = false
+  let polling = Promise.resolve()
 
-  async function look(): Promise<void> {
-    isLooking = true
+  async function poll(): Promise<void> {
+    isPolling = true
     while (watchers.size > 0 && !isStopped) {
       try {
         const ids = new Set([...watchers].map(({ id }) => id))
@@ -53,21 +53,21 @@ export function createWatch(
       } catch (error) {
         log.error({ err: error }, 'payment pages could not be notified')
       }
-      await signal.wait(lookEveryMs)
+      await signal.wait(pollEveryMs)
     }
-    isLooking = false
+    isPolling = false
   }
 
   return {
     open(payment, host) {
-      const there = hosts.get(host) ?? 0
-      if (isStopped || watchers.size >= limits.inAll || there >= limits.perHost) return null
+      const openOfHost = hosts.get(host) ?? 0
+      if (isStopped || watchers.size >= limits.inAll || openOfHost >= limits.perHost) return null
       const now = performance.now()
       const state = pageState(payment, clock.now())
       const stream = new Readable({ read() {} })
       const watcher = { id: payment.id, stream, state, saidAt: now, endsAt: now + lifeMsMax, isEnded: false }
       watchers.add(watcher)
-      hosts.set(host, there + 1)
+      hosts.set(host, openOfHost + 1)
       stream.once('close', () => {
         watchers.delete(watcher)
         const left = (hosts.get(host) ?? 1) - 1
@@ -75,14 +75,14 @@ export function createWatch(
         else hosts.delete(host)
       })
       say(watcher, `retry: 3000\ndata: ${state}\n\n`)
-      if (!isLooking) looking = look()
+      if (!isPolling) polling = poll()
       return stream
     },
     async stop() {
       isStopped = true
       for (const watcher of watchers) end(watcher)
       signal.notify()
-      await looking
+      await polling
     },
   }
 }

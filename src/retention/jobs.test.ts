@@ -70,7 +70,7 @@ async function insertDelivery({
 
 async function insertNotice(key: string, state: string, finished: Date | null) {
   await database.db.query(sql`
-    insert into callback_inbox (acquirer, event_key, end_to_end, received_at, state, finished_at, look_at)
+    insert into callback_inbox (acquirer, event_key, end_to_end, received_at, state, finished_at, check_at)
     values ('a PSP', ${key}, ${key}, ${ago(900)}, ${state}, ${finished}, ${ago(900)})`)
 }
 

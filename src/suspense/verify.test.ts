@@ -129,7 +129,7 @@ it.each<[what: string, rule: string, sql: string]>([
 })
 
 describe('a payment that is checked without the transaction that it pays', () => {
-  const lookAt = async (id = '') => {
+  const breachesOf = async (id = '') => {
     const [payment] = await service.db.query<RecordKey>(
       sql`select merchant_id as "merchantId", id from suspense_payments where id = ${id}`,
     )
@@ -137,11 +137,11 @@ describe('a payment that is checked without the transaction that it pays', () =>
   }
 
   it('is no breach when it was attributed after the records to check were selected', async () => {
-    expect(await lookAt(ids.matched)).toEqual([])
+    expect(await breachesOf(ids.matched)).toEqual([])
   })
 
   it('is a breach when it is in suspense as well', async () => {
     await service.db.query(sql`update suspense_payments set end_to_end = ${ids.e2e} where id = ${ids.held}`)
-    expect(await lookAt(ids.held)).toMatchObject([{ rule: 'suspense_payment_once' }])
+    expect(await breachesOf(ids.held)).toMatchObject([{ rule: 'suspense_payment_once' }])
   })
 })

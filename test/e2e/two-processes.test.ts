@@ -284,7 +284,7 @@ it('takes over at once what a killed process had leased, and leaves alone what a
         next_attempt_at = now() + interval '1 day'
       where record_id = ${id}`)
     await db.query(sql`
-      insert into callback_inbox (acquirer, event_key, end_to_end, received_at, state, look_at, leased_by)
+      insert into callback_inbox (acquirer, event_key, end_to_end, received_at, state, check_at, leased_by)
       values ('simulator', ${instance}::text, ${instance}::text, now(), 'received', now() + interval '1 day', ${instance})`)
     await db.query(sql`
       insert into jobs (name, payload, run_at, attempts, attempts_max, locked_by, locked_at)

@@ -7,7 +7,7 @@ import { createBacenAcquirer } from '../../src/acquirers/bacen/adapter.ts'
 import { createRegistry } from '../../src/acquirers/registry.ts'
 import { scopes } from '../../src/auth/scopes.ts'
 import { loadSecretKey } from '../../src/auth/secret-key.ts'
-import { createLookWriter, createNoticeProcessor, type ProcessDeps } from '../../src/callbacks/process.ts'
+import { createCheckWriter, createNoticeProcessor, type ProcessDeps } from '../../src/callbacks/process.ts'
 import { createNoticeWriter, type ReceiveDeps } from '../../src/callbacks/receive.ts'
 import type { InboxRow } from '../../src/callbacks/store.ts'
 import type { Db } from '../../src/db/sql.ts'
@@ -144,7 +144,7 @@ function startProcess({ db: whole, bank, clock, key, isRemote }: Place): Process
     settlement: createSettlement({ db, clock }),
     keepNotices: createNoticeWriter({ db, clock, instance }),
     workOn: (notices: InboxRow[]) => void inHand.push(...notices),
-    writeLook: createLookWriter(db),
+    writeCheck: createCheckWriter(db),
   }
   const jobs = { ...transactionJobs(deps), ...withdrawalJobs(deps), ...verificationJobs(deps) }
   const processNotice = createNoticeProcessor(deps)

@@ -215,7 +215,7 @@ export async function decideDisputes(bank: HostileBank, db: Db): Promise<number>
 export async function countDue(db: Db, now: Date): Promise<{ notices: number; jobs: number }> {
   const [row] = await db.query<{ notices: number; jobs: number }>(sql`
     select
-      (select count(*) from callback_inbox where state = 'received' and look_at <= ${now}) as notices,
+      (select count(*) from callback_inbox where state = 'received' and check_at <= ${now}) as notices,
       (select count(*) from jobs where run_at <= now()) as jobs`)
   return row ?? { notices: 0, jobs: 0 }
 }

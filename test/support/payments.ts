@@ -112,9 +112,9 @@ export async function untilInbox(service: TestService, endToEndId: string, state
   await eventually(
     async () => {
       now = await inboxState(service, endToEndId)
-      const [paused] = await service.db.query<{ look_at: Date }>(sql`
-        select look_at from callback_inbox where event_key = ${endToEndId} and state = 'received' and looks > 0`)
-      if (paused && paused.look_at > service.clock.now()) service.clock.set(paused.look_at)
+      const [paused] = await service.db.query<{ check_at: Date }>(sql`
+        select check_at from callback_inbox where event_key = ${endToEndId} and state = 'received' and checks > 0`)
+      if (paused && paused.check_at > service.clock.now()) service.clock.set(paused.check_at)
       return now === state
     },
     () => `the notice of ${endToEndId} is ${now}, not ${state}`,

@@ -54,13 +54,13 @@ const bodyMaxBytes = 1024 * 1024
 export async function createWebhookReceiver(options: Options): Promise<WebhookReceiver> {
   const events: WebhookEvent[] = []
   const refused: WebhookVerificationError[] = []
-  const looks = new Set<() => void>()
+  const checks = new Set<() => void>()
 
   const { url, close, unref } = await listenForWebhooks({
     ...options,
     onEvent: (event) => {
       events.push(event)
-      for (const look of looks) look()
+      for (const check of checks) check()
     },
     onRefused: (error) => refused.push(error),
   })
@@ -75,9 +75,9 @@ export async function createWebhookReceiver(options: Options): Promise<WebhookRe
       new Promise((resolve, reject) => {
         const end = () => {
           clearTimeout(timer)
-          looks.delete(look)
+          checks.delete(check)
         }
-        const look = () => {
+        const check = () => {
           const found = events.find((event): event is WebhookEventOf<typeof type> => isOf(event, type) && fits(event))
           if (!found) return
           end()
@@ -89,8 +89,8 @@ export async function createWebhookReceiver(options: Options): Promise<WebhookRe
           const notVerified = refused[0] ? ` Refused: ${refused[0].detail}` : ''
           reject(new Error(`No ${type} that fits came within ${timeoutMs} ms, but ${came}.${notVerified}`))
         }, timeoutMs)
-        looks.add(look)
-        look()
+        checks.add(check)
+        check()
       }),
     close,
   }

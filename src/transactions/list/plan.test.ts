@@ -14,14 +14,14 @@ const listed = 20_000
 let database: TestDatabase
 let db: Db
 /** Owners of a hundred transactions, looked up before PostgreSQL has statistics of the table. */
-let looked: { owners: Owner[]; plan: Plan }
+let found: { owners: Owner[]; plan: Plan }
 
 beforeAll(async () => {
   database = await createTestDatabase()
   db = database.db
   await fill()
   const some = await db.query<{ id: string }>(sql`select id from transactions limit 100`)
-  looked = await withPlan(db, async (spy) => ({
+  found = await withPlan(db, async (spy) => ({
     owners: await findOwners(
       spy,
       some.map(({ id }) => id),
@@ -56,9 +56,9 @@ async function fill(): Promise<void> {
 }
 
 it('owners are looked up one by one, even before PostgreSQL knows that ids are unique', () => {
-  expect(looked.owners).toHaveLength(100)
-  expect(looked.plan.scans).not.toContain('Seq Scan')
-  expect(looked.plan.indexes).toEqual(new Set(['transactions_pkey']))
+  expect(found.owners).toHaveLength(100)
+  expect(found.plan.scans).not.toContain('Seq Scan')
+  expect(found.plan.indexes).toEqual(new Set(['transactions_pkey']))
 })
 
 async function read(filters: TransactionFilters, slice: { page?: number } = {}) {
