@@ -207,13 +207,13 @@ create table transaction_returns (
   -- Below zero where a confirmed return proved wrong.
   amount bigint not null check (amount <> 0),
   returned_at timestamptz(3) not null,
-  booked_at timestamptz(3) not null,
+  posted_at timestamptz(3) not null,
   primary key (merchant_id, id),
   foreign key (transaction_id, merchant_id) references transactions,
   constraint transaction_returns_once unique (merchant_id, transaction_id, reference)
 );
 create index transaction_returns_end_to_end on transaction_returns (merchant_id, end_to_end) where end_to_end is not null;
-create index transaction_returns_booked on transaction_returns (booked_at);
+create index transaction_returns_posted on transaction_returns (posted_at);
 
 -- The day in Brazil, where nearly every filter of dates begins at midnight. src/lib/brasilia.ts has the same days, from
 -- the same tz database.

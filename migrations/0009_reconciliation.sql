@@ -43,8 +43,8 @@ create table differences (
   -- Both are posted, on two days: nothing is to be done.
   is_timing boolean not null,
   -- The acquirer's side and ours; null where there is none.
-  there jsonb,
-  here jsonb,
+  at_acquirer jsonb,
+  in_ledger jsonb,
   proposal jsonb not null,
   state text not null check (state in ('open', 'confirmed', 'dismissed', 'resolved')),
   -- The last run that found it.
@@ -70,21 +70,21 @@ create unlogged table reconciliation_pairs (
   -- Of a return: when its payment arrived.
   paid_at timestamptz(3),
   -- Of returns: the sum of all of one payment, and the part of it under MED.
-  there_amount bigint,
-  there_med bigint,
-  there_at timestamptz(3),
-  there_state text,
-  there_fee bigint,
+  acquirer_amount bigint,
+  acquirer_med bigint,
+  acquirer_at timestamptz(3),
+  acquirer_state text,
+  acquirer_fee bigint,
   -- Another payment that names the same transaction is listed, and came before.
   is_later boolean not null default false,
   merchant_id uuid,
   record_id uuid,
-  here_amount bigint,
-  here_med bigint,
-  here_processing bigint,
-  here_at timestamptz(3),
-  booked_at timestamptz(3),
-  here_state text,
+  ledger_amount bigint,
+  ledger_med bigint,
+  ledger_processing bigint,
+  ledger_at timestamptz(3),
+  posted_at timestamptz(3),
+  ledger_state text,
   primary key (run_id, subject, key)
 );
 

@@ -265,7 +265,7 @@ cross join lateral (
 ) dispute
 where has_dispute;
 
-insert into transaction_returns (merchant_id, id, transaction_id, dispute_id, reference, end_to_end, amount, returned_at, booked_at)
+insert into transaction_returns (merchant_id, id, transaction_id, dispute_id, reference, end_to_end, amount, returned_at, posted_at)
 select merchant_id, sequel_id, s.id, sequel_id, replace(sequel_id::text, '-', ''), pg_temp.end_to_end('D', o.account_ispb, decided_at, sequel_id), amount,
   returned_at, returned_at
 from seeded_sales s, options o where returned_at is not null;

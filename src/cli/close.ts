@@ -127,17 +127,17 @@ function describe(statement: Statement, sha256: string): string {
   return `${lines.join('\n')}\n`
 }
 
-function totalsTable({ books, acquirerSays: there }: Statement): string[] {
+function totalsTable({ books, acquirerSays: acquirer }: Statement): string[] {
   const rows: [string, string, string][] = [
     ['', 'acquirer', 'ledger'],
-    ['opening', inReais(there.opening), inReais(books.opening)],
-    ['in', inWords(there.in), inWords(books.in)],
-    ['returned', inWords(there.returned), inWords(books.returned)],
-    ['paid out', inWords(there.paidOut), inWords(books.paidOut)],
+    ['opening', inReais(acquirer.opening), inReais(books.opening)],
+    ['in', inWords(acquirer.in), inWords(books.in)],
+    ['returned', inWords(acquirer.returned), inWords(books.returned)],
+    ['paid out', inWords(acquirer.paidOut), inWords(books.paidOut)],
     ['came back', '-', inWords(books.cameBack)],
-    ['fees', there.fees === null ? 'not reported' : inReais(there.fees), '-'],
+    ['fees', acquirer.fees === null ? 'not reported' : inReais(acquirer.fees), '-'],
     ['corrections', '-', inWords(books.corrections)],
-    ['closing', inReais(there.closing), inReais(books.closing)],
+    ['closing', inReais(acquirer.closing), inReais(books.closing)],
   ]
   const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   return rows.map(([name, ...cells]) =>

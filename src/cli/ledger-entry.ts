@@ -3,7 +3,7 @@ import { bookEntry } from '../entries/book.ts'
 import { type ManualAccount, manualAccounts, proposeEntry } from '../entries/propose.ts'
 import { listEntries, sumFees } from '../entries/store.ts'
 import type { EntryType } from '../ledger/accounts.ts'
-import { findHeld } from '../ledger/clearing-store.ts'
+import { findClearingBalances } from '../ledger/clearing-store.ts'
 import { inReais } from '../lib/money.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { type EntryView, toEntryView } from '../operator/entries.ts'
@@ -33,7 +33,7 @@ export function entryCommands(program: Command, ledger: Command): void {
     .option('--json', 'print JSON')
     .action(async ({ json }: Json) => {
       const { held, fees, compared } = await withContext(async ({ db }) => ({
-        held: await findHeld(db),
+        held: await findClearingBalances(db),
         fees: await sumFees(db),
         compared: await listComparedBalances(db),
       }))
@@ -158,7 +158,7 @@ const notes: Record<Exclude<EntryType, 'manual_entry'>, string> = {
 }
 
 async function findOnlyAcquirer({ db }: Context): Promise<string> {
-  const names = [...(await findHeld(db)).keys()]
+  const names = [...(await findClearingBalances(db)).keys()]
   const [only] = names
   if (only !== undefined && names.length === 1) return only
   throw new Error(

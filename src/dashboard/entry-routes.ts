@@ -16,7 +16,7 @@ import { type SignedIn, userOf } from '../http/caller.ts'
 import { Amount, NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { entryTypes } from '../ledger/accounts.ts'
-import { findHeld } from '../ledger/clearing-store.ts'
+import { findClearingBalances } from '../ledger/clearing-store.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError, type FieldError, type FieldErrorCode } from '../lib/errors.ts'
 import { toEntryView } from '../operator/entries.ts'
@@ -158,6 +158,6 @@ function toRecordId(key: string): string {
 }
 
 async function findAcquirers({ db, acquirers }: Deps): Promise<string[]> {
-  const held = await findHeld(db)
+  const held = await findClearingBalances(db)
   return [...new Set([...acquirers.all.map(({ name }) => name), ...held.keys()])].toSorted()
 }

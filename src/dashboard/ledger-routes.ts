@@ -5,7 +5,7 @@ import { userOf } from '../http/caller.ts'
 import { toDate } from '../http/formats.ts'
 import { Amount, DateTimeFilter, NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
-import { findHeld } from '../ledger/clearing-store.ts'
+import { findClearingBalances } from '../ledger/clearing-store.ts'
 import { showPayoutFreeze } from '../ledger/payout-freeze.ts'
 import { findBalances, findBalancesAt } from '../ledger/store.ts'
 import { assert } from '../lib/assert.ts'
@@ -100,7 +100,7 @@ export function registerOperatorLedgerRoutes(app: Server, deps: Deps): void {
 }
 
 async function listAcquirers(db: Db): Promise<LedgerView['acquirers']> {
-  const [held, compared] = await Promise.all([findHeld(db), listComparedBalances(db)])
+  const [held, compared] = await Promise.all([findClearingBalances(db), listComparedBalances(db)])
   const names = [...new Set([...held.keys(), ...compared.map(({ acquirer }) => acquirer)])].toSorted()
   return names.map((acquirer) => ({
     acquirer,

@@ -5,7 +5,7 @@ import { acquirerOf } from './accounts.ts'
  * What each acquirer holds for all merchants according to the ledger, in cents. One that never held anything is
  * missing.
  */
-export async function findHeld(db: Db | Tx): Promise<Map<string, number>> {
+export async function findClearingBalances(db: Db | Tx): Promise<Map<string, number>> {
   return toMap(
     await db.query<{ account: string; cents: number }>(sql`
       select account, (0 - sum(balance))::bigint as cents from ledger_accounts

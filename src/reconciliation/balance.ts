@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Acquirer } from '../acquirers/acquirer.ts'
 import type { Db } from '../db/sql.ts'
-import { findHeld } from '../ledger/clearing-store.ts'
+import { findClearingBalances } from '../ledger/clearing-store.ts'
 import type { Clock } from '../lib/clock.ts'
 import { listComparedBalances, saveComparedBalance, sumDisputed } from './balance-store.ts'
 
@@ -33,9 +33,9 @@ export async function compareBalance(
 ): Promise<ComparedBalance | null> {
   const { name, readBalance } = acquirer
   if (!readBalance) return null
-  const before = (await findHeld(db)).get(name) ?? 0
+  const before = (await findClearingBalances(db)).get(name) ?? 0
   const balance = await readBalance()
-  const held = (await findHeld(db)).get(name) ?? 0
+  const held = (await findClearingBalances(db)).get(name) ?? 0
   const total = balance.available + (balance.blocked ?? 0)
   // Payments may be posted while the PSP answers: a balance between the two readings is not a difference.
   const isBetween = total >= Math.min(before, held) && total <= Math.max(before, held)

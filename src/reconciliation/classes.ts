@@ -59,8 +59,8 @@ export type Found = {
   at: Date
   /** Both sides have it, on different days. */
   isTiming: boolean
-  there: Side | null
-  here: Side | null
+  atAcquirer: Side | null
+  inLedger: Side | null
   proposal: Proposal
   /** Why payouts must freeze until a person has investigated; null where they need not. */
   alarm: string | null

@@ -101,9 +101,9 @@ export async function sumDated(
 ): Promise<Booked> {
   const rows = await db.query<Booked>(sql`
     select count(*) as count, coalesce(sum(amount_paid), 0) as sum,
-      count(*) filter (where booked_at > ${since}) as "lateCount", coalesce(sum(amount_paid) filter (where booked_at > ${since}), 0) as "lateSum"
+      count(*) filter (where posted_at > ${since}) as "lateCount", coalesce(sum(amount_paid) filter (where posted_at > ${since}), 0) as "lateSum"
     from (
-      select amount_paid, status_dates[array_position(statuses, 'PAID')] as booked_at from transactions
+      select amount_paid, status_dates[array_position(statuses, 'PAID')] as posted_at from transactions
       where payment_date >= ${from} and payment_date < ${to} and acquirer = ${acquirer} and match_undone_at is null
     ) dated`)
   return rows[0] ?? { count: 0, sum: 0, lateCount: 0, lateSum: 0 }

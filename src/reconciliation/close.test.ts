@@ -40,14 +40,16 @@ const sumOf = (amounts: number[]) => amounts.reduce((sum, amount) => sum + amoun
 
 it('totals both sides of a day, so that each closing follows from its opening', async () => {
   const { statement } = await close()
-  const { books, acquirerSays: there } = statement
+  const { books, acquirerSays: acquirer } = statement
   expect(books.closing).toBe(
     books.opening + books.in.sum - books.returned.sum - books.paidOut.sum + books.cameBack.sum + books.corrections.sum,
   )
-  expect(there.closing).toBe(there.opening + there.in.sum - there.returned.sum - there.paidOut.sum - (there.fees ?? 0))
+  expect(acquirer.closing).toBe(
+    acquirer.opening + acquirer.in.sum - acquirer.returned.sum - acquirer.paidOut.sum - (acquirer.fees ?? 0),
+  )
   const ofDay = [...made.bank.payments.values()].filter(({ at }) => at >= generatedDay.from && at < generatedDay.to)
-  expect(there.in).toEqual({ count: ofDay.length, sum: sumOf(ofDay.map(({ amount }) => amount)) })
-  expect(there.fees).toBe(sumOf(ofDay.map(({ fee }) => fee ?? 0)))
+  expect(acquirer.in).toEqual({ count: ofDay.length, sum: sumOf(ofDay.map(({ amount }) => amount)) })
+  expect(acquirer.fees).toBe(sumOf(ofDay.map(({ fee }) => fee ?? 0)))
   expect(statement.differences).toHaveLength(made.expected.size)
 
   // The closing equals the ledger's balance, and the next day begins there.

@@ -14,8 +14,14 @@ export type Pair = {
   subject: Subject
   /** An endToEndId, or our id of a payout. */
   key: string
-  there: { amount: number; med: number; at: Date; state: 'processing' | 'done' | 'refused'; fee: number | null } | null
-  here: Booked | null
+  atAcquirer: {
+    amount: number
+    med: number
+    at: Date
+    state: 'processing' | 'done' | 'refused'
+    fee: number | null
+  } | null
+  inLedger: LedgerRecord | null
   /** The transaction that the payment names, where it is not posted. */
   owner: { merchantId: string; id: string; isPaid: boolean } | null
   /** The list has an earlier payment that names the same transaction. */
@@ -24,7 +30,7 @@ export type Pair = {
   corrected: { amount: number; fee: number }
 }
 
-type Booked = {
+type LedgerRecord = {
   merchantId: string
   recordId: string
   /** For returns, the sum of those made; `med` is the part under MED. */
@@ -33,9 +39,9 @@ type Booked = {
   /** The sum of our own refunds in progress. */
   processing: number
   at: Date
-  bookedAt: Date
+  postedAt: Date
   state: string
-  isHeld: boolean
+  isInSuspense: boolean
 }
 
 export type Rules = {
@@ -61,39 +67,39 @@ export function compare(pair: Pair, rules: Rules): Found[] {
 }
 
 /** A pair is in the window when either side dates it there. */
-function liesIn({ from, to }: Window, { there, here }: Pair): boolean {
-  return [there?.at, here?.at].some((at) => at !== undefined && from <= at && at < to)
+function liesIn({ from, to }: Window, { atAcquirer, inLedger }: Pair): boolean {
+  return [atAcquirer?.at, inLedger?.at].some((at) => at !== undefined && from <= at && at < to)
 }
 
 function comparePayment(pair: Pair, rules: Rules): Found[] {
-  const { there, here } = pair
-  if (there && !here) return [compareUnbooked(pair, there, rules)]
-  if (!here) return []
-  const booked = here.amount + pair.corrected.amount
-  if (!there) {
-    if (booked === 0) return []
-    return [toFound(pair, { class: 'missing_there', proposal: correct(-booked) })]
+  const { atAcquirer, inLedger } = pair
+  if (atAcquirer && !inLedger) return [compareUnposted(pair, atAcquirer, rules)]
+  if (!inLedger) return []
+  const posted = inLedger.amount + pair.corrected.amount
+  if (!atAcquirer) {
+    if (posted === 0) return []
+    return [toFound(pair, { class: 'missing_there', proposal: correct(-posted) })]
   }
-  if (there.amount !== booked) {
+  if (atAcquirer.amount !== posted) {
     // Money in suspense belongs to no merchant yet, so there is no balance to correct.
-    const proposal: Proposal = here.isHeld ? { action: 'look' } : correct(there.amount - booked)
+    const proposal: Proposal = inLedger.isInSuspense ? { action: 'look' } : correct(atAcquirer.amount - posted)
     return [toFound(pair, { class: 'amount', proposal })]
   }
-  return rules.isDaily && !here.isHeld ? compareDays(pair, there.at, here.bookedAt, rules) : []
+  return rules.isDaily && !inLedger.isInSuspense ? compareDays(pair, atAcquirer.at, inLedger.postedAt, rules) : []
 }
 
-function compareUnbooked(pair: Pair, there: NonNullable<Pair['there']>, { now }: Rules): Found {
+function compareUnposted(pair: Pair, atAcquirer: NonNullable<Pair['atAcquirer']>, { now }: Rules): Found {
   const { owner } = pair
   if (!owner) return toFound(pair, { class: 'orphan', proposal: { action: 'hold', kind: 'orphan' } })
   if (owner.isPaid || pair.isLater)
     return toFound(pair, { class: 'duplicate', proposal: { action: 'hold', kind: 'surplus' } })
-  if (isYoung(there.at, now)) return toFound(pair, { class: 'late', proposal: { action: 'none' } })
+  if (isYoung(atAcquirer.at, now)) return toFound(pair, { class: 'late', proposal: { action: 'none' } })
   return toFound(pair, { class: 'missing_here', proposal: { action: 'settle' } })
 }
 
 /** Reported in the close of the earlier of the two days. */
-function compareDays(pair: Pair, paidAt: Date, bookedAt: Date, { window }: Rules): Found[] {
-  const [first, last] = paidAt < bookedAt ? [paidAt, bookedAt] : [bookedAt, paidAt]
+function compareDays(pair: Pair, paidAt: Date, postedAt: Date, { window }: Rules): Found[] {
+  const [first, last] = paidAt < postedAt ? [paidAt, postedAt] : [postedAt, paidAt]
   const isOfTwoDays = window.from <= first && first < window.to && last >= window.to
   if (!isOfTwoDays) return []
   const midnight = window.to.getTime()
@@ -104,53 +110,59 @@ function compareDays(pair: Pair, paidAt: Date, bookedAt: Date, { window }: Rules
 
 /** Only where the acquirer reports its fee and an agreed fee is configured. */
 function compareFee(pair: Pair, { agreedFee }: Rules): Found[] {
-  const { subject, there, corrected } = pair
-  if (!there || there.fee === null || there.state !== 'done') return []
-  const agreed = agreedFee(subject, there.amount)
+  const { subject, atAcquirer, corrected } = pair
+  if (!atAcquirer || atAcquirer.fee === null || atAcquirer.state !== 'done') return []
+  const agreed = agreedFee(subject, atAcquirer.amount)
   if (agreed === null) return []
   const expected = agreed - corrected.fee
-  if (there.fee === expected) return []
-  const proposal: Proposal = { action: 'correct', cents: expected - there.fee, account: 'house' }
+  if (atAcquirer.fee === expected) return []
+  const proposal: Proposal = { action: 'correct', cents: expected - atAcquirer.fee, account: 'house' }
   const found = toFound(pair, { class: 'fee', proposal })
-  return [{ ...found, here: { amount: pair.here?.amount ?? 0, fee: expected, at: there.at.toISOString() } }]
+  return [
+    { ...found, inLedger: { amount: pair.inLedger?.amount ?? 0, fee: expected, at: atAcquirer.at.toISOString() } },
+  ]
 }
 
 /** Compares the sums of all returns of one payment: the parts do not matter. */
 function compareReturn(pair: Pair, { now }: Rules): Found[] {
-  const { there, here } = pair
-  const outThere = there?.amount ?? 0
-  const outHere = (here?.amount ?? 0) - pair.corrected.amount
-  if (outThere === outHere) return []
-  const isComing = there !== null && isYoung(there.at, now)
+  const { atAcquirer, inLedger } = pair
+  const sentAtAcquirer = atAcquirer?.amount ?? 0
+  const sentInLedger = (inLedger?.amount ?? 0) - pair.corrected.amount
+  if (sentAtAcquirer === sentInLedger) return []
+  const isComing = atAcquirer !== null && isYoung(atAcquirer.at, now)
   // An answered refund is posted within seconds; a return under MED at the next check of the payment.
-  const isKnown = here !== null && (here.processing > 0 || here.isHeld || (there?.med ?? 0) > here.med)
+  const isKnown =
+    inLedger !== null && (inLedger.processing > 0 || inLedger.isInSuspense || (atAcquirer?.med ?? 0) > inLedger.med)
   if (isComing && isKnown) return [toFound(pair, { class: 'late', proposal: { action: 'none' } })]
-  if (outThere > outHere && isKnown) return [toFound(pair, { class: 'return', proposal: { action: 'settle' } })]
+  if (sentAtAcquirer > sentInLedger && isKnown)
+    return [toFound(pair, { class: 'return', proposal: { action: 'settle' } })]
   // The payment is not posted, or in suspense: that is a discrepancy of its own, and the return is investigated after
   // it.
-  if (!here || here.isHeld) return [toFound(pair, { class: 'return', proposal: { action: 'look' } })]
-  return [toFound(pair, { class: 'return', proposal: correct(outHere - outThere) })]
+  if (!inLedger || inLedger.isInSuspense) return [toFound(pair, { class: 'return', proposal: { action: 'look' } })]
+  return [toFound(pair, { class: 'return', proposal: correct(sentInLedger - sentAtAcquirer) })]
 }
 
 const isGone: ReadonlySet<string> = new Set(['PROCESSED', 'REFUNDED'])
 
 function comparePayout(pair: Pair, { now }: Rules): Found[] {
-  const { there, here } = pair
-  const outThere = there?.state === 'done' ? there.amount : 0
-  const outHere = (here && isGone.has(here.state) ? here.amount : 0) - pair.corrected.amount
-  const isUnderWay = here?.state === 'PROCESSING'
+  const { atAcquirer, inLedger } = pair
+  const sentAtAcquirer = atAcquirer?.state === 'done' ? atAcquirer.amount : 0
+  const sentInLedger = (inLedger && isGone.has(inLedger.state) ? inLedger.amount : 0) - pair.corrected.amount
+  const isUnderWay = inLedger?.state === 'PROCESSING'
   if (isUnderWay) {
-    if (!there || there.state === 'processing') return []
-    if (isYoung(there.at, now)) return [toFound(pair, { class: 'late', proposal: { action: 'none' } })]
-    if (there.state === 'refused' || there.amount === here.amount)
+    if (!atAcquirer || atAcquirer.state === 'processing') return []
+    if (isYoung(atAcquirer.at, now)) return [toFound(pair, { class: 'late', proposal: { action: 'none' } })]
+    if (atAcquirer.state === 'refused' || atAcquirer.amount === inLedger.amount)
       return [toFound(pair, { class: 'payout', proposal: { action: 'settle' } })]
   }
-  if (outThere === outHere) return []
-  const proposal: Proposal = here ? correct(outHere - outThere) : { ...correct(outHere - outThere), account: 'house' }
+  if (sentAtAcquirer === sentInLedger) return []
+  const proposal: Proposal = inLedger
+    ? correct(sentInLedger - sentAtAcquirer)
+    : { ...correct(sentInLedger - sentAtAcquirer), account: 'house' }
   const found = toFound(pair, { class: 'payout', proposal })
-  if (outThere < outHere) return [found]
-  const whose = here ? `more than withdrawal ${here.recordId} has` : 'and no withdrawal has it'
-  return [{ ...found, alarm: `${inReais(outThere - outHere)} left under ${pair.key}, ${whose}` }]
+  if (sentAtAcquirer < sentInLedger) return [found]
+  const whose = inLedger ? `more than withdrawal ${inLedger.recordId} has` : 'and no withdrawal has it'
+  return [{ ...found, alarm: `${inReais(sentAtAcquirer - sentInLedger)} left under ${pair.key}, ${whose}` }]
 }
 
 function correct(cents: number): Extract<Proposal, { action: 'correct' }> {
@@ -162,23 +174,23 @@ function isYoung(at: Date, now: Date): boolean {
 }
 
 function toFound(pair: Pair, { class: name, proposal }: Pick<Found, 'class' | 'proposal'>): Found {
-  const { there, here, owner, subject } = pair
+  const { atAcquirer, inLedger, owner, subject } = pair
   return {
     class: name,
     subject,
     reference: pair.key,
-    merchantId: here?.merchantId ?? owner?.merchantId ?? null,
-    recordId: here?.recordId ?? owner?.id ?? null,
-    at: there?.at ?? here?.at ?? new Date(0),
+    merchantId: inLedger?.merchantId ?? owner?.merchantId ?? null,
+    recordId: inLedger?.recordId ?? owner?.id ?? null,
+    at: atAcquirer?.at ?? inLedger?.at ?? new Date(0),
     isTiming: false,
-    there: there && toThere(subject, there),
-    here: here && toHere(subject, here, pair.corrected.amount),
+    atAcquirer: atAcquirer && toAcquirerSide(subject, atAcquirer),
+    inLedger: inLedger && toLedgerSide(subject, inLedger, pair.corrected.amount),
     proposal,
     alarm: null,
   }
 }
 
-function toThere(subject: Subject, { amount, med, at, state, fee }: NonNullable<Pair['there']>): Side {
+function toAcquirerSide(subject: Subject, { amount, med, at, state, fee }: NonNullable<Pair['atAcquirer']>): Side {
   return {
     amount,
     at: at.toISOString(),
@@ -188,13 +200,13 @@ function toThere(subject: Subject, { amount, med, at, state, fee }: NonNullable<
   }
 }
 
-function toHere(subject: Subject, here: Booked, corrected: number): Side {
+function toLedgerSide(subject: Subject, inLedger: LedgerRecord, corrected: number): Side {
   return {
     // A correction that takes money away increases the amount that left.
-    amount: subject === 'payment' ? here.amount + corrected : here.amount - corrected,
-    at: here.at.toISOString(),
-    ...(subject === 'payment' && { bookedAt: here.bookedAt.toISOString() }),
-    ...(subject !== 'payment' && { state: here.state }),
-    ...(subject === 'return' && here.med > 0 && { med: here.med }),
+    amount: subject === 'payment' ? inLedger.amount + corrected : inLedger.amount - corrected,
+    at: inLedger.at.toISOString(),
+    ...(subject === 'payment' && { bookedAt: inLedger.postedAt.toISOString() }),
+    ...(subject !== 'payment' && { state: inLedger.state }),
+    ...(subject === 'return' && inLedger.med > 0 && { med: inLedger.med }),
   }
 }

@@ -57,10 +57,10 @@ const listedParam = rowsParam<Listed>({
 export async function insertListed(db: Db, runId: string, listed: Listed[]): Promise<void> {
   await db.query(sql`
     insert into reconciliation_pairs (
-      run_id, subject, key, named_id, paid_at, there_amount, there_med, there_at, there_state, there_fee)
+      run_id, subject, key, named_id, paid_at, acquirer_amount, acquirer_med, acquirer_at, acquirer_state, acquirer_fee)
     select ${runId}::uuid, subject, key, "namedId", "paidAt", amount, med, at, state, fee from ${listedParam(listed)}
-    on conflict (run_id, subject, key) do update set there_amount = excluded.there_amount, there_med = excluded.there_med,
-      there_at = excluded.there_at, there_state = excluded.there_state, there_fee = excluded.there_fee`)
+    on conflict (run_id, subject, key) do update set acquirer_amount = excluded.acquirer_amount, acquirer_med = excluded.acquirer_med,
+      acquirer_at = excluded.acquirer_at, acquirer_state = excluded.acquirer_state, acquirer_fee = excluded.acquirer_fee`)
 }
 
 /** Deletes the rows of a run, and those that earlier runs left behind: runs that began before `before`. */
@@ -73,13 +73,13 @@ export async function deletePairs(db: Db, { runId, before }: { runId: string; be
 /** Adds the ledger's payments of a window to the listed ones. */
 export async function addPaidPayments(db: Db, { runId, acquirer, from, to }: Of & Window): Promise<void> {
   await db.query(sql`
-    insert into reconciliation_pairs (run_id, subject, key, merchant_id, record_id, here_amount, here_at, booked_at, here_state)
+    insert into reconciliation_pairs (run_id, subject, key, merchant_id, record_id, ledger_amount, ledger_at, posted_at, ledger_state)
     select distinct on (end_to_end) ${runId}::uuid, 'payment', end_to_end, merchant_id, id, amount_paid, payment_date,
       status_dates[array_position(statuses, 'PAID')], status
     from transactions
     where payment_date >= ${from} and payment_date < ${to} and acquirer = ${acquirer} and match_undone_at is null
     on conflict (run_id, subject, key) do update set merchant_id = excluded.merchant_id, record_id = excluded.record_id,
-      here_amount = excluded.here_amount, here_at = excluded.here_at, booked_at = excluded.booked_at, here_state = excluded.here_state`)
+      ledger_amount = excluded.ledger_amount, ledger_at = excluded.ledger_at, posted_at = excluded.posted_at, ledger_state = excluded.ledger_state`)
 }
 
 /**
@@ -88,14 +88,14 @@ export async function addPaidPayments(db: Db, { runId, acquirer, from, to }: Of 
  */
 export async function addNamedPayments(db: Db, { runId }: Pick<Of, 'runId'>): Promise<void> {
   await db.query(sql`
-    update reconciliation_pairs pair set merchant_id = t.merchant_id, record_id = t.id, here_amount = t.amount_paid,
-      here_at = t.payment_date, booked_at = t.status_dates[array_position(t.statuses, 'PAID')], here_state = t.status
+    update reconciliation_pairs pair set merchant_id = t.merchant_id, record_id = t.id, ledger_amount = t.amount_paid,
+      ledger_at = t.payment_date, posted_at = t.status_dates[array_position(t.statuses, 'PAID')], ledger_state = t.status
     from ${paidTransactionsNamed(runId, 'payment')} t
     where pair.run_id = ${runId} and pair.subject = 'payment' and pair.key = t.key`)
   await db.query(sql`
     update reconciliation_pairs pair set is_later = true
     from (
-      select key, row_number() over (partition by named_id order by there_at, key) as place from reconciliation_pairs
+      select key, row_number() over (partition by named_id order by acquirer_at, key) as place from reconciliation_pairs
       where run_id = ${runId} and subject = 'payment' and named_id is not null and record_id is null
     ) listed
     where pair.run_id = ${runId} and pair.subject = 'payment' and pair.key = listed.key and place > 1`)
@@ -107,20 +107,20 @@ export async function addNamedPayments(db: Db, { runId }: Pick<Of, 'runId'>): Pr
  */
 export async function addBookedReturns(db: Db, { runId, acquirer, from, to }: Of & Window): Promise<void> {
   await db.query(sql`
-    insert into reconciliation_pairs (run_id, subject, key, merchant_id, record_id, here_at)
+    insert into reconciliation_pairs (run_id, subject, key, merchant_id, record_id, ledger_at)
     select ${runId}::uuid, 'return', t.end_to_end, t.merchant_id, t.id, max(moved.finished_at)
     from (
       select merchant_id, transaction_id, finished_at from refunds
       where finished_at >= ${from} and finished_at < ${to} and status = 'REFUNDED' and suspense_payment_id is null
       union all
-      select merchant_id, transaction_id, booked_at from transaction_returns
-      where booked_at >= ${from} and booked_at < ${to} and dispute_id is not null
+      select merchant_id, transaction_id, posted_at from transaction_returns
+      where posted_at >= ${from} and posted_at < ${to} and dispute_id is not null
     ) moved
     join transactions t on t.id = moved.transaction_id and t.merchant_id = moved.merchant_id
     where t.acquirer = ${acquirer} and t.end_to_end is not null and t.match_undone_at is null
     group by t.end_to_end, t.merchant_id, t.id
     on conflict (run_id, subject, key) do update set merchant_id = excluded.merchant_id, record_id = excluded.record_id,
-      here_at = excluded.here_at`)
+      ledger_at = excluded.ledger_at`)
   await db.query(sql`
     update reconciliation_pairs pair set merchant_id = t.merchant_id, record_id = t.id
     from transactions t
@@ -131,8 +131,8 @@ export async function addBookedReturns(db: Db, { runId, acquirer, from, to }: Of
     from ${paidTransactionsNamed(runId, 'return')} t
     where pair.run_id = ${runId} and pair.subject = 'return' and pair.key = t.key`)
   await db.query(sql`
-    update reconciliation_pairs pair set here_state = t.status, here_at = coalesce(here_at, t.payment_date),
-      here_amount = refunded + infracted, here_med = infracted, here_processing = processing
+    update reconciliation_pairs pair set ledger_state = t.status, ledger_at = coalesce(ledger_at, t.payment_date),
+      ledger_amount = refunded + infracted, ledger_med = infracted, ledger_processing = processing
     from transactions t
     cross join lateral (
       select coalesce(sum(amount) filter (where status = 'REFUNDED'), 0) as refunded,
@@ -153,7 +153,7 @@ export async function addBookedReturns(db: Db, { runId, acquirer, from, to }: Of
  */
 export async function addWithdrawals(db: Db, { runId, acquirer, from, to }: Of & Window): Promise<void> {
   await db.query(sql`
-    insert into reconciliation_pairs (run_id, subject, key, named_id, merchant_id, record_id, here_amount, here_at, booked_at, here_state)
+    insert into reconciliation_pairs (run_id, subject, key, named_id, merchant_id, record_id, ledger_amount, ledger_at, posted_at, ledger_state)
     select ${runId}::uuid, 'payout', replace(id::text, '-', ''), id, merchant_id, id, amount, coalesce(processed_date, created_at),
       coalesce(processed_date, created_at), status
     from withdrawals
@@ -161,10 +161,10 @@ export async function addWithdrawals(db: Db, { runId, acquirer, from, to }: Of &
       (processed_date >= ${from} and processed_date < ${to})
       or (created_at >= ${from} and created_at < ${to} and status in ('PROCESSING', 'PROCESSED', 'REFUNDED', 'FAILED')))
     on conflict (run_id, subject, key) do update set merchant_id = excluded.merchant_id, record_id = excluded.record_id,
-      here_amount = excluded.here_amount, here_at = excluded.here_at, booked_at = excluded.booked_at, here_state = excluded.here_state`)
+      ledger_amount = excluded.ledger_amount, ledger_at = excluded.ledger_at, posted_at = excluded.posted_at, ledger_state = excluded.ledger_state`)
   await db.query(sql`
-    update reconciliation_pairs pair set merchant_id = w.merchant_id, record_id = w.id, here_amount = w.amount,
-      here_at = coalesce(w.processed_date, w.created_at), booked_at = coalesce(w.processed_date, w.created_at), here_state = w.status
+    update reconciliation_pairs pair set merchant_id = w.merchant_id, record_id = w.id, ledger_amount = w.amount,
+      ledger_at = coalesce(w.processed_date, w.created_at), posted_at = coalesce(w.processed_date, w.created_at), ledger_state = w.status
     from withdrawals w
     where pair.run_id = ${runId} and pair.subject = 'payout' and pair.record_id is null and w.id = pair.named_id`)
 }
@@ -179,9 +179,9 @@ const entryMatchMs = 3 * 24 * 60 * 60_000
 export async function addEntries(db: Db, { runId, acquirer }: Of): Promise<void> {
   await db.query(sql`
     with unknown as (
-      select key, there_amount, there_at, row_number() over (partition by there_amount order by there_at, key) as place
+      select key, acquirer_amount, acquirer_at, row_number() over (partition by acquirer_amount order by acquirer_at, key) as place
       from reconciliation_pairs pair
-      where run_id = ${runId} and subject = 'payout' and record_id is null and named_id is null and there_state = 'done'
+      where run_id = ${runId} and subject = 'payout' and record_id is null and named_id is null and acquirer_state = 'done'
         and not exists (select from operator_entries where acquirer = ${acquirer} and reference = key)
         and not exists (
           select from differences d
@@ -191,14 +191,14 @@ export async function addEntries(db: Db, { runId, acquirer }: Of): Promise<void>
       from operator_entries where acquirer = ${acquirer} and type = 'fee_draw' and reference is null
     )
     update operator_entries entry set reference = unknown.key
-    from drawn join unknown on unknown.there_amount = drawn.amount and unknown.place = drawn.place
-      and abs(extract(epoch from unknown.there_at - drawn.created_at)) * 1000 <= ${entryMatchMs}
+    from drawn join unknown on unknown.acquirer_amount = drawn.amount and unknown.place = drawn.place
+      and abs(extract(epoch from unknown.acquirer_at - drawn.created_at)) * 1000 <= ${entryMatchMs}
     where entry.id = drawn.id`)
   await db.query(sql`
-    update reconciliation_pairs pair set merchant_id = e.merchant_id, record_id = e.id, here_amount = e.amount, here_at = e.created_at,
-      booked_at = e.created_at, here_state = 'PROCESSED'
+    update reconciliation_pairs pair set merchant_id = e.merchant_id, record_id = e.id, ledger_amount = e.amount, ledger_at = e.created_at,
+      posted_at = e.created_at, ledger_state = 'PROCESSED'
     from operator_entries e
-    where pair.run_id = ${runId} and pair.subject = 'payout' and pair.record_id is null and pair.there_state = 'done'
+    where pair.run_id = ${runId} and pair.subject = 'payout' and pair.record_id is null and pair.acquirer_state = 'done'
       and e.acquirer = ${acquirer} and e.reference = pair.key and e.type <> 'pay_in'`)
 }
 
@@ -208,8 +208,8 @@ export async function listUnlistedPayouts(
   { runId, after, limit }: { runId: string; after: string; limit: number },
 ): Promise<{ key: string; amount: number; at: Date }[]> {
   return await db.query(sql`
-    select key, here_amount as amount, here_at as at from reconciliation_pairs
-    where run_id = ${runId} and subject = 'payout' and there_at is null and key > ${after} order by key limit ${limit}`)
+    select key, ledger_amount as amount, ledger_at as at from reconciliation_pairs
+    where run_id = ${runId} and subject = 'payout' and acquirer_at is null and key > ${after} order by key limit ${limit}`)
 }
 
 /**
@@ -222,29 +222,29 @@ export async function analyzePairs(db: Db): Promise<void> {
 type PairRow = {
   subject: Subject
   key: string
-  there_amount: number | null
-  there_med: number
-  there_at: Date | null
-  there_state: 'processing' | 'done' | 'refused'
-  there_fee: number | null
+  acquirer_amount: number | null
+  acquirer_med: number
+  acquirer_at: Date | null
+  acquirer_state: 'processing' | 'done' | 'refused'
+  acquirer_fee: number | null
   is_later: boolean
   merchant_id: string | null
   record_id: string | null
-  here_amount: number
-  here_med: number | null
-  here_processing: number | null
-  here_at: Date
-  booked_at: Date | null
-  here_state: string
+  ledger_amount: number
+  ledger_med: number | null
+  ledger_processing: number | null
+  ledger_at: Date
+  posted_at: Date | null
+  ledger_state: string
   owner_merchant_id: string | null
   owner_id: string | null
   owner_is_paid: boolean
-  held_merchant_id: string | null
-  held_id: string | null
-  held_amount: number
-  held_at: Date
-  held_status: string
-  held_returned: number
+  suspense_merchant_id: string | null
+  suspense_id: string | null
+  suspense_amount: number
+  suspense_at: Date
+  suspense_status: string
+  suspense_returned: number
   corrected_amount: number
   corrected_fee: number
 }
@@ -258,9 +258,9 @@ export async function listPairs(
 ): Promise<Pair[]> {
   const rows = await db.query<PairRow>(sql`
     select pair.*, owner.merchant_id as owner_merchant_id, owner.id as owner_id, owner.end_to_end is not null as owner_is_paid,
-      held.merchant_id as held_merchant_id, held.id as held_id, held.amount as held_amount, held.status_dates[1] as held_at,
-      held.status as held_status,
-      coalesce(held.taken_amount, 0) + case when held.status = 'returned' then coalesce(held.return_amount, 0) else 0 end as held_returned,
+      held.merchant_id as suspense_merchant_id, held.id as suspense_id, held.amount as suspense_amount, held.status_dates[1] as suspense_at,
+      held.status as suspense_status,
+      coalesce(held.taken_amount, 0) + case when held.status = 'returned' then coalesce(held.return_amount, 0) else 0 end as suspense_returned,
       corrected.amount as corrected_amount, corrected.fee as corrected_fee
     from (
       select * from reconciliation_pairs
@@ -288,17 +288,17 @@ function toPair(row: PairRow): Pair {
   return {
     subject: row.subject,
     key: row.key,
-    there:
-      row.there_at === null || row.there_amount === null
+    atAcquirer:
+      row.acquirer_at === null || row.acquirer_amount === null
         ? null
         : {
-            amount: row.there_amount,
-            med: row.there_med,
-            at: row.there_at,
-            state: row.there_state,
-            fee: row.there_fee,
+            amount: row.acquirer_amount,
+            med: row.acquirer_med,
+            at: row.acquirer_at,
+            state: row.acquirer_state,
+            fee: row.acquirer_fee,
           },
-    here: toBooked(row),
+    inLedger: toLedgerRecord(row),
     owner:
       row.owner_id === null || row.owner_merchant_id === null
         ? null
@@ -308,31 +308,31 @@ function toPair(row: PairRow): Pair {
   }
 }
 
-function toBooked(row: PairRow): Pair['here'] {
+function toLedgerRecord(row: PairRow): Pair['inLedger'] {
   if (row.record_id !== null && row.merchant_id !== null)
     return {
       merchantId: row.merchant_id,
       recordId: row.record_id,
-      amount: row.here_amount,
-      med: row.here_med ?? 0,
-      processing: row.here_processing ?? 0,
-      at: row.here_at,
-      bookedAt: row.booked_at ?? row.here_at,
-      state: row.here_state,
-      isHeld: false,
+      amount: row.ledger_amount,
+      med: row.ledger_med ?? 0,
+      processing: row.ledger_processing ?? 0,
+      at: row.ledger_at,
+      postedAt: row.posted_at ?? row.ledger_at,
+      state: row.ledger_state,
+      isInSuspense: false,
     }
-  if (row.held_id === null || row.held_merchant_id === null) return null
+  if (row.suspense_id === null || row.suspense_merchant_id === null) return null
   const isReturn = row.subject === 'return'
   return {
-    merchantId: row.held_merchant_id,
-    recordId: row.held_id,
-    amount: isReturn ? row.held_returned : row.held_amount,
+    merchantId: row.suspense_merchant_id,
+    recordId: row.suspense_id,
+    amount: isReturn ? row.suspense_returned : row.suspense_amount,
     med: 0,
     processing: 0,
-    at: row.held_at,
-    bookedAt: row.held_at,
-    state: row.held_status,
-    isHeld: true,
+    at: row.suspense_at,
+    postedAt: row.suspense_at,
+    state: row.suspense_status,
+    isInSuspense: true,
   }
 }
 
@@ -341,8 +341,8 @@ export type Listing = { subject: Subject; count: number; sum: number; fees: numb
 
 export async function sumListed(db: Db, { runId, from, to }: { runId: string } & Window): Promise<Listing[]> {
   return await db.query<Listing>(sql`
-    select subject, count(*) as count, coalesce(sum(there_amount), 0) as sum, sum(there_fee) as fees
+    select subject, count(*) as count, coalesce(sum(acquirer_amount), 0) as sum, sum(acquirer_fee) as fees
     from reconciliation_pairs
-    where run_id = ${runId} and there_at >= ${from} and there_at < ${to} and there_state = 'done'
+    where run_id = ${runId} and acquirer_at >= ${from} and acquirer_at < ${to} and acquirer_state = 'done'
     group by subject`)
 }

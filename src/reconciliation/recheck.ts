@@ -64,7 +64,7 @@ const nearMs = 1_000
 async function ask(
   db: Db,
   acquirer: Acquirer,
-  { subject, reference, at, here, there }: DifferenceRow,
+  { subject, reference, at, in_ledger: inLedger, at_acquirer: atAcquirer }: DifferenceRow,
 ): Promise<Listed | null> {
   if (subject !== 'payout') {
     const payment = await acquirer.findPayment(reference)
@@ -72,7 +72,7 @@ async function ask(
     return subject === 'payment' ? toListedPayment(payment) : toReturned(payment, () => true)
   }
   const list = acquirer.payouts?.list
-  if (there && list) {
+  if (atAcquirer && list) {
     const range = { from: new Date(at.getTime() - nearMs), to: new Date(at.getTime() + nearMs) }
     for await (const payout of list(range)) {
       const listed = toListedPayout(payout)
@@ -81,6 +81,6 @@ async function ask(
     return null
   }
   const found = await acquirer.payouts?.find(await findPayoutKey(db, reference))
-  if (!found || !here) return null
-  return { ...toFoundPayout(found, { amount: here.amount, at }), subject, key: reference }
+  if (!found || !inLedger) return null
+  return { ...toFoundPayout(found, { amount: inLedger.amount, at }), subject, key: reference }
 }

@@ -182,7 +182,9 @@ it('posts no correction of what is no longer wrong', async () => {
   await expect(confirmDifference(deps, decision)).rejects.toThrow(/has changed for/)
   payment.amount += 5
   await expect(confirmDifference(deps, decision)).rejects.toThrow(/nothing was posted/)
-  const [byHand] = (await ofClass('return')).filter(({ proposal, there }) => proposal.action === 'correct' && there)
+  const [byHand] = (await ofClass('return')).filter(
+    ({ proposal, at_acquirer }) => proposal.action === 'correct' && at_acquirer,
+  )
   made.bank.payments.get(byHand?.reference ?? '')?.returns.splice(0)
   await expect(confirmDifference(deps, { ...decision, id: byHand?.id ?? '' })).rejects.toThrow(/nothing was posted/)
   const posted = await database.db.query(sql`select id from ledger_transfers where kind = 'correction'`)
@@ -268,7 +270,7 @@ it('stores an unreadable entry, closes the day, and posts the payment automatica
   const closed = await closeDay(breaking, { acquirer: breaking.acquirer, day: '2026-11-20' })
   if (closed.state !== 'closed') throw new Error(closed.error)
   expect(closed.statement.differences.filter((one) => one.class === 'unreadable')).toMatchObject([
-    { reference: unknown.endToEndId, state: 'open', there: { raw: expect.stringContaining('"valor":"77.777"') } },
+    { reference: unknown.endToEndId, state: 'open', at_acquirer: { raw: expect.stringContaining('"valor":"77.777"') } },
     { reference: endToEndId, state: 'open' },
   ])
   // Once, however often it is listed, and the posted payment does not count as missing.

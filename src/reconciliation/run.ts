@@ -231,13 +231,13 @@ async function compareAll(
     const doubtful: Pair[] = []
     for (const pair of pairs) {
       // Its entry in the list is unreadable, which is a discrepancy of its own.
-      if (pair.there === null && run.unreadable.has(pair.key)) continue
+      if (pair.atAcquirer === null && run.unreadable.has(pair.key)) continue
       const differs = compare(pair, rules)
       if (differs.length > 0 && mayBeUnlisted(pair)) doubtful.push(pair)
       else found.push(...differs)
     }
     await eachAtOnce(doubtful, stopping, async (pair) => {
-      found.push(...compare({ ...pair, there: await askFor(db, acquirer, pair) }, rules))
+      found.push(...compare({ ...pair, atAcquirer: await askFor(db, acquirer, pair) }, rules))
     })
     stopping.throwIfAborted()
     const saving = { acquirer: run.acquirer, runId: run.id, startedAt: run.startedAt, now: clock.now() }
@@ -268,16 +268,16 @@ export function rulesFor(
 }
 
 /** A list may lag or omit entries: what only the ledger has is queried individually before it counts as missing. */
-function mayBeUnlisted({ subject, there, here }: Pair): boolean {
-  if (!here) return false
-  return there === null || (subject === 'return' && there.amount < here.amount)
+function mayBeUnlisted({ subject, atAcquirer, inLedger }: Pair): boolean {
+  if (!inLedger) return false
+  return atAcquirer === null || (subject === 'return' && atAcquirer.amount < inLedger.amount)
 }
 
-async function askFor(db: Db, acquirer: Acquirer, pair: Pair): Promise<Pair['there']> {
-  const { subject, key, here } = pair
+async function askFor(db: Db, acquirer: Acquirer, pair: Pair): Promise<Pair['atAcquirer']> {
+  const { subject, key, inLedger } = pair
   if (subject === 'payout') {
     const found = await acquirer.payouts?.find(await findPayoutKey(db, key))
-    return found && here ? toFoundPayout(found, here) : null
+    return found && inLedger ? toFoundPayout(found, inLedger) : null
   }
   const payment = await acquirer.findPayment(key)
   const listed: Listed | null =

@@ -43,8 +43,8 @@ function keep(found: Found, last: DifferenceRow | undefined, saving: Saving): { 
     record_id: found.recordId,
     at: found.at,
     is_timing: found.isTiming,
-    there: found.there,
-    here: found.here,
+    at_acquirer: found.atAcquirer,
+    in_ledger: found.inLedger,
     proposal: found.proposal,
     state: 'open',
     run_id: runId,
@@ -59,12 +59,14 @@ function keep(found: Found, last: DifferenceRow | undefined, saving: Saving): { 
     return { row: { ...row, sequence: last.sequence + 1 }, isNew: true }
   if (last.state === 'open') return { row: again, isNew: false }
   // It was dismissed and is unchanged, or both sides have it and only the days differ.
-  const isSettled = last.state === 'dismissed' ? saysTheSame(last, found) : found.isTiming
+  const isSettled = last.state === 'dismissed' ? isUnchanged(last, found) : found.isTiming
   return isSettled ? { row: { ...again, state: last.state }, isNew: false } : { row: again, isNew: true }
 }
 
-function saysTheSame(last: DifferenceRow, { there, here, proposal }: Found): boolean {
-  return canonicalJson([last.there, last.here, last.proposal]) === canonicalJson([there, here, proposal])
+function isUnchanged(last: DifferenceRow, { atAcquirer, inLedger, proposal }: Found): boolean {
+  return (
+    canonicalJson([last.at_acquirer, last.in_ledger, last.proposal]) === canonicalJson([atAcquirer, inLedger, proposal])
+  )
 }
 
 function toName({ class: name, subject, reference }: Pick<Found, 'class' | 'subject' | 'reference'>): string {

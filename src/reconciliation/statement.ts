@@ -137,7 +137,7 @@ function toLedgerSide(moved: Moved[], opening: number): LedgerSide {
   return {
     opening,
     in: { count: arrived.count - matched.count, sum: arrived.sum + matched.sum + of('match_undone').sum },
-    returned: negated(of('refund_sent', 'infraction_returned', 'held_returned')),
+    returned: negated(of('refund_sent', 'infraction_returned', 'suspense_returned')),
     paidOut: negated(of('withdrawal_sent', 'fees_drawn')),
     cameBack: of('withdrawal_returned'),
     // Includes the operator's entries, whose other side the acquirer's lists do not have.
@@ -164,8 +164,8 @@ function toStatementDifference(row: DifferenceRow): StatementDifference {
     class: row.class,
     reference: row.reference,
     at: row.at.toISOString(),
-    there: row.there,
-    here: row.here,
+    there: row.at_acquirer,
+    here: row.in_ledger,
     proposal: row.proposal,
     state: row.state,
     decidedBy: row.decided_by,

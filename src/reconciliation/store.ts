@@ -48,7 +48,7 @@ export async function findOpenSince(db: Db, acquirer: string, reach: Date): Prom
   const rows = await db.query<{ since: Date | null }>(sql`
     select min(since) as since
     from (
-      select least(at, (here ->> 'at')::timestamptz) as since from differences
+      select least(at, (in_ledger ->> 'at')::timestamptz) as since from differences
       where acquirer = ${acquirer} and state = 'open' and not is_timing and subject in ('payment', 'return')
     ) listed
     where since >= ${reach}`)
@@ -70,8 +70,8 @@ export type DifferenceRow = {
   record_id: string | null
   at: Date
   is_timing: boolean
-  there: Side | null
-  here: Side | null
+  at_acquirer: Side | null
+  in_ledger: Side | null
   proposal: Proposal
   state: DifferenceState
   run_id: string
@@ -82,7 +82,7 @@ export type DifferenceRow = {
 }
 
 const columns = sql`
-  id, acquirer, class, subject, reference, sequence, merchant_id, record_id, at, is_timing, there, here, proposal, state, run_id,
+  id, acquirer, class, subject, reference, sequence, merchant_id, record_id, at, is_timing, at_acquirer, in_ledger, proposal, state, run_id,
   found_at, decided_at, decided_by, reason`
 
 /** Only one transaction at a time writes an acquirer's discrepancies. */
@@ -118,8 +118,8 @@ const discrepanciesParam = rowsParam<ToSave>({
   record_id: 'uuid',
   at: 'timestamptz',
   is_timing: 'boolean',
-  there: 'json',
-  here: 'json',
+  at_acquirer: 'json',
+  in_ledger: 'json',
   proposal: 'json',
   state: 'text',
   run_id: 'uuid',
@@ -130,13 +130,13 @@ const discrepanciesParam = rowsParam<ToSave>({
 export async function saveDifferences(tx: Tx, rows: ToSave[]): Promise<void> {
   await tx.query(sql`
     insert into differences (
-      id, acquirer, class, subject, reference, sequence, merchant_id, record_id, at, is_timing, there, here, proposal, state, run_id,
+      id, acquirer, class, subject, reference, sequence, merchant_id, record_id, at, is_timing, at_acquirer, in_ledger, proposal, state, run_id,
       found_at)
-    select id, acquirer, class, subject, reference, sequence, merchant_id, record_id, at, is_timing, nullif(there::text, 'null')::jsonb,
-      nullif(here::text, 'null')::jsonb, proposal::jsonb, state, run_id, found_at
+    select id, acquirer, class, subject, reference, sequence, merchant_id, record_id, at, is_timing, nullif(at_acquirer::text, 'null')::jsonb,
+      nullif(in_ledger::text, 'null')::jsonb, proposal::jsonb, state, run_id, found_at
     from ${discrepanciesParam(rows)}
     on conflict (acquirer, subject, class, reference, sequence) do update set merchant_id = excluded.merchant_id,
-      record_id = excluded.record_id, at = excluded.at, is_timing = excluded.is_timing, there = excluded.there, here = excluded.here,
+      record_id = excluded.record_id, at = excluded.at, is_timing = excluded.is_timing, at_acquirer = excluded.at_acquirer, in_ledger = excluded.in_ledger,
       proposal = excluded.proposal, state = excluded.state, run_id = excluded.run_id`)
 }
 

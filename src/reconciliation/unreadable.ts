@@ -22,8 +22,8 @@ export function toUnreadable(subject: Subject, { reference, at, raw }: Unreadabl
     recordId: null,
     at: time,
     isTiming: false,
-    there: { amount: 0, at: time.toISOString(), raw },
-    here: null,
+    atAcquirer: { amount: 0, at: time.toISOString(), raw },
+    inLedger: null,
     proposal: { action: mayBeAsked ? 'settle' : 'look' },
     alarm: null,
   }

@@ -60,7 +60,7 @@ const returns = sql`(
   select coalesce(json_agg(json_build_object(
     'endToEndRefund', back.end_to_end, 'amount', back.amount, 'disputeId', back.dispute_id,
     'date', ${toText(sql`back.returned_at`)})
-    order by back.booked_at, back.id), '[]'::json)
+    order by back.posted_at, back.id), '[]'::json)
   from transaction_returns back
   where back.merchant_id = transactions.merchant_id and back.transaction_id = transactions.id)`
 

@@ -278,7 +278,13 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'an amount is corrected the wrong way',
-    edits: [edit('src/reconciliation/compare.ts', 'correct(there.amount - booked)', 'correct(booked - there.amount)')],
+    edits: [
+      edit(
+        'src/reconciliation/compare.ts',
+        'correct(atAcquirer.amount - posted)',
+        'correct(posted - atAcquirer.amount)',
+      ),
+    ],
     caughtBy: reconciliationTest,
   },
   {
@@ -286,15 +292,21 @@ export const mutations: Mutation[] = [
     edits: [
       edit(
         'src/reconciliation/compare.ts',
-        'const booked = here.amount + pair.corrected.amount',
-        'const booked = here.amount',
+        'const posted = inLedger.amount + pair.corrected.amount',
+        'const posted = inLedger.amount',
       ),
     ],
     caughtBy: reconciliationTest,
   },
   {
     name: 'records that only the ledger has are in no window',
-    edits: [edit('src/reconciliation/compare.ts', 'return [there?.at, here?.at].some(', 'return [there?.at].some(')],
+    edits: [
+      edit(
+        'src/reconciliation/compare.ts',
+        'return [atAcquirer?.at, inLedger?.at].some(',
+        'return [atAcquirer?.at].some(',
+      ),
+    ],
     caughtBy: reconciliationTest,
   },
   {

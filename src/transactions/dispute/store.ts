@@ -131,7 +131,7 @@ export async function listReturns(
 ): Promise<ReturnRow[]> {
   return await db.query<ReturnRow>(sql`
     select merchant_id, transaction_id, dispute_id, reference, end_to_end, amount, returned_at from transaction_returns
-    where merchant_id = ${merchant_id} and transaction_id = ${id} order by booked_at, id`)
+    where merchant_id = ${merchant_id} and transaction_id = ${id} order by posted_at, id`)
 }
 
 /** Writes a return of a locked transaction, and returns the updated transaction. */
@@ -143,7 +143,7 @@ export async function insertReturn<Row extends LockedTransaction>(
 ): Promise<Row> {
   await tx.query(sql`
     insert into transaction_returns (
-      merchant_id, id, transaction_id, dispute_id, reference, end_to_end, amount, returned_at, booked_at)
+      merchant_id, id, transaction_id, dispute_id, reference, end_to_end, amount, returned_at, posted_at)
     values (
       ${row.merchant_id}, ${newUuid()}, ${row.id}, ${one.dispute_id}, ${one.reference}, ${one.end_to_end}, ${one.amount},
       ${one.returned_at}, ${now})`)
