@@ -36,10 +36,10 @@ create table withdrawals (
   idempotency_key text,
   metadata json,
   -- Why it is pending review: approval (by the operator, above the threshold) or duplicate (it looks like an earlier one).
-  hold text check (hold in ('approval', 'duplicate')),
+  review_reason text check (review_reason in ('approval', 'duplicate')),
   check_at timestamptz(3),
-  -- The initial `hold`: a repeated request gets the same answer byte for byte, also after somebody has approved it.
-  hold_at_birth text check (hold_at_birth in ('approval', 'duplicate')),
+  -- The initial review reason: a repeated request gets the same answer byte for byte, also after somebody has approved it.
+  initial_review_reason text check (initial_review_reason in ('approval', 'duplicate')),
   -- The person who requested it and so may not approve it, as the audit log names people, such as
   -- user:maria@example.com. Null: a merchant, by its token.
   requested_by text,
@@ -61,7 +61,7 @@ create unique index withdrawals_acquirer_reference on withdrawals (acquirer, acq
 create index withdrawals_newest on withdrawals (merchant_id, created_at desc, id desc) include (status, amount);
 create index withdrawals_to_check on withdrawals (check_at) where check_at is not null;
 create index withdrawals_alike on withdrawals (merchant_id, pix_key, amount, created_at desc);
-create index withdrawals_held on withdrawals (created_at) where hold is not null;
+create index withdrawals_pending_review on withdrawals (created_at) where review_reason is not null;
 -- What an acquirer is about to send.
 create index withdrawals_open on withdrawals (acquirer) include (amount) where status in ('PENDING', 'PROCESSING');
 -- The lists' filters: 0.6 ms for 100,000 withdrawals of one merchant, where it was 22 to 50.

@@ -87,7 +87,7 @@ it('sends money by one of the route that has payouts, available or not; else by 
     acquirer('first', { payouts: true, isAvailable: () => false }),
     acquirer('second', { payouts: true }),
   ]
-  const asked = { ...sought, holdsEnough: () => true }
+  const asked = { ...sought, coversAmount: () => true }
   const nameOf = (routes: RouteSettings[]) => createRegistry(all, routes).forWithdrawal(asked)?.name
   expect(nameOf([])).toBe('first')
   expect(nameOf([to('charges-only', 'second')])).toBe('second')
@@ -99,7 +99,7 @@ it('sends money by one of the route that has payouts, available or not; else by 
 it('sends money only by one with enough balance', () => {
   const all = [acquirer('first', { payouts: true }), acquirer('second', { payouts: true })]
   const nameOf = (routes: RouteSettings[], ...holding: string[]) =>
-    createRegistry(all, routes).forWithdrawal({ ...sought, holdsEnough: (name) => holding.includes(name) })?.name
+    createRegistry(all, routes).forWithdrawal({ ...sought, coversAmount: (name) => holding.includes(name) })?.name
   expect(nameOf([], 'first', 'second')).toBe('first')
   expect(nameOf([], 'second')).toBe('second')
   expect(nameOf([to('first')], 'second')).toBe('second')

@@ -13,7 +13,7 @@ export type Acquirers = {
    * the first of all acquirers with both; null where there is none. Its availability does not matter: a payout is not
    * rerouted because an acquirer does not answer.
    */
-  forWithdrawal(sought: Sought & { id: string; holdsEnough: (name: string) => boolean }): Acquirer | null
+  forWithdrawal(sought: Sought & { id: string; coversAmount: (name: string) => boolean }): Acquirer | null
   /** Whether any of them has payouts. */
   readonly hasPayouts: boolean
   get(name: string): Acquirer | undefined
@@ -44,11 +44,11 @@ export function createRegistry(acquirers: readonly Acquirer[], routes: readonly 
   }
 
   function forWithdrawal({
-    holdsEnough,
+    coversAmount,
     ...sought
-  }: Sought & { id: string; holdsEnough: (name: string) => boolean }): Acquirer | null {
+  }: Sought & { id: string; coversAmount: (name: string) => boolean }): Acquirer | null {
     const routed = findRoute(routes, sought)?.acquirers ?? []
-    const pays = ({ name, payouts }: Acquirer) => payouts !== null && holdsEnough(name)
+    const pays = ({ name, payouts }: Acquirer) => payouts !== null && coversAmount(name)
     const [first] = drawFirst(
       routed.filter(({ name }) => pays(named(name))),
       sought.id,

@@ -5,7 +5,7 @@ import { FreeForm, PixKeyView } from '../http/schemas.ts'
 import { obstacleCodes } from '../proposals/second-person.ts'
 import { disputeStates } from '../transactions/dispute/store.ts'
 import { DeliveryView } from '../webhooks/schema.ts'
-import { withdrawalHolds } from '../withdrawals/status.ts'
+import { reviewReasons } from '../withdrawals/status.ts'
 
 /**
  * The responses of the dashboard's own API, as merchants' users see them too. The dashboard takes its types from here
@@ -130,7 +130,7 @@ export type NoticeView = Static<typeof NoticeView>
 
 // ——— Withdrawals
 
-const Hold = OrNull(Type.Enum([...withdrawalHolds]))
+const Hold = OrNull(Type.Enum([...reviewReasons]))
 
 export const WithdrawalView = Type.Object({
   ...{ id: Text, clientId: Text, clientName: Text, status: Text, hold: Hold, amount: Cents, feeAmount: OrNull(Cents) },

@@ -40,8 +40,8 @@ export type WithdrawalRecord = CommonRow & {
   status: WithdrawalStatus
   statuses: WithdrawalStatus[]
   pix_key_type: string
-  hold: 'approval' | 'duplicate' | null
-  hold_at_birth: 'approval' | 'duplicate' | null
+  review_reason: 'approval' | 'duplicate' | null
+  initial_review_reason: 'approval' | 'duplicate' | null
   processed_date: Date | null
 }
 
@@ -54,7 +54,7 @@ export async function findTransactionRecord(db: Db, id: string): Promise<Transac
 
 export async function findWithdrawalRecord(db: Db, id: string): Promise<WithdrawalRecord | null> {
   const rows = await db.query<WithdrawalRecord>(sql`
-    select 'withdrawal' as type, ${commonColumns}, '{}'::text[] as other_acquirers, pix_key_type, hold, hold_at_birth, processed_date
+    select 'withdrawal' as type, ${commonColumns}, '{}'::text[] as other_acquirers, pix_key_type, review_reason, initial_review_reason, processed_date
     from withdrawals record join clients using (merchant_id) where record.id = ${id}`)
   return rows[0] ?? null
 }

@@ -60,7 +60,7 @@ function ofTransaction(record: Partial<TransactionRecord>, more: More = {}): str
 }
 
 function ofWithdrawal(record: Partial<WithdrawalRecord>, more: More = {}): string {
-  const fresh = { pix_key_type: 'EMAIL', hold: null, hold_at_birth: null, processed_date: null }
+  const fresh = { pix_key_type: 'EMAIL', review_reason: null, initial_review_reason: null, processed_date: null }
   const whole = { type: 'withdrawal', status: 'PENDING', ...common, ...fresh, ...record } as const
   return summarize(whole.status, describeWithdrawal({ ...nothing, ...more, record: whole }))
 }
@@ -265,10 +265,10 @@ describe('a withdrawal that is', () => {
   const decide = `\`npx guiche withdrawal approve ${id}\` sends it, \`npx guiche withdrawal reject ${id} --reason …\` returns the money to the balance.`
 
   it('PENDING review: says why, and how to decide', () => {
-    expect(ofWithdrawal({ hold: 'approval' })).toBe(
+    expect(ofWithdrawal({ review_reason: 'approval' })).toBe(
       `PENDING: R$ 25,90 is more than may be sent without the operator's approval. ${decide} ${noWebhook}`,
     )
-    expect(ofWithdrawal({ hold: 'duplicate' })).toBe(
+    expect(ofWithdrawal({ review_reason: 'duplicate' })).toBe(
       `PENDING: it looks like a duplicate of a recent withdrawal of the same amount to the same key, and is pending review until the merchant confirms it (POST /withdrawal/${id}/confirm) or the operator decides. ${decide} ${noWebhook}`,
     )
   })

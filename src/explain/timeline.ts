@@ -26,7 +26,7 @@ export type TimelineData = {
     amount: number
     externalCode: string | null
     pixKeyType: string | null
-    hold: WithdrawalRecord['hold']
+    hold: WithdrawalRecord['review_reason']
   }
   operator: { actor: string; action: string; details: Record<string, unknown> | null }
   callback: { step: 'received' | 'finished'; acquirer: string; endToEnd: string; state: string }
@@ -84,17 +84,20 @@ export function toTimeline(facts: Facts, isForMerchant = false): TimelineEntry[]
 function toRequest({ record }: Facts): TimelineEntry {
   const { type, client_id: clientId, client_name: clientName, amount, external_code: externalCode } = record
   const isWithdrawal = type === 'withdrawal'
-  const wish = record.type === 'transaction' ? 'a charge' : `a withdrawal to a PIX key (${record.pix_key_type})`
+  const request = record.type === 'transaction' ? 'a charge' : `a withdrawal to a PIX key (${record.pix_key_type})`
   const code = record.external_code === null ? '' : `, external code ${record.external_code}`
-  const held = record.type === 'withdrawal' && record.hold_at_birth ? `; pending review: ${record.hold_at_birth}` : ''
+  const review =
+    record.type === 'withdrawal' && record.initial_review_reason
+      ? `; pending review: ${record.initial_review_reason}`
+      : ''
   return {
     at: record.created_at,
     kind: 'request',
-    what: `${record.client_name} requested ${wish} of ${inReais(record.amount)}${code}${held}`,
+    what: `${record.client_name} requested ${request} of ${inReais(record.amount)}${code}${review}`,
     data: {
       ...{ type, clientId, clientName, amount, externalCode },
       pixKeyType: isWithdrawal ? record.pix_key_type : null,
-      hold: isWithdrawal ? record.hold_at_birth : null,
+      hold: isWithdrawal ? record.initial_review_reason : null,
     },
   }
 }

@@ -38,7 +38,7 @@ function describeStatus(facts: WithdrawalFacts): Sentence[] {
 function describePending(facts: WithdrawalFacts): Sentence[] {
   const { record, payoutFreeze, now } = facts
   const { id: withdrawalId, amount } = record
-  switch (record.hold) {
+  switch (record.review_reason) {
     case 'approval':
       return [say('withdrawal_over_limit', { amount }), say('decide_withdrawal', { withdrawalId })]
     case 'duplicate':

@@ -94,13 +94,13 @@ async function toView(deps: Deps, row: WithdrawalToDecide, viewer: Viewer) {
   const { requested_by: requestedBy } = row
   const by = viewer.by.actor
   const now = deps.clock.now()
-  const obstacle = row.hold !== null && viewer.decides ? await findObstacleOf(deps.db, row, { by, now }) : null
+  const obstacle = row.review_reason !== null && viewer.decides ? await findObstacleOf(deps.db, row, { by, now }) : null
   return {
     id: row.id,
     clientId: row.client_id,
     clientName: row.client_name,
     status: row.status,
-    hold: row.hold,
+    hold: row.review_reason,
     amount: row.amount,
     feeAmount: row.fee_amount,
     pixKey: { key: row.pix_key, type: row.pix_key_type },

@@ -4,8 +4,8 @@ import type { Db, Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { findObstacle, type Obstacle } from '../proposals/second-person.ts'
-import { letGo } from './confirm.ts'
-import { notHeld, notPending, notPossible, unknownWithdrawal } from './refusals.ts'
+import { endReview } from './confirm.ts'
+import { notPending, notPendingReview, notPossible, unknownWithdrawal } from './refusals.ts'
 import { findOwner, lockWithdrawal, type WithdrawalRow } from './store.ts'
 
 /**
@@ -25,12 +25,12 @@ export async function approveWithdrawal(
     const row = await lockWithdrawal(tx, owner.merchant_id, id)
     assert(row, 'a withdrawal that has an owner exists')
     if (row.status !== 'PENDING') throw notPending(row.status)
-    if (row.hold === null) throw notHeld('is null: this withdrawal is not pending review')
+    if (row.review_reason === null) throw notPendingReview('is null: this withdrawal is not pending review')
     const now = deps.clock.now()
     const obstacle = await findObstacleOf(tx, row, { by: by.actor, now })
     if (obstacle) throw notPossible({ field: 'approval', ...obstacle })
     await recordAction(tx, { by, action: 'withdrawal.approve', merchantId: row.merchant_id, recordId: id, now })
-    return await letGo(tx, row, now)
+    return await endReview(tx, row, now)
   })
 }
 

@@ -138,6 +138,6 @@ export function versionAt(row: WithdrawalRow, snapshot: unknown): WithdrawalRow 
     status_dates: then.status_dates.map((text) => new Date(text)),
     processed_date: then.processed_date === null ? null : new Date(then.processed_date),
     status,
-    hold: null,
+    review_reason: null,
   }
 }

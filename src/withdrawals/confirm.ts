@@ -4,9 +4,9 @@ import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { firstCheckMs } from './create.ts'
 import { judgeConfirmed } from './limits.ts'
-import { notHeld, notPending, unknownWithdrawal } from './refusals.ts'
+import { notPending, notPendingReview, unknownWithdrawal } from './refusals.ts'
 import { enqueueSend } from './send.ts'
-import { lockWithdrawal, updateHold, type WithdrawalRow } from './store.ts'
+import { lockWithdrawal, updateReview, type WithdrawalRow } from './store.ts'
 
 /**
  * The merchant confirms a withdrawal that looked like a duplicate: it is sent, or now waits for the operator if its
@@ -23,11 +23,11 @@ export async function confirmWithdrawal(
     if (!row) throw unknownWithdrawal()
     const now = deps.clock.now()
     await recordAction(tx, { by, action: 'withdrawal.confirm', merchantId, recordId: id, now })
-    if (row.hold === 'duplicate') return await confirm(tx, row, now)
+    if (row.review_reason === 'duplicate') return await confirm(tx, row, now)
     if (row.status === 'CANCELED' || row.status === 'REJECTED') throw notPending(row.status)
-    if (row.hold_at_birth === 'duplicate') return row
-    throw notHeld(
-      row.hold === 'approval'
+    if (row.initial_review_reason === 'duplicate') return row
+    throw notPendingReview(
+      row.review_reason === 'approval'
         ? 'is approval: only the operator can approve this withdrawal'
         : 'is null: this withdrawal is not pending review',
     )
@@ -35,21 +35,21 @@ export async function confirmWithdrawal(
 }
 
 async function confirm(tx: Tx, row: WithdrawalRow, now: Date): Promise<WithdrawalRow> {
-  const hold = await judgeConfirmed(tx, {
+  const reviewReason = await judgeConfirmed(tx, {
     merchantId: row.merchant_id,
     amount: row.amount,
     requestedBy: row.requested_by,
   })
-  if (hold === null) return await letGo(tx, row, now)
-  const held = await updateHold(tx, row, { hold, checkAt: null })
-  assert(held, 'a locked withdrawal is unchanged since it was read')
-  return held
+  if (reviewReason === null) return await endReview(tx, row, now)
+  const pending = await updateReview(tx, row, { reviewReason, checkAt: null })
+  assert(pending, 'a locked withdrawal is unchanged since it was read')
+  return pending
 }
 
 /** Ends the review of a locked withdrawal: a job of the same commit sends it. */
-export async function letGo(tx: Tx, row: WithdrawalRow, now: Date): Promise<WithdrawalRow> {
-  const free = await updateHold(tx, row, { hold: null, checkAt: new Date(now.getTime() + firstCheckMs) })
-  assert(free, 'a locked withdrawal is unchanged since it was read')
-  await enqueueSend(tx, free)
-  return free
+export async function endReview(tx: Tx, row: WithdrawalRow, now: Date): Promise<WithdrawalRow> {
+  const released = await updateReview(tx, row, { reviewReason: null, checkAt: new Date(now.getTime() + firstCheckMs) })
+  assert(released, 'a locked withdrawal is unchanged since it was read')
+  await enqueueSend(tx, released)
+  return released
 }

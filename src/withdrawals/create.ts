@@ -60,15 +60,15 @@ export async function createWithdrawal(
     const { amount } = content
     assertPaysOut(deps.acquirers)
     const free = await findFree(tx)
-    const holdsEnough = (name: string) => (free.get(name) ?? 0) >= amount
-    const acquirer = deps.acquirers.forWithdrawal({ clientId, amount, now, id, holdsEnough })
-    if (!acquirer) throw await notHeldAnywhere(tx, { merchantId, amount, now })
+    const coversAmount = (name: string) => (free.get(name) ?? 0) >= amount
+    const acquirer = deps.acquirers.forWithdrawal({ clientId, amount, now, id, coversAmount })
+    if (!acquirer) throw await noAccountCovers(tx, { merchantId, amount, now })
     const row = await reserve(tx, {
       ...{ id, merchantId, requestedBy: by?.actor ?? null, idempotencyKey, content, now },
       acquirer: acquirer.name,
     })
-    if (row.hold === null) await enqueueSend(tx, row)
-    const details = { amount, pixKeyType: row.pix_key_type, hold: row.hold }
+    if (row.review_reason === null) await enqueueSend(tx, row)
+    const details = { amount, pixKeyType: row.pix_key_type, hold: row.review_reason }
     await recordAction(tx, { by, action: 'withdrawal.create', merchantId, recordId: id, details, now })
     return { row, isReplay: false }
   })
@@ -95,7 +95,7 @@ function assertPaysOut({ hasPayouts }: Acquirers): void {
 }
 
 /** A merchant whose own balance is too low gets that error instead. */
-async function notHeldAnywhere(
+async function noAccountCovers(
   tx: Tx,
   { merchantId, amount, now }: { merchantId: string; amount: number; now: Date },
 ): Promise<AppError> {
@@ -122,7 +122,7 @@ type Request = {
 async function reserve(tx: Tx, request: Request): Promise<WithdrawalRow> {
   const { id, merchantId, requestedBy, idempotencyKey, content, acquirer, now } = request
   const { amount, pixKey } = content
-  const hold = await judgeWithdrawal(tx, { merchantId, amount, pixKey: pixKey.key, requestedBy, now })
+  const reviewReason = await judgeWithdrawal(tx, { merchantId, amount, pixKey: pixKey.key, requestedBy, now })
   const fee = await feeFor(tx, { merchantId, operation: 'withdrawal', amount, now })
   const row = await insertWithdrawal(tx, {
     id,
@@ -138,8 +138,8 @@ async function reserve(tx: Tx, request: Request): Promise<WithdrawalRow> {
     metadata: content.metadata,
     created_at: now,
     requested_by: requestedBy,
-    hold_at_birth: hold,
-    check_at: hold === null ? new Date(now.getTime() + firstCheckMs) : null,
+    initial_review_reason: reviewReason,
+    check_at: reviewReason === null ? new Date(now.getTime() + firstCheckMs) : null,
   })
   assert(row, 'an inserted withdrawal exists')
   await post(tx, {

@@ -4,7 +4,7 @@ import { fromWallTime, toWallTime } from '../lib/brasilia.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError, type FieldError } from '../lib/errors.ts'
 import { findLimits, hasAlike, isOperators, lockLimits, sumWithdrawals, upsertLimits } from './limits-store.ts'
-import type { WithdrawalHold } from './status.ts'
+import type { ReviewReason } from './status.ts'
 
 /** What a merchant may withdraw, in cents; null means no limit. Fees do not count: they stay with the operator. */
 export type Limits = {
@@ -52,7 +52,7 @@ export type WithdrawalToJudge = {
  *
  * @throws {AppError} `withdrawal_not_possible`, naming every limit that it exceeds
  */
-export async function judgeWithdrawal(tx: Tx, withdrawal: WithdrawalToJudge): Promise<WithdrawalHold | null> {
+export async function judgeWithdrawal(tx: Tx, withdrawal: WithdrawalToJudge): Promise<ReviewReason | null> {
   const { merchantId, amount, pixKey, requestedBy, now } = withdrawal
   const limits = (await findLimits(tx, merchantId)) ?? defaultLimits
   const faults = await findFaults(tx, withdrawal, limits)

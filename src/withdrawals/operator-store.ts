@@ -1,6 +1,6 @@
 import { type Db, empty, sql } from '../db/sql.ts'
 import type { PixKeyType } from '../pix/key.ts'
-import type { WithdrawalHold, WithdrawalStatus } from './status.ts'
+import type { ReviewReason, WithdrawalStatus } from './status.ts'
 
 /** A withdrawal with what the operator needs to decide on it. */
 export type WithdrawalToDecide = {
@@ -9,7 +9,7 @@ export type WithdrawalToDecide = {
   client_id: string
   client_name: string
   status: WithdrawalStatus
-  hold: WithdrawalHold | null
+  review_reason: ReviewReason | null
   amount: number
   fee_amount: number
   pix_key: string
@@ -32,7 +32,7 @@ export type WithdrawalToDecide = {
 /** The latest withdrawals, newest first: of all merchants or of one, all or only those pending review. */
 export async function listForOperator(
   db: Db,
-  { merchantId, isHeld, limit }: { merchantId: string | null; isHeld: boolean; limit: number },
+  { merchantId, isHeld: isPendingReview, limit }: { merchantId: string | null; isHeld: boolean; limit: number },
 ): Promise<WithdrawalToDecide[]> {
   return await db.query<WithdrawalToDecide>(sql`
     select ${columnsToDecide}
@@ -40,7 +40,7 @@ export async function listForOperator(
       select * from withdrawals
       where true
         ${merchantId === null ? empty : sql`and merchant_id = ${merchantId}`}
-        ${isHeld ? sql`and status = 'PENDING' and hold is not null` : empty}
+        ${isPendingReview ? sql`and status = 'PENDING' and review_reason is not null` : empty}
       order by created_at desc, id desc limit ${limit}
     ) record ${withEarlier}
     order by record.created_at desc, record.id desc`)
@@ -51,10 +51,10 @@ export async function listPendingReview(
   db: Db,
   { merchantId, limit, offset }: { merchantId: string | null; limit: number; offset: number },
 ): Promise<{ total: number; items: WithdrawalToDecide[] }> {
-  const held = sql`withdrawals where hold is not null ${merchantId === null ? empty : sql`and merchant_id = ${merchantId}`}`
+  const pending = sql`withdrawals where review_reason is not null ${merchantId === null ? empty : sql`and merchant_id = ${merchantId}`}`
   const rows = await db.query<WithdrawalToDecide & { total: number }>(sql`
-    select (select count(*) from ${held}) as total, ${columnsToDecide}
-    from (select * from ${held} order by created_at, id limit ${limit} offset ${offset}) record ${withEarlier}
+    select (select count(*) from ${pending}) as total, ${columnsToDecide}
+    from (select * from ${pending} order by created_at, id limit ${limit} offset ${offset}) record ${withEarlier}
     order by record.created_at, record.id`)
   return { total: rows[0]?.total ?? 0, items: rows }
 }
@@ -66,7 +66,7 @@ export async function findToDecide(db: Db, id: string): Promise<WithdrawalToDeci
 }
 
 const columnsToDecide = sql`
-  record.id, record.merchant_id, client_id, clients.name as client_name, record.status, record.hold, record.amount, record.fee_amount,
+  record.id, record.merchant_id, client_id, clients.name as client_name, record.status, record.review_reason, record.amount, record.fee_amount,
   record.pix_key, record.pix_key_type, record.created_at, record.requested_by, approval_above,
   case when withdrawal_limits is null then 0 else operator_approval_above end as operator_approval_above,
   exists (select from users where 'user:' || email = record.requested_by and users.merchant_id is null) as is_operators, alike.earlier`
@@ -84,4 +84,4 @@ const withEarlier = sql`
       order by created_at desc limit 20
     ) before
     order by status in ('PENDING', 'PROCESSING', 'PROCESSED') desc, created_at desc limit 1
-  ) alike on record.hold_at_birth = 'duplicate'`
+  ) alike on record.initial_review_reason = 'duplicate'`

@@ -5,7 +5,7 @@ import { findBalances } from '../ledger/store.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { PixKey } from '../pix/key.ts'
 import { judgeWithdrawal } from './limits.ts'
-import type { WithdrawalHold } from './status.ts'
+import type { ReviewReason } from './status.ts'
 
 export type WithdrawalPreview = {
   pixKey: PixKey
@@ -14,7 +14,7 @@ export type WithdrawalPreview = {
   fee: number
   available: number
   /** The review that it would need. */
-  hold: WithdrawalHold | null
+  hold: ReviewReason | null
 }
 
 /**

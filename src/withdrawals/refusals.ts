@@ -16,7 +16,7 @@ export function notPending(status: WithdrawalStatus): AppError {
   return notPossible({ field: 'status', code: 'not_pending', message })
 }
 
-export function notHeld(message: string): AppError {
+export function notPendingReview(message: string): AppError {
   return notPossible({ field: 'hold', code: 'not_held', message })
 }
 

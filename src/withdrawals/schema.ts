@@ -15,7 +15,7 @@ import {
   Uuid,
   WebhookUrl,
 } from '../http/schemas.ts'
-import { withdrawalHolds, withdrawalStatuses } from './status.ts'
+import { reviewReasons, withdrawalStatuses } from './status.ts'
 
 export const withdrawalAmountMin = 10
 /** An e-mail address is the longest kind of key: the limit of the Central Bank's directory. */
@@ -69,7 +69,7 @@ export const CreateWithdrawalBody = Type.Object(
 export type CreateWithdrawalInput = Static<typeof CreateWithdrawalBody>
 
 const Hold = Type.Optional(
-  Type.Enum([...withdrawalHolds], {
+  Type.Enum([...reviewReasons], {
     description:
       'Present while it is pending review and not sent: it waits for the operator (approval), or it looks like a recent one and waits for POST /withdrawal/{id}/confirm (duplicate)',
   }),

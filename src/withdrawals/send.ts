@@ -92,7 +92,7 @@ async function begin(deps: SettleWithdrawalDeps, { merchant_id, id }: Withdrawal
   const begun = await deps.db.transaction(async (tx) => {
     const row = await lockWithdrawal(tx, merchant_id, id)
     assert(row, 'a withdrawal to send exists')
-    if (row.hold !== null || row.status !== 'PENDING') return null
+    if (row.review_reason !== null || row.status !== 'PENDING') return null
     const now = deps.clock.now()
     const checkAt = new Date(now.getTime() + sendLeaseMs)
     return await changeStatus(tx, row, { to: 'PROCESSING', now, checkAt, set: {} })

@@ -27,6 +27,6 @@ export const withdrawalTransitions: Readonly<Record<WithdrawalStatus, readonly W
  * Why a PENDING withdrawal is pending review. A suspected duplicate waits for the merchant, and then, if it needs
  * one, for the operator's approval. The operator's approval releases either.
  */
-export const withdrawalHolds = ['approval', 'duplicate'] as const
+export const reviewReasons = ['approval', 'duplicate'] as const
 
-export type WithdrawalHold = (typeof withdrawalHolds)[number]
+export type ReviewReason = (typeof reviewReasons)[number]

@@ -4,7 +4,7 @@ import { type Claim, claimDueRows } from '../jobs/claim.ts'
 import type { AccountHolder } from '../pix/holder.ts'
 import { fromTxid, toTxid } from '../pix/ids.ts'
 import type { PixKeyType } from '../pix/key.ts'
-import type { WithdrawalHold, WithdrawalStatus } from './status.ts'
+import type { ReviewReason, WithdrawalStatus } from './status.ts'
 
 /** The fields set at creation that never change. */
 type CreatedFields = {
@@ -24,7 +24,7 @@ type CreatedFields = {
   /** The person who requested it, as the audit log names people; null: a merchant, by its token. */
   requested_by: string | null
   /** The review reason that the response to its creation contained. */
-  hold_at_birth: WithdrawalHold | null
+  initial_review_reason: ReviewReason | null
 }
 
 /** The fields that change with the status. */
@@ -43,19 +43,19 @@ export type Changeable = {
 export type WithdrawalRow = CreatedFields &
   Changeable & {
     status: WithdrawalStatus
-    hold: WithdrawalHold | null
+    review_reason: ReviewReason | null
     /** When the acquirer was last asked to send it again, whatever it answered; a refused repeat does not change it. */
     asked_at: Date | null
     /** The acquirer's own id of it, if it assigns one. It is written once. */
     acquirer_reference: string | null
   }
 
-/** It is created PENDING, and pending review if `hold_at_birth` gives a reason. */
+/** It is created PENDING, and pending review if `initial_review_reason` gives a reason. */
 export type NewWithdrawal = CreatedFields & { check_at: Date | null }
 
 export const withdrawalColumns = sql`
   id, merchant_id, acquirer, amount, fee_amount, idempotency_key, external_code, webhook_url, pix_key, pix_key_type, metadata,
-  created_at, requested_by, hold_at_birth, hold, statuses, status_dates, status, amount_withdrawn, processed_date, error_message, end_to_end,
+  created_at, requested_by, initial_review_reason, review_reason, statuses, status_dates, status, amount_withdrawn, processed_date, error_message, end_to_end,
   end_to_end_refund, payer, receiver, asked_at, acquirer_reference`
 
 export async function insertWithdrawal(tx: Tx, row: NewWithdrawal): Promise<WithdrawalRow | null> {
@@ -63,11 +63,11 @@ export async function insertWithdrawal(tx: Tx, row: NewWithdrawal): Promise<With
   const rows = await tx.query<WithdrawalRow>(sql`
     insert into withdrawals (
       id, merchant_id, acquirer, amount, fee_amount, idempotency_key, external_code, webhook_url, pix_key, pix_key_type, metadata,
-      created_at, requested_by, hold_at_birth, hold, statuses, status_dates, check_at)
+      created_at, requested_by, initial_review_reason, review_reason, statuses, status_dates, check_at)
     values (
       ${row.id}, ${row.merchant_id}, ${row.acquirer}, ${row.amount}, ${row.fee_amount}, ${row.idempotency_key},
       ${row.external_code}, ${row.webhook_url}, ${row.pix_key}, ${row.pix_key_type}, ${metadata}, ${row.created_at},
-      ${row.requested_by}, ${row.hold_at_birth}, ${row.hold_at_birth}, array['PENDING'], array[${row.created_at}::timestamptz], ${row.check_at})
+      ${row.requested_by}, ${row.initial_review_reason}, ${row.initial_review_reason}, array['PENDING'], array[${row.created_at}::timestamptz], ${row.check_at})
     returning ${withdrawalColumns}`)
   return rows[0] ?? null
 }
@@ -121,7 +121,7 @@ export async function updateWithdrawal(
   const next = { ...row, ...change.set }
   const rows = await tx.query<WithdrawalRow>(sql`
     update withdrawals set
-      statuses = statuses || ${change.to}::text, status_dates = status_dates || ${change.at}::timestamptz, hold = null,
+      statuses = statuses || ${change.to}::text, status_dates = status_dates || ${change.at}::timestamptz, review_reason = null,
       amount_withdrawn = ${next.amount_withdrawn}, processed_date = ${next.processed_date}, error_message = ${next.error_message},
       end_to_end = ${next.end_to_end}, end_to_end_refund = ${next.end_to_end_refund}, payer = ${next.payer},
       receiver = ${next.receiver}, check_at = ${change.checkAt}
@@ -154,13 +154,13 @@ export async function sumReturned(tx: Tx, row: WithdrawalRow): Promise<number> {
 }
 
 /** Ends the review of a locked PENDING withdrawal (null), or gives it another reason. */
-export async function updateHold(
+export async function updateReview(
   tx: Tx,
   row: WithdrawalRow,
-  change: { hold: WithdrawalHold | null; checkAt: Date | null },
+  change: { reviewReason: ReviewReason | null; checkAt: Date | null },
 ): Promise<WithdrawalRow | null> {
   const rows = await tx.query<WithdrawalRow>(sql`
-    update withdrawals set hold = ${change.hold}, check_at = ${change.checkAt}
+    update withdrawals set review_reason = ${change.reviewReason}, check_at = ${change.checkAt}
     where id = ${row.id} and merchant_id = ${row.merchant_id} and status = 'PENDING'
     returning ${withdrawalColumns}`)
   return rows[0] ?? null

@@ -20,7 +20,7 @@ export function toWithdrawalView(row: WithdrawalRow): WithdrawalResponse {
     metadata: row.metadata ?? undefined,
     createdAt: row.created_at.toISOString(),
     status: row.status,
-    hold: row.hold ?? undefined,
+    hold: row.review_reason ?? undefined,
     statusHistory: toStatusHistoryView(row.statuses, row.status_dates),
     updatedAt: (row.status_dates.at(-1) ?? row.created_at).toISOString(),
     amountWithdrawn: row.amount_withdrawn ?? undefined,
@@ -42,7 +42,7 @@ export function toWithdrawalCreatedView(row: WithdrawalRow) {
     amount: row.amount,
     type: 'WITHDRAWAL' as const,
     status: 'PENDING' as const,
-    hold: row.hold_at_birth ?? undefined,
+    hold: row.initial_review_reason ?? undefined,
   }
 }
 

@@ -241,7 +241,7 @@ describe('a manual reconciliation', () => {
       values (${runId}, 'simulator', 'manual', ${from}, ${to}, ${service.clock.now()}, 'running')`)
     // It had read an id that no longer exists.
     await service.db.query(sql`
-      insert into reconciliation_pairs (run_id, subject, key, there_amount, there_at, there_state)
+      insert into reconciliation_pairs (run_id, subject, key, acquirer_amount, acquirer_at, acquirer_state)
       values (${runId}, 'payment', 'E0', 1, ${from}, 'done')`)
     const payload = { runId, acquirer: 'simulator', day: null, from, to }
     await enqueueJob(service.db, { name: byHandJob, payload, key: keyOfAsked(runId) })

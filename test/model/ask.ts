@@ -38,7 +38,7 @@ async function noteIfCommitted({ db, clock, memory }: World, asked: Asked, expec
   if (asked.kind !== 'withdrawal') return
   const { withdrawals } = await readAll(db, clock.now())
   const row = withdrawals.find(({ idempotency_key }) => idempotency_key === asked.input.idempotencyKey)
-  if (row && (expected ?? { hold: row.hold_at_birth }).hold === null) memory.free.add(row.id)
+  if (row && (expected ?? { hold: row.initial_review_reason }).hold === null) memory.free.add(row.id)
 }
 
 /** The same key with other content, after the first request was answered. It must be refused at any time. */
@@ -113,7 +113,7 @@ async function send({ process: { deps } }: World, asked: Asked): Promise<Answer>
         by: null,
         input: asked.input,
       })
-      return { id: row.id, isReplay, hold: row.hold_at_birth }
+      return { id: row.id, isReplay, hold: row.initial_review_reason }
     }
   }
 }

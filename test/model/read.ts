@@ -51,8 +51,8 @@ export type WithdrawalSeen = {
   pix_key: string
   statuses: string[]
   status: string
-  hold: string | null
-  hold_at_birth: string | null
+  review_reason: string | null
+  initial_review_reason: string | null
   idempotency_key: string | null
   created_at: Date
   returned: number
@@ -93,7 +93,7 @@ export async function readAll(db: Db, now: Date) {
       select merchant_id, id, transaction_id, acquirer_reference, source, amount, returned_amount, blocked_amount, state
       from disputes order by opened_at, id`),
     withdrawals: await db.query<WithdrawalSeen>(sql`
-      select merchant_id, id, replace(id::text, '-', '') as payout, amount, fee_amount, pix_key, statuses, status, hold, hold_at_birth, idempotency_key,
+      select merchant_id, id, replace(id::text, '-', '') as payout, amount, fee_amount, pix_key, statuses, status, review_reason, initial_review_reason, idempotency_key,
         created_at, coalesce((
           select sum(amount) from ledger_transfers t where t.record_id = w.id and t.kind = 'withdrawal_returned'), 0) as returned
       from withdrawals w order by created_at, id`),

@@ -115,8 +115,8 @@ function findOpen({ transactions, refunds, disputes, withdrawals, bank }: Seen):
     ...disputes.flatMap(({ id, state }) =>
       state === 'open' || state === 'accepted' ? [`dispute ${id} is still ${state}`] : [],
     ),
-    ...withdrawals.flatMap(({ id, payout, status, hold, returned }) => [
-      ...(status === 'PROCESSING' || (status === 'PENDING' && hold === null)
+    ...withdrawals.flatMap(({ id, payout, status, review_reason, returned }) => [
+      ...(status === 'PROCESSING' || (status === 'PENDING' && review_reason === null)
         ? [`withdrawal ${id} is still ${status}`]
         : []),
       ...((bank.payouts.find((one) => one.id === payout)?.returned ?? 0) === returned

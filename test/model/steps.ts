@@ -136,13 +136,13 @@ export const confirm: Step = async (world) => {
   const row = await pickWaiting(world)
   if (!row) return 'nothing to confirm'
   const { deps } = world.process
-  const isLetGo = row.hold === 'duplicate' && row.amount <= approvalAbove
+  const isLetGo = row.review_reason === 'duplicate' && row.amount <= approvalAbove
   // If interrupted, it may have taken effect. Noted first, since a job may run at the same time.
   if (isLetGo) world.memory.free.add(row.id)
   const done = await attempt(
     async () => await confirmWithdrawal(deps, { merchantId: row.merchant_id, id: row.id, by: null }),
   )
-  return `confirm ${row.id}, held for ${row.hold}: ${describe(done)}`
+  return `confirm ${row.id}, held for ${row.review_reason}: ${describe(done)}`
 }
 
 export const approve: Step = async (world) => {
@@ -166,6 +166,6 @@ export const reject: Step = async (world) => {
 async function pickWaiting({ random, db, clock }: World) {
   const { withdrawals } = await readAll(db, clock.now())
   const waiting = withdrawals.filter(({ status }) => status === 'PENDING')
-  const held = waiting.filter(({ hold }) => hold !== null)
+  const held = waiting.filter(({ review_reason }) => review_reason !== null)
   return random.pick(random.percent(60) ? held : random.percent(80) ? waiting : withdrawals)
 }

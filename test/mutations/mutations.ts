@@ -212,8 +212,8 @@ export const mutations: Mutation[] = [
   {
     name: 'a duplicate that is pending review is sent anyway',
     edits: [
-      edit('src/withdrawals/create.ts', 'if (row.hold === null) await enqueueSend', 'await enqueueSend'),
-      edit('src/withdrawals/send.ts', 'row.hold !== null || ', ''),
+      edit('src/withdrawals/create.ts', 'if (row.review_reason === null) await enqueueSend', 'await enqueueSend'),
+      edit('src/withdrawals/send.ts', 'row.review_reason !== null || ', ''),
     ],
   },
   {

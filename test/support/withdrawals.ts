@@ -9,7 +9,7 @@ import { findBalances } from '../../src/ledger/store.ts'
 import { assert } from '../../src/lib/assert.ts'
 import { findBreaches } from '../../src/verification.ts'
 import { changeStatus } from '../../src/withdrawals/change.ts'
-import { lockWithdrawal, updateHold } from '../../src/withdrawals/store.ts'
+import { lockWithdrawal, updateReview } from '../../src/withdrawals/store.ts'
 import type { Problem } from './requests.ts'
 import { type Answer, fetchToken, type TestService } from './service.ts'
 import { eventually } from './webhooks.ts'
@@ -90,7 +90,7 @@ export async function loseOutcome(service: TestService, id: string): Promise<voi
   const sentAt = service.clock.now()
   await service.db.transaction(async (tx) => {
     const row = await lockWithdrawal(tx, merchantId, id)
-    const free = row && (await updateHold(tx, row, { hold: null, checkAt: null }))
+    const free = row && (await updateReview(tx, row, { reviewReason: null, checkAt: null }))
     assert(free, 'the withdrawal is pending review')
     await changeStatus(tx, free, { to: 'PROCESSING', now: sentAt, checkAt: null, set: {} })
   })
