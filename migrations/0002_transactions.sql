@@ -69,7 +69,7 @@ create table transactions (
   -- Earlier acquirers that were asked for the charge and may have it: a payment at any of them is credited.
   other_acquirers text[] not null default '{}',
   -- When an attribution of its payment was reversed.
-  match_undone_at timestamptz(3),
+  attribution_reversed_at timestamptz(3),
   -- The sum of transaction_returns, so that what is left of a payment is known without reading them.
   amount_returned bigint not null default 0,
   -- When the personal columns were erased: null for nearly all.
@@ -91,7 +91,7 @@ create table transactions (
 
 create unique index transactions_idempotency_key on transactions (merchant_id, idempotency_key) where idempotency_key is not null;
 -- One payment pays one transaction, and another one once its attribution to the first was reversed.
-create unique index transactions_end_to_end on transactions (merchant_id, end_to_end, match_undone_at)
+create unique index transactions_end_to_end on transactions (merchant_id, end_to_end, attribution_reversed_at)
   nulls not distinct where end_to_end is not null;
 -- A name is searched in here, where a merchant's entries are together: 9 ms for 100,000 of them, where their rows took
 -- 435. An index of trigrams took 1 to 20 ms, more the larger the whole table is, and a fifth of the inserts.

@@ -29,8 +29,8 @@ create table suspense_payments (
   -- Of a duplicate payment: the transaction that was paid already.
   transaction_id uuid,
   -- The transaction that it is attributed to.
-  matched_merchant_id uuid,
-  matched_transaction_id uuid,
+  attributed_merchant_id uuid,
+  attributed_transaction_id uuid,
   -- Our own return of it, in progress or done, and its id at the acquirer.
   return_id uuid,
   return_amount bigint,
@@ -50,12 +50,12 @@ create table suspense_payments (
   -- However often an acquirer reports it.
   constraint suspense_payments_once unique (acquirer, end_to_end),
   foreign key (transaction_id, merchant_id) references transactions,
-  foreign key (matched_transaction_id, matched_merchant_id) references transactions,
+  foreign key (attributed_transaction_id, attributed_merchant_id) references transactions,
   constraint suspense_payments_moves_allowed check (suspense_moves_are_allowed(statuses)),
   constraint suspense_payments_history_whole check (cardinality(statuses) = cardinality(status_dates)),
-  constraint suspense_payments_surplus_of_one check ((kind = 'surplus') = (transaction_id is not null)),
-  constraint suspense_payments_matched_to_one
-    check ((status = 'matched') = (matched_transaction_id is not null) and (matched_transaction_id is null) = (matched_merchant_id is null)),
+  constraint suspense_payments_duplicate_of_one check ((kind = 'surplus') = (transaction_id is not null)),
+  constraint suspense_payments_attributed_to_one
+    check ((status = 'matched') = (attributed_transaction_id is not null) and (attributed_transaction_id is null) = (attributed_merchant_id is null)),
   constraint suspense_payments_return_whole check ((return_id is null) = (return_amount is null) and return_amount > 0),
   constraint suspense_payments_returned_no_more check (taken_amount between 0 and amount),
   constraint suspense_payments_returning_what check (status <> 'returning' or return_id is not null),
@@ -66,7 +66,7 @@ create table suspense_payments (
 create index suspense_payments_open on suspense_payments ((status_dates[1])) where status in ('held', 'returning');
 create index suspense_payments_to_check on suspense_payments (status, check_at) where check_at is not null;
 create index suspense_payments_of_transaction on suspense_payments (transaction_id) where transaction_id is not null;
-create index suspense_payments_matched on suspense_payments (matched_transaction_id) where matched_transaction_id is not null;
+create index suspense_payments_attributed on suspense_payments (attributed_transaction_id) where attributed_transaction_id is not null;
 -- For the retention of personal data: the few that still name a payer.
 create index suspense_payments_with_payer on suspense_payments (paid_at, id) where payer is not null;
 

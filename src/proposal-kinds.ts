@@ -1,4 +1,4 @@
-import { attributionProposal } from './attribution/match.ts'
+import { attributionProposal } from './attribution/attribute.ts'
 import { giftProposals, manualEntryProposal } from './entries/propose.ts'
 import type { ProposalKind } from './proposals/decide.ts'
 import { limitsProposal } from './withdrawals/change-limits.ts'

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Acquirers } from './acquirers/registry.ts'
-import { matchJobs, matchSchedules } from './attribution/jobs.ts'
+import { attributionJobs, attributionSchedules } from './attribution/jobs.ts'
 import { startInbox } from './callbacks/inbox.ts'
 import { observeInbox } from './callbacks/metrics.ts'
 import { createCheckWriter } from './callbacks/process.ts'
@@ -63,7 +63,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       ...transactionJobs(settleDeps),
       ...withdrawalJobs(settleDeps),
       ...suspenseJobs(deps),
-      ...matchJobs(settleDeps),
+      ...attributionJobs(settleDeps),
       ...verificationJobs(deps),
       ...reconciliationJobs({ ...deps, ...settleDeps }),
       ...byHandJobs(deps),
@@ -74,7 +74,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       ...transactionSchedules,
       ...withdrawalSchedules,
       ...suspenseSchedules,
-      ...matchSchedules,
+      ...attributionSchedules,
       ...verificationSchedules,
       ...reconciliationSchedules,
       ...retentionSchedules,

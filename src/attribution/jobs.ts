@@ -6,7 +6,7 @@ import type { Job, JobSchedule } from '../jobs/jobs.ts'
 import type { Clock } from '../lib/clock.ts'
 import { isDisputed } from '../suspense/dispute-store.ts'
 import { claimDueSuspense, type SuspenseRow } from '../suspense/store.ts'
-import { matchPayment } from './match.ts'
+import { recordAttribution } from './attribute.ts'
 import { findClear, rank } from './score.ts'
 import { leaveToOperator, listCandidates } from './store.ts'
 
@@ -25,30 +25,30 @@ const claimedMax = 20
 const leaseMs = 60_000
 
 /** Checks each unattributed payment once: a clear case is attributed, any other is left to the operator. */
-export function matchJobs(deps: AttributionDeps): Record<string, Job> {
+export function attributionJobs(deps: AttributionDeps): Record<string, Job> {
   return {
-    'orphans.match': async (_, stopping) => {
+    'suspense.attribute': async (_, stopping) => {
       const { db, clock, attributionThreshold: threshold } = deps
       if (threshold === null) return
       await runDueChecks(clock, stopping, {
         claim: async (claim) => await claimDueSuspense(db, 'held', claim),
         claimedMax,
         leaseMs,
-        check: async (payment) => await matchIfClear(deps, payment, threshold),
+        check: async (payment) => await attributeIfClear(deps, payment, threshold),
         concurrency: 1,
       })
     },
   }
 }
 
-export const matchSchedules: Record<string, JobSchedule> = { 'orphans.match': { everySeconds: 30 } }
+export const attributionSchedules: Record<string, JobSchedule> = { 'suspense.attribute': { everySeconds: 30 } }
 
-async function matchIfClear(deps: AttributionDeps, payment: SuspenseRow, threshold: number): Promise<void> {
+async function attributeIfClear(deps: AttributionDeps, payment: SuspenseRow, threshold: number): Promise<void> {
   try {
     const clear = findClear(rank(payment, await listCandidates(deps.db, payment, null)), threshold)
     // A disputed payment waits for a person: nobody's balance should grow by money that may be returned.
     if (clear && !(await isDisputed(deps.db, payment)))
-      await matchPayment(deps, { id: payment.id, transactionId: clear.id, by: byService, score: clear.score })
+      await recordAttribution(deps, { id: payment.id, transactionId: clear.id, by: byService, score: clear.score })
     else await leaveToOperator(deps.db, payment)
   } catch (error) {
     deps.log.error(

@@ -52,13 +52,13 @@ export async function leaveToOperator(db: Db, row: Pick<SuspenseRow, 'merchant_i
  * Detaches the payment of a locked transaction, so that it can pay another one. Repeated reversals get different
  * moments, because the index tells them apart.
  */
-export async function updateMatchUndone(
+export async function updateAttributionReversed(
   tx: Tx,
   { merchantId, transactionId, now }: { merchantId: string; transactionId: string; now: Date },
 ): Promise<void> {
   await tx.query(sql`
-    update transactions set match_undone_at = greatest(${now}::timestamptz, (
-      select max(other.match_undone_at) + interval '1 millisecond' from transactions other
+    update transactions set attribution_reversed_at = greatest(${now}::timestamptz, (
+      select max(other.attribution_reversed_at) + interval '1 millisecond' from transactions other
       where other.merchant_id = transactions.merchant_id and other.end_to_end = transactions.end_to_end))
     where id = ${transactionId} and merchant_id = ${merchantId}`)
 }

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { bookEntry } from '../entries/book.ts'
+import { bookEntry } from '../entries/post.ts'
 import { type ManualAccount, manualAccounts, proposeEntry } from '../entries/propose.ts'
 import { listEntries, sumFees } from '../entries/store.ts'
 import type { EntryType } from '../ledger/accounts.ts'

@@ -34,7 +34,7 @@ export function withdrawalCommands(program: Command): void {
     .action(async ({ json, held, client, last }: Json & { held?: boolean; client?: string; last: number }) => {
       const rows = await withContext(async (context) => {
         const merchantId = client === undefined ? null : await findMerchant(context, client)
-        return await listLatest(context, { merchantId, isHeld: held ?? false, limit: last }, viewer())
+        return await listLatest(context, { merchantId, isPendingReview: held ?? false, limit: last }, viewer())
       })
       print(rows, {
         json,

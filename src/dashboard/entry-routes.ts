@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { byUser } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
-import { bookEntry, type NewEntry, previewEntry } from '../entries/book.ts'
+import { bookEntry, type NewEntry, previewEntry } from '../entries/post.ts'
 import {
   assertTwoAccounts,
   giftTypes,

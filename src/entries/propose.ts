@@ -6,7 +6,7 @@ import { newUuid } from '../lib/secrets.ts'
 import type { ProposalKind } from '../proposals/decide.ts'
 import { propose } from '../proposals/propose.ts'
 import type { ProposalRow } from '../proposals/store.ts'
-import { book, refuse } from './book.ts'
+import { book, refuse } from './post.ts'
 
 /** The other accounts are verified against records, which a manual entry would contradict. */
 export const manualAccounts = ['available', 'fees', 'debt', 'acquirer'] as const

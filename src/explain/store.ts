@@ -136,7 +136,7 @@ export async function listDuplicateRecords(db: Db, id: string): Promise<Duplicat
 /** The payments in suspense that concern a transaction: its duplicates, and the one attributed to it. */
 export async function listSuspenseIds(db: Db, id: string): Promise<string[]> {
   const rows = await db.query<{ id: string }>(sql`
-    select id from suspense_payments where transaction_id = ${id} or matched_transaction_id = ${id}`)
+    select id from suspense_payments where transaction_id = ${id} or attributed_transaction_id = ${id}`)
   return rows.map((row) => row.id)
 }
 

@@ -128,24 +128,24 @@ export function returnedUnannounced(amount: number) {
 }
 
 /** A payment was received and cannot be attributed. */
-export function held(amount: number) {
+export function placedInSuspense(amount: number) {
   return (): Transfer[] => [{ kind: 'payment_held', debit: 'acquirer', credit: 'suspense', amount }]
 }
 
 /** An unattributed payment was sent back to its payer. */
-export function heldReturned(amount: number) {
+export function returnedFromSuspense(amount: number) {
   return (): Transfer[] => [{ kind: 'held_returned', debit: 'suspense', credit: 'acquirer', amount }]
 }
 
 /** An unattributed payment is attributed: in the same commit it is posted for its transaction ({@link paid}). */
-export function heldMatched(amount: number) {
+export function attributed(amount: number) {
   return (): Transfer[] => [{ kind: 'held_matched', debit: 'suspense', credit: 'acquirer', amount }]
 }
 
 /**
- * The attribution was wrong: the payment is in suspense again, and {@link paidUndone} takes it from its transaction.
+ * The attribution was wrong: the payment is in suspense again, and {@link paymentReversed} takes it from its transaction.
  */
-export function heldAgain(amount: number) {
+export function attributionReversed(amount: number) {
   return (): Transfer[] => [{ kind: 'match_undone', debit: 'acquirer', credit: 'suspense', amount }]
 }
 
@@ -153,7 +153,7 @@ export function heldAgain(amount: number) {
  * The payment was not for this transaction: the fee is returned, as in {@link refundReserved}, and the amount is
  * taken from the available balance or becomes a debt.
  */
-export function paidUndone(amount: number, fee: number, onRest: (rest: number) => void) {
+export function paymentReversed(amount: number, fee: number, onRest: (rest: number) => void) {
   return (balances: Balances): Transfer[] => {
     const own = upTo(balances.fees, fee)
     onRest(fee - own)

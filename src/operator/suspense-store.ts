@@ -11,7 +11,7 @@ export type ListedPayment = {
   amount: number
   paid_at: Date
   end_to_end: string
-  matched_transaction_id: string | null
+  attributed_transaction_id: string | null
   error_message: string | null
   payer_name: string | null
 }
@@ -20,16 +20,16 @@ export type ListedPayment = {
  * Payments that are or were in suspense, the last paid first. `isOpen`: those that wait for a decision or for their
  * return.
  */
-export async function listHeldPayments(
+export async function listSuspensePayments(
   db: Db,
   { isOpen, limit, offset }: { isOpen: boolean; limit: number; offset: number },
 ): Promise<{ total: number; items: ListedPayment[] }> {
   const wanted = sql`suspense_payments ${isOpen ? sql`where status in ('held', 'returning')` : empty}`
   const items = await db.query<ListedPayment & { total: number }>(sql`
     select (select count(*) from ${wanted}) as total, id, kind, status, client_id, clients.name as client_name, acquirer, amount, paid_at,
-      end_to_end, matched_transaction_id, error_message, payer ->> 'name' as payer_name
+      end_to_end, attributed_transaction_id, error_message, payer ->> 'name' as payer_name
     from (select * from ${wanted} order by paid_at desc, id limit ${limit} offset ${offset}) payment
-    left join clients on clients.merchant_id = coalesce(matched_merchant_id, payment.merchant_id)
+    left join clients on clients.merchant_id = coalesce(attributed_merchant_id, payment.merchant_id)
     order by paid_at desc, id`)
   return { total: items[0]?.total ?? 0, items }
 }

@@ -1,18 +1,23 @@
-import { attributionProposal, findMatchable, matchPayment, proposeMatch } from '../attribution/match.ts'
+import {
+  attributionProposal,
+  findAttributable,
+  proposeAttribution,
+  recordAttribution,
+} from '../attribution/attribute.ts'
+import { recordReversal } from '../attribution/reverse.ts'
 import { type Candidate, rank } from '../attribution/score.ts'
 import { listCandidates } from '../attribution/store.ts'
-import { undoMatch } from '../attribution/undo.ts'
 import type { By } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import { feeFor } from '../ledger/fees.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { listDisputesOf, toDisputeView } from '../suspense/dispute-store.ts'
-import { returnHeld } from '../suspense/send-back.ts'
+import { startSendBack } from '../suspense/send-back.ts'
 import { operatorMerchantId } from '../suspense/status.ts'
 import { findSuspense, type SuspenseRow } from '../suspense/store.ts'
 import { listProposals, type ProposalView } from './proposals.ts'
-import { type ClientName, findClientNames, type ListedPayment, listHeldPayments } from './suspense-store.ts'
+import { type ClientName, findClientNames, type ListedPayment, listSuspensePayments } from './suspense-store.ts'
 
 type Deps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 type OfPayment = { id: string; by: By }
@@ -22,7 +27,7 @@ export async function listPayments(
   { db }: Pick<Deps, 'db'>,
   which: { isOpen: boolean; limit: number; offset: number },
 ): Promise<{ total: number; data: ListedPaymentView[] }> {
-  const { total, items } = await listHeldPayments(db, which)
+  const { total, items } = await listSuspensePayments(db, which)
   return { total, data: items.map(toListed) }
 }
 
@@ -38,7 +43,7 @@ export async function showPayment(
   const row = await find(db, id)
   const ofMerchant = row.merchant_id === operatorMerchantId ? null : row.merchant_id
   const candidates = row.status === 'held' ? rank(row, await listCandidates(db, row, ofMerchant)) : []
-  const merchantIds = [...candidates.map((one) => one.merchant_id), row.merchant_id, row.matched_merchant_id]
+  const merchantIds = [...candidates.map((one) => one.merchant_id), row.merchant_id, row.attributed_merchant_id]
   const names = await findClientNames(
     db,
     merchantIds.filter((one) => one !== null),
@@ -60,8 +65,8 @@ export async function attributePayment(
   { id, transactionId, by, approvalAbove }: OfPayment & { transactionId: string; approvalAbove?: number },
 ): Promise<PaymentView> {
   const { amount } = await find(deps.db, id)
-  if (approvalAbove !== undefined && amount > approvalAbove) await proposeMatch(deps, { id, transactionId, by })
-  else await matchPayment(deps, { id, transactionId, by })
+  if (approvalAbove !== undefined && amount > approvalAbove) await proposeAttribution(deps, { id, transactionId, by })
+  else await recordAttribution(deps, { id, transactionId, by })
   return await showPayment(deps, { id, by })
 }
 
@@ -75,14 +80,14 @@ export async function reverseAttribution(
   { id, by }: OfPayment,
 ): Promise<PaymentView & { transactionId: string }> {
   await find(deps.db, id)
-  const { transactionId } = await undoMatch(deps, { id, by })
+  const { transactionId } = await recordReversal(deps, { id, by })
   return { ...(await showPayment(deps, { id, by })), transactionId }
 }
 
 /** @throws {AppError} `not_found`, `suspense_not_possible`, `payouts_stopped` */
 export async function returnPayment(deps: Pick<Deps, 'db' | 'clock'>, { id, by }: OfPayment): Promise<PaymentView> {
   await find(deps.db, id)
-  await returnHeld(deps, { id, by })
+  await startSendBack(deps, { id, by })
   return await showPayment(deps, { id, by })
 }
 
@@ -114,7 +119,7 @@ export async function previewAttribution(
   { db, clock }: { db: Db; clock: Clock },
   { id, transactionId }: { id: string; transactionId: string },
 ): Promise<AttributionPreview> {
-  const { payment, transaction } = await findMatchable(db, { id, transactionId })
+  const { payment, transaction } = await findAttributable(db, { id, transactionId })
   const { merchant_id: merchantId } = transaction
   const { amount } = payment
   const names = await findClientNames(db, [merchantId])
@@ -150,7 +155,7 @@ function toListed(row: ListedPayment) {
     paidAt: row.paid_at.toISOString(),
     endToEnd: row.end_to_end,
     payerName: row.payer_name,
-    transactionId: row.matched_transaction_id,
+    transactionId: row.attributed_transaction_id,
     error: row.error_message,
   }
 }
@@ -181,9 +186,9 @@ function toView(row: SuspenseRow, candidates: Candidate[], names: Map<string, Cl
     /** For a duplicate payment: the transaction that was already paid. */
     paidTransactionId: row.transaction_id,
     matched:
-      row.matched_transaction_id === null
+      row.attributed_transaction_id === null
         ? null
-        : { transactionId: row.matched_transaction_id, client: nameOf(row.matched_merchant_id) },
+        : { transactionId: row.attributed_transaction_id, client: nameOf(row.attributed_merchant_id) },
     returnedByOthers: row.taken_amount,
     returnAmount: row.return_amount,
     returnEndToEnd: row.return_end_to_end,

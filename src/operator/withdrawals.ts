@@ -31,7 +31,7 @@ export function atCommandLine(by: By): Viewer {
 /** Withdrawals, newest first: of all merchants or of one, all or only those pending review. */
 export async function listLatest(
   deps: Deps,
-  which: { merchantId: string | null; isHeld: boolean; limit: number },
+  which: { merchantId: string | null; isPendingReview: boolean; limit: number },
   viewer: Viewer,
 ): Promise<WithdrawalView[]> {
   const rows = await listForOperator(deps.db, which)

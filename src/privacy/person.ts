@@ -73,7 +73,7 @@ export async function erasePerson(
     await store.erasePayers(tx, { ids: payers, now })
     const receivers = ids(records.withdrawals)
     await store.eraseReceivers(tx, { ids: receivers, hashes: receivers.map(() => person), now })
-    await store.eraseHeldPayers(tx, ids(records.suspense))
+    await store.eraseSuspensePayers(tx, ids(records.suspense))
     await store.eraseSnapshots(tx, { recordIds: ids(records.transactions), field: 'payer' })
     await store.eraseSnapshots(tx, { recordIds: ids(records.withdrawals), field: 'receiver' })
     await recordAction(tx, { by, action: 'customer.erase', details: toDetails(person, records), now })

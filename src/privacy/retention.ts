@@ -103,7 +103,7 @@ const suspenseRecords: Records = {
   list: (tx, range) => expiry.listOldSuspense(tx, range),
   async erase(tx, expired, { before }) {
     const ids = await expiry.lockOldSuspense(tx, { ids: expired, before })
-    await store.eraseHeldPayers(tx, ids)
+    await store.eraseSuspensePayers(tx, ids)
     return ids
   },
 }

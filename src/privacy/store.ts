@@ -59,8 +59,8 @@ export const isOpenSuspense = sql`(
     and d.acquirer_state in ('open', 'accepted', 'unknown'))
   or exists (
     select from transactions
-    where transactions.id = suspense_payments.matched_transaction_id
-    and transactions.merchant_id = suspense_payments.matched_merchant_id and ${isOpenTransaction})
+    where transactions.id = suspense_payments.attributed_transaction_id
+    and transactions.merchant_id = suspense_payments.attributed_merchant_id and ${isOpenTransaction})
   or ${isInQuestion(sql`
     differences.acquirer = suspense_payments.acquirer and differences.reference = suspense_payments.end_to_end`)})`
 
@@ -108,7 +108,7 @@ export async function eraseReceivers(
     where withdrawals.id = erased.id`)
 }
 
-export async function eraseHeldPayers(tx: Tx, ids: string[]): Promise<void> {
+export async function eraseSuspensePayers(tx: Tx, ids: string[]): Promise<void> {
   await tx.query(sql`update suspense_payments set payer = null where id = any(${ids}::uuid[])`)
 }
 

@@ -104,7 +104,7 @@ export async function sumDated(
       count(*) filter (where posted_at > ${since}) as "lateCount", coalesce(sum(amount_paid) filter (where posted_at > ${since}), 0) as "lateSum"
     from (
       select amount_paid, status_dates[array_position(statuses, 'PAID')] as posted_at from transactions
-      where payment_date >= ${from} and payment_date < ${to} and acquirer = ${acquirer} and match_undone_at is null
+      where payment_date >= ${from} and payment_date < ${to} and acquirer = ${acquirer} and attribution_reversed_at is null
     ) dated`)
   return rows[0] ?? { count: 0, sum: 0, lateCount: 0, lateSum: 0 }
 }

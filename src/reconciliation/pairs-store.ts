@@ -37,7 +37,7 @@ function paidTransactionsNamed(runId: string, subject: Subject): Sql {
       select pair.key, named.*
       from reconciliation_pairs pair cross join lateral ${transactionById(sql`pair.named_id`)} named
       where pair.run_id = ${runId} and pair.subject = ${subject} and pair.record_id is null
-        and named.end_to_end = pair.key and named.match_undone_at is null
+        and named.end_to_end = pair.key and named.attribution_reversed_at is null
     )`
 }
 
@@ -77,7 +77,7 @@ export async function addPaidPayments(db: Db, { runId, acquirer, from, to }: Of 
     select distinct on (end_to_end) ${runId}::uuid, 'payment', end_to_end, merchant_id, id, amount_paid, payment_date,
       status_dates[array_position(statuses, 'PAID')], status
     from transactions
-    where payment_date >= ${from} and payment_date < ${to} and acquirer = ${acquirer} and match_undone_at is null
+    where payment_date >= ${from} and payment_date < ${to} and acquirer = ${acquirer} and attribution_reversed_at is null
     on conflict (run_id, subject, key) do update set merchant_id = excluded.merchant_id, record_id = excluded.record_id,
       ledger_amount = excluded.ledger_amount, ledger_at = excluded.ledger_at, posted_at = excluded.posted_at, ledger_state = excluded.ledger_state`)
 }
@@ -117,7 +117,7 @@ export async function addBookedReturns(db: Db, { runId, acquirer, from, to }: Of
       where posted_at >= ${from} and posted_at < ${to} and dispute_id is not null
     ) moved
     join transactions t on t.id = moved.transaction_id and t.merchant_id = moved.merchant_id
-    where t.acquirer = ${acquirer} and t.end_to_end is not null and t.match_undone_at is null
+    where t.acquirer = ${acquirer} and t.end_to_end is not null and t.attribution_reversed_at is null
     group by t.end_to_end, t.merchant_id, t.id
     on conflict (run_id, subject, key) do update set merchant_id = excluded.merchant_id, record_id = excluded.record_id,
       ledger_at = excluded.ledger_at`)
@@ -125,7 +125,7 @@ export async function addBookedReturns(db: Db, { runId, acquirer, from, to }: Of
     update reconciliation_pairs pair set merchant_id = t.merchant_id, record_id = t.id
     from transactions t
     where pair.run_id = ${runId} and pair.subject = 'return' and pair.record_id is null
-      and t.payment_date = pair.paid_at and t.end_to_end = pair.key and t.acquirer = ${acquirer} and t.match_undone_at is null`)
+      and t.payment_date = pair.paid_at and t.end_to_end = pair.key and t.acquirer = ${acquirer} and t.attribution_reversed_at is null`)
   await db.query(sql`
     update reconciliation_pairs pair set merchant_id = t.merchant_id, record_id = t.id
     from ${paidTransactionsNamed(runId, 'return')} t

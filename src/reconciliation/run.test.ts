@@ -7,7 +7,7 @@ import { listDifferences, type Reconciling, reconcilingWith } from '../../test/s
 import type { Send } from '../acquirers/bacen/http.ts'
 import { listActions } from '../audit/store.ts'
 import { sql } from '../db/sql.ts'
-import { bookEntry, type NewEntry } from '../entries/book.ts'
+import { bookEntry, type NewEntry } from '../entries/post.ts'
 import { findPayoutFreeze } from '../ledger/store.ts'
 import { findBreaches } from '../verification.ts'
 import { classNames } from './classes.ts'

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { Job, JobSchedule } from '../jobs/jobs.ts'
-import { returnHeldJob } from './hold.ts'
+import { sendBackJob } from './place.ts'
 import { checkDueReturns, type SendBackDeps, sendBack } from './send-back.ts'
 
 const KeyPayload = Type.Object({ merchantId: Type.String(), id: Type.String() })
@@ -10,7 +10,7 @@ const KeyPayload = Type.Object({ merchantId: Type.String(), id: Type.String() })
 export function suspenseJobs(deps: SendBackDeps): Record<string, Job> {
   return {
     'suspense.check': async (_, stopping) => await checkDueReturns(deps, stopping),
-    [returnHeldJob]: async (payload) => await sendBack(deps, Value.Parse(KeyPayload, payload)),
+    [sendBackJob]: async (payload) => await sendBack(deps, Value.Parse(KeyPayload, payload)),
   }
 }
 

@@ -7,7 +7,7 @@ import { runDueChecks } from '../jobs/due-checks.ts'
 import { enqueueJob } from '../jobs/jobs.ts'
 import { assertPayoutsAllowed } from '../ledger/payout-freeze.ts'
 import { type Posting, postAll } from '../ledger/post.ts'
-import { heldReturned } from '../ledger/transfers.ts'
+import { returnedFromSuspense } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError, refusal } from '../lib/errors.ts'
@@ -16,7 +16,7 @@ import { newUuid } from '../lib/secrets.ts'
 import { isSameRequest, type OutgoingPayment, routeOfReturn, sendOrFind } from '../payouts/attempt.ts'
 import { toTxid } from '../pix/ids.ts'
 import { isDisputed } from './dispute-store.ts'
-import { firstCheckMs, type ReturnHeldPayload, returnHeldJob, toPayload } from './hold.ts'
+import { firstCheckMs, type SendBackPayload, sendBackJob, toPayload } from './place.ts'
 import {
   claimDueSuspense,
   findSuspense,
@@ -42,12 +42,12 @@ export type SendBackDeps = { db: Db; clock: Clock; acquirers: Acquirers; log: Lo
  *
  * @throws {AppError} `not_found`, `suspense_not_possible` with the reason, `payouts_stopped`
  */
-export async function returnHeld(
+export async function startSendBack(
   deps: Pick<SendBackDeps, 'db' | 'clock'>,
   { id, by }: { id: string; by: By },
 ): Promise<SuspenseRow> {
   const found = await findSuspense(deps.db, id)
-  if (!found) throw unknownHeld()
+  if (!found) throw unknownSuspensePayment()
   return await deps.db.transaction(async (tx) => {
     const row = await lockSuspense(tx, found.merchant_id, id)
     assert(row, 'a payment in suspense exists')
@@ -77,7 +77,7 @@ export async function returnHeld(
         check_at: new Date(now.getTime() + firstCheckMs),
       },
     })
-    await enqueueJob(tx, { name: returnHeldJob, payload: toPayload(returning) })
+    await enqueueJob(tx, { name: sendBackJob, payload: toPayload(returning) })
     await recordAction(tx, { by, action: 'orphan.return', merchantId: row.merchant_id, recordId: id, now })
     return returning
   })
@@ -94,12 +94,12 @@ const whyNotReturned = {
 
 const refuse = refusal.bind(null, 'suspense_not_possible')
 
-export function unknownHeld(): AppError {
+export function unknownSuspensePayment(): AppError {
   return new AppError('not_found', { detail: 'There is no payment in suspense with this id.' })
 }
 
 /** Sends a payment back through its acquirer, and records the outcome if it is certain. */
-export async function sendBack(deps: SendBackDeps, { id }: ReturnHeldPayload): Promise<void> {
+export async function sendBack(deps: SendBackDeps, { id }: SendBackPayload): Promise<void> {
   const row = await findSuspense(deps.db, id)
   assert(row, 'a payment to send back exists')
   if (row.status === 'returning') await sendOrFind(deps, toOutgoing(deps, row))
@@ -150,7 +150,7 @@ async function recordReturned(deps: SendBackDeps, row: SuspenseRow, endToEnd: st
       now,
       set: { return_end_to_end: endToEnd ?? locked.return_end_to_end, error_message: null, check_at: null },
     })
-    const transfers = heldReturned(locked.return_amount ?? 0)
+    const transfers = returnedFromSuspense(locked.return_amount ?? 0)
     const eventKey = `suspense:${row.id}:returned`
     const { merchant_id: merchantId, id: recordId, acquirer } = row
     return [{ merchantId, eventKey, recordType: 'suspense', recordId, acquirer, now, transfers }]
@@ -174,19 +174,22 @@ async function recordRefused(
   return await change(deps, row, async (tx, locked, now) => {
     if (isOfThisRequest && !isSameRequest(row.return_asked_at, locked.return_asked_at)) return null
     const none = { return_id: null, return_amount: null, return_end_to_end: null, return_asked_at: null }
-    const stopped = { ...none, error_message: reason, check_at: null }
-    const held = await updateSuspense(tx, locked, { to: 'held', now, set: stopped })
-    const taken = payment ? await takeReturns(tx, held, payment, now) : []
-    const tries = held.statuses.filter((status) => status === 'returning').length
-    const pauseMs = isPassing && taken.length === 0 ? passingPausesMs[tries - 1] : undefined
+    const set = { ...none, error_message: reason, check_at: null }
+    const stopped = await updateSuspense(tx, locked, { to: 'held', now, set })
+    const taken = payment ? await takeReturns(tx, stopped, payment, now) : []
+    const attempts = stopped.statuses.filter((status) => status === 'returning').length
+    const pauseMs = isPassing && taken.length === 0 ? passingPausesMs[attempts - 1] : undefined
     if (pauseMs === undefined) {
       deps.log.error({ suspenseId: row.id, reason }, 'a payment could not be sent back: `guiche orphan list` shows it')
       return taken
     }
-    deps.log.warn({ suspenseId: row.id, reason, tries }, 'a payment could not be sent back now and will be sent again')
-    const again = { return_id: newUuid(), return_amount: held.amount - held.taken_amount }
+    deps.log.warn(
+      { suspenseId: row.id, reason, attempts },
+      'a payment could not be sent back now and will be sent again',
+    )
+    const again = { return_id: newUuid(), return_amount: stopped.amount - stopped.taken_amount }
     const checkAt = new Date(now.getTime() + pauseMs)
-    await updateSuspense(tx, held, {
+    await updateSuspense(tx, stopped, {
       to: 'returning',
       now,
       set: { ...again, error_message: reason, check_at: checkAt },

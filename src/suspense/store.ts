@@ -17,8 +17,8 @@ export type SuspenseRow = {
   payer: AccountHolder | null
   receiver: AccountHolder
   transaction_id: string | null
-  matched_merchant_id: string | null
-  matched_transaction_id: string | null
+  attributed_merchant_id: string | null
+  attributed_transaction_id: string | null
   return_id: string | null
   return_amount: number | null
   return_end_to_end: string | null
@@ -33,8 +33,8 @@ export type SuspenseRow = {
 }
 
 const columns = sql`
-  merchant_id, id, kind, acquirer, end_to_end, txid, amount, paid_at, payer, receiver, transaction_id, matched_merchant_id,
-  matched_transaction_id, return_id, return_amount, return_end_to_end, return_asked_at, taken_amount, statuses, status_dates, status,
+  merchant_id, id, kind, acquirer, end_to_end, txid, amount, paid_at, payer, receiver, transaction_id, attributed_merchant_id,
+  attributed_transaction_id, return_id, return_amount, return_end_to_end, return_asked_at, taken_amount, statuses, status_dates, status,
   error_message, check_at`
 
 const paymentsParam = rowsParam<SuspenseRow>({
@@ -119,8 +119,8 @@ export async function lockSuspenseOf(
 export type SuspenseChange = Partial<
   Pick<
     SuspenseRow,
-    | 'matched_merchant_id'
-    | 'matched_transaction_id'
+    | 'attributed_merchant_id'
+    | 'attributed_transaction_id'
     | 'return_id'
     | 'return_amount'
     | 'return_end_to_end'
@@ -144,7 +144,7 @@ export async function updateSuspense(
     update suspense_payments set
       statuses = ${isMove ? [...row.statuses, to] : row.statuses},
       status_dates = ${isMove ? [...row.status_dates, at] : row.status_dates},
-      matched_merchant_id = ${changed.matched_merchant_id}, matched_transaction_id = ${changed.matched_transaction_id},
+      attributed_merchant_id = ${changed.attributed_merchant_id}, attributed_transaction_id = ${changed.attributed_transaction_id},
       return_id = ${changed.return_id}, return_amount = ${changed.return_amount},
       return_end_to_end = ${changed.return_end_to_end}, return_asked_at = ${changed.return_asked_at}, taken_amount = ${changed.taken_amount},
       error_message = ${changed.error_message}, check_at = ${changed.check_at}

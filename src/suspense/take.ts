@@ -1,7 +1,7 @@
 import type { Payment } from '../acquirers/acquirer.ts'
 import type { Tx } from '../db/sql.ts'
 import type { Posting } from '../ledger/post.ts'
-import { heldReturned } from '../ledger/transfers.ts'
+import { returnedFromSuspense } from '../ledger/transfers.ts'
 import { toTxid } from '../pix/ids.ts'
 import { type SuspenseRow, updateSuspense } from './store.ts'
 
@@ -35,7 +35,7 @@ export async function takeReturns(tx: Tx, row: SuspenseRow, payment: Payment, no
       recordId: row.id,
       acquirer: row.acquirer,
       now,
-      transfers: heldReturned(more),
+      transfers: returnedFromSuspense(more),
     },
   ]
 }

@@ -98,16 +98,16 @@ export async function findMisplaced(db: Db | Tx, among: Among): Promise<Twice[]>
   // For a few payments the transactions are found by their index, which starts with the merchant; whether they are
   // among the records does not matter.
   const paidByFew = sql`
-    and merchant_id = any(array(select merchant_id from clients union select matched_merchant_id from suspense_payments))
+    and merchant_id = any(array(select merchant_id from clients union select attributed_merchant_id from suspense_payments))
     and end_to_end = any(array(select end_to_end from suspense_payments where ${isAmong(among, 'merchant_id', 'id')}))`
   return await db.query<Twice>(sql`
     select s.merchant_id, s.id as record_id, s.end_to_end
     from suspense_payments s
     left join (
-      select merchant_id, id, acquirer, end_to_end from transactions where match_undone_at is null ${among === null ? empty : paidByFew}
+      select merchant_id, id, acquirer, end_to_end from transactions where attribution_reversed_at is null ${among === null ? empty : paidByFew}
     ) t on t.end_to_end = s.end_to_end and t.acquirer = s.acquirer
     where ${isAmong(among, 's.merchant_id', 's.id')}
-      and (t.id, t.merchant_id) is distinct from (s.matched_transaction_id, s.matched_merchant_id)`)
+      and (t.id, t.merchant_id) is distinct from (s.attributed_transaction_id, s.attributed_merchant_id)`)
 }
 
 /**
@@ -124,10 +124,10 @@ export async function findTouched(db: Db | Tx, window: Window, known: RecordKey[
     join transactions t using (merchant_id, id)
     join suspense_payments s on s.acquirer = t.acquirer and s.end_to_end = t.end_to_end
     union
-    select matched_merchant_id, matched_transaction_id
+    select attributed_merchant_id, attributed_transaction_id
     from (${tableOf(known)}) known
     join suspense_payments using (merchant_id, id)
-    where matched_transaction_id is not null`)
+    where attributed_transaction_id is not null`)
 }
 
 /**

@@ -3,13 +3,13 @@ import { payOne, setFixedFee } from '../../test/support/refunds.ts'
 import { startTestService, type TestService } from '../../test/support/service.ts'
 import { payUnattributed, untilReturned } from '../../test/support/suspense.ts'
 import { byText, findByRecord } from '../../test/support/verification.ts'
-import { matchPayment } from '../attribution/match.ts'
-import { undoMatch } from '../attribution/undo.ts'
+import { recordAttribution } from '../attribution/attribute.ts'
+import { recordReversal } from '../attribution/reverse.ts'
 import { raw, sql } from '../db/sql.ts'
 import type { RecordKey } from '../ledger/among-store.ts'
 import { createSettlement } from '../transactions/settle.ts'
 import { findTransactionBreaches } from '../transactions/verify-store.ts'
-import { returnHeld } from './send-back.ts'
+import { startSendBack } from './send-back.ts'
 import { operatorMerchantId } from './status.ts'
 import { findSuspenseBreaches, suspenseVerification } from './verify-store.ts'
 
@@ -23,12 +23,12 @@ beforeAll(async () => {
   const deps = { ...service, settlement: createSettlement(service), wakeDeliveries: () => {} }
   ids.held = (await payUnattributed(service)).held.id
   const matched = await payUnattributed(service)
-  await matchPayment(deps, { id: matched.held.id, transactionId: matched.id, by: { actor: 'cli:test' } })
+  await recordAttribution(deps, { id: matched.held.id, transactionId: matched.id, by: { actor: 'cli:test' } })
   const undone = await payUnattributed(service)
-  await matchPayment(deps, { id: undone.held.id, transactionId: undone.id, by: { actor: 'cli:test' } })
-  await undoMatch(deps, { id: undone.held.id, by: { actor: 'cli:test' } })
+  await recordAttribution(deps, { id: undone.held.id, transactionId: undone.id, by: { actor: 'cli:test' } })
+  await recordReversal(deps, { id: undone.held.id, by: { actor: 'cli:test' } })
   const returned = await payUnattributed(service)
-  await returnHeld(service, { id: returned.held.id, by: { actor: 'cli:test' } })
+  await startSendBack(service, { id: returned.held.id, by: { actor: 'cli:test' } })
   await untilReturned(service, returned.endToEnd)
   const paid = await payOne(service)
   Object.assign(ids, { matched: matched.held.id, undone: undone.held.id, returned: returned.held.id, paid: paid.id })
@@ -109,14 +109,14 @@ it.each<[what: string, rule: string, sql: string]>([
   [
     'one that is attributed to another transaction',
     'suspense_payment_once',
-    "update suspense_payments set matched_transaction_id = '{paid}' where id = '{matched}'",
+    "update suspense_payments set attributed_transaction_id = '{paid}' where id = '{matched}'",
   ],
 ])('finds %s', async (_, rule, text) => {
   const named = text.replace(/\{(\w+)\}/g, (whole, name: string) => ids[name] ?? whole)
   const found: string[] = []
   const taken = service.db.transaction(async (tx) => {
     // What the database prevents must still be found if it has happened.
-    await tx.query(sql`alter table suspense_payments drop constraint suspense_payments_matched_to_one`)
+    await tx.query(sql`alter table suspense_payments drop constraint suspense_payments_attributed_to_one`)
     const changed = await tx.query(raw(`with changed as (${named} returning 1) select 1 from changed`))
     expect(changed).toHaveLength(1)
     const all = await findSuspenseBreaches(tx)

@@ -47,5 +47,5 @@ function selectPaidBy(endToEndIds: string[]): Sql {
   return sql`
     select ${ownerColumns} from transactions
     where merchant_id = any(array(select distinct merchant_id from clients))
-      and end_to_end = any(${endToEndIds}) and match_undone_at is null`
+      and end_to_end = any(${endToEndIds}) and attribution_reversed_at is null`
 }

@@ -3,7 +3,7 @@ import type { Acquirer, Payment } from '../acquirers/acquirer.ts'
 import type { AdvisoryLock, Db } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
-import { holdPayments } from '../suspense/hold.ts'
+import { placeInSuspense } from '../suspense/place.ts'
 import { findPaidBy, lockPaidBy, type Owner } from './owner-store.ts'
 import { lockTransaction } from './store.ts'
 
@@ -33,8 +33,8 @@ export async function suspendDuplicate(deps: Deps, { merchantId, id, acquirer, p
     const row = await lockTransaction(tx, merchantId, id)
     assert(row?.end_to_end, 'a transaction with a second payment has a first')
     if (row.end_to_end === payment.endToEndId) return
-    const held = { acquirer, payment, kind: 'surplus', merchantId, transactionId: id } as const
-    await holdPayments(tx, [held], deps.clock.now())
+    const suspended = { acquirer, payment, kind: 'surplus', merchantId, transactionId: id } as const
+    await placeInSuspense(tx, [suspended], deps.clock.now())
   })
   const { endToEndId } = payment
   deps.log.warn({ transactionId: id, acquirer: acquirer.name, endToEndId }, 'a transaction was paid a second time')
@@ -52,8 +52,8 @@ export async function suspendUnattributed(
   return await db.transaction(async (tx) => {
     const paid = await findPaidBy(tx, payment.endToEndId)
     if (paid?.acquirer === acquirer.name) return paid
-    const held = { acquirer, payment, kind: 'orphan', merchantId: null, transactionId: null } as const
-    await holdPayments(tx, [held], clock.now())
+    const suspended = { acquirer, payment, kind: 'orphan', merchantId: null, transactionId: null } as const
+    await placeInSuspense(tx, [suspended], clock.now())
     return null
   }, suspendingLock)
 }

@@ -32,7 +32,7 @@ export type WithdrawalToDecide = {
 /** The latest withdrawals, newest first: of all merchants or of one, all or only those pending review. */
 export async function listForOperator(
   db: Db,
-  { merchantId, isHeld: isPendingReview, limit }: { merchantId: string | null; isHeld: boolean; limit: number },
+  { merchantId, isPendingReview, limit }: { merchantId: string | null; isPendingReview: boolean; limit: number },
 ): Promise<WithdrawalToDecide[]> {
   return await db.query<WithdrawalToDecide>(sql`
     select ${columnsToDecide}

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { matchPayment } from '../../src/attribution/match.ts'
+import { recordAttribution } from '../../src/attribution/attribute.ts'
 import { sql } from '../../src/db/sql.ts'
 import { createSettlement } from '../../src/transactions/settle.ts'
 import { dispute, disputesOf, pollUntil, returnUnannounced } from '../support/disputes.ts'
@@ -33,7 +33,7 @@ async function matchSecond(): Promise<{ named: string; paid: string; second: str
   })
   const { id: paid } = await charge(service, { amount })
   const deps = { ...service, settlement: createSettlement(service), wakeDeliveries: () => {} }
-  await matchPayment(deps, { id: held?.id ?? '', transactionId: paid, by: { actor: 'cli:test' } })
+  await recordAttribution(deps, { id: held?.id ?? '', transactionId: paid, by: { actor: 'cli:test' } })
   return { named, paid, second: held?.end_to_end ?? '' }
 }
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Disturbance } from '../../simulator/disturb.ts'
 import { sql } from '../../src/db/sql.ts'
-import { returnHeld } from '../../src/suspense/send-back.ts'
+import { startSendBack } from '../../src/suspense/send-back.ts'
 import { fetchTransaction } from '../support/payments.ts'
 import { type FaultyNetwork, returnsOf, startOnFaultyNetwork } from '../support/refunds.ts'
 import { findSuspenseOf, payAmiss } from '../support/suspense.ts'
@@ -178,7 +178,7 @@ describe('a duplicate payment', () => {
     expect((await balancesOf(service)).suspense).toBe(800_004)
     expect(await returnsOf(bank, second)).toEqual([])
     // It is refused again, under another id, since a bank repeats the first answer for the first id.
-    await returnHeld(service, { id: refused?.id ?? '', by: { actor: 'cli:test' } })
+    await startSendBack(service, { id: refused?.id ?? '', by: { actor: 'cli:test' } })
     await askUntil(async () => (await findSuspenseOf(service, second))?.statuses.length === 5)
     expect((await findSuspenseOf(service, second))?.statuses).toEqual([
       'held',

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Disturb, Disturbance } from '../../simulator/disturb.ts'
 import { raw, sql } from '../../src/db/sql.ts'
 import { listUnconfigured } from '../../src/explain/unconfigured-store.ts'
-import { returnHeldJob } from '../../src/suspense/hold.ts'
+import { sendBackJob } from '../../src/suspense/place.ts'
 import { sendRefundJob } from '../../src/transactions/refund/refund.ts'
 import { sendJob } from '../../src/withdrawals/send.ts'
 import { type DistantBank, startDistantBank } from '../support/payouts.ts'
@@ -98,7 +98,7 @@ const kinds: Record<string, Leaving> = {
     finds: '/devolucao/',
     table: 'suspense_payments',
     key: 'transaction_id',
-    sendJob: returnHeldJob,
+    sendJob: sendBackJob,
     job: 'suspense.check',
     async ask() {
       const { id } = await payAmiss(bank.service, 'twice')

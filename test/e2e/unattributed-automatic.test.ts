@@ -1,9 +1,9 @@
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { matchJobs } from '../../src/attribution/jobs.ts'
-import { matchPayment } from '../../src/attribution/match.ts'
+import { recordAttribution } from '../../src/attribution/attribute.ts'
+import { attributionJobs } from '../../src/attribution/jobs.ts'
+import { recordReversal } from '../../src/attribution/reverse.ts'
 import { listCandidates } from '../../src/attribution/store.ts'
-import { undoMatch } from '../../src/attribution/undo.ts'
 import { listActions } from '../../src/audit/store.ts'
 import type { SuspenseRow } from '../../src/suspense/store.ts'
 import { createSettlement } from '../../src/transactions/settle.ts'
@@ -25,8 +25,8 @@ afterAll(async () => await service.stop())
 const deps = () => ({ ...service, settlement: createSettlement(service), wakeDeliveries: () => {} })
 /** The worker's job for unattributed payments, with this threshold. */
 async function attributeAll(attributionThreshold: number | null): Promise<void> {
-  const jobs = matchJobs({ ...deps(), log: pino({ level: 'silent' }), attributionThreshold })
-  await jobs['orphans.match']?.({}, new AbortController().signal)
+  const jobs = attributionJobs({ ...deps(), log: pino({ level: 'silent' }), attributionThreshold })
+  await jobs['suspense.attribute']?.({}, new AbortController().signal)
 }
 /** An amount that no other test's charges have. */
 let amount = 1_000
@@ -71,7 +71,7 @@ describe('an unattributed payment', () => {
   it('is not attributed automatically again once an operator has reversed that', async () => {
     const { endToEnd, held } = await payUnattributed(service, nextCharge())
     await attributeAll(75)
-    await undoMatch(deps(), { id: held.id, by: { actor: 'cli:test' } })
+    await recordReversal(deps(), { id: held.id, by: { actor: 'cli:test' } })
     await charge(service, { amount, customer })
     await attributeAll(1)
     expect(await findSuspenseOf(service, endToEnd)).toMatchObject({ status: 'held' })
@@ -102,7 +102,7 @@ it('a service with a threshold in its settings attributes automatically', async 
   const other = await startTestService({ environment: { ORPHAN_MATCH_THRESHOLD: '90' } })
   const { id } = await payUnattributed(other, nextCharge())
   await eventually(async () => {
-    await other.runJob('orphans.match')
+    await other.runJob('suspense.attribute')
     return (await fetchTransaction(other, id)).status === 'PAID'
   })
   await expectLedgerConsistent(other)
@@ -125,11 +125,11 @@ describe('a return under MED', () => {
 
   it('of an attributed one belongs to the transaction', async () => {
     const { id, endToEnd, held } = await payUnattributed(service, nextCharge())
-    await matchPayment(deps(), { id: held.id, transactionId: id, by: { actor: 'cli:test' } })
+    await recordAttribution(deps(), { id: held.id, transactionId: id, by: { actor: 'cli:test' } })
     await returnUnannounced(service, endToEnd)
     await untilReturned(id)
     expect(await disputesOf(service, id)).toMatchObject([{ state: 'returned', amount }])
-    await expect(undoMatch(deps(), { id: held.id, by: { actor: 'cli:test' } })).rejects.toThrow(
+    await expect(recordReversal(deps(), { id: held.id, by: { actor: 'cli:test' } })).rejects.toThrow(
       /returned to the payer under a MED/,
     )
   })
@@ -137,8 +137,8 @@ describe('a return under MED', () => {
   it('of one whose attribution was reversed belongs to the operator, and costs the merchant nothing', async () => {
     const before = await balancesOf(service)
     const { id, endToEnd, held } = await payUnattributed(service, nextCharge())
-    await matchPayment(deps(), { id: held.id, transactionId: id, by: { actor: 'cli:test' } })
-    await undoMatch(deps(), { id: held.id, by: { actor: 'cli:test' } })
+    await recordAttribution(deps(), { id: held.id, transactionId: id, by: { actor: 'cli:test' } })
+    await recordReversal(deps(), { id: held.id, by: { actor: 'cli:test' } })
     await returnUnannounced(service, endToEnd)
     await eventually(async () => {
       service.clock.advance(15_000)

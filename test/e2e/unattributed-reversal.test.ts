@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { matchPayment } from '../../src/attribution/match.ts'
-import { undoMatch } from '../../src/attribution/undo.ts'
+import { recordAttribution } from '../../src/attribution/attribute.ts'
+import { recordReversal } from '../../src/attribution/reverse.ts'
 import { sql } from '../../src/db/sql.ts'
-import { bookEntry } from '../../src/entries/book.ts'
+import { bookEntry } from '../../src/entries/post.ts'
 import { cents } from '../../src/lib/money.ts'
-import { returnHeld } from '../../src/suspense/send-back.ts'
+import { startSendBack } from '../../src/suspense/send-back.ts'
 import { recordReported } from '../../src/transactions/dispute/dispute.ts'
 import { createSettlement } from '../../src/transactions/settle.ts'
 import { decide, dispute, disputesOf, pollUntil } from '../support/disputes.ts'
@@ -33,8 +33,8 @@ afterAll(async () => await service.stop())
 
 const deps = () => ({ ...service, settlement: createSettlement(service), wakeDeliveries: () => {} })
 const match = async (id: string, transactionId: string) =>
-  await matchPayment(deps(), { id, transactionId, by: { actor: 'cli:test' } })
-const undo = async (id: string) => await undoMatch(deps(), { id, by: { actor: 'cli:test' } })
+  await recordAttribution(deps(), { id, transactionId, by: { actor: 'cli:test' } })
+const undo = async (id: string) => await recordReversal(deps(), { id, by: { actor: 'cli:test' } })
 
 it('is counted by the metrics while it waits for the operator', async () => {
   const held = async () => {
@@ -88,7 +88,7 @@ describe('an attribution', () => {
     expect(await balancesOf(service)).toEqual(merchant)
     expect((await findSuspenseOf(service, endToEnd))?.statuses).toEqual(['held', 'matched', 'held', 'matched', 'held'])
     await expect(undo(held.id)).rejects.toThrow(/attributed to no transaction/)
-    await returnHeld(service, { id: held.id, by: { actor: 'cli:test' } })
+    await startSendBack(service, { id: held.id, by: { actor: 'cli:test' } })
     await untilReturned(service, endToEnd)
   })
 
@@ -156,7 +156,7 @@ describe('an attribution', () => {
       const { id, endToEnd, held } = await payUnattributed(service)
       const asks = [
         async () => await match(held.id, id),
-        async () => await returnHeld(service, { id: held.id, by: { actor: 'cli:test' } }),
+        async () => await startSendBack(service, { id: held.id, by: { actor: 'cli:test' } }),
       ]
       const tries = Array.from({ length: 8 }, async (_, n) => await asks[(n + round) % 2]?.())
       expect((await Promise.allSettled(tries)).filter((one) => one.status === 'fulfilled')).toHaveLength(1)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { matchPayment } from '../../src/attribution/match.ts'
+import { recordAttribution } from '../../src/attribution/attribute.ts'
 import { sql } from '../../src/db/sql.ts'
 import { createSettlement } from '../../src/transactions/settle.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
@@ -85,7 +85,7 @@ describe('an unattributed payment', () => {
 
   it('has its attribution reversed, and the merchant’s transaction is refunded', async () => {
     const { id, held } = await payUnattributed(service)
-    await matchPayment(deps(), { id: held.id, transactionId: id, by: { actor: 'cli:test' } })
+    await recordAttribution(deps(), { id: held.id, transactionId: id, by: { actor: 'cli:test' } })
     expect(await cli.runJson(['orphan', 'undo', held.id])).toMatchObject({ status: 'held', transactionId: id })
     expect(await fetchTransaction(service, id)).toMatchObject({ status: 'REFUNDED' })
     expect(await auditOf(held.id)).toEqual(['orphan.match', 'orphan.undo'])

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from '../../src/db/sql.ts'
-import { bookEntry, type NewEntry } from '../../src/entries/book.ts'
+import { bookEntry, type NewEntry } from '../../src/entries/post.ts'
 import { simulatorName } from '../../src/network.ts'
 import { operatorMerchantId } from '../../src/suspense/status.ts'
 import { feesOf } from './accounts.ts'

@@ -51,7 +51,7 @@ export const edgeMutations: Mutation[] = [
   },
   {
     name: 'more fees are drawn than were earned',
-    edits: [edit('src/entries/book.ts', 'if (spending.left === 0) return', 'if (spending.left >= 0) return')],
+    edits: [edit('src/entries/post.ts', 'if (spending.left === 0) return', 'if (spending.left >= 0) return')],
     caughtBy: 'test/e2e/operator-entries.test.ts',
   },
   {
@@ -163,7 +163,7 @@ export const edgeMutations: Mutation[] = [
   },
   {
     name: 'a payment leaves its disputes behind when its attribution is reversed',
-    edits: [edit('src/attribution/undo.ts', 'await clearReferences(tx, row)', '')],
+    edits: [edit('src/attribution/reverse.ts', 'await clearReferences(tx, row)', '')],
     caughtBy: 'test/e2e/unattributed-reversal.test.ts',
   },
   {
@@ -221,7 +221,7 @@ export const edgeMutations: Mutation[] = [
   },
   {
     name: 'a return that was refused for a temporary reason is not sent again',
-    edits: [edit('src/suspense/send-back.ts', 'passingPausesMs[tries - 1]', 'passingPausesMs[99]')],
+    edits: [edit('src/suspense/send-back.ts', 'passingPausesMs[attempts - 1]', 'passingPausesMs[99]')],
     caughtBy: 'test/e2e/duplicate.test.ts',
   },
   {

@@ -268,7 +268,9 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'a reversed attribution does not return the fee',
-    edits: [edit('src/attribution/undo.ts', 'paidUndone(amount, row.fee_amount ?? 0,', 'paidUndone(amount, 0,')],
+    edits: [
+      edit('src/attribution/reverse.ts', 'paymentReversed(amount, row.fee_amount ?? 0,', 'paymentReversed(amount, 0,'),
+    ],
     caughtBy: 'test/e2e/unattributed-reversal.test.ts',
   },
   {

@@ -5,7 +5,7 @@ import { paid, released, reserved, sent } from '../../src/ledger/transfers.ts'
 import { cents } from '../../src/lib/money.ts'
 import { newUuid } from '../../src/lib/secrets.ts'
 import type { DifferenceClass } from '../../src/reconciliation/classes.ts'
-import { holdPayments } from '../../src/suspense/hold.ts'
+import { placeInSuspense } from '../../src/suspense/place.ts'
 import { type BankPayment, type BankPayout, type GeneratedBank, generatedBank } from './generated-bank.ts'
 import { createRandom } from './random.ts'
 
@@ -340,7 +340,7 @@ export async function generateDay(
     }
     const inOrder = postings.toSorted((a, b) => a.now.getTime() - b.now.getTime())
     for (let start = 0; start < inOrder.length; start += 5_000) await postAll(tx, inOrder.slice(start, start + 5_000))
-    await holdPayments(
+    await placeInSuspense(
       tx,
       held.map((payment) => ({
         acquirer: { name: acquirer, receiver: receiverAccount },

@@ -1,6 +1,6 @@
 import type { Tx } from '../db/sql.ts'
 import type { Posting } from '../ledger/post.ts'
-import { heldAgain, heldMatched } from '../ledger/transfers.ts'
+import { attributed, attributionReversed } from '../ledger/transfers.ts'
 import { type SuspenseRow, updateSuspense } from './store.ts'
 
 /** Attributes a locked payment in suspense: returns what to post, together with the payment at its transaction. */
@@ -11,14 +11,14 @@ export async function leaveSuspense(
   now: Date,
 ): Promise<Posting> {
   const set = {
-    matched_merchant_id: transaction.merchantId,
-    matched_transaction_id: transaction.id,
+    attributed_merchant_id: transaction.merchantId,
+    attributed_transaction_id: transaction.id,
     error_message: null,
     check_at: null,
   }
   const { statuses } = await updateSuspense(tx, row, { to: 'matched', now, set })
   const eventKey = `suspense:${row.id}:matched:${statuses.length}`
-  return { ...postingOf(row, now), eventKey, transfers: heldMatched(row.amount) }
+  return { ...toPosting(row, now), eventKey, transfers: attributed(row.amount) }
 }
 
 /**
@@ -26,13 +26,13 @@ export async function leaveSuspense(
  * transfers that take it from its transaction.
  */
 export async function returnToSuspense(tx: Tx, row: SuspenseRow, now: Date): Promise<Posting> {
-  const set = { matched_merchant_id: null, matched_transaction_id: null, check_at: null }
+  const set = { attributed_merchant_id: null, attributed_transaction_id: null, check_at: null }
   const { statuses } = await updateSuspense(tx, row, { to: 'held', now, set })
   const eventKey = `suspense:${row.id}:undone:${statuses.length}`
-  return { ...postingOf(row, now), eventKey, transfers: heldAgain(row.amount) }
+  return { ...toPosting(row, now), eventKey, transfers: attributionReversed(row.amount) }
 }
 
-function postingOf(row: SuspenseRow, now: Date) {
+function toPosting(row: SuspenseRow, now: Date) {
   const { merchant_id: merchantId, id: recordId, acquirer } = row
   return { merchantId, recordType: 'suspense', recordId, acquirer, now } as const
 }

@@ -6,7 +6,7 @@ import { cents } from '../lib/money.ts'
 import type { ProposalKind } from '../proposals/decide.ts'
 import { propose } from '../proposals/propose.ts'
 import type { ProposalRow } from '../proposals/store.ts'
-import { unknownHeld } from '../suspense/send-back.ts'
+import { unknownSuspensePayment } from '../suspense/send-back.ts'
 import type { SuspenseStatus } from '../suspense/status.ts'
 import { findSuspense, type SuspenseRow } from '../suspense/store.ts'
 import { findOwners } from '../transactions/owner-store.ts'
@@ -15,7 +15,7 @@ import type { TransactionStatus } from '../transactions/status.ts'
 import { findTransaction, type TransactionRow } from '../transactions/store.ts'
 import { recordingLock } from '../transactions/suspend.ts'
 
-type Matched = { payment: SuspenseRow; transaction: TransactionRow }
+type Attribution = { payment: SuspenseRow; transaction: TransactionRow }
 
 /**
  * Attributes a payment in suspense to a transaction: in one commit it leaves suspense and is recorded like any
@@ -23,28 +23,28 @@ type Matched = { payment: SuspenseRow; transaction: TransactionRow }
  *
  * @throws {AppError} `not_found`, or `suspense_not_possible` with the reason
  */
-export async function matchPayment(
+export async function recordAttribution(
   { db, clock, wakeDeliveries }: { db: Db; clock: Clock; wakeDeliveries: () => void },
   { id, transactionId, by, score }: { id: string; transactionId: string; by: By; score?: number },
-): Promise<Matched> {
-  const matched = await db.transaction(async (tx) => {
+): Promise<Attribution> {
+  const attributed = await db.transaction(async (tx) => {
     const now = clock.now()
-    const matched = await match(tx, { id, transactionId }, now)
-    const { merchant_id: merchantId } = matched.transaction
+    const attributed = await attribute(tx, { id, transactionId }, now)
+    const { merchant_id: merchantId } = attributed.transaction
     const details = { transactionId, ...(score !== undefined && { score }) }
     await recordAction(tx, { by, action: 'orphan.match', merchantId, recordId: id, details, now })
-    return matched
+    return attributed
   }, recordingLock)
   wakeDeliveries()
-  return matched
+  return attributed
 }
 
-async function match(
+async function attribute(
   tx: Tx,
   { id, transactionId }: { id: string; transactionId: string },
   now: Date,
-): Promise<Matched> {
-  const { payment, transaction } = await findMatchable(tx, { id, transactionId })
+): Promise<Attribution> {
+  const { payment, transaction } = await findAttributable(tx, { id, transactionId })
   const confirmed = {
     merchantId: transaction.merchant_id,
     id: transactionId,
@@ -73,7 +73,7 @@ export const attributionProposal: ProposalKind = {
   permission: 'reconciliation.decide',
   lock: recordingLock,
   carryOut: async (tx, { record_id: id, content }, now) =>
-    await match(tx, { id, transactionId: String(content.transactionId) }, now),
+    await attribute(tx, { id, transactionId: String(content.transactionId) }, now),
 }
 
 /**
@@ -81,11 +81,11 @@ export const attributionProposal: ProposalKind = {
  *
  * @throws {AppError} `not_found`, `suspense_not_possible`, `proposal_not_possible`
  */
-export async function proposeMatch(
+export async function proposeAttribution(
   { db, clock }: { db: Db; clock: Clock },
   { id, transactionId, by }: { id: string; transactionId: string; by: By },
 ): Promise<ProposalRow> {
-  const { payment, transaction } = await findMatchable(db, { id, transactionId })
+  const { payment, transaction } = await findAttributable(db, { id, transactionId })
   const merchantId = transaction.merchant_id
   const content = { transactionId, amount: payment.amount }
   return await db.transaction(
@@ -99,12 +99,12 @@ export async function proposeMatch(
  *
  * @throws {AppError} `not_found`, or `suspense_not_possible` with the reason
  */
-export async function findMatchable(
+export async function findAttributable(
   db: Db | Tx,
   { id, transactionId }: { id: string; transactionId: string },
-): Promise<Matched> {
+): Promise<Attribution> {
   const payment = await findSuspense(db, id)
-  if (!payment) throw unknownHeld()
+  if (!payment) throw unknownSuspensePayment()
   const transaction = await findAnyTransaction(db, transactionId)
   if (!transaction) throw new AppError('not_found', { detail: 'There is no transaction with this id.' })
   checkPossible(payment, transaction)
@@ -117,7 +117,7 @@ async function findAnyTransaction(db: Db | Tx, id: string): Promise<TransactionR
 }
 
 function checkPossible(payment: SuspenseRow, transaction: TransactionRow): void {
-  if (payment.status !== 'held') throw refuse(...whyNotHeld[payment.status])
+  if (payment.status !== 'held') throw refuse(...whyNotAttributable[payment.status])
   if (payment.taken_amount > 0)
     throw refuse('only_returnable', 'A part of it was returned to the payer: what is left can only be sent back.')
   if (payment.kind === 'surplus' && payment.merchant_id !== transaction.merchant_id)
@@ -129,7 +129,7 @@ function checkPossible(payment: SuspenseRow, transaction: TransactionRow): void 
 
 type Why = [code: FieldErrorCode, detail: string]
 
-const whyNotHeld: Record<Exclude<SuspenseStatus, 'held'>, Why> = {
+const whyNotAttributable: Record<Exclude<SuspenseStatus, 'held'>, Why> = {
   matched: ['attributed', 'It is already attributed. Run `npx guiche orphan undo <id>` to reverse that.'],
   returning: ['returning', 'It is being sent back to the payer.'],
   returned: ['sent_back', 'It was sent back to the payer.'],

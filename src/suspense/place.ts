@@ -2,15 +2,15 @@ import type { Acquirer, Payment } from '../acquirers/acquirer.ts'
 import type { Tx } from '../db/sql.ts'
 import { enqueueJobs } from '../jobs/jobs.ts'
 import { type Posting, postAll } from '../ledger/post.ts'
-import { held, heldReturned } from '../ledger/transfers.ts'
+import { placedInSuspense, returnedFromSuspense } from '../ledger/transfers.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { operatorMerchantId, type SuspenseStatus } from './status.ts'
 import { insertSuspense, lockSuspenseOf, type SuspenseRow } from './store.ts'
 import { takenOf, takeReturns } from './take.ts'
 
 /** The job that sends one payment back. */
-export const returnHeldJob = 'suspense.return'
-export type ReturnHeldPayload = { merchantId: string; id: string }
+export const sendBackJob = 'suspense.return'
+export type SendBackPayload = { merchantId: string; id: string }
 
 /** The check finds a return whose job was lost. */
 export const firstCheckMs = 60_000
@@ -19,7 +19,7 @@ export const firstCheckMs = 60_000
  * A payment without a transaction. orphan: it names no charge of ours. surplus: its transaction was already paid, and
  * it is sent back automatically. `merchantId` null means the operator's own merchant.
  */
-export type HeldPayment = {
+export type SuspensePayment = {
   /** The acquirer that holds the money. */
   acquirer: Pick<Acquirer, 'name' | 'receiver'>
   payment: Payment
@@ -31,15 +31,15 @@ export type HeldPayment = {
 /**
  * Places payments in suspense, in the caller's commit: each once, however often and concurrently it is called. An
  * existing one is updated with the returns that the payment shows. Call it after the locks on transactions, and
- * instead of other postings: a caller with more postings uses {@link takeIntoSuspense} and posts all together, so
+ * instead of other postings: a caller with more postings uses {@link insertIntoSuspense} and posts all together, so
  * that accounts are locked in one order.
  */
-export async function holdPayments(tx: Tx, payments: HeldPayment[], now: Date): Promise<void> {
-  await postAll(tx, await takeIntoSuspense(tx, payments, now))
+export async function placeInSuspense(tx: Tx, payments: SuspensePayment[], now: Date): Promise<void> {
+  await postAll(tx, await insertIntoSuspense(tx, payments, now))
 }
 
 /** The same without the ledger: returns what the caller has to post in this same commit. */
-export async function takeIntoSuspense(tx: Tx, payments: HeldPayment[], now: Date): Promise<Posting[]> {
+export async function insertIntoSuspense(tx: Tx, payments: SuspensePayment[], now: Date): Promise<Posting[]> {
   if (payments.length === 0) return []
   const once = [...new Map(payments.map((one) => [toKey(one.acquirer.name, one.payment.endToEndId), one])).values()]
   const rows = once.map((one) => toRow(one, now))
@@ -49,14 +49,14 @@ export async function takeIntoSuspense(tx: Tx, payments: HeldPayment[], now: Dat
     tx,
     inserted
       .filter(({ status }) => status === 'returning')
-      .map((row) => ({ name: returnHeldJob, payload: toPayload(row) })),
+      .map((row) => ({ name: sendBackJob, payload: toPayload(row) })),
   )
   const postings = inserted.flatMap((row) => toPostings(row, now))
   const known = once.filter((_, index) => !fresh.has(rows[index]?.id ?? ''))
   return [...postings, ...(await takeReturnsOfKnown(tx, known, now))]
 }
 
-function toRow({ acquirer, payment, kind, merchantId, transactionId }: HeldPayment, now: Date): SuspenseRow {
+function toRow({ acquirer, payment, kind, merchantId, transactionId }: SuspensePayment, now: Date): SuspenseRow {
   const taken = Math.min(payment.amount, takenOf(payment, null))
   const left = payment.amount - taken
   const isSentBack = kind === 'surplus' && left > 0
@@ -75,8 +75,8 @@ function toRow({ acquirer, payment, kind, merchantId, transactionId }: HeldPayme
     payer: payment.payer,
     receiver: acquirer.receiver,
     transaction_id: transactionId,
-    matched_merchant_id: null,
-    matched_transaction_id: null,
+    attributed_merchant_id: null,
+    attributed_transaction_id: null,
     return_id: isSentBack ? newUuid() : null,
     return_amount: isSentBack ? left : null,
     return_end_to_end: null,
@@ -91,20 +91,20 @@ function toRow({ acquirer, payment, kind, merchantId, transactionId }: HeldPayme
   }
 }
 
-export function toPayload({ merchant_id: merchantId, id }: SuspenseRow): ReturnHeldPayload {
+export function toPayload({ merchant_id: merchantId, id }: SuspenseRow): SendBackPayload {
   return { merchantId, id }
 }
 
 function toPostings(row: SuspenseRow, now: Date): Posting[] {
   const { merchant_id: merchantId, id: recordId, acquirer } = row
   const posting = { merchantId, recordType: 'suspense', recordId, acquirer, now } as const
-  const arrived = { ...posting, eventKey: `suspense:${row.id}:held`, transfers: held(row.amount) }
+  const arrived = { ...posting, eventKey: `suspense:${row.id}:held`, transfers: placedInSuspense(row.amount) }
   if (row.taken_amount === 0) return [arrived]
   const eventKey = `suspense:${row.id}:taken:${row.taken_amount}`
-  return [arrived, { ...posting, eventKey, transfers: heldReturned(row.taken_amount) }]
+  return [arrived, { ...posting, eventKey, transfers: returnedFromSuspense(row.taken_amount) }]
 }
 
-async function takeReturnsOfKnown(tx: Tx, known: HeldPayment[], now: Date): Promise<Posting[]> {
+async function takeReturnsOfKnown(tx: Tx, known: SuspensePayment[], now: Date): Promise<Posting[]> {
   const returned = known.filter(({ payment }) => takenOf(payment, null) > 0)
   if (returned.length === 0) return []
   const paymentOf = new Map(

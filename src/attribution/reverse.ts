@@ -1,25 +1,25 @@
 import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { postAll } from '../ledger/post.ts'
-import { feeReturnedByOperator, paidUndone } from '../ledger/transfers.ts'
+import { feeReturnedByOperator, paymentReversed } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type FieldErrorCode, refusal } from '../lib/errors.ts'
 import { newUuid } from '../lib/secrets.ts'
-import { returnToSuspense } from '../suspense/match.ts'
-import { unknownHeld } from '../suspense/send-back.ts'
+import { returnToSuspense } from '../suspense/attribute.ts'
+import { unknownSuspensePayment } from '../suspense/send-back.ts'
 import { operatorMerchantId } from '../suspense/status.ts'
 import { findSuspense, lockSuspense, type SuspenseRow } from '../suspense/store.ts'
 import { settleDisputes } from '../transactions/dispute/steps.ts'
 import { clearReferences } from '../transactions/dispute/store.ts'
 import { insertUndoing, listRefunds } from '../transactions/refund/store.ts'
 import { type LockedTransaction, lockTransaction } from '../transactions/store.ts'
-import { updateMatchUndone } from './store.ts'
+import { updateAttributionReversed } from './store.ts'
 
 /** The reason that the merchant sees on the refund that reverses an attribution. */
-const undoneReason = 'The payment was not for this transaction'
+const reversalReason = 'The payment was not for this transaction'
 
-export type UndoDeps = { db: Db; clock: Clock; wakeDeliveries: () => void }
+export type ReverseDeps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 
 /**
  * Reverses an attribution (docs/decisions/0011): in one commit the payment is in suspense again, and its transaction
@@ -28,30 +28,30 @@ export type UndoDeps = { db: Db; clock: Clock; wakeDeliveries: () => void }
  *
  * @throws {AppError} `not_found`, or `suspense_not_possible` with the reason
  */
-export async function undoMatch(
-  { db, clock, wakeDeliveries }: UndoDeps,
+export async function recordReversal(
+  { db, clock, wakeDeliveries }: ReverseDeps,
   { id, by }: { id: string; by: By },
 ): Promise<{ payment: SuspenseRow; transactionId: string }> {
   const found = await findSuspense(db, id)
-  if (!found) throw unknownHeld()
-  const { matched_merchant_id: merchantId, matched_transaction_id: transactionId } = found
+  if (!found) throw unknownSuspensePayment()
+  const { attributed_merchant_id: merchantId, attributed_transaction_id: transactionId } = found
   if (merchantId === null || transactionId === null)
     throw refuse('not_attributed', 'It is attributed to no transaction.')
   await db.transaction(async (tx) => {
     const row = await lockTransaction(tx, merchantId, transactionId)
     assert(row, 'an attributed transaction exists')
     const payment = await lockSuspense(tx, found.merchant_id, id)
-    if (payment?.matched_transaction_id !== transactionId)
+    if (payment?.attributed_transaction_id !== transactionId)
       throw refuse('changed', 'The attribution was reversed meanwhile.')
     const now = clock.now()
-    await undo(tx, row, payment, now)
+    await reverse(tx, row, payment, now)
     await recordAction(tx, { by, action: 'orphan.undo', merchantId, recordId: id, now })
   })
   wakeDeliveries()
   return { payment: found, transactionId }
 }
 
-async function undo(tx: Tx, row: LockedTransaction, payment: SuspenseRow, now: Date): Promise<void> {
+async function reverse(tx: Tx, row: LockedTransaction, payment: SuspenseRow, now: Date): Promise<void> {
   const refunds = await listRefunds(tx, row)
   if (row.status !== 'PAID')
     throw refuse(...(whyNot[row.status] ?? (['not_paid', `The transaction is ${row.status}.`] as const)))
@@ -68,14 +68,14 @@ async function undo(tx: Tx, row: LockedTransaction, payment: SuspenseRow, now: D
     id: refundId,
     transaction_id: transactionId,
     amount,
-    reason: undoneReason,
+    reason: reversalReason,
     // Two refunds of a transaction never share a creation time: it gives their order.
     created_at: new Date(Math.max(now.getTime(), (last?.created_at.getTime() ?? 0) + 1)),
     suspense_payment_id: payment.id,
   })
   await settleDisputes(tx, row, now)
   await clearReferences(tx, row)
-  await updateMatchUndone(tx, { merchantId, transactionId, now })
+  await updateAttributionReversed(tx, { merchantId, transactionId, now })
   const undone = {
     eventKey: `refund:${refundId}:undone`,
     recordType: 'refund' as const,
@@ -84,7 +84,7 @@ async function undo(tx: Tx, row: LockedTransaction, payment: SuspenseRow, now: D
     now,
   }
   let rest = 0
-  const transfers = paidUndone(amount, row.fee_amount ?? 0, (missing) => {
+  const transfers = paymentReversed(amount, row.fee_amount ?? 0, (missing) => {
     rest = missing
   })
   await postAll(tx, [

@@ -7,7 +7,7 @@ import { sql } from '../db/sql.ts'
 import { findBalances } from '../ledger/store.ts'
 import { findLedgerBreaches } from '../ledger/verify.ts'
 import { cents } from '../lib/money.ts'
-import { type HeldPayment, holdPayments } from './hold.ts'
+import { placeInSuspense, type SuspensePayment } from './place.ts'
 import { operatorMerchantId } from './status.ts'
 import type { SuspenseRow } from './store.ts'
 import { findSuspenseBreaches } from './verify-store.ts'
@@ -22,22 +22,22 @@ afterEach(async () => {
 })
 afterAll(async () => await database.drop())
 
-const unattributed = (amount: number, endToEndId = `E${randomUUID()}`): HeldPayment => ({
+const unattributed = (amount: number, endToEndId = `E${randomUUID()}`): SuspensePayment => ({
   acquirer: { name: 'a-psp', receiver: receiverAccount },
   payment: { endToEndId, txid: null, amount: cents(amount), paidAt: now, payer: null, returns: [], fee: null },
   kind: 'orphan',
   merchantId: null,
   transactionId: null,
 })
-const withReturns = (one: HeldPayment, ...amounts: number[]): HeldPayment => {
+const withReturns = (one: SuspensePayment, ...amounts: number[]): SuspensePayment => {
   const returns = amounts.map((amount, n): PaymentReturn => {
     return { id: `return${n}`, endToEndId: null, amount: cents(amount), nature: 'MED_FRAUDE', isDone: true, at: now }
   })
   return { ...one, payment: { ...one.payment, returns } }
 }
-const hold = async (...payments: HeldPayment[]) =>
-  await database.db.transaction(async (tx) => await holdPayments(tx, payments, now))
-const find = async ({ payment }: HeldPayment) =>
+const hold = async (...payments: SuspensePayment[]) =>
+  await database.db.transaction(async (tx) => await placeInSuspense(tx, payments, now))
+const find = async ({ payment }: SuspensePayment) =>
   await database.db.query<SuspenseRow>(sql`
     select * from suspense_payments where end_to_end = ${payment.endToEndId}`)
 const inSuspense = async () => (await findBalances(database.db, operatorMerchantId)).suspense
