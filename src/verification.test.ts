@@ -41,7 +41,7 @@ function startProcess({ tookMs = 0, on = database.db }: { tookMs?: number; on?: 
     },
   }
   const log = pino({}, { write: (line: string) => lines.push(JSON.parse(line)) })
-  const job = verificationJobs({ db, clock, log })['books.verify']
+  const job = verificationJobs({ db, clock, log })['ledger.verify']
   const verify = async (stopping = new AbortController().signal) => await job?.({}, stopping)
   return { verify, lines, runs }
 }

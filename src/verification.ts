@@ -15,7 +15,7 @@ import {
   findTransferBreaches,
   type Verification,
 } from './ledger/verify.ts'
-import { findBookedFor } from './ledger/verify-store.ts'
+import { findPostedFor } from './ledger/verify-store.ts'
 import { dayOf } from './lib/brasilia.ts'
 import type { Clock } from './lib/clock.ts'
 import { createPace } from './lib/pace.ts'
@@ -127,7 +127,7 @@ async function findRecordBreaches(tx: Tx, window: Window): Promise<Breach[]> {
   const touch = (keys: RecordKey[]) => {
     for (const key of keys) touched.set(`${key.merchantId} ${key.id}`, key)
   }
-  touch(await findBookedFor(tx, window))
+  touch(await findPostedFor(tx, window))
   for (const { findTouched } of verifications) touch(await findTouched(tx, window, [...touched.values()]))
   const found: Breach[] = []
   if (touched.size === 0) return found
@@ -141,7 +141,7 @@ async function findRecordBreaches(tx: Tx, window: Window): Promise<Breach[]> {
  */
 export function verificationJobs({ db, clock, log }: { db: Db; clock: Clock; log: Logger }): Record<string, Job> {
   return {
-    'books.verify': async (_, stopping) => {
+    'ledger.verify': async (_, stopping) => {
       const now = clock.now()
       const verified = await findVerified(db)
       const since = verified && sinceWhen(verified, await findReleasedAt(db), now)
@@ -193,7 +193,7 @@ function nightOf(at: number): string {
   return dayOf(new Date(at - nightBeginsMs))
 }
 
-export const verificationSchedules: Record<string, JobSchedule> = { 'books.verify': { everySeconds: 300 } }
+export const verificationSchedules: Record<string, JobSchedule> = { 'ledger.verify': { everySeconds: 300 } }
 
 export function observeVerification({ db, registry }: { db: Db; registry: Registry }): void {
   const took = new Gauge({

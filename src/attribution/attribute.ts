@@ -10,7 +10,7 @@ import { unknownSuspensePayment } from '../suspense/send-back.ts'
 import type { SuspenseStatus } from '../suspense/status.ts'
 import { findSuspense, type SuspenseRow } from '../suspense/store.ts'
 import { findOwners } from '../transactions/owner-store.ts'
-import { bookPayments } from '../transactions/settle.ts'
+import { recordPayments } from '../transactions/settle.ts'
 import type { TransactionStatus } from '../transactions/status.ts'
 import { findTransaction, type TransactionRow } from '../transactions/store.ts'
 import { recordingLock } from '../transactions/suspend.ts'
@@ -60,9 +60,9 @@ async function attribute(
     },
     charge: null,
   }
-  const [booked] = await bookPayments(tx, [confirmed], now)
+  const [recorded] = await recordPayments(tx, [confirmed], now)
   // Another commit was first.
-  if (booked !== 'settled')
+  if (recorded !== 'settled')
     throw refuse('changed', 'The payment or the transaction has changed meanwhile. Check both, and try again.')
   return { payment, transaction }
 }

@@ -162,7 +162,7 @@ function toResult(isSettled: boolean): CheckResult {
 }
 
 const resultOf: Record<Unattributed, CheckResult> = {
-  held: toResult(true),
+  suspended: toResult(true),
   settled: toResult(true),
   early: { state: 'unmatched', isFinal: false },
   unconfirmed: toResult(false),

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { bookEntry } from '../entries/post.ts'
+import { postEntry } from '../entries/post.ts'
 import { type ManualAccount, manualAccounts, proposeEntry } from '../entries/propose.ts'
 import { listEntries, sumFees } from '../entries/store.ts'
 import type { EntryType } from '../ledger/accounts.ts'
@@ -14,7 +14,7 @@ import { byOf, type Context, withContext } from './context.ts'
 import { print } from './print.ts'
 
 type Json = { json?: boolean }
-type Given = Json & {
+type EntryOptions = Json & {
   client?: string
   acquirer?: string
   amount: number
@@ -67,36 +67,38 @@ export function entryCommands(program: Command, ledger: Command): void {
 
   command('draw-fees', 'post fees that the operator takes out of the account at the PSP', 'none')
     .option(reference, 'the endToEndId of the payout; without it reconciliation recognizes the payout by its amount')
-    .action(async (given: Given) => await book(program, 'fee_draw', given))
+    .action(async (options: EntryOptions) => await addEntry(program, 'fee_draw', options))
   command('pay-in', 'post money that was paid into the account at the PSP from outside, such as by a TED', 'optional')
     .option(reference, 'its reference in the PSP’s account statement')
-    .action(async (given: Given) => await book(program, 'pay_in', given))
+    .action(async (options: EntryOptions) => await addEntry(program, 'pay_in', options))
   command(
     'write-off',
     'write off a part of what a merchant owes, at the expense of the operator’s fees',
     'required',
-  ).action(async (given: Given) => await book(program, 'write_off', given))
+  ).action(async (options: EntryOptions) => await addEntry(program, 'write_off', options))
   command('psp-fee', 'post what a PSP charged the operator, at the expense of the operator’s fees', 'none')
     .option(reference, 'its reference in the PSP’s account statement')
-    .action(async (given: Given) => await book(program, 'psp_fee', given))
+    .action(async (options: EntryOptions) => await addEntry(program, 'psp_fee', options))
 
   command('entry', 'propose a manual entry, which another person has to approve', 'optional')
     .addOption(account('--debit <account>', 'the account to debit'))
     .addOption(account('--credit <account>', 'the account to credit; `acquirer` is what the PSP holds'))
-    .action(async ({ json, debit, credit, ...given }: Given & { debit: ManualAccount; credit: ManualAccount }) => {
-      const { amount, description } = given
-      const proposal = await withContext(async (context) => {
-        const merchantId = given.client === undefined ? null : await findMerchant(context, given.client)
-        const acquirer = given.acquirer ?? (await findOnlyAcquirer(context))
-        const by = byOf(program)
-        return await proposeEntry(context, { merchantId, acquirer, amount, debit, credit, description, by })
-      })
-      const { id, content } = proposal
-      print(
-        { id, state: 'open', ...content },
-        { json, note: `Another person posts it: \`npx guiche proposal approve ${id}\`.` },
-      )
-    })
+    .action(
+      async ({ json, debit, credit, ...given }: EntryOptions & { debit: ManualAccount; credit: ManualAccount }) => {
+        const { amount, description } = given
+        const proposal = await withContext(async (context) => {
+          const merchantId = given.client === undefined ? null : await findMerchant(context, given.client)
+          const acquirer = given.acquirer ?? (await findOnlyAcquirer(context))
+          const by = byOf(program)
+          return await proposeEntry(context, { merchantId, acquirer, amount, debit, credit, description, by })
+        })
+        const { id, content } = proposal
+        print(
+          { id, state: 'open', ...content },
+          { json, note: `Another person posts it: \`npx guiche proposal approve ${id}\`.` },
+        )
+      },
+    )
 
   ledger
     .command('entries')
@@ -113,16 +115,20 @@ export function entryCommands(program: Command, ledger: Command): void {
     })
 }
 
-async function book(program: Command, type: Exclude<EntryType, 'manual_entry'>, given: Given): Promise<void> {
-  const { json, amount, reference = null, description, key = newUuid() } = given
+async function addEntry(
+  program: Command,
+  type: Exclude<EntryType, 'manual_entry'>,
+  options: EntryOptions,
+): Promise<void> {
+  const { json, amount, reference = null, description, key = newUuid() } = options
   const { entry, isReplay } = await withContext(async (context) => {
-    const merchantId = given.client === undefined ? null : await findMerchant(context, given.client)
-    const acquirer = given.acquirer ?? (await findOnlyAcquirer(context))
-    return await bookEntry(context, {
+    const merchantId = options.client === undefined ? null : await findMerchant(context, options.client)
+    const acquirer = options.acquirer ?? (await findOnlyAcquirer(context))
+    return await postEntry(context, {
       type,
       idempotencyKey: key,
       merchantId,
-      clientId: given.client,
+      clientId: options.client,
       acquirer,
       amount,
       reference,
@@ -130,7 +136,7 @@ async function book(program: Command, type: Exclude<EntryType, 'manual_entry'>, 
       by: byOf(program),
     })
   })
-  const view = toEntryView({ ...entry, client_id: given.client ?? null, client_name: null })
+  const view = toEntryView({ ...entry, client_id: options.client ?? null, client_name: null })
   print(
     { ...view, isReplay },
     {

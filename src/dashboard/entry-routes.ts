@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { byUser } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
-import { bookEntry, type NewEntry, previewEntry } from '../entries/post.ts'
+import { type NewEntry, postEntry, previewEntry } from '../entries/post.ts'
 import {
   assertTwoAccounts,
   giftTypes,
@@ -99,8 +99,8 @@ export function registerEntryRoutes(app: Server, deps: Deps): void {
       const { id } = await proposePlanned(deps, { entry, manual }, request.body.idempotencyKey)
       return { state: 'proposed', id }
     }
-    const { entry: booked } = await bookEntry(deps, { ...entry, clientId: request.body.clientId })
-    return { state: 'booked', id: booked.id }
+    const { entry: posted } = await postEntry(deps, { ...entry, clientId: request.body.clientId })
+    return { state: 'booked', id: posted.id }
   })
 }
 

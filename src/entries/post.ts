@@ -38,7 +38,7 @@ export type NewEntry = {
   proposalId?: string
 }
 
-export type BookedEntry = { entry: EntryRow; isReplay: boolean }
+export type PostedEntry = { entry: EntryRow; isReplay: boolean }
 
 type Deps = { db: Db; clock: Clock }
 
@@ -49,21 +49,21 @@ type Deps = { db: Db; clock: Clock }
  * @throws {AppError} `idempotency_key_reused`; `entry_not_possible` or `insufficient_balance` when the accounts
  *   cannot cover it: nothing is posted then
  */
-export async function bookEntry({ db, clock }: Deps, input: NewEntry): Promise<BookedEntry> {
+export async function postEntry({ db, clock }: Deps, input: NewEntry): Promise<PostedEntry> {
   return await db.transaction(async (tx) => {
     const { type, by, clientId, acquirer, amount, reference = null, description } = input
     assert(type !== 'manual_entry', 'a manual entry takes a second person')
     const now = clock.now()
-    const booked = await book(tx, input, now)
+    const posted = await post(tx, input, now)
     const details = { acquirer, amount, reference, description, ...(clientId && { clientId }) }
-    const { merchant_id: merchantId, id: recordId } = booked.entry
-    if (!booked.isReplay) await recordAction(tx, { by, action: `entry.${type}`, merchantId, recordId, details, now })
-    return booked
+    const { merchant_id: merchantId, id: recordId } = posted.entry
+    if (!posted.isReplay) await recordAction(tx, { by, action: `entry.${type}`, merchantId, recordId, details, now })
+    return posted
   })
 }
 
 /**
- * Returns the transfers that {@link bookEntry} would post now. The entry is posted and rolled back, so that a preview
+ * Returns the transfers that {@link postEntry} would post now. The entry is posted and rolled back, so that a preview
  * cannot differ from the posting.
  *
  * @throws {AppError} what `bookEntry` throws
@@ -72,7 +72,7 @@ export async function previewEntry({ db, clock }: Deps, input: NewEntry): Promis
   const preview = new Preview()
   await db
     .transaction(async (tx) => {
-      const { entry } = await book(tx, input, clock.now())
+      const { entry } = await post(tx, input, clock.now())
       preview.transfers = await sumTransfers(tx, entry.id)
       throw preview
     })
@@ -88,7 +88,7 @@ class Preview extends Error {
 }
 
 /** Also for what a second person approved, whose decision is in the audit log. */
-export async function book(tx: Tx, input: NewEntry, now: Date): Promise<BookedEntry> {
+export async function post(tx: Tx, input: NewEntry, now: Date): Promise<PostedEntry> {
   const row = toRow(input, now)
   if (!(await insertEntry(tx, row))) return await replay(tx, row)
   const { postings, finish } = await toPostings(tx, row)
@@ -117,7 +117,7 @@ function toRow(input: NewEntry, now: Date): EntryRow {
   }
 }
 
-async function replay(tx: Tx, asked: EntryRow): Promise<BookedEntry> {
+async function replay(tx: Tx, asked: EntryRow): Promise<PostedEntry> {
   const first = await findEntryByKey(tx, asked.idempotency_key)
   if (!first) {
     throw refuse(`Another entry at ${asked.acquirer} already has this reference.`, {

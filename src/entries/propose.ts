@@ -6,7 +6,7 @@ import { newUuid } from '../lib/secrets.ts'
 import type { ProposalKind } from '../proposals/decide.ts'
 import { propose } from '../proposals/propose.ts'
 import type { ProposalRow } from '../proposals/store.ts'
-import { book, refuse } from './post.ts'
+import { post, refuse } from './post.ts'
 
 /** The other accounts are verified against records, which a manual entry would contradict. */
 export const manualAccounts = ['available', 'fees', 'debt', 'acquirer'] as const
@@ -31,7 +31,7 @@ export const manualEntryProposal: ProposalKind = {
   permission,
   carryOut: async (tx, proposal, now) => {
     const { debit, credit, ...rest } = proposal.content as ManualEntry
-    return await book(tx, { ...toEntry(proposal, rest), type: 'manual_entry', manual: { debit, credit } }, now)
+    return await post(tx, { ...toEntry(proposal, rest), type: 'manual_entry', manual: { debit, credit } }, now)
   },
 }
 
@@ -39,7 +39,7 @@ export const manualEntryProposal: ProposalKind = {
 export const giftProposals: readonly ProposalKind[] = giftTypes.map((type) => ({
   name: `entry.${type}`,
   permission,
-  carryOut: async (tx, proposal, now) => await book(tx, { ...toEntry(proposal, proposal.content as Gift), type }, now),
+  carryOut: async (tx, proposal, now) => await post(tx, { ...toEntry(proposal, proposal.content as Gift), type }, now),
 }))
 
 /**

@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(async () => await database.drop())
 
-async function book(now: Date, transfers: Posting['transfers']): Promise<void> {
+async function postNow(now: Date, transfers: Posting['transfers']): Promise<void> {
   const event = {
     merchantId,
     eventKey: `test:${randomUUID()}`,
@@ -28,10 +28,10 @@ async function book(now: Date, transfers: Posting['transfers']): Promise<void> {
 }
 
 it('keeps a past balance consistent although an earlier event was posted later', async () => {
-  await book(began, paid(1_000, 0))
-  await book(later(1_000), reserved('withdrawal_reserved', 1_000, 0))
+  await postNow(began, paid(1_000, 0))
+  await postNow(later(1_000), reserved('withdrawal_reserved', 1_000, 0))
   // It started first, waited for the accounts, and then moved what the other one had reserved.
-  await book(later(400), sent('withdrawal_sent', 1_000, 0))
+  await postNow(later(400), sent('withdrawal_sent', 1_000, 0))
   const at = async (ms: number) => await findBalancesAt(database.db, merchantId, later(ms))
   expect(await at(500)).toMatchObject({ available: 1_000, reserved: 0, acquirer: -1_000 })
   expect(await at(1_000)).toMatchObject({ available: 0, reserved: 0, acquirer: 0 })

@@ -71,7 +71,7 @@ export async function findOverdrafts(db: Db | Tx): Promise<(Merchant & { account
 }
 
 /** The records that something was posted for. */
-export async function findBookedFor(db: Db | Tx, window: Window): Promise<RecordKey[]> {
+export async function findPostedFor(db: Db | Tx, window: Window): Promise<RecordKey[]> {
   return await db.query<RecordKey>(sql`
     select distinct merchant_id as "merchantId", record_id as id from ledger_transfers where ${isWithin(window, 'created_at')}`)
 }

@@ -92,14 +92,14 @@ export async function sumMoved(
     group by kind`)
 }
 
-export type Booked = { count: number; sum: number; lateCount: number; lateSum: number }
+export type PostedLate = { count: number; sum: number; lateCount: number; lateSum: number }
 
 /** Payments that the acquirer dates in a window and the ledger has by now; of these, those posted after `since`. */
 export async function sumDated(
   db: Db | Tx,
   { acquirer, from, to, since }: { acquirer: string; since: Date } & Window,
-): Promise<Booked> {
-  const rows = await db.query<Booked>(sql`
+): Promise<PostedLate> {
+  const rows = await db.query<PostedLate>(sql`
     select count(*) as count, coalesce(sum(amount_paid), 0) as sum,
       count(*) filter (where posted_at > ${since}) as "lateCount", coalesce(sum(amount_paid) filter (where posted_at > ${since}), 0) as "lateSum"
     from (

@@ -148,10 +148,10 @@ it('signs the head of the audit log, so that a log rewritten as a whole is found
 
 it('signs a hash over the transfers of the day, so that a changed, added or deleted transfer is found', async () => {
   const { statement } = await close()
-  const [booked] = await database.db.query<{ count: number }>(sql`
+  const [posted] = await database.db.query<{ count: number }>(sql`
     select count(*) as count from ledger_transfers
     where created_at >= ${generatedDay.from} and created_at < ${generatedDay.to}`)
-  expect(statement.transfers).toEqual({ count: booked?.count, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) })
+  expect(statement.transfers).toEqual({ count: posted?.count, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) })
   expect(await verifySignedTransfers(database.db)).toEqual([])
   const ofDay = sql`created_at >= ${generatedDay.from} and created_at < ${generatedDay.to}`
   const one = sql`(merchant_id, id) in (select merchant_id, id from ledger_transfers where ${ofDay} order by id limit 1)`

@@ -28,7 +28,7 @@ export type CloseDeps = ReconcileDeps & { key: SecretKey }
  * A transfer of the day may be committed a little after midnight, or by a machine whose clock is behind: until this
  * long after the day the statement has no hash of the transfers. It is far longer than any posting takes.
  */
-const bookedMs = 15 * 60_000
+const recordingMs = 15 * 60_000
 
 export type Closed =
   | {
@@ -89,7 +89,7 @@ async function describe(tx: Tx, { day, run, now }: { day: string; run: RunResult
   const opening = { books, acquirer: before?.acquirerSays.closing ?? books }
   const moved = await sumMoved(tx, { acquirer, ...window })
   const dated = await sumDated(tx, { acquirer, ...window, since: window.to })
-  const transfers = now.getTime() - window.to.getTime() < bookedMs ? null : await hashTransfers(tx, window)
+  const transfers = now.getTime() - window.to.getTime() < recordingMs ? null : await hashTransfers(tx, window)
   const differences = await listDifferencesOf(tx, { acquirer, runId, ...window })
   return toContent({ acquirer, day, window, moved, opening, totals, dated, transfers, differences })
 }
@@ -111,7 +111,7 @@ async function sign(
     signedAt: now.toISOString(),
     former: former && { version: former.version, sha256: former.sha256 },
     dayBefore: await findDayBefore(tx, content),
-    changes: former && said && changesSince(said, content, await findBookedSince(tx, run, former)),
+    changes: former && said && changesSince(said, content, await findPostedSince(tx, run, former)),
     audit: await findAuditHead(tx),
   }
   const jws = await signStatement(tx, { clock, key }, statement)
@@ -126,7 +126,7 @@ async function findDayBefore(tx: Tx, { acquirer, day }: Content): Promise<Statem
   return row && { day: row.day, version: row.version, sha256: row.sha256 }
 }
 
-async function findBookedSince(tx: Tx, { acquirer, window }: RunResult, former: StatementRow): Promise<Amount> {
+async function findPostedSince(tx: Tx, { acquirer, window }: RunResult, former: StatementRow): Promise<Amount> {
   const { lateCount, lateSum } = await sumDated(tx, { acquirer, ...window, since: former.signed_at })
   return { count: lateCount, sum: lateSum }
 }

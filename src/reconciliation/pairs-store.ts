@@ -105,7 +105,7 @@ export async function addNamedPayments(db: Db, { runId }: Pick<Of, 'runId'>): Pr
  * Adds the ledger's returns to the listed ones: for each payment that either side has a return of in the window, the
  * sum of all its returns. The refund of a reversed attribution is left out: it went to no payer.
  */
-export async function addBookedReturns(db: Db, { runId, acquirer, from, to }: Of & Window): Promise<void> {
+export async function addPostedReturns(db: Db, { runId, acquirer, from, to }: Of & Window): Promise<void> {
   await db.query(sql`
     insert into reconciliation_pairs (run_id, subject, key, merchant_id, record_id, ledger_at)
     select ${runId}::uuid, 'return', t.end_to_end, t.merchant_id, t.id, max(moved.finished_at)

@@ -7,9 +7,9 @@ import { findPayoutKey } from '../withdrawals/store.ts'
 import { compare } from './compare.ts'
 import { toFoundPayout, toListedPayment, toListedPayout, toReturned } from './listing.ts'
 import {
-  addBookedReturns,
   addNamedPayments,
   addPaidPayments,
+  addPostedReturns,
   addWithdrawals,
   deletePairs,
   insertListed,
@@ -38,7 +38,7 @@ export async function assertStillDiffers(deps: ReconcileDeps, difference: Differ
       await addPaidPayments(deps.db, side)
       await addNamedPayments(deps.db, side)
     }
-    if (subject === 'return') await addBookedReturns(deps.db, side)
+    if (subject === 'return') await addPostedReturns(deps.db, side)
     if (subject === 'payout') await addWithdrawals(deps.db, side)
     const pairs = await listPairs(deps.db, { runId, acquirer: name, subject, after: '', limit: pairsMax })
     const pair = pairs.find((one) => one.key === key)

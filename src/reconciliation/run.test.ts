@@ -7,7 +7,7 @@ import { listDifferences, type Reconciling, reconcilingWith } from '../../test/s
 import type { Send } from '../acquirers/bacen/http.ts'
 import { listActions } from '../audit/store.ts'
 import { sql } from '../db/sql.ts'
-import { bookEntry, type NewEntry } from '../entries/post.ts'
+import { type NewEntry, postEntry } from '../entries/post.ts'
 import { findPayoutFreeze } from '../ledger/store.ts'
 import { findBreaches } from '../verification.ts'
 import { classNames } from './classes.ts'
@@ -134,14 +134,14 @@ it('recognizes drawn fees by their reference or their amount, and no other payou
     made.bank.payouts.set(endToEndId, { endToEndId, payoutId: null, amount, at, status: 'REALIZADO' })
   const by = { actor: 'cli:test' }
   const operator = { type: 'pay_in', merchantId: null, acquirer: 'bank', description: 'a test', by } as const
-  const book = async (entry: Partial<NewEntry> & Pick<NewEntry, 'amount'>) =>
-    await bookEntry(
+  const enter = async (entry: Partial<NewEntry> & Pick<NewEntry, 'amount'>) =>
+    await postEntry(
       { db: database.db, clock: { now: () => at } },
       { ...operator, idempotencyKey: `${entry.reference ?? entry.amount}`, ...entry },
     )
-  await book({ amount: 10_000 })
-  await book({ type: 'fee_draw', amount: 1_500, reference: 'E12345678202611201200namedbefore' })
-  await book({ type: 'fee_draw', amount: 2_500 })
+  await enter({ amount: 10_000 })
+  await enter({ type: 'fee_draw', amount: 1_500, reference: 'E12345678202611201200namedbefore' })
+  await enter({ type: 'fee_draw', amount: 2_500 })
   paidOut('E12345678202611201200namedbefore', 1_500)
   paidOut('E12345678202611201200byitsamount', 2_500)
   await runWith(deps)
@@ -174,10 +174,10 @@ it('posts no correction of what is no longer wrong', async () => {
   const ofClass = async (name: string) => (await listed(true)).filter((row) => row.class === name)
   const [amount] = await ofClass('amount')
   const payment = made.bank.payments.get(amount?.reference ?? '')
-  const [booked] = await database.db.query<{ amount_paid: number }>(sql`
+  const [recorded] = await database.db.query<{ amount_paid: number }>(sql`
     select amount_paid from transactions where id = ${amount?.record_id}`)
-  if (!amount || !payment || !booked) throw new Error('an amount differs')
-  payment.amount = booked.amount_paid
+  if (!amount || !payment || !recorded) throw new Error('an amount differs')
+  payment.amount = recorded.amount_paid
   const decision = { id: amount.id, by: { actor: 'cli:test' } }
   await expect(confirmDifference(deps, decision)).rejects.toThrow(/has changed for/)
   payment.amount += 5

@@ -14,10 +14,10 @@ import type { DifferenceClass, Found, Subject } from './classes.ts'
 import { compare, cutOffMs, type Pair, type Rules } from './compare.ts'
 import { queryPayouts, readPayments, readPayouts, toFoundPayout, toListedPayment, toReturned } from './listing.ts'
 import {
-  addBookedReturns,
   addEntries,
   addNamedPayments,
   addPaidPayments,
+  addPostedReturns,
   addWithdrawals,
   analyzePairs,
   deletePairs,
@@ -176,7 +176,7 @@ async function readBothSides(
     await rest()
   }
   await addNamedPayments(db, side)
-  await addBookedReturns(db, { ...side, ...windows.return })
+  await addPostedReturns(db, { ...side, ...windows.return })
   await addWithdrawals(db, { ...side, ...windows.payout })
   await addEntries(db, side)
   await queryPayouts(reading)

@@ -1,7 +1,7 @@
 import type { Window } from '../lib/brasilia.ts'
 import { brasilia } from '../lib/brasilia.ts'
 import type { Proposal, Side } from './classes.ts'
-import type { Booked, Moved, TransfersHash } from './close-store.ts'
+import type { Moved, PostedLate, TransfersHash } from './close-store.ts'
 import type { Listing } from './pairs-store.ts'
 import type { DifferenceRow } from './store.ts'
 
@@ -92,7 +92,7 @@ type Input = {
   /** By the ledger and by the acquirer, before the day. */
   opening: { books: number; acquirer: number }
   totals: Listing[]
-  dated: Booked
+  dated: PostedLate
   transfers: TransfersHash | null
   differences: DifferenceRow[]
 }

@@ -43,10 +43,10 @@ export async function settleListedUnattributed(deps: SettleDeps, payment: Report
 }
 
 /**
- * held: it is in suspense. settled: it belongs to a transaction after all. early: its transaction may still appear.
+ * suspended: it is in suspense. settled: it belongs to a transaction after all. early: its transaction may still appear.
  * unconfirmed: the acquirer shows no such payment.
  */
-export type Unattributed = 'held' | 'settled' | 'early' | 'unconfirmed'
+export type Unattributed = 'suspended' | 'settled' | 'early' | 'unconfirmed'
 
 /**
  * Looks up a payment that seems to belong to no transaction: asks the acquirer, and places it in suspense if it was
@@ -66,10 +66,10 @@ export async function settleUnattributed(deps: SettleDeps, reported: ReportedPay
     return (await settleOwned(deps, owner, reported)) === 'unpaid' ? 'unconfirmed' : 'settled'
   const isEarly = deps.clock.now().getTime() < payment.paidAt.getTime() + earlyMs
   if (id !== null && !owner && isEarly) return 'early'
-  return await hold(deps, acquirer, payment)
+  return await suspend(deps, acquirer, payment)
 }
 
-async function hold(deps: SettleDeps, acquirer: Acquirer, payment: Payment): Promise<Unattributed> {
+async function suspend(deps: SettleDeps, acquirer: Acquirer, payment: Payment): Promise<Unattributed> {
   const { endToEndId } = payment
   const owner = await suspendUnattributed(deps, { acquirer, payment })
   if (owner) {
@@ -80,5 +80,5 @@ async function hold(deps: SettleDeps, acquirer: Acquirer, payment: Payment): Pro
       { acquirer: acquirer.name, endToEndId },
       'a payment belongs to no transaction: it is in the suspense account',
     )
-  return owner ? 'settled' : 'held'
+  return owner ? 'settled' : 'suspended'
 }

@@ -146,7 +146,7 @@ describe('with an acquirer that', () => {
     const deps = depsWith((request, answer) => (isCharge(request) ? change(answer, { pix: [first, second] }) : answer))
     const settle = async (one: string) => await settleTransaction(deps, { merchantId, id, reported: tellOf(one) })
     const outcomes = await Promise.all([settle(first.endToEndId), settle(second.endToEndId)])
-    expect(outcomes.sort()).toEqual(['settled', 'surplus'])
+    expect(outcomes.sort()).toEqual(['duplicate', 'settled'])
     expect(warnings.join()).toContain('a transaction was paid a second time')
     expect(await eventsOf(service, id)).toEqual(['transaction.pix_qrcode_generated', 'transaction.paid'])
   })
@@ -181,15 +181,15 @@ describe('payments that are confirmed at the same time', () => {
       select status, xmin::text as commit from transactions where id = any(${ids})`)
 
   it('share one commit, each with its own history, event and transfers', async () => {
-    const { bookPayment } = createSettlement(service)
+    const { recordPayment } = createSettlement(service)
     let confirmed: Awaited<ReturnType<typeof confirmMany>>
-    let outcomes: Awaited<ReturnType<typeof bookPayment>>[]
+    let outcomes: Awaited<ReturnType<typeof recordPayment>>[]
     do {
       confirmed = await confirmMany(12)
       // One of them is reported twice, and one belongs to another merchant.
       const [first] = confirmed
       const reported = [...confirmed, ...(first ? [first, { ...first, merchantId: first.id }] : [])]
-      outcomes = await Promise.all(reported.map(bookPayment))
+      outcomes = await Promise.all(reported.map(recordPayment))
       // The service of this test runs as well, and may have read its bank's list in between.
     } while (outcomes.slice(0, 12).includes('already'))
     expect(outcomes).toEqual([...confirmed.map(() => 'settled'), 'already', null])
@@ -211,7 +211,7 @@ describe('payments that are confirmed at the same time', () => {
     await service.db.query(sql`
       update transactions set end_to_end = ${bad?.payment.endToEndId ?? ''}, amount_paid = 1, payment_date = now()
       where id = ${thief.id}`)
-    const outcomes = await Promise.allSettled(confirmed.map(createSettlement(service).bookPayment))
+    const outcomes = await Promise.allSettled(confirmed.map(createSettlement(service).recordPayment))
     expect(outcomes.map((one) => (one.status === 'fulfilled' ? one.value : String(one.reason)))).toEqual([
       expect.stringContaining('transactions_end_to_end'),
       // The service of this test runs as well, and may have read its bank's list in between.
@@ -227,8 +227,8 @@ describe('payments that are confirmed at the same time', () => {
     const confirmed = await confirmMany(24)
     const [one, other] = [createSettlement(service), createSettlement(service)]
     const outcomes = await Promise.all([
-      ...confirmed.map(one.bookPayment),
-      ...confirmed.toReversed().map(other.bookPayment),
+      ...confirmed.map(one.recordPayment),
+      ...confirmed.toReversed().map(other.recordPayment),
     ])
     // The service of this test runs as well, and on a slow machine reads its bank's list in between.
     const settled = outcomes.filter((one) => one === 'settled').length

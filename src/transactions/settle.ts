@@ -21,7 +21,7 @@ import { takeDisputesOf } from '../suspense/dispute-store.ts'
 import { lockSuspenseOf, type SuspenseRow } from '../suspense/store.ts'
 import { changeStatuses, type Move } from './change.ts'
 import { followDispute } from './dispute/dispute.ts'
-import { bookReturns, settleReturns } from './dispute/returns.ts'
+import { recordReturns, settleReturns } from './dispute/returns.ts'
 import { findOwners, findPaidBy, lockPaidBy, type Owner } from './owner-store.ts'
 import { type LockedTransaction, lockToBePaid } from './store.ts'
 import { recordingLock, suspendDuplicate } from './suspend.ts'
@@ -51,7 +51,7 @@ export type Settlement = {
   /** Null when there is no transaction with this id. */
   findOwner: (id: string) => Promise<Owner | null>
   /** Null when this merchant has no such transaction. */
-  bookPayment: (payment: Confirmed) => Promise<Booked | null>
+  recordPayment: (payment: Confirmed) => Promise<Recorded | null>
 }
 
 /**
@@ -59,14 +59,14 @@ export type Settlement = {
  * sent back. gone: the payment belongs to another transaction; or it was placed in suspense, because it named no
  * transaction then, and is not there any more.
  */
-type Booked = 'settled' | 'already' | 'surplus' | 'gone'
+type Recorded = 'settled' | 'already' | 'duplicate' | 'gone'
 /**
  * No payment is known. unpaid: no acquirer that was asked for a charge knows of one. completed: an acquirer says that
  * the charge was paid, but does not show the payment yet. removed: unpaid, and the acquirer that gave the code has
  * removed the charge, so nobody can pay it any more.
  */
 export type Unsettled = 'unpaid' | 'completed' | 'removed'
-export type Settled = Booked | Unsettled
+export type Settled = Recorded | Unsettled
 
 /** A payment that a callback or a list announced, and the acquirer that announced it. */
 export type ReportedPayment = { acquirer: string; endToEndId: string }
@@ -96,15 +96,15 @@ export async function settleOwned(deps: SettleDeps, owner: Owner, reported?: Rep
   const found = reported ? await findReportedPayment(deps, owner, reported) : await findAnywhere(deps, owner)
   if (typeof found === 'string') return found
   const confirmed = { ...found, merchantId, id }
-  const booked = await deps.settlement.bookPayment(confirmed)
-  assert(booked, 'a transaction to settle exists')
-  if (booked === 'settled') deps.wakeDeliveries()
-  if (booked === 'surplus') {
+  const recorded = await deps.settlement.recordPayment(confirmed)
+  assert(recorded, 'a transaction to settle exists')
+  if (recorded === 'settled') deps.wakeDeliveries()
+  if (recorded === 'duplicate') {
     await suspendDuplicate(deps, confirmed)
     await followReturns(deps, found)
   }
-  if (booked === 'gone') deps.log.warn({ transactionId: id, endToEndId: found.payment.endToEndId }, goneMessage)
-  return booked
+  if (recorded === 'gone') deps.log.warn({ transactionId: id, endToEndId: found.payment.endToEndId }, goneMessage)
+  return recorded
 }
 
 /** A second payment may have been attributed to another transaction; what is returned of it is then posted there. */
@@ -192,14 +192,14 @@ export function createSettlement({ db, clock }: { db: Db; clock: Clock }): Settl
         return ids.map((id) => owners.get(id) ?? null)
       },
     }),
-    bookPayment: createBatcher({
+    recordPayment: createBatcher({
       maxBatchSize: batchPaymentsMax,
       maxConcurrency: batchesMax,
       minConcurrentBatch,
       lingerMs,
       retryIndividually: mayBeOneRowsFault,
       run: async (payments: Confirmed[]) =>
-        await db.transaction(async (tx) => await bookPayments(tx, payments, clock.now()), recordingLock),
+        await db.transaction(async (tx) => await recordPayments(tx, payments, clock.now()), recordingLock),
     }),
   }
 }
@@ -208,7 +208,7 @@ export function createSettlement({ db, clock }: { db: Db; clock: Clock }): Settl
  * Records payments of any number of merchants in one commit. Records are locked first, all in one order, then
  * accounts, all in one order. The transaction holds {@link recordingLock}. On two fully loaded cores it records 2,000 payments a second, against 250 one by one.
  */
-export async function bookPayments(tx: Tx, payments: Confirmed[], now: Date): Promise<(Booked | null)[]> {
+export async function recordPayments(tx: Tx, payments: Confirmed[], now: Date): Promise<(Recorded | null)[]> {
   const takenBy = await lockUnnamed(tx, payments)
   const toBePaid = payments.map(({ merchantId, id, acquirer, payment }) => {
     return { merchantId, id, acquirer: acquirer.name, endToEndId: payment.endToEndId }
@@ -218,35 +218,35 @@ export async function bookPayments(tx: Tx, payments: Confirmed[], now: Date): Pr
     lockToBePaid(tx, toBePaid),
     feesFor(tx, { operation: 'transaction', now: now, charged }),
   )
-  const suspended = await lockSuspended(tx, payments, locked)
+  const suspenseRows = await lockSuspended(tx, payments, locked)
   const rows = new Map(locked.map((row) => [toKey(row.merchant_id, row.id), row]))
   const fresh: Fresh[] = []
   const used = new Set<string>()
   const paidBy = new Map([...rows].map(([key, row]) => [key, row.end_to_end]))
-  const booked = payments.map((confirmed, index): Booked | null => {
+  const recorded = payments.map((confirmed, index): Recorded | null => {
     const key = toKey(confirmed.merchantId, confirmed.id)
     const [row, by] = [rows.get(key), paidBy.get(key)]
     if (!row) return null
     const { endToEndId } = confirmed.payment
-    if (by) return by === endToEndId ? 'already' : 'surplus'
+    if (by) return by === endToEndId ? 'already' : 'duplicate'
     const place = toPlace(confirmed.acquirer.name, endToEndId)
     const taken = takenBy.get(place)
-    const held = suspended.get(place) ?? null
+    const inSuspense = suspenseRows.get(place) ?? null
     // A payment pays one transaction, even if an acquirer has listed it with two.
-    if ((held && !isWhole(held)) || (taken && taken !== confirmed.id) || used.has(place)) return 'gone'
+    if ((inSuspense && !isWhole(inSuspense)) || (taken && taken !== confirmed.id) || used.has(place)) return 'gone'
     used.add(place)
     // Another payment of the same transaction may be in this batch.
     paidBy.set(key, endToEndId)
     const { amount } = confirmed.payment
-    fresh.push({ ...confirmed, row, held, amount, fee: Math.min(amount, fees[index] ?? 0) })
+    fresh.push({ ...confirmed, row, inSuspense, amount, fee: Math.min(amount, fees[index] ?? 0) })
     return 'settled'
   })
-  if (fresh.length > 0) await book(tx, fresh, now)
-  return booked
+  if (fresh.length > 0) await recordFresh(tx, fresh, now)
+  return recorded
 }
 
-/** `held`: the payment was placed in suspense before its transaction was known. */
-type Fresh = Confirmed & { row: LockedTransaction; held: SuspenseRow | null; amount: number; fee: number }
+/** `inSuspense`: the payment was placed in suspense before its transaction was known. */
+type Fresh = Confirmed & { row: LockedTransaction; inSuspense: SuspenseRow | null; amount: number; fee: number }
 
 /**
  * The transactions that payments without a txid already pay, by acquirer and endToEndId: a PSP that leaves the txid
@@ -264,10 +264,10 @@ async function lockUnnamed(tx: Tx, payments: Confirmed[]): Promise<Map<string, s
 async function lockSuspended(
   tx: Tx,
   payments: Confirmed[],
-  locked: { held: string[] | null }[],
+  locked: { suspended: string[] | null }[],
 ): Promise<Map<string, SuspenseRow>> {
-  const held = new Set(locked.flatMap((row) => row.held ?? []))
-  if (held.size === 0) return new Map()
+  const suspended = new Set(locked.flatMap((row) => row.suspended ?? []))
+  if (suspended.size === 0) return new Map()
   const places = payments.map(({ acquirer, payment }) => ({ acquirer: acquirer.name, endToEndId: payment.endToEndId }))
   const rows = await lockSuspenseOf(tx, places)
   return new Map(rows.map((row) => [toPlace(row.acquirer, row.end_to_end), row]))
@@ -277,10 +277,11 @@ function isWhole({ status, taken_amount: taken }: SuspenseRow): boolean {
   return status === 'held' && taken === 0
 }
 
-async function book(tx: Tx, fresh: Fresh[], now: Date): Promise<void> {
+async function recordFresh(tx: Tx, fresh: Fresh[], now: Date): Promise<void> {
   const entries = await giveCodes(tx, fresh, now)
-  const matched: Posting[] = []
-  for (const { held, ...one } of entries) if (held) matched.push(await leaveSuspense(tx, held, one, now))
+  const attributions: Posting[] = []
+  for (const { inSuspense, ...one } of entries)
+    if (inSuspense) attributions.push(await leaveSuspense(tx, inSuspense, one, now))
   const kept = await takeKeptDisputes(tx, entries)
   const moves = entries.map(({ row, payment, acquirer, amount, fee, charge }): Move => {
     const set = {
@@ -296,14 +297,14 @@ async function book(tx: Tx, fresh: Fresh[], now: Date): Promise<void> {
     }
     return { row, to: 'PAID', now, checkAt: null, set }
   })
-  const changed = await changeStatuses(tx, moves, matched)
+  const changed = await changeStatuses(tx, moves, attributions)
   // After the accounts: its other locks are of these same records.
   for (const [index, row] of changed.entries()) {
     const entry = entries[index]
     if (!entry) continue
     let current: LockedTransaction = row
     for (const found of kept.get(entry) ?? []) current = await followDispute(tx, current, { found, payment: null }, now)
-    await bookReturns(tx, current, entry.payment, now)
+    await recordReturns(tx, current, entry.payment, now)
   }
 }
 
@@ -311,7 +312,7 @@ async function book(tx: Tx, fresh: Fresh[], now: Date): Promise<void> {
 async function takeKeptDisputes(tx: Tx, entries: Fresh[]): Promise<Map<Fresh, DisputeFound[]>> {
   const kept = new Map<Fresh, DisputeFound[]>()
   for (const entry of entries) {
-    if (!entry.held) continue
+    if (!entry.inSuspense) continue
     const { acquirer, payment } = entry
     kept.set(entry, await takeDisputesOf(tx, { acquirer: acquirer.name, endToEndId: payment.endToEndId }))
   }

@@ -242,19 +242,19 @@ type Payment = { merchantId: string; id: string; acquirer: string; endToEndId: s
 const paymentsParam = smallRowsParam<Payment>({ merchantId: 'uuid', id: 'uuid', acquirer: 'text', endToEndId: 'text' })
 
 /**
- * The same for transactions that are being paid. `held`: which of all these payments are or were in suspense; null
+ * The same for transactions that are being paid. `suspended`: which of all these payments are or were in suspense; null
  * for none.
  */
 export async function lockToBePaid(
   tx: Tx,
   payments: Payment[],
-): Promise<(LockedTransaction & { held: string[] | null })[]> {
-  return await tx.query<LockedTransaction & { held: string[] | null }>(
+): Promise<(LockedTransaction & { suspended: string[] | null })[]> {
+  return await tx.query<LockedTransaction & { suspended: string[] | null }>(
     sql`
       with input as materialized (select * from ${paymentsParam(payments)})
       select ${lockedColumns}, (
         select array_agg(end_to_end) from suspense_payments
-        where (acquirer, end_to_end) in (select input.acquirer, "endToEndId" from input)) as held
+        where (acquirer, end_to_end) in (select input.acquirer, "endToEndId" from input)) as suspended
       from transactions
       where (id, merchant_id) in (select input.id, "merchantId" from input)
       order by id, merchant_id for no key update of transactions`,

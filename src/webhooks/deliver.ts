@@ -22,7 +22,7 @@ import {
   type Load,
   releaseLeases,
 } from './queue-store.ts'
-import { bookAttempts, toResult } from './result.ts'
+import { recordAttempts, toResult } from './result.ts'
 import { findSigningSecrets } from './secrets.ts'
 import { signDelivery } from './sign.ts'
 
@@ -96,7 +96,7 @@ const restMsMax = 25
  * Only the next event of the same record waits for an attempt to be recorded. As soon as `bookingsMin` wait, they are
  * written.
  */
-const bookingLingerMs = 30
+const recordLingerMs = 30
 const bookingsMin = 64
 
 /**
@@ -158,12 +158,12 @@ export function startDeliveries(deps: Deps): Deliveries {
   const dialler = options.dialler ?? createDialler({ allowPrivate: deps.allowPrivate })
   const sender = createSender({ dialler, deadlineMs: options.deadlineMs, now: () => clock.now() })
   const metrics = deps.metrics && createMetrics({ registry: deps.metrics, db, clock })
-  const book = createBatcher<AttemptResult, null>({
-    run: (attempts) => bookAttempts(db, attempts),
+  const record = createBatcher<AttemptResult, null>({
+    run: (attempts) => recordAttempts(db, attempts),
     maxBatchSize: 128,
     maxConcurrency: 1,
     retryIndividually: mayBeOneRowsFault,
-    lingerMs: bookingLingerMs,
+    lingerMs: recordLingerMs,
     minConcurrentBatch: bookingsMin,
   })
   const ready = new Map<string, Ready[]>()
@@ -353,7 +353,7 @@ export function startDeliveries(deps: Deps): Deliveries {
       const result = toResult(delivery, answer, { startedAt, finishedAt: clock.now(), random: options.random() })
       metrics?.observe(answer)
       tell(delivery, answer, result.state)
-      await book(result)
+      await record(result)
     } catch (error) {
       // Delivered or not, the attempt is not recorded, so it is repeated. The receiver recognises the repeat by its
       // id.

@@ -6,7 +6,7 @@ import { sql } from '../db/sql.ts'
 import { enqueueEvents } from './outbox.ts'
 import { type AttemptResult, type Claimed, claimDue, insertAttempts, promoteWaiting } from './queue-store.ts'
 import { listDeliveries, listEvents } from './read-store.ts'
-import { bookAttempts } from './result.ts'
+import { recordAttempts } from './result.ts'
 
 const now = new Date('2026-03-02T15:00:00.000Z')
 const url = 'https://shop.example:8443/hook?a=b'
@@ -134,13 +134,13 @@ describe('an event committed while the attempt of the one before it is being rec
     const [first, second] = pair()
     await commitEvents(database.db, first)
     const claimed = await claim()
-    let booked: Promise<unknown> = Promise.resolve()
+    let recorded: Promise<unknown> = Promise.resolve()
     await database.db.transaction(async (tx) => {
       await enqueueEvents(tx, [second])
-      booked = bookAttempts(database.db, claimed.map(delivered))
+      recorded = recordAttempts(database.db, claimed.map(delivered))
       await untilLockAwaited()
     })
-    await booked
+    await recorded
     expect(await statesInOrder()).toEqual(['delivered', 'pending'])
   })
 })
@@ -149,16 +149,16 @@ describe('a schedule that restarts while a failure is being recorded', () => {
   it('prevails, although the recording statement read the row before it waited for the lock', async () => {
     const [first, second] = pair()
     await commitEvents(database.db, first)
-    await bookAttempts(database.db, (await claim()).map(failed))
+    await recordAttempts(database.db, (await claim()).map(failed))
     const later = new Date(now.getTime() + 5_000)
     const claimed = await claim(later)
-    let booked: Promise<unknown> = Promise.resolve()
+    let recorded: Promise<unknown> = Promise.resolve()
     await database.db.transaction(async (tx) => {
       await enqueueEvents(tx, [{ ...second, occurredAt: later }])
-      booked = bookAttempts(database.db, claimed.map(failed))
+      recorded = recordAttempts(database.db, claimed.map(failed))
       await untilLockAwaited()
     })
-    await booked
+    await recorded
     const [delivery] = (await all()).items.filter(({ sequence }) => sequence === 1)
     expect(delivery).toMatchObject({ state: 'pending', next_attempt_at: now, attempts: [{ number: 1 }, { number: 2 }] })
   })
@@ -170,7 +170,7 @@ describe('an attempt whose lease has expired', () => {
     const slow = await claim()
     const [other] = await claim(new Date(now.getTime() + 20_000))
     expect(other?.eventId).toBe(slow[0]?.eventId)
-    await bookAttempts(database.db, slow.map(delivered))
+    await recordAttempts(database.db, slow.map(delivered))
     expect((await all()).items).toMatchObject([{ state: 'pending', attempts: [], finished_at: null }])
   })
 })
@@ -213,6 +213,6 @@ function failed(claimed: Claimed): AttemptResult {
 /** A worker without a network: everything it claims counts as delivered. */
 async function deliverSome(): Promise<number> {
   const claimed = await claim()
-  if (claimed.length > 0) await bookAttempts(database.db, claimed.map(delivered))
+  if (claimed.length > 0) await recordAttempts(database.db, claimed.map(delivered))
   return claimed.length
 }

@@ -25,7 +25,7 @@ it('does not wait for the disk to claim or to record an attempt, unless that rel
     testEvent(event),
     testEvent({ ...event, sequence: 2, status: 'PIX_QRCODE_GENERATED' }),
   )
-  const claimAndBook = (state: 'delivered' | 'pending') =>
+  const claimAndRecord = (state: 'delivered' | 'pending') =>
     bench.database.db.transaction(async (tx) => {
       expect(await waitsForDisk(tx)).toBe(true)
       const leasedUntil = new Date(bench.clock.now().getTime() + 20_000)
@@ -52,9 +52,9 @@ it('does not wait for the disk to claim or to record an attempt, unless that rel
       await promoteWaiting(tx, { records, now })
       return await waitsForDisk(tx)
     })
-  expect(await claimAndBook('pending')).toBe(false)
-  expect(await claimAndBook('delivered')).toBe(true)
-  expect(await claimAndBook('delivered')).toBe(false)
+  expect(await claimAndRecord('pending')).toBe(false)
+  expect(await claimAndRecord('delivered')).toBe(true)
+  expect(await claimAndRecord('delivered')).toBe(false)
 })
 
 it('claims for the listed receivers alone, up to the room of each, from its clear point on', async () => {

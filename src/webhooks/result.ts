@@ -37,7 +37,7 @@ function stateAfter({ outcome }: Answer, next: Date | null): AttemptResult['stat
  * Records attempts and the new states of their deliveries in one commit, and makes the next delivery of each record
  * due.
  */
-export function bookAttempts(db: Db, attempts: AttemptResult[]): Promise<null[]> {
+export function recordAttempts(db: Db, attempts: AttemptResult[]): Promise<null[]> {
   return db.transaction(async (tx) => {
     const finished = attempts.filter(({ state }) => state !== 'pending')
     await together(insertAttempts(tx, attempts), promoteWaiting(tx, { records: finished, now: latest(finished) }))

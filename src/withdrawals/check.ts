@@ -2,7 +2,7 @@ import { isOutage } from '../acquirers/registry.ts'
 import { runDueChecks } from '../jobs/due-checks.ts'
 import { assert } from '../lib/assert.ts'
 import { payoutsOf, sendLeaseMs, sendOrFindWithdrawal, toPayoutKey } from './send.ts'
-import { type Booked, book, nextReturnCheckAt, type SettleWithdrawalDeps } from './settle.ts'
+import { nextReturnCheckAt, type Recorded, recordOutcome, type SettleWithdrawalDeps } from './settle.ts'
 import type { WithdrawalStatus } from './status.ts'
 import { claimDueWithdrawals, findWithdrawal, updateCheckAt, type WithdrawalRow } from './store.ts'
 
@@ -42,7 +42,7 @@ async function checkDue(
 
 async function checkReturned(deps: SettleWithdrawalDeps, row: WithdrawalRow): Promise<void> {
   try {
-    if ((await findAndBook(deps, row)) === 'changed') return
+    if ((await findAndRecord(deps, row)) === 'changed') return
   } catch (error) {
     if (!isOutage(error))
       deps.log.error({ err: error, withdrawalId: row.id }, 'the check of a withdrawal failed and will be repeated')
@@ -52,7 +52,7 @@ async function checkReturned(deps: SettleWithdrawalDeps, row: WithdrawalRow): Pr
 }
 
 /** missing: the acquirer knows of no payout with our id. */
-export type Found = Booked | 'missing'
+export type Found = Recorded | 'missing'
 
 /**
  * Handles a callback about a withdrawal. A callback is a hint, never proof, so the acquirer is queried. If the query
@@ -67,12 +67,12 @@ export async function settleWithdrawal(
 ): Promise<Found> {
   const row = await findWithdrawal(deps.db, merchantId, id)
   assert(row, 'a withdrawal to settle exists')
-  const found = await findAndBook(deps, row)
+  const found = await findAndRecord(deps, row)
   if (found === 'settled') await updateCheckAt(deps.db, row, new Date(deps.clock.now().getTime() + soonMs))
   return found
 }
 
-async function findAndBook(deps: SettleWithdrawalDeps, row: WithdrawalRow): Promise<Found> {
+async function findAndRecord(deps: SettleWithdrawalDeps, row: WithdrawalRow): Promise<Found> {
   const found = await payoutsOf(deps, row).find(toPayoutKey(row))
-  return found === null ? 'missing' : await book(deps, row, found)
+  return found === null ? 'missing' : await recordOutcome(deps, row, found)
 }

@@ -6,7 +6,7 @@ import { cents } from '../lib/money.ts'
 import { isSameRequest, type OutgoingPayment, type Sent, sendOrFind } from '../payouts/attempt.ts'
 import { toTxid } from '../pix/ids.ts'
 import { changeStatus } from './change.ts'
-import { book, type SettleWithdrawalDeps } from './settle.ts'
+import { recordOutcome, type SettleWithdrawalDeps } from './settle.ts'
 import {
   findWithdrawal,
   insertReference,
@@ -72,7 +72,7 @@ function toOutgoing(deps: SettleWithdrawalDeps, row: WithdrawalRow): OutgoingPay
         // Another process that received a reference meanwhile may be sending it.
         (!isSameRequest(askedAtOf(now), askedAtOf(row)) ||
           (outcome.isBeforeSending === true && now.acquirer_reference !== null))
-      return (await book(deps, row, outcome, isOutdated)) !== 'open'
+      return (await recordOutcome(deps, row, outcome, isOutdated)) !== 'open'
     },
     wait: async ({ checkAt }) => await updateCheckAt(deps.db, row, checkAt),
   }

@@ -18,7 +18,7 @@ export type SettleWithdrawalDeps = {
 }
 
 /** changed: something was recorded now. settled: the outcome is known and nothing is new. open: not known yet. */
-export type Booked = 'changed' | 'settled' | 'open'
+export type Recorded = 'changed' | 'settled' | 'open'
 
 const dayMs = 24 * 60 * 60_000
 const returnPauseMs = { min: 60_000, max: 7 * dayMs }
@@ -36,12 +36,12 @@ const canHaveLeft: ReadonlySet<WithdrawalStatus> = new Set(['PROCESSED', 'REFUND
  *
  * @param isOutdated whether the answer no longer applies to the withdrawal in its current state
  */
-export async function book(
+export async function recordOutcome(
   deps: SettleWithdrawalDeps,
   { id, merchant_id }: WithdrawalRow,
   found: PayoutFound,
   isOutdated: (row: WithdrawalRow) => boolean = () => false,
-): Promise<Booked> {
+): Promise<Recorded> {
   const { before, after } = await deps.db.transaction(async (tx) => {
     const before = await lockWithdrawal(tx, merchant_id, id)
     assert(before, 'a withdrawal to settle exists')
@@ -71,14 +71,14 @@ async function move(
   const now = deps.clock.now()
   const row = locked.status === 'PROCESSING' ? await moveFromProcessing(deps, tx, locked, found, now) : locked
   if (!found.returned || !canHaveLeft.has(row.status)) return row
-  return await bookReturned(tx, row, { ...found.returned, now })
+  return await recordReturned(tx, row, { ...found.returned, now })
 }
 
 /**
  * Records the total that was returned of a withdrawal so far. It is REFUNDED with the first part, because the
  * receiver did not want the money. Later parts are the merchant's too.
  */
-async function bookReturned(
+async function recordReturned(
   tx: Tx,
   row: WithdrawalRow,
   { endToEndId, amount, now }: { endToEndId: string; amount: number; now: Date },

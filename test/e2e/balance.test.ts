@@ -29,7 +29,7 @@ afterAll(async () => {
   await service.stop()
 })
 
-async function book(transfers: Parameters<typeof post>[1]['transfers'], recordId = newUuid()): Promise<void> {
+async function postNow(transfers: Parameters<typeof post>[1]['transfers'], recordId = newUuid()): Promise<void> {
   service.clock.advance(1_000)
   await service.db.transaction(async (tx) => {
     await post(tx, {
@@ -52,13 +52,13 @@ describe('the balance', () => {
   })
 
   it('follows payments, fees, and money that is reserved, released or sent', async () => {
-    await book(paid(10_000, 150))
+    await postNow(paid(10_000, 150))
     const before = service.clock.now()
-    await book(reserved('withdrawal_reserved', 4_000, 100))
+    await postNow(reserved('withdrawal_reserved', 4_000, 100))
     expect(await balance()).toMatchObject({ available: 5_750, reserved: 4_100, blocked: 0 })
-    await book(sent('withdrawal_sent', 4_000, 100))
-    await book(reserved('refund_reserved', 1_000, 0))
-    await book(released('refund_released', 1_000, 0))
+    await postNow(sent('withdrawal_sent', 4_000, 100))
+    await postNow(reserved('refund_reserved', 1_000, 0))
+    await postNow(released('refund_released', 1_000, 0))
     expect(await balance()).toMatchObject({ available: 5_750, reserved: 0 })
     expect(await balance(`?at=${before.toISOString()}`)).toEqual({
       available: 9_850,
@@ -70,16 +70,16 @@ describe('the balance', () => {
   })
 
   it('refuses what it does not cover, and nothing is posted', async () => {
-    await expect(book(reserved('withdrawal_reserved', 5_751, 0))).rejects.toMatchObject({
+    await expect(postNow(reserved('withdrawal_reserved', 5_751, 0))).rejects.toMatchObject({
       code: 'insufficient_balance',
     })
     expect(await balance()).toMatchObject({ available: 5_750 })
   })
 
   it('turns what a dispute finds missing into a debt, which the next payments repay', async () => {
-    await book(disputed(6_000))
+    await postNow(disputed(6_000))
     expect(await balance()).toMatchObject({ available: 0, blocked: 6_000, debt: 250 })
-    await book(paid(1_000, 0))
+    await postNow(paid(1_000, 0))
     expect(await balance()).toMatchObject({ available: 750, debt: 0 })
   })
 
@@ -109,11 +109,11 @@ describe('the balance', () => {
   })
 
   it('keeps its invariants with many concurrent writers', async () => {
-    await book(paid(1_600, 0))
+    await postNow(paid(1_600, 0))
     const { available } = await balance()
     const each = 100
     const outcomes = await Promise.allSettled(
-      Array.from({ length: 64 }, async () => await book(reserved('withdrawal_reserved', each, 0))),
+      Array.from({ length: 64 }, async () => await postNow(reserved('withdrawal_reserved', each, 0))),
     )
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(
       Math.min(64, Math.floor(available / each)),

@@ -8,17 +8,17 @@ import { settleTransaction } from '../../src/transactions/settle.ts'
 import { findBreaches } from '../../src/verification.ts'
 import { settleDepsWith } from '../support/acquirer.ts'
 import {
+  balanceOfLedger,
   countDue,
   countForged,
   createMany,
   decideDisputes,
   findDisagreements,
   type HostileBank,
-  heldByLedger,
   inLanes,
   listCodes,
   openHostileBank,
-  readBooked,
+  readLedger,
   until,
 } from '../support/hostile-bank.ts'
 import { lengthOf } from '../support/random.ts'
@@ -100,7 +100,7 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
       await settleDown()
 
       truth = await bank.truth()
-      expect(findDisagreements(await readBooked(service.db), truth).slice(0, 20)).toEqual([])
+      expect(findDisagreements(await readLedger(service.db), truth).slice(0, 20)).toEqual([])
       expect(await findBreaches(service.db)).toEqual([])
     },
     2 * patienceMs,
@@ -119,7 +119,7 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
           .filter(({ behaviours: some }) => /returned|contested/.test(some.join()))
           .map((one) => one.endToEndId),
       )
-      const unreported = heldByLedger(await readBooked(service.db)) - truth.holds
+      const unreported = balanceOfLedger(await readLedger(service.db)) - truth.holds
       expect(unreported).toBeGreaterThan(0)
 
       expect((await compareAll()).state).toBe('complete')
@@ -127,7 +127,7 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
         select id, class, reference from differences where state = 'open'`)
       expect(found.filter((one) => one.class !== 'return' || !unasked.has(one.reference))).toEqual([])
       for (const { id } of found) await confirmDifference(deps, { id, by: { actor: 'operator' } })
-      expect(heldByLedger(await readBooked(service.db))).toBe(truth.holds)
+      expect(balanceOfLedger(await readLedger(service.db))).toBe(truth.holds)
       expect(await compareAll()).toMatchObject({ state: 'complete', counts: {}, newCount: 0 })
       expect(await findBreaches(service.db)).toEqual([])
     },
@@ -148,7 +148,7 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
   // The controls: errors of a gateway that the comparison has to detect.
   it('would show a gateway that believes a callback', async () => {
     const { madeUp } = countForged(bank.claims, truth)
-    const { transactions } = await readBooked(service.db)
+    const { transactions } = await readLedger(service.db)
     const row = transactions.find(({ end_to_end }) => end_to_end === null)
     const [forged] = madeUp
     if (!forged || !row) throw new Error('nobody made up a payment, or all is paid')
@@ -162,9 +162,9 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
     expect(await settleTransaction(deps, { merchantId: await merchantOf(row.id), id: row.id, reported })).toBe(
       'settled',
     )
-    const sentences = findDisagreements(await readBooked(service.db), truth)
+    const sentences = findDisagreements(await readLedger(service.db), truth)
     expect(sentences).toHaveLength(3)
-    expect(sentences).toContain(`${claim.endToEndId} is booked and never arrived`)
+    expect(sentences).toContain(`${claim.endToEndId} is posted and never arrived`)
     expect(sentences).toContain(`transaction ${row.id} is PAID, and not paid`)
     expect(sentences).toContainEqual(expect.stringMatching(/^the ledger holds /))
     // The ledger alone does not notice: it agrees with itself.
@@ -172,19 +172,19 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
   })
 
   it('would show a payment that is posted twice, with another amount, or not at all', async () => {
-    const booked = await readBooked(service.db)
-    const [paid] = booked.transactions.filter(
+    const ledger = await readLedger(service.db)
+    const [paid] = ledger.transactions.filter(
       ({ end_to_end, returned }) => returned === 0 && truth.payments.some((one) => one.endToEndId === end_to_end),
     )
     if (!paid?.end_to_end) throw new Error('nothing is paid')
-    const before = findDisagreements(booked, truth)
-    const others = booked.transactions.filter((one) => one !== paid)
+    const before = findDisagreements(ledger, truth)
+    const others = ledger.transactions.filter((one) => one !== paid)
     const changed = (transactions: typeof others) =>
-      findDisagreements({ ...booked, transactions }, truth).filter((sentence) => !before.includes(sentence))
-    expect(changed([...booked.transactions, paid])).toContain(`${paid.end_to_end} is booked twice`)
+      findDisagreements({ ...ledger, transactions }, truth).filter((sentence) => !before.includes(sentence))
+    expect(changed([...ledger.transactions, paid])).toContain(`${paid.end_to_end} is posted twice`)
     expect(changed([...others, { ...paid, amount_paid: (paid.amount_paid ?? 0) + 1 }])).toHaveLength(1)
     expect(changed([...others, { ...paid, end_to_end: null }])).toContain(
-      `${paid.end_to_end} arrived and is not booked`,
+      `${paid.end_to_end} arrived and is not posted`,
     )
   })
 })

@@ -221,7 +221,7 @@ describe('guiche ledger', () => {
  * the ledger.
  */
 async function suspendVerifier(): Promise<() => Promise<void>> {
-  const name = 'books.verify'
+  const name = 'ledger.verify'
   const runAt = new Date(Date.now() + 86_400_000)
   await eventually(async () => {
     await enqueueJob(service.db, { name, payload: {}, key: name, whenThere: 'keep', runAt })

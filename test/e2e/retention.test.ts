@@ -31,11 +31,11 @@ it('posts a payment once, even when its callback arrives again after the first w
   const payment = await bank.payQuietly(uri)
   await sendCallback(service, { pix: [payment] })
   await untilInbox(service, payment.endToEndId, 'settled')
-  const booked = async () =>
+  const posted = async () =>
     await service.db.query(sql`
       select t.statuses, t.end_to_end, (select count(*) from ledger_transfers where record_id = t.id) as transfers
       from transactions t where id = ${id}`)
-  const before = await booked()
+  const before = await posted()
   expect(before).toMatchObject([
     { statuses: ['PENDING', 'PIX_QRCODE_GENERATED', 'PAID'], end_to_end: payment.endToEndId },
   ])
@@ -51,7 +51,7 @@ it('posts a payment once, even when its callback arrives again after the first w
 
   expect(await sendCallback(service, { pix: [payment] })).toBe(200)
   await untilInbox(service, payment.endToEndId, 'settled')
-  expect(await booked()).toEqual(before)
+  expect(await posted()).toEqual(before)
   expect(await eventsOf(service, id)).toEqual(['transaction.pix_qrcode_generated', 'transaction.paid'])
   expect(await findBreaches(service.db)).toEqual([])
 })

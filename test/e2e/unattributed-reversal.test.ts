@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { recordAttribution } from '../../src/attribution/attribute.ts'
 import { recordReversal } from '../../src/attribution/reverse.ts'
 import { sql } from '../../src/db/sql.ts'
-import { bookEntry } from '../../src/entries/post.ts'
+import { postEntry } from '../../src/entries/post.ts'
 import { cents } from '../../src/lib/money.ts'
 import { startSendBack } from '../../src/suspense/send-back.ts'
 import { recordReported } from '../../src/transactions/dispute/dispute.ts'
@@ -104,7 +104,7 @@ describe('an attribution', () => {
       description: 'a test',
       by: { actor: 'cli:test' },
     }
-    await bookEntry(service, { type: 'fee_draw', merchantId: null, ...about })
+    await postEntry(service, { type: 'fee_draw', merchantId: null, ...about })
     const operator = await operatorBalances(service)
     expect(await undo(held.id)).toMatchObject({ transactionId: id })
     expect(await balancesOf(service)).toMatchObject({ available: merchant.available, fees: 0 })

@@ -15,22 +15,22 @@ export function findAccountFaults(world: World, seen: Seen): string[] {
     const [available, debt] = [balances.get('available') ?? 0, balances.get('debt') ?? 0]
     const own = ofMerchant(seen, merchantId)
     const paidIn = enteredFor(world, seen, merchantId).held
-    const booked = holdsByRecords(own) + paidIn
+    const posted = holdsByRecords(own) + paidIn
     const { known, underWay } = holdsByBank(own, seen)
     const expected: Partial<Record<Account, number>> = {
       reserved: reservedBy(own),
       blocked: blockedBy(own),
       fees: feesOf(world, seen, merchantId),
-      acquirer: 0 - booked,
+      acquirer: 0 - posted,
       suspense: 0,
     }
     const rest = 0 - sum(Object.values(expected), (amount) => amount)
     const faults = compare(merchantId, balances, expected)
     if (available + debt !== rest) faults.push(`available and debt of ${merchantId} are not ${rest}`)
     if (available > 0 && debt < 0) faults.push(`${merchantId} owes while it has money`)
-    if (known + paidIn - underWay !== booked)
+    if (known + paidIn - underWay !== posted)
       faults.push(
-        `the bank holds ${known + paidIn} for ${merchantId}, ${underWay} of it not booked yet, and the ledger ${booked}`,
+        `the bank holds ${known + paidIn} for ${merchantId}, ${underWay} of it not posted yet, and the ledger ${posted}`,
       )
     return faults
   })
@@ -141,7 +141,7 @@ function holdsByRecords({ transactions, refunds, disputes, withdrawals }: Own): 
 /** What the bank really received and sent for a merchant, and the part that the ledger cannot know yet. */
 function holdsByBank({ transactions, refunds, disputes, withdrawals }: Own, { bank }: Seen) {
   const pix = transactions.flatMap((row) =>
-    bank.pix.filter(({ txid }) => txid === row.txid).map((one) => ({ ...one, isBooked: row.end_to_end !== null })),
+    bank.pix.filter(({ txid }) => txid === row.txid).map((one) => ({ ...one, isPosted: row.end_to_end !== null })),
   )
   const endToEnds = new Map(pix.map((one) => [one.end_to_end_id, one]))
   const returns = bank.returns.filter(
@@ -158,7 +158,7 @@ function holdsByBank({ transactions, refunds, disputes, withdrawals }: Own, { ba
     sum(returns, ({ amount }) => amount) -
     sum(sent, ({ amount, returned }) => amount - returned)
   const underWay =
-    sum(pix, ({ amount, isBooked }) => (isBooked ? 0 : amount)) -
+    sum(pix, ({ amount, isPosted }) => (isPosted ? 0 : amount)) -
     sum(refunded, ({ id, amount }) =>
       refunds.some((one) => one.payout === id && one.status === 'REFUNDED') ? 0 : amount,
     ) -

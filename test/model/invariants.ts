@@ -118,11 +118,11 @@ function findWithdrawalFaults({ memory }: World, { withdrawals, bank }: Seen): s
 
 function findDisputeFaults({ transactions, disputes, bank }: Seen): string[] {
   return transactions.flatMap((row) => {
-    const booked = disputes.filter((one) => one.transaction_id === row.id)
+    const posted = disputes.filter((one) => one.transaction_id === row.id)
     const returned = bank.returns.filter(
       (one) => one.end_to_end_id === row.end_to_end && one.nature !== 'ORIGINAL' && one.is_settled,
     )
-    const isMore = sum(booked, (one) => one.returned_amount) > sum(returned, ({ amount }) => amount)
+    const isMore = sum(posted, (one) => one.returned_amount) > sum(returned, ({ amount }) => amount)
     return isMore ? [`transaction ${row.id} has more returned under MED than the bank`] : []
   })
 }

@@ -109,7 +109,7 @@ function findOpen({ transactions, refunds, disputes, withdrawals, bank }: Seen):
       ...(settledStatus.test(status) ? [] : [`transaction ${id} is still ${status}`]),
       ...(paid.has(txid) === (end_to_end !== null)
         ? []
-        : [`transaction ${id} is ${status} and its payment is not booked`]),
+        : [`transaction ${id} is ${status} and its payment is not posted`]),
     ]),
     ...refunds.flatMap(({ id, status }) => (status === 'PROCESSING' ? [`refund ${id} is still PROCESSING`] : [])),
     ...disputes.flatMap(({ id, state }) =>
@@ -121,7 +121,7 @@ function findOpen({ transactions, refunds, disputes, withdrawals, bank }: Seen):
         : []),
       ...((bank.payouts.find((one) => one.id === payout)?.returned ?? 0) === returned
         ? []
-        : [`withdrawal ${id} has not all booked that was sent back`]),
+        : [`withdrawal ${id} has not posted all that was sent back`]),
     ]),
     ...findMissingReturns({ transactions, disputes, bank }),
   ]
@@ -129,9 +129,9 @@ function findOpen({ transactions, refunds, disputes, withdrawals, bank }: Seen):
 
 function findMissingReturns({ transactions, disputes, bank }: Pick<Seen, 'transactions' | 'disputes' | 'bank'>) {
   return transactions.flatMap(({ id, end_to_end }) => {
-    const booked = disputes.filter((one) => one.transaction_id === id)
+    const posted = disputes.filter((one) => one.transaction_id === id)
     const returned = bank.returns.filter((one) => one.end_to_end_id === end_to_end && one.nature !== 'ORIGINAL')
-    const isSame = sum(booked, (one) => one.returned_amount) === sum(returned, ({ amount }) => amount)
-    return isSame ? [] : [`transaction ${id} has not all booked that was returned under MED`]
+    const isSame = sum(posted, (one) => one.returned_amount) === sum(returned, ({ amount }) => amount)
+    return isSame ? [] : [`transaction ${id} has not posted all that was returned under MED`]
   })
 }

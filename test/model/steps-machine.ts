@@ -16,7 +16,7 @@ export const runJobs: Step = async (world, { isAlone }) => {
 }
 
 export const runSweep: Step = async (world) => {
-  const name = world.random.pick([...sweeps, 'books.verify']) ?? 'books.verify'
+  const name = world.random.pick([...sweeps, 'ledger.verify']) ?? 'ledger.verify'
   await sweep(world, name)
   return `${name}, with ${(await work(world, { limit: 10, isAtOnce: false })).join(' ')}`
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { sql } from '../../src/db/sql.ts'
-import { bookEntry, type NewEntry } from '../../src/entries/post.ts'
+import { type NewEntry, postEntry } from '../../src/entries/post.ts'
 import { simulatorName } from '../../src/network.ts'
 import { operatorMerchantId } from '../../src/suspense/status.ts'
 import { feesOf } from './accounts.ts'
@@ -14,7 +14,7 @@ import type { World } from './world.ts'
 export const payIn: Step = async (world) => {
   const { random, merchants } = world
   const merchantId = random.pick([...merchants, null]) ?? null
-  return await book(world, { type: 'pay_in', merchantId, amount: 1 + random.below(20_000) })
+  return await enter(world, { type: 'pay_in', merchantId, amount: 1 + random.below(20_000) })
 }
 
 /** Usually no more than the available fees; else it must be refused, and nothing is drawn. */
@@ -23,7 +23,7 @@ export const drawFees: Step = async (world) => {
   const total = await sumFees(world)
   if (total === 0) return 'nothing to draw'
   const amount = random.percent(25) ? total + 1 + random.below(500) : 1 + random.below(total)
-  return await book(world, { type: 'fee_draw', merchantId: null, amount })
+  return await enter(world, { type: 'fee_draw', merchantId: null, amount })
 }
 
 /** The PSP charges a fee, sometimes more than was earned. */
@@ -31,7 +31,7 @@ export const payPsp: Step = async (world) => {
   const { random } = world
   const total = await sumFees(world)
   const amount = random.percent(30) ? total + 1 + random.below(500) : 1 + random.below(1 + total)
-  return await book(world, { type: 'psp_fee', merchantId: null, amount })
+  return await enter(world, { type: 'psp_fee', merchantId: null, amount })
 }
 
 /** A part or all of a merchant's debt is written off. More than the debt must be refused. */
@@ -42,7 +42,7 @@ export const writeOff: Step = async (world) => {
   if (merchantId === undefined) return 'nothing to write off'
   const owed = owedBy(seen, merchantId)
   const amount = random.percent(20) ? owed + 1 : random.percent(40) ? owed : 1 + random.below(owed)
-  return await book(world, { type: 'write_off', merchantId, amount })
+  return await enter(world, { type: 'write_off', merchantId, amount })
 }
 
 async function sumFees(world: World): Promise<number> {
@@ -60,20 +60,20 @@ type Asked = Pick<NewEntry, 'type' | 'merchantId' | 'amount'>
  * Posts an entry, compares the result with the expected one, and sometimes sends it again, unchanged or with another
  * amount.
  */
-async function book(world: World, asked: Asked): Promise<string> {
+async function enter(world: World, asked: Asked): Promise<string> {
   const { random, db, clock, memory } = world
   const moves = foresee(world, await readAll(db, clock.now()), asked)
   const idempotencyKey = randomUUID()
   const send = async (amount: number) => {
     const about = { acquirer: simulatorName, description: 'the model', by: { actor: 'cli:model' }, idempotencyKey }
-    return await attempt(async () => await bookEntry(world.process.deps, { ...asked, ...about, amount }))
+    return await attempt(async () => await postEntry(world.process.deps, { ...asked, ...about, amount }))
   }
   const first = await send(asked.amount)
-  const isThere = await isBooked(world, idempotencyKey)
+  const isThere = await isPosted(world, idempotencyKey)
   if (first.did !== 'lost' && (first.did === 'done') !== (moves !== null))
     throw new Unexpected(`${asked.type} of ${asked.amount}: ${describe(first)}`)
   if (first.did !== 'lost' && (first.did === 'done') !== isThere)
-    throw new Unexpected(`${asked.type} is booked, or not`)
+    throw new Unexpected(`${asked.type} is posted, or not`)
   if (isThere) memory.entered.push(...(moves ?? []))
   const said = `${asked.type} of ${asked.amount} for ${asked.merchantId ?? 'the operator'}: ${describe(first)}`
   if (!isThere || random.percent(60)) return said
@@ -84,7 +84,7 @@ async function book(world: World, asked: Asked): Promise<string> {
   return `${said}, and once more: ${describe(again)}`
 }
 
-async function isBooked({ db }: World, key: string): Promise<boolean> {
+async function isPosted({ db }: World, key: string): Promise<boolean> {
   return (await db.query(sql`select from operator_entries where idempotency_key = ${key}`)).length === 1
 }
 

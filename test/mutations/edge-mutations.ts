@@ -136,7 +136,7 @@ export const edgeMutations: Mutation[] = [
   },
   {
     name: 'the dispute of a payment in suspense is forgotten when it is attributed',
-    edits: [edit('src/transactions/settle.ts', 'if (!entry.held) continue', 'if (entry) continue')],
+    edits: [edit('src/transactions/settle.ts', 'if (!entry.inSuspense) continue', 'if (entry) continue')],
     caughtBy: 'test/e2e/unattributed.test.ts',
   },
   {
@@ -190,7 +190,7 @@ export const edgeMutations: Mutation[] = [
   },
   {
     name: 'a return that an operator has corrected is posted again once it is under MED',
-    edits: [edit('src/transactions/dispute/returns.ts', ' - correctedOf({ payment, booked, refunds })', '')],
+    edits: [edit('src/transactions/dispute/returns.ts', ' - correctedOf({ payment, posted, refunds })', '')],
     caughtBy: 'test/e2e/dispute-unannounced.test.ts',
   },
   {
@@ -298,5 +298,10 @@ export const edgeMutations: Mutation[] = [
       ),
     ],
     caughtBy: breakerTest,
+  },
+  {
+    name: 'a correction is posted for a discrepancy that no longer exists',
+    edits: [edit('src/reconciliation/decide.ts', 'return await assertStillDiffers(deps, difference)', 'return')],
+    caughtBy: 'src/reconciliation/run.test.ts',
   },
 ]

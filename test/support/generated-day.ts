@@ -118,13 +118,13 @@ export async function generateDay(
   }
 
   /** A payment of our transaction, as the ledger has it. */
-  function booked(payment: BankPayment, bookedAt: Date, last: string[] = []): Transaction {
+  function addPosted(payment: BankPayment, postedAt: Date, last: string[] = []): Transaction {
     const { endToEndId: end_to_end, amount, at } = payment
     const createdAt = new Date('2026-10-01T00:00:00.000Z')
     const statuses = ['PENDING', 'PIX_QRCODE_GENERATED', 'PAID', ...last]
     const made = transaction({
       statuses,
-      status_dates: statuses.map((_, place) => (place < 2 ? createdAt : bookedAt)),
+      status_dates: statuses.map((_, place) => (place < 2 ? createdAt : postedAt)),
       amount_paid: amount,
       payment_date: at,
       end_to_end,
@@ -139,7 +139,7 @@ export async function generateDay(
       recordType: 'transaction',
       recordId: id,
       acquirer,
-      now: bookedAt,
+      now: postedAt,
       transfers: paid(amount, 0),
     })
     return made
@@ -155,7 +155,7 @@ export async function generateDay(
     paidAt = inDay(),
   ): { payment: BankPayment; id: string; amount: number } {
     const payment = atBank(paidAt, { amount: 10_000 + random.below(100_000) })
-    const { id: transaction_id, merchantId: merchant_id } = booked(
+    const { id: transaction_id, merchantId: merchant_id } = addPosted(
       payment,
       soonAfter(paidAt),
       state === 'REFUNDED' ? ['PROCESSING_REFUND', 'PAID'] : ['PROCESSING_REFUND'],
@@ -220,13 +220,13 @@ export async function generateDay(
 
   // Money for payouts, long before the day.
   const longBefore = new Date('2026-10-15T15:00:00.000Z')
-  times(30, () => booked(atBank(longBefore, { amount: 10_000_000 }), longBefore))
+  times(30, () => addPosted(atBank(longBefore, { amount: 10_000_000 }), longBefore))
 
   const agreed: Transaction[] = []
   times(agreeing, () => {
     const at = within(0, 1)
-    const bookedAt = soonAfter(at)
-    agreed.push(booked(atBank(at), bookedAt))
+    const postedAt = soonAfter(at)
+    agreed.push(addPosted(atBank(at), postedAt))
   })
   const some = Math.ceil(agreeing / 50)
   times(some, () => {
@@ -244,32 +244,32 @@ export async function generateDay(
   times(some, (index) => {
     const awayMs = (1 + random.below(9)) * minuteMs
     const edge = index % 2 === 0 ? generatedDay.from.getTime() - awayMs : generatedDay.to.getTime() + awayMs
-    booked(atBank(new Date(edge)), new Date(edge + 1_000))
+    addPosted(atBank(new Date(edge)), new Date(edge + 1_000))
   })
 
   times(each, () => {
     const payment = atBank(within(60, 60))
-    booked(payment, new Date(generatedDay.to.getTime() + hourMs + random.below(hourMs)))
+    addPosted(payment, new Date(generatedDay.to.getTime() + hourMs + random.below(hourMs)))
     differs('late', payment.endToEndId)
   })
-  const unbooked: { txid: string; at: Date }[] = []
+  const unposted: { txid: string; at: Date }[] = []
   times(each, () => {
     const at = inDay()
     const { txid } = transaction()
-    unbooked.push({ txid, at })
+    unposted.push({ txid, at })
     differs('missing_here', atBank(at, { txid }).endToEndId)
   })
   times(each, () => {
     const at = inDay()
     const payment = atBank(at)
-    booked(payment, soonAfter(at))
+    addPosted(payment, soonAfter(at))
     bank.payments.delete(payment.endToEndId)
     differs('missing_there', payment.endToEndId)
   })
   times(each, () => {
     const at = inDay()
     const payment = atBank(at, { fee: null, amount: 10_000 + random.below(100_000) })
-    booked(payment, soonAfter(at))
+    addPosted(payment, soonAfter(at))
     payment.amount += (1 + random.below(5_000)) * (random.percent(50) ? 1 : -1)
     differs('amount', payment.endToEndId)
   })
@@ -278,11 +278,11 @@ export async function generateDay(
     const amount = 10_000 + random.below(100_000)
     const fee = feeOf(amount) + (1 + random.below(50)) * (random.percent(50) ? 1 : -1)
     const payment = atBank(at, { amount, fee })
-    booked(payment, soonAfter(at))
+    addPosted(payment, soonAfter(at))
     differs('fee', payment.endToEndId)
   })
   times(each, (index) => {
-    const first = index % 10 === 0 ? unbooked[index / 10] : undefined
+    const first = index % 10 === 0 ? unposted[index / 10] : undefined
     const at = first ? new Date(first.at.getTime() + 1_000) : inDay()
     const txid = first?.txid ?? random.pick(agreed)?.txid ?? null
     differs('duplicate', atBank(at, { txid }).endToEndId)
@@ -295,7 +295,7 @@ export async function generateDay(
   times(each, () => {
     const at = new Date(generatedDay.to.getTime() - 1 - random.below(9 * minuteMs))
     const payment = atBank(at)
-    booked(payment, new Date(generatedDay.to.getTime() + random.below(9 * minuteMs)))
+    addPosted(payment, new Date(generatedDay.to.getTime() + random.below(9 * minuteMs)))
     differs('cut_off', payment.endToEndId)
   })
   times(each, (index) => {
@@ -305,13 +305,13 @@ export async function generateDay(
     const kind = index % 5
     if (kind === 0) {
       const payment = atBank(paidAt, { amount: 100_000 })
-      booked(payment, soonAfter(paidAt))
+      addPosted(payment, soonAfter(paidAt))
       payment.returns.push({ id: `byHand${index}`, amount: 1 + random.below(100_000), at, nature: 'ORIGINAL' })
       return differs('return', payment.endToEndId)
     }
     if (kind === 1) {
       const payment = atBank(paidAt, { amount: 100_000 })
-      booked(payment, soonAfter(paidAt))
+      addPosted(payment, soonAfter(paidAt))
       payment.returns.push({ id: `med${index}`, amount: 100_000, at, nature: 'MED_FRAUDE' })
       return differs('return', payment.endToEndId)
     }

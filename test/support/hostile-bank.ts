@@ -92,7 +92,7 @@ export async function listCodes(db: Db): Promise<string[]> {
   return rows.map(({ pix_uri }) => pix_uri)
 }
 
-type TransactionBooked = {
+type PostedTransaction = {
   id: string
   txid: string
   status: string
@@ -101,7 +101,7 @@ type TransactionBooked = {
   /** Under MED, or by the bank itself and confirmed by an operator. */
   returned: number
 }
-type SuspenseBooked = {
+type PostedSuspense = {
   end_to_end: string
   kind: string
   amount: number
@@ -112,20 +112,20 @@ type SuspenseBooked = {
 }
 
 /** What the service has posted, and the total balance of its accounts. */
-export type Booked = {
-  transactions: TransactionBooked[]
-  suspense: SuspenseBooked[]
+export type LedgerState = {
+  transactions: PostedTransaction[]
+  suspense: PostedSuspense[]
   balances: Map<string, number>
 }
 
-export async function readBooked(db: Db): Promise<Booked> {
+export async function readLedger(db: Db): Promise<LedgerState> {
   const balances = await db.query<{ account: string; balance: number }>(sql`
     select split_part(account, ':', 1) as account, sum(balance)::bigint as balance from ledger_accounts group by 1`)
   return {
-    transactions: await db.query<TransactionBooked>(sql`
+    transactions: await db.query<PostedTransaction>(sql`
       select id, replace(id::text, '-', '') as txid, status, amount_paid, end_to_end, amount_returned as returned
       from transactions`),
-    suspense: await db.query<SuspenseBooked>(sql`
+    suspense: await db.query<PostedSuspense>(sql`
       select end_to_end, kind, amount, status, transaction_id,
         taken_amount + case when status = 'returned' then coalesce(return_amount, 0) else 0 end as returned
       from suspense_payments`),
@@ -134,7 +134,7 @@ export async function readBooked(db: Db): Promise<Booked> {
 }
 
 /** The balance of the acquirer's account in the ledger, in cents. */
-export function heldByLedger({ balances }: Booked): number {
+export function balanceOfLedger({ balances }: LedgerState): number {
   return 0 - (balances.get('acquirer') ?? 0)
 }
 
@@ -142,19 +142,19 @@ export function heldByLedger({ balances }: Booked): number {
  * Compares the ledger with what really happened, to the cent, and returns the differences as sentences. Money that the
  * bank returned without reporting it may be missing, if it can be distinguished from everything else.
  */
-export function findDisagreements(booked: Booked, { payments, holds }: Truth): string[] {
+export function findDisagreements(ledger: LedgerState, { payments, holds }: Truth): string[] {
   const truth = new Map(payments.map((payment) => [payment.endToEndId, payment]))
-  const credited = booked.transactions.filter(({ end_to_end }) => end_to_end !== null)
-  const all = [...credited, ...booked.suspense].map(({ end_to_end }) => end_to_end ?? '')
+  const credited = ledger.transactions.filter(({ end_to_end }) => end_to_end !== null)
+  const all = [...credited, ...ledger.suspense].map(({ end_to_end }) => end_to_end ?? '')
   const once = new Set(all)
   const paidTxids = new Set(payments.flatMap(({ txid }) => txid ?? []))
-  const txidOf = new Map(booked.transactions.map(({ id, txid }) => [id, txid]))
+  const txidOf = new Map(ledger.transactions.map(({ id, txid }) => [id, txid]))
   // Money that the bank returned without reporting it: reconciliation finds it.
   let unreported = 0
   return [
-    ...all.filter((id) => !truth.has(id)).map((id) => `${id} is booked and never arrived`),
-    ...findRepeated(all).map((id) => `${id} is booked twice`),
-    ...payments.flatMap(({ endToEndId }) => (once.has(endToEndId) ? [] : [`${endToEndId} arrived and is not booked`])),
+    ...all.filter((id) => !truth.has(id)).map((id) => `${id} is posted and never arrived`),
+    ...findRepeated(all).map((id) => `${id} is posted twice`),
+    ...payments.flatMap(({ endToEndId }) => (once.has(endToEndId) ? [] : [`${endToEndId} arrived and is not posted`])),
     ...credited.flatMap(({ id, txid, amount_paid, end_to_end, returned }) => {
       const real = truth.get(end_to_end ?? '')
       if (!real) return []
@@ -166,7 +166,7 @@ export function findDisagreements(booked: Booked, { payments, holds }: Truth): s
         ...(isReported ? [] : [`transaction ${id} has ${returned} returned of ${real.returned}`]),
       ]
     }),
-    ...booked.suspense.flatMap(({ end_to_end, kind, amount, status, transaction_id, returned }) => {
+    ...ledger.suspense.flatMap(({ end_to_end, kind, amount, status, transaction_id, returned }) => {
       const real = truth.get(end_to_end)
       if (!real) return []
       if (status === 'returning') return [`${end_to_end} is still ${status}`]
@@ -178,7 +178,7 @@ export function findDisagreements(booked: Booked, { payments, holds }: Truth): s
         ? []
         : [`${end_to_end} is in suspense as ${kind} of ${amount}, ${returned} returned`]
     }),
-    ...booked.transactions.flatMap(({ id, txid, status, end_to_end, amount_paid, returned }) => {
+    ...ledger.transactions.flatMap(({ id, txid, status, end_to_end, amount_paid, returned }) => {
       const isPaid = end_to_end !== null
       // Money that the bank returned is refunded once an operator confirms it.
       const isGone = status === 'REFUNDED' && returned === amount_paid
@@ -186,9 +186,9 @@ export function findDisagreements(booked: Booked, { payments, holds }: Truth): s
       const isSettled = isPaid ? status === 'PAID' || status === 'INFRACTION' || isGone : status === 'FAILED'
       return isSettled ? [] : [`transaction ${id} is still ${status}`]
     }),
-    ...(heldByLedger(booked) === holds + unreported
+    ...(balanceOfLedger(ledger) === holds + unreported
       ? []
-      : [`the ledger holds ${heldByLedger(booked)}, and the bank ${holds} and ${unreported} unreported`]),
+      : [`the ledger holds ${balanceOfLedger(ledger)}, and the bank ${holds} and ${unreported} unreported`]),
   ]
 }
 

@@ -1,12 +1,12 @@
 import type { Db, Tx } from '../../src/db/sql.ts'
 import type { Breach, Verification } from '../../src/ledger/verify.ts'
-import { findBookedFor } from '../../src/ledger/verify-store.ts'
+import { findPostedFor } from '../../src/ledger/verify-store.ts'
 
 const always = { from: new Date(0), to: null }
 
 /** The breaches that are found record by record among all changes: the same as those of a full verification. */
 export async function findByRecord(db: Db | Tx, verification: Verification): Promise<Breach[]> {
-  const known = await findBookedFor(db, always)
+  const known = await findPostedFor(db, always)
   return await verification.findBreaches(db, [...known, ...(await verification.findTouched(db, always, known))])
 }
 

@@ -11,7 +11,7 @@ import { leftOf } from '../refund/after.ts'
 import { listRefunds } from '../refund/store.ts'
 import type { SettleDeps } from '../settle.ts'
 import { type LockedTransaction, lockTransaction } from '../store.ts'
-import { bookReturns } from './returns.ts'
+import { recordReturns } from './returns.ts'
 import {
   acceptDispute,
   endDispute,
@@ -176,13 +176,14 @@ export async function followDispute(
   { found, payment }: { found: DisputeFound; payment: Payment | null },
   now: Date,
 ): Promise<LockedTransaction> {
-  const book = async (from: LockedTransaction) => (payment ? await bookReturns(tx, from, payment, now) : from)
+  const recordReturned = async (from: LockedTransaction) =>
+    payment ? await recordReturns(tx, from, payment, now) : from
   const { row: entered, dispute } = await findOrOpen(tx, row, found, now)
   // Whatever the state of the dispute: what was returned to the payer is gone.
-  if (!isUndecided(dispute)) return await book(entered)
+  if (!isUndecided(dispute)) return await recordReturned(entered)
   const isAccepted = found.state === 'accepted' || found.state === 'returned'
   const accepted = isAccepted && dispute.state === 'open' ? await acceptDispute(tx, entered, dispute, now) : entered
-  const returned = await book(accepted)
+  const returned = await recordReturned(accepted)
   const ends = endOf(found.state)
   const current = await readDispute(tx, returned, dispute.id)
   if (!ends || !isUndecided(current)) return returned

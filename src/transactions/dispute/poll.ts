@@ -116,13 +116,13 @@ async function read(deps: SettleDeps, acquirer: Acquirer, disputes: Disputes, st
   const wholeAt = await findListedUntil(deps.db, `${cursor}:whole`)
   const isWhole = to.getTime() - (wholeAt?.getTime() ?? 0) >= wholeEveryMs
   const from = isWhole ? new Date(to.getTime() - reachMs) : await findStart(deps, acquirer.name, to)
-  let isBooked = true
+  let isRecorded = true
   for await (const found of disputes.list({ from, to })) {
     if (stopping.aborted) return
-    isBooked = (await follow(deps, { acquirer, isWhole, stopping }, found)) && isBooked
+    isRecorded = (await follow(deps, { acquirer, isWhole, stopping }, found)) && isRecorded
   }
   // A dispute that could not be recorded is read again at the next poll.
-  if (!isBooked) return
+  if (!isRecorded) return
   await saveListedUntil(deps.db, cursor, to)
   if (isWhole) await saveListedUntil(deps.db, `${cursor}:whole`, to)
 }
@@ -147,7 +147,7 @@ async function follow(deps: SettleDeps, reading: Reading, found: DisputeFound): 
     const known = await findReported(deps.db, { acquirer: reading.acquirer.name, reference: found.reference })
     if (known ? !mayHaveMoved(known, found, reading, deps.clock.now()) : await isKeptAsEnded(deps, reading, found))
       return true
-    await book(deps, reading.acquirer, found)
+    await record(deps, reading.acquirer, found)
     const isNewlyUnknown = found.state === 'unknown' && known?.acquirer_status !== found.status
     if (isNewlyUnknown)
       deps.log.error(
@@ -181,7 +181,7 @@ async function isKeptAsEnded({ db }: SettleDeps, { acquirer }: Reading, found: D
 }
 
 /** The payment gives the owner, and how much was really returned. */
-async function book(deps: SettleDeps, acquirer: Acquirer, found: DisputeFound): Promise<void> {
+async function record(deps: SettleDeps, acquirer: Acquirer, found: DisputeFound): Promise<void> {
   const { endToEndId } = found
   const keep = async () => {
     const isNew = await saveUnattributedDispute(deps.db, { acquirer: acquirer.name, found, now: deps.clock.now() })

@@ -16,7 +16,7 @@ export type CheckReturnsPayload = { merchantId: string; id: string }
  * disputes. It compares the sum of the reported returns with the sum of the recorded ones, so the acquirer may repeat
  * or regroup them. Runs in the caller's commit.
  */
-export async function bookReturns(
+export async function recordReturns(
   tx: Tx,
   row: LockedTransaction,
   payment: Payment,
@@ -24,14 +24,14 @@ export async function bookReturns(
 ): Promise<LockedTransaction> {
   const returns = returnsUnderMed(payment)
   if (returns.length === 0 || row.end_to_end !== payment.endToEndId) return row
-  const [booked, refunds] = [await listReturns(tx, row), await listRefunds(tx, row)]
-  const underMed = booked.filter(({ dispute_id: dispute }) => dispute !== null)
-  const amount = sumOf(returns) - sumOf(underMed) - correctedOf({ payment, booked, refunds })
+  const [posted, refunds] = [await listReturns(tx, row), await listRefunds(tx, row)]
+  const underMed = posted.filter(({ dispute_id: dispute }) => dispute !== null)
+  const amount = sumOf(returns) - sumOf(underMed) - correctedOf({ payment, posted, refunds })
   if (amount <= 0) return row
   // Its attribution to this transaction was reversed: the payment is in the suspense account again, which handles its
   // returns.
   if (refunds.some(({ suspense_payment_id: undone }) => undone !== null)) return row
-  const parts = share(amount, returns, { booked, payment, now })
+  const parts = share(amount, returns, { posted, payment, now })
   const [first] = parts
   const reference = first ? `${payment.endToEndId}/${first.reference}` : null
   const taken = await returnUnderMed(tx, row, { amount, reference, at: first?.returned_at ?? now }, now)
@@ -46,14 +46,14 @@ export async function bookReturns(
  */
 function correctedOf({
   payment,
-  booked,
+  posted,
   refunds,
 }: {
   payment: Payment
-  booked: ReturnRow[]
+  posted: ReturnRow[]
   refunds: Pick<RefundRow, 'id'>[]
 }): number {
-  const corrected = sumOf(booked.filter(({ dispute_id: dispute }) => dispute === null))
+  const corrected = sumOf(posted.filter(({ dispute_id: dispute }) => dispute === null))
   const ours = new Set(refunds.map(({ id }) => toTxid(id)))
   const others = payment.returns.filter(
     ({ id, isDone, nature }) => isDone && !nature.startsWith('MED') && !ours.has(id.toLowerCase()),
@@ -69,7 +69,7 @@ export async function settleReturns(
   if (returnsUnderMed(payment).length === 0) return
   await deps.db.transaction(async (tx) => {
     const row = await lockTransaction(tx, merchantId, id)
-    if (row) await bookReturns(tx, row, payment, deps.clock.now())
+    if (row) await recordReturns(tx, row, payment, deps.clock.now())
   })
   deps.wakeDeliveries()
 }
@@ -105,9 +105,9 @@ type Part = Omit<ReturnRow, 'merchant_id' | 'transaction_id' | 'dispute_id'>
 function share(
   amount: number,
   returns: PaymentReturn[],
-  { booked, payment, now }: { booked: ReturnRow[]; payment: Payment; now: Date },
+  { posted, payment, now }: { posted: ReturnRow[]; payment: Payment; now: Date },
 ): Part[] {
-  const known = new Set(booked.map(({ reference }) => reference))
+  const known = new Set(posted.map(({ reference }) => reference))
   const fresh = new Map(returns.filter(({ id }) => !known.has(id)).map((one) => [one.id, one]))
   let rest = amount
   const parts: Part[] = []
