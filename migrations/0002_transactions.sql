@@ -130,7 +130,7 @@ create table refunds (
   suspense_payment_id uuid,
   -- When the acquirer was last asked to send it. An acquirer may refuse the repeat of a request whose answer was lost,
   -- and carry out the first one a while later: until then a refusal is not believed.
-  asked_at timestamptz(3),
+  requested_at timestamptz(3),
   -- The part of the payment's fee that was returned with this refund, in cents.
   fee_returned bigint not null default 0 check (fee_returned >= 0),
   -- Whether the amount was all that was left of the payment when the refund was requested. A repeated request without an

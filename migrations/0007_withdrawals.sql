@@ -44,7 +44,7 @@ create table withdrawals (
   -- user:maria@example.com. Null: a merchant, by its token.
   requested_by text,
   -- When the acquirer was last asked to send it, as in refunds.
-  asked_at timestamptz(3),
+  requested_at timestamptz(3),
   -- The acquirer's own id, at PSPs that have one. It is stored before, or as soon as, money can move: the payout is found
   -- after a lost answer, and no second one is made for the same withdrawal.
   acquirer_reference text,

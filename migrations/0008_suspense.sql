@@ -45,7 +45,7 @@ create table suspense_payments (
   -- When the service next acts on its own: looks for its transaction, or asks about the outcome of its return.
   check_at timestamptz(3),
   -- When the acquirer was last asked to return it, as in refunds.
-  return_asked_at timestamptz(3),
+  return_requested_at timestamptz(3),
   primary key (merchant_id, id),
   -- However often an acquirer reports it.
   constraint suspense_payments_once unique (acquirer, end_to_end),

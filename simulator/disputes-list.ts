@@ -16,16 +16,16 @@ const analysisMs = 7 * 86_400_000
  */
 export async function getDisputes(network: Network, quirks: Quirks, request: HttpRequest): Promise<HttpResponse> {
   if (quirks.isDisputeListOff) return switchedOff()
-  const asked = parsePage(request.query)
-  if ('violacoes' in asked) {
-    return problem('InfracoesConsultaInvalida', 'Os parâmetros de consulta não respeitam o schema.', asked.violacoes)
+  const page = parsePage(request.query)
+  if ('violacoes' in page) {
+    return problem('InfracoesConsultaInvalida', 'Os parâmetros de consulta não respeitam o schema.', page.violacoes)
   }
   const now = network.clock.now()
-  const filter = { from: asked.from, to: asked.to, now, by: quirks.disputeDates }
+  const filter = { from: page.from, to: page.to, now, by: quirks.disputeDates }
   const total = await countDisputes(network.pool, filter)
-  const page = { limit: asked.pageSize, offset: asked.page * asked.pageSize }
-  const rows = await listDisputes(network.pool, filter, page)
-  return json(200, { parametros: toParameters(asked, total), infracoes: rows.map(toInfracao) })
+  const slice = { limit: page.pageSize, offset: page.page * page.pageSize }
+  const rows = await listDisputes(network.pool, filter, slice)
+  return json(200, { parametros: toParameters(page, total), infracoes: rows.map(toInfracao) })
 }
 
 function toInfracao(row: ListedDispute) {

@@ -8,21 +8,21 @@ type Json = Record<string, unknown>
 /** Encodes an answer of the standard as this PSP gives it. `path` is the standard's. */
 export function encodeAnswer(
   quirks: Quirks,
-  asked: { method: string; path: string },
+  request: { method: string; path: string },
   answer: HttpResponse,
 ): HttpResponse {
   if (quirks === plain) return answer
   const body = parseJson(answer.body)
-  if (answer.status >= 400) return isRecord(body) ? encodeProblem(quirks, asked, body) : answer
-  const [, resource, id, part] = asked.path.split('/')
-  const isPut = asked.method === 'PUT'
+  if (answer.status >= 400) return isRecord(body) ? encodeProblem(quirks, request, body) : answer
+  const [, resource, id, part] = request.path.split('/')
+  const isPut = request.method === 'PUT'
   if (resource === 'webhook' && isPut) return { ...answer, status: Number(quirks.webhookStatus) }
   if (!isRecord(body)) return answer
   if (resource === 'cob') return toJson(isPut ? quirks.chargeStatus : answer.status, encodeCharge(quirks, body))
-  if (quirks.hasMaskedPayouts && asked.path.startsWith(sentPixPath)) return toJson(answer.status, maskSentPix(body))
+  if (quirks.hasMaskedPayouts && request.path.startsWith(sentPixPath)) return toJson(answer.status, maskSentPix(body))
   if (resource !== 'pix') return answer
   if (id === undefined && quirks.emptyList === '404' && Array.isArray(body.pix) && body.pix.length === 0)
-    return encodeAnswer(quirks, asked, problem('NaoEncontrado', 'Não há informações para os dados informados.'))
+    return encodeAnswer(quirks, request, problem('NaoEncontrado', 'Não há informações para os dados informados.'))
   if (part === 'devolucao') return isPut ? toJson(quirks.returnStatus, body) : answer
   return toJson(
     answer.status,
@@ -57,15 +57,15 @@ function toJson(status: string | number, body: Json): HttpResponse {
 }
 
 function encodeCharge(quirks: Quirks, { pixCopiaECola, ...charge }: Json): Json {
-  const spoken = {
+  const encoded = {
     ...charge,
     ...encodeTxid(quirks, charge),
     ...(quirks.code !== 'location' && { [quirks.code]: pixCopiaECola }),
     ...(charge.pix !== undefined && { pix: encodeList(quirks, charge.pix) }),
   }
-  if (!quirks.hasNulls) return spoken
+  if (!quirks.hasNulls) return encoded
   const valor = { modalidadeAlteracao: null, retirada: null, ...Object(charge.valor) }
-  return { devedor: null, solicitacaoPagador: null, infoAdicionais: null, pix: null, ...spoken, valor }
+  return { devedor: null, solicitacaoPagador: null, infoAdicionais: null, pix: null, ...encoded, valor }
 }
 
 function encodeList(quirks: Quirks, list: unknown): unknown {
@@ -103,19 +103,19 @@ function toFee(basisPoints: number, pix: Json): Json {
 }
 
 /** The standard's problem in the PSP's own shape. */
-function encodeProblem(quirks: Quirks, asked: { method: string }, problem: Json): HttpResponse {
+function encodeProblem(quirks: Quirks, request: { method: string }, problem: Json): HttpResponse {
   const status = Number(problem.status)
   const reasons = Array.isArray(problem.violacoes) ? problem.violacoes.filter(isRecord).map(({ razao }) => razao) : []
-  const said = [...new Set([problem.detail, ...reasons])].join(' ')
+  const message = [...new Set([problem.detail, ...reasons])].join(' ')
   const name = String(problem.type).split('/').at(-1) ?? ''
   if (quirks.errors === 'name') {
     const isRepeat = name === 'CobDuplicada'
-    return json(isRepeat ? 409 : status, { nome: names[name] ?? toSnakeCase(name), mensagem: said })
+    return json(isRepeat ? 409 : status, { nome: names[name] ?? toSnakeCase(name), mensagem: message })
   }
   if (quirks.errors === 'list')
-    return status === 401 || status === 403 ? gatewayError(status, said) : listed(status, said)
-  if (quirks.errors === 'wrapped' && status === 400 && asked.method !== 'GET') {
-    const razao = JSON.stringify({ codigo: '422', mensagem: said })
+    return status === 401 || status === 403 ? gatewayError(status, message) : listed(status, message)
+  if (quirks.errors === 'wrapped' && status === 400 && request.method !== 'GET') {
+    const razao = JSON.stringify({ codigo: '422', mensagem: message })
     return withProblemType(400, { ...problem, violacoes: [{ razao, propriedade: 'body' }] })
   }
   return withProblemType(status, {

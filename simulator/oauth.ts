@@ -37,9 +37,11 @@ export function issueToken(deps: Deps & { tokenLimit: TokenLimit }, request: Htt
   if (!isClient(quirks, request, body)) {
     return { ...json(401, { error: 'invalid_client' }), headers: { 'www-authenticate': 'Basic realm="simulator"' } }
   }
-  const asked = typeof body.scope === 'string' ? body.scope.split(' ').filter(Boolean) : []
-  if (quirks.isScopeRequired && asked.length === 0) return json(400, { error: 'invalid_scope' })
-  const granted = scopes.filter((scope) => isOffered(quirks, scope) && (asked.length === 0 || asked.includes(scope)))
+  const requested = typeof body.scope === 'string' ? body.scope.split(' ').filter(Boolean) : []
+  if (quirks.isScopeRequired && requested.length === 0) return json(400, { error: 'invalid_scope' })
+  const granted = scopes.filter(
+    (scope) => isOffered(quirks, scope) && (requested.length === 0 || requested.includes(scope)),
+  )
   const expiresAt = Math.floor(deps.clock.now().getTime() / 1000) + quirks.tokenLifetimeSeconds
   const answer = {
     access_token: sign(deps.tokenKey, expiresAt, toMask(granted)),

@@ -113,11 +113,13 @@ export function newPayoutEndToEndId(at: Date): string {
   return newEndToEndId({ ispb: receiverAccount.bankAccount.ispb, at })
 }
 
-async function repeat(network: Network, asked: PayoutRow): Promise<HttpResponse> {
-  const kept = await findPayout(network.pool, asked.id)
+async function repeat(network: Network, payout: PayoutRow): Promise<HttpResponse> {
+  const stored = await findPayout(network.pool, payout.id)
   const isSame =
-    kept?.amount === asked.amount && kept.receiver.pix.key === asked.receiver.pix.key && kept.info === asked.info
-  if (kept && isSame) return json(201, { ...toTaken(kept), status: toSentPix(kept, network.clock.now()).status })
+    stored?.amount === payout.amount &&
+    stored.receiver.pix.key === payout.receiver.pix.key &&
+    stored.info === payout.info
+  if (stored && isSame) return json(201, { ...toTaken(stored), status: toSentPix(stored, network.clock.now()).status })
   return invalid([fault('O idEnvio já foi utilizado por outro envio.', 'idEnvio')])
 }
 
@@ -141,15 +143,15 @@ function invalid(violacoes: Violation[]): HttpResponse {
 
 /** `GET /v2/gn/pix/enviados?inicio&fim` of Efí: payouts requested between the two times, oldest first. */
 export async function getPayoutList(network: Network, request: HttpRequest): Promise<HttpResponse> {
-  const asked = parsePage(request.query)
-  if ('violacoes' in asked) {
-    return problem('EnvioConsultaInvalida', 'Os parâmetros não respeitam o schema.', asked.violacoes)
+  const page = parsePage(request.query)
+  if ('violacoes' in page) {
+    return problem('EnvioConsultaInvalida', 'Os parâmetros não respeitam o schema.', page.violacoes)
   }
   const now = network.clock.now()
-  const total = await countPayouts(network.pool, asked)
-  const page = { limit: asked.pageSize, offset: asked.page * asked.pageSize }
-  const rows = await listPayouts(network.pool, asked, page)
-  return json(200, { parametros: toParameters(asked, total), pix: rows.map((row) => toSentPix(row, now)) })
+  const total = await countPayouts(network.pool, page)
+  const slice = { limit: page.pageSize, offset: page.page * page.pageSize }
+  const rows = await listPayouts(network.pool, page, slice)
+  return json(200, { parametros: toParameters(page, total), pix: rows.map((row) => toSentPix(row, now)) })
 }
 
 /** The holder of a key that receives money. The network has no directory: every key has a made-up holder. */

@@ -21,10 +21,10 @@ export async function getPixList(network: Network, request: HttpRequest): Promis
   const parsed = parseQuery(network, request.query)
   if ('violacoes' in parsed)
     return problem('PixConsultaInvalida', 'Os parâmetros não respeitam o schema.', parsed.violacoes)
-  const { filter, asked } = parsed
-  const { total, rows } = await network.readPix(filter, asked)
+  const { filter, page } = parsed
+  const { total, rows } = await network.readPix(filter, page)
   return json(200, {
-    parametros: toParameters(asked, total),
+    parametros: toParameters(page, total),
     pix: rows.map((row) => toPix(row, filter.now)),
   })
 }
@@ -63,28 +63,28 @@ export function toPix(pix: PixRow, now: Date) {
   }
 }
 
-type PixQuery = { filter: PixFilter; asked: Page }
+type PixQuery = { filter: PixFilter; page: Page }
 
 function parseQuery(network: Network, query: Record<string, string>): PixQuery | { violacoes: Violation[] } {
   const isBoolean = (text: string | undefined) => text === undefined || text === 'true' || text === 'false'
-  const asked = parsePage(query, {
+  const page = parsePage(query, {
     txid: query.txid !== undefined && !isTxid(query.txid),
     txIdPresente: !isBoolean(query.txIdPresente),
     devolucaoPresente: !isBoolean(query.devolucaoPresente),
     cpf: query.cpf !== undefined && (!/^\d{11}$/.test(query.cpf) || query.cnpj !== undefined),
     cnpj: query.cnpj !== undefined && !/^[0-9A-Z]{14}$/.test(query.cnpj),
   })
-  if ('violacoes' in asked) return asked
+  if ('violacoes' in page) return page
   const filter = {
-    from: asked.from,
-    to: asked.to,
+    from: page.from,
+    to: page.to,
     now: network.clock.now(),
     chargeId: query.txid === undefined ? null : toChargeId(network, query.txid),
     hasTxid: readBoolean(query.txIdPresente),
     payerDocument: query.cpf ?? query.cnpj ?? null,
     hasReturn: readBoolean(query.devolucaoPresente),
   }
-  return { filter, asked }
+  return { filter, page }
 }
 
 function readBoolean(text: string | undefined): boolean | null {

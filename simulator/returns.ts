@@ -96,10 +96,15 @@ function toRow(
   }
 }
 
-async function repeat(network: Network, asked: ReturnRow): Promise<HttpResponse> {
-  const kept = await findReturn(network.pool, asked)
-  if (kept && kept.amount === asked.amount && kept.description === asked.description && kept.nature === asked.nature) {
-    return json(201, toDevolucao(kept, network.clock.now()))
+async function repeat(network: Network, requested: ReturnRow): Promise<HttpResponse> {
+  const stored = await findReturn(network.pool, requested)
+  if (
+    stored &&
+    stored.amount === requested.amount &&
+    stored.description === requested.description &&
+    stored.nature === requested.nature
+  ) {
+    return json(201, toDevolucao(stored, network.clock.now()))
   }
   return invalid(refusals.other_content, 'id')
 }

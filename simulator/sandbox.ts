@@ -112,8 +112,8 @@ async function postPersonality({ personality }: Controls, input: CharacterInput)
   return json(200, await personality(Object.keys(input).length > 0 ? input : undefined))
 }
 
-async function toResponse(asked: Promise<ControlOutcome>): Promise<HttpResponse> {
-  const outcome = await asked
+async function toResponse(pending: Promise<ControlOutcome>): Promise<HttpResponse> {
+  const outcome = await pending
   if (outcome.ok) return json(200, { id: outcome.id })
   return problem('ComandoRecusado', outcome.message, [{ razao: outcome.message, propriedade: outcome.code }])
 }

@@ -93,9 +93,9 @@ export async function startService({
     stops.push(network.close)
     observeAcquirers({ registry, clock, acquirers: network.acquirers })
     const recorder = { write: createExchangeWriter({ db, log }), observe: createRequestObserver(registry), clock }
-    const asked = network.acquirers.map((one) => ({ ...one, acquirer: recordExchanges(one.acquirer, recorder) }))
+    const recorded = network.acquirers.map((one) => ({ ...one, acquirer: recordExchanges(one.acquirer, recorder) }))
     const acquirers = createRegistry(
-      asked.map(({ acquirer }) => acquirer),
+      recorded.map(({ acquirer }) => acquirer),
       network.routes,
     )
     const instance = await createInstance(db)
@@ -124,7 +124,7 @@ export async function startService({
       await server.close()
     })
     await app.listen({ host: config.host, port, backlog: backlogMax })
-    stops.push((await registerCallbacks(deps, asked)).stop)
+    stops.push((await registerCallbacks(deps, recorded)).stop)
     await saveSetting(db, baseUrlSetting, baseUrl)
     await warnOfUnconfigured(deps)
     const newSandbox = network.sandbox && (await takeSandboxToShow({ db, dataDir: config.dataDir }))

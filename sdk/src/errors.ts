@@ -197,9 +197,9 @@ export function toError({ status, headers, body, idempotencyKey }: Answered): Gu
   // Guichê's routes send problems (RFC 9457), the token endpoint OAuth errors (RFC 6749). Anything else is from a
   // proxy.
   const named = text(code) ?? text(error)
-  const said = text(detail) ?? text(description)
+  const message = text(detail) ?? text(description)
   const Class = classes[named ?? ''] ?? classesByStatus[status] ?? (status >= 500 ? ServerError : GuicheError)
-  if (named && said) return new Class({ ...facts, code: named, detail: said })
+  if (named && message) return new Class({ ...facts, code: named, detail: message })
   return new Class({ ...facts, code: 'unexpected_answer', detail: unexpected(status) })
 }
 

@@ -106,8 +106,8 @@ function mayRepeat(call: Call, error: unknown): boolean {
  * failed for many.
  */
 function pauseMs(error: unknown, retry: number): number {
-  const asked = error instanceof GuicheError ? error.retryAfterSeconds : undefined
-  if (asked !== undefined) return asked * 1000 + Math.random() * 100
+  const retryAfter = error instanceof GuicheError ? error.retryAfterSeconds : undefined
+  if (retryAfter !== undefined) return retryAfter * 1000 + Math.random() * 100
   return Math.min(longestPauseMs, firstPauseMs * 2 ** retry) * (0.5 + Math.random() / 2)
 }
 

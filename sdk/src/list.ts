@@ -1,6 +1,6 @@
 import type { Page } from './types.ts'
 
-type Asked = { page?: number | undefined; perPage?: number | undefined; cursor?: string | undefined }
+type PageOptions = { page?: number | undefined; perPage?: number | undefined; cursor?: string | undefined }
 
 /** The service's maximum, so that reading all pages takes the fewest requests. */
 const perPageMax = 100
@@ -17,12 +17,12 @@ const allMax = 10_000
  * ```
  */
 export class List<Entry> implements AsyncIterable<Entry> {
-  readonly #fetch: (more: Asked) => Promise<Page<Entry>>
-  readonly #asked: Asked
+  readonly #fetch: (more: PageOptions) => Promise<Page<Entry>>
+  readonly #options: PageOptions
 
-  constructor(fetchPage: (more: Asked) => Promise<Page<Entry>>, asked: Asked) {
+  constructor(fetchPage: (more: PageOptions) => Promise<Page<Entry>>, options: PageOptions) {
     this.#fetch = fetchPage
-    this.#asked = asked
+    this.#options = options
   }
 
   /**
@@ -35,8 +35,8 @@ export class List<Entry> implements AsyncIterable<Entry> {
 
   /** Page after page to the end, from the requested one. 100 items each, unless you gave `perPage`. */
   async *pages(): AsyncGenerator<Page<Entry>, void, undefined> {
-    const perPage = this.#asked.perPage ?? perPageMax
-    for (let more: Asked = { perPage }; ; ) {
+    const perPage = this.#options.perPage ?? perPageMax
+    for (let more: PageOptions = { perPage }; ; ) {
       const page = await this.#fetch(more)
       yield page
       if (page.nextCursor === null) return

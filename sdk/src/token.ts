@@ -19,19 +19,19 @@ const renewBeforeMs = 30_000
 
 /** Tokens for a client's credentials. All calls that wait for a token share one request. */
 export function createTokens(settings: Settings, client: { clientId: string; clientSecret: string }): Tokens {
-  let held: { token: string; renewAt: number } | undefined
+  let current: { token: string; renewAt: number } | undefined
   let pending: Promise<string> | undefined
 
   async function renew(): Promise<string> {
-    const askedAt = performance.now()
+    const requestedAt = performance.now()
     const { token, lifetimeMs } = await fetchToken(settings, client)
-    held = { token, renewAt: askedAt + lifetimeMs - Math.min(renewBeforeMs, lifetimeMs / 10) }
+    current = { token, renewAt: requestedAt + lifetimeMs - Math.min(renewBeforeMs, lifetimeMs / 10) }
     return token
   }
 
   return {
     async get() {
-      if (held && performance.now() < held.renewAt) return held.token
+      if (current && performance.now() < current.renewAt) return current.token
       pending ??= renew().finally(() => {
         pending = undefined
       })
@@ -39,7 +39,7 @@ export function createTokens(settings: Settings, client: { clientId: string; cli
     },
     drop(token) {
       // Another call may have fetched a newer token in the meantime. Keep that one.
-      if (held?.token === token) held = undefined
+      if (current?.token === token) current = undefined
     },
   }
 }

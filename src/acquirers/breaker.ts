@@ -44,9 +44,9 @@ export function createBreaker({ name, log }: { name: string; log: Log }): Breake
     const testing = { mode: 'TESTING' as const, ended: Promise.resolve<unknown>(null) }
     // Before the call: it may fail, and open the circuit again, at once.
     state = testing
-    const asked = test(ask, tests)
-    testing.ended = asked.catch(() => {})
-    return await asked
+    const answer = test(ask, tests)
+    testing.ended = answer.catch(() => {})
+    return await answer
   }
 
   /** A request that ends after others have opened the circuit changes nothing. */

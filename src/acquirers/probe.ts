@@ -99,7 +99,8 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
 const otherApplication: Finding = {
   subject: 'application',
   state: 'missing',
-  said: 'a token is issued, but everything else is answered 401: the certificate belongs to another application than clientId',
+  sentence:
+    'a token is issued, but everything else is answered 401: the certificate belongs to another application than clientId',
   setting: 'tls, clientId',
 }
 
@@ -116,7 +117,7 @@ function createAsk({ profile }: AcquirerSettings, { send }: ProbeDeps, token: st
       const answer = await send(toRequest({ method: 'GET', path, query }, token, profile))
       return { answer, body: parse(answer.body) }
     } catch (error) {
-      return { error: said(error) }
+      return { error: toSentence(error) }
     }
   }
 }
@@ -137,7 +138,7 @@ function certificate({ tls, dialect }: AcquirerSettings, { certificateEndsAt, cl
     return {
       subject: 'our certificate',
       state: isNeeded ? 'warning' : 'skipped',
-      said: why,
+      sentence: why,
       setting: isNeeded ? 'tls' : null,
     }
   }
@@ -147,7 +148,7 @@ function certificate({ tls, dialect }: AcquirerSettings, { certificateEndsAt, cl
   return {
     subject: 'our certificate',
     state: 'warning',
-    said: `${ends}: get a new one`,
+    sentence: `${ends}: get a new one`,
     setting: tls?.pfxFile ? 'tls.pfxFile' : 'tls.certFile',
   }
 }
@@ -176,7 +177,7 @@ async function reach(settings: AcquirerSettings, { send }: ProbeDeps): Promise<R
     const lives = `${host} issues a token for ${Math.round(token.lifetimeSeconds / 60)} min`
     return { finding: ok('token', lives), token, answeredAt }
   } catch (error) {
-    const words = said(error)
+    const words = toSentence(error)
     const ofAddress = hosts.tokenUrl ? 'tokenUrl, tls' : 'baseUrl, tls'
     const ofClient = /certificate|certificado/i.test(words) ? 'tls' : 'clientId, clientSecret, overrides.token'
     const setting = isAnswered ? ofClient : ofAddress
@@ -203,7 +204,7 @@ async function findTokenPath({ credentials, profile, dialect }: AcquirerSettings
   return null
 }
 
-function said(error: unknown): string {
+function toSentence(error: unknown): string {
   const reached = explainReach(error)
   if (reached) return reached
   if (error instanceof Error && error.name === 'TimeoutError') return 'no answer in time'
@@ -232,7 +233,7 @@ function scopes({ profile }: AcquirerSettings, granted: string[] | null): Findin
   return {
     subject: 'scopes',
     state: 'warning',
-    said: `not granted: ${lacking.join(' ')}: ask the PSP to grant them to this client`,
+    sentence: `not granted: ${lacking.join(' ')}: ask the PSP to grant them to this client`,
     setting,
   }
 }
@@ -247,7 +248,7 @@ function clockSkew(answeredAt: string | null, clock: Clock): Finding {
   return {
     subject: 'clock',
     state: 'warning',
-    said: `${seconds} ${way} the PSP’s: set this machine’s clock by NTP`,
+    sentence: `${seconds} ${way} the PSP’s: set this machine’s clock by NTP`,
     setting: null,
   }
 }
@@ -264,7 +265,7 @@ function absent(
   if (answer.status === 404 && body && !isOfNoRoute(body)) {
     const line = `one that does not exist is answered 404: ${toReason(404, body)}`
     if (!isUnknownPath(result)) return ok(subject, line)
-    return { subject, state: 'warning', said: `${line}, as is a path that does not exist`, setting: settings }
+    return { subject, state: 'warning', sentence: `${line}, as is a path that does not exist`, setting: settings }
   }
   if (answer.status === 404) return missing(subject, '404 from a server that has no such path', settings)
   if (answer.status >= 200 && answer.status < 300)
@@ -308,7 +309,7 @@ function webhook({ callbacks, dialect }: AcquirerSettings, result: ProbeResult, 
   return {
     subject,
     state: 'warning',
-    said: `${there}; ours is at ${hostOf(wanted)}${isInside ? ', which no PSP can reach' : ''}: ${then}`,
+    sentence: `${there}; ours is at ${hostOf(wanted)}${isInside ? ', which no PSP can reach' : ''}: ${then}`,
     setting: isInside || (registered !== null && !isByHand) ? 'callbacks.baseUrl' : null,
   }
 }

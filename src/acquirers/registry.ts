@@ -1,19 +1,19 @@
 import { assert } from '../lib/assert.ts'
 import { type Acquirer, AcquirerUnavailable, NeedsPerson } from './acquirer.ts'
-import { drawFirst, findRoute, type RouteSettings, type Sought } from './routes.ts'
+import { drawFirst, findRoute, type PaymentToRoute, type RouteSettings } from './routes.ts'
 
 export type Acquirers = {
   /**
    * The acquirers to try for a charge, in this order: one drawn by the weights of the route, then the route's others in
    * their order, and last those that did not answer lately. All acquirers where no route fits. Never empty.
    */
-  forCharge(sought: Sought & { id: string }): readonly Acquirer[]
+  forCharge(payment: PaymentToRoute & { id: string }): readonly Acquirer[]
   /**
    * The acquirer that sends a withdrawal: one of the route that has payouts and enough balance, drawn by weight; else
    * the first of all acquirers with both; null where there is none. Its availability does not matter: a payout is not
    * rerouted because an acquirer does not answer.
    */
-  forWithdrawal(sought: Sought & { id: string; coversAmount: (name: string) => boolean }): Acquirer | null
+  forWithdrawal(payment: PaymentToRoute & { id: string; coversAmount: (name: string) => boolean }): Acquirer | null
   /** Whether any of them has payouts. */
   readonly hasPayouts: boolean
   get(name: string): Acquirer | undefined
@@ -36,22 +36,22 @@ export function createRegistry(acquirers: readonly Acquirer[], routes: readonly 
   const hasPayouts = acquirers.some(({ payouts }) => payouts)
   return { forCharge, forWithdrawal, hasPayouts, get: (name) => byName.get(name), named, all: acquirers }
 
-  function forCharge(sought: Sought & { id: string }): readonly Acquirer[] {
+  function forCharge(payment: PaymentToRoute & { id: string }): readonly Acquirer[] {
     if (isAlone) return acquirers
-    const route = findRoute(routes, sought)
-    const asked = route ? drawFirst(route.acquirers, sought.id).map(({ name }) => named(name)) : acquirers
-    return [...asked.filter((one) => one.isAvailable()), ...asked.filter((one) => !one.isAvailable())]
+    const route = findRoute(routes, payment)
+    const candidates = route ? drawFirst(route.acquirers, payment.id).map(({ name }) => named(name)) : acquirers
+    return [...candidates.filter((one) => one.isAvailable()), ...candidates.filter((one) => !one.isAvailable())]
   }
 
   function forWithdrawal({
     coversAmount,
-    ...sought
-  }: Sought & { id: string; coversAmount: (name: string) => boolean }): Acquirer | null {
-    const routed = findRoute(routes, sought)?.acquirers ?? []
+    ...payment
+  }: PaymentToRoute & { id: string; coversAmount: (name: string) => boolean }): Acquirer | null {
+    const routed = findRoute(routes, payment)?.acquirers ?? []
     const pays = ({ name, payouts }: Acquirer) => payouts !== null && coversAmount(name)
     const [first] = drawFirst(
       routed.filter(({ name }) => pays(named(name))),
-      sought.id,
+      payment.id,
     )
     return first ? named(first.name) : (acquirers.find(pays) ?? null)
   }

@@ -22,11 +22,11 @@ export type RouteSettings = {
 }
 
 /** The charge or withdrawal that needs an acquirer. */
-export type Sought = { clientId: string; amount: number; now: Date }
+export type PaymentToRoute = { clientId: string; amount: number; now: Date }
 
 /** The first route that fits, or null. */
-export function findRoute(routes: readonly RouteSettings[], sought: Sought): RouteSettings | null {
-  return routes.find((route) => fits(route, sought)) ?? null
+export function findRoute(routes: readonly RouteSettings[], payment: PaymentToRoute): RouteSettings | null {
+  return routes.find((route) => fits(route, payment)) ?? null
 }
 
 /**
@@ -54,7 +54,7 @@ function fractionOf(id: string): number {
   return Number.parseInt(id.slice(-12), 16) / 2 ** 48
 }
 
-function fits(route: RouteSettings, { clientId, amount, now }: Sought): boolean {
+function fits(route: RouteSettings, { clientId, amount, now }: PaymentToRoute): boolean {
   if (route.clients && !route.clients.includes(clientId)) return false
   if (amount < (route.minAmount ?? 0) || amount > (route.maxAmount ?? Number.POSITIVE_INFINITY)) return false
   if (!route.days && route.from === undefined && route.to === undefined) return true

@@ -23,7 +23,7 @@ type Reading = { at: number; clients: Clients | Promise<Clients> }
  */
 export function createClientDirectory({ db, clock }: { db: Db; clock: Clock }): ClientDirectory {
   // In the order in which they were read.
-  const known = new Map<string, { reading: Reading; isAskedForAgain: boolean }>()
+  const known = new Map<string, { reading: Reading; isRequestedAgain: boolean }>()
 
   /**
    * Returns the cached clients that were used since they were read, to read them again together; the others are
@@ -31,10 +31,10 @@ export function createClientDirectory({ db, clock }: { db: Db; clock: Clock }): 
    */
   function takeAlong(now: number): string[] {
     const along: string[] = []
-    for (const [clientId, { reading, isAskedForAgain }] of known) {
+    for (const [clientId, { reading, isRequestedAgain }] of known) {
       if (now - reading.at < ageMaxMs / 2 || along.length === alongMax) break
       known.delete(clientId)
-      if (isAskedForAgain) along.push(clientId)
+      if (isRequestedAgain) along.push(clientId)
     }
     return along
   }
@@ -44,7 +44,7 @@ export function createClientDirectory({ db, clock }: { db: Db; clock: Clock }): 
     const clientIds = known.delete(clientId) ? [clientId, ...takeAlong(now)] : [clientId]
     const clients = readClients(db, clientIds, clock.now())
     const reading: Reading = { at: now, clients }
-    for (const id of clientIds) known.set(id, { reading, isAskedForAgain: false })
+    for (const id of clientIds) known.set(id, { reading, isRequestedAgain: false })
     clients.then(
       (read) => {
         reading.clients = read
@@ -65,7 +65,7 @@ export function createClientDirectory({ db, clock }: { db: Db; clock: Clock }): 
       const now = performance.now()
       const entry = known.get(clientId)
       const isFresh = entry !== undefined && now - entry.reading.at < ageMaxMs
-      if (isFresh) entry.isAskedForAgain = true
+      if (isFresh) entry.isRequestedAgain = true
       const { clients } = isFresh ? entry.reading : read(clientId, now)
       return clients instanceof Promise
         ? clients.then((read) => read.get(clientId) ?? null)

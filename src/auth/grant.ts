@@ -97,15 +97,15 @@ async function grantHere(deps: TokenDeps, credentials: Credentials): Promise<Tok
   }
 }
 
-function narrow(held: Scope[], asked: string | null): Scope[] {
-  if (asked === null) return held
-  const scopes = parseScopes(asked)
-  const missing = scopes?.filter((scope) => !held.includes(scope))
+function narrow(granted: Scope[], requested: string | null): Scope[] {
+  if (requested === null) return granted
+  const scopes = parseScopes(requested)
+  const missing = scopes?.filter((scope) => !granted.includes(scope))
   if (scopes && missing?.length === 0) return scopes
   throw new OAuthError(
     400,
     'invalid_scope',
-    `A requested scope is unknown or not granted to the client, which has: ${held.join(' ')}.`,
+    `A requested scope is unknown or not granted to the client, which has: ${granted.join(' ')}.`,
   )
 }
 

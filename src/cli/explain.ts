@@ -23,8 +23,8 @@ export function explainCommand(group: Command): void {
     })
 }
 
-function toText({ type, id, amount, clientId, endToEnd, timeline, summary, ...asked }: Explanation): string {
-  const { acquirer, otherAcquirers: others } = asked
+function toText({ type, id, amount, clientId, endToEnd, timeline, summary, ...rest }: Explanation): string {
+  const { acquirer, otherAcquirers: others } = rest
   const by = others.length > 0 ? `${acquirer} (${others.join(', ')} asked too)` : acquirer
   const head = `${type} ${id}\n${inReais(amount)}, client ${clientId}, by ${by}${endToEnd ? `, ${endToEnd}` : ''}; times are UTC\n`
   const lines = timeline.map(

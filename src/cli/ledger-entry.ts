@@ -38,8 +38,8 @@ export function entryCommands(program: Command, ledger: Command): void {
         compared: await listComparedBalances(db),
       }))
       const acquirers = [...held].map(([acquirer, cents]) => {
-        const said = compared.find((one) => one.acquirer === acquirer)
-        return { acquirer, cents, difference: said?.difference ?? null, comparedAt: said?.at ?? null }
+        const balance = compared.find((one) => one.acquirer === acquirer)
+        return { acquirer, cents, difference: balance?.difference ?? null, comparedAt: balance?.at ?? null }
       })
       const shown = acquirers.map(({ acquirer, cents, difference, comparedAt }) => [
         `held by ${acquirer}`,

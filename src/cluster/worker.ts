@@ -42,12 +42,12 @@ export const workerArgument = 'worker'
 /** For a process that was started as one of several. */
 export function joinCluster(): ClusterWorker {
   const questions = new Map<number, (answer: Answer) => void>()
-  const connections = new Map<number, { count: number; heardAt: number }>()
+  const connections = new Map<number, { count: number; receivedAt: number }>()
   // From now on it answers with what this process has measured, which is nothing yet.
   new AggregatorRegistry()
   onMessage((message) => {
     if (message.kind === 'connections')
-      connections.set(message.of, { count: message.count, heardAt: performance.now() })
+      connections.set(message.of, { count: message.count, receivedAt: performance.now() })
     if (message.kind === 'metrics') questions.get(message.question)?.(message.answer)
   })
 
@@ -58,7 +58,7 @@ export function joinCluster(): ClusterWorker {
       setInterval(() => {
         sendToPrimary({ kind: 'connections', count: count() })
         const since = performance.now() - 3 * connectionsEveryMs
-        for (const [id, { heardAt }] of connections) if (heardAt < since) connections.delete(id)
+        for (const [id, { receivedAt }] of connections) if (receivedAt < since) connections.delete(id)
         excess = excessOf(
           count(),
           [...connections.values()].map((other) => other.count),
@@ -68,9 +68,9 @@ export function joinCluster(): ClusterWorker {
     },
     readMetrics(own) {
       AggregatorRegistry.setRegistries([own])
-      let asked = 0
+      let count = 0
       return async () => {
-        const question = asked++
+        const question = count++
         const answer = await new Promise<Answer>((resolve) => {
           questions.set(question, resolve)
           sendToPrimary({ kind: 'metrics?', question })

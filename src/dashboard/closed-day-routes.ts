@@ -4,7 +4,7 @@ import { userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { findClosedDay, listDays, showClosedDay } from '../operator/closed-days.ts'
-import { askForRun } from '../reconciliation/by-hand.ts'
+import { requestRun } from '../reconciliation/by-hand.ts'
 import { assertDayIsOver } from '../reconciliation/close.ts'
 import { publicStatementKeys } from '../reconciliation/sign.ts'
 import type { SettleDeps } from '../transactions/settle.ts'
@@ -117,7 +117,7 @@ export function registerClosedDayRoutes(app: Server, deps: Deps): void {
       const { acquirer, day } = request.body
       assertKnown(deps, acquirer)
       assertDayIsOver(day, clock.now())
-      const id = await askForRun(deps, { acquirer, day, by: byUser(userOf(request)) })
+      const id = await requestRun(deps, { acquirer, day, by: byUser(userOf(request)) })
       return await reply.code(202).send({ id })
     },
   )

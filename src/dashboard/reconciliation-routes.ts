@@ -19,7 +19,7 @@ import {
   listRuns,
   type RunRow,
 } from '../operator/reconciliation-store.ts'
-import { askForRun, keyOfAsked } from '../reconciliation/by-hand.ts'
+import { keyOfRun, requestRun } from '../reconciliation/by-hand.ts'
 import { classNames } from '../reconciliation/classes.ts'
 import { correctionOf } from '../reconciliation/decide.ts'
 import { countOpen, type DifferenceState } from '../reconciliation/store.ts'
@@ -197,7 +197,7 @@ function registerRuns(app: Server, deps: SettleDeps): void {
       if (!from || !to || from >= to) throw invalid('to', 'out_of_order', 'must be after `from`')
       if (to.getTime() - from.getTime() > windowMaxMs)
         throw invalid('from', 'invalid', 'must be within three months of `to`')
-      const id = await askForRun(deps, { acquirer, window: { from, to }, by: byUser(userOf(request)) })
+      const id = await requestRun(deps, { acquirer, window: { from, to }, by: byUser(userOf(request)) })
       return await reply.code(202).send({ id })
     },
   )
@@ -216,7 +216,7 @@ function registerRuns(app: Server, deps: SettleDeps): void {
     async (request): Promise<RequestedRunView> => {
       const id = request.params.id.toLowerCase()
       // The job is read before the run: a job that has ended has written its run.
-      const isUnderWay = await isJobThere(db, keyOfAsked(id))
+      const isUnderWay = await isJobThere(db, keyOfRun(id))
       const run = await findRun(db, id)
       const signed = isUnderWay ? null : await findSignedBy(db, id)
       return { id, isUnderWay, run: run && toRunView(run), version: signed?.version ?? null }

@@ -66,7 +66,7 @@ export async function postEntry({ db, clock }: Deps, input: NewEntry): Promise<P
  * Returns the transfers that {@link postEntry} would post now. The entry is posted and rolled back, so that a preview
  * cannot differ from the posting.
  *
- * @throws {AppError} what `bookEntry` throws
+ * @throws {AppError} what `postEntry` throws
  */
 export async function previewEntry({ db, clock }: Deps, input: NewEntry): Promise<PostedTransfer[]> {
   const preview = new Preview()
@@ -117,16 +117,16 @@ function toRow(input: NewEntry, now: Date): EntryRow {
   }
 }
 
-async function replay(tx: Tx, asked: EntryRow): Promise<PostedEntry> {
-  const first = await findEntryByKey(tx, asked.idempotency_key)
+async function replay(tx: Tx, requested: EntryRow): Promise<PostedEntry> {
+  const first = await findEntryByKey(tx, requested.idempotency_key)
   if (!first) {
-    throw refuse(`Another entry at ${asked.acquirer} already has this reference.`, {
+    throw refuse(`Another entry at ${requested.acquirer} already has this reference.`, {
       field: 'reference',
       code: 'duplicate',
     })
   }
   const compared = ['type', 'merchant_id', 'acquirer', 'amount', 'debit', 'credit'] as const
-  const fields = compared.filter((name) => first[name] !== asked[name])
+  const fields = compared.filter((name) => first[name] !== requested[name])
   if (fields.length > 0) throw idempotencyKeyReused(fields, 'entry')
   return { entry: first, isReplay: true }
 }

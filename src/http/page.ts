@@ -38,14 +38,14 @@ export const Envelope = <Item extends TSchema>(item: Item) =>
 export type Slice = { page: number; perPage: number; after: Position | null }
 
 /** The requested slice, with the list and filters that its cursors are valid for. */
-export type AskedSlice = Slice & { list: string }
+export type RequestedSlice = Slice & { list: string }
 
 export type Page<Item> = { total: number; items: Item[]; next: Position | null }
 
 type PagedRequest = { url: string; query: { page?: number; perPage: number; cursor?: string } }
 
 /** @throws {AppError} `validation_failed` if the cursor is not from this list, or is sent together with a page */
-export function readSlice({ url, query }: PagedRequest, ids: 'uuid' | 'number' = 'uuid'): AskedSlice {
+export function readSlice({ url, query }: PagedRequest, ids: 'uuid' | 'number' = 'uuid'): RequestedSlice {
   const { page, perPage, cursor, ...filters } = query
   const list = nameList(url, filters)
   if (cursor === undefined) return { page: page ?? 1, perPage, after: null, list }
@@ -72,7 +72,7 @@ function invalidCursor(message: string): AppError {
   })
 }
 
-export function toEnvelope<Item, View>(page: Page<Item>, slice: AskedSlice, toView: (item: Item) => View) {
+export function toEnvelope<Item, View>(page: Page<Item>, slice: RequestedSlice, toView: (item: Item) => View) {
   return {
     total: page.total,
     totalPages: Math.ceil(page.total / slice.perPage),

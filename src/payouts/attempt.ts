@@ -20,7 +20,7 @@ export type OutgoingPayment = {
   /** Its id, for the log. */
   log: Record<string, string>
   /** When the acquirer was last requested to send it; null: never. */
-  askedAt: Date | null
+  requestedAt: Date | null
   /** The pauses between checks grow with the time since then. */
   openSince: Date
   /** How to find and send it. Throws {@link AcquirerNotConfigured}. */
@@ -29,11 +29,11 @@ export type OutgoingPayment = {
    * Records, in a commit of its own, that it is about to be requested; or restores the former value. Returns the
    * payment as it is then; null when another process was faster, or when it must not be sent any more.
    */
-  markAsked(at: Date | null): Promise<OutgoingPayment | null>
+  recordRequest(at: Date | null): Promise<OutgoingPayment | null>
   /**
    * Records a certain outcome: status, history, ledger and event in one commit. Returns false when it recorded nothing.
    *
-   * @param isOfThisRequest a refusal of the request that {@link markAsked} recorded last: it says nothing once the
+   * @param isOfThisRequest a refusal of the request that {@link recordRequest} recorded last: it says nothing once the
    *   payment was requested again
    */
   record(outcome: Certain, isOfThisRequest: boolean): Promise<boolean>
@@ -70,12 +70,12 @@ export function routeOfReturn(acquirer: Acquirer, input: RefundInput): Route {
 export async function sendOrFind(deps: AttemptDeps, payment: OutgoingPayment): Promise<void> {
   await orWait(deps, payment, async () => {
     const route = await payment.route()
-    const found = payment.askedAt === null ? null : await route.find()
+    const found = payment.requestedAt === null ? null : await route.find()
     if (found) return await settle(deps, payment, found, false)
     await assertPayoutsAllowed(deps.db)
-    const requested = await payment.markAsked(nextAskedAt(payment.askedAt, deps.clock.now()))
-    if (requested === null) return await wait(deps, payment)
-    await orWait(deps, requested, async () => await request(deps, route, payment, requested))
+    const recorded = await payment.recordRequest(nextRequestedAt(payment.requestedAt, deps.clock.now()))
+    if (recorded === null) return await wait(deps, payment)
+    await orWait(deps, recorded, async () => await request(deps, route, payment, recorded))
   })
 }
 
@@ -87,11 +87,11 @@ async function request(
 ): Promise<void> {
   const now = deps.clock.now()
   const answer = await route.send()
-  const isCertain = answer.outcome !== 'refused' || answer.isBeforeSending || !mayBeUnderWay(before.askedAt, now)
+  const isCertain = answer.outcome !== 'refused' || answer.isBeforeSending || !mayBeUnderWay(before.requestedAt, now)
   if (isCertain) return await settle(deps, payment, answer, answer.outcome === 'refused')
   // The acquirer refuses the same id while it may still carry out an earlier request: only what it says about that
   // very payment is certain. The refused request counts as not made.
-  const restored = await payment.markAsked(before.askedAt)
+  const restored = await payment.recordRequest(before.requestedAt)
   const found = await route.find()
   if (found) await settle(deps, restored ?? payment, found, false)
   else await wait(deps, payment)
@@ -138,15 +138,15 @@ async function wait({ clock }: AttemptDeps, payment: OutgoingPayment, more: Part
  * Whether an earlier request may still be carried out, although the acquirer now refuses the same id and finds nothing
  * under it: some acquirers carry out an accepted request only minutes later.
  */
-function mayBeUnderWay(askedAt: Date | null, now: Date): boolean {
-  return askedAt !== null && now.getTime() - askedAt.getTime() < underWayMs
+function mayBeUnderWay(requestedAt: Date | null, now: Date): boolean {
+  return requestedAt !== null && now.getTime() - requestedAt.getTime() < underWayMs
 }
 
 /**
  * The time that a request is recorded with. It also identifies the request, so it is later than the last one whatever
  * the clock says.
  */
-function nextAskedAt(last: Date | null, now: Date): Date {
+function nextRequestedAt(last: Date | null, now: Date): Date {
   return last === null || last < now ? now : new Date(last.getTime() + 1)
 }
 

@@ -11,11 +11,11 @@ import { type CloseDeps, closeDay } from './close.ts'
 import { deletePairs } from './pairs-store.ts'
 import { reconcile, recordRun } from './run.ts'
 
-/** The job that compares or closes what a user requests at the dashboard. Its key is {@link keyOfAsked}. */
+/** The job that compares or closes what a user requests at the dashboard. Its key is {@link keyOfRun}. */
 export const byHandJob = 'reconciliation.by-hand'
 
 /** The request: a day, which is compared and closed, or a window, which is compared. */
-type Asked = { acquirer: string; day: string } | { acquirer: string; window: Window }
+type RunRequest = { acquirer: string; day: string } | { acquirer: string; window: Window }
 
 const Payload = Type.Object({
   runId: Type.String(),
@@ -26,32 +26,32 @@ const Payload = Type.Object({
 })
 
 /** Enqueues it for the worker, since it may take minutes. Returns the id of the future run. */
-export async function askForRun(
+export async function requestRun(
   { db, clock }: { db: Db; clock: Clock },
-  { by, ...asked }: Asked & { by: By },
+  { by, ...request }: RunRequest & { by: By },
 ): Promise<string> {
   const runId = newUuid()
-  const { from, to } = 'window' in asked ? asked.window : { from: null, to: null }
+  const { from, to } = 'window' in request ? request.window : { from: null, to: null }
   const payload = {
     runId,
-    acquirer: asked.acquirer,
-    day: 'day' in asked ? asked.day : null,
+    acquirer: request.acquirer,
+    day: 'day' in request ? request.day : null,
     from: from?.toISOString() ?? '',
     to: to?.toISOString() ?? '',
   }
   const run =
-    'window' in asked
-      ? { kind: 'manual' as const, window: asked.window }
-      : { kind: 'daily' as const, window: windowOf(asked.day) }
+    'window' in request
+      ? { kind: 'manual' as const, window: request.window }
+      : { kind: 'daily' as const, window: windowOf(request.day) }
   await db.transaction(async (tx) => {
-    await recordRun(tx, { ...run, acquirer: asked.acquirer, startedAt: clock.now() }, by)
-    await enqueueJob(tx, { name: byHandJob, payload, key: keyOfAsked(runId) })
+    await recordRun(tx, { ...run, acquirer: request.acquirer, startedAt: clock.now() }, by)
+    await enqueueJob(tx, { name: byHandJob, payload, key: keyOfRun(runId) })
   })
   return runId
 }
 
 /** While a job has this key, the run is waiting or in progress. */
-export function keyOfAsked(runId: string): string {
+export function keyOfRun(runId: string): string {
   return `${byHandJob} ${runId}`
 }
 

@@ -2,8 +2,8 @@
 export type Subject = 'payment' | 'return' | 'payout'
 
 /**
- * The eleven classes of discrepancies between an acquirer (`there`) and the ledger (`here`). docs/reconciliation.md has
- * the same table.
+ * The eleven classes of discrepancies between an acquirer (`atAcquirer`) and the ledger (`inLedger`).
+ * docs/reconciliation.md has the same table.
  */
 export const classes = {
   late: 'posted on a later day than it was paid, or not posted yet and still within the service’s usual delay',

@@ -101,9 +101,9 @@ async function sign(
 ): Promise<Closed> {
   const { acquirer, day } = content
   const former = await findStatement(tx, { acquirer, day })
-  const said = former && readStatement(former)
-  if (former && said && saysTheSame(said, content))
-    return { state: 'closed', statement: said, jws: former.statement, sha256: former.sha256, isNew: false }
+  const earlier = former && readStatement(former)
+  if (former && earlier && hasSameContent(earlier, content))
+    return { state: 'closed', statement: earlier, jws: former.statement, sha256: former.sha256, isNew: false }
   const now = clock.now()
   const statement: Statement = {
     ...content,
@@ -111,7 +111,7 @@ async function sign(
     signedAt: now.toISOString(),
     former: former && { version: former.version, sha256: former.sha256 },
     dayBefore: await findDayBefore(tx, content),
-    changes: former && said && changesSince(said, content, await findPostedSince(tx, run, former)),
+    changes: former && earlier && changesSince(earlier, content, await findPostedSince(tx, run, former)),
     audit: await findAuditHead(tx),
   }
   const jws = await signStatement(tx, { clock, key }, statement)
@@ -137,7 +137,7 @@ export function readStatement({ statement }: Pick<StatementRow, 'statement'>): S
   return JSON.parse(Buffer.from(payload, 'base64url').toString('utf8'))
 }
 
-function saysTheSame(former: Statement, content: Content): boolean {
-  const { version: _v, signedAt: _s, former: _f, dayBefore: _d, changes: _c, audit: _a, ...said } = former
-  return canonicalJson(said) === canonicalJson(content)
+function hasSameContent(former: Statement, content: Content): boolean {
+  const { version: _v, signedAt: _s, former: _f, dayBefore: _d, changes: _c, audit: _a, ...earlier } = former
+  return canonicalJson(earlier) === canonicalJson(content)
 }

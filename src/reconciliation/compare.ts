@@ -7,9 +7,7 @@ export const graceMs = 15 * 60_000
 /** Within this distance from midnight, clocks and delays may put a payment on two different days. */
 export const cutOffMs = 10 * 60_000
 
-/**
- * Both sides of one payment, of the returns of one payment, or of one payout: `there` the acquirer, `here` the ledger.
- */
+/** One payment, the returns of one payment, or one payout: as the acquirer has it, and as the ledger has it. */
 export type Pair = {
   subject: Subject
   /** An endToEndId, or our id of a payout. */

@@ -80,7 +80,7 @@ function toRow({ acquirer, payment, kind, merchantId, transactionId }: SuspenseP
     return_id: isSentBack ? newUuid() : null,
     return_amount: isSentBack ? left : null,
     return_end_to_end: null,
-    return_asked_at: null,
+    return_requested_at: null,
     taken_amount: taken,
     statuses,
     status_dates: statuses.map(() => now),

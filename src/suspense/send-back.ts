@@ -22,8 +22,8 @@ import {
   findSuspense,
   lockSuspense,
   type SuspenseRow,
-  updateReturnAsked,
   updateReturnCheck,
+  updateReturnRequested,
   updateSuspense,
 } from './store.ts'
 import { takeReturns } from './take.ts'
@@ -118,7 +118,7 @@ export async function checkDueReturns(deps: SendBackDeps, stopping: AbortSignal)
 function toOutgoing(deps: SendBackDeps, row: SuspenseRow): OutgoingPayment {
   return {
     log: { suspenseId: row.id },
-    askedAt: row.return_asked_at,
+    requestedAt: row.return_requested_at,
     openSince: row.status_dates.at(-1) ?? row.paid_at,
     async route() {
       const { return_id: returnId, return_amount: amount } = row
@@ -128,9 +128,9 @@ function toOutgoing(deps: SendBackDeps, row: SuspenseRow): OutgoingPayment {
       const refundId = toTxid(returnId)
       return routeOfReturn(acquirer, { endToEndId: row.end_to_end, refundId, amount: cents(amount) })
     },
-    async markAsked(at) {
-      const isMarked = await updateReturnAsked(deps.db, row, row.return_asked_at, at)
-      return isMarked ? toOutgoing(deps, { ...row, return_asked_at: at }) : null
+    async recordRequest(at) {
+      const isRecorded = await updateReturnRequested(deps.db, row, row.return_requested_at, at)
+      return isRecorded ? toOutgoing(deps, { ...row, return_requested_at: at }) : null
     },
     async record(outcome, isOfThisRequest) {
       if (outcome.outcome === 'done') return await recordReturned(deps, row, outcome.endToEndId)
@@ -172,8 +172,8 @@ async function recordRefused(
   { reason, isPassing = false, payment, isOfThisRequest }: Refused,
 ): Promise<boolean> {
   return await change(deps, row, async (tx, locked, now) => {
-    if (isOfThisRequest && !isSameRequest(row.return_asked_at, locked.return_asked_at)) return null
-    const none = { return_id: null, return_amount: null, return_end_to_end: null, return_asked_at: null }
+    if (isOfThisRequest && !isSameRequest(row.return_requested_at, locked.return_requested_at)) return null
+    const none = { return_id: null, return_amount: null, return_end_to_end: null, return_requested_at: null }
     const set = { ...none, error_message: reason, check_at: null }
     const stopped = await updateSuspense(tx, locked, { to: 'held', now, set })
     const taken = payment ? await takeReturns(tx, stopped, payment, now) : []

@@ -23,7 +23,7 @@ export type SuspenseRow = {
   return_amount: number | null
   return_end_to_end: string | null
   /** When the acquirer was last asked for the return, whatever it answered; a refused repeat does not change it. */
-  return_asked_at: Date | null
+  return_requested_at: Date | null
   taken_amount: number
   statuses: SuspenseStatus[]
   status_dates: Date[]
@@ -34,7 +34,7 @@ export type SuspenseRow = {
 
 const columns = sql`
   merchant_id, id, kind, acquirer, end_to_end, txid, amount, paid_at, payer, receiver, transaction_id, attributed_merchant_id,
-  attributed_transaction_id, return_id, return_amount, return_end_to_end, return_asked_at, taken_amount, statuses, status_dates, status,
+  attributed_transaction_id, return_id, return_amount, return_end_to_end, return_requested_at, taken_amount, statuses, status_dates, status,
   error_message, check_at`
 
 const paymentsParam = rowsParam<SuspenseRow>({
@@ -124,7 +124,7 @@ export type SuspenseChange = Partial<
     | 'return_id'
     | 'return_amount'
     | 'return_end_to_end'
-    | 'return_asked_at'
+    | 'return_requested_at'
     | 'taken_amount'
     | 'error_message'
   >
@@ -146,7 +146,7 @@ export async function updateSuspense(
       status_dates = ${isMove ? [...row.status_dates, at] : row.status_dates},
       attributed_merchant_id = ${changed.attributed_merchant_id}, attributed_transaction_id = ${changed.attributed_transaction_id},
       return_id = ${changed.return_id}, return_amount = ${changed.return_amount},
-      return_end_to_end = ${changed.return_end_to_end}, return_asked_at = ${changed.return_asked_at}, taken_amount = ${changed.taken_amount},
+      return_end_to_end = ${changed.return_end_to_end}, return_requested_at = ${changed.return_requested_at}, taken_amount = ${changed.taken_amount},
       error_message = ${changed.error_message}, check_at = ${changed.check_at}
     where merchant_id = ${row.merchant_id} and id = ${row.id} and status = ${row.status}
     returning ${columns}`)
@@ -179,16 +179,16 @@ export async function updateReturnCheck(
  * Writes that the acquirer is about to be asked for a return, or restores the former value. Returns false when
  * another process is asking.
  */
-export async function updateReturnAsked(
+export async function updateReturnRequested(
   db: Db,
   row: SuspenseRow,
   from: Date | null,
   to: Date | null,
 ): Promise<boolean> {
   const rows = await db.query(sql`
-    update suspense_payments set return_asked_at = ${to}
+    update suspense_payments set return_requested_at = ${to}
     where merchant_id = ${row.merchant_id} and id = ${row.id} and status = 'returning' and return_id = ${row.return_id}
-      and return_asked_at is not distinct from ${from}::timestamptz
+      and return_requested_at is not distinct from ${from}::timestamptz
     returning id`)
   return rows.length === 1
 }

@@ -154,7 +154,11 @@ type OutcomeColumns = Pick<
   'id' | 'idempotency_key' | 'pix_uri' | 'pix_expires_at' | 'statuses' | 'status_dates' | 'error_message' | 'check_at'
 >
 
-function toOutcomeColumns({ id, idempotencyKey, createdAt }: Asked, { outcome }: Answered, now: Date): OutcomeColumns {
+function toOutcomeColumns(
+  { id, idempotencyKey, createdAt }: ChargeRequest,
+  { outcome }: Answered,
+  now: Date,
+): OutcomeColumns {
   switch (outcome.kind) {
     case 'created':
       return {
@@ -204,7 +208,7 @@ function toId(key: SecretKey, merchantId: string, idempotencyKey: string | null,
   return newUuid(keyedHash(key, 'transaction-id', JSON.stringify([merchantId, idempotencyKey, normal])))
 }
 
-type Asked = {
+type ChargeRequest = {
   id: string
   merchantId: string
   content: TransactionContent
@@ -213,10 +217,10 @@ type Asked = {
 }
 
 /** Every field by its name: spreading one object into another takes as long as encoding the BR Code. */
-function toRow(asked: Asked, answered: Answered, now: Date): NewTransaction {
-  const { merchantId, content, createdAt } = asked
+function toRow(request: ChargeRequest, answered: Answered, now: Date): NewTransaction {
+  const { merchantId, content, createdAt } = request
   const { customer } = content
-  const outcome = toOutcomeColumns(asked, answered, now)
+  const outcome = toOutcomeColumns(request, answered, now)
   return {
     id: outcome.id,
     merchant_id: merchantId,

@@ -89,11 +89,11 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
     async (request, reply) => {
       const { merchantId } = callerOf(request)
       const refunding = { merchantId, transactionId: request.params.id, by: byCaller(request), input: request.body }
-      const asked = await refundTransaction(deps, refunding)
-      if (asked.isReplay) void reply.header('idempotent-replayed', 'true')
+      const requested = await refundTransaction(deps, refunding)
+      if (requested.isReplay) void reply.header('idempotent-replayed', 'true')
       // A refund is part of its transaction.
-      void reply.code(201).header('location', `${deps.baseUrl}/transaction/${asked.refund.transaction_id}`)
-      return toRefundCreatedView(asked.refund)
+      void reply.code(201).header('location', `${deps.baseUrl}/transaction/${requested.refund.transaction_id}`)
+      return toRefundCreatedView(requested.refund)
     },
   )
 

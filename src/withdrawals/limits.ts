@@ -70,9 +70,9 @@ export async function judgeWithdrawal(tx: Tx, withdrawal: WithdrawalToJudge): Pr
 /** The review that a withdrawal still needs after its merchant has confirmed it. */
 export async function judgeConfirmed(
   tx: Tx,
-  { merchantId, ...asked }: { merchantId: string; amount: number; requestedBy: string | null },
+  { merchantId, ...withdrawal }: { merchantId: string; amount: number; requestedBy: string | null },
 ): Promise<'approval' | null> {
-  return (await needsApproval(tx, (await findLimits(tx, merchantId)) ?? defaultLimits, asked)) ? 'approval' : null
+  return (await needsApproval(tx, (await findLimits(tx, merchantId)) ?? defaultLimits, withdrawal)) ? 'approval' : null
 }
 
 /**

@@ -11,8 +11,8 @@ import {
   findWithdrawal,
   insertReference,
   lockWithdrawal,
-  updateAsked,
   updateCheckAt,
+  updateRequested,
   type WithdrawalRow,
 } from './store.ts'
 
@@ -50,7 +50,7 @@ export async function sendOrFindWithdrawal(deps: SettleWithdrawalDeps, row: With
 function toOutgoing(deps: SettleWithdrawalDeps, row: WithdrawalRow): OutgoingPayment {
   return {
     log: { withdrawalId: row.id },
-    askedAt: askedAtOf(row),
+    requestedAt: requestedAtOf(row),
     openSince: row.status_dates.at(-1) ?? row.created_at,
     async route() {
       const payouts = payoutsOf(deps, row)
@@ -59,18 +59,20 @@ function toOutgoing(deps: SettleWithdrawalDeps, row: WithdrawalRow): OutgoingPay
         send: async () => await send(deps, row, payouts),
       }
     },
-    async markAsked(at) {
+    async recordRequest(at) {
       if (row.status === 'PENDING') {
         const begun = await begin(deps, row)
         return begun && toOutgoing(deps, begun)
       }
-      return (await updateAsked(deps.db, row, row.asked_at, at)) ? toOutgoing(deps, { ...row, asked_at: at }) : null
+      return (await updateRequested(deps.db, row, row.requested_at, at))
+        ? toOutgoing(deps, { ...row, requested_at: at })
+        : null
     },
     async record(outcome, isOfThisRequest) {
       const isOutdated = (now: WithdrawalRow) =>
         isOfThisRequest &&
         // Another process that received a reference meanwhile may be sending it.
-        (!isSameRequest(askedAtOf(now), askedAtOf(row)) ||
+        (!isSameRequest(requestedAtOf(now), requestedAtOf(row)) ||
           (outcome.isBeforeSending === true && now.acquirer_reference !== null))
       return (await recordOutcome(deps, row, outcome, isOutdated)) !== 'open'
     },
@@ -78,12 +80,12 @@ function toOutgoing(deps: SettleWithdrawalDeps, row: WithdrawalRow): OutgoingPay
   }
 }
 
-/** The change to PROCESSING records the first request, and `asked_at` the later ones. */
-function askedAtOf(row: WithdrawalRow): Date | null {
-  return row.asked_at ?? firstAskedAtOf(row)
+/** The change to PROCESSING records the first request, and `requested_at` the later ones. */
+function requestedAtOf(row: WithdrawalRow): Date | null {
+  return row.requested_at ?? firstRequestedAtOf(row)
 }
 
-function firstAskedAtOf({ status, status_dates }: WithdrawalRow): Date | null {
+function firstRequestedAtOf({ status, status_dates }: WithdrawalRow): Date | null {
   return status === 'PROCESSING' ? (status_dates.at(-1) ?? null) : null
 }
 
@@ -115,7 +117,7 @@ async function send(deps: SettleWithdrawalDeps, row: WithdrawalRow, payouts: Pay
     // The status has changed meanwhile.
     if (reference === null) return { outcome: 'processing', endToEndId: null }
   }
-  const answer = await payouts.send({ ...toOrder(row), reference, firstAskedAt: firstAskedAtOf(row) })
+  const answer = await payouts.send({ ...toOrder(row), reference, firstAskedAt: firstRequestedAtOf(row) })
   // First of all: the reference is the only way to look this payout up again.
   if (answer.reference) await keepReference(deps, row, answer.reference)
   return answer

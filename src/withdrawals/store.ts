@@ -45,7 +45,7 @@ export type WithdrawalRow = CreatedFields &
     status: WithdrawalStatus
     review_reason: ReviewReason | null
     /** When the acquirer was last asked to send it again, whatever it answered; a refused repeat does not change it. */
-    asked_at: Date | null
+    requested_at: Date | null
     /** The acquirer's own id of it, if it assigns one. It is written once. */
     acquirer_reference: string | null
   }
@@ -56,7 +56,7 @@ export type NewWithdrawal = CreatedFields & { check_at: Date | null }
 export const withdrawalColumns = sql`
   id, merchant_id, acquirer, amount, fee_amount, idempotency_key, external_code, webhook_url, pix_key, pix_key_type, metadata,
   created_at, requested_by, initial_review_reason, review_reason, statuses, status_dates, status, amount_withdrawn, processed_date, error_message, end_to_end,
-  end_to_end_refund, payer, receiver, asked_at, acquirer_reference`
+  end_to_end_refund, payer, receiver, requested_at, acquirer_reference`
 
 export async function insertWithdrawal(tx: Tx, row: NewWithdrawal): Promise<WithdrawalRow | null> {
   const metadata = row.metadata === null ? null : JSON.stringify(row.metadata)
@@ -181,11 +181,16 @@ export async function updateCheckAt(
  * Writes that the acquirer is about to be asked to send it again, or restores the former value. Returns false when
  * another process is asking.
  */
-export async function updateAsked(db: Db, row: WithdrawalRow, from: Date | null, to: Date | null): Promise<boolean> {
+export async function updateRequested(
+  db: Db,
+  row: WithdrawalRow,
+  from: Date | null,
+  to: Date | null,
+): Promise<boolean> {
   const rows = await db.query(sql`
-    update withdrawals set asked_at = ${to}
+    update withdrawals set requested_at = ${to}
     where id = ${row.id} and merchant_id = ${row.merchant_id} and status = 'PROCESSING'
-      and asked_at is not distinct from ${from}::timestamptz
+      and requested_at is not distinct from ${from}::timestamptz
     returning id`)
   return rows.length === 1
 }

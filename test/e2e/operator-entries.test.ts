@@ -33,7 +33,7 @@ afterAll(async () => {
   await service.stop()
 })
 
-const enter = async (...args: string[]) => await cli.runJson<Entry>(['ledger', ...args, '--description', 'a test'])
+const post = async (...args: string[]) => await cli.runJson<Entry>(['ledger', ...args, '--description', 'a test'])
 const accountsOf = async (id: string): Promise<Record<string, number>> => {
   const rows = await service.db.query<{ account: string; balance: number }>(sql`
     select account, balance from ledger_accounts where merchant_id = ${id} and balance <> 0`)
@@ -55,9 +55,9 @@ async function owe(cents: number): Promise<void> {
     '--amount',
     String(available),
   ]
-  if (available > 0) await approve((await enter(...args)).id)
+  if (available > 0) await approve((await post(...args)).id)
   await approve(
-    (await enter('entry', '--client', client, '--debit', 'debt', '--credit', 'acquirer', '--amount', String(cents))).id,
+    (await post('entry', '--client', client, '--debit', 'debt', '--credit', 'acquirer', '--amount', String(cents))).id,
   )
 }
 async function approve(id: string): Promise<void> {
@@ -70,9 +70,9 @@ describe('fees', () => {
     await payOne(service)
     await payOne(service)
     expect(await total()).toMatchObject({ acquirers: [{ acquirer: 'simulator', cents: 2_000 }], fees: 400 })
-    const drawn = await enter('draw-fees', '--amount', '300', '--key', 'october')
+    const drawn = await post('draw-fees', '--amount', '300', '--key', 'october')
     expect(drawn).toMatchObject({ type: 'fee_draw', amount: 300, isReplay: false })
-    expect(await enter('draw-fees', '--amount', '300', '--key', 'october')).toMatchObject({
+    expect(await post('draw-fees', '--amount', '300', '--key', 'october')).toMatchObject({
       id: drawn.id,
       isReplay: true,
     })
@@ -91,9 +91,9 @@ describe('fees', () => {
   })
 
   it('pay the PSP’s charges, and the excess is a loss of the operator', async () => {
-    await enter('psp-fee', '--amount', '150')
+    await post('psp-fee', '--amount', '150')
     expect(await accountsOf(operatorMerchantId)).toEqual({ debt: -50, 'acquirer:simulator': 50 })
-    const paidIn = await enter('pay-in', '--amount', '80')
+    const paidIn = await post('pay-in', '--amount', '80')
     expect(await accountsOf(operatorMerchantId)).toEqual({ fees: 30, 'acquirer:simulator': -30 })
     expect(await transfersOf(service, paidIn.id)).toEqual(['pay_in acquirer>debt 50', 'pay_in acquirer>fees 30'])
   })
@@ -134,7 +134,7 @@ describe('the balance at the PSP', () => {
 describe('a merchant that owes', () => {
   it('pays in: its debt is repaid first, and its statement shows the entry', async () => {
     await owe(500)
-    const { id } = await enter('pay-in', '--client', client, '--amount', '700')
+    const { id } = await post('pay-in', '--client', client, '--amount', '700')
     expect(await accountsOf(merchantId)).toEqual({ available: 200, 'acquirer:simulator': -200 })
     const entries = (await statement()).filter(({ recordId }) => recordId === id)
     expect(entries).toMatchObject([
@@ -150,7 +150,7 @@ describe('a merchant that owes', () => {
       ['ledger', 'write-off', '--client', client, '--amount', '501', '--description', 'x'],
       /owes R\$ 5,00, which is less than R\$ 5,01/,
     )
-    const { id } = await enter('write-off', '--client', client, '--amount', '500')
+    const { id } = await post('write-off', '--client', client, '--amount', '500')
     expect(await accountsOf(merchantId)).toEqual({})
     // 200 of its own fees, 30 of the operator's, and a loss.
     expect(await accountsOf(operatorMerchantId)).toEqual({ debt: -270, 'acquirer:simulator': 270 })
@@ -161,7 +161,7 @@ describe('a merchant that owes', () => {
 describe('a manual entry', () => {
   it('is posted once when another person approves it', async () => {
     const args = ['entry', '--client', client, '--debit', 'acquirer', '--credit', 'available', '--amount', '900']
-    const { id } = await enter(...args)
+    const { id } = await post(...args)
     expect(await accountsOf(merchantId)).toEqual({})
     await cli.expectFailure(['proposal', 'approve', id], /nobody can approve their own request/)
     await approve(id)
@@ -171,23 +171,13 @@ describe('a manual entry', () => {
   })
 
   it('takes no more than there is', async () => {
-    const short = await enter(
-      'entry',
-      '--client',
-      client,
-      '--debit',
-      'available',
-      '--credit',
-      'fees',
-      '--amount',
-      '901',
-    )
+    const short = await post('entry', '--client', client, '--debit', 'available', '--credit', 'fees', '--amount', '901')
     await cli.expectFailure(
       ['--as', 'maria', 'proposal', 'approve', short.id],
       /available has R\$ 9,00, which is less than R\$ 9,01/,
     )
     await cli.read(['proposal', 'reject', short.id])
-    const unowed = await enter('entry', '--client', client, '--debit', 'available', '--credit', 'debt', '--amount', '1')
+    const unowed = await post('entry', '--client', client, '--debit', 'available', '--credit', 'debt', '--amount', '1')
     await cli.expectFailure(['--as', 'maria', 'proposal', 'approve', unowed.id], /The debt is R\$ 0,00/)
     await cli.read(['proposal', 'reject', unowed.id])
   })
@@ -384,7 +374,7 @@ describe('the fee of a payment', () => {
     const shop = await addMerchant()
     await cli.read([...shop.rule, '--returns-payment-fee'])
     const { id } = await payOne(service, 1000, shop)
-    await enter('draw-fees', '--amount', String((await total()).fees), '--key', randomUUID())
+    await post('draw-fees', '--amount', String((await total()).fees), '--key', randomUUID())
     const before = await accountsOf(operatorMerchantId)
     const { acquirers } = await total()
     const whole = await refundOf(shop, id)

@@ -147,14 +147,14 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'the refusal of a repeat counts although the first request may still be in process',
-    edits: [edit('src/payouts/attempt.ts', 'now.getTime() - askedAt.getTime() < underWayMs', 'false')],
+    edits: [edit('src/payouts/attempt.ts', 'now.getTime() - requestedAt.getTime() < underWayMs', 'false')],
     caughtBy: 'test/e2e/inconsistent-psp.test.ts',
   },
   {
     name: 'a refusal is final although the same money was requested again in the meantime',
     edits: [
       edit('src/payouts/attempt.ts', 'one?.getTime() === other?.getTime()', 'true || one === other'),
-      edit('src/transactions/refund/store.ts', 'or asked_at = ${end.refusedRequest})', 'or true)'),
+      edit('src/transactions/refund/store.ts', 'or requested_at = ${end.refusedRequest})', 'or true)'),
     ],
     caughtBy: 'test/e2e/inconsistent-psp.test.ts',
   },

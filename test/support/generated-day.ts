@@ -171,7 +171,7 @@ export async function generateDay(
       status: state,
       created_at: at,
       finished_at,
-      asked_at: at,
+      requested_at: at,
     })
     const posting = { merchantId: merchant_id, recordType: 'refund', recordId: id, acquirer, now: at } as const
     post({ ...posting, eventKey: `refund:${id}:reserved`, transfers: reserved('refund_reserved', amount, 0) })

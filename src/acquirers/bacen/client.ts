@@ -144,8 +144,8 @@ async function within<Result>(timeoutMs: number, ask: (time: Time) => Promise<Re
   } catch (cause) {
     if (cause instanceof AcquirerUnavailable) throw cause
     if (cause instanceof Error && cause.name === 'TimeoutError') throw tooLate({ cause })
-    const said = explainReach(cause)
-    throw new AcquirerUnavailable(`The acquirer could not be reached${said ? `: ${said}` : ''}`, { cause })
+    const reason = explainReach(cause)
+    throw new AcquirerUnavailable(`The acquirer could not be reached${reason ? `: ${reason}` : ''}`, { cause })
   } finally {
     clearTimeout(timer)
   }

@@ -50,9 +50,9 @@ export function createHttpSend(options: HttpSendOptions): { send: Send; close: (
     const { origin, pathname, search } = toUrl(options, request)
     const { headers, body = null, endsAt } = request
     const leftMs = endsAt === undefined ? timeoutMs : Math.ceil(endsAt - performance.now())
-    const asked = { origin, path: pathname + search, method: toMethod(request.method), headers, body }
+    const dispatched = { origin, path: pathname + search, method: toMethod(request.method), headers, body }
     try {
-      return await dispatch(connections.current(), asked, leftMs)
+      return await dispatch(connections.current(), dispatched, leftMs)
     } catch (error) {
       // The file may have been renewed since the last check.
       if (isOfCertificate(codeOf(error) ?? '')) options.tls?.refresh()
@@ -68,7 +68,7 @@ export function createHttpSend(options: HttpSendOptions): { send: Send; close: (
  * covers one phase only. undici's `request` would make a stream of each answer: with an AbortSignal that took 66 µs a
  * request, where this takes 17.
  */
-function dispatch(agent: Agent, asked: Dispatcher.DispatchOptions, timeoutMs: number): Promise<HttpResponse> {
+function dispatch(agent: Agent, options: Dispatcher.DispatchOptions, timeoutMs: number): Promise<HttpResponse> {
   return new Promise((resolve, reject) => {
     const answer = { status: 0, headers: {}, chunks: [] as Buffer[] }
     let connection: Dispatcher.DispatchController | undefined
@@ -78,7 +78,7 @@ function dispatch(agent: Agent, asked: Dispatcher.DispatchOptions, timeoutMs: nu
       connection?.abort(late)
       reject(late)
     }, timeoutMs)
-    agent.dispatch(asked, {
+    agent.dispatch(options, {
       onRequestStart(controller) {
         // The request may have waited for a connection until its time was up.
         if (late) controller.abort(late)

@@ -79,19 +79,19 @@ async function ask({ client, paths }: Deps, reference: string): Promise<Json | n
 /** Null for a payout that was not carried out: it may have been begun and not confirmed, and can still be confirmed. */
 function read(
   { clock, onUnknownState }: Deps,
-  asked: { reference: string; amount?: number },
+  payment: { reference: string; amount?: number },
   body: Json,
 ): PayoutFound | null {
   const sent = amount(body, 'valor')
-  const isOther = (text(body, 'endToEndId') ?? asked.reference) !== asked.reference
-  if (isOther || sent === null || (asked.amount !== undefined && sent !== asked.amount))
+  const isOther = (text(body, 'endToEndId') ?? payment.reference) !== payment.reference
+  if (isOther || sent === null || (payment.amount !== undefined && sent !== payment.amount))
     throw new AcquirerUnavailable('The acquirer answered with another payout than the requested one')
   const state = (text(body, 'estado') ?? '').normalize('NFD').replace(/\p{M}/gu, '')
   switch (state) {
     case 'FINALIZADO':
       return {
         outcome: 'done',
-        endToEndId: asked.reference,
+        endToEndId: payment.reference,
         at: dateTime(body, 'horario') ?? clock.now(),
         // `destino` has no check digit, and the document may be masked.
         receiver: null,
@@ -104,10 +104,10 @@ function read(
     case 'NAO_REALIZADO':
       return null
     case 'EM_PROCESSAMENTO':
-      return processing(asked.reference)
+      return processing(payment.reference)
     default:
       onUnknownState(state)
-      return processing(asked.reference)
+      return processing(payment.reference)
   }
 }
 

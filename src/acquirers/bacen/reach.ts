@@ -44,8 +44,8 @@ export function isOfCertificate(code: string): boolean {
 export function explainReach(error: unknown): string | null {
   const code = codeOf(error)
   if (code === null) return null
-  const said = sentences[code] ?? alerts.find(([alert]) => alert.test(code))?.[1]
-  return said ? `${said} (${code})` : code
+  const sentence = sentences[code] ?? alerts.find(([alert]) => alert.test(code))?.[1]
+  return sentence ? `${sentence} (${code})` : code
 }
 
 export function codeOf(error: unknown): string | null {

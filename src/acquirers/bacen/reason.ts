@@ -16,10 +16,10 @@ export function toReason(status: number, body: Json): string {
 }
 
 function linesOf(body: Json): string[] {
-  const said = sayings.map((name) => text(body, name)).find((one) => one !== null)
+  const message = sayings.map((name) => text(body, name)).find((one) => one !== null)
   const faults = faultLists.flatMap((name) => asList(body[name])).filter(isRecord)
   const reasons = faults.map((fault) => text(fault, 'razao') ?? text(fault, 'mensagem') ?? text(fault, 'message'))
-  return [...new Set([said, ...reasons].flatMap((line) => (line ? unwrap(line) : [])))]
+  return [...new Set([message, ...reasons].flatMap((line) => (line ? unwrap(line) : [])))]
 }
 
 // The most informative first: title and name count only where there is nothing else.

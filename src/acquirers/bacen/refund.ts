@@ -40,11 +40,11 @@ function toPath({ paths }: Deps, { endToEndId, refundId }: RefundId): string {
   return `${paths.pix}/${encodeURIComponent(endToEndId)}/devolucao/${refundId}`
 }
 
-function readRefund({ clock }: Deps, asked: RefundId & Partial<RefundInput>, body: Json): MoneyOut {
+function readRefund({ clock }: Deps, requested: RefundId & Partial<RefundInput>, body: Json): MoneyOut {
   const refunded = amount(body, 'valor')
   // Case may differ: some PSPs change it.
-  const isOther = (text(body, 'id') ?? asked.refundId).toLowerCase() !== asked.refundId.toLowerCase()
-  if (isOther || refunded === null || (asked.amount !== undefined && refunded !== asked.amount)) {
+  const isOther = (text(body, 'id') ?? requested.refundId).toLowerCase() !== requested.refundId.toLowerCase()
+  if (isOther || refunded === null || (requested.amount !== undefined && refunded !== requested.amount)) {
     throw new AcquirerUnavailable('The acquirer answered with another refund than the requested one')
   }
   const endToEndId = text(body, 'rtrId')

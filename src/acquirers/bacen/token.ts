@@ -113,8 +113,8 @@ export async function askToken({
   const body = parse(answer.body)
   if (answer.status < 200 || answer.status > 299) {
     const reason = body ? toReason(answer.status, body) : toPlainText(answer.body)
-    const said = reason === '' || reason.startsWith('The acquirer answered') ? '' : `: ${reason}`
-    const message = `The acquirer answered ${answer.status} to the request for a token${said}`
+    const suffix = reason === '' || reason.startsWith('The acquirer answered') ? '' : `: ${reason}`
+    const message = `The acquirer answered ${answer.status} to the request for a token${suffix}`
     if (answer.status >= 400 && answer.status < 500)
       throw new TokenRefused(message, readRetryAfter(answer.headers['retry-after'], new Date()))
     throw new AcquirerUnavailable(message)

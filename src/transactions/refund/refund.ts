@@ -28,7 +28,7 @@ export type SendRefundPayload = { merchantId: string; id: string }
 
 export type RefundDeps = { db: Db; clock: Clock; acquirers: Pick<Acquirers, 'get'>; wakeDeliveries: () => void }
 
-export type AskedRefund = { refund: NewRefund | RefundRow; isReplay: boolean }
+export type RequestedRefund = { refund: NewRefund | RefundRow; isReplay: boolean }
 
 /**
  * Each refund adds to the transaction's history, and every event contains the whole history. No sale is returned in
@@ -59,8 +59,8 @@ export async function refundTransaction(
     by,
     input,
   }: { merchantId: string; transactionId: string; by: By | null; input: RefundInput },
-): Promise<AskedRefund> {
-  const asked = await deps.db.transaction(async (tx): Promise<AskedRefund> => {
+): Promise<RequestedRefund> {
+  const requested = await deps.db.transaction(async (tx): Promise<RequestedRefund> => {
     const row = await lockTransaction(tx, merchantId, transactionId)
     if (!row) throw new AppError('not_found', { detail: 'There is no transaction with this id.' })
     const first = await findRefundByKey(tx, merchantId, input.idempotencyKey)
@@ -82,8 +82,8 @@ export async function refundTransaction(
     assert(winner, 'the refund that a request conflicts with exists')
     return replay(winner, row, input)
   })
-  if (!asked.isReplay) deps.wakeDeliveries()
-  return asked
+  if (!requested.isReplay) deps.wakeDeliveries()
+  return requested
 }
 
 /**
@@ -215,7 +215,7 @@ async function reserve(tx: Tx, row: LockedTransaction, refund: NewRefund, now: D
 }
 
 /** The first response again, or an error when the key came with different content. */
-function replay(first: RefundRow, row: LockedTransaction, input: RefundInput): AskedRefund {
+function replay(first: RefundRow, row: LockedTransaction, input: RefundInput): RequestedRefund {
   if (first.transaction_id !== row.id) throw idempotencyKeyReused(['id'], 'refund')
   // Without an amount, a request means all that is left when it is made.
   const isSameAmount = input.amount === undefined ? first.is_of_rest : input.amount === first.amount

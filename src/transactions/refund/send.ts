@@ -15,8 +15,8 @@ import {
   finishRefund,
   listRefunds,
   type RefundRow,
-  updateRefundAsked,
   updateRefundCheck,
+  updateRefundRequested,
 } from './store.ts'
 
 /** As for transactions: few enough to check within the lease. */
@@ -54,7 +54,7 @@ async function sendOrFindRefund(deps: SettleDeps, refund: RefundRow): Promise<vo
 function toOutgoing(deps: SettleDeps, refund: RefundRow): OutgoingPayment {
   return {
     log: { refundId: refund.id },
-    askedAt: refund.asked_at,
+    requestedAt: refund.requested_at,
     openSince: refund.created_at,
     async route() {
       const row = await findTransaction(deps.db, refund.merchant_id, refund.transaction_id)
@@ -65,12 +65,12 @@ function toOutgoing(deps: SettleDeps, refund: RefundRow): OutgoingPayment {
       const refundId = toTxid(refund.id)
       return routeOfReturn(acquirer, { endToEndId: row.end_to_end, refundId, amount: cents(refund.amount) })
     },
-    async markAsked(at) {
-      const isMarked = await updateRefundAsked(deps.db, refund, refund.asked_at, at)
-      return isMarked ? toOutgoing(deps, { ...refund, asked_at: at }) : null
+    async recordRequest(at) {
+      const isRecorded = await updateRefundRequested(deps.db, refund, refund.requested_at, at)
+      return isRecorded ? toOutgoing(deps, { ...refund, requested_at: at }) : null
     },
     record: async (outcome, isOfThisRequest) =>
-      await recordRefund(deps, refund, outcome, isOfThisRequest ? refund.asked_at : null),
+      await recordRefund(deps, refund, outcome, isOfThisRequest ? refund.requested_at : null),
     wait: async ({ checkAt, endToEndId }) =>
       await updateRefundCheck(deps.db, refund, { checkAt, endToEnd: endToEndId }),
   }

@@ -21,7 +21,7 @@ export type RefundRow = {
   /** For a reversed attribution: the suspense payment that its money went to. */
   suspense_payment_id: string | null
   /** When the acquirer was last asked to send it, whatever it answered; a refused repeat does not change it. */
-  asked_at: Date | null
+  requested_at: Date | null
   /** Whether the amount was all that was left of the payment when the refund was requested. */
   is_of_rest: boolean
 }
@@ -42,7 +42,7 @@ export type NewRefund = Pick<
 
 const columns = sql`
   merchant_id, id, transaction_id, amount, fee_amount, fee_returned, status, end_to_end, reason, idempotency_key, error_message, created_at,
-  finished_at, suspense_payment_id, asked_at, is_of_rest`
+  finished_at, suspense_payment_id, requested_at, is_of_rest`
 
 /** Returns false when the idempotency key is taken. Of two concurrent calls the second waits for the first. */
 export async function insertRefund(tx: Tx, refund: NewRefund): Promise<boolean> {
@@ -120,7 +120,7 @@ export async function finishRefund(
     update refunds set status = ${end.status}, end_to_end = coalesce(${end.endToEnd}, end_to_end),
       error_message = ${end.errorMessage}, finished_at = ${end.at}, check_at = null
     where merchant_id = ${refund.merchant_id} and id = ${refund.id} and status = 'PROCESSING'
-      and (${end.refusedRequest}::timestamptz is null or asked_at = ${end.refusedRequest})
+      and (${end.refusedRequest}::timestamptz is null or requested_at = ${end.refusedRequest})
     returning id`)
   return rows.length === 1
 }
@@ -140,16 +140,16 @@ export async function updateRefundCheck(
  * Writes that the acquirer is about to be asked to send a refund, or restores the former value. Returns false when
  * another process is asking.
  */
-export async function updateRefundAsked(
+export async function updateRefundRequested(
   db: Db,
   refund: RefundRow,
   from: Date | null,
   to: Date | null,
 ): Promise<boolean> {
   const rows = await db.query(sql`
-    update refunds set asked_at = ${to}
+    update refunds set requested_at = ${to}
     where merchant_id = ${refund.merchant_id} and id = ${refund.id} and status = 'PROCESSING'
-      and asked_at is not distinct from ${from}::timestamptz
+      and requested_at is not distinct from ${from}::timestamptz
     returning id`)
   return rows.length === 1
 }
