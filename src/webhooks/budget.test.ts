@@ -1,77 +1,77 @@
 import { describe, expect, it } from 'vitest'
 import { createBudget } from './budget.ts'
 
-const swift = { durationMs: 5, hung: false }
+const fast = { durationMs: 5, hung: false }
 const quick = { durationMs: 500, hung: false }
 const hung = { durationMs: 15_000, hung: true }
 const slow = { durationMs: 8_000, hung: false }
 
-type Answer = typeof swift
+type Answer = typeof fast
 type Budget = ReturnType<typeof createBudget>
 
 const create = () => createBudget({ perReceiverMax: 16, totalMax: 256 })
 
 function answer(budget: Budget, receiver: string, how: Answer): void {
-  budget.take(receiver)
+  budget.lease(receiver)
   budget.begin(receiver)
   budget.end(receiver, how)
-  budget.give(receiver)
+  budget.release(receiver)
 }
 
 /**
  * How many connections the receiver may have at once, and how many more deliveries may be claimed for it while one is
- * held.
+ * leased.
  */
-function standing(answers: Answer[]): { window: number; room: number | undefined } {
+function stateAfter(answers: Answer[]): { window: number; capacity: number | undefined } {
   const budget = create()
   for (const one of answers) answer(budget, 'a', one)
-  budget.take('a')
-  const room = budget.loads().find(({ receiver }) => receiver === 'a')?.room
+  budget.lease('a')
+  const capacity = budget.loads().find(({ receiver }) => receiver === 'a')?.capacity
   let window = 0
   while (budget.begin('a')) window += 1
-  return { window, room }
+  return { window, capacity }
 }
 
 describe('the budget', () => {
   it('starts a receiver with four connections, and halves them down to one when it hangs', () => {
-    expect(standing([])).toEqual({ window: 4, room: 3 })
-    expect(standing([hung])).toEqual({ window: 2, room: 1 })
-    expect(standing([hung, hung])).toEqual({ window: 1, room: 0 })
-    expect(standing([hung, hung, hung, hung])).toEqual({ window: 1, room: 0 })
+    expect(stateAfter([])).toEqual({ window: 4, capacity: 3 })
+    expect(stateAfter([hung])).toEqual({ window: 2, capacity: 1 })
+    expect(stateAfter([hung, hung])).toEqual({ window: 1, capacity: 0 })
+    expect(stateAfter([hung, hung, hung, hung])).toEqual({ window: 1, capacity: 0 })
   })
 
   it('recovers by one for each quick response', () => {
-    expect(standing([hung, hung, quick, quick])).toEqual({ window: 3, room: 2 })
+    expect(stateAfter([hung, hung, quick, quick])).toEqual({ window: 3, capacity: 2 })
   })
 
   it('does not punish a receiver that is merely slow below the start', () => {
-    expect(standing([slow, slow, slow])).toEqual({ window: 4, room: 3 })
+    expect(stateAfter([slow, slow, slow])).toEqual({ window: 4, capacity: 3 })
   })
 
   it('grows with quick responses up to the limit', () => {
-    expect(standing(Array.from({ length: 50 }, () => quick))).toEqual({ window: 16, room: 15 })
+    expect(stateAfter(Array.from({ length: 50 }, () => quick))).toEqual({ window: 16, capacity: 15 })
   })
 
   it('claims more than the connections for a receiver that responds at once, until it slows down', () => {
-    expect(standing([swift])).toEqual({ window: 5, room: 19 })
-    expect(standing([swift, quick])).toEqual({ window: 6, room: 5 })
+    expect(stateAfter([fast])).toEqual({ window: 5, capacity: 19 })
+    expect(stateAfter([fast, quick])).toEqual({ window: 6, capacity: 5 })
     const budget = create()
-    answer(budget, 'a', swift)
-    budget.take('a')
-    budget.stall('a')
-    expect(budget.loads()).toEqual([{ receiver: 'a', held: 1, room: 4, clearUntil: null }])
+    answer(budget, 'a', fast)
+    budget.lease('a')
+    budget.markSlow('a')
+    expect(budget.loads()).toEqual([{ receiver: 'a', leased: 1, capacity: 4, clearUntil: null }])
   })
 
-  it('lists receivers with deliveries held, and remembered ones that differ from a new one', () => {
+  it('lists receivers with leased deliveries, and remembered ones that differ from a new one', () => {
     const budget = create()
     answer(budget, 'quick', quick)
     answer(budget, 'hung', hung)
     answer(budget, 'slow', slow)
-    budget.take('busy')
+    budget.lease('busy')
     expect(budget.loads()).toEqual([
-      { receiver: 'busy', held: 1, room: 3, clearUntil: null },
-      { receiver: 'hung', held: 0, room: 2, clearUntil: null },
-      { receiver: 'quick', held: 0, room: 5, clearUntil: null },
+      { receiver: 'busy', leased: 1, capacity: 3, clearUntil: null },
+      { receiver: 'hung', leased: 0, capacity: 2, clearUntil: null },
+      { receiver: 'quick', leased: 0, capacity: 5, clearUntil: null },
     ])
     expect(budget.free()).toBe(255)
   })
@@ -91,25 +91,25 @@ describe('the budget', () => {
   it('restores the window of a remembered receiver', () => {
     const budget = create()
     for (const _ of Array.from({ length: 12 })) answer(budget, 'a', quick)
-    budget.take('a')
-    expect(budget.loads()).toEqual([{ receiver: 'a', held: 1, room: 15, clearUntil: null }])
+    budget.lease('a')
+    expect(budget.loads()).toEqual([{ receiver: 'a', leased: 1, capacity: 15, clearUntil: null }])
   })
 
   it('remembers until when a receiver has nothing due, unless an older delivery is found', () => {
     const budget = createBudget({ perReceiverMax: 32, totalMax: 512 })
     const until = new Date()
     budget.clear('nobody', until)
-    budget.take('a')
+    budget.lease('a')
     budget.clear('a', until)
-    expect(budget.loads()).toEqual([{ receiver: 'a', held: 1, room: 3, clearUntil: until }])
+    expect(budget.loads()).toEqual([{ receiver: 'a', leased: 1, capacity: 3, clearUntil: until }])
     budget.find('a', until)
     budget.find('nobody', until)
     expect(budget.loads()).toMatchObject([{ clearUntil: until }])
     budget.find('a', new Date(until.getTime() - 1))
     expect(budget.loads()).toMatchObject([{ clearUntil: null }])
     budget.clear('a', until)
-    budget.give('a')
-    budget.take('a')
+    budget.release('a')
+    budget.lease('a')
     expect(budget.loads()).toMatchObject([{ clearUntil: null }])
   })
 })

@@ -1,4 +1,4 @@
-import type { Load } from './queue-store.ts'
+import type { ReceiverLoad } from './queue-store.ts'
 
 /**
  * Most concurrent requests to one receiver: enough for 1,600 deliveries a second at 20 ms each, the time of one
@@ -7,7 +7,7 @@ import type { Load } from './queue-store.ts'
 export const perReceiverMax = 32
 
 /**
- * Most deliveries that one process holds: their bodies take a few kilobytes each, and the sockets of those in flight
+ * Most deliveries that one process leases: their bodies take a few kilobytes each, and the sockets of those in flight
  * about 50 kB each with TLS.
  */
 export const totalMax = 512
@@ -19,7 +19,7 @@ export const totalMax = 512
 const startWindow = 4
 
 /**
- * Most receivers remembered while nothing is held for them: those that hang, and those that were quick. Every claim
+ * Most receivers remembered while nothing is leased for them: those that hang, and those that were quick. Every claim
  * sends them to the database.
  */
 const hangingMax = 1_000
@@ -34,22 +34,22 @@ const slowMs = 5_000
  * the next one is ready when a connection becomes free, and each query claims many. A claimed delivery waits 0.3 s at
  * most.
  */
-const swiftMs = 100
-const depthOfSwift = 4
+const fastMs = 100
+const claimsPerConnection = 4
 
-type Line = { held: number; underWay: number; window: number; isSwift: boolean; clearUntil: Date | null }
+type Receiver = { leased: number; inFlight: number; window: number; isFast: boolean; clearUntil: Date | null }
 
 /**
  * Shares the capacity of one process among receivers. A receiver that hangs, or one with a hundred thousand
  * deliveries due, delays no other: its window halves with each time-out, down to one, and grows with each quick
- * response. A delivery is held from its claim until its attempt is recorded, and under way from the request to the
+ * response. A delivery is leased from its claim until its attempt is recorded, and in flight from the request to the
  * response.
  */
 export function createBudget(limits: { perReceiverMax: number; totalMax: number }) {
-  const lines = new Map<string, Line>()
-  // Receivers with nothing held, the one that has been so for longest first.
-  const hanging = new Map<string, Line>()
-  const quick = new Map<string, Line>()
+  const receivers = new Map<string, Receiver>()
+  // Receivers with nothing leased, the one that has been so for longest first.
+  const hanging = new Map<string, Receiver>()
+  const quick = new Map<string, Receiver>()
   const start = Math.min(startWindow, limits.perReceiverMax)
   let total = 0
 
@@ -58,77 +58,77 @@ export function createBudget(limits: { perReceiverMax: number; totalMax: number 
     start,
     free: () => limits.totalMax - total,
     /** The receivers whose window may differ from `start`. */
-    loads(): Load[] {
-      return [...lines, ...hanging, ...quick].map(([receiver, { held, window, isSwift, clearUntil }]) => ({
+    loads(): ReceiverLoad[] {
+      return [...receivers, ...hanging, ...quick].map(([receiver, { leased, window, isFast, clearUntil }]) => ({
         receiver,
-        held,
-        room: Math.max(0, window * (isSwift ? depthOfSwift : 1) - held),
+        leased,
+        capacity: Math.max(0, window * (isFast ? claimsPerConnection : 1) - leased),
         clearUntil,
       }))
     },
     /** Records that nothing from before `until` is due to the receiver any more. */
     clear(receiver: string, until: Date): void {
-      const line = known(receiver)
-      if (line) line.clearUntil = until
+      const state = known(receiver)
+      if (state) state.clearUntil = until
     },
     /** Records that a delivery from this moment was due to the receiver after all. */
     find(receiver: string, at: Date): void {
-      const line = known(receiver)
-      if (line?.clearUntil && line.clearUntil > at) line.clearUntil = null
+      const state = known(receiver)
+      if (state?.clearUntil && state.clearUntil > at) state.clearUntil = null
     },
-    take(receiver: string): void {
-      const line = lineOf(receiver)
-      line.held += 1
+    lease(receiver: string): void {
+      const state = stateOf(receiver)
+      state.leased += 1
       total += 1
     },
     /** Starts one more request, if the receiver's window allows it. */
     begin(receiver: string): boolean {
-      const line = lineOf(receiver)
-      if (line.underWay >= line.window) return false
-      line.underWay += 1
+      const state = stateOf(receiver)
+      if (state.inFlight >= state.window) return false
+      state.inFlight += 1
       return true
     },
     /** `hung`: the receiver did not respond before the deadline. */
     end(receiver: string, { durationMs, hung }: { durationMs: number; hung: boolean }): void {
-      const line = lineOf(receiver)
-      line.underWay -= 1
-      line.isSwift = durationMs <= swiftMs
-      if (durationMs <= quickMs) line.window = Math.min(limits.perReceiverMax, line.window + 1)
-      if (durationMs >= slowMs || hung) line.window = Math.max(hung ? 1 : start, Math.floor(line.window / 2))
+      const state = stateOf(receiver)
+      state.inFlight -= 1
+      state.isFast = durationMs <= fastMs
+      if (durationMs <= quickMs) state.window = Math.min(limits.perReceiverMax, state.window + 1)
+      if (durationMs >= slowMs || hung) state.window = Math.max(hung ? 1 : start, Math.floor(state.window / 2))
     },
     /** Deliveries that were claimed ahead for the receiver could not start in time. */
-    stall(receiver: string): void {
-      lineOf(receiver).isSwift = false
+    markSlow(receiver: string): void {
+      stateOf(receiver).isFast = false
     },
-    give(receiver: string): void {
-      const line = lineOf(receiver)
-      line.held -= 1
+    release(receiver: string): void {
+      const state = stateOf(receiver)
+      state.leased -= 1
       total -= 1
-      if (line.held === 0) forget(receiver, line)
+      if (state.leased === 0) forget(receiver, state)
     },
   }
 
-  function known(receiver: string): Line | undefined {
-    return lines.get(receiver) ?? hanging.get(receiver) ?? quick.get(receiver)
+  function known(receiver: string): Receiver | undefined {
+    return receivers.get(receiver) ?? hanging.get(receiver) ?? quick.get(receiver)
   }
 
-  function lineOf(receiver: string): Line {
-    const line = known(receiver) ?? { held: 0, underWay: 0, window: start, isSwift: false, clearUntil: null }
+  function stateOf(receiver: string): Receiver {
+    const state = known(receiver) ?? { leased: 0, inFlight: 0, window: start, isFast: false, clearUntil: null }
     hanging.delete(receiver)
     quick.delete(receiver)
-    lines.set(receiver, line)
-    return line
+    receivers.set(receiver, state)
+    return state
   }
 
-  function forget(receiver: string, line: Line): void {
-    lines.delete(receiver)
-    if (line.window < start) remember(hanging, hangingMax)
-    else if (line.window > start) remember(quick, quickMax)
+  function forget(receiver: string, state: Receiver): void {
+    receivers.delete(receiver)
+    if (state.window < start) remember(hanging, hangingMax)
+    else if (state.window > start) remember(quick, quickMax)
 
-    function remember(some: Map<string, Line>, max: number): void {
-      some.set(receiver, line)
-      const [oldest] = some.keys()
-      if (some.size > max && oldest !== undefined) some.delete(oldest)
+    function remember(map: Map<string, Receiver>, max: number): void {
+      map.set(receiver, state)
+      const [oldest] = map.keys()
+      if (map.size > max && oldest !== undefined) map.delete(oldest)
     }
   }
 }

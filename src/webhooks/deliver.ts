@@ -19,7 +19,7 @@ import {
   claimDue,
   claimDueOf,
   claimedMax,
-  type Load,
+  type ReceiverLoad,
   releaseLeases,
 } from './queue-store.ts'
 import { recordAttempts, toResult } from './result.ts'
@@ -124,7 +124,7 @@ const lateCommitMs = 2_000
  *
  * ## SCANNED
  * The known receivers only, until `scanAgainAt`: a delivery that has just become due is nearly always for one of them.
- * - SCANNING: that time has come, or no known receiver has room, or the worker holds so much that the rest has to be
+ * - SCANNING: that time has come, or no known receiver has capacity left, or the worker holds so much that the rest has to be
  *   shared by all receivers.
  * - SCANNED: the claim found so much that there is probably more.
  * - WAITING: it found little, or the worker holds as many deliveries as it may.
@@ -178,7 +178,7 @@ export function startDeliveries(deps: Deps): Deliveries {
       isStopping = true
       signal.notify()
       await running
-      await letGo(() => true).catch((error: unknown) => {
+      await releaseReady(() => true).catch((error: unknown) => {
         log.error(
           { err: error },
           'Webhook deliveries were not released: they are claimed again when their lease expires',
@@ -221,11 +221,11 @@ export function startDeliveries(deps: Deps): Deliveries {
 
   /** Claims once and starts what it claimed. */
   async function claim(mode: Scanning | Scanned): Promise<Mode> {
-    await letGo(isStale)
+    await releaseReady(isStale)
     const limit = Math.min(budget.free(), claimedMax)
     if (limit <= 0) return { name: 'WAITING', next: mode }
     if (mode.name === 'SCANNING') return await scan(mode, limit)
-    const known = budget.loads().filter(({ room }) => room > 0)
+    const known = budget.loads().filter(({ capacity }) => capacity > 0)
     const isTight = budget.free() * 2 < options.totalMax
     const isTimeToScan = known.length === 0 || isTight || performance.now() >= mode.scanAgainAt
     return isTimeToScan ? await scan(newScan, limit) : await claimForKnown(mode, limit, known)
@@ -251,18 +251,19 @@ export function startDeliveries(deps: Deps): Deliveries {
     return waited ? scanned : { name: 'WAITING', next: scanned }
   }
 
-  async function claimForKnown({ scanAgainAt }: Scanned, limit: number, known: Load[]): Promise<Mode> {
+  async function claimForKnown({ scanAgainAt }: Scanned, limit: number, known: ReceiverLoad[]): Promise<Mode> {
     const claimedAt = performance.now()
     const own = lease()
     // With many receivers, a few deliveries of each are enough to choose from.
-    const roomMax = budget.start + Math.ceil((2 * limit) / known.length)
-    const loads = known.map((load) => ({ ...load, room: Math.min(load.room, roomMax) }))
+    const capacityMax = budget.start + Math.ceil((2 * limit) / known.length)
+    const loads = known.map((load) => ({ ...load, capacity: Math.min(load.capacity, capacityMax) }))
     const { claimed, isAll } = await claimDueOf(db, { ...own, loads, limit })
     if (isAll) {
       const counts = new Map<string, number>()
       for (const { receiver } of claimed) counts.set(receiver, (counts.get(receiver) ?? 0) + 1)
       const clearUntil = new Date(own.now.getTime() - lateCommitMs)
-      for (const { receiver, room } of loads) if ((counts.get(receiver) ?? 0) < room) budget.clear(receiver, clearUntil)
+      for (const { receiver, capacity } of loads)
+        if ((counts.get(receiver) ?? 0) < capacity) budget.clear(receiver, clearUntil)
     }
     if (claimed.length > 0) await build(claimed, claimedAt)
     const scanned: Scanned = { name: 'SCANNED', scanAgainAt, owesScan: true }
@@ -288,16 +289,16 @@ export function startDeliveries(deps: Deps): Deliveries {
       const body = bodies[index] ?? null
       const secrets = secretsOf.get(delivery.merchantId)
       if (!secrets) log.error({ merchantId: delivery.merchantId }, 'A client has no webhook secret to sign with')
-      else if (body !== null) hold({ delivery, body, secrets, claimedAt })
+      else if (body !== null) addReady({ delivery, body, secrets, claimedAt })
     }
     for (const receiver of new Set(claimed.map((delivery) => delivery.receiver))) begin(receiver)
   }
 
-  function hold(one: Ready): void {
+  function addReady(one: Ready): void {
     const { receiver } = one.delivery
-    budget.take(receiver)
-    const line = ready.get(receiver)
-    if (line) line.push(one)
+    budget.lease(receiver)
+    const waiting = ready.get(receiver)
+    if (waiting) waiting.push(one)
     else ready.set(receiver, [one])
   }
 
@@ -307,35 +308,35 @@ export function startDeliveries(deps: Deps): Deliveries {
 
   /** Starts the receiver's ready deliveries while it may have another connection. */
   function begin(receiver: string): void {
-    const line = ready.get(receiver)
-    if (!line) return
+    const waiting = ready.get(receiver)
+    if (!waiting) return
     let begun = 0
-    for (const one of line) {
+    for (const one of waiting) {
       if (isStopping || isStale(one) || !budget.begin(receiver)) break
       begun += 1
       const work = deliver(one).finally(() => inFlight.delete(work))
       inFlight.add(work)
     }
-    line.splice(0, begun)
-    if (line.length === 0) ready.delete(receiver)
+    waiting.splice(0, begun)
+    if (waiting.length === 0) ready.delete(receiver)
   }
 
   /**
    * Releases ready deliveries that will not start, because their receiver became slow or the worker stops. Another
    * worker may claim them at once.
    */
-  async function letGo(which: (one: Ready) => boolean): Promise<void> {
+  async function releaseReady(which: (one: Ready) => boolean): Promise<void> {
     const leases: Claimed[] = []
-    for (const [receiver, line] of ready) {
-      const kept = line.filter((one) => !which(one))
-      if (kept.length === line.length) continue
-      leases.push(...line.filter(which).map(({ delivery }) => delivery))
+    for (const [receiver, waiting] of ready) {
+      const kept = waiting.filter((one) => !which(one))
+      if (kept.length === waiting.length) continue
+      leases.push(...waiting.filter(which).map(({ delivery }) => delivery))
       ready.set(receiver, kept)
       if (kept.length === 0) ready.delete(receiver)
     }
     for (const { receiver } of leases) {
-      budget.stall(receiver)
-      budget.give(receiver)
+      budget.markSlow(receiver)
+      budget.release(receiver)
     }
     if (leases.length > 0) await releaseLeases(db, { leases, now: clock.now() })
   }
@@ -352,7 +353,7 @@ export function startDeliveries(deps: Deps): Deliveries {
       if (answer.outcome === 'stopped') return await releaseLeases(db, { leases: [delivery], now: clock.now() })
       const result = toResult(delivery, answer, { startedAt, finishedAt: clock.now(), random: options.random() })
       metrics?.observe(answer)
-      tell(delivery, answer, result.state)
+      logFailure(delivery, answer, result.state)
       await record(result)
     } catch (error) {
       // Delivered or not, the attempt is not recorded, so it is repeated. The receiver recognises the repeat by its
@@ -360,7 +361,7 @@ export function startDeliveries(deps: Deps): Deliveries {
       log.error({ merchantId, eventId, err: error }, 'A webhook delivery attempt could not be recorded')
     } finally {
       // After the commit, so that the attempts that wait to be written are limited as well.
-      budget.give(receiver)
+      budget.release(receiver)
       signal.notify()
     }
   }
@@ -369,7 +370,7 @@ export function startDeliveries(deps: Deps): Deliveries {
    * Logs failures only; metrics count the successes. A receiver is scheme, host and port: the path and query may hold
    * secrets.
    */
-  function tell(delivery: Claimed, { status, error, durationMs }: Answer, state: string): void {
+  function logFailure(delivery: Claimed, { status, error, durationMs }: Answer, state: string): void {
     if (state === 'delivered') return
     const { merchantId, eventId, receiver } = delivery
     const data = { merchantId, eventId, receiver, attempt: delivery.attempts + 1, status, error, durationMs, state }

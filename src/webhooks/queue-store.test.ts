@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { deliveryBench } from '../../test/support/delivery-bench.ts'
 import { commitEvents, testEvent } from '../../test/support/webhooks.ts'
 import { sql, type Tx } from '../db/sql.ts'
-import { claimDue, claimDueOf, insertAttempts, type Load, promoteWaiting } from './queue-store.ts'
+import { claimDue, claimDueOf, insertAttempts, promoteWaiting, type ReceiverLoad } from './queue-store.ts'
 
 const bench = deliveryBench()
 const url = 'https://shop.example/hook'
@@ -57,7 +57,7 @@ it('does not wait for the disk to claim or to record an attempt, unless that rel
   expect(await claimAndRecord('delivered')).toBe(false)
 })
 
-it('claims for the listed receivers alone, up to the room of each, from its clear point on', async () => {
+it('claims for the listed receivers alone, up to the capacity of each, from its clear point on', async () => {
   await bench.setUp()
   const { merchantId } = bench.merchant
   const now = bench.clock.now()
@@ -74,14 +74,14 @@ it('claims for the listed receivers alone, up to the room of each, from its clea
     event(one, new Date(now.getTime() + 1)),
   )
   const leasedUntil = new Date(now.getTime() + 20_000)
-  const claim = async (loads: Load[], limit = 10) => {
+  const claim = async (loads: ReceiverLoad[], limit = 10) => {
     const { claimed, isAll } = await claimDueOf(bench.database.db, { now, leasedUntil, instance: 1, loads, limit })
     expect(claimed.map(({ dueAt }) => dueAt)).toEqual(claimed.map(({ occurredAt }) => occurredAt))
     const names = claimed.map(({ receiver, dueAt }) => `${receiver} ${(now.getTime() - dueAt.getTime()) / 1000}`)
     return [...names.sort(), ...(isAll ? ['all'] : [])]
   }
-  const ofOne = { receiver: one, held: 0, room: 2, clearUntil: at(3) }
-  const ofOther = { receiver: other, held: 5, room: 4, clearUntil: null }
+  const ofOne = { receiver: one, leased: 0, capacity: 2, clearUntil: at(3) }
+  const ofOther = { receiver: other, leased: 5, capacity: 4, clearUntil: null }
   expect(await claim([ofOne, ofOther], 3)).toEqual([`${one} 2`, `${one} 3`, `${other} 60`])
   const lockOf = sql`select from webhook_deliveries where receiver = ${one} and next_attempt_at = ${at(1)} for update`
   await bench.database.db.transaction(async (tx) => {

@@ -19,12 +19,12 @@ export type Claimed = Lease & {
 export type Lease = { merchantId: string; recordId: string; eventId: string; leasedUntil: Date }
 
 /**
- * How many deliveries a receiver holds and how many more it may have. `clearUntil`: as far as is known, nothing from
- * before that moment is due to it any more.
+ * How many deliveries to a receiver are leased, and how many more may be. `clearUntil`: as far as is known, nothing
+ * from before that moment is due to it any more.
  */
-export type Load = { receiver: string; held: number; room: number; clearUntil: Date | null }
+export type ReceiverLoad = { receiver: string; leased: number; capacity: number; clearUntil: Date | null }
 
-type Claim = { now: Date; leasedUntil: Date; instance: number; loads: Load[]; limit: number }
+type Claim = { now: Date; leasedUntil: Date; instance: number; loads: ReceiverLoad[]; limit: number }
 
 type WholeClaim = Claim & {
   /** Receivers are scanned in the order of their names, `receiversMax` of them, from the first after this one. */
@@ -41,13 +41,18 @@ type WholeClaim = Claim & {
 export const claimedMax = 64
 const claimedMaxText = raw(String(claimedMax))
 
-const loadsParam = rowsParam<Load>({ receiver: 'text', held: 'integer', room: 'integer', clearUntil: 'timestamptz' })
+const loadsParam = rowsParam<ReceiverLoad>({
+  receiver: 'text',
+  leased: 'integer',
+  capacity: 'integer',
+  clearUntil: 'timestamptz',
+})
 
 /**
  * Leases what is due. Unlike `claimRows` of jobs/claim.ts it does not take the oldest first: that would give everything
  * to one slow receiver with a large backlog. It steps from receiver to receiver through the index (a skip scan) and
- * takes from each as many as it has room for: a receiver with 100,000 due costs as much as one with sixteen. Receivers
- * that hold least come first. Also returns the last receiver scanned, or null when the scan reached the end.
+ * takes from each as many as it has capacity for: a receiver with 100,000 due costs as much as one with sixteen.
+ * Receivers with the fewest leased come first. Also returns the last receiver scanned, or null when the scan reached the end.
  */
 export async function claimDue(
   db: Db | Tx,
@@ -69,8 +74,8 @@ export async function claimDue(
     ), load as (
       -- With many receivers, a few deliveries of each are enough to choose from.
       select
-        walk.receiver, coalesce(input.held, 0) as held,
-        least(coalesce(input.room, ${claim.start}), ${claim.start} + 2 * ${claim.limit} / count(*) over ()) as room,
+        walk.receiver, coalesce(input.leased, 0) as leased,
+        least(coalesce(input.capacity, ${claim.start}), ${claim.start} + 2 * ${claim.limit} / count(*) over ()) as capacity,
         walk.first_at as since
       from walk
       left join ${loadsParam(claim.loads)} on input.receiver = walk.receiver
@@ -93,7 +98,7 @@ export async function claimDueOf(db: Db | Tx, claim: Claim): Promise<{ claimed: 
   const rows = await db.query<MaybeClaimed & { found: number }>(
     sql`
     with load as (
-      select receiver, held, room, coalesce("clearUntil", '-infinity') as since from ${loadsParam(claim.loads)}
+      select receiver, leased, capacity, coalesce("clearUntil", '-infinity') as since from ${loadsParam(claim.loads)}
     ), ${claimOfLoad(claim)}
     select (select count(*) from due) as found, ${claimedColumns}
     ${fromClaimed}`,
@@ -116,12 +121,12 @@ function isClaimed<Row extends MaybeClaimed>(row: Row): row is Row & Claimed {
  */
 const claimOfLoad = ({ now, leasedUntil, instance, limit }: Claim) => sql`
     due as (
-      select d.ctid as row, load.held + row_number() over (partition by load.receiver order by d.next_attempt_at) as place
+      select d.ctid as row, load.leased + row_number() over (partition by load.receiver order by d.next_attempt_at) as place
       from load
       cross join lateral (
         select ctid, next_attempt_at from webhook_deliveries
         where state = 'pending' and receiver = load.receiver and next_attempt_at between load.since and ${now}
-        order by next_attempt_at limit load.room
+        order by next_attempt_at limit load.capacity
       ) d
     ), chosen as (
       select row from (select row from due order by place limit ${claimedMaxText}) first limit ${limit}
@@ -278,7 +283,7 @@ export async function promoteWaiting(tx: Tx, { records, now }: { records: Record
   )
 }
 
-/** Releases what the workers of dead instances held. A row that is locked is being finished. */
+/** Releases what the workers of dead instances leased. A row that is locked is being finished. */
 export async function releaseLeasesOf(tx: Tx, { instances, now }: { instances: number[]; now: Date }): Promise<void> {
   await tx.query(sql`
     update webhook_deliveries set leased_until = null, next_attempt_at = ${now}
