@@ -16,7 +16,7 @@ const lateMs = 1500
  *
  * @param behaviours what goes wrong; without it, the bank's fault profile decides
  */
-export async function tellReceiver(network: Network, pix: ReportedPix, behaviours?: Behaviour[]): Promise<void> {
+export async function notifyReceiver(network: Network, pix: ReportedPix, behaviours?: Behaviour[]): Promise<void> {
   try {
     const personality = await network.nature.current()
     const has = (behaviour: Behaviour) =>
@@ -38,7 +38,7 @@ export async function tellReceiver(network: Network, pix: ReportedPix, behaviour
 }
 
 /** Sends a callback about a payout, at a PSP with a separate address for them. Never throws. */
-export async function tellPayoutWebhook(
+export async function notifyPayoutWebhook(
   network: Network,
   endToEndId: string,
   { suffix, body }: { suffix: string; body: unknown },

@@ -14,7 +14,7 @@ import {
 } from './disputes-store.ts'
 import type { Network } from './network.ts'
 import { receiverAccount } from './receiver-account.ts'
-import { tellOfReturn } from './returns.ts'
+import { notifyOfReturn } from './returns.ts'
 import { insertReturnIn, lockLeft, type ReturnNature, type ReturnRow, sumOfMedReturns } from './returns-store.ts'
 import { inTransaction } from './transaction.ts'
 
@@ -77,7 +77,7 @@ export async function decideDispute(
     return null
   })
   if (decided && 'ok' in decided) return decided
-  if (decided) tellOfReturn(network, decided)
+  if (decided) notifyOfReturn(network, decided)
   return { ok: true, id }
 }
 
@@ -99,7 +99,7 @@ export async function returnUnannounced(
     return insertOwnReturn(client, { endToEndId, amount: returned, nature: 'MED_FRAUDE', at: now, settlesAt: now })
   })
   if ('ok' in outcome) return outcome
-  tellOfReturn(network, outcome)
+  notifyOfReturn(network, outcome)
   return { ok: true, id: outcome.returnId }
 }
 

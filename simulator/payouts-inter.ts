@@ -4,7 +4,7 @@ import { fromTxid } from '../src/pix/ids.ts'
 import { getInterBalance } from './balance.ts'
 import { type HttpRequest, type HttpResponse, json, parseJson, problem } from './http.ts'
 import type { Network } from './network.ts'
-import { answerTaken, tellOfPayout, toPayoutRow } from './payouts.ts'
+import { answerTaken, notifyOfPayout, toPayoutRow } from './payouts.ts'
 import { findPayout, findPayoutByReference, insertPayout, type PayoutRow } from './payouts-store.ts'
 import { toInterPayout } from './sent-pix.ts'
 import { isRecord } from './validate.ts'
@@ -39,14 +39,14 @@ async function postPix(network: Network, request: HttpRequest): Promise<HttpResp
   const id = key.replaceAll('-', '')
   const personality = await network.nature.current()
   const info = typeof descricao === 'string' ? descricao : null
-  const wish = { id, amount: fromReais(valor.toFixed(2)), key: chave, info }
+  const requested = { id, amount: fromReais(valor.toFixed(2)), key: chave, info }
   const kept = await findPayout(network.pool, id)
   if (kept) return json(200, toTaken(kept))
-  const row = toPayoutRow({ network, personality }, wish, { key: 'destinatario.chave', amount: 'valor' })
+  const row = toPayoutRow({ network, personality }, requested, { key: 'destinatario.chave', amount: 'valor' })
   if ('razao' in row) return invalid(row.razao, row.propriedade)
   const named = { ...row, reference: randomUUID() }
   if (!(await insertPayout(network.pool, named))) return await postPix(network, request)
-  tellOfPayout(network, named)
+  notifyOfPayout(network, named)
   return await answerTaken({ network, personality }, named, json(200, toTaken(named)))
 }
 

@@ -2,7 +2,7 @@ import { fromReais } from '../src/lib/money.ts'
 import { detectPixKey } from '../src/pix/key.ts'
 import { type HttpRequest, type HttpResponse, json, parseJson, problem } from './http.ts'
 import type { Network } from './network.ts'
-import { answerTaken, newPayoutEndToEndId, tellOfPayout, toHolder, toPayoutRow } from './payouts.ts'
+import { answerTaken, newPayoutEndToEndId, notifyOfPayout, toHolder, toPayoutRow } from './payouts.ts'
 import { findPayout, findPayoutStart, insertPayout, insertPayoutStart } from './payouts-store.ts'
 import { toSicoobPayout } from './sent-pix.ts'
 import { isEndToEndIdShape, isRecord } from './validate.ts'
@@ -58,11 +58,11 @@ async function postConfirmation(network: Network, request: HttpRequest): Promise
   if (kept) return invalid('O pagamento já foi efetivado.', 'endToEndId')
   const personality = await network.nature.current()
   const [reais = '', decimals = ''] = valor.split(',')
-  const wish = { id, endToEndId: id, amount: fromReais(`${reais}.${decimals.padEnd(2, '0')}`), key, info: null }
-  const row = toPayoutRow({ network, personality }, wish, { key: 'chave', amount: 'valor' })
+  const requested = { id, endToEndId: id, amount: fromReais(`${reais}.${decimals.padEnd(2, '0')}`), key, info: null }
+  const row = toPayoutRow({ network, personality }, requested, { key: 'chave', amount: 'valor' })
   if ('razao' in row) return invalid(row.razao, row.propriedade)
   if (!(await insertPayout(network.pool, row))) return invalid('O pagamento já foi efetivado.', 'endToEndId')
-  tellOfPayout(network, row)
+  notifyOfPayout(network, row)
   const taken = { ...toSicoobPayout(row, network.clock.now()), estado: 'EM_PROCESSAMENTO', detalheRejeicao: undefined }
   return await answerTaken({ network, personality }, row, json(200, taken))
 }

@@ -2,7 +2,7 @@ import { type Cents, cents, fromReais, toReais } from '../src/lib/money.ts'
 import type { AccountHolder } from '../src/pix/holder.ts'
 import { newEndToEndId, newReturnId } from '../src/pix/ids.ts'
 import { detectPixKey, type PixKey } from '../src/pix/key.ts'
-import { tellPayoutWebhook, tellReceiver } from './callbacks.ts'
+import { notifyPayoutWebhook, notifyReceiver } from './callbacks.ts'
 import { lateAnswerMs } from './charges.ts'
 import { type ControlOutcome, refused } from './control.ts'
 import { timedOut } from './disturb.ts'
@@ -43,11 +43,16 @@ export async function putPayout(network: Network, id: string, request: HttpReque
   const personality = await network.nature.current()
   if (body.pagador.chave !== receiverKey)
     return invalid([fault('A chave do pagador não pertence a este usuário.', 'pagador.chave')])
-  const wish = { id, amount: fromReais(body.valor), key: body.favorecido.chave, info: body.pagador.infoPagador ?? null }
-  const row = toPayoutRow({ network, personality }, wish, { key: 'favorecido.chave', amount: 'valor' })
+  const requested = {
+    id,
+    amount: fromReais(body.valor),
+    key: body.favorecido.chave,
+    info: body.pagador.infoPagador ?? null,
+  }
+  const row = toPayoutRow({ network, personality }, requested, { key: 'favorecido.chave', amount: 'valor' })
   if ('razao' in row) return invalid([row])
   if (!(await insertPayout(network.pool, row))) return repeat(network, row)
-  tellOfPayout(network, row)
+  notifyOfPayout(network, row)
   return await answerTaken({ network, personality }, row, json(201, toTaken(row)))
 }
 
@@ -71,22 +76,22 @@ export async function getPayout(network: Network, id: string): Promise<HttpRespo
 }
 
 /** Sends this PSP's client a callback about the outcome of a payout. */
-export function tellOfPayout(network: Network, row: Settlement & { id: string }): void {
+export function notifyOfPayout(network: Network, row: Settlement & { id: string }): void {
   notifyWhenSettled(network, row, async () => {
     const payout = await findPayout(network.pool, row.id)
     if (!payout) return
     const now = network.clock.now()
-    if (network.quirks.payouts === 'efi') await tellReceiver(network, toSentPixCallback(payout, now))
-    else await tellPayoutWebhook(network, payout.endToEndId, toPayoutCallback(network.quirks.payouts, payout, now))
+    if (network.quirks.payouts === 'efi') await notifyReceiver(network, toSentPixCallback(payout, now))
+    else await notifyPayoutWebhook(network, payout.endToEndId, toPayoutCallback(network.quirks.payouts, payout, now))
   })
 }
 
-export type PayoutWish = { id: string; amount: Cents | null; key: string; info: string | null; endToEndId?: string }
+export type PayoutRequest = { id: string; amount: Cents | null; key: string; info: string | null; endToEndId?: string }
 
 /** The requested payout, or the reason of its refusal, with the field's name at this PSP. */
 export function toPayoutRow(
   { network, personality }: { network: Network; personality: Personality },
-  { id, amount, key, info, endToEndId }: PayoutWish,
+  { id, amount, key, info, endToEndId }: PayoutRequest,
   fields: { key: string; amount: string },
 ): PayoutRow | Violation {
   const pixKey = detectPixKey(key)
@@ -179,6 +184,6 @@ export async function returnPayout(
     await insertPayoutReturn(client, { payoutId, returned: { returnId, amount: returned, returnedAt } })
     return { ok: true, id: returnId }
   })
-  if (outcome.ok) tellOfPayout(network, { id: payoutId, settlesAt: returnedAt, rejection: null })
+  if (outcome.ok) notifyOfPayout(network, { id: payoutId, settlesAt: returnedAt, rejection: null })
   return outcome
 }

@@ -1,6 +1,6 @@
 import { type Cents, cents, fromReais, toReais } from '../src/lib/money.ts'
 import { newReturnId } from '../src/pix/ids.ts'
-import { tellReceiver } from './callbacks.ts'
+import { notifyReceiver } from './callbacks.ts'
 import { lateAnswerMs } from './charges.ts'
 import { timedOut } from './disturb.ts'
 import { type HttpRequest, type HttpResponse, json, parseJson, problem, type Violation } from './http.ts'
@@ -48,7 +48,7 @@ export async function putReturn(
   if (outcome === 'too_late') return invalid(refusals.too_late, 'e2eid')
   if (outcome === 'too_much') return invalid(refusals.too_much, 'devolucao.valor')
   if (outcome === 'exists') return repeat(network, row)
-  tellOfReturn(network, row)
+  notifyOfReturn(network, row)
   if (personality.has('answer_lost', id)) return timedOut()
   if (amount === lateReturnAmount && !(await waited(network, lateAnswerMs))) {
     return problem('ServicoIndisponivel', 'O simulador foi encerrado.')
@@ -68,11 +68,11 @@ export async function getReturn(
 }
 
 /** Sends the receiver a callback about the Pix with all its returns when this one is settled. */
-export function tellOfReturn(network: Network, row: ReturnRow): void {
+export function notifyOfReturn(network: Network, row: ReturnRow): void {
   notifyWhenSettled(network, row, async () => {
     const now = network.clock.now()
     const pix = await findPix(network.pool, row.endToEndId, now)
-    if (pix) await tellReceiver(network, toPix(pix, now))
+    if (pix) await notifyReceiver(network, toPix(pix, now))
   })
 }
 

@@ -59,8 +59,8 @@ function toTlsOptions({ server, authority }: NonNullable<Options['tls']>) {
 }
 
 async function serve(simulator: Pick<Simulator, 'handle'>, incoming: IncomingMessage, outgoing: ServerResponse) {
-  const stranger = findStranger(incoming)
-  if (stranger) return refuse(outgoing, stranger)
+  const reason = whyRefused(incoming)
+  if (reason) return refuse(outgoing, reason)
   const body = await readBody(incoming).catch(() => null)
   const answer =
     body === null
@@ -70,7 +70,7 @@ async function serve(simulator: Pick<Simulator, 'handle'>, incoming: IncomingMes
 }
 
 /** The reason to refuse a request, or null. */
-function findStranger({ socket, url = '' }: IncomingMessage): string | null {
+function whyRefused({ socket, url = '' }: IncomingMessage): string | null {
   if (!(socket instanceof TLSSocket) || url.startsWith('/qr/')) return null
   const { valid_to: validTo } = socket.getPeerCertificate()
   // Checked too: a resumed session counts as authorized, whether it began with a certificate or not.

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events'
 import type pg from 'pg'
 import { createBatcher } from '../src/lib/batch.ts'
 import type { Clock } from '../src/lib/clock.ts'
-import { tellReceiver } from './callbacks.ts'
+import { notifyReceiver } from './callbacks.ts'
 import { decideDispute, openDispute, returnUnannounced } from './disputes.ts'
 import { type Disturb, disturbed } from './disturb.ts'
 import { encodeCallback } from './encode-answer.ts'
@@ -14,7 +14,7 @@ import { pay } from './pay.ts'
 import { newSigningJwk, readSigningJwk } from './payload.ts'
 import { returnPayout } from './payouts.ts'
 import { type CharacterInput, openNature, toView } from './personality/nature.ts'
-import { type Truth, tellTruth } from './personality/truth.ts'
+import { readTruth, type Truth } from './personality/truth.ts'
 import { toPix } from './pix.ts'
 import { countPix, insertPixes, listPix, type NewPix, type PixRow } from './pix-store.ts'
 import { plain, type Quirks } from './quirks.ts'
@@ -82,7 +82,7 @@ export async function createSimulator(options: SimulatorOptions): Promise<Simula
   const fetch = (path: string) => answerHere({ method: 'GET', path, query: {}, headers: {}, body: undefined })
 
   const controls: Controls = {
-    pay: (input) => pay({ network, fetch, onPaid: tellInBackground }, input),
+    pay: (input) => pay({ network, fetch, onPaid: notifyInBackground }, input),
     openDispute: (input) => openDispute(network, input),
     decideDispute: (input) => decideDispute(network, input),
     returnUnannounced: (input) => returnUnannounced(network, input),
@@ -90,11 +90,11 @@ export async function createSimulator(options: SimulatorOptions): Promise<Simula
     personality: async (input) => toView(input ? await network.nature.change(input) : await network.nature.current()),
   }
 
-  function tellInBackground(pix: NewPix) {
+  function notifyInBackground(pix: NewPix) {
     inBackground(async () => {
       const inMs = (pix.shownAt?.getTime() ?? 0) - network.clock.now().getTime()
       if (inMs > 0 && !(await waited(network, Math.min(timerMsMax, inMs)))) return
-      await tellReceiver(network, toPix({ ...pix, returns: [] }, network.clock.now()), pix.behaviours)
+      await notifyReceiver(network, toPix({ ...pix, returns: [] }, network.clock.now()), pix.behaviours)
     })
   }
 
@@ -111,7 +111,7 @@ export async function createSimulator(options: SimulatorOptions): Promise<Simula
       ? async (request) => await disturbed(await disturb(request), () => answerHere(request))
       : answerHere,
     ...controls,
-    truth: async () => await tellTruth(network),
+    truth: async () => await readTruth(network),
     close: async () => {
       closing.abort()
       await Promise.allSettled(tasks)

@@ -83,8 +83,8 @@ function findMember(headers: Readonly<Record<string, string | readonly string[] 
 
 /** Signatures of version 1, as bytes. Other versions are ignored. */
 function readSignatures(header: string): Uint8Array<ArrayBuffer>[] {
-  const ours = header.split(' ').filter((signature) => signature.startsWith('v1,'))
-  return ours.slice(0, signaturesMax).flatMap((signature) => fromBase64(signature.slice(3)) ?? [])
+  const supported = header.split(' ').filter((signature) => signature.startsWith('v1,'))
+  return supported.slice(0, signaturesMax).flatMap((signature) => fromBase64(signature.slice(3)) ?? [])
 }
 
 function parseEvent(body: Uint8Array): WebhookEvent {

@@ -1,7 +1,7 @@
 import { insertOwnReturn, openDispute } from '../disputes.ts'
 import type { Network } from '../network.ts'
 import type { NewPix } from '../pix-store.ts'
-import { tellOfReturn } from '../returns.ts'
+import { notifyOfReturn } from '../returns.ts'
 import { slowMs } from '../settlement.ts'
 import { inTransaction } from '../transaction.ts'
 import type { Behaviour } from './traits.ts'
@@ -19,7 +19,7 @@ export async function decideAftermath(network: Network, pix: NewPix, behaviours:
     const at = new Date(paidAt.getTime() + slowMs)
     const input = { endToEndId, amount: pix.amount, nature: 'ORIGINAL', at, settlesAt: at } as const
     const row = await inTransaction(network.pool, async (client) => await insertOwnReturn(client, input))
-    tellOfReturn(network, row)
+    notifyOfReturn(network, row)
   }
   if (behaviours.includes('contested')) {
     await openDispute(network, { endToEndId }, new Date(paidAt.getTime() + disputedAfterMs))

@@ -23,7 +23,7 @@ export type TruePayment = {
  */
 export type Truth = { payments: TruePayment[]; holds: number }
 
-export async function tellTruth({ pool, clock }: Network): Promise<Truth> {
+export async function readTruth({ pool, clock }: Network): Promise<Truth> {
   const now = clock.now()
   const payments = (await listArrived(pool, now)).map((row) => ({
     endToEndId: row.end_to_end_id,

@@ -1,7 +1,7 @@
 import type { Cents } from '../lib/money.ts'
 import type { AccountHolder } from '../pix/holder.ts'
 import type { PixKey } from '../pix/key.ts'
-import type { CallbackDoor } from './callbacks.ts'
+import type { CallbackAccess } from './callbacks.ts'
 
 /**
  * The port to a bank or PSP: what the gateway needs from it, in the gateway's own terms. There is one adapter, bacen/:
@@ -25,7 +25,7 @@ export type Acquirer = {
   /** The fees agreed with the PSP; null where none is configured. */
   readonly fees: { payment: FeeAgreed | null; payout: FeeAgreed | null }
   /** How a callback of this acquirer is recognized. */
-  readonly callbacks: CallbackDoor
+  readonly callbacks: CallbackAccess
 
   /** Idempotent: the same txid with the same content gives the same charge, however often it is requested. */
   createCharge(input: ChargeInput): Promise<ChargeOutcome>

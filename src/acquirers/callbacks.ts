@@ -59,7 +59,7 @@ export type CallbackSettings = Static<typeof CallbackSettings>
 export type ClientCertificateRule = { header: string; sha256: string[]; subject: string[] }
 
 /** How callbacks of an acquirer are accepted. */
-export type CallbackDoor = {
+export type CallbackAccess = {
   version: number
   acceptPrevious: boolean
   /** Null: the secret address is enough, since every callback is checked with the acquirer. */
@@ -69,7 +69,11 @@ export type CallbackDoor = {
 /** RFC 9440. */
 const headerDefault = 'client-cert'
 
-export function toCallbackDoor({ version, acceptPrevious, clientCertificate }: CallbackSettings = {}): CallbackDoor {
+export function toCallbackAccess({
+  version,
+  acceptPrevious,
+  clientCertificate,
+}: CallbackSettings = {}): CallbackAccess {
   return {
     version: version ?? 1,
     acceptPrevious: acceptPrevious ?? false,

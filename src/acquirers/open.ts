@@ -4,7 +4,7 @@ import { createBacenAcquirer } from './bacen/adapter.ts'
 import { createHttpSend, type Send } from './bacen/http.ts'
 import { type LiveTls, type Log, openTls } from './bacen/renewal.ts'
 import { type Breaker, createBreaker } from './breaker.ts'
-import { toCallbackDoor } from './callbacks.ts'
+import { toCallbackAccess } from './callbacks.ts'
 import type { AcquirerSettings } from './settings.ts'
 
 /** An acquirer that is called over the network. */
@@ -20,7 +20,7 @@ export function openAcquirer(settings: AcquirerSettings, deps: { clock: Clock; l
   const acquirer = createBacenAcquirer({
     ...settings,
     ...deps,
-    callbacks: toCallbackDoor(settings.callbacks),
+    callbacks: toCallbackAccess(settings.callbacks),
     send,
     tls,
     breaker,

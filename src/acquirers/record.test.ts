@@ -5,7 +5,7 @@ import { manualClock } from '../../test/support/clock.ts'
 import { cents } from '../lib/money.ts'
 import { toTxid } from '../pix/ids.ts'
 import { type Acquirer, AcquirerUnavailable, type Charge, type Payment } from './acquirer.ts'
-import { toCallbackDoor } from './callbacks.ts'
+import { toCallbackAccess } from './callbacks.ts'
 import { type Exchange, recordExchanges } from './record.ts'
 
 const clock = manualClock()
@@ -32,7 +32,7 @@ const answering: Acquirer = {
   isAvailable: () => true,
   certificate: null,
   fees: { payment: null, payout: null },
-  callbacks: toCallbackDoor(),
+  callbacks: toCallbackAccess(),
   createCharge: async () => ({ outcome: 'created', charge }),
   findCharge: async () => null,
   findPayment: async () => payment,

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Identity, issueCertificate, makeAuthority } from '../../simulator/certificates.ts'
-import { toCallbackDoor } from '../acquirers/callbacks.ts'
+import { toCallbackAccess } from '../acquirers/callbacks.ts'
 import { createProxyCheck } from '../http/connections.ts'
 import { findCertificateFault } from './certificate.ts'
 
@@ -22,10 +22,10 @@ beforeAll(async () => {
   base64 = new X509Certificate(shown.certificate).raw.toString('base64')
 })
 
-type Asked = { settings?: NonNullable<Parameters<typeof toCallbackDoor>[0]>['clientCertificate']; header?: unknown }
+type Asked = { settings?: NonNullable<Parameters<typeof toCallbackAccess>[0]>['clientCertificate']; header?: unknown }
 
 function faultOf({ settings = {}, header = `:${base64}:`, at = now }: Asked & { at?: Date } = {}) {
-  const rule = toCallbackDoor({ clientCertificate: settings }).clientCertificate
+  const rule = toCallbackAccess({ clientCertificate: settings }).clientCertificate
   if (!rule) throw new Error('no rule')
   const headers = header === undefined ? {} : { [rule.header]: header as string }
   return findCertificateFault(rule, createProxyCheck(['127.0.0.1']), { peer: '127.0.0.1', headers, now: at })?.reason
@@ -94,7 +94,7 @@ describe('a proxy', () => {
   })
 
   it('that is not trusted makes the header meaningless', () => {
-    const rule = toCallbackDoor({ clientCertificate: {} }).clientCertificate
+    const rule = toCallbackAccess({ clientCertificate: {} }).clientCertificate
     if (!rule) throw new Error('no rule')
     const call = { peer: '127.0.0.2', headers: { 'client-cert': `:${base64}:` }, now }
     expect(findCertificateFault(rule, createProxyCheck(['127.0.0.1']), call)?.reason).toBe('not_from_proxy')

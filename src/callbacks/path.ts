@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
-import type { CallbackDoor } from '../acquirers/callbacks.ts'
+import type { CallbackAccess } from '../acquirers/callbacks.ts'
 import { keyedHashes, type SecretKey } from '../lib/secrets.ts'
 
 /** The address of an acquirer's callbacks, with a part that nobody can guess. The acquirer appends `/pix`. */
@@ -9,7 +9,7 @@ export function callbackPath(key: SecretKey, acquirer: string, version = 1): str
 
 export function isCallbackSecret(
   key: SecretKey,
-  acquirer: { name: string; callbacks: Pick<CallbackDoor, 'version' | 'acceptPrevious'> },
+  acquirer: { name: string; callbacks: Pick<CallbackAccess, 'version' | 'acceptPrevious'> },
   secret: string,
 ): boolean {
   const { version, acceptPrevious } = acquirer.callbacks

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { toCallbackDoor } from '../acquirers/callbacks.ts'
+import { toCallbackAccess } from '../acquirers/callbacks.ts'
 import { dialects } from '../acquirers/dialects.ts'
 import { connect } from '../acquirers/open.ts'
 import { probeAcquirer } from '../acquirers/probe.ts'
@@ -93,7 +93,7 @@ async function check(config: Config, settings: AcquirerSettings): Promise<Findin
 async function findCallbackUrl(config: Config, { name, callbacks }: AcquirerSettings): Promise<string | null> {
   const key =
     config.secretKey ?? (await withContext(async (context) => context.key).catch((): SecretKey | null => null))
-  const acquirer = { name, callbacks: toCallbackDoor(callbacks) }
+  const acquirer = { name, callbacks: toCallbackAccess(callbacks) }
   return key && toCallbackUrl({ key, baseUrl: toBaseUrl(config) }, { acquirer, callbacks })
 }
 

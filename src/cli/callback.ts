@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { receiverKey } from '../../simulator/receiver-account.ts'
-import { toCallbackDoor } from '../acquirers/callbacks.ts'
+import { toCallbackAccess } from '../acquirers/callbacks.ts'
 import type { AcquirerSettings } from '../acquirers/settings.ts'
 import { type Config, readConfig } from '../config.ts'
 import { simulatorName } from '../network.ts'
@@ -16,24 +16,24 @@ export function callbackCommands(acquirer: Command): void {
     .description('print the address for callbacks of this acquirer, to register it by hand')
     .option('--json', 'print JSON')
     .action(async (name: string, { json }: { json?: boolean }) => {
-      const { chave, callbacks } = findDoor(readConfig(process.env), name)
-      const door = toCallbackDoor(callbacks)
+      const { chave, callbacks } = findCallbackSettings(readConfig(process.env), name)
+      const access = toCallbackAccess(callbacks)
       const url = await withContext(async (context) =>
-        toCallbackUrl(context, { acquirer: { name, callbacks: door }, callbacks }),
+        toCallbackUrl(context, { acquirer: { name, callbacks: access }, callbacks }),
       )
-      const value = { url, chave, isRegisteredAtStart: callbacks.register !== false, ...door }
+      const value = { url, chave, isRegisteredAtStart: callbacks.register !== false, ...access }
       const shown = { url, chave, registered: callbacks.register === false ? 'by hand' : 'by Guichê, at each start' }
-      print(value, { json, shown: { ...shown, certificate: describe(door) }, note: toNote(url) })
+      print(value, { json, shown: { ...shown, certificate: describe(access) }, note: toNote(url) })
     })
 }
 
 /** The simulated network gets a callback address like any PSP. */
-function findDoor(config: Config, name: string): Pick<AcquirerSettings, 'chave' | 'callbacks'> {
+function findCallbackSettings(config: Config, name: string): Pick<AcquirerSettings, 'chave' | 'callbacks'> {
   const isSimulated = config.acquirersFile === null && name === simulatorName
   return isSimulated ? { chave: receiverKey, callbacks: {} } : findSettings(config, name)
 }
 
-function describe({ clientCertificate }: ReturnType<typeof toCallbackDoor>): string {
+function describe({ clientCertificate }: ReturnType<typeof toCallbackAccess>): string {
   if (!clientCertificate) return 'not required'
   const { header, sha256, subject } = clientCertificate
   const which = [...subject, ...(sha256.length > 0 ? [`SHA-256 ${sha256.join(' or ')}`] : [])]

@@ -4,12 +4,12 @@ import type { Db } from '../db/sql.ts'
 import { type NewEntry, postEntry, previewEntry } from '../entries/post.ts'
 import {
   assertTwoAccounts,
-  giftTypes,
+  creditTypes,
   keyOfProposed,
   type ManualAccount,
   manualAccounts,
+  proposeCredit,
   proposeEntry,
-  proposeGift,
 } from '../entries/propose.ts'
 import { listEntries } from '../entries/store.ts'
 import { type SignedIn, userOf } from '../http/caller.ts'
@@ -124,8 +124,8 @@ async function plan(deps: Deps, user: SignedIn, body: Body): Promise<Planned> {
   const merchantId = await findSeen(deps, user, clientId)
   const manual = type === 'manual_entry' && debit && credit ? { debit, credit } : null
   if (manual) assertTwoAccounts(manual)
-  const isGift = giftTypes.some((gift) => gift === type) && merchantId !== null
-  const needsApproval = manual !== null || (isGift && amount > deps.attributionApprovalAbove)
+  const isCredit = creditTypes.some((gift) => gift === type) && merchantId !== null
+  const needsApproval = manual !== null || (isCredit && amount > deps.attributionApprovalAbove)
   return {
     manual,
     needsApproval,
@@ -148,9 +148,9 @@ async function proposePlanned(deps: Deps, { entry, manual }: Pick<Planned, 'entr
   const { type, merchantId, acquirer, amount, reference = null, description, by } = entry
   const about = { merchantId, acquirer, amount, description, by, recordId: toRecordId(key) }
   if (manual) return await proposeEntry(deps, { ...about, ...manual })
-  const gift = giftTypes.find((one) => one === type)
-  if (!gift) throw new Error('only what gives a merchant money is proposed')
-  return await proposeGift(deps, { ...about, type: gift, reference })
+  const credit = creditTypes.find((one) => one === type)
+  if (!credit) throw new Error('only what gives a merchant money is proposed')
+  return await proposeCredit(deps, { ...about, type: credit, reference })
 }
 
 function toRecordId(key: string): string {

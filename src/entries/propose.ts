@@ -15,12 +15,12 @@ export type ManualAccount = (typeof manualAccounts)[number]
 
 type Amount = { acquirer: string; amount: number; description: string }
 type ManualEntry = Amount & { debit: ManualAccount; credit: ManualAccount }
-type Gift = Amount & { reference: string | null }
+type CreditContent = Amount & { reference: string | null }
 
 /** Both give a merchant money without a payment: a pay-in adds to its balance, a write-off reduces its debt. */
-export const giftTypes = ['pay_in', 'write_off'] as const
+export const creditTypes = ['pay_in', 'write_off'] as const
 
-type GiftType = (typeof giftTypes)[number]
+type CreditType = (typeof creditTypes)[number]
 
 /** Both persons need it. */
 const permission = 'reconciliation.decide'
@@ -36,10 +36,11 @@ export const manualEntryProposal: ProposalKind = {
 }
 
 /** Entries for a merchant above a threshold, requested in the dashboard. */
-export const giftProposals: readonly ProposalKind[] = giftTypes.map((type) => ({
+export const creditProposals: readonly ProposalKind[] = creditTypes.map((type) => ({
   name: `entry.${type}`,
   permission,
-  carryOut: async (tx, proposal, now) => await post(tx, { ...toEntry(proposal, proposal.content as Gift), type }, now),
+  carryOut: async (tx, proposal, now) =>
+    await post(tx, { ...toEntry(proposal, proposal.content as CreditContent), type }, now),
 }))
 
 /**
@@ -68,9 +69,9 @@ export async function proposeEntry(
   return await keep(deps, manualEntryProposal.name, content, { merchantId, by, recordId })
 }
 
-export async function proposeGift(
+export async function proposeCredit(
   deps: { db: Db; clock: Clock },
-  { type, merchantId, by, recordId, ...content }: Gift & Proposed & { type: GiftType },
+  { type, merchantId, by, recordId, ...content }: CreditContent & Proposed & { type: CreditType },
 ): Promise<ProposalRow> {
   return await keep(deps, `entry.${type}`, content, { merchantId, by, recordId })
 }

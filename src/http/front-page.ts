@@ -17,14 +17,14 @@ export function registerFrontPage(app: Server, { isSimulated }: { isSimulated: b
   })
 }
 
-type Door = [path: string, name: string, what: string]
+type Link = [path: string, name: string, what: string]
 
-const words: Record<'en' | 'pt', { lang: string; lead: string; simulated: string; doors: Door[]; tryIt: Door }> = {
+const words: Record<'en' | 'pt', { lang: string; lead: string; simulated: string; links: Link[]; tryIt: Link }> = {
   en: {
     lang: 'en',
     lead: 'A PIX payment gateway',
     simulated: 'Simulated: no real money moves.',
-    doors: [
+    links: [
       ['dashboard/', 'Dashboard', 'Payments, withdrawals, balances and settings'],
       ['guide/', 'Guide', 'From the first charge to going live'],
       ['docs', 'API reference', 'Every route, to try requests in'],
@@ -35,7 +35,7 @@ const words: Record<'en' | 'pt', { lang: string; lead: string; simulated: string
     lang: 'pt-BR',
     lead: 'Um gateway de pagamentos Pix',
     simulated: 'Simulado: nenhum dinheiro de verdade é movimentado.',
-    doors: [
+    links: [
       ['dashboard/', 'Painel', 'Pagamentos, saques, saldos e configurações'],
       ['guide/pt/', 'Guia', 'Da primeira cobrança à produção'],
       ['docs', 'Referência da API', 'Todas as rotas, para testar requisições'],
@@ -61,8 +61,8 @@ span { font-size: 14px; color: var(--dim) }`
 const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 
 function toPage(language: keyof typeof words, isSimulated: boolean): string {
-  const { lang, lead, simulated, doors, tryIt } = words[language]
-  const items = (isSimulated ? [...doors, tryIt] : doors).map(
+  const { lang, lead, simulated, links, tryIt } = words[language]
+  const items = (isSimulated ? [...links, tryIt] : links).map(
     ([path, name, what]) => `<li><a href="${path}"><b>${name}</b><span>${what}</span></a></li>`,
   )
   return `<!doctype html>

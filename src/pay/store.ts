@@ -26,8 +26,8 @@ export async function findPayment(db: Db, id: string): Promise<PaymentRow | null
   return row ?? null
 }
 
-export type StandingRow = Pick<PaymentRow, 'id' | 'status' | 'pix_expires_at'>
+export type PaymentStateRow = Pick<PaymentRow, 'id' | 'status' | 'pix_expires_at'>
 
-export async function findStandings(db: Db, ids: string[]): Promise<StandingRow[]> {
-  return await db.query<StandingRow>(selectByIds(ids, sql`id, status, pix_expires_at`), 'find-standings')
+export async function findPaymentStates(db: Db, ids: string[]): Promise<PaymentStateRow[]> {
+  return await db.query<PaymentStateRow>(selectByIds(ids, sql`id, status, pix_expires_at`), 'find-standings')
 }

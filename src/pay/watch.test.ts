@@ -6,7 +6,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/support/databa
 import { eventually } from '../../test/support/webhooks.ts'
 import { connect } from '../db/sql.ts'
 import { newUuid } from '../lib/secrets.ts'
-import type { StandingRow } from './store.ts'
+import type { PaymentStateRow } from './store.ts'
 import { createWatch } from './watch.ts'
 
 let database: TestDatabase
@@ -18,7 +18,7 @@ afterAll(async () => {
 })
 
 const clock = manualClock()
-const waiting = (): StandingRow => ({ id: newUuid(), status: 'PIX_QRCODE_GENERATED', pix_expires_at: null })
+const waiting = (): PaymentStateRow => ({ id: newUuid(), status: 'PIX_QRCODE_GENERATED', pix_expires_at: null })
 
 it('accepts streams up to its total limit, whatever their address, and none after a stop', async () => {
   const watch = createWatch({ db: database.db, clock, log: pino({ level: 'silent' }) }, { inAll: 2, perHost: 2 })

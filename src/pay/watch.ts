@@ -4,7 +4,7 @@ import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { createSignal } from '../lib/signal.ts'
 import { isOpen, type PageState, pageState } from './state.ts'
-import { findStandings, type StandingRow } from './store.ts'
+import { findPaymentStates, type PaymentStateRow } from './store.ts'
 
 /** With longer pauses a customer would start to wonder; shorter ones would only load the database. */
 const pollEveryMs = 1_000
@@ -20,12 +20,12 @@ const limitsDefault = { inAll: 2_000, perHost: 50 }
 
 export type Watch = {
   /** A stream of server-sent events: the state now, and again when it has changed. Null when there are too many. */
-  open(payment: StandingRow, host: string): Readable | null
+  open(payment: PaymentStateRow, host: string): Readable | null
   /** Ends all streams for good. */
   stop(): Promise<void>
 }
 
-type Watcher = { id: string; stream: Readable; state: PageState; saidAt: number; endsAt: number; isEnded: boolean }
+type Watcher = { id: string; stream: Readable; state: PageState; sentAt: number; endsAt: number; isEnded: boolean }
 
 /**
  * Notifies open pages when their payments change. One statement per second for all of them, whichever process posts
@@ -47,9 +47,9 @@ export function createWatch(
     while (watchers.size > 0 && !isStopped) {
       try {
         const ids = new Set([...watchers].map(({ id }) => id))
-        const rows = await findStandings(db, [...ids])
-        const standings = new Map(rows.map((row) => [row.id, row]))
-        for (const watcher of watchers) notify(watcher, standings.get(watcher.id), clock.now())
+        const rows = await findPaymentStates(db, [...ids])
+        const rowsById = new Map(rows.map((row) => [row.id, row]))
+        for (const watcher of watchers) notify(watcher, rowsById.get(watcher.id), clock.now())
       } catch (error) {
         log.error({ err: error }, 'payment pages could not be notified')
       }
@@ -65,7 +65,7 @@ export function createWatch(
       const now = performance.now()
       const state = pageState(payment, clock.now())
       const stream = new Readable({ read() {} })
-      const watcher = { id: payment.id, stream, state, saidAt: now, endsAt: now + lifeMsMax, isEnded: false }
+      const watcher = { id: payment.id, stream, state, sentAt: now, endsAt: now + lifeMsMax, isEnded: false }
       watchers.add(watcher)
       hosts.set(host, openOfHost + 1)
       stream.once('close', () => {
@@ -74,7 +74,7 @@ export function createWatch(
         if (left > 0) hosts.set(host, left)
         else hosts.delete(host)
       })
-      say(watcher, `retry: 3000\ndata: ${state}\n\n`)
+      send(watcher, `retry: 3000\ndata: ${state}\n\n`)
       if (!isPolling) polling = poll()
       return stream
     },
@@ -87,17 +87,17 @@ export function createWatch(
   }
 }
 
-function notify(watcher: Watcher, standing: StandingRow | undefined, now: Date): void {
+function notify(watcher: Watcher, row: PaymentStateRow | undefined, now: Date): void {
   if (watcher.isEnded) return
-  const state = standing ? pageState(standing, now) : watcher.state
-  if (state !== watcher.state) say(watcher, `data: ${state}\n\n`)
-  else if (performance.now() - watcher.saidAt > heartbeatMs) say(watcher, ':\n\n')
+  const state = row ? pageState(row, now) : watcher.state
+  if (state !== watcher.state) send(watcher, `data: ${state}\n\n`)
+  else if (performance.now() - watcher.sentAt > heartbeatMs) send(watcher, ':\n\n')
   watcher.state = state
-  if (!standing || !isOpen(standing) || performance.now() > watcher.endsAt) end(watcher)
+  if (!row || !isOpen(row) || performance.now() > watcher.endsAt) end(watcher)
 }
 
-function say(watcher: Watcher, text: string): void {
-  watcher.saidAt = performance.now()
+function send(watcher: Watcher, text: string): void {
+  watcher.sentAt = performance.now()
   // The reader is too slow or gone: its stream is closed instead of buffered.
   if (!watcher.stream.push(text)) watcher.stream.destroy()
 }

@@ -74,9 +74,9 @@ export async function queryPayouts({ db, acquirer, runId, stopping }: Reading): 
   for (let after = ''; !stopping.aborted; ) {
     const unlisted = await listUnlistedPayouts(db, { runId, after, limit: chunkRows })
     const found: Listed[] = []
-    await eachAtOnce(unlisted, stopping, async (ours) => {
-      const payout = await payouts.find(await findPayoutKey(db, ours.key))
-      if (payout) found.push({ ...toFoundPayout(payout, ours), subject: 'payout', key: ours.key })
+    await eachAtOnce(unlisted, stopping, async (posted) => {
+      const payout = await payouts.find(await findPayoutKey(db, posted.key))
+      if (payout) found.push({ ...toFoundPayout(payout, posted), subject: 'payout', key: posted.key })
     })
     if (found.length > 0) await insertListed(db, runId, found)
     const last = unlisted.at(-1)
@@ -153,10 +153,10 @@ export function toReturned(payment: Payment, counts: (one: { at: Date }) => bool
  */
 export function toFoundPayout(
   found: MoneyOut,
-  ours: { amount: number; at: Date },
+  posted: { amount: number; at: Date },
 ): Pick<Listed, 'namedId' | 'paidAt' | 'amount' | 'med' | 'at' | 'state' | 'fee'> {
-  const at = found.outcome === 'done' ? found.at : ours.at
-  return { namedId: null, paidAt: null, amount: ours.amount, med: 0, at, state: found.outcome, fee: null }
+  const at = found.outcome === 'done' ? found.at : posted.at
+  return { namedId: null, paidAt: null, amount: posted.amount, med: 0, at, state: found.outcome, fee: null }
 }
 
 export function toListedPayout({ payoutId, endToEndId, amount, at, status, fee }: PayoutListed): Listed {

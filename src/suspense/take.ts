@@ -42,8 +42,8 @@ export async function takeReturns(tx: Tx, row: SuspenseRow, payment: Payment, no
 
 /** What was certainly returned, other than by our own return. */
 export function takenOf(payment: Payment, returnId: string | null): number {
-  const ours = returnId === null ? null : toTxid(returnId)
+  const ownReturnId = returnId === null ? null : toTxid(returnId)
   return payment.returns
-    .filter(({ id, isDone }) => isDone && id.toLowerCase() !== ours)
+    .filter(({ id, isDone }) => isDone && id.toLowerCase() !== ownReturnId)
     .reduce((sum, { amount }) => sum + amount, 0)
 }

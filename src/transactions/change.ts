@@ -118,7 +118,7 @@ export function toSnapshot(row: Changeable): Changeable {
  * created, with a code.
  */
 export function versionAt(row: TransactionRow, snapshot: unknown): TransactionRow {
-  const then = snapshot === null ? initialOf(row) : fromSnapshot(snapshot as Wire<Changeable>)
+  const then = snapshot === null ? initialOf(row) : fromSnapshot(snapshot as Serialized<Changeable>)
   const status = then.statuses?.at(-1)
   assert(status, 'a snapshot has a history')
   return { ...row, ...then, status }
@@ -144,11 +144,11 @@ function initialOf(row: TransactionRow): Partial<Changeable> {
 }
 
 /** A value after a round trip through JSON: dates are text. */
-type Wire<Value> = {
+type Serialized<Value> = {
   [Name in keyof Value]: Date extends Value[Name] ? string | null : Value[Name] extends Date[] ? string[] : Value[Name]
 }
 
-function fromSnapshot(snapshot: Wire<Changeable>): Changeable {
+function fromSnapshot(snapshot: Serialized<Changeable>): Changeable {
   const date = (text: string | null) => (text === null ? null : new Date(text))
   return {
     ...snapshot,

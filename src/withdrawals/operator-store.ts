@@ -51,10 +51,10 @@ export async function listPendingReview(
   db: Db,
   { merchantId, limit, offset }: { merchantId: string | null; limit: number; offset: number },
 ): Promise<{ total: number; items: WithdrawalToDecide[] }> {
-  const pending = sql`withdrawals where review_reason is not null ${merchantId === null ? empty : sql`and merchant_id = ${merchantId}`}`
+  const pendingReview = sql`withdrawals where review_reason is not null ${merchantId === null ? empty : sql`and merchant_id = ${merchantId}`}`
   const rows = await db.query<WithdrawalToDecide & { total: number }>(sql`
-    select (select count(*) from ${pending}) as total, ${columnsToDecide}
-    from (select * from ${pending} order by created_at, id limit ${limit} offset ${offset}) record ${withEarlier}
+    select (select count(*) from ${pendingReview}) as total, ${columnsToDecide}
+    from (select * from ${pendingReview} order by created_at, id limit ${limit} offset ${offset}) record ${withEarlier}
     order by record.created_at, record.id`)
   return { total: rows[0]?.total ?? 0, items: rows }
 }

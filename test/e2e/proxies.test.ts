@@ -4,7 +4,7 @@ import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { receiverAccount, receiverKey, simulatorCredentials } from '../../simulator/receiver-account.ts'
 import { createBacenAcquirer } from '../../src/acquirers/bacen/adapter.ts'
-import { toCallbackDoor } from '../../src/acquirers/callbacks.ts'
+import { toCallbackAccess } from '../../src/acquirers/callbacks.ts'
 import { createRegistry } from '../../src/acquirers/registry.ts'
 import { createApp } from '../../src/app.ts'
 import { loadSecretKey } from '../../src/auth/secret-key.ts'
@@ -69,7 +69,7 @@ async function createGateway({ trusted, metrics = new Registry() }: { trusted: s
     receiver: receiverAccount,
     isRemote: true,
     clock,
-    callbacks: toCallbackDoor({ clientCertificate: { subject: ['CN=callbacks.psp.example'] } }),
+    callbacks: toCallbackAccess({ clientCertificate: { subject: ['CN=callbacks.psp.example'] } }),
   })
   return await createApp({
     config: readConfig({ TRUST_PROXY: trusted, RATE_LIMIT_TOKEN: '1' }),

@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../../lib/clock.ts'
 import type { AccountHolder } from '../../pix/holder.ts'
 import type { Acquirer } from '../acquirer.ts'
 import type { Breaker } from '../breaker.ts'
-import { type CallbackDoor, toCallbackDoor } from '../callbacks.ts'
+import { type CallbackAccess, toCallbackAccess } from '../callbacks.ts'
 import { createReadBalance } from './balance.ts'
 import { readCallback, registerCallback, registerPayoutCallback } from './callback.ts'
 import { createCharge, findCharge } from './charge.ts'
@@ -38,7 +38,7 @@ export type BacenOptions = {
   tls?: LiveTls | null
   log?: Log
   fees?: Acquirer['fees']
-  callbacks?: CallbackDoor
+  callbacks?: CallbackAccess
   /** For the renewal of the token, and for the time of what the PSP reports without one. */
   clock?: Clock
 }
@@ -80,7 +80,7 @@ export function createBacenAcquirer(options: BacenOptions): Acquirer {
     isAvailable: () => breaker?.isClosed() ?? true,
     certificate: tls?.current().expiresAt ? { expiresAt: () => tls.current().expiresAt } : null,
     fees: options.fees ?? { payment: null, payout: null },
-    callbacks: options.callbacks ?? toCallbackDoor(),
+    callbacks: options.callbacks ?? toCallbackAccess(),
     createCharge: (input) => createCharge(deps, input),
     findCharge: (txid) => findCharge(deps, txid),
     findPayment: (endToEndId) => findPayment(deps, endToEndId),

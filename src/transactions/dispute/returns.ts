@@ -54,9 +54,9 @@ function correctedOf({
   refunds: Pick<RefundRow, 'id'>[]
 }): number {
   const corrected = sumOf(posted.filter(({ dispute_id: dispute }) => dispute === null))
-  const ours = new Set(refunds.map(({ id }) => toTxid(id)))
+  const refundIds = new Set(refunds.map(({ id }) => toTxid(id)))
   const others = payment.returns.filter(
-    ({ id, isDone, nature }) => isDone && !nature.startsWith('MED') && !ours.has(id.toLowerCase()),
+    ({ id, isDone, nature }) => isDone && !nature.startsWith('MED') && !refundIds.has(id.toLowerCase()),
   )
   return Math.max(0, corrected - sumOf(others))
 }
