@@ -9,7 +9,7 @@ import { toReason } from './bacen/reason.ts'
 export type Finding = {
   subject: string
   state: 'ok' | 'missing' | 'warning' | 'skipped'
-  sentence: string
+  said: string
   setting: string | null
 }
 
@@ -23,13 +23,13 @@ export function refusal(result: Exclude<ProbeResult, { error: string }>): string
 }
 
 export function ok(subject: string, words: string): Finding {
-  return { subject, state: 'ok', sentence: words, setting: null }
+  return { subject, state: 'ok', said: words, setting: null }
 }
 
 export function skipped(subject: string, words: string): Finding {
-  return { subject, state: 'skipped', sentence: words, setting: null }
+  return { subject, state: 'skipped', said: words, setting: null }
 }
 
 export function missing(subject: string, words: string, setting: string | null): Finding {
-  return { subject, state: 'missing', sentence: words, setting }
+  return { subject, state: 'missing', said: words, setting }
 }

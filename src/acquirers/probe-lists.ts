@@ -28,7 +28,7 @@ function emptyList(result: Answered, isUnknownPath: (result: ProbeResult) => boo
   return {
     subject: 'payments',
     state: 'warning',
-    sentence: `${line}, as is a path that does not exist: check again on a day with a payment`,
+    said: `${line}, as is a path that does not exist: check again on a day with a payment`,
     setting: 'overrides.paths.pix',
   }
 }
@@ -52,7 +52,7 @@ export function balance(subject: string, result: ProbeResult, setting: string): 
   return {
     subject,
     state: 'warning',
-    sentence: `${why}: the account’s balance is not compared with the ledger`,
+    said: `${why}: the account’s balance is not compared with the ledger`,
     setting,
   }
 }
@@ -71,7 +71,7 @@ function pages(body: Json, pageSize: number): Finding {
     return {
       subject: 'pages',
       state: 'warning',
-      sentence: 'the PSP does not say how many pages there are: read until a page is not full',
+      said: 'the PSP does not say how many pages there are: read until a page is not full',
       setting: null,
     }
   if (page !== 0) return missing('pages', `page 0 was requested, and the PSP returned page ${page}`, null)
@@ -79,7 +79,7 @@ function pages(body: Json, pageSize: number): Finding {
     return {
       subject: 'pages',
       state: 'warning',
-      sentence: `${size} entries to a page and not ${pageSize}`,
+      said: `${size} entries to a page and not ${pageSize}`,
       setting: `overrides.list.pageSize: ${size}`,
     }
   return ok('pages', `from zero, ${size ?? pageSize} entries to a page`)
@@ -95,7 +95,7 @@ function times(body: Json): Finding {
   return {
     subject: 'times',
     state: 'warning',
-    sentence: 'payments have times without an offset: read as UTC',
+    said: 'payments have times without an offset: read as UTC',
     setting: null,
   }
 }
@@ -106,6 +106,6 @@ function fees(body: Json): Finding {
   if (entries.length === 0) return skipped('fees', 'no payment to check')
   const named = entries.filter((entry) => amount(record(entry, 'gnExtras'), 'tarifa') !== null)
   if (named.length > 0) return ok('fees', `${named.length} of ${entries.length} payments have their fee`)
-  const sentence = 'no payment has its fee: reconciliation cannot compare the agreed fees'
-  return { subject: 'fees', state: 'warning', sentence, setting: 'fees' }
+  const said = 'no payment has its fee: reconciliation cannot compare the agreed fees'
+  return { subject: 'fees', state: 'warning', said, setting: 'fees' }
 }

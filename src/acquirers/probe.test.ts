@@ -156,13 +156,13 @@ describe('what is missing is reported with the setting to change', () => {
       'a clock that goes wrong',
       'clock',
       (_, answer) => ({ ...answer, headers: { ...answer.headers, date: 'Mon, 02 Mar 2026 14:00:00 GMT' } }),
-      { state: 'warning', sentence: expect.stringContaining('3600 s ahead') },
+      { state: 'warning', said: expect.stringContaining('3600 s ahead') },
     ],
     [
       'scopes that are not granted',
       'scopes',
       (request, answer) => (request.isToken ? json(200, { ...JSON.parse(answer.body), scope: 'cob.read' }) : answer),
-      { state: 'warning', sentence: expect.stringContaining('cob.write') },
+      { state: 'warning', said: expect.stringContaining('cob.write') },
     ],
     [
       'a 404 of a gateway',
@@ -175,7 +175,7 @@ describe('what is missing is reported with the setting to change', () => {
       'a refusal to report them',
       'charges',
       (request, answer) => (request.path.startsWith('/cob') ? json(403, { title: 'Acesso negado' }) : answer),
-      { state: 'missing', sentence: '403: Acesso negado' },
+      { state: 'missing', said: '403: Acesso negado' },
     ],
     [
       'an answer for everything',
@@ -200,7 +200,7 @@ describe('what is missing is reported with the setting to change', () => {
       'payments',
       (request, answer) =>
         isList(request) ? json(404, { erros: [{ codigo: '4769515', mensagem: 'Não há informações.' }] }) : answer,
-      { state: 'ok', sentence: expect.stringContaining('read as an empty list') },
+      { state: 'ok', said: expect.stringContaining('read as an empty list') },
     ],
     [
       'a list that is answered 404 as any path is',

@@ -99,8 +99,7 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
 const otherApplication: Finding = {
   subject: 'application',
   state: 'missing',
-  sentence:
-    'a token is issued, but everything else is answered 401: the certificate belongs to another application than clientId',
+  said: 'a token is issued, but everything else is answered 401: the certificate belongs to another application than clientId',
   setting: 'tls, clientId',
 }
 
@@ -138,7 +137,7 @@ function certificate({ tls, dialect }: AcquirerSettings, { certificateEndsAt, cl
     return {
       subject: 'our certificate',
       state: isNeeded ? 'warning' : 'skipped',
-      sentence: why,
+      said: why,
       setting: isNeeded ? 'tls' : null,
     }
   }
@@ -148,7 +147,7 @@ function certificate({ tls, dialect }: AcquirerSettings, { certificateEndsAt, cl
   return {
     subject: 'our certificate',
     state: 'warning',
-    sentence: `${ends}: get a new one`,
+    said: `${ends}: get a new one`,
     setting: tls?.pfxFile ? 'tls.pfxFile' : 'tls.certFile',
   }
 }
@@ -233,7 +232,7 @@ function scopes({ profile }: AcquirerSettings, granted: string[] | null): Findin
   return {
     subject: 'scopes',
     state: 'warning',
-    sentence: `not granted: ${lacking.join(' ')}: ask the PSP to grant them to this client`,
+    said: `not granted: ${lacking.join(' ')}: ask the PSP to grant them to this client`,
     setting,
   }
 }
@@ -248,7 +247,7 @@ function clockSkew(answeredAt: string | null, clock: Clock): Finding {
   return {
     subject: 'clock',
     state: 'warning',
-    sentence: `${seconds} ${way} the PSP’s: set this machine’s clock by NTP`,
+    said: `${seconds} ${way} the PSP’s: set this machine’s clock by NTP`,
     setting: null,
   }
 }
@@ -265,7 +264,7 @@ function absent(
   if (answer.status === 404 && body && !isOfNoRoute(body)) {
     const line = `one that does not exist is answered 404: ${toReason(404, body)}`
     if (!isUnknownPath(result)) return ok(subject, line)
-    return { subject, state: 'warning', sentence: `${line}, as is a path that does not exist`, setting: settings }
+    return { subject, state: 'warning', said: `${line}, as is a path that does not exist`, setting: settings }
   }
   if (answer.status === 404) return missing(subject, '404 from a server that has no such path', settings)
   if (answer.status >= 200 && answer.status < 300)
@@ -309,7 +308,7 @@ function webhook({ callbacks, dialect }: AcquirerSettings, result: ProbeResult, 
   return {
     subject,
     state: 'warning',
-    sentence: `${there}; ours is at ${hostOf(wanted)}${isInside ? ', which no PSP can reach' : ''}: ${then}`,
+    said: `${there}; ours is at ${hostOf(wanted)}${isInside ? ', which no PSP can reach' : ''}: ${then}`,
     setting: isInside || (registered !== null && !isByHand) ? 'callbacks.baseUrl' : null,
   }
 }

@@ -102,9 +102,9 @@ const marks: Record<Finding['state'], string> = { ok: '✓', missing: '✗', war
 function describe(settings: AcquirerSettings, findings: Finding[], isFit: boolean): string {
   const { title, unconfirmed } = dialects[settings.dialect]
   const width = Math.max(...findings.map(({ subject }) => subject.length))
-  const lines = findings.map(({ subject, state, sentence, setting }) => {
+  const lines = findings.map(({ subject, state, said, setting }) => {
     const change = setting === null ? '' : `\n  ${' '.repeat(width)}    change: ${setting}`
-    return `  ${marks[state]} ${subject.padEnd(width)}  ${sentence}${change}`
+    return `  ${marks[state]} ${subject.padEnd(width)}  ${said}${change}`
   })
   const missing = findings.filter(({ state }) => state === 'missing').length
   return `
