@@ -1,6 +1,6 @@
+import { forge, type ReportedPix } from './faults/forge.ts'
+import type { Behaviour } from './faults/traits.ts'
 import { type Network, waited } from './network.ts'
-import { forge, type ReportedPix } from './personality/forge.ts'
-import type { Behaviour } from './personality/traits.ts'
 import { findWebhook } from './store.ts'
 
 /** The key of the callback address for payouts, at a PSP with a separate address for them. */
@@ -18,13 +18,13 @@ const lateMs = 1500
  */
 export async function notifyReceiver(network: Network, pix: ReportedPix, behaviours?: Behaviour[]): Promise<void> {
   try {
-    const personality = await network.nature.current()
+    const profile = await network.faultProfile.current()
     const has = (behaviour: Behaviour) =>
-      behaviours ? behaviours.includes(behaviour) : personality.has(behaviour, pix.endToEndId)
+      behaviours ? behaviours.includes(behaviour) : profile.has(behaviour, pix.endToEndId)
     if (has('callback_never')) return
     const webhook = await network.webhook.current()
     if (!webhook) return
-    if (has('callback_late') && !(await waited(network, lateMs * personality.draw('pause', pix.endToEndId)))) return
+    if (has('callback_late') && !(await waited(network, lateMs * profile.draw('pause', pix.endToEndId)))) return
     const forged = has('callback_forged') ? await forge(network, pix) : []
     const post = async (entries: object[]) => await postUntilAccepted(network, `${webhook.url}/pix`, { pix: entries })
     // Forged callbacks arrive before the real one, and once more together with it.
@@ -44,9 +44,9 @@ export async function notifyPayoutWebhook(
   { suffix, body }: { suffix: string; body: unknown },
 ): Promise<void> {
   try {
-    const personality = await network.nature.current()
+    const profile = await network.faultProfile.current()
     const webhook = await findWebhook(network.pool, payoutWebhookKey)
-    if (!webhook || personality.has('callback_never', endToEndId)) return
+    if (!webhook || profile.has('callback_never', endToEndId)) return
     if (!(await postUntilAccepted(network, `${webhook.url}${suffix}`, body)))
       network.log.warn({ endToEndId }, 'The simulator gave up on a callback')
   } catch (error) {

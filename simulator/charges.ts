@@ -36,7 +36,7 @@ export async function putCharge(network: Network, txid: string, request: HttpReq
     return invalidCharge([{ razao, propriedade: 'cob.valor.original' }])
   }
   if (await network.insertCharge(charge)) {
-    if ((await network.nature.current()).has('answer_lost', txid)) return timedOut()
+    if ((await network.faultProfile.current()).has('answer_lost', txid)) return timedOut()
     if (charge.amount !== lateAmount || (await waited(network, lateAnswerMs)))
       return json(201, toCob(charge, charge.createdAt))
     return problem('ServicoIndisponivel', 'O simulador foi encerrado.')

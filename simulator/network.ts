@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Clock } from '../src/lib/clock.ts'
+import type { FaultProfileStore } from './faults/profile-store.ts'
 import type { HttpRequest } from './http.ts'
 import type { Signer } from './payload.ts'
-import type { Nature } from './personality/nature.ts'
 import type { NewPix, PixFilter, PixRow } from './pix-store.ts'
 import type { Quirks } from './quirks.ts'
 import type { Shared } from './shared.ts'
@@ -29,7 +29,7 @@ export type Network = {
   secrets: NetworkSecrets
   signer: Signer
   /** Its fault profile: honest unless it was changed. */
-  nature: Nature
+  faultProfile: FaultProfileStore
   // Frequent operations, which share statements with concurrent ones.
   /** True when the charge is new. */
   insertCharge(row: ChargeRow): Promise<boolean>

@@ -5,14 +5,14 @@ import { isInternationalName } from '../src/lib/text.ts'
 import { decodeBrCode } from '../src/pix/brcode.ts'
 import type { AccountHolder } from '../src/pix/holder.ts'
 import { normalizePixKey } from '../src/pix/key.ts'
+import { scheduleFollowUps } from './faults/follow-ups.ts'
+import { amountMax, type Payable, planPixes } from './faults/plan.ts'
+import { drawBehaviours } from './faults/profile.ts'
+import type { Behaviour } from './faults/traits.ts'
 import { type HttpResponse, parseJson } from './http.ts'
 import { readLocationPath, resolveLocation, toKeysUrl } from './location.ts'
 import type { Network } from './network.ts'
 import { signingAlgorithm } from './payload.ts'
-import { decideAftermath } from './personality/aftermath.ts'
-import { drawBehaviours } from './personality/personality.ts'
-import { amountMax, type Payable, planPixes } from './personality/plan.ts'
-import type { Behaviour } from './personality/traits.ts'
 import type { NewPix } from './pix-store.ts'
 import { isRecord } from './validate.ts'
 
@@ -69,18 +69,18 @@ export async function pay(
   const read = await fetchCharge(deps, place)
   const charge = read.ok ? read.charge : await recallCharge(network, chargeId, read)
   if (!charge) return read.ok ? refused('charge_unknown') : read
-  const personality = await network.nature.current()
-  const behaviours = drawBehaviours(personality, { ...charge, asked: input.behaviour })
+  const profile = await network.faultProfile.current()
+  const behaviours = drawBehaviours(profile, { ...charge, requested: input.behaviour })
   if (!read.ok && !isOverlooked(read.code, behaviours)) return read
 
   const now = network.clock.now()
-  const asked = { amount: input.amount, payer: input.payer ? payer : null }
-  const planned = planPixes({ now, chargeId, personality, defaultPayer: payer }, charge, { asked, behaviours })
+  const requested = { amount: input.amount, payer: input.payer ? payer : null }
+  const planned = planPixes({ now, chargeId, profile, defaultPayer: payer }, charge, { requested, behaviours })
   const made: NewPix[] = []
   for (const pix of planned) if (await network.insertPix(pix)) made.push(pix)
   const [first] = made
   if (!first) return refused('already_paid')
-  await decideAftermath(network, first, behaviours)
+  await scheduleFollowUps(network, first, behaviours)
   for (const pix of made) deps.onPaid(pix)
   return { ok: true, endToEndId: first.endToEndId }
 }

@@ -37,17 +37,17 @@ async function postPix(network: Network, request: HttpRequest): Promise<HttpResp
   if (tipo !== 'CHAVE' || typeof chave !== 'string')
     return invalid('O destinatário não respeita o schema.', 'destinatario')
   const id = key.replaceAll('-', '')
-  const personality = await network.nature.current()
+  const profile = await network.faultProfile.current()
   const info = typeof descricao === 'string' ? descricao : null
   const requested = { id, amount: fromReais(valor.toFixed(2)), key: chave, info }
   const kept = await findPayout(network.pool, id)
   if (kept) return json(200, toTaken(kept))
-  const row = toPayoutRow({ network, personality }, requested, { key: 'destinatario.chave', amount: 'valor' })
+  const row = toPayoutRow({ network, profile }, requested, { key: 'destinatario.chave', amount: 'valor' })
   if ('razao' in row) return invalid(row.razao, row.propriedade)
   const named = { ...row, reference: randomUUID() }
   if (!(await insertPayout(network.pool, named))) return await postPix(network, request)
   notifyOfPayout(network, named)
-  return await answerTaken({ network, personality }, named, json(200, toTaken(named)))
+  return await answerTaken({ network, profile }, named, json(200, toTaken(named)))
 }
 
 async function getPix(network: Network, code: string): Promise<HttpResponse> {

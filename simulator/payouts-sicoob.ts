@@ -56,15 +56,15 @@ async function postConfirmation(network: Network, request: HttpRequest): Promise
   if (key === null) return invalid('Não há pagamento iniciado com este endToEndId.', 'endToEndId')
   const kept = await findPayout(network.pool, id)
   if (kept) return invalid('O pagamento já foi efetivado.', 'endToEndId')
-  const personality = await network.nature.current()
+  const profile = await network.faultProfile.current()
   const [reais = '', decimals = ''] = valor.split(',')
   const requested = { id, endToEndId: id, amount: fromReais(`${reais}.${decimals.padEnd(2, '0')}`), key, info: null }
-  const row = toPayoutRow({ network, personality }, requested, { key: 'chave', amount: 'valor' })
+  const row = toPayoutRow({ network, profile }, requested, { key: 'chave', amount: 'valor' })
   if ('razao' in row) return invalid(row.razao, row.propriedade)
   if (!(await insertPayout(network.pool, row))) return invalid('O pagamento já foi efetivado.', 'endToEndId')
   notifyOfPayout(network, row)
   const taken = { ...toSicoobPayout(row, network.clock.now()), estado: 'EM_PROCESSAMENTO', detalheRejeicao: undefined }
-  return await answerTaken({ network, personality }, row, json(200, taken))
+  return await answerTaken({ network, profile }, row, json(200, taken))
 }
 
 async function getPayment(network: Network, endToEndId: string): Promise<HttpResponse> {

@@ -6,6 +6,7 @@ import { notifyPayoutWebhook, notifyReceiver } from './callbacks.ts'
 import { lateAnswerMs } from './charges.ts'
 import { type ControlOutcome, refused } from './control.ts'
 import { timedOut } from './disturb.ts'
+import { type FaultProfile, rejectionOf } from './faults/profile.ts'
 import { type HttpRequest, type HttpResponse, json, parseJson, problem, type Violation } from './http.ts'
 import { type Network, waited } from './network.ts'
 import { parsePage, toParameters } from './page.ts'
@@ -17,7 +18,6 @@ import {
   listPayouts,
   type PayoutRow,
 } from './payouts-store.ts'
-import { type Personality, rejectionOf } from './personality/personality.ts'
 import { receiverAccount, receiverKey } from './receiver-account.ts'
 import { toPayoutCallback, toSentPix, toSentPixCallback } from './sent-pix.ts'
 import { notifyWhenSettled, type Settlement, slowMs, stateOf } from './settlement.ts'
@@ -40,7 +40,7 @@ export async function putPayout(network: Network, id: string, request: HttpReque
   if (!isOwnId(id)) return invalid([{ razao: 'O idEnvio não respeita o schema.', propriedade: 'idEnvio' }])
   const body = parsePayoutRequest(parseJson(request.body))
   if (Array.isArray(body)) return invalid(body)
-  const personality = await network.nature.current()
+  const profile = await network.faultProfile.current()
   if (body.pagador.chave !== receiverKey)
     return invalid([fault('A chave do pagador não pertence a este usuário.', 'pagador.chave')])
   const requested = {
@@ -49,20 +49,20 @@ export async function putPayout(network: Network, id: string, request: HttpReque
     key: body.favorecido.chave,
     info: body.pagador.infoPagador ?? null,
   }
-  const row = toPayoutRow({ network, personality }, requested, { key: 'favorecido.chave', amount: 'valor' })
+  const row = toPayoutRow({ network, profile }, requested, { key: 'favorecido.chave', amount: 'valor' })
   if ('razao' in row) return invalid([row])
   if (!(await insertPayout(network.pool, row))) return repeat(network, row)
   notifyOfPayout(network, row)
-  return await answerTaken({ network, personality }, row, json(201, toTaken(row)))
+  return await answerTaken({ network, profile }, row, json(201, toTaken(row)))
 }
 
 /** Answers an accepted payout: lost or late, if its amount or the network's fault profile says so. */
 export async function answerTaken(
-  { network, personality }: { network: Network; personality: Personality },
+  { network, profile }: { network: Network; profile: FaultProfile },
   { id, amount }: PayoutRow,
   answer: HttpResponse,
 ): Promise<HttpResponse> {
-  if (personality.has('answer_lost', id)) return timedOut()
+  if (profile.has('answer_lost', id)) return timedOut()
   if (amount === latePayoutAmount && !(await waited(network, lateAnswerMs)))
     return problem('ServicoIndisponivel', 'O simulador foi encerrado.')
   return answer
@@ -90,7 +90,7 @@ export type PayoutRequest = { id: string; amount: Cents | null; key: string; inf
 
 /** The requested payout, or the reason of its refusal, with the field's name at this PSP. */
 export function toPayoutRow(
-  { network, personality }: { network: Network; personality: Personality },
+  { network, profile }: { network: Network; profile: FaultProfile },
   { id, amount, key, info, endToEndId }: PayoutRequest,
   fields: { key: string; amount: string },
 ): PayoutRow | Violation {
@@ -109,7 +109,7 @@ export function toPayoutRow(
     receiver: toHolder(pixKey),
     requestedAt: now,
     settlesAt: amount === slowPayoutAmount ? new Date(now.getTime() + slowMs) : now,
-    rejection: rejectedPayoutAmounts.get(amount) ?? rejectionOf(personality, 'payout_rejected', id),
+    rejection: rejectedPayoutAmounts.get(amount) ?? rejectionOf(profile, 'payout_rejected', id),
     returns: [],
   }
 }

@@ -1,6 +1,6 @@
 import type pg from 'pg'
 import type { AccountHolder } from '../src/pix/holder.ts'
-import type { Behaviour } from './personality/traits.ts'
+import type { Behaviour } from './faults/traits.ts'
 import { type ReturnRecord, type ReturnRow, toReturnRow } from './returns-store.ts'
 
 /** A payment as this PSP shows it. */

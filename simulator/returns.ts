@@ -3,9 +3,9 @@ import { newReturnId } from '../src/pix/ids.ts'
 import { notifyReceiver } from './callbacks.ts'
 import { lateAnswerMs } from './charges.ts'
 import { timedOut } from './disturb.ts'
+import { rejectionOf } from './faults/profile.ts'
 import { type HttpRequest, type HttpResponse, json, parseJson, problem, type Violation } from './http.ts'
 import { type Network, waited } from './network.ts'
-import { rejectionOf } from './personality/personality.ts'
 import { toPix } from './pix.ts'
 import { findPix } from './pix-store.ts'
 import { receiverAccount } from './receiver-account.ts'
@@ -40,8 +40,8 @@ export async function putReturn(
   if (amount === refusedReturnAmount) {
     return invalid('Valor recusado pelo simulador: é o que esta quantia existe para mostrar.', 'devolucao.valor')
   }
-  const personality = await network.nature.current()
-  const rejection = amount === rejectedReturnAmount ? returnRejection : rejectionOf(personality, 'return_rejected', id)
+  const profile = await network.faultProfile.current()
+  const rejection = amount === rejectedReturnAmount ? returnRejection : rejectionOf(profile, 'return_rejected', id)
   const row = toRow(network, { endToEndId, id, amount, description: body.descricao ?? null, rejection })
   const outcome = isEndToEndIdShape(endToEndId) ? await insertReturn(network.pool, row) : 'pix_unknown'
   if (outcome === 'pix_unknown') return problem('PixNaoEncontrado', 'Não há Pix com o e2eid informado.')
@@ -49,7 +49,7 @@ export async function putReturn(
   if (outcome === 'too_much') return invalid(refusals.too_much, 'devolucao.valor')
   if (outcome === 'exists') return repeat(network, row)
   notifyOfReturn(network, row)
-  if (personality.has('answer_lost', id)) return timedOut()
+  if (profile.has('answer_lost', id)) return timedOut()
   if (amount === lateReturnAmount && !(await waited(network, lateAnswerMs))) {
     return problem('ServicoIndisponivel', 'O simulador foi encerrado.')
   }

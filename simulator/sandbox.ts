@@ -3,11 +3,11 @@ import { Compile } from 'typebox/compile'
 import { cents } from '../src/lib/money.ts'
 import type { ControlOutcome } from './control.ts'
 import type { DisputeDecision, DisputeInput } from './disputes.ts'
+import type { FaultProfileFields } from './faults/profile.ts'
+import type { FaultProfileInput } from './faults/profile-store.ts'
+import { behaviours, presetNames, traitNames } from './faults/traits.ts'
 import { type HttpRequest, type HttpResponse, json, parseJson, problem } from './http.ts'
 import type { PayInput, PayOutcome } from './pay.ts'
-import type { CharacterInput } from './personality/nature.ts'
-import type { Character } from './personality/personality.ts'
-import { behaviours, presetNames, traitNames } from './personality/traits.ts'
 
 /** Controls for a gateway that reaches the simulator over the network. */
 export type Controls = {
@@ -17,7 +17,7 @@ export type Controls = {
   returnUnannounced(input: { endToEndId: string; amount?: PayInput['amount'] }): Promise<ControlOutcome>
   returnPayout(input: { payoutId: string; amount?: PayInput['amount'] }): Promise<ControlOutcome>
   /** Returns the network's fault profile, after changing it if an input is given. */
-  personality(input?: CharacterInput): Promise<Character>
+  personality(input?: FaultProfileInput): Promise<FaultProfileFields>
 }
 
 const text = Type.Optional(Type.String({ maxLength: 255 }))
@@ -108,7 +108,7 @@ async function postPayment(
 }
 
 /** An empty input changes nothing. */
-async function postPersonality({ personality }: Controls, input: CharacterInput): Promise<HttpResponse> {
+async function postPersonality({ personality }: Controls, input: FaultProfileInput): Promise<HttpResponse> {
   return json(200, await personality(Object.keys(input).length > 0 ? input : undefined))
 }
 

@@ -6,6 +6,8 @@ import { notifyReceiver } from './callbacks.ts'
 import { decideDispute, openDispute, returnUnannounced } from './disputes.ts'
 import { type Disturb, disturbed } from './disturb.ts'
 import { encodeCallback } from './encode-answer.ts'
+import { type FaultProfileInput, openFaultProfile, toProfileView } from './faults/profile-store.ts'
+import { readTruth, type Truth } from './faults/truth.ts'
 import { type HttpRequest, type HttpResponse, problem } from './http.ts'
 import { parseBaseUrl } from './location.ts'
 import { type Log, type Network, type SendCallback, timerMsMax, waited } from './network.ts'
@@ -13,8 +15,6 @@ import { createScopeReader } from './oauth.ts'
 import { pay } from './pay.ts'
 import { newSigningJwk, readSigningJwk } from './payload.ts'
 import { returnPayout } from './payouts.ts'
-import { type CharacterInput, openNature, toView } from './personality/nature.ts'
-import { readTruth, type Truth } from './personality/truth.ts'
 import { toPix } from './pix.ts'
 import { countPix, insertPixes, listPix, type NewPix, type PixRow } from './pix-store.ts'
 import { plain, type Quirks } from './quirks.ts'
@@ -49,7 +49,7 @@ export type SimulatorOptions = {
   /** Lets requests fail on their way, for tests: before or after they took effect. Callbacks and `pay` are not disturbed. */
   disturb?: Disturb
   /** The network's new fault profile. Unchanged if not given; the initial one is honest. */
-  personality?: CharacterInput
+  personality?: FaultProfileInput
 }
 
 /** Beside the PSP itself, what a test or a developer has the network do ({@link Controls}). */
@@ -67,9 +67,9 @@ export type Simulator = Controls & {
  * and to the gateway it is one more PSP.
  *
  * Some amounts cause faults: of charges (charges.ts) 4220422 cents is refused, 5040504 is created but answered too
- * late, and 700001 to 700012 are paid in unusual ways (personality/traits.ts); of returns (returns.ts) 800001 to
+ * late, and 700001 to 700012 are paid in unusual ways (faults/traits.ts); of returns (returns.ts) 800001 to
  * 800004; of payouts 900001 to 900024 (spi-codes.ts) and 900090 to 900092 (payouts.ts). A fault profile causes the same
- * faults at random (personality/personality.ts).
+ * faults at random (faults/profile.ts).
  */
 export async function createSimulator(options: SimulatorOptions): Promise<Simulator> {
   const closing = new AbortController()
@@ -87,7 +87,8 @@ export async function createSimulator(options: SimulatorOptions): Promise<Simula
     decideDispute: (input) => decideDispute(network, input),
     returnUnannounced: (input) => returnUnannounced(network, input),
     returnPayout: (input) => returnPayout(network, input),
-    personality: async (input) => toView(input ? await network.nature.change(input) : await network.nature.current()),
+    personality: async (input) =>
+      toProfileView(input ? await network.faultProfile.change(input) : await network.faultProfile.current()),
   }
 
   function notifyInBackground(pix: NewPix) {
@@ -135,11 +136,11 @@ async function openNetwork(
   await insertBaseUrl(pool, baseUrl)
   const secrets = await loadSecrets(pool, await newSigningJwk())
   const signer = await readSigningJwk(secrets.signingJwk)
-  const nature = openNature(pool)
-  if (options.personality) await nature.change(options.personality)
+  const faultProfile = openFaultProfile(pool)
+  if (options.personality) await faultProfile.change(options.personality)
   const readScopes = createScopeReader({ clock, tokenKey: secrets.tokenKey })
   const dialect = { quirks, tokenLimit, readScopes, controlToken, sendCallback }
-  return { pool, clock, log, baseUrl, secrets, signer, nature, ...dialect, ...openQueues(pool), ...life }
+  return { pool, clock, log, baseUrl, secrets, signer, faultProfile, ...dialect, ...openQueues(pool), ...life }
 }
 
 function openQueues(pool: pg.Pool) {

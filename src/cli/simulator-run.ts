@@ -1,9 +1,9 @@
 import { join, resolve } from 'node:path'
 import type { Logger } from 'pino'
 import { type DialectName, dialectNames, isDialectName, quirksOf } from '../../simulator/dialects.ts'
-import type { CharacterInput } from '../../simulator/personality/nature.ts'
-import type { Character } from '../../simulator/personality/personality.ts'
-import { presetNames } from '../../simulator/personality/traits.ts'
+import type { FaultProfileFields } from '../../simulator/faults/profile.ts'
+import type { FaultProfileInput } from '../../simulator/faults/profile-store.ts'
+import { presetNames } from '../../simulator/faults/traits.ts'
 import { changeQuirks, describeQuirks, type Quirks } from '../../simulator/quirks.ts'
 import { startSimulatorServer } from '../../simulator/server.ts'
 import { createSimulator } from '../../simulator/simulator.ts'
@@ -55,7 +55,7 @@ export async function startSimulator(
   const { quirk = [] } = options
   const dialect = toDialect(options.dialect)
   const quirks = changeQuirks(quirksOf(dialect), quirk)
-  const character = toCharacter(options)
+  const faultProfile = toFaultProfile(options)
   const isPlain = options.dialect === undefined && quirk.length === 0
   const folder = join(config.dataDir, 'simulator')
   const stops: (() => Promise<unknown>)[] = []
@@ -85,7 +85,7 @@ export async function startSimulator(
       sendCallback: callbacks.send,
       log,
       controlToken,
-      ...(character && { personality: character }),
+      ...(faultProfile && { personality: faultProfile }),
       ...(!isPlain && { dialect: quirks }),
     })
     stops.push(simulator.close)
@@ -95,7 +95,7 @@ export async function startSimulator(
     const place = { url, controlToken, tls: tls?.paths ?? null }
     await writePlace(folder, place)
     const description = await describe({ folder, place, dialect, quirks, changed: quirk, isPlain: isPlain && !tls })
-    return { description: description + describeCharacter(await simulator.personality()), stop }
+    return { description: description + describeProfile(await simulator.personality()), stop }
   } catch (error) {
     await stop()
     throw error
@@ -108,14 +108,14 @@ function toDialect(name = 'generic'): DialectName {
 }
 
 /** Without options nothing changes: the bank behaves as in its last run. */
-function toCharacter({ personality, seed }: SimulatorRun): CharacterInput | null {
+function toFaultProfile({ personality, seed }: SimulatorRun): FaultProfileInput | null {
   if (personality === undefined && seed === undefined) return null
   const name = presetNames.find((one) => one === (personality ?? 'honest'))
   if (!name) throw new Error(`There is no personality "${personality}". Available: ${presetNames.join(', ')}.`)
   return { name, ...(seed !== undefined && { seed }) }
 }
 
-function describeCharacter({ name, seed }: Character): string {
+function describeProfile({ name, seed }: FaultProfileFields): string {
   return name === 'honest'
     ? ''
     : `  Personality of the bank: ${name}, seed ${seed}. --personality honest turns the faults off.\n\n`

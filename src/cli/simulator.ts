@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { dialectNames } from '../../simulator/dialects.ts'
-import { behaviours, presetNames } from '../../simulator/personality/traits.ts'
+import { behaviours, presetNames } from '../../simulator/faults/traits.ts'
 import { toCentsAboveZero } from './arguments.ts'
 import type { SimulatorRun } from './simulator-run.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { behaviours, presets } from '../../simulator/personality/traits.ts'
-import type { Truth } from '../../simulator/personality/truth.ts'
+import { behaviours, presets } from '../../simulator/faults/traits.ts'
+import type { Truth } from '../../simulator/faults/truth.ts'
 import { sql } from '../../src/db/sql.ts'
 import { confirmDifference } from '../../src/reconciliation/decide.ts'
 import { reconcile } from '../../src/reconciliation/run.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { behaviourAmounts, behaviours, presetNames, presets, traitNames } from '../../simulator/personality/traits.ts'
+import { behaviourAmounts, behaviours, presetNames, presets, traitNames } from '../../simulator/faults/traits.ts'
 import { startSimulatorServer } from '../../simulator/server.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { behaviours as behavioursHere } from '../../src/sandbox/personality.ts'

@@ -1,6 +1,6 @@
 import { request } from 'undici'
-import type { CharacterInput } from '../../simulator/personality/nature.ts'
-import type { Truth } from '../../simulator/personality/truth.ts'
+import type { FaultProfileInput } from '../../simulator/faults/profile-store.ts'
+import type { Truth } from '../../simulator/faults/truth.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { type Db, sql } from '../../src/db/sql.ts'
 import { smallestTransaction, type TestService } from './service.ts'
@@ -15,7 +15,7 @@ export type HostileBank = Simulator & {
   hush(): Promise<void>
 }
 
-export async function openHostileBank(service: TestService, personality: CharacterInput): Promise<HostileBank> {
+export async function openHostileBank(service: TestService, personality: FaultProfileInput): Promise<HostileBank> {
   const claims: Claim[] = []
   let isHushed = false
   let onTheirWay = 0

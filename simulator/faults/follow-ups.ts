@@ -13,7 +13,7 @@ export const disputedAfterMs = 2 * 86_400_000
  * Stores what follows a payment automatically: a return, a dispute. Each is stored immediately and visible only from
  * its own time on. That needs no timer and survives a restart.
  */
-export async function decideAftermath(network: Network, pix: NewPix, behaviours: Behaviour[]): Promise<void> {
+export async function scheduleFollowUps(network: Network, pix: NewPix, behaviours: Behaviour[]): Promise<void> {
   const { endToEndId, paidAt } = pix
   if (behaviours.includes('returned')) {
     const at = new Date(paidAt.getTime() + slowMs)

@@ -3,7 +3,7 @@ import type { AccountHolder } from '../../src/pix/holder.ts'
 import { newEndToEndId } from '../../src/pix/ids.ts'
 import type { NewPix } from '../pix-store.ts'
 import { slowMs } from '../settlement.ts'
-import type { Personality } from './personality.ts'
+import type { FaultProfile } from './profile.ts'
 import type { Behaviour } from './traits.ts'
 
 /** What a payer's bank knows of the charge. */
@@ -18,24 +18,24 @@ export const otherPayer: AccountHolder = {
   pix: { key: '39053344705', type: 'CPF' },
 }
 
-type Asked = { amount?: Cents | undefined; payer: AccountHolder | null }
+type RequestedPayment = { amount?: Cents | undefined; payer: AccountHolder | null }
 
 /**
  * The Pix of one payment: usually one. An explicit amount or payer is kept. If the charge is already paid, the Pix can
  * only be a second one.
  */
 export function planPixes(
-  { now, chargeId, personality, defaultPayer }: PlanDeps,
+  { now, chargeId, profile, defaultPayer }: PlanDeps,
   charge: Payable,
-  { asked, behaviours }: { asked: Asked; behaviours: Behaviour[] },
+  { requested, behaviours }: { requested: RequestedPayment; behaviours: Behaviour[] },
 ): NewPix[] {
   const has = (behaviour: Behaviour) => behaviours.includes(behaviour)
-  const payer = asked.payer ?? (has('other_payer') ? otherPayer : defaultPayer)
+  const payer = requested.payer ?? (has('other_payer') ? otherPayer : defaultPayer)
   const paidAt = arrivesAt(charge, behaviours, now)
   const first = {
     chargeId,
     txid: has('without_txid') ? null : charge.txid,
-    amount: asked.amount ?? (has('other_amount') ? toOtherAmount(personality, charge) : charge.amount),
+    amount: requested.amount ?? (has('other_amount') ? toOtherAmount(profile, charge) : charge.amount),
     paidAt,
     payer,
     shownAt: paidAt > now ? paidAt : null,
@@ -48,7 +48,7 @@ export function planPixes(
   }))
 }
 
-export type PlanDeps = { now: Date; chargeId: string; personality: Personality; defaultPayer: AccountHolder }
+export type PlanDeps = { now: Date; chargeId: string; profile: FaultProfile; defaultPayer: AccountHolder }
 
 function arrivesAt({ expiresAt }: Payable, behaviours: Behaviour[], now: Date): Date {
   const lateAt = behaviours.includes('late') ? expiresAt.getTime() + slowMs : 0
@@ -56,9 +56,9 @@ function arrivesAt({ expiresAt }: Payable, behaviours: Behaviour[], now: Date): 
   return new Date(Math.max(now.getTime(), lateAt, slowAt))
 }
 
-function toOtherAmount(personality: Personality, { txid, amount }: Payable): Cents {
+function toOtherAmount(profile: FaultProfile, { txid, amount }: Payable): Cents {
   const others = [amount - 1, amount + 1, Math.floor(amount / 2), amount * 2]
-  const chosen = others[Math.floor(personality.draw('amount', txid) * others.length)] ?? amount
+  const chosen = others[Math.floor(profile.draw('amount', txid) * others.length)] ?? amount
   return cents(Math.min(amountMax, chosen > 0 ? chosen : amount + 1))
 }
 

@@ -3,9 +3,9 @@ import { listCodes, type SpiCode } from '../spi-codes.ts'
 import { type Behaviour, behaviourOf, behaviours, type PresetName, presets, type Trait, type Traits } from './traits.ts'
 
 /** A bank's fault profile, as requested and returned. `traits` add to those of the named preset, or replace them. */
-export type Character = { name: PresetName; seed: number; traits: Traits }
+export type FaultProfileFields = { name: PresetName; seed: number; traits: Traits }
 
-export type Personality = Character & {
+export type FaultProfile = FaultProfileFields & {
   /**
    * True if the trait applies to the key. The same seed and key always give the same answer, whatever was drawn before.
    */
@@ -14,12 +14,12 @@ export type Personality = Character & {
   draw(what: string, key: string): number
 }
 
-export const honest: Character = { name: 'honest', seed: 1, traits: {} }
+export const honestProfile: FaultProfileFields = { name: 'honest', seed: 1, traits: {} }
 
 /**
- * @param character its `traits` are added to those of its name. A `key` is the txid, or the id of a payout or return.
+ * @param profile its `traits` are added to those of its name. A `key` is the txid, or the id of a payout or return.
  */
-export function createPersonality({ name, seed, traits }: Character): Personality {
+export function createFaultProfile({ name, seed, traits }: FaultProfileFields): FaultProfile {
   const all: Traits = { ...presets[name], ...traits }
   const draw = (what: string, key: string) =>
     createHmac('sha256', String(seed)).update(`${what} ${key}`).digest().readUIntBE(0, 6) / 2 ** 48
@@ -40,21 +40,21 @@ export function createPersonality({ name, seed, traits }: Character): Personalit
  * those of the bank's fault profile, which can be several.
  */
 export function drawBehaviours(
-  personality: Personality,
-  { txid, amount, asked }: { txid: string; amount: number; asked: Behaviour | 'honest' | undefined },
+  profile: FaultProfile,
+  { txid, amount, requested }: { txid: string; amount: number; requested: Behaviour | 'honest' | undefined },
 ): Behaviour[] {
-  if (asked !== undefined) return asked === 'honest' ? [] : [asked]
+  if (requested !== undefined) return requested === 'honest' ? [] : [requested]
   const byAmount = behaviourOf(amount)
-  return byAmount ? [byAmount] : behaviours.filter((behaviour) => personality.has(behaviour, txid))
+  return byAmount ? [byAmount] : behaviours.filter((behaviour) => profile.has(behaviour, txid))
 }
 
 /** The rejection code of a payout or a return, or null. All codes take turns. */
 export function rejectionOf(
-  personality: Personality,
+  profile: FaultProfile,
   trait: 'payout_rejected' | 'return_rejected',
   key: string,
 ): SpiCode | null {
-  if (!personality.has(trait, key)) return null
+  if (!profile.has(trait, key)) return null
   const codes = listCodes()
-  return codes[Math.floor(personality.draw('code', key) * codes.length)] ?? null
+  return codes[Math.floor(profile.draw('code', key) * codes.length)] ?? null
 }

@@ -4,8 +4,8 @@ import { type TestSimulator, testSimulator, txidOf } from '../../test/support/si
 import { receiverKey } from '../receiver-account.ts'
 import { slowMs } from '../settlement.ts'
 import { isSpiCode } from '../spi-codes.ts'
-import { disputedAfterMs } from './aftermath.ts'
-import { createPersonality, drawBehaviours, honest } from './personality.ts'
+import { disputedAfterMs } from './follow-ups.ts'
+import { createFaultProfile, drawBehaviours, honestProfile } from './profile.ts'
 import { type Behaviour, behaviourAmounts, behaviours, presets, type Trait, traitNames } from './traits.ts'
 
 let database: TestDatabase
@@ -56,9 +56,9 @@ describe('a draw of faults', () => {
   const everything = Object.fromEntries(traitNames.map((trait) => [trait, 0.5]))
   const keys = Array.from({ length: 2000 }, (_, index) => txidOf(index))
   const draws = (seed: number, asked: string[]) => {
-    const personality = createPersonality({ name: 'hostile', seed, traits: everything })
+    const personality = createFaultProfile({ name: 'hostile', seed, traits: everything })
     return new Map(
-      asked.map((txid) => [txid, drawBehaviours(personality, { txid, amount: 1000, asked: undefined }).join()]),
+      asked.map((txid) => [txid, drawBehaviours(personality, { txid, amount: 1000, requested: undefined }).join()]),
     )
   }
 
@@ -73,7 +73,7 @@ describe('a draw of faults', () => {
   })
 
   it.each(traitNames)('has %s as often as its probability says, whatever else happens', (trait: Trait) => {
-    const personality = createPersonality({ name: 'honest', seed: 3, traits: { [trait]: 0.2 } })
+    const personality = createFaultProfile({ name: 'honest', seed: 3, traits: { [trait]: 0.2 } })
     const struck = keys.filter((key) => personality.has(trait, key)).length
     // Six standard deviations on either side of 400.
     expect(struck).toBeGreaterThan(290)
@@ -82,17 +82,19 @@ describe('a draw of faults', () => {
   })
 
   it('has no fault for an honest bank', () => {
-    const personality = createPersonality(honest)
-    expect(keys.flatMap((txid) => drawBehaviours(personality, { txid, amount: 1000, asked: undefined }))).toEqual([])
+    const personality = createFaultProfile(honestProfile)
+    expect(keys.flatMap((txid) => drawBehaviours(personality, { txid, amount: 1000, requested: undefined }))).toEqual(
+      [],
+    )
   })
 
   it('prefers the requested behaviour, then that of the amount', () => {
-    const hostile = createPersonality({ name: 'hostile', seed: 1, traits: everything })
+    const hostile = createFaultProfile({ name: 'hostile', seed: 1, traits: everything })
     const [txid] = keys
     if (txid === undefined) throw new Error('no key')
-    expect(drawBehaviours(hostile, { txid, amount: behaviourAmounts.late, asked: 'twice' })).toEqual(['twice'])
-    expect(drawBehaviours(hostile, { txid, amount: behaviourAmounts.late, asked: 'honest' })).toEqual([])
-    expect(drawBehaviours(hostile, { txid, amount: behaviourAmounts.late, asked: undefined })).toEqual(['late'])
+    expect(drawBehaviours(hostile, { txid, amount: behaviourAmounts.late, requested: 'twice' })).toEqual(['twice'])
+    expect(drawBehaviours(hostile, { txid, amount: behaviourAmounts.late, requested: 'honest' })).toEqual([])
+    expect(drawBehaviours(hostile, { txid, amount: behaviourAmounts.late, requested: undefined })).toEqual(['late'])
   })
 })
 
@@ -312,10 +314,10 @@ describe('an amount', () => {
 
 describe('a fault profile', () => {
   it('is stored, and shared by all processes on the database', async () => {
-    const character = await simulator.personality({ name: 'careless', seed: 11, traits: { twice: 1 } })
-    expect(character).toEqual({ name: 'careless', seed: 11, traits: { ...presets.careless, twice: 1 } })
+    const profile = await simulator.personality({ name: 'careless', seed: 11, traits: { twice: 1 } })
+    expect(profile).toEqual({ name: 'careless', seed: 11, traits: { ...presets.careless, twice: 1 } })
     const later = await testSimulator(database.db.pool, { clock: simulator.clock })
-    expect(await later.personality()).toEqual(character)
+    expect(await later.personality()).toEqual(profile)
     const txid = txidOf(next++)
     await later.pay({ uri: await later.charge(txid) })
     expect((await truthOf(txid)).some(({ isSecond }) => isSecond)).toBe(true)
@@ -328,7 +330,7 @@ describe('a fault profile', () => {
     expect(await ask({ traits: { twice: 2 } })).toBe(400)
     expect(await ask({ traits: { thrice: 1 } })).toBe(400)
     expect(await ask({ seed: -1 })).toBe(400)
-    expect((await simulator.ask('POST', '/sandbox/personality', { body: {} })).body).toEqual(honest)
+    expect((await simulator.ask('POST', '/sandbox/personality', { body: {} })).body).toEqual(honestProfile)
   })
 })
 

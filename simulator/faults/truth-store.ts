@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { type Character, honest } from './personality.ts'
+import { type FaultProfileFields, honestProfile } from './profile.ts'
 
 export type TruthRecord = {
   end_to_end_id: string
@@ -45,19 +45,19 @@ export async function sumPaidOut(pool: pg.Pool, now: Date): Promise<number> {
 
 const name = 'personality'
 
-export async function saveCharacter(pool: pg.Pool, character: Character): Promise<void> {
+export async function saveFaultProfile(pool: pg.Pool, profile: FaultProfileFields): Promise<void> {
   await pool.query({
     text: `
       insert into simulator.settings (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value`,
-    values: [name, JSON.stringify(character)],
+    values: [name, JSON.stringify(profile)],
   })
 }
 
 /** The stored fault profile. Honest unless it was changed. */
-export async function findCharacter(pool: pg.Pool): Promise<Character> {
+export async function findFaultProfile(pool: pg.Pool): Promise<FaultProfileFields> {
   const { rows } = await pool.query<{ value: string }>({
     text: `select value from simulator.settings where name = $1`,
     values: [name],
   })
-  return rows[0] ? JSON.parse(rows[0].value) : honest
+  return rows[0] ? JSON.parse(rows[0].value) : honestProfile
 }
