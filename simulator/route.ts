@@ -28,7 +28,7 @@ export async function route(network: Network, controls: Controls, request: HttpR
   const scopes = network.readScopes(request)
   if (method === 'POST' && path.startsWith('/sandbox/')) {
     if (!scopes && !isController(network, request)) return unauthorized(quirks.tokenPath)
-    return (await postControl(controls, path.slice('/sandbox/'.length), request)) ?? nothingHere()
+    return (await postControl(controls, path.slice('/sandbox/'.length), request)) ?? notFound()
   }
   const standardPath = toStandardPath(quirks, path)
   const answer =
@@ -50,7 +50,7 @@ function findRefusal(
   standardPath: string | null,
 ): HttpResponse | null {
   if (!scopes) return unauthorized(tokenPath)
-  if (standardPath === null) return nothingHere()
+  if (standardPath === null) return notFound()
   const scope = toScope(method, standardPath)
   return scopes.includes(scope) ? null : problem('AcessoNegado', `O token não tem o escopo ${scope}.`)
 }
@@ -67,7 +67,7 @@ function routePsp(network: Network, path: string, request: HttpRequest): Promise
   if (place === 'GET /pix') return getPixList(network, request)
   if (place === 'PUT /webhook/…') return putWebhook(network, id ?? '', request)
   if (place === 'GET /webhook/…') return getWebhook(network, id ?? '')
-  return routeMoneyOut(network, segments, request) ?? nothingHere()
+  return routeMoneyOut(network, segments, request) ?? notFound()
 }
 
 /** Outgoing money: returns as in the standard, payouts and disputes as at Efí. Null for any other path. */
@@ -96,7 +96,7 @@ function unauthorized(tokenPath: string): HttpResponse {
   return problem('NaoAutenticado', `Obtenha um token em ${tokenPath}.`)
 }
 
-function nothingHere(): HttpResponse {
+function notFound(): HttpResponse {
   return problem('NaoEncontrado', 'Não há nada neste endereço.')
 }
 

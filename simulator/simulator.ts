@@ -78,8 +78,8 @@ export async function createSimulator(options: SimulatorOptions): Promise<Simula
   const tasks = new Set<Promise<void>>()
   const network = await openNetwork(options, { closing: closing.signal, inBackground })
 
-  const answerHere = (request: HttpRequest) => answer(network, controls, request)
-  const fetch = (path: string) => answerHere({ method: 'GET', path, query: {}, headers: {}, body: undefined })
+  const answerLocally = (request: HttpRequest) => answer(network, controls, request)
+  const fetch = (path: string) => answerLocally({ method: 'GET', path, query: {}, headers: {}, body: undefined })
 
   const controls: Controls = {
     pay: (input) => pay({ network, fetch, onPaid: notifyInBackground }, input),
@@ -109,8 +109,8 @@ export async function createSimulator(options: SimulatorOptions): Promise<Simula
   const { disturb } = options
   return {
     handle: disturb
-      ? async (request) => await disturbed(await disturb(request), () => answerHere(request))
-      : answerHere,
+      ? async (request) => await disturbed(await disturb(request), () => answerLocally(request))
+      : answerLocally,
     ...controls,
     truth: async () => await readTruth(network),
     close: async () => {

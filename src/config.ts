@@ -138,8 +138,8 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   const secrets = readSecretFiles(environment, faults)
   // An empty value counts as unset: `BASE_URL=` in a file means "the default".
   const text = (name: Name) => secrets.get(name)?.content ?? (environment[name]?.trim() || undefined)
-  const given: unknown = Object.fromEntries(names.flatMap((name) => (text(name) ? [[name, text(name)]] : [])))
-  const isValid = validate(given)
+  const settings: unknown = Object.fromEntries(names.flatMap((name) => (text(name) ? [[name, text(name)]] : [])))
+  const isValid = validate(settings)
   faults.push(...(validate.errors ?? []).map((error) => `${error.instancePath.slice(1)} ${describe(error)}`))
   const secretKey = readSecretKey('SECRET_KEY', text('SECRET_KEY'), faults)
   const secretKeyPrevious = readSecretKey('SECRET_KEY_PREVIOUS', text('SECRET_KEY_PREVIOUS'), faults)
@@ -155,8 +155,8 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     faults.push(
       'SIMULATOR_URL cannot be combined with ACQUIRERS_FILE: a simulator can be an acquirer of dialect generic in that file',
     )
-  const isSimulatedHere = simulatorUrl === null && acquirersFile === undefined
-  if (baseUrl !== null && isSimulatedHere && baseUrl.replace(/^https?:\/\//, '').length > baseUrlLengthMax)
+  const usesOwnSimulator = simulatorUrl === null && acquirersFile === undefined
+  if (baseUrl !== null && usesOwnSimulator && baseUrl.replace(/^https?:\/\//, '').length > baseUrlLengthMax)
     faults.push(
       `BASE_URL must have at most ${baseUrlLengthMax} characters after the scheme: it is part of every QR code`,
     )
@@ -177,47 +177,50 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   }
 
   return Object.freeze({
-    host: given.HOST,
-    port: given.PORT,
+    host: settings.HOST,
+    port: settings.PORT,
     baseUrl,
-    dataDir: resolve(given.DATA_DIR),
-    databaseUrl: databaseUrl && (given.DATABASE_URL ?? null),
-    processes: given.PROCESSES,
+    dataDir: resolve(settings.DATA_DIR),
+    databaseUrl: databaseUrl && (settings.DATABASE_URL ?? null),
+    processes: settings.PROCESSES,
     databaseConnectionsMax:
-      given.DATABASE_CONNECTIONS_MAX ?? Math.min(20, Math.floor(connectionsInAll / given.PROCESSES)),
+      settings.DATABASE_CONNECTIONS_MAX ?? Math.min(20, Math.floor(connectionsInAll / settings.PROCESSES)),
     secretKey,
     secretKeyPrevious,
-    authIssuer: authIssuer && (given.AUTH_ISSUER ?? null),
-    authAudience: given.AUTH_AUDIENCE === anyAudience ? null : (given.AUTH_AUDIENCE ?? null),
-    tokenLifetimeSeconds: given.TOKEN_LIFETIME_SECONDS,
+    authIssuer: authIssuer && (settings.AUTH_ISSUER ?? null),
+    authAudience: settings.AUTH_AUDIENCE === anyAudience ? null : (settings.AUTH_AUDIENCE ?? null),
+    tokenLifetimeSeconds: settings.TOKEN_LIFETIME_SECONDS,
     rateLimitCreate: {
-      perSecond: given.RATE_LIMIT_CREATE,
-      burst: given.RATE_LIMIT_CREATE_BURST ?? Math.max(1, Math.ceil(given.RATE_LIMIT_CREATE * 2)),
+      perSecond: settings.RATE_LIMIT_CREATE,
+      burst: settings.RATE_LIMIT_CREATE_BURST ?? Math.max(1, Math.ceil(settings.RATE_LIMIT_CREATE * 2)),
     },
-    rateLimitToken: { perSecond: given.RATE_LIMIT_TOKEN, burst: Math.max(1, Math.ceil(given.RATE_LIMIT_TOKEN * 5)) },
-    rateLimitRead: { perSecond: given.RATE_LIMIT_READ, burst: Math.max(1, Math.ceil(given.RATE_LIMIT_READ * 2)) },
-    connectionsPerAddress: given.CONNECTIONS_PER_ADDRESS,
+    rateLimitToken: {
+      perSecond: settings.RATE_LIMIT_TOKEN,
+      burst: Math.max(1, Math.ceil(settings.RATE_LIMIT_TOKEN * 5)),
+    },
+    rateLimitRead: { perSecond: settings.RATE_LIMIT_READ, burst: Math.max(1, Math.ceil(settings.RATE_LIMIT_READ * 2)) },
+    connectionsPerAddress: settings.CONNECTIONS_PER_ADDRESS,
     acquirersFile: acquirersFile === undefined ? null : resolve(acquirersFile),
     variable: (name) => environment[name],
     simulatorUrl,
-    attributionThreshold: given.ORPHAN_MATCH_THRESHOLD ?? null,
-    attributionApprovalAbove: given.ATTRIBUTION_APPROVAL_ABOVE,
-    webhookAllowPrivate: given.WEBHOOK_ALLOW_PRIVATE ?? (acquirersFile === undefined && !isPublic),
+    attributionThreshold: settings.ORPHAN_MATCH_THRESHOLD ?? null,
+    attributionApprovalAbove: settings.ATTRIBUTION_APPROVAL_ABOVE,
+    webhookAllowPrivate: settings.WEBHOOK_ALLOW_PRIVATE ?? (acquirersFile === undefined && !isPublic),
     retention: {
-      attemptsDays: given.RETENTION_ATTEMPTS_DAYS,
-      callbacksDays: given.RETENTION_CALLBACKS_DAYS,
-      exchangesDays: given.RETENTION_EXCHANGES_DAYS,
-      personalDataDays: given.RETENTION_PERSONAL_DATA_DAYS ?? null,
+      attemptsDays: settings.RETENTION_ATTEMPTS_DAYS,
+      callbacksDays: settings.RETENTION_CALLBACKS_DAYS,
+      exchangesDays: settings.RETENTION_EXCHANGES_DAYS,
+      personalDataDays: settings.RETENTION_PERSONAL_DATA_DAYS ?? null,
     },
     trustedProxies,
     isPublic,
     requireSecondFactor: roles,
-    metricsToken: given.METRICS_TOKEN ?? null,
+    metricsToken: settings.METRICS_TOKEN ?? null,
     // Without a load balancer nobody would notice, and Ctrl-C on a laptop is quick.
-    stopDelaySeconds: given.STOP_DELAY_SECONDS ?? (isPublic ? 5 : 0),
-    logLevel: given.LOG_LEVEL,
+    stopDelaySeconds: settings.STOP_DELAY_SECONDS ?? (isPublic ? 5 : 0),
+    logLevel: settings.LOG_LEVEL,
     logFormat:
-      given.LOG_FORMAT === 'pretty' || (given.LOG_FORMAT === 'auto' && process.stdout.isTTY) ? 'pretty' : 'json',
+      settings.LOG_FORMAT === 'pretty' || (settings.LOG_FORMAT === 'auto' && process.stdout.isTTY) ? 'pretty' : 'json',
   })
 }
 

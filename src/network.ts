@@ -45,7 +45,7 @@ type Options = {
   log: Logger
   baseUrl: string
   /** Posts to a path of this service without a socket. */
-  postHere: (path: string, body: unknown) => Promise<number>
+  postCallback: (path: string, body: unknown) => Promise<number>
 }
 
 /**
@@ -62,7 +62,7 @@ export async function openNetwork(options: Options): Promise<Network> {
     return openSettings(settings, environment, options)
   }
   await enterEnvironment(options.db, 'simulated')
-  return simulatorUrl === null ? await openHere(options) : openRemote(simulatorUrl, options)
+  return simulatorUrl === null ? await openLocal(options) : openRemote(simulatorUrl, options)
 }
 
 function openSettings(
@@ -82,14 +82,14 @@ function openSettings(
   }
 }
 
-async function openHere({ db, clock, log, baseUrl, postHere }: Options): Promise<Network> {
+async function openLocal({ db, clock, log, baseUrl, postCallback }: Options): Promise<Network> {
   const { createSimulator } = await import('../simulator/simulator.ts')
   const simulator = await createSimulator({
     pool: db.pool,
     clock,
     publicBaseUrl: baseUrl,
     // Several processes share one simulator's state. Each receives the callbacks of payments made at itself.
-    sendCallback: async (url, body) => await postHere(new URL(url).pathname, body),
+    sendCallback: async (url, body) => await postCallback(new URL(url).pathname, body),
     log,
   })
   const acquirer = createBacenAcquirer({ ...simulated, send: simulator.handle, isRemote: false, clock })

@@ -87,7 +87,7 @@ export async function startService({
       clock,
       log,
       baseUrl,
-      postHere: async (path, body) =>
+      postCallback: async (path, body) =>
         (await app?.inject({ method: 'POST', url: path, payload: body as object }))?.statusCode ?? 503,
     })
     stops.push(network.close)

@@ -76,8 +76,8 @@ async function besideOneThatHangs(bench: Bench): Promise<void> {
   const seen = { well: [] as Delivered[], hanging: [] as Delivered[] }
   for (let round = 1; round <= rounds; round += 1) {
     say(`deliveries to ${receivers} receivers, round ${round} of ${rounds}`)
-    seen.well.push(await tellAll(bench, 0))
-    seen.hanging.push(await tellAll(bench, 1))
+    seen.well.push(await reportAll(bench, 0))
+    seen.hanging.push(await reportAll(bench, 1))
   }
   for (const [kind, answers] of Object.entries(seen)) {
     card.row({
@@ -104,7 +104,7 @@ async function besideOneThatHangs(bench: Bench): Promise<void> {
 
 type Delivered = { delivered: ShopAnswer; creates: Report }
 
-async function tellAll({ service, merchants, seconds }: Bench, hanging: number): Promise<Delivered> {
+async function reportAll({ service, merchants, seconds }: Bench, hanging: number): Promise<Delivered> {
   const shop = await openShop(receivers, hanging)
   try {
     const job = createJob({ port: service.port, merchants, connections: 32, seconds, webhookUrls: shop.urls })

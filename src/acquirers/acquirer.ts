@@ -172,7 +172,7 @@ export type Payouts = {
    * Idempotent under our own id: the same id never sends twice. `firstAskedAt` is the time of an earlier request for
    * the same payout whose outcome is not known. Throws {@link NeedsPerson} where the request cannot be repeated safely.
    */
-  send(order: PayoutOrder & PayoutKey & { firstAskedAt?: Date | null }): Promise<PayoutSent>
+  send(order: PayoutOrder & PayoutKey & { firstRequestedAt?: Date | null }): Promise<PayoutSent>
   /** The state of a payout, or null when the acquirer has none under this key. */
   find(key: PayoutKey): Promise<PayoutFound | null>
   /**

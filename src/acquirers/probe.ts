@@ -196,8 +196,8 @@ async function reach(settings: AcquirerSettings, { send }: ProbeDeps): Promise<R
 /** Tries the other paths at which this PSP is known to issue tokens. */
 async function findTokenPath({ credentials, profile, dialect }: AcquirerSettings, send: Send) {
   for (const path of dialects[dialect].otherTokenPaths) {
-    const sendThere: Send = async (request) => await send({ ...request, path, isToken: false })
-    const token = await askToken({ send: sendThere, credentials, profile }).catch(() => null)
+    const sendToPath: Send = async (request) => await send({ ...request, path, isToken: false })
+    const token = await askToken({ send: sendToPath, credentials, profile }).catch(() => null)
     if (token) return { path, token }
   }
   return null

@@ -68,10 +68,10 @@ export class OAuthError extends Error {
  * @throws {OAuthError} 401 `invalid_client`, 400 `invalid_scope`, 502 when the provider does not answer
  */
 export async function grantToken(deps: TokenDeps, credentials: Credentials): Promise<TokenGrant> {
-  return deps.provider ? await grantByProvider(deps, deps.provider, credentials) : await grantHere(deps, credentials)
+  return deps.provider ? await grantByProvider(deps, deps.provider, credentials) : await grantLocally(deps, credentials)
 }
 
-async function grantHere(deps: TokenDeps, credentials: Credentials): Promise<TokenGrant> {
+async function grantLocally(deps: TokenDeps, credentials: Credentials): Promise<TokenGrant> {
   // Read before the client: a revocation in between then refuses this token as well.
   const now = Math.floor(deps.clock.now().getTime() / 1000)
   const client = await authenticateClient(deps, credentials)

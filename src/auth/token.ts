@@ -88,10 +88,10 @@ export function rememberVerified(verify: TokenVerifier): TokenVerifier {
   const remembered = new Map<string, { claims: TokenClaims; verifiedAt: number }>()
   return (token) => {
     const known = remembered.get(token)
-    return known && performance.now() - known.verifiedAt < rememberedMs ? known.claims : verifyAnew(token)
+    return known && performance.now() - known.verifiedAt < rememberedMs ? known.claims : verifyUncached(token)
   }
 
-  async function verifyAnew(token: string): Promise<TokenClaims> {
+  async function verifyUncached(token: string): Promise<TokenClaims> {
     if (token.length > tokenLengthMax) throw new AppError('invalid_token')
     const claims = await verify(token)
     remembered.delete(token)

@@ -17,8 +17,8 @@ export function isCallbackSecret(
   return versions.some((one) => callbackSecrets(key, acquirer.name, one).some((known) => isEqual(known, secret)))
 }
 
-function isEqual(expected: string, given: string): boolean {
-  const [one, other] = [Buffer.from(expected), Buffer.from(given)]
+function isEqual(expected: string, received: string): boolean {
+  const [one, other] = [Buffer.from(expected), Buffer.from(received)]
   return one.length === other.length && timingSafeEqual(one, other)
 }
 

@@ -84,11 +84,11 @@ export function entryCommands(program: Command, ledger: Command): void {
     .addOption(account('--debit <account>', 'the account to debit'))
     .addOption(account('--credit <account>', 'the account to credit; `acquirer` is what the PSP holds'))
     .action(
-      async ({ json, debit, credit, ...given }: EntryOptions & { debit: ManualAccount; credit: ManualAccount }) => {
-        const { amount, description } = given
+      async ({ json, debit, credit, ...options }: EntryOptions & { debit: ManualAccount; credit: ManualAccount }) => {
+        const { amount, description } = options
         const proposal = await withContext(async (context) => {
-          const merchantId = given.client === undefined ? null : await findMerchant(context, given.client)
-          const acquirer = given.acquirer ?? (await findOnlyAcquirer(context))
+          const merchantId = options.client === undefined ? null : await findMerchant(context, options.client)
+          const acquirer = options.acquirer ?? (await findOnlyAcquirer(context))
           const by = byOf(program)
           return await proposeEntry(context, { merchantId, acquirer, amount, debit, credit, description, by })
         })

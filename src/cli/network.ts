@@ -12,7 +12,7 @@ export async function withAcquirers<Result>(work: (context: Context & SettleDeps
     const log = createLog({ ...config, logLevel: 'silent' })
     const { baseUrl } = context
     // This process receives no callbacks: the service finds the same payments by polling.
-    const network = await openNetwork({ ...context, config, log, baseUrl, postHere: async () => 503 })
+    const network = await openNetwork({ ...context, config, log, baseUrl, postCallback: async () => 503 })
     try {
       const acquirers = createRegistry(
         network.acquirers.map(({ acquirer }) => acquirer),

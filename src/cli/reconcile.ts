@@ -104,11 +104,11 @@ export function reconcileCommands(program: Command): void {
     .description('carry out the proposed action: settle, place in suspense, or post a correction')
     .option('--json', 'print JSON')
     .action(async (ids: string[], { json }: Json) => {
-      const given = ids.map(toId)
+      const uuids = ids.map(toId)
       const rows = await withAcquirers(async (context) => {
         const confirmed: DifferenceView[] = []
         const by = byOf(program)
-        for (const id of given) {
+        for (const id of uuids) {
           const done = await confirmDiscrepancy(context, { id, by }).catch((cause: unknown) => {
             const message = cause instanceof Error ? cause.message : String(cause)
             const before = confirmed.length > 0 ? ` The previous ${confirmed.length} were confirmed.` : ''

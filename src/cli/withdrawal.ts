@@ -74,7 +74,7 @@ export function withdrawalCommands(program: Command): void {
     .option('--not-sent', 'the PSP’s account statement does not have it: amount and fee are released')
     .requiredOption('--reason <reason>', 'what you saw in it; the merchant reads this if nothing was sent', toReason)
     .option('--json', 'print JSON')
-    .action(async (id: string, { json, sent, notSent, reason }: Json & SeenThere) => {
+    .action(async (id: string, { json, sent, notSent, reason }: Json & OutcomeOptions) => {
       if ((sent === undefined) === (notSent === undefined))
         throw new Error('Give either --sent <endToEndId> or --not-sent, as the PSP’s account statement shows it.')
       const proposing = { id, endToEndId: sent ?? null, reason }
@@ -109,8 +109,8 @@ export function withdrawalCommands(program: Command): void {
       toWindowSeconds,
     )
     .option('--json', 'print JSON')
-    .action(async ({ json, client, ...given }: Json & { client: string } & GivenLimits) => {
-      const changed = toChangedLimits(given)
+    .action(async ({ json, client, ...options }: Json & { client: string } & LimitOptions) => {
+      const changed = toChangedLimits(options)
       const limits = await withContext(async (context) => {
         const merchantId = await findMerchant(context, client)
         if (Object.keys(changed).length > 0)
@@ -122,14 +122,14 @@ export function withdrawalCommands(program: Command): void {
 }
 
 /** The limits as options give them: `none` removes a limit. */
-type GivenLimits = { [Name in keyof Limits]?: number | (null extends Limits[Name] ? 'none' : never) }
+type LimitOptions = { [Name in keyof Limits]?: number | (null extends Limits[Name] ? 'none' : never) }
 
-function toChangedLimits({ duplicateWindowSeconds, ...given }: GivenLimits): Partial<Limits> {
-  const limits = Object.entries(given).map(([name, limit]) => [name, limit === 'none' ? null : limit])
-  return { ...Object.fromEntries(limits), ...(duplicateWindowSeconds !== undefined && { duplicateWindowSeconds }) }
+function toChangedLimits({ duplicateWindowSeconds, ...limits }: LimitOptions): Partial<Limits> {
+  const changed = Object.entries(limits).map(([name, limit]) => [name, limit === 'none' ? null : limit])
+  return { ...Object.fromEntries(changed), ...(duplicateWindowSeconds !== undefined && { duplicateWindowSeconds }) }
 }
 
-type SeenThere = { sent?: string; notSent?: boolean; reason: string }
+type OutcomeOptions = { sent?: string; notSent?: boolean; reason: string }
 
 function printDecided(row: WithdrawalView, { json, note }: Json & { note: string }): void {
   const { id, status, amount } = row

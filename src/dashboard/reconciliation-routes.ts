@@ -5,7 +5,7 @@ import { userOf } from '../http/caller.ts'
 import { toDate } from '../http/formats.ts'
 import { DateTimeFilter, NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
-import { isJobThere } from '../jobs/store.ts'
+import { isJobOpen } from '../jobs/store.ts'
 import { findBalances } from '../ledger/store.ts'
 import { dayOf } from '../lib/brasilia.ts'
 import { AppError, type FieldErrorCode } from '../lib/errors.ts'
@@ -216,7 +216,7 @@ function registerRuns(app: Server, deps: SettleDeps): void {
     async (request): Promise<RequestedRunView> => {
       const id = request.params.id.toLowerCase()
       // The job is read before the run: a job that has ended has written its run.
-      const isUnderWay = await isJobThere(db, keyOfRun(id))
+      const isUnderWay = await isJobOpen(db, keyOfRun(id))
       const run = await findRun(db, id)
       const signed = isUnderWay ? null : await findSignedBy(db, id)
       return { id, isUnderWay, run: run && toRunView(run), version: signed?.version ?? null }

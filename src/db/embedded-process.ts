@@ -53,7 +53,7 @@ export function retirePidFile(folder: string, socketFolder: string): void {
   rmSync(`${socketFolder}/${socketName}.lock`, { force: true })
   rmSync(`${socketFolder}/${socketName}`, { force: true })
   const path = `${folder}/postmaster.pid`
-  const lines = readIfThere(path)?.split('\n')
+  const lines = readIfExists(path)?.split('\n')
   if (lines === undefined) return
   if (lines.length < 2) rmSync(path)
   else writeFileSync(path, [noSuchPid, ...lines.slice(1)].join('\n'))
@@ -65,7 +65,7 @@ export const socketName = '.s.PGSQL.5432'
 const noSuchPid = '2147483646'
 
 function readPidFile(folder: string): Postmaster | null {
-  const lines = readIfThere(`${folder}/postmaster.pid`)?.split('\n') ?? []
+  const lines = readIfExists(`${folder}/postmaster.pid`)?.split('\n') ?? []
   const pid = Number(lines[0])
   if (!Number.isSafeInteger(pid) || pid <= 1) return null
   return { pid, socketFolder: lines[4] ?? '', state: toState(lines[7]?.trim()) }
@@ -88,7 +88,7 @@ function isPostmaster(pid: number, folder: string): boolean {
     if (hasCode(error, 'ESRCH')) return false
   }
   if (process.platform !== 'linux') return true
-  const state = readIfThere(`/proc/${pid}/stat`)?.replace(/^.*\) /s, '')[0]
+  const state = readIfExists(`/proc/${pid}/stat`)?.replace(/^.*\) /s, '')[0]
   if (state === undefined || state === 'Z' || state === 'X') return false
   try {
     return readlinkSync(`/proc/${pid}/cwd`) === folder
@@ -98,7 +98,7 @@ function isPostmaster(pid: number, folder: string): boolean {
   }
 }
 
-function readIfThere(path: string): string | undefined {
+function readIfExists(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {

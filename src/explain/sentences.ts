@@ -100,7 +100,7 @@ export function sayNext(step: NextStep, { at, now }: { at: Date | null; now: Dat
 }
 
 /** The sentence that the acquirer cannot be queried, instead of those that apply when it can. */
-export function unlessUnconfigured(
+export function ifConfigured(
   { isConfigured, record }: { isConfigured: boolean; record: { acquirer: string } },
   otherwise: () => Sentence[],
 ): Sentence[] {

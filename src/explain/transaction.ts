@@ -1,6 +1,6 @@
 import { describeDelivery } from './delivery.ts'
 import type { Facts } from './facts.ts'
-import { type Sentence, say, sayNext, toReason, unlessUnconfigured } from './sentences.ts'
+import { ifConfigured, type Sentence, say, sayNext, toReason } from './sentences.ts'
 import type { TransactionRecord } from './store.ts'
 
 type TransactionFacts = Facts<TransactionRecord>
@@ -35,7 +35,7 @@ function describePending(facts: TransactionFacts): Sentence[] {
   const last = exchanges.findLast(({ outcome }) => outcome === 'unknown' || outcome === 'error')
   return [
     say('charge_unknown', { error: last?.error ?? null, at: last?.at ?? null }),
-    ...unlessUnconfigured(facts, () => sayNext('check_charge', { at: record.check_at, now })),
+    ...ifConfigured(facts, () => sayNext('check_charge', { at: record.check_at, now })),
   ]
 }
 
@@ -48,13 +48,13 @@ function describeUnpaid(facts: TransactionFacts): Sentence[] {
     return [
       say('charge_expired', { at: expiresAt }),
       ...reported,
-      ...unlessUnconfigured(facts, () => sayNext('check_expired_charge', { at, now })),
+      ...ifConfigured(facts, () => sayNext('check_expired_charge', { at, now })),
     ]
   }
   return [
     say('charge_unpaid', { until: expiresAt }),
     ...reported,
-    ...unlessUnconfigured(facts, () => (at ? [say('unpaid_fails', { at })] : [])),
+    ...ifConfigured(facts, () => (at ? [say('unpaid_fails', { at })] : [])),
   ]
 }
 
@@ -80,7 +80,7 @@ function describeRefunding(facts: TransactionFacts): Sentence[] {
   return [
     say('refund_unknown', { amount: refund.amount, at: refund.created_at }),
     say('refund_reserved', {}),
-    ...unlessUnconfigured(facts, () =>
+    ...ifConfigured(facts, () =>
       payoutFreeze
         ? [say('payouts_stopped', { since: payoutFreeze.engaged_at, reason: payoutFreeze.reason })]
         : sayNext('check_refund', { at: refund.check_at, now }),

@@ -1,6 +1,6 @@
 import { describeDelivery } from './delivery.ts'
 import type { Facts } from './facts.ts'
-import { type Sentence, say, sayNext, toReason, unlessUnconfigured } from './sentences.ts'
+import { ifConfigured, type Sentence, say, sayNext, toReason } from './sentences.ts'
 import type { WithdrawalRecord } from './store.ts'
 
 type WithdrawalFacts = Facts<WithdrawalRecord>
@@ -22,7 +22,7 @@ function describeStatus(facts: WithdrawalFacts): Sentence[] {
     case 'PROCESSED':
       return [
         say('withdrawal_sent', { amount, at: record.processed_date }),
-        ...unlessUnconfigured(facts, () => sayNext('check_withdrawal_returned', { at: record.check_at, now })),
+        ...ifConfigured(facts, () => sayNext('check_withdrawal_returned', { at: record.check_at, now })),
       ]
     case 'FAILED':
       return [say('withdrawal_failed', { amount, reason })]
@@ -46,7 +46,7 @@ function describePending(facts: WithdrawalFacts): Sentence[] {
     case null:
       return [
         say('withdrawal_reserved', { amount }),
-        ...unlessUnconfigured(facts, () =>
+        ...ifConfigured(facts, () =>
           payoutFreeze
             ? [say('payouts_stopped', { since: payoutFreeze.engaged_at, reason: payoutFreeze.reason })]
             : sayNext('send_withdrawal', { at: record.check_at, now }),
@@ -60,6 +60,6 @@ function describeProcessing(facts: WithdrawalFacts): Sentence[] {
   const last = exchanges.findLast(({ outcome }) => outcome === 'unknown' || outcome === 'error')
   return [
     say('withdrawal_unknown', { amount: record.amount, error: last?.error ?? null, at: last?.at ?? null }),
-    ...unlessUnconfigured(facts, () => sayNext('check_withdrawal', { at: record.check_at, now })),
+    ...ifConfigured(facts, () => sayNext('check_withdrawal', { at: record.check_at, now })),
   ]
 }

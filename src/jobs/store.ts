@@ -116,6 +116,6 @@ export async function findJobBacklog(db: Db): Promise<JobBacklog> {
 }
 
 /** Whether a job waits or runs under a key. */
-export async function isJobThere(db: Db, key: string): Promise<boolean> {
+export async function isJobOpen(db: Db, key: string): Promise<boolean> {
   return (await db.query(sql`select from jobs where key = ${key}`)).length > 0
 }

@@ -27,7 +27,7 @@ export function readPaymentToken(key: SecretKey, token: string): string | null {
   return keyedHashes(key, 'payment-page', id).some((hash) => isEqual(toToken(id, hash), token)) ? id : null
 }
 
-function isEqual(expected: string, given: string): boolean {
-  const [one, other] = [Buffer.from(expected), Buffer.from(given)]
+function isEqual(expected: string, received: string): boolean {
+  const [one, other] = [Buffer.from(expected), Buffer.from(received)]
   return one.length === other.length && timingSafeEqual(one, other)
 }

@@ -136,28 +136,28 @@ async function hold(deps: SettleDeps, difference: DifferenceRow): Promise<void> 
   const { acquirer, reference: endToEndId, merchant_id: merchantId, record_id: id } = difference
   // Settling recognizes a second payment and places it in suspense.
   if (merchantId !== null && id !== null) await settlePayment(deps, { acquirer, endToEndId, merchantId, id })
-  else await holdAgain(deps, { acquirer, endToEndId })
+  else await placeAgain(deps, { acquirer, endToEndId })
 }
 
 /** Places a payment in suspense; for one already there, records what was returned of it. */
-async function holdAgain(
+async function placeAgain(
   deps: SettleDeps,
   { acquirer: name, endToEndId }: { acquirer: string; endToEndId: string },
 ): Promise<void> {
   const acquirer = deps.acquirers.named(name)
   const payment = await acquirer.findPayment(endToEndId)
-  if (!payment) throw notThere({ acquirer: name, reference: endToEndId })
+  if (!payment) throw notAtAcquirer({ acquirer: name, reference: endToEndId })
   await suspendUnattributed(deps, { acquirer, payment })
 }
 
 async function settle(deps: SettleDeps, difference: DifferenceRow): Promise<void> {
   const { acquirer, subject, reference, merchant_id: merchantId, record_id: id } = difference
   if (difference.class === 'unreadable') return await settleUnreadable(deps, difference)
-  if (merchantId === null || id === null) throw notThere(difference)
+  if (merchantId === null || id === null) throw notAtAcquirer(difference)
   if (subject === 'payment') return await settlePayment(deps, { acquirer, endToEndId: reference, merchantId, id })
   if (subject === 'payout') {
-    const looked = await settleWithdrawal(deps, { merchantId, id: fromTxid(reference) ?? id })
-    if (looked === 'missing' || looked === 'open') throw notThere(difference)
+    const outcome = await settleWithdrawal(deps, { merchantId, id: fromTxid(reference) ?? id })
+    if (outcome === 'missing' || outcome === 'open') throw notAtAcquirer(difference)
     return
   }
   await settleReturn(deps, { acquirer, endToEndId: reference, merchantId, id })
@@ -167,17 +167,17 @@ type OfPayment = { acquirer: string; endToEndId: string; merchantId: string; id:
 
 async function settlePayment(deps: SettleDeps, { acquirer, endToEndId, merchantId, id }: OfPayment): Promise<void> {
   const settled = await settleTransaction(deps, { merchantId, id, reported: { acquirer, endToEndId } })
-  if (settled === 'unpaid') throw notThere({ acquirer, reference: endToEndId })
+  if (settled === 'unpaid') throw notAtAcquirer({ acquirer, reference: endToEndId })
 }
 
 /** Settles our refund in progress, a return under MED, or a return of a payment in suspense. */
 async function settleReturn(deps: SettleDeps, { acquirer, endToEndId, merchantId, id }: OfPayment): Promise<void> {
-  if ((await deps.settlement.findOwner(id)) === null) return await holdAgain(deps, { acquirer, endToEndId })
+  if ((await deps.settlement.findOwner(id)) === null) return await placeAgain(deps, { acquirer, endToEndId })
   await checkRefundsOf(deps, { merchant_id: merchantId, id })
   await checkReturns(deps, { merchantId, id })
 }
 
-function notThere({ acquirer, reference }: Pick<DifferenceRow, 'acquirer' | 'reference'>): AppError {
+function notAtAcquirer({ acquirer, reference }: Pick<DifferenceRow, 'acquirer' | 'reference'>): AppError {
   return refuse(
     'not_confirmed',
     `${acquirer} does not confirm this for ${reference} when it is queried individually, so nothing was posted. Try again later; \`npx guiche reconcile\` compares again.`,

@@ -13,7 +13,7 @@ import type { DifferenceRow } from './store.ts'
  */
 export function toUnreadable(subject: Subject, { reference, at, raw }: UnreadableEntry, window: Window): Found {
   const time = at ?? window.from
-  const mayBeAsked = subject === 'payment' && !reference.startsWith('sha256:')
+  const canBeQueried = subject === 'payment' && !reference.startsWith('sha256:')
   return {
     class: 'unreadable',
     subject,
@@ -24,7 +24,7 @@ export function toUnreadable(subject: Subject, { reference, at, raw }: Unreadabl
     isTiming: false,
     atAcquirer: { amount: 0, at: time.toISOString(), raw },
     inLedger: null,
-    proposal: { action: mayBeAsked ? 'settle' : 'look' },
+    proposal: { action: canBeQueried ? 'settle' : 'look' },
     alarm: null,
   }
 }

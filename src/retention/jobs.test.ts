@@ -122,9 +122,9 @@ describe('callbacks of acquirers', () => {
 
 it('are kept when they arrive again just before their deletion', async () => {
   await insertNotice('reported again', 'unconfirmed', ago(400))
-  const teller = await database.db.pool.connect()
-  await teller.query('begin')
-  await teller.query(`update callback_inbox set state = 'received', finished_at = null`)
+  const reporter = await database.db.pool.connect()
+  await reporter.query('begin')
+  await reporter.query(`update callback_inbox set state = 'received', finished_at = null`)
   const forgetting = forget()
   await eventually(async () => {
     const [row] = await database.db.query<{ waits: boolean }>(sql`
@@ -133,8 +133,8 @@ it('are kept when they arrive again just before their deletion', async () => {
         where datname = current_database() and wait_event_type = 'Lock' and query like '%delete from callback_inbox%') as waits`)
     return row?.waits === true
   })
-  await teller.query('commit')
-  teller.release()
+  await reporter.query('commit')
+  reporter.release()
   expect(await forgetting).toMatchObject({ callback_inbox: 0 })
   expect(await left('callback_inbox', 'state')).toEqual(['received'])
 })

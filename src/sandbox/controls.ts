@@ -50,7 +50,7 @@ const DisputeAnswer = { 200: Type.Object({ reference: Type.String() }), ...probl
 const ReturnAnswer = { 200: Type.Object({ endToEndId: Type.String() }), ...problems(401, 403, 404, 422, 500) }
 
 const shared = { tags: ['Sandbox'], querystring: NoQuery }
-const onlyHere = 'No real money moves. It exists only while the acquirer is the simulator.'
+const onlySimulated = 'No real money moves. It exists only while the acquirer is the simulator.'
 
 export function registerControlRoutes(app: Server, sandbox: SandboxControls): void {
   app.post(
@@ -60,7 +60,7 @@ export function registerControlRoutes(app: Server, sandbox: SandboxControls): vo
       schema: {
         ...shared,
         summary: 'Dispute a payment at the simulated bank',
-        description: `Acts as the bank of a payer who disputes a payment under MED, within 80 days. ${onlyHere}`,
+        description: `Acts as the bank of a payer who disputes a payment under MED, within 80 days. ${onlySimulated}`,
         body: DisputeBody,
         response: DisputeAnswer,
       },
@@ -77,7 +77,7 @@ export function registerControlRoutes(app: Server, sandbox: SandboxControls): vo
       schema: {
         ...shared,
         summary: 'Decide a dispute at the simulated network',
-        description: `If accepted, the money is returned to the payer a second later; if rejected or canceled, it stays. ${onlyHere}`,
+        description: `If accepted, the money is returned to the payer a second later; if rejected or canceled, it stays. ${onlySimulated}`,
         params: DecisionParams,
         response: DisputeAnswer,
       },
@@ -92,7 +92,7 @@ export function registerControlRoutes(app: Server, sandbox: SandboxControls): vo
       schema: {
         ...shared,
         summary: 'Return a payment under MED without a dispute',
-        description: `A bank that has only the standard API reports nothing else about MED: the money is returned. ${onlyHere}`,
+        description: `A bank that has only the standard API reports nothing else about MED: the money is returned. ${onlySimulated}`,
         body: ReturnBody,
         response: ReturnAnswer,
       },
@@ -109,7 +109,7 @@ export function registerControlRoutes(app: Server, sandbox: SandboxControls): vo
       schema: {
         ...shared,
         summary: 'Send a withdrawal back',
-        description: `Acts as the receiver of a withdrawal, who sends all or part of it back. ${onlyHere}`,
+        description: `Acts as the receiver of a withdrawal, who sends all or part of it back. ${onlySimulated}`,
         params: PayoutParams,
         body: PayoutReturnBody,
         response: ReturnAnswer,

@@ -30,7 +30,7 @@ describe('an event', () => {
         fc.constantFrom(...initialStatuses),
         fc.array(fc.nat(), { maxLength: 8 }),
         async (statuses, choices) => {
-          const id = await bear(statuses)
+          const id = await accept(statuses)
           const answered = statuses.length > 1 ? [await get(id)] : []
           for (const choice of choices) if (await change(id, choice)) answered.push(await get(id))
           // All of them at the end, as after a day without a receiver, and in any order.
@@ -42,7 +42,7 @@ describe('an event', () => {
   })
 
   it('has a sequence from 1, and the date of the last entry of the history', async () => {
-    const id = await bear(['PENDING'])
+    const id = await accept(['PENDING'])
     for (const choice of [0, 0, 0]) await change(id, choice)
     const events = await service.db.query(sql`
       select sequence, type, occurred_at as at from events where record_id = ${id} order by sequence`)
@@ -58,7 +58,7 @@ describe('an event', () => {
 })
 
 it('keeps the dates of a history in order, even when the clocks of several machines differ', async () => {
-  const id = await bear(['PENDING', 'PIX_QRCODE_GENERATED'])
+  const id = await accept(['PENDING', 'PIX_QRCODE_GENERATED'])
   const before = service.clock.now()
   await move(id, 'FAILED', new Date(before.getTime() - 60_000))
   const { statusHistory, updatedAt } = (await get(id)) as { statusHistory: object[]; updatedAt: string }
@@ -71,7 +71,7 @@ it('keeps the dates of a history in order, even when the clocks of several machi
 })
 
 it('posts a payment in the commit that makes its transaction PAID, and nothing when it is PAID again', async () => {
-  const id = await bear(['PENDING', 'PIX_QRCODE_GENERATED'])
+  const id = await accept(['PENDING', 'PIX_QRCODE_GENERATED'])
   for (const to of ['FAILED', 'PAID', 'BLOCKED', 'PAID'] as const) await move(id, to, service.clock.now())
   const transfers = await service.db.query(sql`
     select event_key, kind, debit, credit, amount from ledger_transfers where record_id = ${id} order by position`)
@@ -88,14 +88,14 @@ it('posts a payment in the commit that makes its transaction PAID, and nothing w
 })
 
 it('refuses a forbidden transition, and leaves row, history and events unchanged', async () => {
-  const id = await bear(['PENDING', 'PIX_QRCODE_GENERATED'])
+  const id = await accept(['PENDING', 'PIX_QRCODE_GENERATED'])
   const before = [await get(id), await loadVersions(id)]
   await expect(move(id, 'REFUNDED', service.clock.now())).rejects.toThrow('may move')
   expect([await get(id), await loadVersions(id)]).toEqual(before)
 })
 
 it('changes nothing when any part of its commit fails', async () => {
-  const id = await bear(['PENDING', 'PIX_QRCODE_GENERATED'])
+  const id = await accept(['PENDING', 'PIX_QRCODE_GENERATED'])
   const before = [await get(id), await loadVersions(id)]
   const failed = service.db.transaction(async (tx) => {
     const row = await lockTransaction(tx, merchantId, id)
@@ -107,7 +107,7 @@ it('changes nothing when any part of its commit fails', async () => {
 })
 
 /** A new transaction: with a code, with an unknown outcome, or refused. */
-async function bear(statuses: TransactionStatus[]): Promise<string> {
+async function accept(statuses: TransactionStatus[]): Promise<string> {
   const now = service.clock.now()
   const hasCode = statuses.includes('PIX_QRCODE_GENERATED')
   const created: NewTransaction = {

@@ -42,7 +42,7 @@ function depsWith(
     log: pino({ level: 'warn' }, { write: (line: string) => warnings.push(line) }),
   })
 }
-const tellOf = (endToEndId: string) => ({ acquirer: 'simulator', endToEndId })
+const report = (endToEndId: string) => ({ acquirer: 'simulator', endToEndId })
 const asItIs = () => depsWith((_, answer) => answer)
 
 it('settles once when it is called twenty times concurrently', async () => {
@@ -65,7 +65,7 @@ it('asks no acquirer about a payment that is already recorded', async () => {
     throw new Error('no acquirer should be asked')
   })
   expect(await settleTransaction(silent, { merchantId, id })).toBe('already')
-  expect(await settleTransaction(silent, { merchantId, id, reported: tellOf(endToEndId) })).toBe('already')
+  expect(await settleTransaction(silent, { merchantId, id, reported: report(endToEndId) })).toBe('already')
 })
 
 it('changes nothing when nobody paid, or when the caller is not the owner', async () => {
@@ -82,7 +82,7 @@ describe('with an acquirer that', () => {
     const { endToEndId } = await bank.payQuietly(uri)
     const deps = depsWith((request, answer) => (isCharge(request) ? change(answer, { pix: undefined }) : answer))
     expect(await settleTransaction(deps, { merchantId, id })).toBe('completed')
-    expect(await settleTransaction(deps, { merchantId, id, reported: tellOf(endToEndId) })).toBe('settled')
+    expect(await settleTransaction(deps, { merchantId, id, reported: report(endToEndId) })).toBe('settled')
   })
 
   it('lists a payment that cannot be fetched individually yet, it asks again until it can', async () => {
@@ -122,7 +122,7 @@ describe('with an acquirer that', () => {
       if (isCharge(request)) return change(answer, { txid, pix: undefined })
       return request.path.startsWith('/pix/') ? change(answer, { txid }) : answer
     })
-    expect(await settleTransaction(deps, { merchantId, id, reported: tellOf(endToEndId) })).toBe('settled')
+    expect(await settleTransaction(deps, { merchantId, id, reported: report(endToEndId) })).toBe('settled')
   })
 
   it('does not respond, it leaves the transaction unchanged and reports an unknown outcome', async () => {
@@ -144,7 +144,7 @@ describe('with an acquirer that', () => {
       endToEndId: `${first.endToEndId.slice(0, -1)}${first.endToEndId.endsWith('0') ? '1' : '0'}`,
     }
     const deps = depsWith((request, answer) => (isCharge(request) ? change(answer, { pix: [first, second] }) : answer))
-    const settle = async (one: string) => await settleTransaction(deps, { merchantId, id, reported: tellOf(one) })
+    const settle = async (one: string) => await settleTransaction(deps, { merchantId, id, reported: report(one) })
     const outcomes = await Promise.all([settle(first.endToEndId), settle(second.endToEndId)])
     expect(outcomes.sort()).toEqual(['duplicate', 'settled'])
     expect(warnings.join()).toContain('a transaction was paid a second time')

@@ -67,7 +67,7 @@ export async function inviteFirstAdmin(
 }
 
 /** A link for choosing a new password. It invalidates earlier ones. */
-export async function inviteAnew(
+export async function inviteAgain(
   tx: Tx,
   user: { id: string; merchant_id: string | null; role: Role },
   invitedBy: string | null,

@@ -56,7 +56,7 @@ function registerSessionRoutes(app: Server, deps: UserRoutesDeps): void {
       schema: { ...hidden, body: SignInBody, response: { 200: SessionView, ...problems(401, 422, 429, 503) } },
     },
     async (request, reply) => {
-      assertFromHere(request)
+      assertSameOrigin(request)
       const email = request.body.email.toLowerCase()
       const device = readDevice(deps, request)
       const known = await findKnownDevice(deps.db, email, device, deps.clock.now())
@@ -122,7 +122,7 @@ function registerSessionRoutes(app: Server, deps: UserRoutesDeps): void {
       },
     },
     async (request, reply) => {
-      assertFromHere(request)
+      assertSameOrigin(request)
       enforceRateLimit(deps.limits.perAddress, toHost(request.ip), reply)
       const { token: invitation } = request.params
       const token = await acceptInvitation(deps, { ...request.body, token: invitation, ...describeDevice(request) })
@@ -241,7 +241,7 @@ async function begin(
 }
 
 /** Rejects a sign-in from a form on another site. Clients that are not browsers send no such header. */
-function assertFromHere(request: FastifyRequest): void {
+function assertSameOrigin(request: FastifyRequest): void {
   const site = request.headers['sec-fetch-site']
   if (site === undefined || site === 'same-origin' || site === 'none') return
   throw new AppError('csrf_token_missing', { detail: 'Sign in at the dashboard itself.' })

@@ -227,7 +227,7 @@ export async function insertAttempts(tx: Tx, results: AttemptResult[]): Promise<
     with locked as (
       select
         input.*, d.leased_until = input."leasedUntil" as is_ours,
-        d.attempts_before <> input."attemptsBefore" and input.state in ('pending', 'exhausted') as is_anew
+        d.attempts_before <> input."attemptsBefore" and input.state in ('pending', 'exhausted') as is_resent
       from ${resultsParam(results)}
       join webhook_deliveries d
         on d.merchant_id = input."merchantId" and d.record_id = input."recordId" and d.event_id = input."eventId"
@@ -241,9 +241,9 @@ export async function insertAttempts(tx: Tx, results: AttemptResult[]): Promise<
         retry_after = r."retryAfter",
         last_status = r.status,
         last_error = r.error,
-        state = case when r.is_anew then 'pending' else r.state end,
-        next_attempt_at = case when r.is_anew then greatest(r."finishedAt", r."retryAfter") else r."nextAttemptAt" end,
-        finished_at = case when not r.is_anew and r.state <> 'pending' then r."finishedAt" end
+        state = case when r.is_resent then 'pending' else r.state end,
+        next_attempt_at = case when r.is_resent then greatest(r."finishedAt", r."retryAfter") else r."nextAttemptAt" end,
+        finished_at = case when not r.is_resent and r.state <> 'pending' then r."finishedAt" end
       from locked r
       where d.merchant_id = r."merchantId" and d.record_id = r."recordId" and d.event_id = r."eventId" and r.is_ours
       returning d.merchant_id, d.event_id, d.attempts, r."startedAt", r."durationMs", r.status, r.error

@@ -117,7 +117,7 @@ async function send(deps: SettleWithdrawalDeps, row: WithdrawalRow, payouts: Pay
     // The status has changed meanwhile.
     if (reference === null) return { outcome: 'processing', endToEndId: null }
   }
-  const answer = await payouts.send({ ...toOrder(row), reference, firstAskedAt: firstRequestedAtOf(row) })
+  const answer = await payouts.send({ ...toOrder(row), reference, firstRequestedAt: firstRequestedAtOf(row) })
   // First of all: the reference is the only way to look this payout up again.
   if (answer.reference) await keepReference(deps, row, answer.reference)
   return answer

@@ -6,12 +6,17 @@ import { documents, inlineOf, readDocument } from '../support/documents.ts'
 const exempt =
   /^(?:package-lock\.json|src\/users\/common-words\.txt|bench\/peers\/|docs\/glossary\.md$|test\/docs\/glossary\.test\.ts$)/
 
-const [, retiredTable = ''] = readDocument('docs/glossary.md').split(/^## Retired words$/m)
+const [, retiredTable = '', namesTable = ''] = readDocument('docs/glossary.md').split(/^## Retired (?:words|names)$/m)
 
-/** The first column of the glossary's last table; a row may list several words. */
-const retired = [...retiredTable.matchAll(/^\| (?!---)(.*?) \|/gm)]
-  .slice(1)
-  .flatMap(([, words = '']) => words.split(', '))
+const retired = wordsOf(retiredTable)
+const retiredNames = new Set(wordsOf(namesTable))
+
+/** Names that the interface or a library has, and "to hold a lock", "to look like" and "to ask an acquirer". */
+const keptNames = new Set([
+  ...['bookedAt', 'bookedSince', 'IconBook2', 'isToldByAcquirer', 'missing_here', 'missing_there', 'askedAmount'],
+  ...['ORPHAN_MATCH_THRESHOLD', 'Hold', 'hold', 'holdInstanceLock', 'holdOnce', 'looksLikeName', 'looksShowable'],
+  'wasAsked',
+])
 
 const texts = walk('.')
   .filter((path) => /\.(?:tsx?|mjs|md|sql|json|css|html|txt|ya?ml|example)$/.test(path))
@@ -26,6 +31,17 @@ it('the glossary names retired words', () => {
 it('no retired word is used', () => {
   const found = texts.flatMap(({ path, text }) => findRetired(text).map((place) => `${path}:${place}`))
   expect(found).toEqual([])
+})
+
+it('no name in the code has a retired part', () => {
+  expect(findRetiredNames('let lookAgain = 1 // lookTwice\nselect held.look_at as "askedAt", \'told\'')).toEqual([
+    ...['lookAgain', 'look_at', 'askedAt'],
+  ])
+  const code = texts.filter(({ path }) =>
+    /^(?:src|simulator|sdk\/src|migrations)\/.*(?<!\.test)\.(?:ts|sql)$/.test(path),
+  )
+  expect(code.length).toBeGreaterThan(300)
+  expect(code.flatMap(({ path, text }) => findRetiredNames(text).map((name) => `${path}: ${name}`))).toEqual([])
 })
 
 it('files that documents name exist', () => {
@@ -62,6 +78,21 @@ function walk(folder: string): string[] {
     const path = folder === '.' ? entry.name : `${folder}/${entry.name}`
     if (entry.isDirectory()) return skipped.has(entry.name) ? [] : walk(path)
     return entry.isFile() ? [path] : []
+  })
+}
+
+/** The first column of a table; a row may list several words. */
+function wordsOf(table: string): string[] {
+  return [...table.matchAll(/^\| (?!---)(.*?) \|/gm)].slice(1).flatMap(([, words = '']) => words.split(', '))
+}
+
+/** Names of more than one word, and those that are declared, in which a retired part occurs. */
+function findRetiredNames(source: string): string[] {
+  const code = source.replaceAll(/\/\*.*?\*\/|(?<!:)\/\/[^\n]*|--[^\n]*|'[^'\n]*'/gs, '')
+  const names = code.match(/\b[A-Za-z]+(?:_[A-Za-z]|[a-z][A-Z])\w*|(?<=\b(?:const|let|function|type) )\w+/g) ?? []
+  return [...new Set(names)].filter((name) => {
+    const parts = name.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g) ?? []
+    return !keptNames.has(name) && parts.some((part) => retiredNames.has(part.toLowerCase()))
   })
 }
 

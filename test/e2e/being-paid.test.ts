@@ -12,9 +12,9 @@ import {
   openQuietBank,
   payAt,
   type QuietBank,
+  tellRaw as reportRaw,
   sendCallback,
   statusesOf,
-  tellRaw,
   untilInbox,
   untilStatus,
 } from '../support/payments.ts'
@@ -106,11 +106,11 @@ describe('a callback', () => {
   it('that arrives twenty times, concurrently and again later, is posted once', async () => {
     const { id, uri } = await charge(service)
     const payment = await bank.payQuietly(uri)
-    const tellTwenty = async () =>
+    const reportTwenty = async () =>
       await Promise.all(Array.from({ length: 20 }, () => sendCallback(service, { pix: [payment] })))
-    expect(new Set(await tellTwenty())).toEqual(new Set([200]))
+    expect(new Set(await reportTwenty())).toEqual(new Set([200]))
     await expectPaidOnce(id)
-    await tellTwenty()
+    await reportTwenty()
     await untilInbox(service, payment.endToEndId, 'settled')
     await expectPaidOnce(id)
   })
@@ -231,12 +231,12 @@ describe('a callback that cannot be trusted', () => {
     ['with nothing that can be read', '{"pix":[{"endToEndId":"short"},null,1,"E"]}'],
     ['with text that cannot be kept', '{"pix":[{"endToEndId":"E\\u0000"}]}'],
   ])('is refused when it is %s', async (_, body) => {
-    expect((await tellRaw(service, body)).status).toBe(422)
+    expect((await reportRaw(service, body)).status).toBe(422)
   })
 
   it('is refused when it is larger than any valid one', async () => {
     const huge = JSON.stringify({ pix: [], more: 'x'.repeat(1024 * 1024) })
-    expect((await tellRaw(service, huge)).status).toBe(413)
+    expect((await reportRaw(service, huge)).status).toBe(413)
   })
 
   it('is answered when it reports nothing', async () => {

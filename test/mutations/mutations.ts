@@ -190,7 +190,7 @@ export const mutations: Mutation[] = [
     edits: [
       edit(
         'src/acquirers/bacen/payout-inter.ts',
-        'if (!answer.ok && firstAskedAt)',
+        'if (!answer.ok && firstRequestedAt)',
         'if (!answer.ok && !answer.status)',
       ),
     ],

@@ -37,9 +37,9 @@ export function createInterPayouts(deps: Deps): Payouts {
  * again. The refusal of such a repeat proves nothing: the first request may be its reason.
  */
 async function send(deps: Deps, order: Parameters<Payouts['send']>[0]): Promise<PayoutSent> {
-  const { payoutId, firstAskedAt, reference } = order
+  const { payoutId, firstRequestedAt, reference } = order
   if (reference) return (await find(deps, { payoutId, reference })) ?? unknown(reference)
-  if (firstAskedAt && deps.clock.now().getTime() - firstAskedAt.getTime() > repeatableMs)
+  if (firstRequestedAt && deps.clock.now().getTime() - firstRequestedAt.getTime() > repeatableMs)
     throw new NeedsPerson(
       `Banco Inter’s answer to a payout was lost, and it is too late to repeat the request under the same key: search its statement for the description ${payoutId}`,
     )
@@ -50,7 +50,7 @@ async function send(deps: Deps, order: Parameters<Payouts['send']>[0]): Promise<
     body: toBody(order),
     isOnce: true,
   })
-  if (!answer.ok && firstAskedAt)
+  if (!answer.ok && firstRequestedAt)
     throw new NeedsPerson(`Banco Inter refused the repeat of a payout whose first answer was lost: ${answer.reason}`)
   if (!answer.ok) return { outcome: 'refused', reason: answer.reason }
   const code = text(answer.body, 'codigoSolicitacao')

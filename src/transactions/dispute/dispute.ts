@@ -251,10 +251,10 @@ async function refresh(
   now: Date,
 ): Promise<Found> {
   const before = dispute.acquirer_state
-  const isOpenThere = found.state === 'open' || found.state === 'unknown' || found.state === 'accepted'
+  const isOpenAtAcquirer = found.state === 'open' || found.state === 'unknown' || found.state === 'accepted'
   const isLost = dispute.state === 'returned' && found.state === 'accepted'
   // A dispute that an operator ended stays ended until the acquirer reports something new.
-  const isReopened = !isUndecided(dispute) && isOpenThere && !isLost && before !== found.state
+  const isReopened = !isUndecided(dispute) && isOpenAtAcquirer && !isLost && before !== found.state
   const amount = isUndecided(dispute) || isReopened ? await disputedAmount(tx, row, dispute, found) : dispute.amount
   const changed = { ...dispute, ...toReportedState(found), amount }
   await updateDispute(tx, changed)
