@@ -39,7 +39,8 @@ async function findRefusal(
   { url, request }: { url: string; request: HttpRequest },
 ): Promise<string | null> {
   const { protocol, hostname } = new URL(url)
-  if (quirks.isWebhookSecure && protocol !== 'https:' && !isHere(hostname)) return 'A URL deve começar com https://.'
+  if (quirks.isWebhookSecure && protocol !== 'https:' && !isThisMachine(hostname))
+    return 'A URL deve começar com https://.'
   if (quirks.repeatedWebhook === 'refused' && (await webhook.current())?.url === url)
     return 'O webhook já está cadastrado com esta URL.'
   const isTested = quirks.testsWebhook && request.headers['x-skip-mtls-checking'] !== 'true'
@@ -58,7 +59,7 @@ async function isAnswered(sendCallback: Network['sendCallback'], url: string): P
   }
 }
 
-function isHere(hostname: string): boolean {
+function isThisMachine(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.')
 }
 

@@ -43,8 +43,8 @@ export function environmentOf(account: {
   hosts: { baseUrl: string }
 }): Environment {
   const { hostname } = new URL(account.hosts.baseUrl)
-  const isHere = isLoopback(hostname.replace(/^\[|\]$/g, ''))
-  return account.environment === 'sandbox' && isHere ? 'simulated' : account.environment
+  const isThisMachine = isLoopback(hostname.replace(/^\[|\]$/g, ''))
+  return account.environment === 'sandbox' && isThisMachine ? 'simulated' : account.environment
 }
 
 /**

@@ -92,7 +92,7 @@ describe('the walls', () => {
     (file) => {
       expect(
         importsOf(file).filter(
-          (imported) => !/^(?:simulator(?:\/personality)?|src\/pix|src\/lib)\/[\w-]+\.ts$/.test(imported),
+          (imported) => !/^(?:simulator(?:\/faults)?|src\/pix|src\/lib)\/[\w-]+\.ts$/.test(imported),
         ),
       ).toEqual([])
     },

@@ -290,8 +290,8 @@ function webhook({ callbacks, dialect }: AcquirerSettings, result: ProbeResult, 
   if (!isAbsent && registered === null)
     return missing(subject, 'an answer without webhookUrl', 'overrides.paths.webhook')
   if (wanted === null) {
-    const there = registered === null ? 'none' : hostOf(registered)
-    return skipped(subject, `${there} is registered; our address is not known without the database`)
+    const registeredAddress = registered === null ? 'none' : hostOf(registered)
+    return skipped(subject, `${registeredAddress} is registered; our address is not known without the database`)
   }
   const { callbackUrlMax, title } = dialects[dialect]
   if (callbackUrlMax !== null && wanted.length > callbackUrlMax)
@@ -301,14 +301,15 @@ function webhook({ callbacks, dialect }: AcquirerSettings, result: ProbeResult, 
       'callbacks.baseUrl',
     )
   if (registered === wanted) return ok(subject, `our address at ${hostOf(wanted)} is registered`)
-  const there = registered === null ? 'none is registered' : `another address is registered, at ${hostOf(registered)}`
+  const registeredAddress =
+    registered === null ? 'none is registered' : `another address is registered, at ${hostOf(registered)}`
   const isByHand = callbacks.register === false
   const then = isByHand ? 'register it at the PSP' : 'the service registers it when it starts'
   const isInside = /^http:|^https:\/\/(?:localhost|127\.|\[::1\])/.test(wanted)
   return {
     subject,
     state: 'warning',
-    said: `${there}; ours is at ${hostOf(wanted)}${isInside ? ', which no PSP can reach' : ''}: ${then}`,
+    said: `${registeredAddress}; ours is at ${hostOf(wanted)}${isInside ? ', which no PSP can reach' : ''}: ${then}`,
     setting: isInside || (registered !== null && !isByHand) ? 'callbacks.baseUrl' : null,
   }
 }

@@ -96,10 +96,10 @@ export function sendToPrimary(message: ToPrimary, then = () => {}): void {
 
 /** Calls back when this process has to stop: at a message from the primary, or at a signal to this process. */
 export function onStop(stop: () => void): void {
-  let isAsked = false
+  let isRequested = false
   const once = () => {
-    if (isAsked) return
-    isAsked = true
+    if (isRequested) return
+    isRequested = true
     stop()
   }
   onMessage(({ kind }) => kind === 'stop' && once())

@@ -54,9 +54,9 @@ export async function findPayTimes(
     select count(*) as sample,
       percentile_cont(0.5) within group (order by seconds) as median,
       percentile_cont(0.9) within group (order by seconds) as p90
-    from (select merchant_id from clients where true ${ofMerchant(merchantId)} limit 1000) looked_at, lateral (
+    from (select merchant_id from clients where true ${ofMerchant(merchantId)} limit 1000) chosen_clients, lateral (
       select extract(epoch from payment_date - created_at)::float8 as seconds from transactions
-      where transactions.merchant_id = looked_at.merchant_id and created_at >= ${since} and status = 'PAID'
+      where transactions.merchant_id = chosen_clients.merchant_id and created_at >= ${since} and status = 'PAID'
       order by created_at desc, id desc limit ${each}
     ) paid`)
   return row ?? { sample: 0, median: null, p90: null }

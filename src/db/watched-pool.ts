@@ -74,13 +74,13 @@ export class WatchedPool extends pg.Pool {
   }
 
   async #ask(quiet: Client[]): Promise<void> {
-    const asked = quiet.map((client) => ({ client, bytesRead: client.connection.stream.bytesRead }))
+    const observed = quiet.map((client) => ({ client, bytesRead: client.connection.stream.bytesRead }))
     const busy = await probe(this.options)
-    const isQuiet = ({ client, bytesRead }: (typeof asked)[number]) =>
+    const isQuiet = ({ client, bytesRead }: (typeof observed)[number]) =>
       this.#inUse.has(client) && !client.readyForQuery && client.connection.stream.bytesRead === bytesRead
     this.#isAway = busy === 'away'
     if (busy === 'alive') return
-    for (const { client } of asked.filter(isQuiet)) {
+    for (const { client } of observed.filter(isQuiet)) {
       const seen = this.#inUse.get(client)
       if (busy === 'away') fail(client, 'the database does not answer')
       else if (busy.has(client.processID) || !seen) continue

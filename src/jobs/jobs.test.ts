@@ -113,7 +113,7 @@ it('says aloud when a job has failed for good', async () => {
 
 it.each(['fails', 'dies with its process'])('runs a later job under the key of one whose last try %s', async (end) => {
   const done: unknown[] = []
-  const job = { name: 'keyed', key: 'one at a time', whenThere: 'keep' } as const
+  const job = { name: 'keyed', key: 'one at a time', ifQueued: 'keep' } as const
   await enqueueJob(db, { ...job, payload: { id: 1 } })
   await db.query(sql`update jobs set attempts = attempts_max - 1`)
   if (end === 'dies with its process')
@@ -243,7 +243,7 @@ it('runs a job beside the one under its key that runs already, and tries that on
   const job = { name: 'keyed', key: 'one' }
   await enqueueJob(db, { ...job, payload: { id: 1 } })
   await eventually(() => slow.calls.length === 1)
-  await enqueueJob(db, { ...job, payload: { id: 2 }, whenThere: 'keep' })
+  await enqueueJob(db, { ...job, payload: { id: 2 }, ifQueued: 'keep' })
   await enqueueJob(db, { ...job, payload: { id: 3 } })
   await eventually(() => slow.calls.length === 2)
   expect(await db.query(sql`select payload, key from jobs order by id`)).toEqual([
@@ -279,13 +279,13 @@ it('does not run a job twice at once in one process, also when that process seem
   await eventually(async () => (await countJobs()) === 0)
 })
 
-it.each(['replace', 'keep'] as const)('lets one of many concurrent jobs wait under a key: %s', async (whenThere) => {
-  const add = async (id: number) => await enqueueJob(db, { name: 'keyed', key: 'one', payload: { id }, whenThere })
+it.each(['replace', 'keep'] as const)('lets one of many concurrent jobs wait under a key: %s', async (ifQueued) => {
+  const add = async (id: number) => await enqueueJob(db, { name: 'keyed', key: 'one', payload: { id }, ifQueued })
   await add(0)
   await Promise.all(Array.from({ length: 20 }, async (_, index) => await add(index + 1)))
-  await enqueueJob(db, { name: 'keyed', key: 'one', payload: { id: 21 }, whenThere })
+  await enqueueJob(db, { name: 'keyed', key: 'one', payload: { id: 21 }, ifQueued })
   const waiting = await db.query(sql`select payload, attempts from jobs`)
-  expect(waiting).toEqual([{ payload: { id: whenThere === 'keep' ? 0 : 21 }, attempts: 0 }])
+  expect(waiting).toEqual([{ payload: { id: ifQueued === 'keep' ? 0 : 21 }, attempts: 0 }])
 })
 
 it('runs the last payload that is enqueued under a key, also when the one before it is claimed just then', async () => {

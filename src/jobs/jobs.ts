@@ -22,7 +22,7 @@ export type NewJob = JobRow & {
    * What happens to an existing job with the same key: a waiting one is replaced (the default), or it is kept and the
    * new one is dropped.
    */
-  whenThere?: 'replace' | 'keep'
+  ifQueued?: 'replace' | 'keep'
 }
 
 /** About a week of attempts, a minute apart: as far back as the payment poller reads. */
@@ -31,8 +31,8 @@ const attemptsMax = 10_000
 const releaseEveryMs = 1_000
 
 /** Puts a job into the queue in the caller's transaction. */
-export async function enqueueJob(db: Db | Tx, { whenThere = 'replace', ...job }: NewJob): Promise<void> {
-  if (whenThere === 'keep') await insertJobs(db, [job], attemptsMax)
+export async function enqueueJob(db: Db | Tx, { ifQueued = 'replace', ...job }: NewJob): Promise<void> {
+  if (ifQueued === 'keep') await insertJobs(db, [job], attemptsMax)
   else await insertOrReplaceJob(db, job, attemptsMax)
 }
 
@@ -80,7 +80,7 @@ export async function startJobs(options: Options): Promise<Jobs> {
     ...Object.entries(schedules).map(([name, { everySeconds }], index, all) =>
       // Under a key of its own it waits or runs once, however many processes ask for it.
       repeat({ everyMs: everySeconds * 1000, phase: index / all.length }, log, async () => {
-        await enqueueJob(db, { name, payload: {}, key: name, whenThere: 'keep' })
+        await enqueueJob(db, { name, payload: {}, key: name, ifQueued: 'keep' })
       }),
     ),
   ]

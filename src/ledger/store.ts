@@ -28,12 +28,12 @@ export async function lockBalances(
 ): Promise<Map<string, LockedAccounts>> {
   const rows = await tx.query<AccountRow>(lockStatement(merchantIds), 'lock-balances')
   const locked = toLocked(rows)
-  const isThere = (merchantId: string, acquirer: string) =>
+  const exists = (merchantId: string, acquirer: string) =>
     locked.get(merchantId)?.clearing.has(clearingAccount(acquirer)) ?? false
   const fixedCount = rows.filter(({ account }) => acquirerOf(account) === null).length
   if (
     fixedCount === merchantIds.length * fixedAccounts.length &&
-    used.every(({ merchantId, acquirer }) => acquirer === null || isThere(merchantId, acquirer))
+    used.every(({ merchantId, acquirer }) => acquirer === null || exists(merchantId, acquirer))
   )
     return locked
   const clearing = used.flatMap(({ merchantId, acquirer }) =>

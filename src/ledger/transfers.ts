@@ -89,10 +89,10 @@ export function returned(amount: number) {
 /** A payment is disputed: the available part is blocked, the rest becomes a debt. */
 export function disputed(amount: number) {
   return (balances: Balances): Transfer[] => {
-    const there = upTo(balances.available, amount)
+    const fromAvailable = upTo(balances.available, amount)
     return [
-      { kind: 'infraction_blocked', debit: 'available', credit: 'blocked', amount: there },
-      { kind: 'infraction_blocked', debit: 'debt', credit: 'blocked', amount: amount - there },
+      { kind: 'infraction_blocked', debit: 'available', credit: 'blocked', amount: fromAvailable },
+      { kind: 'infraction_blocked', debit: 'debt', credit: 'blocked', amount: amount - fromAvailable },
     ]
   }
 }
@@ -119,10 +119,10 @@ export function disputeReleased(amount: number) {
  */
 export function returnedUnannounced(amount: number) {
   return (balances: Balances): Transfer[] => {
-    const there = upTo(balances.available, amount)
+    const fromAvailable = upTo(balances.available, amount)
     return [
-      { kind: 'infraction_returned', debit: 'available', credit: 'acquirer', amount: there },
-      { kind: 'infraction_returned', debit: 'debt', credit: 'acquirer', amount: amount - there },
+      { kind: 'infraction_returned', debit: 'available', credit: 'acquirer', amount: fromAvailable },
+      { kind: 'infraction_returned', debit: 'debt', credit: 'acquirer', amount: amount - fromAvailable },
     ]
   }
 }
@@ -157,12 +157,12 @@ export function paymentReversed(amount: number, fee: number, onRest: (rest: numb
   return (balances: Balances): Transfer[] => {
     const own = upTo(balances.fees, fee)
     onRest(fee - own)
-    const there = upTo(balances.available + fee, amount)
+    const fromAvailable = upTo(balances.available + fee, amount)
     return [
       { kind: 'match_undone', debit: 'fees', credit: 'available', amount: own },
       { kind: 'fee_returned', debit: 'acquirer', credit: 'available', amount: fee - own },
-      { kind: 'match_undone', debit: 'available', credit: 'acquirer', amount: there },
-      { kind: 'match_undone', debit: 'debt', credit: 'acquirer', amount: amount - there },
+      { kind: 'match_undone', debit: 'available', credit: 'acquirer', amount: fromAvailable },
+      { kind: 'match_undone', debit: 'debt', credit: 'acquirer', amount: amount - fromAvailable },
     ]
   }
 }
@@ -175,10 +175,10 @@ export function corrected(change: number) {
         { kind: 'correction', debit: 'acquirer', credit: 'available', amount: change },
         repayDebt(balances, change),
       ]
-    const there = upTo(balances.available, -change)
+    const fromAvailable = upTo(balances.available, -change)
     return [
-      { kind: 'correction', debit: 'available', credit: 'acquirer', amount: there },
-      { kind: 'correction', debit: 'debt', credit: 'acquirer', amount: -change - there },
+      { kind: 'correction', debit: 'available', credit: 'acquirer', amount: fromAvailable },
+      { kind: 'correction', debit: 'debt', credit: 'acquirer', amount: -change - fromAvailable },
     ]
   }
 }

@@ -148,7 +148,7 @@ async function settle(deps: SettleDeps, payload: SettlePayload): Promise<void> {
       name: settleJob,
       payload,
       key: `${settleJob} ${payload.reported.endToEndId}`,
-      whenThere: 'keep',
+      ifQueued: 'keep',
     })
   }
 }
@@ -179,7 +179,7 @@ export async function settleReturned(deps: SettleDeps, key: CheckReturnsPayload,
       name: checkReturnsJob,
       payload: key,
       key: `${checkReturnsJob} ${key.id}`,
-      whenThere: 'keep',
+      ifQueued: 'keep',
     })
   }
 }

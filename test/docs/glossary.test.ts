@@ -15,7 +15,7 @@ const retiredNames = new Set(wordsOf(namesTable))
 const keptNames = new Set([
   ...['bookedAt', 'bookedSince', 'IconBook2', 'isToldByAcquirer', 'missing_here', 'missing_there', 'askedAmount'],
   ...['ORPHAN_MATCH_THRESHOLD', 'Hold', 'hold', 'holdInstanceLock', 'holdOnce', 'looksLikeName', 'looksShowable'],
-  'wasAsked',
+  ...['asked', 'wasAsked', 'WithdrawalHold'],
 ])
 
 const texts = walk('.')

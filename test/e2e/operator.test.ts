@@ -224,7 +224,7 @@ async function suspendVerifier(): Promise<() => Promise<void>> {
   const name = 'ledger.verify'
   const runAt = new Date(Date.now() + 86_400_000)
   await eventually(async () => {
-    await enqueueJob(service.db, { name, payload: {}, key: name, whenThere: 'keep', runAt })
+    await enqueueJob(service.db, { name, payload: {}, key: name, ifQueued: 'keep', runAt })
     const waiting = await service.db.query(sql`
       select from jobs where key = ${name} and run_at = ${runAt}`)
     return waiting.length === 1

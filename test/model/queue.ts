@@ -59,7 +59,7 @@ async function takeNotices({ process: { instance, deps, inHand }, clock }: World
 
 export async function sweep(world: World, name: string): Promise<void> {
   try {
-    await enqueueJob(world.process.deps.db, { name, payload: {}, key: name, whenThere: 'keep' })
+    await enqueueJob(world.process.deps.db, { name, payload: {}, key: name, ifQueued: 'keep' })
   } catch (error) {
     if (!isInjected(error)) throw error
   }

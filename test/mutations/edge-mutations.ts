@@ -155,8 +155,8 @@ export const edgeMutations: Mutation[] = [
     edits: [
       edit(
         'src/transactions/dispute/dispute.ts',
-        'Math.max(dispute.amount, Math.min(found.amount || there, there))',
-        'Math.max(dispute.amount, Math.min(dispute.amount, there))',
+        'Math.max(dispute.amount, Math.min(found.amount || remaining, remaining))',
+        'Math.max(dispute.amount, Math.min(dispute.amount, remaining))',
       ),
     ],
     caughtBy: 'test/e2e/dispute.test.ts',

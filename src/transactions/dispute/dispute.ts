@@ -273,8 +273,8 @@ async function disputedAmount(
   dispute: DisputeRow,
   found: DisputeFound,
 ): Promise<number> {
-  const there = leftOf(row, await listRefunds(tx, row), 'REFUNDED') + dispute.returned_amount
-  return Math.max(dispute.amount, Math.min(found.amount || there, there))
+  const remaining = leftOf(row, await listRefunds(tx, row), 'REFUNDED') + dispute.returned_amount
+  return Math.max(dispute.amount, Math.min(found.amount || remaining, remaining))
 }
 
 /** The return was seen before the dispute: that return was made under this dispute. */
