@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 const files = ['src', 'simulator', 'qr-png/src', 'sdk/src', 'bench', 'test'].flatMap((folder) =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -24,6 +25,27 @@ function needsSetup(file: string): boolean {
   return needs
 }
 
+/** The longest first. Vitest sorts by duration from the second run on, and before by size, which put these last. */
+const longest = [
+  'test/e2e/shared-port.test.ts',
+  'test/crash/crash.test.ts',
+  'test/browser/guide.test.ts',
+  'bench/main.test.ts',
+  'test/model/model.test.ts',
+  'test/browser/ledger.test.ts',
+  'test/browser/money.test.ts',
+]
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rankOf = ({ moduleId }: TestSpecification) => {
+      const rank = longest.indexOf(relative(this.ctx.config.root, moduleId))
+      return rank === -1 ? longest.length : rank
+    }
+    return (await super.sort(files)).sort((one, other) => rankOf(one) - rankOf(other))
+  }
+}
+
 export default defineConfig({
   test: {
     projects: [
@@ -40,8 +62,9 @@ export default defineConfig({
       },
     ],
     pool: 'forks',
-    // More than the cores: much of a test is waiting. Its services, PostgreSQL and browsers are other processes.
-    maxWorkers: availableParallelism() + 1,
+    // More than the cores: half of a test is waiting. Its services, PostgreSQL and browsers are other processes.
+    maxWorkers: availableParallelism() + 2,
+    sequence: { sequencer: LongestFirst },
     // The files that a worker runs share its modules: importing them for each file took 15 % of the time.
     isolate: false,
     // For .ci/run, which counts.
