@@ -113,5 +113,18 @@ create table payout_freezes (
 );
 create unique index payout_freezes_one_active on payout_freezes ((true)) where released_at is null;
 
+-- One row, whose counter grows in each second in which something is written. A process that remembers a higher one has
+-- proof that commits were lost: an older copy was restored, or a standby took over that had not received everything.
+create table database_mark (
+  only_one boolean primary key default true check (only_one),
+  -- A restored copy has the same.
+  database_id uuid not null default gen_random_uuid(),
+  counter bigint not null default 0,
+  -- The transaction that set the counter: if no other one came after it, nothing has been written since.
+  xid bigint not null default 0,
+  marked_at timestamptz(3) not null default now()
+);
+insert into database_mark default values;
+
 -- The service's own role may add to it and read it, nothing else. An owner can give up its own rights.
 revoke update, delete, truncate on ledger_transfers from current_user;

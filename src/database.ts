@@ -1,10 +1,11 @@
+import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import { checkConnections, checkDurability } from './db/durability.ts'
 import { attachEmbeddedPostgres, FolderInUse, startEmbeddedPostgres } from './db/embedded.ts'
 import { checkSchema, migrate, migrationsFolder } from './db/migrate.ts'
-import { checkWritable, connect, type Db } from './db/sql.ts'
+import { checkWritable, connect, type Db, isInRecovery } from './db/sql.ts'
 import { createCountedLine } from './lib/counted-line.ts'
 
 export type OpenDatabase = { db: Db; close(): Promise<void> }
@@ -45,6 +46,7 @@ export async function openDatabase(options: Options): Promise<OpenDatabase> {
   }
   try {
     await checkDurability(db)
+    if (config.databaseUrl === null) await untilRecovered(db, config.dataDir)
     await checkWritable(db)
     if (role === 'service') await checkConnections(db, config)
     const folder = migrationsFolder()
@@ -58,6 +60,13 @@ export async function openDatabase(options: Options): Promise<OpenDatabase> {
 }
 
 const schemaOf = { service: 'migrate', worker: 'ignore', tool: 'check' } as const
+
+const recoveryPollMs = 200
+
+/** A restore answers reads before it has read the archived log to its end. A standby would never end. */
+async function untilRecovered(db: Db, dataDir: string): Promise<void> {
+  while ((await isInRecovery(db)) && !existsSync(`${dataDir}/postgres/standby.signal`)) await sleep(recoveryPollMs)
+}
 
 type RunningServer = { connectionString: string; stop(): Promise<void> }
 

@@ -9,6 +9,7 @@ import { saveSetting } from './auth/store.ts'
 import type { ClusterWorker } from './cluster/worker.ts'
 import { baseUrlSetting, type Config, isLoopback, toBaseUrl } from './config.ts'
 import { openDatabase } from './database.ts'
+import { keepDatabaseMark } from './database-mark.ts'
 import type { Db } from './db/sql.ts'
 import { createExchangeWriter } from './exchanges/write.ts'
 import { listUnconfigured } from './explain/unconfigured-store.ts'
@@ -100,6 +101,9 @@ export async function startService({
     )
     const instance = await createInstance(db)
     const deps = { config, db, instance, clock, key, log, registry, acquirers, baseUrl, version }
+
+    // Before anything is sent: payouts must be frozen if the database no longer knows which ones have left.
+    stops.push((await keepDatabaseMark({ ...deps, dataDir: config.dataDir })).stop)
 
     app = await createApp({
       ...deps,

@@ -29,6 +29,7 @@ const ranks: string[][] = [
     'network.ts',
     'openapi.ts',
     'port.ts',
+    'database-mark.ts',
     'registration.ts',
     'sandbox-client.ts',
     'service.ts',

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { checksAfterLoss, isForLostCommits } from '../database-mark.ts'
 import { countLedger } from '../ledger/operator-store.ts'
 import { type PayoutFreezeView, releasePayouts, showPayoutFreeze, stopPayouts } from '../ledger/payout-freeze.ts'
 import type { Breach } from '../ledger/verify.ts'
@@ -48,11 +49,13 @@ export function ledgerCommands(program: Command): void {
     .command('release')
     .description('end the payout freeze after a ledger breach or a stop')
     .option('--force', 'even if the ledger still has breaches')
+    .option('--checked', 'after the database lost commits: what the command lists has been checked')
     .option('--json', 'print JSON')
-    .action(async ({ json, force }: Json & { force?: boolean }) => {
+    .action(async ({ json, force, checked }: Json & { force?: boolean; checked?: boolean }) => {
       const released = await withContext(async (context) => {
         const engaged = await showPayoutFreeze(context.db)
         if (!engaged) return null
+        if (isForLostCommits(engaged) && !checked) throw new Error(listChecks(engaged))
         const breaches = await findBreaches(context.db)
         if (breaches.length > 0 && !force) throw new Error(refuseRelease(engaged, breaches))
         return await releasePayouts(context, { breaches: breaches.length, by: byOf(program) })
@@ -105,6 +108,16 @@ function refuseRelease(payoutFreeze: PayoutFreezeView, breaches: Breach[]): stri
     `The ledger still has breaches, so nothing is released. Payouts are frozen since ${payoutFreeze.engagedAt}: ${payoutFreeze.reason}`,
     listBreaches(breaches),
     'Fix them first by posting correcting transfers, or release with --force.',
+  ].join('\n')
+}
+
+function listChecks({ engagedAt, reason }: PayoutFreezeView): string {
+  const checks = checksAfterLoss.map((check, index) => `  ${index + 1}. ${check}`)
+  return [
+    `Nothing is released yet. Payouts are frozen since ${engagedAt}: ${reason}`,
+    'Check first:',
+    ...checks,
+    'Then release with --checked.',
   ].join('\n')
 }
 

@@ -125,6 +125,15 @@ export function toDb(pool: pg.Pool): Db {
   }
 }
 
+/** Before a new connection is used for anything else, `check` gets a `Db` that uses it. If it throws, it is closed. */
+export function onNewConnection({ pool }: Db, check: (db: Db) => Promise<void>): void {
+  assert(pool instanceof WatchedPool, 'the pool was opened by connect()')
+  pool.check = async (client) => {
+    const own = { connect: async () => Object.assign(client, { release: () => {} }), query: client.query.bind(client) }
+    await check(toDb(own as unknown as pg.Pool))
+  }
+}
+
 /**
  * Statements of one turn are sent in one write: each write wakes PostgreSQL's process, which on two cores costs 100 µs
  * and more.
@@ -166,14 +175,20 @@ export async function checkWritable(db: Db): Promise<void> {
 }
 
 async function assertWritable(db: Db): Promise<void> {
-  const [server] = await db.query<{ is_standby: boolean; is_read_only: boolean }>(sql`
-    select pg_is_in_recovery() as is_standby, current_setting('transaction_read_only')::boolean as is_read_only`)
-  if (server?.is_standby)
+  if (await isInRecovery(db))
     throw new Error('the database is a read-only standby. Set DATABASE_URL to the primary server.')
+  const [server] = await db.query<{ is_read_only: boolean }>(sql`
+    select current_setting('transaction_read_only')::boolean as is_read_only`)
   if (server?.is_read_only)
     throw new Error(
       'the database takes no writes, because default_transaction_read_only is on for this role, this database or the server. Turn it off, or set DATABASE_URL to another server.',
     )
+}
+
+/** True for a standby, and for a server that replays its log. */
+export async function isInRecovery(db: Db): Promise<boolean> {
+  const [server] = await db.query<{ is_in_recovery: boolean }>(sql`select pg_is_in_recovery() as is_in_recovery`)
+  return server?.is_in_recovery !== false
 }
 
 /**

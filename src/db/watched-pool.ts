@@ -31,12 +31,17 @@ type Seen = { bytesRead: number; since: number; isSuspected: boolean }
  * belongs to another server), that statement fails.
  */
 export class WatchedPool extends pg.Pool {
+  /** Runs on each new connection before it is used. */
+  check: (client: pg.ClientBase) => Promise<void> = async () => {}
   readonly #inUse = new Map<pg.PoolClient, Seen>()
   #isAway = false
   #isProbing = false
 
   constructor(config: pg.PoolConfig) {
-    super(config)
+    // The pool waits for it, although its type does not say so.
+    const onConnect: (client: pg.ClientBase) => unknown = async (client) =>
+      await this.#checkNew(client as pg.PoolClient)
+    super({ ...config, onConnect })
     this.on('acquire', (client) => this.#inUse.set(client, { bytesRead: -1, since: 0, isSuspected: false }))
     this.on('release', (_error, client) => this.#inUse.delete(client))
     this.on('remove', (client) => this.#inUse.delete(client))
@@ -53,6 +58,16 @@ export class WatchedPool extends pg.Pool {
     const error = new DatabaseAway('the database does not answer')
     if (!callback) return Promise.reject(error)
     process.nextTick(() => callback(error, undefined, () => {}))
+  }
+
+  async #checkNew(client: pg.PoolClient): Promise<void> {
+    this.#inUse.set(client, { bytesRead: -1, since: 0, isSuspected: false })
+    try {
+      await this.check(client)
+    } catch (error) {
+      this.#inUse.delete(client)
+      throw error
+    }
   }
 
   /** Finds statements that get no answer. */

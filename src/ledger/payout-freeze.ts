@@ -3,7 +3,13 @@ import type { Db, Tx } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { newUuid } from '../lib/secrets.ts'
-import { findPayoutFreeze, insertPayoutFreeze, type PayoutFreezeRow, releasePayoutFreeze } from './store.ts'
+import {
+  addFreezeReason,
+  findPayoutFreeze,
+  insertPayoutFreeze,
+  type PayoutFreezeRow,
+  releasePayoutFreeze,
+} from './store.ts'
 
 /**
  * Called before money is sent: when a withdrawal or a refund is requested, and again before it is sent.
@@ -23,6 +29,11 @@ export async function assertPayoutsAllowed(db: Db | Tx): Promise<void> {
 /** Freezes withdrawals and refunds, never incoming payments. Returns false when a freeze is active: it stays as it is. */
 export async function freezePayouts(db: Db | Tx, { reason, now }: { reason: string; now: Date }): Promise<boolean> {
   return await insertPayoutFreeze(db, { id: newUuid(), reason, now })
+}
+
+/** The same, but this reason is added to that of an active freeze: whoever releases it must know of both. */
+export async function freezePayoutsAlso(tx: Tx, freeze: { reason: string; now: Date }): Promise<void> {
+  if (!(await freezePayouts(tx, freeze))) await addFreezeReason(tx, freeze.reason)
 }
 
 type Deps = { db: Db; clock: Clock }

@@ -384,6 +384,10 @@ export async function insertPayoutFreeze(
   return rows.length > 0
 }
 
+export async function addFreezeReason(tx: Tx, reason: string): Promise<void> {
+  await tx.query(sql`update payout_freezes set reason = reason || ' ' || ${reason} where released_at is null`)
+}
+
 /** Returns the freeze that was active, or null. */
 export async function releasePayoutFreeze(
   tx: Tx,

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { By } from '../audit/record.ts'
-import type { Db } from '../db/sql.ts'
+import type { Db, Tx } from '../db/sql.ts'
 import { enqueueJob, type Job } from '../jobs/jobs.ts'
 import { type Window, windowOf } from '../lib/brasilia.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -28,7 +28,15 @@ const Payload = Type.Object({
 /** Enqueues it for the worker, since it may take minutes. Returns the id of the future run. */
 export async function requestRun(
   { db, clock }: { db: Db; clock: Clock },
-  { by, ...request }: RunRequest & { by: By },
+  request: RunRequest & { by: By },
+): Promise<string> {
+  return await db.transaction(async (tx) => await enqueueRun(tx, { ...request, now: clock.now() }))
+}
+
+/** `runAt`: not before this moment. */
+export async function enqueueRun(
+  tx: Tx,
+  { by, now, runAt, ...request }: RunRequest & { by: By; now: Date; runAt?: Date },
 ): Promise<string> {
   const runId = newUuid()
   const { from, to } = 'window' in request ? request.window : { from: null, to: null }
@@ -43,10 +51,8 @@ export async function requestRun(
     'window' in request
       ? { kind: 'manual' as const, window: request.window }
       : { kind: 'daily' as const, window: windowOf(request.day) }
-  await db.transaction(async (tx) => {
-    await recordRun(tx, { ...run, acquirer: request.acquirer, startedAt: clock.now() }, by)
-    await enqueueJob(tx, { name: byHandJob, payload, key: keyOfRun(runId) })
-  })
+  await recordRun(tx, { ...run, acquirer: request.acquirer, startedAt: now }, by)
+  await enqueueJob(tx, { name: byHandJob, payload, key: keyOfRun(runId), ...(runAt && { runAt }) })
   return runId
 }
 

@@ -375,6 +375,12 @@ export async function saveListedUntil(db: Db, acquirer: string, listedUntil: Dat
     on conflict (acquirer) do update set listed_until = greatest(acquirer_cursors.listed_until, excluded.listed_until)`)
 }
 
+/** Has the lists of all acquirers read again from this moment on. */
+export async function readListsAgain(tx: Tx, from: Date): Promise<void> {
+  await tx.query(sql`
+    update acquirer_cursors set listed_until = least(listed_until, ${from}::timestamptz), returns_read_from = null`)
+}
+
 /** The moment down to which an acquirer's list of returned payments has been read; null before the first part. */
 export async function findReturnsReadFrom(db: Db, acquirer: string): Promise<Date | null> {
   const rows = await db.query<{ from: Date | null }>(sql`

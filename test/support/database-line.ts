@@ -10,6 +10,8 @@ export type DatabaseLine = {
    * last one. The answer is lost and the connection ends. Resolves then.
    */
   loseAnswerTo(...texts: string[]): Promise<void>
+  /** Ends all connections and refuses new ones, until it is called with false. */
+  setDown(isDown: boolean): void
   stop(): Promise<void>
 }
 
@@ -22,7 +24,9 @@ export async function openDatabaseLine(target: string): Promise<DatabaseLine> {
   const port = url.searchParams.get('port') ?? (url.port || '5432')
   const connections = new Set<Connection>()
   let cut: { texts: string[]; done: () => void } | null = null
+  let isDown = false
   const line = createServer((client) => {
+    if (isDown) return void client.destroy()
     const server = host.startsWith('/') ? connect(`${host}/.s.PGSQL.${port}`) : connect(Number(port), host)
     const one: Connection = { client, server, isLost: false }
     connections.add(one)
@@ -71,6 +75,10 @@ export async function openDatabaseLine(target: string): Promise<DatabaseLine> {
       await new Promise((done) => {
         cut = { texts, done }
       }),
+    setDown(down) {
+      isDown = down
+      if (down) for (const { client } of connections) client.destroy()
+    },
     stop: async () =>
       await new Promise((done) => {
         line.close(() => done())

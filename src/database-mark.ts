@@ -1,0 +1,161 @@
+import { mkdir, open, readFile, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { Counter, type Registry } from 'prom-client'
+import { Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { byService } from './audit/record.ts'
+import { type Db, onNewConnection, type Tx } from './db/sql.ts'
+import { advanceMark, findMark, lockMark, type MarkRow, saveCounter } from './ledger/mark-store.ts'
+import { freezePayoutsAlso } from './ledger/payout-freeze.ts'
+import type { Clock } from './lib/clock.ts'
+import { enqueueRun } from './reconciliation/by-hand.ts'
+import { readListsAgain } from './transactions/store.ts'
+
+/** How much of what was committed last may be lost unnoticed. */
+const markEveryMs = 1_000
+/** The lists are read again from this long before the last mark: a payment may be recorded long after its own time. */
+const marginMs = 10 * 60_000
+/** The comparison waits until the lists were read again: what they settle is no discrepancy. */
+const compareAfterMs = 10 * 60_000
+/** Above all that other processes may know, so that one loss is reported once. */
+const leap = 1_000
+
+/** What is known outside the database: a process remembers it, and a file survives the process. */
+type Known = { databaseId: string; counter: number }
+
+const KnownFile = Type.Object({ databaseId: Type.String(), counter: Type.Integer() })
+
+type Deps = {
+  db: Db
+  clock: Clock
+  log: Logger
+  registry: Registry
+  acquirers: { all: readonly { name: string }[] }
+  dataDir: string
+}
+
+/**
+ * Notices that the database lost what it had committed: an older copy was restored, or a standby that had not received
+ * everything became the primary. The database has a counter that grows in each second in which something is written.
+ * Each process remembers the highest value that it has seen, and keeps it in a file beside the database. If a new
+ * connection finds a lower one, payouts are frozen before that connection is used: the database no longer knows which
+ * money has left. The acquirers' lists are then read again from before the loss.
+ */
+export async function keepDatabaseMark(deps: Deps): Promise<{ stop(): Promise<void> }> {
+  const { db, log } = deps
+  const path = join(deps.dataDir, 'database-mark.json')
+  const losses = new Counter({
+    name: 'database_commits_lost_total',
+    help: 'How often the database was found to be older than what it had committed',
+    registers: [deps.registry],
+  })
+  let known = await readKnown(path)
+  let running: Promise<void> = Promise.resolve()
+  let hasWarned = false
+  const warnOnce = ({ message }: Error) => {
+    if (!hasWarned) log.warn({ reason: message }, 'DATA_DIR is not writable: a restart does not notice lost commits')
+    hasWarned = true
+  }
+
+  await compare(db)
+  await mark()
+  onNewConnection(db, compare)
+  const timer = setInterval(() => {
+    running = running.then(mark).catch((error: Error) => log.debug({ reason: error.message }, 'no mark was set'))
+  }, markEveryMs)
+  timer.unref()
+
+  return {
+    async stop() {
+      clearInterval(timer)
+      await running
+    },
+  }
+
+  async function compare(on: Db): Promise<void> {
+    const expected = known
+    if (expected === null || !isOlder(await findMark(on), expected)) return
+    const lastMarkAt = await on.transaction(async (tx) => {
+      const row = await lockMark(tx)
+      // Another process has reported it.
+      if (!isOlder(row, expected)) return null
+      await recover(deps, tx, { known: expected, lastMarkAt: row.marked_at })
+      return row.marked_at
+    })
+    if (lastMarkAt === null) return
+    losses.inc()
+    log.error({ lastMarkAt }, 'the database went back in time: payouts are frozen, and the lists are read again')
+  }
+
+  async function mark(): Promise<void> {
+    const row = await advanceMark(db, deps.clock.now())
+    const now = { databaseId: row.database_id, counter: row.counter }
+    if (known !== null && isOlder(row, known)) return await compare(db)
+    if (known?.databaseId === now.databaseId && known.counter === now.counter) return
+    known = now
+    await writeKnown(path, known).catch((error: Error) => warnOnce(error))
+  }
+}
+
+/** Another database is not an older one. */
+function isOlder(row: MarkRow, known: Known): boolean {
+  return row.database_id === known.databaseId && row.counter < known.counter
+}
+
+async function recover(
+  { clock, acquirers }: Deps,
+  tx: Tx,
+  { known, lastMarkAt }: { known: Known; lastMarkAt: Date },
+): Promise<void> {
+  const now = clock.now()
+  const from = new Date(lastMarkAt.getTime() - marginMs)
+  await saveCounter(tx, known.counter + leap)
+  await freezePayoutsAlso(tx, { reason: toReason(lastMarkAt), now })
+  await readListsAgain(tx, from)
+  const runAt = new Date(now.getTime() + compareAfterMs)
+  for (const { name } of acquirers.all)
+    await enqueueRun(tx, { acquirer: name, window: { from, to: now }, by: byService, now, runAt })
+}
+
+function toReason(lastMarkAt: Date): string {
+  return `The database went back in time: it has lost what was committed after ${lastMarkAt.toISOString()}. \`npx guiche ledger release\` lists what to check first.`
+}
+
+/** Whether a payout freeze has this reason, perhaps among others. */
+export function isForLostCommits({ reason }: { reason: string }): boolean {
+  return reason.includes('The database went back in time')
+}
+
+/** What a person checks before payouts are released after a loss. */
+export const checksAfterLoss = [
+  'End the old server: if it still runs, another service may still be writing to it.',
+  'Withdrawals and refunds that the database has forgotten may have been sent. Compare the account with the PSP for the time since then: `npx guiche reconcile list --open` lists them as soon as the lists were compared, ten minutes after the loss at the earliest.',
+  'Decide on these discrepancies, so that no balance contains money that has already left.',
+  'Merchants may have answers for charges, refunds and withdrawals that no longer exist, and will not repeat them. Give the merchants the time from which on they must compare.',
+  'Run `npx guiche ledger verify`.',
+]
+
+async function readKnown(path: string): Promise<Known | null> {
+  const text = await readFile(path, 'utf8').catch(() => null)
+  if (text === null) return null
+  try {
+    return Value.Parse(KnownFile, JSON.parse(text))
+  } catch (cause) {
+    throw new Error(`${path} is damaged. Verify that the database is complete, then delete the file.`, { cause })
+  }
+}
+
+/** A reader finds either the former file or the new one, also after a power cut. */
+async function writeKnown(path: string, known: Known): Promise<void> {
+  const next = `${path}.${process.pid}`
+  await mkdir(join(path, '..'), { recursive: true })
+  const file = await open(next, 'w', 0o600)
+  try {
+    await file.writeFile(`${JSON.stringify(known)}\n`)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(next, path)
+}

@@ -1,0 +1,140 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { afterEach, expect, inject, it } from 'vitest'
+import { startSimulatorServer } from '../../simulator/server.ts'
+import { createSimulator } from '../../simulator/simulator.ts'
+import { keepDatabaseMark } from '../../src/database-mark.ts'
+import { asAdministrator } from '../../src/db/embedded.ts'
+import { connect, type Db, raw, sql } from '../../src/db/sql.ts'
+import { showPayoutFreeze } from '../../src/ledger/payout-freeze.ts'
+import { manualClock } from '../support/clock.ts'
+import { openCommandLine } from '../support/command-line.ts'
+import { createTestDatabase } from '../support/database.ts'
+import { openDatabaseLine } from '../support/database-line.ts'
+import { charge } from '../support/payments.ts'
+import { fetchRefundable } from '../support/refunds.ts'
+import { startTestService } from '../support/service.ts'
+import { eventually } from '../support/webhooks.ts'
+import { askForWithdrawal } from '../support/withdrawals.ts'
+
+const cleanups: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+async function counterOf(db: Db): Promise<number> {
+  const [row] = await db.query<{ counter: number }>(sql`select counter from database_mark`)
+  return row?.counter ?? 0
+}
+
+it('freezes payouts and reads the lists again when the database becomes an older copy of itself', async () => {
+  const clock = manualClock()
+  const [database, bankDatabase] = [await createTestDatabase(), await createTestDatabase()]
+  const admin = connect({ connectionString: asAdministrator(inject('postgres')), connectionsMax: 1, onError: () => {} })
+  const name = new URL(database.connectionString).pathname.slice(1)
+  const [copy, lost] = [`${name}_copy`, `${name}_lost`]
+  cleanups.push(async () => {
+    await admin.query(raw(`drop database if exists ${lost} with (force)`))
+    await admin.pool.end()
+    await database.drop()
+    await bankDatabase.drop()
+  })
+  const bank = await createSimulator({
+    pool: bankDatabase.db.pool,
+    clock,
+    publicBaseUrl: 'http://127.0.0.1:3999',
+    sendCallback: async () => 200,
+    log: { warn: () => {} },
+  })
+  const server = await startSimulatorServer({ simulator: bank, host: '127.0.0.1', port: 0 })
+  const line = await openDatabaseLine(database.connectionString)
+  cleanups.push(async () => {
+    await line.stop()
+    await server.close()
+    await bank.close()
+  })
+  const lines: Record<string, unknown>[] = []
+  const service = await startTestService({
+    clock,
+    database: { db: database.db, connectionString: line.connectionString },
+    environment: { SIMULATOR_URL: server.url, TOKEN_LIFETIME_SECONDS: '86400' },
+    onLog: (one) => lines.push(one),
+  })
+  cleanups.push(service.stop)
+  const whileDown = async (...statements: string[]) => {
+    line.setDown(true)
+    await admin.query(sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name}`)
+    for (const statement of statements) await admin.query(raw(statement))
+    line.setDown(false)
+  }
+
+  const { id, uri } = await charge(service)
+  await service.runJob('transactions.poll')
+  await eventually(async () => (await database.db.query(sql`select from acquirer_cursors`)).length > 0)
+  await whileDown(`create database ${copy} template ${name}`)
+  // What is lost later: a payment, and a charge that was answered 201.
+  await bank.pay({ uri })
+  await eventually(async () => (await service.call('/health/ready')).status === 200)
+  await service.runJob('transactions.poll')
+  await eventually(async () => (await fetchRefundable(service, id)).status === 'PAID')
+  const other = await charge(service)
+  const before = await counterOf(database.db)
+  // The mark that comes after them.
+  await eventually(async () => {
+    await charge(service)
+    return (await counterOf(database.db)) > before + 1
+  })
+
+  await whileDown(`alter database ${name} rename to ${lost}`, `alter database ${copy} rename to ${name}`)
+  await eventually(async () => (await service.call('/health/ready')).status === 200)
+  expect((await service.call(`/transaction/${other.id}`)).status).toBe(404)
+  expect(await showPayoutFreeze(database.db)).toMatchObject({
+    reason: expect.stringMatching(/^The database went back in time: it has lost what was committed after .*Z\. /),
+  })
+  expect(await askForWithdrawal(service)).toMatchObject({ status: 503, body: { code: 'payouts_stopped' } })
+  expect((await service.call('/metrics')).text).toMatch(/^database_commits_lost_total 1$/m)
+  expect(lines.filter(({ msg }) => String(msg).startsWith('the database went back in time'))).toHaveLength(1)
+  expect(await database.db.query(sql`select from jobs where name = 'reconciliation.by-hand'`)).toHaveLength(1)
+  // The payment is found again in the acquirer's list, although no callback announces it a second time.
+  await service.runJob('transactions.poll')
+  await eventually(async () => (await fetchRefundable(service, id)).status === 'PAID')
+})
+
+it('notices at its start that the database is older than the file in DATA_DIR', async () => {
+  const database = await createTestDatabase()
+  const dataDir = await mkdtemp(join(tmpdir(), 'guiche-mark-'))
+  cleanups.push(async () => {
+    await database.drop()
+    await rm(dataDir, { recursive: true })
+  })
+  const { db } = database
+  const start = async () => {
+    const log = pino({ level: 'silent' })
+    const acquirers = { all: [{ name: 'a-bank' }] }
+    const kept = await keepDatabaseMark({ db, clock: manualClock(), log, registry: new Registry(), acquirers, dataDir })
+    await kept.stop()
+  }
+  await start()
+  const counter = await counterOf(db)
+  expect(counter).toBeGreaterThan(0)
+  await start()
+  expect(await showPayoutFreeze(db)).toBeNull()
+  await db.query(sql`update database_mark set counter = 0`)
+  await start()
+  expect(await showPayoutFreeze(db)).not.toBeNull()
+  expect(await counterOf(db)).toBeGreaterThan(counter)
+  const guiche = await openCommandLine({ connectionString: database.connectionString })
+  cleanups.push(guiche.stop)
+  await guiche.expectFailure(['ledger', 'release'], /Nothing is released yet.*Check first:.*1\. .*--checked/s)
+  expect(await guiche.read(['ledger', 'release', '--checked'])).toContain('The database went back in time')
+  expect(await showPayoutFreeze(db)).toBeNull()
+  // Of another database nothing is known.
+  await db.query(sql`update database_mark set counter = 0, database_id = gen_random_uuid()`)
+  await start()
+  expect(await showPayoutFreeze(db)).toBeNull()
+  await writeFile(join(dataDir, 'database-mark.json'), '{')
+  await expect(start()).rejects.toThrow(/database-mark\.json is damaged/)
+})
