@@ -29,7 +29,7 @@ export function welcome(
     add('client_id', newSandbox.clientId)
     add('client_secret', newSandbox.clientSecret)
     add('webhook secret', newSandbox.webhookSecret, `shown once, kept in ${file}`)
-    add('Try it', 'README.md, “The sixty-second loop”')
+    add('Try it', `${baseUrl}/guide/#the-sixty-second-loop`)
   } else if (newSandbox || (isSimulated && existsSync(file))) add('Sandbox client', `in ${file}`)
   if (isOldNode()) add('Node.js', `${process.version} works; 24 is recommended`)
   const money = isSimulated ? ' with a simulated Pix network: no real money moves' : ''

@@ -42,7 +42,7 @@ const wiring = ranks.findIndex((rooms) => rooms.includes('main.ts'))
 
 /** Where a program begins. Tests begin too, but a file that only its own test knows is dead. */
 const entries = [
-  ...['src/main.ts', 'src/cli/main.ts', 'src/cli/receiver.ts'],
+  ...['src/main.ts', 'src/cli/main.ts'],
   ...['sdk/src/index.ts', 'sdk/src/testing.ts'],
   // What measures, and the processes that it starts.
   ...['main', 'hello', 'profile-hook', 'load/main', 'load/shop', 'floor/main', 'seed/main'].map(

@@ -8,7 +8,7 @@ type Group = { names: string[]; load: () => Promise<(program: Command) => void> 
 /** In the order of the help. Only the named command is loaded: loading all took most of the start time. */
 const groups: Group[] = [
   {
-    names: ['start', 'migrate', 'openapi', 'simulator'],
+    names: ['start', 'migrate', 'openapi', 'receiver', 'simulator'],
     load: async () => (await import('./service.ts')).serviceCommands,
   },
   { names: ['acquirer'], load: async () => (await import('./acquirer.ts')).acquirerCommands },

@@ -1,13 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { parseArgs } from 'node:util'
 import type { WebhookEvent } from '../../sdk/src/index.ts'
 import { listenForWebhooks } from '../../sdk/src/testing/receiver.ts'
 import { inReais } from '../lib/money.ts'
 import { secretPrefix } from '../webhooks/sign.ts'
-
-const defaultPort = 4000
+import { write } from './print.ts'
 
 export type Receiver = { url: string; close(): Promise<void> }
 
@@ -55,11 +52,10 @@ function money(amount: unknown): string {
   return typeof amount === 'number' ? inReais(amount) : '-'
 }
 
-async function main(): Promise<void> {
-  const { values } = parseArgs({ options: { port: { type: 'string' }, secret: { type: 'string', multiple: true } } })
-  const secrets = values.secret ?? [await readSandboxSecret()]
-  const print = (line: string) => process.stdout.write(`${line}\n`)
-  const receiver = await startReceiver({ port: Number(values.port ?? defaultPort), secrets, print })
+/** `guiche receiver` */
+export async function runReceiver({ port, secret }: { port: number; secret?: string[] }): Promise<void> {
+  const print = (line: string) => write(`${line}\n`)
+  const receiver = await startReceiver({ port, secrets: secret ?? [await readSandboxSecret()], print })
   print(`Listening at ${receiver.url} (use it as webhookUrl). Ctrl+C stops it.`)
   process.once('SIGINT', () => void receiver.close())
   process.once('SIGTERM', () => void receiver.close())
@@ -72,11 +68,4 @@ async function readSandboxSecret(): Promise<string> {
   const secret: unknown = sandbox?.webhookSecret
   if (typeof secret === 'string' && secret.startsWith(secretPrefix)) return secret
   throw new Error(`There is no webhookSecret in ${file}: start the service once, or give a secret with --secret`)
-}
-
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  main().catch((error: Error) => {
-    process.stderr.write(`${error.message}\n`)
-    process.exitCode = 1
-  })
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { findSchemaStatus, migrationsFolder, type SchemaStatus } from '../db/migrate.ts'
 import { withDatabase } from './context.ts'
 import { print, write } from './print.ts'
-import { simulatorCommands } from './simulator.ts'
+import { simulatorCommands, toPort } from './simulator.ts'
 
 export function serviceCommands(program: Command): void {
   program
@@ -32,6 +32,16 @@ export function serviceCommands(program: Command): void {
     .action(async () => {
       const { describeApi } = await import('../openapi.ts')
       print(await describeApi(), { json: true })
+    })
+
+  program
+    .command('receiver')
+    .description('run a sample webhook receiver that verifies and prints what it gets')
+    .option('--port <port>', 'port to listen on', toPort, 4000)
+    .option('--secret <secret...>', 'webhook secrets to verify with (default: that of the sandbox client)')
+    .action(async (options: { port: number; secret?: string[] }) => {
+      const { runReceiver } = await import('./receiver.ts')
+      await runReceiver(options)
     })
 
   simulatorCommands(program)

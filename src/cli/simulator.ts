@@ -58,7 +58,7 @@ export function simulatorCommands(program: Command): void {
     })
 }
 
-function toPort(text: string): number {
+export function toPort(text: string): number {
   if (!/^\d{1,5}$/.test(text) || Number(text) < 1 || Number(text) > 65_535)
     throw new InvalidArgumentError('A whole number from 1 to 65535.')
   return Number(text)
