@@ -232,6 +232,17 @@ export const edgeMutations: Mutation[] = [
     caughtBy: twoPersonsTest,
   },
   {
+    name: 'a double click proposes twice',
+    edits: [
+      edit(
+        'src/proposals/propose.ts',
+        'canonicalJson(open.content) === canonicalJson(content)',
+        'open.content === content',
+      ),
+    ],
+    caughtBy: twoPersonsTest,
+  },
+  {
     name: 'one person raises a limit',
     edits: [
       edit('src/withdrawals/change-limits.ts', 'return from !== null && (to === null || to > from)', 'return false'),
