@@ -284,9 +284,7 @@ export const edgeMutations: Mutation[] = [
   },
   {
     name: 'an event is sent before the earlier one of its record was delivered',
-    edits: [
-      edit('src/webhooks/queue-store.ts', "where u.state in ('waiting', 'pending')", "where u.state = 'waiting'"),
-    ],
+    edits: [edit('src/webhooks/outbox.ts', "isWaiting ? 'waiting' : 'pending'", "isWaiting ? 'pending' : 'pending'")],
     caughtBy: 'src/webhooks/deliver-many.test.ts',
   },
   {
