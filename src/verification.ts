@@ -1,12 +1,12 @@
 import type { Logger } from 'pino'
 import { Gauge, type Registry } from 'prom-client'
 import { findSetting, saveSetting } from './auth/store.ts'
-import { workLong } from './db/long-work.ts'
+import { runWithoutTimeout } from './db/long-work.ts'
 import type { Db, Tx } from './db/sql.ts'
 import { entryVerification } from './entries/verify.ts'
 import type { Job, JobSchedule } from './jobs/jobs.ts'
-import type { RecordKey, Window } from './ledger/among-store.ts'
 import { freezePayouts } from './ledger/payout-freeze.ts'
+import type { RecordKey, Window } from './ledger/record-filter-store.ts'
 import { findPayoutFreeze, findReleasedAt } from './ledger/store.ts'
 import {
   type Breach,
@@ -18,7 +18,7 @@ import {
 import { findPostedFor } from './ledger/verify-store.ts'
 import { dayOf } from './lib/brasilia.ts'
 import type { Clock } from './lib/clock.ts'
-import { createPace } from './lib/pace.ts'
+import { createThrottle } from './lib/throttle.ts'
 import { verifySignedAudit, verifySignedTransfers } from './reconciliation/verify-audit.ts'
 import { correctionVerification } from './reconciliation/verify-store.ts'
 import { suspenseVerification } from './suspense/verify-store.ts'
@@ -69,7 +69,7 @@ const verifiedSetting = 'books_verified'
  * @throws when `stopping` is aborted meanwhile: at once, in the middle of a statement
  */
 export async function findBreaches(db: Db, stopping?: AbortSignal): Promise<Breach[]> {
-  return await workLong(db, { stopping, readOnly: true }, async (tx) => {
+  return await runWithoutTimeout(db, { stopping, readOnly: true }, async (tx) => {
     const found = await findLedgerBreaches(tx)
     for (const { findBreaches } of verifications) found.push(...(await findBreaches(tx)))
     found.push(...(await verifySignedTransfers(tx)))
@@ -105,13 +105,13 @@ async function findRecentBreaches(
   const add = (breaches: Breach[]) => {
     for (const breach of breaches) found.set(JSON.stringify(breach), breach)
   }
-  const options = { stopping, readOnly: true, byIndex: true }
-  const rest = createPace(stopping)
-  add(await workLong(db, options, findAccountBreaches))
-  add(await workLong(db, options, async (tx) => await findTransferBreaches(tx, since)))
+  const options = { stopping, readOnly: true, prefersIndexes: true }
+  const throttle = createThrottle(stopping)
+  add(await runWithoutTimeout(db, options, findAccountBreaches))
+  add(await runWithoutTimeout(db, options, async (tx) => await findTransferBreaches(tx, since)))
   for (let window = windowFrom(since, now); ; window = windowFrom(window.to, now)) {
-    await rest()
-    add(await workLong(db, options, async (tx) => await findRecordBreaches(tx, window)))
+    await throttle()
+    add(await runWithoutTimeout(db, options, async (tx) => await findRecordBreaches(tx, window)))
     if (window.to === null) return [...found.values()]
   }
 }

@@ -274,7 +274,7 @@ export interface Transaction {
   returns?: Return[]
   /** When the payer paid. */
   paymentDate?: string
-  /** When a MED was opened. */
+  /** When a dispute (MED) was opened. */
   infractionDate: string | null
   /** All three are null if the acquirer has given no code. */
   pixResponse: PixCodeIfAny

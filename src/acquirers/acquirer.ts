@@ -169,7 +169,7 @@ export type Payouts = {
    */
   readonly prepare: ((order: PayoutOrder) => Promise<PayoutPrepared>) | null
   /**
-   * Idempotent under our own id: the same id never sends twice. `firstAskedAt` is the time of an earlier request for
+   * Idempotent under our own id: the same id never sends twice. `firstRequestedAt` is the time of an earlier request for
    * the same payout whose outcome is not known. Throws {@link NeedsPerson} where the request cannot be repeated safely.
    */
   send(order: PayoutOrder & PayoutKey & { firstRequestedAt?: Date | null }): Promise<PayoutSent>

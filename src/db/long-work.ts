@@ -3,22 +3,26 @@ import { type Db, sql, type Tx } from './sql.ts'
 /**
  * Runs `work` in a transaction without a statement timeout: at ten million transactions some verification queries run
  * for a minute, where the pool's timeout would cancel them. The isolation stays READ COMMITTED: each statement is
- * consistent, and one snapshot for all of them would prevent the cleanup of dead rows for minutes. It uses one core:
- * nobody waits for this work, and the other cores serve requests.
- * `byIndex`: the statements read few rows of large tables, even if PostgreSQL has no statistics yet that say so.
+ * consistent, and one snapshot for all of them would prevent VACUUM from removing dead rows for minutes. It uses one
+ * core: nobody waits for this work, and the other cores serve requests.
+ * `prefersIndexes`: for statements that read few rows of large tables. PostgreSQL may have no statistics yet that say so.
  * @throws immediately when `stopping` is aborted, even during a statement
  */
-export async function workLong<Result>(
+export async function runWithoutTimeout<Result>(
   db: Db,
-  { stopping, readOnly, byIndex = false }: { stopping?: AbortSignal | undefined; readOnly: boolean; byIndex?: boolean },
+  {
+    stopping,
+    readOnly,
+    prefersIndexes = false,
+  }: { stopping?: AbortSignal | undefined; readOnly: boolean; prefersIndexes?: boolean },
   work: (tx: Tx) => Promise<Result>,
 ): Promise<Result> {
   return await db.transaction(async (tx) => {
     const [connection] = await tx.query<{ pid: number }>(sql`
       select pg_backend_pid() as pid, set_config('statement_timeout', '0', true),
         set_config('max_parallel_workers_per_gather', '0', true), set_config('transaction_read_only', ${String(readOnly)}, true),
-        set_config('enable_seqscan', ${byIndex ? 'off' : 'on'}, true),
-        set_config('enable_incremental_sort', ${byIndex ? 'off' : 'on'}, true)`)
+        set_config('enable_seqscan', ${prefersIndexes ? 'off' : 'on'}, true),
+        set_config('enable_incremental_sort', ${prefersIndexes ? 'off' : 'on'}, true)`)
     let canceled: Promise<unknown> = Promise.resolve()
     const cancel = () => {
       canceled = db.query(sql`select pg_cancel_backend(${connection?.pid})`).catch(() => {})

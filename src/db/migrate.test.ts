@@ -107,7 +107,7 @@ it('accepts a database that a later version has expanded, until one contracts it
   await expect(checkSchema(database.db, { folder })).rejects.toThrow(/Run the version that applied it, or a later one/)
 })
 
-it('tells a command what to do about an empty and an older database, and changes nothing', async () => {
+it('explains to a command what to do about an empty or an older database, and changes nothing', async () => {
   await expect(checkSchema(database.db, { folder })).rejects.toThrow(/has no tables yet. Start the service/)
   expect(await findSchemaStatus(database.db, { folder })).toEqual({
     state: 'older',

@@ -1,5 +1,5 @@
 import { type Db, sql, type Tx } from '../db/sql.ts'
-import { type Among, isWithin, type RecordKey, tableOf, type Window } from '../ledger/among-store.ts'
+import { isWithin, type RecordFilter, type RecordKey, tableOf, type Window } from '../ledger/record-filter-store.ts'
 import { isEntryTransfer } from './store.ts'
 
 export type UnequalEntry = {
@@ -15,11 +15,11 @@ export type UnequalEntry = {
  * transfers without an entry. An entry may post to the accounts of many merchants, so its transfers are summed by its
  * id alone.
  */
-export async function findUnequalEntries(db: Db | Tx, among: Among): Promise<UnequalEntry[]> {
+export async function findUnequalEntries(db: Db | Tx, filter: RecordFilter): Promise<UnequalEntry[]> {
   const isOne = (column: 'id' | 'record_id') =>
-    among === null
+    filter === null
       ? sql`true`
-      : sql`${column === 'id' ? sql`id` : sql`record_id`} in (select id from (${tableOf(among)}) touched)`
+      : sql`${column === 'id' ? sql`id` : sql`record_id`} in (select id from (${tableOf(filter)}) touched)`
   return await db.query<UnequalEntry>(sql`
     with entries as (
       select * from operator_entries where ${isOne('id')}

@@ -1,5 +1,5 @@
 import type { Db, Tx } from '../db/sql.ts'
-import type { Among } from '../ledger/among-store.ts'
+import type { RecordFilter } from '../ledger/record-filter-store.ts'
 import type { Breach, Verification } from '../ledger/verify.ts'
 import { findTouched, findUnequalEntries } from './verify-store.ts'
 
@@ -7,8 +7,8 @@ import { findTouched, findUnequalEntries } from './verify-store.ts'
  * What must hold between the operator's entries and the ledger: each has exactly the transfers of its type and
  * amount, and every such transfer has an entry.
  */
-export async function findEntryBreaches(db: Db | Tx, among: Among = null): Promise<Breach[]> {
-  return (await findUnequalEntries(db, among)).map((row) => ({
+export async function findEntryBreaches(db: Db | Tx, filter: RecordFilter = null): Promise<Breach[]> {
+  return (await findUnequalEntries(db, filter)).map((row) => ({
     rule: 'entry_transfers',
     merchantId: row.merchant_id,
     recordId: row.record_id,

@@ -1,6 +1,6 @@
 import { type Db, type Sql, sql } from '../db/sql.ts'
 import type { Account, TransferKind } from '../ledger/accounts.ts'
-import { plainTransfers } from '../ledger/among-store.ts'
+import { plainTransfers } from '../ledger/record-filter-store.ts'
 import type { SuspenseStatus } from '../suspense/status.ts'
 import type { TransactionStatus } from '../transactions/status.ts'
 import type { WithdrawalStatus } from '../withdrawals/status.ts'

@@ -29,7 +29,7 @@ function open(name: string) {
   }
 }
 
-it('counts over all services, and makes all wait for what they allowed too much', async () => {
+it('counts over all services, and delays all of them after they allowed too many together', async () => {
   const [one, other] = [open('create'), open('create')]
   expect(one.ask(20)).toBe(10)
   await one.sync()

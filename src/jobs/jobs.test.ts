@@ -70,7 +70,7 @@ it('does each of many jobs once, in two workers', async () => {
   expect(done.sort((a, b) => a - b)).toEqual(numbers)
 })
 
-it('tells of a failure with its cause, and tries again', async () => {
+it('logs the cause of a failure, and tries again', async () => {
   let tries = 0
   const { lines } = await start({
     fragile: async () => {
@@ -99,7 +99,7 @@ it('lets no job that failed wait longer than a minute', async () => {
   expect(job).toEqual({ attempts: 31, last_error: 'again', seconds: 60 })
 })
 
-it('says aloud when a job has failed for good', async () => {
+it('logs an error when a job has failed for good', async () => {
   await enqueueJob(db, { name: 'hopeless', payload: { id: 1 } })
   await db.query(sql`update jobs set attempts = attempts_max - 1`)
   const { lines } = await start({
@@ -131,11 +131,11 @@ it.each(['fails', 'dies with its process'])('runs a later job under the key of o
   await enqueueJob(db, { ...job, payload: { id: 2 } })
   await eventually(() => done.length > 0)
   expect(done).toEqual([{ id: 2 }])
-  // It stays for the operator to see.
+  // The job that was given up stays in the table, so that the operator sees it.
   expect(await isGivenUp()).toBe(true)
 })
 
-it('runs again what it claimed without hearing of it', async () => {
+it('runs a job that it claimed in a statement whose answer was lost', async () => {
   const done: string[] = []
   let release = () => {}
   const { lines } = await start({
@@ -157,17 +157,17 @@ it('runs again what it claimed without hearing of it', async () => {
     await tx.query(sql`
       update jobs set locked_by = ${instance}, locked_at = now(), attempts = 1 where locked_by is null`)
   })
-  // Whatever a claim failed of: from then on it is not certain what was claimed.
-  await db.query(sql`alter table jobs rename to jobs_away`)
+  // After a claim has failed for any reason, it is not certain which jobs it claimed.
+  await db.query(sql`alter table jobs rename to jobs_hidden`)
   await eventually(() => lines.some(({ msg }) => msg === 'jobs could not be claimed'))
-  await db.query(sql`alter table jobs_away rename to jobs`)
+  await db.query(sql`alter table jobs_hidden rename to jobs`)
   await eventually(() => done.includes('lost'))
   release()
   await eventually(async () => (await countJobs()) === 0)
   expect(done).toEqual(['lost', 'slow'])
 })
 
-it('takes over what a dead process had in hand, and leaves alone what a living one has', async () => {
+it('takes over the jobs of a dead process, and leaves those of a living one alone', async () => {
   let tries = 0
   let release = () => {}
   const slow = async () => {
@@ -232,7 +232,7 @@ function createSlowJob() {
   return { calls, run, release: () => releases.shift()?.() }
 }
 
-it('runs a job beside the one under its key that runs already, and tries that one again if it fails', async () => {
+it('runs a job while an earlier one under its key is running, and tries the earlier one again if it fails', async () => {
   const slow = createSlowJob()
   const { lines } = await start({
     keyed: async (payload, stopping) => {
@@ -259,7 +259,7 @@ it('runs a job beside the one under its key that runs already, and tries that on
   expect(lines).toMatchObject([{ msg: 'a job failed and will be tried again', job: 'keyed', attempt: 1 }])
 })
 
-it('does not run a job twice at once in one process, also when that process seemed dead', async () => {
+it('never runs a job twice at once in one process, even after another one took it for dead', async () => {
   const slow = createSlowJob()
   await start({ slow: slow.run })
   await enqueueJob(db, { name: 'slow', payload: { id: 1 }, key: 'one' })
@@ -279,16 +279,19 @@ it('does not run a job twice at once in one process, also when that process seem
   await eventually(async () => (await countJobs()) === 0)
 })
 
-it.each(['replace', 'keep'] as const)('lets one of many concurrent jobs wait under a key: %s', async (ifQueued) => {
-  const add = async (id: number) => await enqueueJob(db, { name: 'keyed', key: 'one', payload: { id }, ifQueued })
-  await add(0)
-  await Promise.all(Array.from({ length: 20 }, async (_, index) => await add(index + 1)))
-  await enqueueJob(db, { name: 'keyed', key: 'one', payload: { id: 21 }, ifQueued })
-  const waiting = await db.query(sql`select payload, attempts from jobs`)
-  expect(waiting).toEqual([{ payload: { id: ifQueued === 'keep' ? 0 : 21 }, attempts: 0 }])
-})
+it.each(['replace', 'keep'] as const)(
+  'keeps one waiting job per key, however many are enqueued at once: %s',
+  async (ifQueued) => {
+    const add = async (id: number) => await enqueueJob(db, { name: 'keyed', key: 'one', payload: { id }, ifQueued })
+    await add(0)
+    await Promise.all(Array.from({ length: 20 }, async (_, index) => await add(index + 1)))
+    await enqueueJob(db, { name: 'keyed', key: 'one', payload: { id: 21 }, ifQueued })
+    const waiting = await db.query(sql`select payload, attempts from jobs`)
+    expect(waiting).toEqual([{ payload: { id: ifQueued === 'keep' ? 0 : 21 }, attempts: 0 }])
+  },
+)
 
-it('runs the last payload that is enqueued under a key, also when the one before it is claimed just then', async () => {
+it('runs the last payload that is enqueued under a key, even if the one before it is being claimed', async () => {
   const runs: number[] = []
   const jobs = { keyed: async (payload: unknown) => void runs.push((payload as { id: number }).id) }
   await Promise.all([start(jobs), start(jobs)])
@@ -298,7 +301,7 @@ it('runs the last payload that is enqueued under a key, also when the one before
   expect(new Set(runs).size).toBe(runs.length)
 })
 
-it('survives that all its connections are cut while jobs end, and does every job', async () => {
+it('does every job although all its connections are cut while jobs end', async () => {
   const done = new Set<number>()
   const worker = await start({
     count: async (payload) => {
@@ -321,11 +324,11 @@ it('survives that all its connections are cut while jobs end, and does every job
 
 it('runs a recurring job in one process at a time, and again after it failed', async () => {
   let running = 0
-  let runningMost = 0
+  let runningMax = 0
   let runs = 0
   const tick = async () => {
     running += 1
-    runningMost = Math.max(running, runningMost)
+    runningMax = Math.max(running, runningMax)
     runs += 1
     await new Promise((resolve) => setTimeout(resolve, 300))
     running -= 1
@@ -334,12 +337,12 @@ it('runs a recurring job in one process at a time, and again after it failed', a
   const schedules = { tick: { everySeconds: 0.05 } }
   const [one] = await Promise.all([start({ tick }, schedules), start({ tick }, schedules)])
   await eventually(() => runs >= 4)
-  expect(runningMost).toBe(1)
+  expect(runningMax).toBe(1)
   expect(one.lines.every(({ msg, job }) => msg === 'a recurring job failed' && job === 'tick')).toBe(true)
   expect(await countJobs()).toBeLessThanOrEqual(1)
 })
 
-it('stops while the database is away', async () => {
+it('stops while the database cannot be reached', async () => {
   const worker = await start({ count: async () => {} })
   const name = new URL(database.connectionString).pathname.slice(1)
   const admin = new URL(database.connectionString)
@@ -352,7 +355,7 @@ it('stops while the database is away', async () => {
   await server.pool.end()
 })
 
-it('counts in its metrics what waits, what failed, and what was given up', async () => {
+it('counts waiting, failed and given-up jobs in its metrics', async () => {
   const registry = new Registry()
   observeJobs({ db, registry })
   await enqueueJobs(

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { withPlan } from '../../test/support/plans.ts'
-import { workLong } from '../db/long-work.ts'
+import { runWithoutTimeout } from '../db/long-work.ts'
 import { raw, sql } from '../db/sql.ts'
 import { findBalancesAt, listStatement, listStatementBefore, type StatementFilters } from './store.ts'
 import { findChainBreaches } from './verify-store.ts'
@@ -67,9 +67,9 @@ it('past balances read only what they need, also for accounts that were never us
 })
 
 it('a verification since a moment reads the later transfers, and the last earlier one of each account', async () => {
-  const found = await workLong(
+  const found = await runWithoutTimeout(
     database.db,
-    { readOnly: true, byIndex: true },
+    { readOnly: true, prefersIndexes: true },
     async ({ query }) =>
       await withPlan({ ...database.db, query }, async (db) => ({ rows: await findChainBreaches(db, at(9_990)) })),
   )

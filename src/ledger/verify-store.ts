@@ -1,5 +1,5 @@
 import { type Db, sql, type Tx } from '../db/sql.ts'
-import { isWithin, type RecordKey, type Window } from './among-store.ts'
+import { isWithin, type RecordKey, type Window } from './record-filter-store.ts'
 import { lastTransfer } from './store.ts'
 
 type Merchant = { merchant_id: string }

@@ -1,5 +1,5 @@
 import type { Db, Tx } from '../db/sql.ts'
-import type { Among, RecordKey, Window } from './among-store.ts'
+import type { RecordFilter, RecordKey, Window } from './record-filter-store.ts'
 import { findChainBreaches, findOverdrafts, findUnequalBalances, findUnevenMerchants } from './verify-store.ts'
 
 /** An inconsistency in the ledger. */
@@ -7,7 +7,7 @@ export type Breach = { rule: string; merchantId: string | null; recordId: string
 
 /** How a feature's records are checked against the ledger, which does not know what a payment is. */
 export type Verification = {
-  findBreaches: (db: Db | Tx, among?: Among) => Promise<Breach[]>
+  findBreaches: (db: Db | Tx, filter?: RecordFilter) => Promise<Breach[]>
   /**
    * The records to check for a window: those that changed in it according to their own dates, and those whose rules
    * depend on one of `known`, the records that something was posted for.

@@ -26,10 +26,19 @@ it('is rejected if a single character differs', () => {
       if (changed !== token) expect(readPaymentToken(key, changed), changed).toBeNull()
     }
   }
-  const others = [`${token}A`, `${token}=`, ` ${token}`, token.slice(0, -1), token.slice(0, 22), '', 'é', '../../etc']
-  for (const other of others) expect(readPaymentToken(key, other), other).toBeNull()
+  const malformed = [
+    `${token}A`,
+    `${token}=`,
+    ` ${token}`,
+    token.slice(0, -1),
+    token.slice(0, 22),
+    '',
+    'é',
+    '../../etc',
+  ]
+  for (const text of malformed) expect(readPaymentToken(key, text), text).toBeNull()
   // The tag of one transaction with the id of another one.
-  const other = Buffer.from(paymentToken(key, newUuid()), 'base64url').subarray(16)
-  const mixed = Buffer.concat([Buffer.from(token, 'base64url').subarray(0, 16), other]).toString('base64url')
+  const otherTag = Buffer.from(paymentToken(key, newUuid()), 'base64url').subarray(16)
+  const mixed = Buffer.concat([Buffer.from(token, 'base64url').subarray(0, 16), otherTag]).toString('base64url')
   expect(readPaymentToken(key, mixed)).toBeNull()
 })

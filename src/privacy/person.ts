@@ -1,5 +1,5 @@
 import { type By, recordAction } from '../audit/record.ts'
-import { workLong } from '../db/long-work.ts'
+import { runWithoutTimeout } from '../db/long-work.ts'
 import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
@@ -22,7 +22,11 @@ function toHashed(hash: Buffer): string {
 
 async function findRecords({ db, key }: Pick<Deps, 'db' | 'key'>, document: string): Promise<store.PersonalRecords> {
   const hashes = keyedHashes(key, 'person', document).map(toHashed)
-  return await workLong(db, { readOnly: true }, async (tx) => await store.findPersonal(tx, { document, hashes }))
+  return await runWithoutTimeout(
+    db,
+    { readOnly: true },
+    async (tx) => await store.findPersonal(tx, { document, hashes }),
+  )
 }
 
 export type Erased = { person: string; transactions: number; withdrawals: number; unattributedPayments: number }

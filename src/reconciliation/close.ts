@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Acquirer } from '../acquirers/acquirer.ts'
 import type { By } from '../audit/record.ts'
 import { findAuditHead } from '../audit/store.ts'
-import { workLong } from '../db/long-work.ts'
+import { runWithoutTimeout } from '../db/long-work.ts'
 import type { Tx } from '../db/sql.ts'
 import { dayBefore, nextDay, windowOf } from '../lib/brasilia.ts'
 import { AppError, type FieldErrorCode } from '../lib/errors.ts'
@@ -56,7 +56,7 @@ export async function closeDay(
   const window = windowOf(day)
   const run = await reconcile(deps, { acquirer, kind: 'daily', window, ...more })
   if (run.state === 'interrupted') return { state: 'interrupted', error: run.error ?? 'it was interrupted' }
-  const content = await workLong(
+  const content = await runWithoutTimeout(
     deps.db,
     { stopping: more.stopping, readOnly: true },
     async (tx) => await describe(tx, { day, run, now: deps.clock.now() }),

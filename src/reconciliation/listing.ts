@@ -2,7 +2,7 @@ import type { Acquirer, MoneyOut, Payment, PayoutListed, UnreadableEntry } from 
 import type { Db } from '../db/sql.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
 import type { Window } from '../lib/brasilia.ts'
-import { createPace } from '../lib/pace.ts'
+import { createThrottle } from '../lib/throttle.ts'
 import { fromTxid, toTxid } from '../pix/ids.ts'
 import { findPayoutKey } from '../withdrawals/store.ts'
 import type { Subject } from './classes.ts'
@@ -13,10 +13,10 @@ type Reading = {
   acquirer: Acquirer
   runId: string
   /** The range to read: the window of the run with its margins. */
-  read: Window
+  range: Window
   now: Date
-  /** Whether to read returns of much older payments too: a list of its own, over months. */
-  isThorough: boolean
+  /** Whether to read the returns of older payments as well: a separate list, over 90 days. */
+  includesOldReturns: boolean
   /** Handles an entry that cannot be read. */
   onUnreadable: (subject: Subject) => (entry: UnreadableEntry) => void
   stopping: AbortSignal
@@ -33,38 +33,38 @@ const chunkRows = 500
  * @throws {AcquirerUnavailable} when a part cannot be read: then the stored pairs are incomplete
  */
 export async function readPayments(reading: Reading): Promise<number> {
-  const { acquirer, read, isThorough } = reading
-  const { from } = read
-  const count = await keepAll(
+  const { acquirer, range, includesOldReturns } = reading
+  const { from } = range
+  const count = await storeAll(
     reading,
     acquirer.listPayments({ from, to: endOf(reading), onUnreadable: reading.onUnreadable('payment') }),
-    (payment) => [toListedPayment(payment), ...toListedReturns(payment, read)],
+    (payment) => [toListedPayment(payment), ...toListedReturns(payment, range)],
   )
-  if (!isThorough) return count
+  if (!includesOldReturns) return count
   const returnable = {
     from: new Date(from.getTime() - returnableMs),
     to: from,
     withReturns: true,
     onUnreadable: reading.onUnreadable('payment'),
   }
-  await keepAll(reading, acquirer.listPayments(returnable), (payment) => toListedReturns(payment, read))
+  await storeAll(reading, acquirer.listPayments(returnable), (payment) => toListedReturns(payment, range))
   return count
 }
 
 /** Reads the acquirer's list of payouts, where it has one. */
 export async function readPayouts(reading: Reading): Promise<void> {
-  const { acquirer, read } = reading
+  const { acquirer, range } = reading
   const list = acquirer.payouts?.list
   if (!list) return
-  await keepAll(
+  await storeAll(
     reading,
-    list({ from: read.from, to: endOf(reading), onUnreadable: reading.onUnreadable('payout') }),
+    list({ from: range.from, to: endOf(reading), onUnreadable: reading.onUnreadable('payout') }),
     (payout) => [toListedPayout(payout)],
   )
 }
 
-function endOf({ read, now }: Reading): Date {
-  return read.to < now ? read.to : now
+function endOf({ range, now }: Reading): Date {
+  return range.to < now ? range.to : now
 }
 
 /** Queries each of our payouts individually, where the acquirer has no list of them. */
@@ -85,7 +85,7 @@ export async function queryPayouts({ db, acquirer, runId, stopping }: Reading): 
   }
 }
 
-async function keepAll<Item>(
+async function storeAll<Item>(
   { db, runId, stopping }: Reading,
   items: AsyncIterable<Item>,
   toRows: (item: Item) => Listed[],
@@ -93,7 +93,7 @@ async function keepAll<Item>(
   let count = 0
   // By their keys: an entry that appears on two pages counts once.
   const rows = new Map<string, Listed>()
-  const rest = createPace(stopping)
+  const throttle = createThrottle(stopping)
   const flush = async () => {
     if (rows.size > 0) await insertListed(db, runId, [...rows.values()])
     count += rows.size
@@ -104,7 +104,7 @@ async function keepAll<Item>(
     for (const row of toRows(item)) rows.set(`${row.subject} ${row.key}`, row)
     if (rows.size < chunkRows) continue
     await flush()
-    await rest()
+    await throttle()
   }
   await flush()
   return count
@@ -131,10 +131,10 @@ function toListedReturns(payment: Payment, { from, to }: Window): Listed[] {
   return row ? [row] : []
 }
 
-/** The total of a payment's returns, dated by the last return that `counts`; null where none does. */
-export function toReturned(payment: Payment, counts: (one: { at: Date }) => boolean): Listed | null {
+/** The total of a payment's returns, dated by the last return for which `isCounted` is true; null if there is none. */
+export function toReturned(payment: Payment, isCounted: (one: { at: Date }) => boolean): Listed | null {
   const done = payment.returns.filter(({ isDone }) => isDone)
-  const at = Math.max(...done.filter(counts).map((one) => one.at.getTime()))
+  const at = Math.max(...done.filter(isCounted).map((one) => one.at.getTime()))
   if (!Number.isFinite(at)) return null
   return {
     ...toListedPayment(payment),
@@ -148,8 +148,8 @@ export function toReturned(payment: Payment, counts: (one: { at: Date }) => bool
 }
 
 /**
- * A payout found by our own id is ours: the amount is the one we requested, and it has a time of its own only once it
- * is done.
+ * A payout found under our own id has the amount that we requested. The acquirer gives its time only once it is done;
+ * until then the time in the ledger counts.
  */
 export function toFoundPayout(
   found: MoneyOut,

@@ -7,8 +7,8 @@ import { computeFee } from '../ledger/fees.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
 import { dayOf, type Window } from '../lib/brasilia.ts'
 import type { Clock } from '../lib/clock.ts'
-import { createPace } from '../lib/pace.ts'
 import { newUuid } from '../lib/secrets.ts'
+import { createThrottle } from '../lib/throttle.ts'
 import { findPayoutKey } from '../withdrawals/store.ts'
 import type { DifferenceClass, Found, Subject } from './classes.ts'
 import { compare, cutOffMs, type Pair, type Rules } from './compare.ts'
@@ -160,20 +160,20 @@ async function readBothSides(
   stopping: AbortSignal,
 ): Promise<void> {
   const marginMs = kind === 'rolling' ? rollingMarginMs : cutOffMs
-  const read = withMargins(windows.payment, marginMs)
+  const range = withMargins(windows.payment, marginMs)
   const onUnreadable = (subject: Subject) => (entry: UnreadableEntry) => {
     unreadable.set(entry.reference, toUnreadable(subject, entry, windows[subject]))
   }
-  const reading = { db, acquirer, runId, read, now, isThorough: kind !== 'rolling', onUnreadable, stopping }
+  const reading = { db, acquirer, runId, range, now, includesOldReturns: kind !== 'rolling', onUnreadable, stopping }
   const count = await readPayments(reading)
-  await readPayouts({ ...reading, read: withMargins(windows.payout, marginMs) })
+  await readPayouts({ ...reading, range: withMargins(windows.payout, marginMs) })
   await analyzePairs(db)
   const side = { runId, acquirer: acquirer.name }
   // The ledger is read after the list: a payment posted meanwhile is then on both sides.
-  const rest = createPace(stopping)
-  for (const part of partsOf(read, Math.ceil(count / partRows))) {
+  const throttle = createThrottle(stopping)
+  for (const part of partsOf(range, Math.ceil(count / partRows))) {
     await addPaidPayments(db, { ...side, ...part })
-    await rest()
+    await throttle()
   }
   await addNamedPayments(db, side)
   await addPostedReturns(db, { ...side, ...windows.return })
@@ -223,7 +223,7 @@ async function compareAll(
   { run, subject, tally, stopping }: { run: Run; subject: Subject; tally: Tally; stopping: AbortSignal },
 ): Promise<void> {
   const rules = rulesFor(acquirer, { ...run, window: run.windows[subject] })
-  const rest = createPace(stopping)
+  const throttle = createThrottle(stopping)
   for (let after = ''; ; ) {
     stopping.throwIfAborted()
     const pairs = await listPairs(db, { runId: run.id, acquirer: run.acquirer, subject, after, limit: pageRows })
@@ -247,7 +247,7 @@ async function compareAll(
     const last = pairs.at(-1)
     if (last === undefined || pairs.length < pageRows) return
     after = last.key
-    await rest()
+    await throttle()
   }
 }
 

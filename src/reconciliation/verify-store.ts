@@ -1,5 +1,12 @@
 import { type Db, sql, type Tx } from '../db/sql.ts'
-import { type Among, isAmong, isWithin, plainTransfers, type RecordKey, type Window } from '../ledger/among-store.ts'
+import {
+  isWithin,
+  matchesFilter,
+  plainTransfers,
+  type RecordFilter,
+  type RecordKey,
+  type Window,
+} from '../ledger/record-filter-store.ts'
 import type { Breach, Verification } from '../ledger/verify.ts'
 
 /** The confirmed corrections, and the merchant whose ledger each changes. */
@@ -21,17 +28,17 @@ export type UnequalCorrection = {
  * Corrections that are not as confirmed: transfers without a discrepancy, of an unconfirmed one or of another merchant,
  * confirmed ones without transfers, another amount, or other accounts.
  */
-export async function findUnequalCorrections(db: Db | Tx, among: Among): Promise<UnequalCorrection[]> {
+export async function findUnequalCorrections(db: Db | Tx, filter: RecordFilter): Promise<UnequalCorrection[]> {
   return await db.query<UnequalCorrection>(sql`
     with expected as (
-      select record_id, change, merchant_id from (${corrections}) confirmed where ${isAmong(among, 'merchant_id', 'record_id')}
+      select record_id, change, merchant_id from (${corrections}) confirmed where ${matchesFilter(filter, 'merchant_id', 'record_id')}
     ), posted as (
       select merchant_id, record_id,
         sum(case when debit = 'acquirer' then amount when credit = 'acquirer' then -amount else 0 end) as change,
         bool_and(record_type = 'correction' and event_key = 'correction:' || record_id and (
           (kind = 'correction' and 'acquirer' in (debit, credit) and (debit in ('available', 'debt', 'fees') or credit in ('available', 'debt', 'fees')))
           or (kind = 'debt_repaid' and debit = 'available' and credit = 'debt'))) as is_shaped
-      from ${plainTransfers} where (record_type = 'correction' or kind = 'correction') and ${isAmong(among, 'merchant_id', 'record_id')}
+      from ${plainTransfers} where (record_type = 'correction' or kind = 'correction') and ${matchesFilter(filter, 'merchant_id', 'record_id')}
       group by merchant_id, record_id
     )
     select merchant_id, record_id, expected.change as expected, posted.change as posted
@@ -42,12 +49,12 @@ export async function findUnequalCorrections(db: Db | Tx, among: Among): Promise
 export type Misplaced = { merchant_id: string; record_id: string; account: string; acquirer: string }
 
 /** Transfers that use the clearing account of another acquirer than their record's. */
-export async function findMisplaced(db: Db | Tx, among: Among): Promise<Misplaced[]> {
+export async function findMisplaced(db: Db | Tx, filter: RecordFilter): Promise<Misplaced[]> {
   return await db.query<Misplaced>(sql`
     with moved as (
       select distinct merchant_id, record_type, record_id, case when debit like 'acquirer:%' then debit else credit end as account
       from ledger_transfers
-      where (debit like 'acquirer:%' or credit like 'acquirer:%') and ${isAmong(among, 'merchant_id', 'record_id')}
+      where (debit like 'acquirer:%' or credit like 'acquirer:%') and ${matchesFilter(filter, 'merchant_id', 'record_id')}
     ), placed as (
       select moved.*, coalesce(t.acquirer, rt.acquirer, w.acquirer, s.acquirer, d.acquirer) as acquirer
       from moved
@@ -73,14 +80,14 @@ export async function findTouched(db: Db | Tx, window: Window): Promise<RecordKe
  * Checks the ledger against discrepancies: each correction was confirmed by a person, is exact to the cent and posted
  * once; and every transfer with an acquirer's account is with the acquirer of its record.
  */
-export async function findCorrectionBreaches(db: Db | Tx, among: Among = null): Promise<Breach[]> {
-  const misplaced = (await findMisplaced(db, among)).map((row) => ({
+export async function findCorrectionBreaches(db: Db | Tx, filter: RecordFilter = null): Promise<Breach[]> {
+  const misplaced = (await findMisplaced(db, filter)).map((row) => ({
     rule: 'clearing_account',
     merchantId: row.merchant_id,
     recordId: row.record_id,
     detail: `a transfer uses ${row.account}, but the acquirer of its record is ${row.acquirer}`,
   }))
-  const unequal = (await findUnequalCorrections(db, among)).map((row) => ({
+  const unequal = (await findUnequalCorrections(db, filter)).map((row) => ({
     rule: 'correction_transfers',
     merchantId: row.merchant_id,
     recordId: row.record_id,

@@ -4,7 +4,7 @@ import { type Db, type Sql, sql } from '../db/sql.ts'
 export type DeleteBefore = (db: Db, before: Date, limit: number) => Promise<number>
 
 /**
- * Attempts of deliveries that had ended by then. The delivery stays, with its state and the outcome of its last
+ * Attempts of deliveries that ended before that time. The delivery stays, with its state and the outcome of its last
  * attempt.
  */
 export const deleteAttemptsBefore: DeleteBefore = (db, before, limit) =>
@@ -20,7 +20,7 @@ export const deleteAttemptsBefore: DeleteBefore = (db, before, limit) =>
   )
 
 /**
- * Notices that had been processed by then. A notice that arrives again later is processed again and finds its payment
+ * Notices that were processed before that time. A notice that arrives again later is processed again and finds its payment
  * settled. One that arrives during the deletion is kept: its state is checked once more under the row's lock.
  */
 export const deleteNoticesBefore: DeleteBefore = (db, before, limit) =>

@@ -1,13 +1,13 @@
 import { type Db, empty, sql, type Tx } from '../db/sql.ts'
 import {
-  type Among,
-  isAmong,
   isWithin,
+  matchesFilter,
   plainTransfers,
+  type RecordFilter,
   type RecordKey,
   tableOf,
   type Window,
-} from '../ledger/among-store.ts'
+} from '../ledger/record-filter-store.ts'
 import type { Breach, Verification } from '../ledger/verify.ts'
 
 export type UnequalTransfer = {
@@ -24,7 +24,7 @@ export type UnequalTransfer = {
  * should not exist, or that belong to no payment. Returns by others may have been recorded in parts: their events
  * count as one.
  */
-export async function findUnequalTransfers(db: Db | Tx, among: Among): Promise<UnequalTransfer[]> {
+export async function findUnequalTransfers(db: Db | Tx, filter: RecordFilter): Promise<UnequalTransfer[]> {
   return await db.query<UnequalTransfer>(sql`
     with expected as (
       select s.merchant_id, s.id as record_id, 'suspense:' || s.id || ':' || step.event as event_key,
@@ -44,7 +44,7 @@ export async function findUnequalTransfers(db: Db | Tx, among: Among): Promise<U
         from unnest(s.statuses) with ordinality moved (status, place)
         where moved.status = 'matched' or (moved.status = 'held' and place > 1 and s.statuses[place - 1] = 'matched')
       ) step (event, kind, debit, credit, amount)
-      where step.amount > 0 and ${isAmong(among, 's.merchant_id', 's.id')}
+      where step.amount > 0 and ${matchesFilter(filter, 's.merchant_id', 's.id')}
     ), posted as (
       -- Compared as sums: a transfer that was added to a past event is not hidden by an equal one.
       select merchant_id, record_id,
@@ -53,7 +53,7 @@ export async function findUnequalTransfers(db: Db | Tx, among: Among): Promise<U
       from ${plainTransfers}
       where (
           record_type = 'suspense' or debit = 'suspense' or credit = 'suspense' or kind in ('payment_held', 'held_returned', 'held_matched')
-        ) and ${isAmong(among, 'merchant_id', 'record_id')}
+        ) and ${matchesFilter(filter, 'merchant_id', 'record_id')}
       group by 1, 2, 3, 4, 5, 6
     )
     select merchant_id, record_id, event_key, kind, expected.amount as expected, posted.amount as posted
@@ -67,7 +67,7 @@ export type UnequalUndoing = { merchant_id: string; record_id: string; amount: n
  * Refunds that reversed an attribution without moving exactly the payment to suspense and returning its fee; and such
  * transfers without such a refund.
  */
-export async function findUnequalUndoings(db: Db | Tx, among: Among): Promise<UnequalUndoing[]> {
+export async function findUnequalUndoings(db: Db | Tx, filter: RecordFilter): Promise<UnequalUndoing[]> {
   return await db.query<UnequalUndoing>(sql`
     with sums as (
       select merchant_id, record_id,
@@ -78,13 +78,13 @@ export async function findUnequalUndoings(db: Db | Tx, among: Among): Promise<Un
           ('match_undone', 'available', 'acquirer'), ('match_undone', 'debt', 'acquirer'))) as is_shaped
       from ${plainTransfers}
       where record_type = 'refund' and (kind = 'match_undone' or (kind = 'fee_returned' and event_key like '%:undone' and credit = 'available'))
-        and ${isAmong(among, 'merchant_id', 'record_id')}
+        and ${matchesFilter(filter, 'merchant_id', 'record_id')}
       group by merchant_id, record_id
     ), undoings as (
       select r.merchant_id, r.id as record_id, r.amount, t.fee_amount
       from refunds r
       join transactions t on t.id = r.transaction_id and t.merchant_id = r.merchant_id
-      where r.suspense_payment_id is not null and ${isAmong(among, 'r.merchant_id', 'r.id')}
+      where r.suspense_payment_id is not null and ${matchesFilter(filter, 'r.merchant_id', 'r.id')}
     )
     select merchant_id, record_id, coalesce(amount, 0) as amount, coalesce(undone, 0) as undone, coalesce(fee, 0) as fee
     from undoings full join sums using (merchant_id, record_id)
@@ -94,19 +94,19 @@ export async function findUnequalUndoings(db: Db | Tx, among: Among): Promise<Un
 export type Twice = { merchant_id: string; record_id: string; end_to_end: string }
 
 /** Payments in suspense that are not attributed to a transaction and pay one, or are attributed and do not pay it. */
-export async function findMisplaced(db: Db | Tx, among: Among): Promise<Twice[]> {
+export async function findMisplaced(db: Db | Tx, filter: RecordFilter): Promise<Twice[]> {
   // For a few payments the transactions are found by their index, which starts with the merchant; whether they are
   // among the records does not matter.
   const paidByFew = sql`
     and merchant_id = any(array(select merchant_id from clients union select attributed_merchant_id from suspense_payments))
-    and end_to_end = any(array(select end_to_end from suspense_payments where ${isAmong(among, 'merchant_id', 'id')}))`
+    and end_to_end = any(array(select end_to_end from suspense_payments where ${matchesFilter(filter, 'merchant_id', 'id')}))`
   return await db.query<Twice>(sql`
     select s.merchant_id, s.id as record_id, s.end_to_end
     from suspense_payments s
     left join (
-      select merchant_id, id, acquirer, end_to_end from transactions where attribution_reversed_at is null ${among === null ? empty : paidByFew}
+      select merchant_id, id, acquirer, end_to_end from transactions where attribution_reversed_at is null ${filter === null ? empty : paidByFew}
     ) t on t.end_to_end = s.end_to_end and t.acquirer = s.acquirer
-    where ${isAmong(among, 's.merchant_id', 's.id')}
+    where ${matchesFilter(filter, 's.merchant_id', 's.id')}
       and (t.id, t.merchant_id) is distinct from (s.attributed_transaction_id, s.attributed_merchant_id)`)
 }
 
@@ -135,20 +135,20 @@ export async function findTouched(db: Db | Tx, window: Window, known: RecordKey[
  * history, a reversal takes what its attribution gave, and no payment is both in suspense and posted for a
  * transaction.
  */
-export async function findSuspenseBreaches(db: Db | Tx, among: Among = null): Promise<Breach[]> {
-  const transfers = (await findUnequalTransfers(db, among)).map((row) => ({
+export async function findSuspenseBreaches(db: Db | Tx, filter: RecordFilter = null): Promise<Breach[]> {
+  const transfers = (await findUnequalTransfers(db, filter)).map((row) => ({
     rule: 'suspense_transfers',
     merchantId: row.merchant_id,
     recordId: row.record_id,
     detail: `${row.kind} under ${row.event_key} should be ${row.expected ?? 'none'}, and is ${row.posted ?? 'none'}`,
   }))
-  const undoings = (await findUnequalUndoings(db, among)).map((row) => ({
+  const undoings = (await findUnequalUndoings(db, filter)).map((row) => ({
     rule: 'match_undone',
     merchantId: row.merchant_id,
     recordId: row.record_id,
     detail: `an attribution of ${row.amount} cents was reversed with ${row.undone} cents, with ${row.fee} cents of fee returned`,
   }))
-  const misplaced = (await findMisplaced(db, among)).map((row) => ({
+  const misplaced = (await findMisplaced(db, filter)).map((row) => ({
     rule: 'suspense_payment_once',
     merchantId: row.merchant_id,
     recordId: row.record_id,

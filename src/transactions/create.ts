@@ -26,7 +26,7 @@ import {
   nothingListed,
   type TransactionRow,
 } from './store.ts'
-import { type TransactionCreatedView, toTransactionCreatedView } from './view.ts'
+import { type TransactionCreatedResponse, toTransactionCreatedView } from './view.ts'
 
 /** When the acquirer is asked again about a charge with an unknown outcome. */
 const askAgainMs = 5_000
@@ -47,7 +47,7 @@ export type CreateDeps = {
 }
 
 /** The row, and the response made from it, of the first request with its key. */
-export type Created = { row: NewTransaction | TransactionRow; view: TransactionCreatedView; isReplay: boolean }
+export type Created = { row: NewTransaction | TransactionRow; view: TransactionCreatedResponse; isReplay: boolean }
 
 /**
  * Creates a transaction: requests a charge from an acquirer under our own txid, then commits row, history and event
@@ -98,7 +98,7 @@ export async function createTransaction(
 }
 
 /** Builds the response with its QR image after the statement was sent: it is drawn while PostgreSQL works. */
-async function drawMeanwhile(row: NewTransaction): Promise<TransactionCreatedView | null> {
+async function drawMeanwhile(row: NewTransaction): Promise<TransactionCreatedResponse | null> {
   if (row.pix_uri === null) return null
   await new Promise(setImmediate)
   return toTransactionCreatedView(row)

@@ -7,7 +7,7 @@ import {
 } from '../acquirers/acquirer.ts'
 import { enqueueJob } from '../jobs/jobs.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
-import { createPace } from '../lib/pace.ts'
+import { createThrottle } from '../lib/throttle.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { settleReturnsInOrder } from './dispute/poll.ts'
 import { type CheckReturnsPayload, checkReturnsJob } from './dispute/returns.ts'
@@ -87,7 +87,7 @@ type Poll = { acquirer: Acquirer; suspendsUnattributed: boolean; stopping: Abort
 
 async function settleListed(deps: SettleDeps, poll: Poll, payments: AsyncIterable<Payment>): Promise<void> {
   const chunk: Payment[] = []
-  const rest = createPace(poll.stopping)
+  const throttle = createThrottle(poll.stopping)
   try {
     for await (const payment of payments) {
       chunk.push(payment)
@@ -95,7 +95,7 @@ async function settleListed(deps: SettleDeps, poll: Poll, payments: AsyncIterabl
       if (chunk.length < chunkMax) continue
       const missing = await settleMissing(deps, poll, chunk.splice(0))
       // Nothing waits for payments that are only read again. When callbacks are missing, payers wait.
-      if (missing === 0) await rest()
+      if (missing === 0) await throttle()
     }
   } finally {
     // Payments read before the list was interrupted are settled.

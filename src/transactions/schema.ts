@@ -208,7 +208,7 @@ export const TransactionView = Type.Object({
   ),
   returns: Type.Optional(Type.Array(ReturnView, { description: 'Returns other than refunds; present once paid' })),
   paymentDate: Type.Optional(DateTime('When the payer paid')),
-  infractionDate: Nullable('string', 'When a MED was opened', 'date-time'),
+  infractionDate: Nullable('string', 'When a dispute (MED) was opened', 'date-time'),
   pixResponse: Type.Object(
     {
       uri: Nullable('string', 'Copy-and-paste code (BR Code)'),

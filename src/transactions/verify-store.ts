@@ -1,13 +1,13 @@
 import { type Db, sql, type Tx } from '../db/sql.ts'
 import {
-  type Among,
-  isAmong,
   isWithin,
+  matchesFilter,
   plainTransfers,
+  type RecordFilter,
   type RecordKey,
   tableOf,
   type Window,
-} from '../ledger/among-store.ts'
+} from '../ledger/record-filter-store.ts'
 import type { Breach, Verification } from '../ledger/verify.ts'
 import { operatorMerchantId } from '../suspense/status.ts'
 
@@ -26,7 +26,7 @@ export type UnequalTransfer = {
  * Transfers that a payment or a refund must have in its state and that are missing or different; and transfers that
  * should not exist, or that belong to no record.
  */
-export async function findUnequalTransfers(db: Db | Tx, among: Among): Promise<UnequalTransfer[]> {
+export async function findUnequalTransfers(db: Db | Tx, filter: RecordFilter): Promise<UnequalTransfer[]> {
   return await db.query<UnequalTransfer>(sql`
     with expected as (
       select t.merchant_id, t.id as record_id, 'transaction:' || t.id || ':paid' as event_key,
@@ -35,7 +35,7 @@ export async function findUnequalTransfers(db: Db | Tx, among: Among): Promise<U
       cross join lateral (
         values ('payment', 'acquirer', 'available', t.amount_paid), ('fee', 'available', 'fees', t.fee_amount)
       ) step (kind, debit, credit, amount)
-      where t.amount_paid is not null and step.amount > 0 and ${isAmong(among, 't.merchant_id', 't.id')}
+      where t.amount_paid is not null and step.amount > 0 and ${matchesFilter(filter, 't.merchant_id', 't.id')}
       union all
       select r.merchant_id, r.id, 'refund:' || r.id || ':' || step.event, step.kind, step.debit, step.credit, step.amount
       from refunds r
@@ -50,7 +50,7 @@ export async function findUnequalTransfers(db: Db | Tx, among: Among): Promise<U
       ) step (event, kind, debit, credit, amount, status)
       -- A reversed attribution moved its money to suspense (src/suspense/verify-store.ts).
       where step.amount > 0 and (step.status is null or step.status = r.status) and r.suspense_payment_id is null
-        and ${isAmong(among, 'r.merchant_id', 'r.id')}
+        and ${matchesFilter(filter, 'r.merchant_id', 'r.id')}
     ), posted as (
       -- Compared as sums: a transfer that was added to a past event is not hidden by an equal one.
       -- Another check covers what the operator's own merchant pays of a returned fee (findUnequalFeeReturns).
@@ -60,7 +60,7 @@ export async function findUnequalTransfers(db: Db | Tx, among: Among): Promise<U
       where (record_type in ('transaction', 'refund') or kind in ('payment', 'fee_returned', 'fee_return_reversed') or kind like 'refund_%')
         and kind not in ('debt_repaid', 'match_undone')
         and not (kind = 'fee_returned' and (credit = 'acquirer' or event_key like '%:undone'))
-        and ${isAmong(among, 'merchant_id', 'record_id')}
+        and ${matchesFilter(filter, 'merchant_id', 'record_id')}
       group by 1, 2, 3, 4, 5, 6
     )
     select merchant_id, record_id, event_key, kind, debit, credit, expected.amount as expected, posted.amount as posted
@@ -81,7 +81,7 @@ export type UnequalFeeReturn = {
  * Refunds with which more or less of the payment's fee was returned than their share of it; or whose operator's own
  * merchant did not pay what the merchant's fees could not.
  */
-export async function findUnequalFeeReturns(db: Db | Tx, among: Among): Promise<UnequalFeeReturn[]> {
+export async function findUnequalFeeReturns(db: Db | Tx, filter: RecordFilter): Promise<UnequalFeeReturn[]> {
   return await db.query<UnequalFeeReturn>(sql`
     with ordered as (
       select r.merchant_id, r.transaction_id, r.id, r.amount, r.fee_returned,
@@ -89,7 +89,7 @@ export async function findUnequalFeeReturns(db: Db | Tx, among: Among): Promise<
         coalesce(sum(r.amount) filter (where r.status = 'REFUNDED') over (
           partition by r.merchant_id, r.transaction_id order by r.created_at rows between unbounded preceding and 1 preceding), 0) as before
       from refunds r
-      where ${isAmong(among, 'r.merchant_id', 'r.transaction_id')}
+      where ${matchesFilter(filter, 'r.merchant_id', 'r.transaction_id')}
     ), shares as (
       select o.merchant_id, o.id, o.fee_returned,
         div(t.fee_amount * (o.before + o.amount), t.amount_paid) - div(t.fee_amount * o.before, t.amount_paid) as share
@@ -97,14 +97,14 @@ export async function findUnequalFeeReturns(db: Db | Tx, among: Among): Promise<
       where o.fee_returned <> 0
     ), of_merchants as (
       select merchant_id, record_id, debit as account, sum(amount) as missing from ledger_transfers
-      where kind = 'fee_returned' and debit like 'acquirer:%' and ${isAmong(among, 'merchant_id', 'record_id')}
+      where kind = 'fee_returned' and debit like 'acquirer:%' and ${matchesFilter(filter, 'merchant_id', 'record_id')}
       group by merchant_id, record_id, debit
     ), of_operator as (
       select record_id, credit as account,
         sum(case when debit in ('fees', 'debt') and event_key in ('refund:' || record_id || ':reserved', 'refund:' || record_id || ':undone') then amount end) as paid
       from ledger_transfers
       where kind = 'fee_returned' and credit like 'acquirer:%' and merchant_id = ${operatorMerchantId}
-        and ${among === null ? sql`true` : sql`record_id in (select id from (${tableOf(among)}) touched)`}
+        and ${filter === null ? sql`true` : sql`record_id in (select id from (${tableOf(filter)}) touched)`}
       group by record_id, credit
     ), compared as (
       select coalesce(s.merchant_id, m.merchant_id, ${operatorMerchantId}::uuid) as merchant_id, coalesce(s.id, m.record_id, h.record_id) as record_id,
@@ -123,11 +123,11 @@ export type UnequalRepayment = { merchant_id: string; record_id: string; event_k
  * Repayments of debts out of payments and released refunds that are neither the whole debt nor everything that was
  * available for it.
  */
-export async function findUnequalRepayments(db: Db | Tx, among: Among): Promise<UnequalRepayment[]> {
+export async function findUnequalRepayments(db: Db | Tx, filter: RecordFilter): Promise<UnequalRepayment[]> {
   return await db.query<UnequalRepayment>(sql`
     select merchant_id, record_id, event_key, coalesce(sum(amount) filter (where kind = 'debt_repaid'), 0) as repaid
     from ${plainTransfers}
-    where record_type in ('transaction', 'refund') and ${isAmong(among, 'merchant_id', 'record_id')}
+    where record_type in ('transaction', 'refund') and ${matchesFilter(filter, 'merchant_id', 'record_id')}
     group by merchant_id, record_id, event_key
     having count(*) filter (where kind = 'debt_repaid') > 0 and (
       count(*) filter (where kind = 'debt_repaid') > 1
@@ -150,7 +150,7 @@ export type UnequalDispute = {
 }
 
 /** Disputes whose transfers do not match their state: what is blocked for each now, and what was returned under it. */
-export async function findUnequalDisputes(db: Db | Tx, among: Among): Promise<UnequalDispute[]> {
+export async function findUnequalDisputes(db: Db | Tx, filter: RecordFilter): Promise<UnequalDispute[]> {
   return await db.query<UnequalDispute>(sql`
     with sums as (
       select merchant_id, record_id,
@@ -164,11 +164,11 @@ export async function findUnequalDisputes(db: Db | Tx, among: Among): Promise<Un
           ('infraction_returned', 'debt', 'acquirer'),
           ('infraction_released', 'blocked', 'available'), ('infraction_released', 'blocked', 'debt'))) as is_shaped
       from ${plainTransfers}
-      where (record_type = 'infraction' or kind like 'infraction_%') and ${isAmong(among, 'merchant_id', 'record_id')}
+      where (record_type = 'infraction' or kind like 'infraction_%') and ${matchesFilter(filter, 'merchant_id', 'record_id')}
       group by merchant_id, record_id
     ), disputes as (
       select merchant_id, id as record_id, state, blocked_amount, returned_amount from disputes
-      where ${isAmong(among, 'merchant_id', 'id')}
+      where ${matchesFilter(filter, 'merchant_id', 'id')}
     ), compared as (
       select merchant_id, record_id, state, blocked_amount, returned_amount, coalesce(is_shaped, true) as is_shaped,
         coalesce(blocked, 0) as blocked, coalesce(returned, 0) as returned,
@@ -186,22 +186,22 @@ export type UnequalDisputed = { merchant_id: string; record_id: string; blocked:
  * Transactions whose blocked amount is not what is disputed and still there (neither gone nor being sent); or whose
  * returned amount is not what their returns and disputes say.
  */
-export async function findUnequalDisputed(db: Db | Tx, among: Among): Promise<UnequalDisputed[]> {
+export async function findUnequalDisputed(db: Db | Tx, filter: RecordFilter): Promise<UnequalDisputed[]> {
   return await db.query<UnequalDisputed>(sql`
     with disputed as (
       select merchant_id, transaction_id as id, sum(blocked_amount) as blocked, sum(returned_amount) as returned,
         coalesce(sum(amount - returned_amount) filter (where state in ('open', 'accepted')), 0) as to_block
-      from disputes where ${isAmong(among, 'merchant_id', 'transaction_id')} group by merchant_id, transaction_id
+      from disputes where ${matchesFilter(filter, 'merchant_id', 'transaction_id')} group by merchant_id, transaction_id
     ), gone as (
       select merchant_id, transaction_id as id, sum(amount) as amount,
         coalesce(sum(amount) filter (where dispute_id is not null), 0) as under_med
-      from transaction_returns where ${isAmong(among, 'merchant_id', 'transaction_id')} group by merchant_id, transaction_id
+      from transaction_returns where ${matchesFilter(filter, 'merchant_id', 'transaction_id')} group by merchant_id, transaction_id
     )
     select t.merchant_id, t.id as record_id, coalesce(blocked, 0) as blocked, t.amount_returned as returned
     from transactions t
     left join disputed on disputed.merchant_id = t.merchant_id and disputed.id = t.id
     left join gone on gone.merchant_id = t.merchant_id and gone.id = t.id
-    where ${isAmong(among, 't.merchant_id', 't.id')} and (disputed.id is not null or gone.id is not null or t.amount_returned <> 0)
+    where ${matchesFilter(filter, 't.merchant_id', 't.id')} and (disputed.id is not null or gone.id is not null or t.amount_returned <> 0)
       and (
         t.amount_returned <> coalesce(gone.amount, 0) or coalesce(returned, 0) <> coalesce(under_med, 0)
         or coalesce(blocked, 0) <> least(coalesce(to_block, 0), greatest(0, t.amount_paid - t.amount_returned - coalesce((
@@ -212,17 +212,17 @@ export async function findUnequalDisputed(db: Db | Tx, among: Among): Promise<Un
 export type UnequalStatus = { merchant_id: string; record_id: string; status: string; expected: string }
 
 /** Transactions whose status is not the one that their payment, refunds and disputes imply. */
-export async function findUnequalStatuses(db: Db | Tx, among: Among): Promise<UnequalStatus[]> {
+export async function findUnequalStatuses(db: Db | Tx, filter: RecordFilter): Promise<UnequalStatus[]> {
   return await db.query<UnequalStatus>(sql`
     with of_refunds as (
       select merchant_id, transaction_id as id, bool_or(status = 'PROCESSING') as is_processing,
         coalesce(sum(amount) filter (where status = 'REFUNDED'), 0) as refunded,
         coalesce(sum(amount) filter (where status <> 'FAILED'), 0) as refunding
-      from refunds where ${isAmong(among, 'merchant_id', 'transaction_id')} group by merchant_id, transaction_id
+      from refunds where ${matchesFilter(filter, 'merchant_id', 'transaction_id')} group by merchant_id, transaction_id
     ), of_disputes as (
       select merchant_id, transaction_id as id, bool_or(state = 'returned' and source <> 'return') as is_lost,
         bool_or(state = 'open') as is_open, bool_or(state = 'accepted') as is_accepted, sum(returned_amount) > 0 as is_returned
-      from disputes where ${isAmong(among, 'merchant_id', 'transaction_id')} group by merchant_id, transaction_id
+      from disputes where ${matchesFilter(filter, 'merchant_id', 'transaction_id')} group by merchant_id, transaction_id
     ), made as (
       select t.merchant_id, t.id as record_id, t.status, case
         when amount_paid is null then case when status in ('PENDING', 'PIX_QRCODE_GENERATED', 'FAILED') then status else 'paid' end
@@ -236,7 +236,7 @@ export async function findUnequalStatuses(db: Db | Tx, among: Among): Promise<Un
       from transactions t
       left join of_refunds using (merchant_id, id)
       left join of_disputes using (merchant_id, id)
-      where ${isAmong(among, 'merchant_id', 'id')}
+      where ${matchesFilter(filter, 'merchant_id', 'id')}
     )
     select merchant_id, record_id, status, expected from made where status <> expected`)
 }
@@ -279,38 +279,38 @@ export async function findTouched(db: Db | Tx, window: Window, known: RecordKey[
  * payment, refund and dispute has exactly the transfers of its state, every transfer has its record, and the status
  * is the one that they imply.
  */
-export async function findTransactionBreaches(db: Db | Tx, among: Among = null): Promise<Breach[]> {
-  const transfers = (await findUnequalTransfers(db, among)).map((row) => ({
+export async function findTransactionBreaches(db: Db | Tx, filter: RecordFilter = null): Promise<Breach[]> {
+  const transfers = (await findUnequalTransfers(db, filter)).map((row) => ({
     rule: row.event_key.startsWith('refund:') ? 'refund_transfers' : 'payment_transfers',
     merchantId: row.merchant_id,
     recordId: row.record_id,
     detail: `${row.kind} from ${row.debit} to ${row.credit} under ${row.event_key} should be ${row.expected ?? 'none'}, and is ${row.posted ?? 'none'}`,
   }))
-  const feeReturns = (await findUnequalFeeReturns(db, among)).map((row) => ({
+  const feeReturns = (await findUnequalFeeReturns(db, filter)).map((row) => ({
     rule: 'fee_returned',
     merchantId: row.merchant_id,
     recordId: row.record_id,
     detail: `${row.returned} cents of a fee came back with a refund whose share is ${row.share}; the operator should have paid ${row.missing} and paid ${row.paid}`,
   }))
-  const repayments = (await findUnequalRepayments(db, among)).map((row) => ({
+  const repayments = (await findUnequalRepayments(db, filter)).map((row) => ({
     rule: 'debt_repaid',
     merchantId: row.merchant_id,
     recordId: row.record_id,
     detail: `${row.repaid} cents of a debt were repaid under ${row.event_key}, which is not the amount owed`,
   }))
-  const disputes = (await findUnequalDisputes(db, among)).map((row) => ({
+  const disputes = (await findUnequalDisputes(db, filter)).map((row) => ({
     rule: 'infraction_transfers',
     merchantId: row.merchant_id,
     recordId: row.record_id,
     detail: `a dispute that is ${row.state ?? 'missing'} has ${row.blocked} cents blocked, ${row.returned} returned and ${row.released} released`,
   }))
-  const disputed = (await findUnequalDisputed(db, among)).map((row) => ({
+  const disputed = (await findUnequalDisputed(db, filter)).map((row) => ({
     rule: 'disputed_amounts',
     merchantId: row.merchant_id,
     recordId: row.record_id,
     detail: `${row.blocked} cents of a transaction are blocked and ${row.returned} were returned, which does not match its disputes and returns`,
   }))
-  const statuses = (await findUnequalStatuses(db, among)).map((row) => ({
+  const statuses = (await findUnequalStatuses(db, filter)).map((row) => ({
     rule: 'transaction_status',
     merchantId: row.merchant_id,
     recordId: row.record_id,

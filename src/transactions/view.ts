@@ -71,7 +71,7 @@ export function toRefundCreatedView(refund: Pick<RefundRow, 'id' | 'transaction_
   }
 }
 
-export type TransactionCreatedView = ReturnType<typeof toTransactionCreatedView>
+export type TransactionCreatedResponse = ReturnType<typeof toTransactionCreatedView>
 
 /** The response to a create: made of its initial fields, so a replay returns the same bytes. */
 export function toTransactionCreatedView(row: NewTransaction | TransactionRow) {

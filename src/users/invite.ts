@@ -15,7 +15,7 @@ export type Invitation = {
   role: string
   invitedBy: string | null
   /** True if a merchant's owner invites, not the operator. */
-  isByMerchant?: boolean
+  isInvitedByMerchant?: boolean
 }
 
 /**
@@ -25,7 +25,7 @@ export type Invitation = {
  */
 export async function invite(
   tx: Tx,
-  { email, merchantId, role, invitedBy, isByMerchant = false }: Invitation,
+  { email, merchantId, role, invitedBy, isInvitedByMerchant = false }: Invitation,
   now: Date,
 ): Promise<string> {
   if (!isRoleOf(role, merchantId === null)) {
@@ -41,7 +41,7 @@ export async function invite(
   const known = email === null ? null : await findUserByEmail(tx, email.toLowerCase())
   // A merchant must not learn of users elsewhere: whether the address is taken shows only when the link is used, and
   // that is logged.
-  if (known && !(isByMerchant && known.merchant_id !== merchantId)) {
+  if (known && !(isInvitedByMerchant && known.merchant_id !== merchantId)) {
     throw emailTaken()
   }
   // Of the links for the first admin, only the latest is valid.

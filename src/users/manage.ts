@@ -32,7 +32,7 @@ export type Manager = {
 /**
  * Invites somebody, and returns the link.
  *
- * @throws {AppError} `user_not_possible` if the address is taken, or the role does not exist on that side
+ * @throws {AppError} `user_not_possible` if the address is taken, or the role does not exist there (at the operator, or at a merchant)
  */
 export async function inviteUser(
   { db, clock, baseUrl }: Deps,
@@ -41,7 +41,7 @@ export async function inviteUser(
 ): Promise<{ url: string }> {
   const now = clock.now()
   return await db.transaction(async (tx) => {
-    const invitation = { email, merchantId, role, invitedBy: userId, isByMerchant: ofMerchant !== null }
+    const invitation = { email, merchantId, role, invitedBy: userId, isInvitedByMerchant: ofMerchant !== null }
     const token = await invite(tx, invitation, now)
     await recordAction(tx, { by, action: 'user.invite', merchantId, details: { role }, now })
     return { url: toInvitationUrl(baseUrl, token) }

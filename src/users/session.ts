@@ -24,7 +24,7 @@ const lifetimeMs = 12 * 60 * 60_000
 const idleMs = 60 * 60_000
 /** The precision of the time when a user was last seen. */
 const seenEveryMs = 60_000
-/** A person uses a few browsers. With one session more, the least recently used one ends. */
+/** A person uses a few browsers. When a session above this limit begins, the least recently used one ends. */
 const sessionsMax = 10
 
 export type SessionDeps = {
@@ -32,7 +32,7 @@ export type SessionDeps = {
   clock: Clock
   key: SecretKey
   baseUrl: string
-  /** Null if there is no sandbox, whatever the role. */
+  /** Null if there is no sandbox; then no role may use it. */
   sandbox: object | null
   /** Roles that may do nothing before adding a second factor. */
   requireSecondFactor: readonly string[]

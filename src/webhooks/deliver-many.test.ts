@@ -234,7 +234,7 @@ describe('workers', () => {
     expect(new Set(receiver.received.map(({ event }) => event.id)).size).toBe(300)
   })
 
-  it('that die lose their lease, and another worker delivers what they held', async () => {
+  it('that die lose their leases, and another worker delivers them', async () => {
     await setUp()
     const receiver = await receive()
     await enqueue(receiver.url)
@@ -251,7 +251,7 @@ describe('workers', () => {
     await receiver.until(1)
   })
 
-  it('that stop release what they could not finish, uncounted, and another worker delivers it', async () => {
+  it('that stop release the deliveries that they could not finish, and another worker makes the attempt', async () => {
     await setUp()
     let isOpen = false
     const receiver = await receive((response) => isOpen && response.writeHead(204).end())

@@ -1,5 +1,12 @@
 import { type Db, sql, type Tx } from '../db/sql.ts'
-import { type Among, isAmong, isWithin, plainTransfers, type RecordKey, type Window } from '../ledger/among-store.ts'
+import {
+  isWithin,
+  matchesFilter,
+  plainTransfers,
+  type RecordFilter,
+  type RecordKey,
+  type Window,
+} from '../ledger/record-filter-store.ts'
 import type { Breach, Verification } from '../ledger/verify.ts'
 
 export type UnequalTransfer = {
@@ -14,10 +21,10 @@ export type UnequalTransfer = {
 
 /**
  * Transfers that a withdrawal must have in its status and that are missing or different; and transfers that should
- * not exist, or that belong to no withdrawal. {@link findReturnsOutOfRange} checks what a debt took of returned
- * money, and how much a receiver returned.
+ * not exist, or that belong to no withdrawal. {@link findReturnsOutOfRange} checks how much a receiver returned, and how
+ * much of that repaid a debt.
  */
-export async function findUnequalTransfers(db: Db | Tx, among: Among): Promise<UnequalTransfer[]> {
+export async function findUnequalTransfers(db: Db | Tx, filter: RecordFilter): Promise<UnequalTransfer[]> {
   return await db.query<UnequalTransfer>(sql`
     with expected as (
       select w.merchant_id, w.id as record_id, 'withdrawal:' || w.id || ':' || step.event as event_key,
@@ -32,20 +39,20 @@ export async function findUnequalTransfers(db: Db | Tx, among: Among): Promise<U
             array['FAILED', 'CANCELED', 'REJECTED'])
       ) step (event, kind, debit, credit, amount, statuses)
       where step.amount > 0 and (step.statuses is null or w.status = any (step.statuses))
-        and ${isAmong(among, 'w.merchant_id', 'w.id')}
+        and ${matchesFilter(filter, 'w.merchant_id', 'w.id')}
     ), posted as (
       -- Compared as sums: a transfer that was added to a past event is not hidden by an equal one.
       select merchant_id, record_id, event_key, kind, debit, credit, sum(amount) as amount
       from ${plainTransfers}
       where (record_type = 'withdrawal' or kind like 'withdrawal_%') and kind not in ('debt_repaid', 'withdrawal_returned')
-        and ${isAmong(among, 'merchant_id', 'record_id')}
+        and ${matchesFilter(filter, 'merchant_id', 'record_id')}
       group by merchant_id, record_id, event_key, kind, debit, credit
     )
     select merchant_id, record_id, w.status, event_key, kind, expected.amount as expected, posted.amount as posted
     from expected
     full join posted using (merchant_id, record_id, event_key, kind, debit, credit)
     left join (
-      select merchant_id, id as record_id, status from withdrawals where ${isAmong(among, 'merchant_id', 'id')}
+      select merchant_id, id as record_id, status from withdrawals where ${matchesFilter(filter, 'merchant_id', 'id')}
     ) w using (merchant_id, record_id)
     where expected.amount is distinct from posted.amount`)
 }
@@ -59,10 +66,11 @@ export type Returned = {
 }
 
 /**
- * Withdrawals that are REFUNDED with nothing returned or with more than was sent, or with something returned and not
- * REFUNDED; debts repaid with more than was returned or released; and either of them twice in one event.
+ * Withdrawals that are REFUNDED although nothing, or more than was sent, was returned; withdrawals that are not REFUNDED
+ * although something was; debts repaid with more than was returned or released; and events that post a return, or the
+ * repayment of a debt, twice.
  */
-export async function findReturnsOutOfRange(db: Db | Tx, among: Among): Promise<Returned[]> {
+export async function findReturnsOutOfRange(db: Db | Tx, filter: RecordFilter): Promise<Returned[]> {
   return await db.query<Returned>(sql`
     with sums as (
       select merchant_id, record_id,
@@ -71,20 +79,20 @@ export async function findReturnsOutOfRange(db: Db | Tx, among: Among): Promise<
         coalesce(sum(amount) filter (where kind = 'debt_repaid'), 0) as repaid,
         -- The returned amount is stored nowhere else, so the sums alone would hide it.
         count(*) filter (where kind in ('withdrawal_returned', 'debt_repaid'))
-          > count(distinct (event_key, kind)) filter (where kind in ('withdrawal_returned', 'debt_repaid')) as is_doubled
+          > count(distinct (event_key, kind)) filter (where kind in ('withdrawal_returned', 'debt_repaid')) as is_posted_twice
       from ${plainTransfers}
-      where (record_type = 'withdrawal' or kind = 'withdrawal_returned') and ${isAmong(among, 'merchant_id', 'record_id')}
+      where (record_type = 'withdrawal' or kind = 'withdrawal_returned') and ${matchesFilter(filter, 'merchant_id', 'record_id')}
       group by merchant_id, record_id
     )
     select merchant_id, record_id, w.status, coalesce(returned, 0) as returned, coalesce(repaid, 0) as repaid
     from sums
     full join (
-      select merchant_id, id as record_id, status, amount from withdrawals where ${isAmong(among, 'merchant_id', 'id')}
+      select merchant_id, id as record_id, status, amount from withdrawals where ${matchesFilter(filter, 'merchant_id', 'id')}
     ) w using (merchant_id, record_id)
     where (w.status = 'REFUNDED') is distinct from (coalesce(returned, 0) > 0)
       or coalesce(returned, 0) > w.amount
       or repaid > returned + released
-      or is_doubled`)
+      or is_posted_twice`)
 }
 
 /** Withdrawals that were requested or executed in the window. */
@@ -99,14 +107,14 @@ export async function findTouched(db: Db | Tx, window: Window): Promise<RecordKe
  * What must hold between withdrawals and the ledger at any moment, because status and transfers share a commit: each
  * withdrawal has exactly the transfers of its status, and every transfer has its withdrawal.
  */
-export async function findWithdrawalBreaches(db: Db | Tx, among: Among = null): Promise<Breach[]> {
-  const unequal = (await findUnequalTransfers(db, among)).map((row) => ({
+export async function findWithdrawalBreaches(db: Db | Tx, filter: RecordFilter = null): Promise<Breach[]> {
+  const unequal = (await findUnequalTransfers(db, filter)).map((row) => ({
     rule: 'withdrawal_transfers',
     merchantId: row.merchant_id,
     recordId: row.record_id,
     detail: `${describe(row.status)} should have ${row.expected ?? 'no'} cents as ${row.kind} of ${row.event_key}, and has ${row.posted ?? 'none'}`,
   }))
-  const returns = (await findReturnsOutOfRange(db, among)).map((row) => ({
+  const returns = (await findReturnsOutOfRange(db, filter)).map((row) => ({
     rule: 'withdrawal_returned',
     merchantId: row.merchant_id,
     recordId: row.record_id,

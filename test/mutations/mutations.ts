@@ -342,8 +342,8 @@ export const mutations: Mutation[] = [
       ),
       edit(
         'src/reconciliation/listing.ts',
-        'async function keepAll<Item>(',
-        'async function* swallow<Item>(items: AsyncIterable<Item>) { try { yield* items } catch {} }\n\nasync function keepAll<Item>(',
+        'async function storeAll<Item>(',
+        'async function* swallow<Item>(items: AsyncIterable<Item>) { try { yield* items } catch {} }\n\nasync function storeAll<Item>(',
       ),
     ],
     caughtBy: 'src/reconciliation/run.test.ts',

@@ -25,7 +25,7 @@ export function MoneyInput({
   )
 }
 
-/** The input gives a text instead of a number if the amount ends in zeros. */
+/** Mantine's input reports a string, not a number, for an amount with trailing zeros such as 10.50. */
 function toCents(reais: number | string): number | null {
   const cents = reais === '' ? Number.NaN : Math.round(Number(reais) * 100)
   return Number.isSafeInteger(cents) ? cents : null

@@ -94,7 +94,7 @@ export function Plot({
   return (
     <figure ref={measured} aria-label={label} style={{ margin: 0, minHeight: height, position: 'relative' }}>
       <div ref={place} aria-hidden="true" />
-      {/* The class is on a div, because a table cannot be made that small. */}
+      {/* The class hides a div: a table never becomes smaller than its content. */}
       <div className="unseen">
         <table>
           <caption>{label}</caption>

@@ -30,12 +30,12 @@ function open(
   token: (request: HttpRequest) => HttpResponse | Promise<HttpResponse> = () =>
     json(200, { access_token: 't', expires_in: 300 }),
 ) {
-  const asked: HttpRequest[] = []
+  const received: HttpRequest[] = []
   const warnings: object[] = []
   const acquirer = createBacenAcquirer({
     name,
     send: async (request) => {
-      asked.push(request)
+      received.push(request)
       return request.isToken ? await token(request) : await answer(request)
     },
     credentials: simulatorCredentials,
@@ -47,7 +47,7 @@ function open(
     log: { info() {}, warn: (data) => warnings.push(data) },
   })
   const payouts: Payouts = acquirer.payouts ?? expect.unreachable('it has payouts')
-  return { acquirer, payouts, warnings, requests: () => asked.filter(({ isToken }) => !isToken), asked }
+  return { acquirer, payouts, warnings, requests: () => received.filter(({ isToken }) => !isToken), asked: received }
 }
 
 describe('Inter', () => {
@@ -58,15 +58,15 @@ describe('Inter', () => {
     return { found: await psp.payouts.find({ payoutId: order.payoutId, reference: reference.inter }), ...psp }
   }
 
-  it('gets our id as the key that prevents a second payment', async () => {
-    const { payouts, requests, asked } = open('inter', () => json(200, interPsp.taken))
+  it('receives our id as the idempotency key', async () => {
+    const { payouts, requests, asked: received } = open('inter', () => json(200, interPsp.taken))
     expect(await payouts.send(order)).toEqual({ outcome: 'processing', endToEndId: null, reference: reference.inter })
     const [request] = requests()
     expect(request).toMatchObject({ method: 'POST', path: '/banking/v2/pix' })
     expect(request?.headers['x-id-idempotente']).toBe('00000000-0000-0000-0000-000000000001')
     const body = { valor: 15.1, descricao: order.payoutId, destinatario: { tipo: 'CHAVE', chave: '52998224725' } }
     expect(JSON.parse(request?.body ?? '')).toEqual(body)
-    expect(asked[0]?.body).toContain('pagamento-pix.write')
+    expect(received[0]?.body).toContain('pagamento-pix.write')
   })
 
   it.each(interPsp.states.done as string[])('reads %s as done', async (status) => {
@@ -75,7 +75,7 @@ describe('Inter', () => {
     expect(found).toEqual({ outcome: 'done', endToEndId: 'E00416968202603021500abcdefghijk', at, receiver: null })
   })
 
-  it.each(interPsp.states.refused as string[])('reads %s as refused: nothing left', async (status) => {
+  it.each(interPsp.states.refused as string[])('reads %s as refused: no money was sent', async (status) => {
     const { found } = await find(status, [interPsp.failed])
     expect(found).toEqual({ outcome: 'refused', reason: 'The receiver’s account is closed. (AC07)' })
     expect((await find(status)).found).toMatchObject({ outcome: 'refused', reason: expect.stringContaining(status) })
@@ -93,7 +93,7 @@ describe('Inter', () => {
     expect(warnings).toEqual([{ acquirer: 'inter', state: 'EM_ANALISE_DE_FRAUDE' }])
   })
 
-  it('never reads a payout with a code as unsent', async () => {
+  it('never takes a payout that has a reference for one that was not sent', async () => {
     const { payouts } = open('inter', () => json(404, { title: 'Não encontrado' }))
     await expect(payouts.find({ payoutId: order.payoutId, reference: reference.inter })).rejects.toThrow(
       AcquirerUnavailable,
@@ -101,13 +101,15 @@ describe('Inter', () => {
     expect(await payouts.find({ payoutId: order.payoutId })).toBeNull()
   })
 
-  it('leaves the refusal of a repeat to a person, and gets no repeat after an hour', async () => {
+  it('leaves a refused repeat to a person, and is not sent again after an hour', async () => {
     const { payouts, requests } = open('inter', () => json(422, { title: 'Já existe' }))
     expect(await payouts.send(order)).toEqual({ outcome: 'refused', reason: 'Já existe' })
-    const askedAgo = (ms: number) => ({ ...order, firstAskedAt: new Date(clock.now().getTime() - ms) })
-    await expect(payouts.send(askedAgo(60_000))).rejects.toThrow(NeedsPerson)
+    const requestedAgo = (ms: number) => ({ ...order, firstRequestedAt: new Date(clock.now().getTime() - ms) })
+    await expect(payouts.send(requestedAgo(60_000))).rejects.toThrow(NeedsPerson)
     expect(requests()).toHaveLength(2)
-    await expect(payouts.send(askedAgo(61 * 60_000))).rejects.toThrow(/search its statement for the description 0{31}1/)
+    await expect(payouts.send(requestedAgo(61 * 60_000))).rejects.toThrow(
+      /search its statement for the description 0{31}1/,
+    )
     expect(requests()).toHaveLength(2)
   })
 
@@ -136,8 +138,12 @@ describe('Sicoob', () => {
     return { found: await psp.payouts.find(named), ...psp }
   }
 
-  it('returns an id before any money moves, and then gets the confirmation', async () => {
-    const { payouts, requests, asked } = open('sicoob', ({ path }) =>
+  it('issues an id before any money moves, and is then asked to confirm', async () => {
+    const {
+      payouts,
+      requests,
+      asked: received,
+    } = open('sicoob', ({ path }) =>
       json(200, path.endsWith('/confirmacao') ? { ...sicoobPsp.payout, estado: 'EM_PROCESSAMENTO' } : sicoobPsp.begun),
     )
     expect(await payouts.prepare?.(order)).toEqual({ outcome: 'prepared', reference: reference.sicoob })
@@ -151,7 +157,7 @@ describe('Sicoob', () => {
     expect(confirm).toMatchObject({ method: 'POST', path: '/pix-pagamentos/v2/pagamentos/confirmacao' })
     const body = { endToEndId: reference.sicoob, valor: '15,10', meioIniciacao: 'CHAVE' }
     expect(JSON.parse(confirm?.body ?? '')).toEqual(body)
-    expect(asked[0]?.body).toContain('pixpagamentos_escrita')
+    expect(received[0]?.body).toContain('pixpagamentos_escrita')
   })
 
   it('reports the outcome in the states of its document', async () => {
@@ -168,7 +174,7 @@ describe('Sicoob', () => {
     expect([found?.outcome, warnings]).toEqual(['processing', [{ acquirer: 'sicoob', state: 'SUSPENSO' }]])
   })
 
-  it('certainly refuses only a payout that it does not have', async () => {
+  it('counts as refused only if Sicoob does not have the payout', async () => {
     const answering = (existing: HttpResponse) => async () =>
       await open('sicoob', ({ method }) => (method === 'POST' ? json(400, { title: 'Não.' }) : existing)).payouts.send(
         named,
@@ -179,7 +185,7 @@ describe('Sicoob', () => {
     await expect(answering(json(503, {}))()).rejects.toThrow(AcquirerUnavailable)
   })
 
-  it('does not refuse with a 400 that means unavailable', async () => {
+  it('is unavailable, and does not refuse, when its 400 says so', async () => {
     const { payouts } = open('sicoob', () => json(400, sicoobPsp.unavailable))
     await expect(payouts.prepare?.(order)).rejects.toThrow(AcquirerUnavailable)
     await expect(payouts.send(named)).rejects.toThrow(AcquirerUnavailable)
@@ -247,7 +253,7 @@ describe('the simulator', () => {
   })
 
   it.each(['inter', 'sicoob'] as const)(
-    '%s pays, refuses an amount, and knows nothing of an id that it never gave',
+    '%s pays a payout, refuses one by its amount, and does not know an id that it did not issue',
     async (name) => {
       const simulator = at(name)
       const { payouts } = open(name, simulator.handle, async () => await simulator.handle(tokenRequest()))

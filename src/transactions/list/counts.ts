@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { findSetting, saveSetting } from '../../auth/store.ts'
-import { workLong } from '../../db/long-work.ts'
+import { runWithoutTimeout } from '../../db/long-work.ts'
 import type { Db } from '../../db/sql.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { type CountCorrection, correctCounts, listMerchants } from './count-store.ts'
@@ -46,7 +46,7 @@ export async function verifyCounts(
   const found: (CountCorrection & { merchantId: string })[] = []
   for (const merchantId of await listMerchants(db)) {
     const startedAt = performance.now()
-    const corrections = await workLong(
+    const corrections = await runWithoutTimeout(
       db,
       { stopping, readOnly: false },
       async (tx) => await correctCounts(tx, merchantId),

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** The longest pause. Without it, a step that waited for minutes would be followed by minutes of pause. */
-const restMaxMs = 1_000
+const pauseMaxMs = 1_000
 
 /**
- * Slows down long background work: called after each step, it pauses for as long as the step took. Requests then get at
+ * Slows down long background work. Called after each step, it pauses for as long as the step took. Requests then get at
  * least half of the processor and the database.
  * @throws when `stopping` is aborted meanwhile
  */
-export function createPace(stopping: AbortSignal): () => Promise<void> {
+export function createThrottle(stopping: AbortSignal): () => Promise<void> {
   let begunAt = performance.now()
   return async () => {
-    await sleep(Math.min(performance.now() - begunAt, restMaxMs), undefined, { signal: stopping })
+    await sleep(Math.min(performance.now() - begunAt, pauseMaxMs), undefined, { signal: stopping })
     begunAt = performance.now()
   }
 }

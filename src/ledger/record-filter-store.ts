@@ -4,7 +4,7 @@ import { empty, raw, type Sql, sql } from '../db/sql.ts'
 export type RecordKey = { merchantId: string; id: string }
 
 /** The records to verify; null for all. */
-export type Among = RecordKey[] | null
+export type RecordFilter = RecordKey[] | null
 
 /**
  * From one moment until before another. `to` null: no end, which includes transfers that a fast clock has dated in
@@ -15,9 +15,9 @@ export type Window = { from: Date; to: Date | null }
 const keysParam = rowsParam<RecordKey>({ merchantId: 'uuid', id: 'uuid' })
 
 /** Whether a row belongs to one of the records, by the columns with their merchant and their id. */
-export function isAmong(among: Among, merchantId: string, id: string): Sql {
-  if (among === null) return sql`true`
-  return sql`(${raw(merchantId)}, ${raw(id)}) in (select "merchantId", id from ${keysParam(among)})`
+export function matchesFilter(filter: RecordFilter, merchantId: string, id: string): Sql {
+  if (filter === null) return sql`true`
+  return sql`(${raw(merchantId)}, ${raw(id)}) in (select "merchantId", id from ${keysParam(filter)})`
 }
 
 /** The records as a table `merchant_id`, `id`. */
