@@ -135,13 +135,11 @@ if (option === '--pack') {
     rmSync(join(root, 'dist', name), { recursive: true, force: true })
 }
 const chosen =
-  option === '--guide'
-    ? [guide]
-    : option === '--workspaces'
-      ? parts.filter(({ isWorkspace }) => isWorkspace)
-      : option === '--pack'
-        ? [...parts, guide]
-        : parts
+  {
+    '--guide': [guide],
+    '--workspaces': parts.filter(({ isWorkspace }) => isWorkspace),
+    '--pack': [...parts, guide],
+  }[option] ?? parts
 const isFirst = !existsSync(join(root, serviceMarker))
 const stale = chosen.filter(({ made, sources }) => !isFresh(made, sources))
 // On standard error: some commands print JSON on standard output.
