@@ -84,10 +84,12 @@ describe('wrong passwords', () => {
     const { email } = await newPerson()
     const known = await tryToSignIn({ email }, from('198.51.100.1'))
     const cookie = known.cookies.find((one) => one.startsWith('guiche-device='))?.split(';')[0] ?? ''
-    for (const address of ['203.0.113.10', '203.0.113.11', '203.0.113.12']) {
+    // At once, because tries after the tenth are answered late.
+    const guess = async (address: string) => {
       for (let tries = 0; tries < 22; tries++) await tryToSignIn({ email, password: 'wrong' }, from(address))
       expect((await tryToSignIn({ email, password: 'wrong' }, from(address))).status).toBe(429)
     }
+    await Promise.all(['203.0.113.10', '203.0.113.11', '203.0.113.12'].map(guess))
     expect((await tryToSignIn({ email }, from('198.51.100.1'))).status).toBe(200)
     expect((await tryToSignIn({ email }, from('198.51.100.99'))).status).toBe(200)
     // Even from the address that the guesses come from.
