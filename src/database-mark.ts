@@ -46,7 +46,7 @@ export async function keepDatabaseMark(deps: Deps): Promise<{ stop(): Promise<vo
   const { db, log } = deps
   const path = join(deps.dataDir, 'database-mark.json')
   const losses = new Counter({
-    name: 'database_commits_lost_total',
+    name: 'guiche_database_commits_lost_total',
     help: 'How often the database was found to be older than what it had committed',
     registers: [deps.registry],
   })

@@ -9,13 +9,13 @@ const dayMs = 24 * 60 * 60_000
 /** Counts requests to acquirers and measures how long each took. */
 export function createRequestObserver(registry: Registry): (request: Observed) => void {
   const requests = new Counter({
-    name: 'acquirer_requests_total',
+    name: 'guiche_acquirer_requests_total',
     help: 'Requests to acquirers by outcome; unknown is a time-out, a broken connection or an unreadable answer',
     labelNames: ['acquirer', 'operation', 'outcome'],
     registers: [registry],
   })
   const seconds = new Histogram({
-    name: 'acquirer_request_seconds',
+    name: 'guiche_acquirer_request_seconds',
     help: 'How long requests to acquirers took; for a list, processing its entries is included',
     labelNames: ['acquirer', 'operation'],
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
@@ -38,7 +38,7 @@ export function observeAcquirers({
   acquirers: readonly { acquirer: Acquirer; breaker: Breaker | null }[]
 }): void {
   new Gauge({
-    name: 'acquirer_circuit_state',
+    name: 'guiche_acquirer_circuit_state',
     aggregator: 'max',
     help: '0: closed, requests are sent; 1: open, it did not answer and gets no requests; 2: half open, one probe checks whether it answers again',
     labelNames: ['acquirer'],
@@ -48,7 +48,7 @@ export function observeAcquirers({
     },
   })
   new Gauge({
-    name: 'acquirer_certificate_expires_in_days',
+    name: 'guiche_acquirer_certificate_expires_in_days',
     aggregator: 'min',
     help: 'Days until our client certificate at the acquirer expires',
     labelNames: ['acquirer'],

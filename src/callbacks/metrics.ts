@@ -6,19 +6,19 @@ import { findInboxBacklog } from './store.ts'
 /** Metrics of the callbacks still to be processed, read at each scrape. */
 export function observeInbox({ db, clock, registry }: { db: Db; clock: Clock; registry: Registry }): void {
   const age = new Gauge({
-    name: 'callbacks_oldest_due_seconds',
+    name: 'guiche_callbacks_oldest_due_seconds',
     aggregator: 'max',
     help: 'How long the oldest callback that is due has waited',
     registers: [registry],
   })
   const failing = new Gauge({
-    name: 'callbacks_failing',
+    name: 'guiche_callbacks_failing',
     aggregator: 'max',
     help: 'Callbacks that could not be checked at the last attempt and will be tried again',
     registers: [registry],
   })
   new Gauge({
-    name: 'callbacks_due',
+    name: 'guiche_callbacks_due',
     aggregator: 'max',
     help: 'Callbacks that are due for a check and not leased by a process',
     registers: [registry],
@@ -35,7 +35,7 @@ export function observeInbox({ db, clock, registry }: { db: Db; clock: Clock; re
 /** Counts refused calls, and skipped entries of calls. */
 export function countRefusals(registry: Registry): (acquirer: string, reason: string) => void {
   const refused = new Counter({
-    name: 'callbacks_refused_total',
+    name: 'guiche_callbacks_refused_total',
     help: 'Callbacks that were refused, and payments in callbacks that were skipped, by reason',
     labelNames: ['acquirer', 'reason'],
     registers: [registry],

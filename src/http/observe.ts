@@ -12,14 +12,14 @@ const isFile = (route: string) => /^\/(?:dashboard(?!\/api\/)|guide|docs)(?:\/|$
  */
 export function observeRequests(app: FastifyInstance, registry: Registry): void {
   const duration = new Histogram({
-    name: 'http_request_duration_seconds',
+    name: 'guiche_http_request_duration_seconds',
     help: 'Time from the first byte of a request to the last of its answer',
     labelNames: ['method', 'route', 'status'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers: [registry],
   })
   const failures = new Counter({
-    name: 'http_request_errors_total',
+    name: 'guiche_http_request_errors_total',
     help: 'Requests answered with 5xx',
     labelNames: ['method', 'route'],
     registers: [registry],

@@ -374,8 +374,8 @@ it('counts waiting, failed and given-up jobs in its metrics', async () => {
   await set('failed', sql`attempts = 2, last_error = 'away', run_at = now() - interval '90 seconds'`)
   await set('hopeless', sql`attempts = attempts_max, last_error = 'a bug'`)
   const value = async (name: string) => (await registry.getSingleMetric(name)?.get())?.values[0]?.value
-  expect(await value('jobs_due')).toBe(3)
-  expect(await value('jobs_failing')).toBe(1)
-  expect(await value('jobs_given_up')).toBe(1)
-  expect(await value('jobs_oldest_due_seconds')).toBeGreaterThanOrEqual(90)
+  expect(await value('guiche_jobs_due')).toBe(3)
+  expect(await value('guiche_jobs_failing')).toBe(1)
+  expect(await value('guiche_jobs_given_up')).toBe(1)
+  expect(await value('guiche_jobs_oldest_due_seconds')).toBeGreaterThanOrEqual(90)
 })

@@ -5,25 +5,25 @@ import { findJobBacklog } from './store.ts'
 /** How many jobs wait and for how long, and how busy the connections are: read when the metrics are. */
 export function observeJobs({ db, registry }: { db: Db; registry: Registry }): void {
   const age = new Gauge({
-    name: 'jobs_oldest_due_seconds',
+    name: 'guiche_jobs_oldest_due_seconds',
     aggregator: 'max',
     help: 'Age of the oldest job that is due',
     registers: [registry],
   })
   const failing = new Gauge({
-    name: 'jobs_failing',
+    name: 'guiche_jobs_failing',
     aggregator: 'max',
     help: 'Jobs that failed at least once and will be tried again',
     registers: [registry],
   })
   const givenUp = new Gauge({
-    name: 'jobs_given_up',
+    name: 'guiche_jobs_given_up',
     aggregator: 'max',
     help: 'Jobs that failed for good and wait for the operator',
     registers: [registry],
   })
   new Gauge({
-    name: 'jobs_due',
+    name: 'guiche_jobs_due',
     aggregator: 'max',
     help: 'Jobs that are due and not done',
     registers: [registry],
@@ -36,7 +36,7 @@ export function observeJobs({ db, registry }: { db: Db; registry: Registry }): v
     },
   })
   new Gauge({
-    name: 'database_connections',
+    name: 'guiche_database_connections',
     help: "The service's connections to PostgreSQL by state; waiting counts callers without one",
     labelNames: ['state'],
     registers: [registry],

@@ -68,16 +68,20 @@ export function observeBalances({ db, registry }: { db: Db; registry: Registry }
         }
       },
     })
-  gauge('acquirer_balance_cents', 'Balance of the account at the PSP, by the PSP and by the ledger', (one) => ({
+  gauge('guiche_acquirer_balance_cents', 'Balance of the account at the PSP, by the PSP and by the ledger', (one) => ({
     acquirer: one.available + (one.blocked ?? 0),
     ledger: one.held,
   }))
-  gauge('acquirer_disputed_cents', 'The part of it that is blocked under MED, by the PSP and by the ledger', (one) => ({
-    acquirer: one.disputed,
-    ledger: one.disputedHeld,
-  }))
+  gauge(
+    'guiche_acquirer_disputed_cents',
+    'The part of it that is blocked under MED, by the PSP and by the ledger',
+    (one) => ({
+      acquirer: one.disputed,
+      ledger: one.disputedHeld,
+    }),
+  )
   new Gauge({
-    name: 'acquirer_balance_difference_cents',
+    name: 'guiche_acquirer_balance_difference_cents',
     help: 'Balance at the PSP minus balance in the ledger',
     aggregator: 'max',
     labelNames: ['acquirer'],

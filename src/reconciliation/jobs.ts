@@ -124,7 +124,7 @@ function isEmpty({ books, acquirerSays, differences }: Statement): boolean {
 export function observeReconciliation({ db, registry }: { db: Db; registry: Registry }): void {
   observeBalances({ db, registry })
   new Gauge({
-    name: 'reconciliation_differences_open',
+    name: 'guiche_reconciliation_differences_open',
     aggregator: 'max',
     help: 'Undecided discrepancies between the ledger and an acquirer, by class',
     labelNames: ['acquirer', 'class'],
@@ -135,7 +135,7 @@ export function observeReconciliation({ db, registry }: { db: Db; registry: Regi
     },
   })
   new Gauge({
-    name: 'reconciliation_last_run_timestamp_seconds',
+    name: 'guiche_reconciliation_last_run_timestamp_seconds',
     aggregator: 'max',
     help: 'Unix time at which a reconciliation with an acquirer was last completed, in any process',
     labelNames: ['acquirer', 'kind'],

@@ -241,9 +241,9 @@ it('closes yesterday half an hour after midnight, once, and counts both in its m
   const registry = new Registry()
   observeReconciliation({ db: database.db, registry })
   const metrics = await registry.metrics()
-  expect(metrics).toContain('reconciliation_differences_open{acquirer="bank",class="orphan"} 5')
+  expect(metrics).toContain('guiche_reconciliation_differences_open{acquirer="bank",class="orphan"} 5')
   expect(metrics).toContain(
-    `reconciliation_last_run_timestamp_seconds{acquirer="bank",kind="daily"} ${clock.now().getTime() / 1000}`,
+    `guiche_reconciliation_last_run_timestamp_seconds{acquirer="bank",kind="daily"} ${clock.now().getTime() / 1000}`,
   )
 })
 

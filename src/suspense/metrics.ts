@@ -5,7 +5,7 @@ import { countOpenSuspense } from './store.ts'
 /** How many payments wait for a decision or for their return, read at each scrape. */
 export function observeSuspense({ db, registry }: { db: Db; registry: Registry }): void {
   new Gauge({
-    name: 'suspense_payments',
+    name: 'guiche_suspense_payments',
     aggregator: 'max',
     help: 'Payments in suspense: held, until an operator decides, or returning, until the acquirer confirms the return',
     labelNames: ['status'],

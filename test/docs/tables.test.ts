@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
 import { scopes } from '../../src/auth/scopes.ts'
 import { errors } from '../../src/lib/errors.ts'
 import { transactionTransitions } from '../../src/transactions/status.ts'
@@ -9,6 +10,13 @@ import { blocksOf, documents, inlineOf, readDocument, rowsUnder } from '../suppo
 import { startTestService, type TestService } from '../support/service.ts'
 
 /** Tables that repeat facts of the program: if they differ, one of them is wrong. */
+
+/** The metrics in an expression of Prometheus; a histogram is its buckets, their count and their sum. */
+const metricsIn = (expression: string) =>
+  [...expression.matchAll(/\b(?:guiche|process|nodejs)_\w+/g)].map(([name]) =>
+    name.replace(/_(?:bucket|count|sum)$/, ''),
+  )
+const unique = (names: string[]) => [...new Set(names)].sort()
 
 const codes = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, code]) => code)
 
@@ -26,9 +34,24 @@ describe('the tables of', () => {
     expect(rowsUnder('docs/monitoring.md', 'Metrics').flatMap(([name]) => codes(name))).toEqual(own.toSorted())
     // Alerts use existing metrics.
     const watched = rowsUnder('docs/monitoring.md', 'Alerts').flatMap(([on]) => codes(on))
-    const mentioned = watched.flatMap((code) => code?.match(/[a-z]+(?:_[a-z]+)+(?=$|[{)])/g) ?? [])
+    const mentioned = unique(watched.flatMap((code) => metricsIn(code ?? '')))
     expect(mentioned.length).toBeGreaterThan(10)
-    expect(mentioned.filter((name) => name !== 'cut_off' && !own.includes(name))).toEqual([])
+    expect(mentioned.filter((name) => !own.includes(name))).toEqual([])
+    expect(own.filter((name) => !name.startsWith('guiche_'))).toEqual([])
+    // So do the files for Prometheus and Grafana. Each alert on a metric is a rule, and each metric is on a dashboard.
+    const rules = parse(readFileSync('deploy/monitoring/alerts.yaml', 'utf8')) as {
+      groups: { rules: { alert: string; expr: string }[] }[]
+    }
+    const alerted = rules.groups.flatMap((group) => group.rules).flatMap(({ expr }) => metricsIn(expr))
+    expect(unique(alerted)).toEqual(mentioned)
+    const shown = ['operation', 'money'].flatMap((name) => {
+      const file = JSON.parse(readFileSync(`deploy/monitoring/${name}.json`, 'utf8')) as {
+        panels: { targets: { expr: string }[] }[]
+      }
+      return file.panels.flatMap(({ targets }) => targets).flatMap(({ expr }) => metricsIn(expr))
+    })
+    expect(unique(shown.filter((name) => name.startsWith('guiche_')))).toEqual(own.toSorted())
+    expect(shown.filter((name) => !names.includes(name))).toEqual([])
   })
 
   it('routes name exactly those of the API', () => {

@@ -98,8 +98,10 @@ describe('a service with an acquirer of a settings file', () => {
     await eventually(async () => (await fetched()).status === 'PAID')
     expect((await fetched()).acquirer).toBe('psp')
     const { text } = await service.call('/metrics', { token: null })
-    expect(text).toContain('acquirer_circuit_state{acquirer="psp"} 0')
-    expect(text).toMatch(/acquirer_requests_total\{acquirer="psp",operation="createCharge",outcome="created"\} 1/)
+    expect(text).toContain('guiche_acquirer_circuit_state{acquirer="psp"} 0')
+    expect(text).toMatch(
+      /guiche_acquirer_requests_total\{acquirer="psp",operation="createCharge",outcome="created"\} 1/,
+    )
   })
 
   it('registers another callback address if the settings have one, or none if that is done by hand', async () => {

@@ -39,7 +39,9 @@ async function countKept(like = '%'): Promise<number> {
 async function countRefused(reason: string): Promise<number> {
   const { text } = await service.call('/metrics', { token: 'metrics-token' })
   const [, value] =
-    new RegExp(`^callbacks_refused_total\\{acquirer="simulator",reason="${reason}"\\} (\\d+)$`, 'm').exec(text) ?? []
+    new RegExp(`^guiche_callbacks_refused_total\\{acquirer="simulator",reason="${reason}"\\} (\\d+)$`, 'm').exec(
+      text,
+    ) ?? []
   return Number(value ?? 0)
 }
 

@@ -95,7 +95,7 @@ it('freezes payouts and reads the lists again when the database becomes an older
     reason: expect.stringMatching(/^The database went back in time: it has lost what was committed after .*Z\. /),
   })
   expect(await askForWithdrawal(service)).toMatchObject({ status: 503, body: { code: 'payouts_stopped' } })
-  expect((await service.call('/metrics')).text).toMatch(/^database_commits_lost_total 1$/m)
+  expect((await service.call('/metrics')).text).toMatch(/^guiche_database_commits_lost_total 1$/m)
   expect(lines.filter(({ msg }) => String(msg).startsWith('the database went back in time'))).toHaveLength(1)
   expect(await database.db.query(sql`select from jobs where name = 'reconciliation.by-hand'`)).toHaveLength(1)
   // The payment is found again in the acquirer's list, although no callback announces it a second time.

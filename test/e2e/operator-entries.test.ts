@@ -125,8 +125,8 @@ describe('the balance at the PSP', () => {
       /^held by simulator +R\$ .*, the PSP reports R\$ .* more \(/m,
     )
     const { text } = await service.call('/metrics', { token: null })
-    expect(text).toContain(`acquirer_balance_cents{acquirer="simulator",side="acquirer"} ${atPsp + 25}`)
-    expect(text).toMatch(/acquirer_balance_difference_cents\{acquirer="simulator"\} \d/)
+    expect(text).toContain(`guiche_acquirer_balance_cents{acquirer="simulator",side="acquirer"} ${atPsp + 25}`)
+    expect(text).toMatch(/guiche_acquirer_balance_difference_cents\{acquirer="simulator"\} \d/)
     await service.db.query(sql`update simulator.pix set amount = amount - 25 where amount = 1025`)
   })
 })

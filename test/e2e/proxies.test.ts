@@ -95,7 +95,7 @@ const isKept = async (endToEndId: string) =>
   (await service.db.query(sql`select from callback_inbox where end_to_end = ${endToEndId}`)).length === 1
 
 async function refusals(reason: string): Promise<number> {
-  const counted = await registry.getSingleMetric('callbacks_refused_total')?.get()
+  const counted = await registry.getSingleMetric('guiche_callbacks_refused_total')?.get()
   return counted?.values.find(({ labels }) => labels.reason === reason)?.value ?? 0
 }
 

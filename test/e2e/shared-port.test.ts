@@ -88,13 +88,13 @@ it('counts limits over all processes, and reports metrics as one', async () => {
   for (const { metrics } of shops.slice(0, 2)) {
     const text = await metrics()
     expect(text).toContain(
-      `http_request_duration_seconds_count{method="POST",route="/transaction",status="201"} ${created}\n`,
+      `guiche_http_request_duration_seconds_count{method="POST",route="/transaction",status="201"} ${created}\n`,
     )
   }
   // The database's figures are not counted once per process.
   const [shop] = shops
   const verifiedAt = async () =>
-    Number(/^books_verified_timestamp_seconds\{scope="all"\} (\S+)$/m.exec((await shop?.metrics()) ?? '')?.[1])
+    Number(/^guiche_books_verified_timestamp_seconds\{scope="all"\} (\S+)$/m.exec((await shop?.metrics()) ?? '')?.[1])
   await expect.poll(verifiedAt, { timeout: 90_000, interval: 500 }).toBeGreaterThan(0)
   expect(await verifiedAt()).toBeLessThanOrEqual(Date.now() / 1000)
 

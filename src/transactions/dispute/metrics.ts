@@ -16,15 +16,15 @@ export function observeDisputes({ db, clock, registry, acquirers }: Deps): void 
   const gauge = (name: string, help: string, labelNames: string[], collect: (this: Gauge) => Promise<void>) =>
     new Gauge({ name, help, labelNames, aggregator: 'max', registers: [registry], collect })
 
-  gauge('disputes', 'Disputes (MED) in progress, by state', ['state'], async function () {
+  gauge('guiche_disputes', 'Disputes (MED) in progress, by state', ['state'], async function () {
     const counts = await countDisputes(db)
     for (const [state, count] of Object.entries(counts)) this.set({ state }, count)
   })
-  gauge('disputes_blocked_cents', 'Cents of payments that are blocked by disputes', [], async function () {
+  gauge('guiche_disputes_blocked_cents', 'Cents of payments that are blocked by disputes', [], async function () {
     this.set(await sumBlocked(db))
   })
   gauge(
-    'disputes_next_deadline_seconds',
+    'guiche_disputes_next_deadline_seconds',
     'Unix time of the nearest deadline of an open dispute; 0 while there is none',
     [],
     async function () {
@@ -32,7 +32,7 @@ export function observeDisputes({ db, clock, registry, acquirers }: Deps): void 
     },
   )
   gauge(
-    'merchants_debt_cents',
+    'guiche_merchants_debt_cents',
     'Cents that merchants owe, because disputed payments had been spent',
     [],
     async function () {
@@ -41,7 +41,7 @@ export function observeDisputes({ db, clock, registry, acquirers }: Deps): void 
   )
   const startedAt = clock.now()
   gauge(
-    'disputes_list_age_seconds',
+    'guiche_disputes_list_age_seconds',
     'Seconds since an acquirer’s whole list of disputes was last read, or since the start if it never was; absent if it offers no list',
     ['acquirer'],
     async function () {

@@ -56,7 +56,7 @@ function reading(name: string, change: (path: string, answer: HttpResponse) => H
       return logged.filter(({ level }) => level >= 40).map(({ level, msg, reason }) => ({ level, msg, reason }))
     },
     async age() {
-      const text = await registry.getSingleMetricAsString('disputes_list_age_seconds')
+      const text = await registry.getSingleMetricAsString('guiche_disputes_list_age_seconds')
       const found = new RegExp(`{acquirer="${name}"} (\\d+)$`, 'm').exec(text)
       return found ? Number(found[1]) : null
     },
