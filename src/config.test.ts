@@ -271,7 +271,7 @@ describe('addresses', () => {
     }
     expect(readConfig({ DATABASE_URL: 'postgresql://h/d' }).databaseUrl).toBe('postgresql://h/d')
     expect(faultsOf({ DATABASE_URL: 'mysql://h/d' })).toEqual([
-      'DATABASE_URL must be a URL that begins with postgres:// or postgresql://',
+      expect.stringMatching(/^DATABASE_URL must be a URL that begins with postgres:\/\/ or postgresql:\/\/, such as/),
     ])
   })
 })

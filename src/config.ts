@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { Ajv } from 'ajv'
 import { type Static, Type } from 'typebox'
+import { parseServers } from './lib/database-url.ts'
 import { parseSecretKey, type SecretKey } from './lib/secrets.ts'
 
 const defaultHost = '127.0.0.1'
@@ -148,7 +149,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   const baseUrl = readBase('BASE_URL', text('BASE_URL'), faults)
   const authIssuer = readBase('AUTH_ISSUER', text('AUTH_ISSUER'), faults)
   const simulatorUrl = readBase('SIMULATOR_URL', text('SIMULATOR_URL'), faults)
-  const databaseUrl = readUrl('DATABASE_URL', text('DATABASE_URL'), ['postgres:', 'postgresql:'], faults)
+  const databaseUrl = readDatabaseUrl('DATABASE_URL', text('DATABASE_URL'), faults)
   if (text('HOST') && !isHost(text('HOST') ?? '')) faults.push('HOST must be an IP address or a host name')
   const acquirersFile = text('ACQUIRERS_FILE')
   if (acquirersFile !== undefined && simulatorUrl !== null)
@@ -272,17 +273,23 @@ function readSecretKey(name: string, text: string | undefined, faults: string[])
 
 /** An address to which paths are appended. */
 function readBase(name: string, text: string | undefined, faults: string[]): string | null {
-  const url = readUrl(name, text, ['http:', 'https:'], faults)
-  if (url !== null && /[?#]/.test(url)) faults.push(`${name} must be a URL without a query and a fragment`)
-  return url
+  if (text === undefined) return null
+  if (!/^https?:$/.test(URL.canParse(text) ? new URL(text).protocol : '')) {
+    faults.push(`${name} must be a URL that begins with http:// or https://`)
+    return null
+  }
+  if (/[?#]/.test(text)) faults.push(`${name} must be a URL without a query and a fragment`)
+  return text.replace(/\/+$/, '')
 }
 
-function readUrl(name: string, text: string | undefined, protocols: string[], faults: string[]): string | null {
-  if (text === undefined) return null
-  const url = URL.canParse(text) ? new URL(text) : null
-  if (url && protocols.includes(url.protocol)) return text.replace(/\/+$/, '')
-  faults.push(`${name} must be a URL that begins with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`)
-  return null
+function readDatabaseUrl(name: string, text: string | undefined, faults: string[]): string | null {
+  try {
+    if (text !== undefined) parseServers(text)
+    return text ?? null
+  } catch (error) {
+    faults.push(`${name} ${(error as Error).message}`)
+    return null
+  }
 }
 
 function isHost(text: string): boolean {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
-import { checkConnections, checkDurability } from './db/durability.ts'
+import { checkConnections, checkDurability, checkPooler } from './db/durability.ts'
 import { attachEmbeddedPostgres, FolderInUse, startEmbeddedPostgres } from './db/embedded.ts'
 import { checkSchema, migrate, migrationsFolder } from './db/migrate.ts'
 import { checkWritable, connect, type Db, isInRecovery } from './db/sql.ts'
@@ -46,6 +46,7 @@ export async function openDatabase(options: Options): Promise<OpenDatabase> {
   }
   try {
     await checkDurability(db)
+    await checkPooler(db)
     if (config.databaseUrl === null) await untilRecovered(db, config.dataDir)
     await checkWritable(db)
     if (role === 'service') await checkConnections(db, config)

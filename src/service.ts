@@ -16,6 +16,7 @@ import { listUnconfigured } from './explain/unconfigured-store.ts'
 import type { Server } from './http/server.ts'
 import { createInstance } from './jobs/instances.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
+import { parseServers } from './lib/database-url.ts'
 import { openNetwork } from './network.ts'
 import { findFreePort } from './port.ts'
 import { registerCallbacks } from './registration.ts'
@@ -146,7 +147,7 @@ export async function startService({
 
 /** Warns of settings that are safe on a laptop but not if other machines can reach the service. */
 function warnOfOpenings({ config, log }: { config: Config; log: Logger }): void {
-  if (config.databaseUrl !== null && isRemoteInClear(config.databaseUrl))
+  if (config.databaseUrl !== null && parseServers(config.databaseUrl).connectionStrings.some(isRemoteInClear))
     log.warn('DATABASE_URL connects to another machine without TLS: add ?sslmode=verify-full, or sslmode=require')
   if (config.baseUrl?.startsWith('https:') && config.trustedProxies.length === 0)
     log.warn(

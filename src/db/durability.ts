@@ -1,4 +1,5 @@
-import { type Db, sql } from './sql.ts'
+import type { PoolClient } from 'pg'
+import { type Db, isDatabaseAway, sql } from './sql.ts'
 
 type Settings = { fsync: string; full_page_writes: string; synchronous_commit: string; version: number }
 
@@ -30,6 +31,45 @@ export async function checkConnections(
     throw new Error(
       `PostgreSQL takes ${settings.takes} connections and ${wanted} are configured: lower DATABASE_CONNECTIONS_MAX (${databaseConnectionsMax}, of each of ${processes} processes), or raise max_connections of PostgreSQL.`,
     )
+}
+
+/**
+ * Refuses a pooler that gives each transaction another connection. The locks that show that a process is alive,
+ * notifications, limits and prepared statements belong to a connection: with such a pooler all seems well until a
+ * process dies, and then nobody may take over its work.
+ */
+export async function checkPooler({ pool }: Db): Promise<void> {
+  const clients: PoolClient[] = []
+  try {
+    const first = await pool.connect()
+    clients.push(first)
+    const own = await findBackend(first)
+    // A server names its process when a connection begins. Behind a pooler it is another one.
+    if (own === (first as PoolClient & { processID: number }).processID) return
+    while (clients.length < pool.options.max) {
+      const other = await pool.connect()
+      clients.push(other)
+      // A transaction keeps its connection to the server. One of them gets that of `first`, unless it is reserved.
+      await other.query('begin')
+      if ((await findBackend(other)) === own || (await findBackend(first)) !== own) throw new Error(transactionMode)
+    }
+  } catch (error) {
+    if (clients.length < 2 || !isDatabaseAway(error)) throw error
+    throw new Error(
+      `DATABASE_URL leads to a pooler that gives this process fewer than ${pool.options.max} connections to PostgreSQL (DATABASE_CONNECTIONS_MAX). In PgBouncer, set default_pool_size to at least one more than that for each process.`,
+      { cause: error },
+    )
+  } finally {
+    for (const client of clients) client.release(true)
+  }
+}
+
+const transactionMode =
+  'DATABASE_URL leads to a pooler that gives each transaction another connection (PgBouncer: pool_mode = transaction). Guichê needs connections of its own. Set pool_mode = session for this database, or connect to PostgreSQL directly.'
+
+async function findBackend(client: PoolClient): Promise<number | undefined> {
+  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+  return rows[0]?.pid
 }
 
 function findFaults(settings: Settings): string[] {

@@ -3,6 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import sql, { type Sql } from 'sql-template-tag'
 import { assert, BrokenInvariant } from '../lib/assert.ts'
+import { parseServers } from '../lib/database-url.ts'
+import { clientFor } from './hosts.ts'
 import { DatabaseAway, WatchedPool } from './watched-pool.ts'
 
 export { default as sql, empty, join, raw, Sql } from 'sql-template-tag'
@@ -61,10 +63,19 @@ export type ConnectOptions = {
   onError: (error: Error) => void
 }
 
+/**
+ * A statement that runs for a minute is a bug; one that waits for a lock for ten seconds is close to a deadlock. They
+ * are set by a statement: PgBouncer refuses a connection that begins with such settings.
+ */
+const limits =
+  "set statement_timeout = '60s'; set lock_timeout = '10s'; set idle_in_transaction_session_timeout = '60s'"
+
 /** Opens a pool of connections to PostgreSQL. It connects at the first statement. */
 export function connect(options: ConnectOptions): Db {
-  const pool = new WatchedPool({
-    connectionString: options.connectionString,
+  const servers = parseServers(options.connectionString)
+  const config: pg.PoolConfig & pg.ClientConfig & { pipeline: true; Client: typeof pg.Client } = {
+    connectionString: servers.connectionStrings[0],
+    Client: clientFor(servers),
     max: options.connectionsMax,
     types,
     // Statements are sent without waiting for the previous answer, so that independent ones share a round trip.
@@ -75,11 +86,8 @@ export function connect(options: ConnectOptions): Db {
     // A connection whose server has gone without a word is closed, also while nothing is sent on it.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    // A statement that runs for a minute is a bug; one that waits for a lock for ten seconds is close to a deadlock.
-    statement_timeout: 60_000,
-    lock_timeout: 10_000,
-    idle_in_transaction_session_timeout: 60_000,
-  })
+  }
+  const pool = new WatchedPool(config, limits)
   // While the pool ends, the server may end too and close its connections: that is expected.
   const onError = (error: Error) => {
     if (!pool.ending) options.onError(error)

@@ -3,12 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 
 /** The server does not answer. What it was asked to do may or may not have happened. */
-export class DatabaseAway extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'DatabaseAway'
-  }
-}
+export class DatabaseAway extends Error {}
 
 /** A statement that gets no answer for this long makes the pool ask the server on another connection. */
 const quietMaxMs = 1_000
@@ -37,10 +32,11 @@ export class WatchedPool extends pg.Pool {
   #isAway = false
   #isProbing = false
 
-  constructor(config: pg.PoolConfig) {
+  /** `setUp`: a statement that each new connection begins with. */
+  constructor(config: pg.PoolConfig, setUp: string) {
     // The pool waits for it, although its type does not say so.
     const onConnect: (client: pg.ClientBase) => unknown = async (client) =>
-      await this.#checkNew(client as pg.PoolClient)
+      await this.#begin(client as pg.PoolClient, setUp)
     super({ ...config, onConnect })
     this.on('acquire', (client) => this.#inUse.set(client, { bytesRead: -1, since: 0, isSuspected: false }))
     this.on('release', (_error, client) => this.#inUse.delete(client))
@@ -60,9 +56,10 @@ export class WatchedPool extends pg.Pool {
     process.nextTick(() => callback(error, undefined, () => {}))
   }
 
-  async #checkNew(client: pg.PoolClient): Promise<void> {
+  async #begin(client: pg.PoolClient, setUp: string): Promise<void> {
     this.#inUse.set(client, { bytesRead: -1, since: 0, isSuspected: false })
     try {
+      await client.query(setUp)
       await this.check(client)
     } catch (error) {
       this.#inUse.delete(client)
@@ -121,7 +118,8 @@ function fail(client: Client, reason: string): void {
  * because it has no free connection or a pooler hides its processes.
  */
 async function probe(config: pg.PoolConfig): Promise<'away' | 'alive' | ReadonlySet<number>> {
-  const client = new pg.Client({ ...config, pipeline: false } as pg.ClientConfig)
+  const { Client = pg.Client } = config as { Client?: typeof pg.Client }
+  const client = new Client({ ...config, pipeline: false } as pg.ClientConfig)
   client.on('error', () => {})
   const timeout = new AbortController()
   try {

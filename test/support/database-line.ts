@@ -12,6 +12,8 @@ export type DatabaseLine = {
   loseAnswerTo(...texts: string[]): Promise<void>
   /** Ends all connections and refuses new ones, until it is called with false. */
   setDown(isDown: boolean): void
+  /** The number of open connections. */
+  count(): number
   stop(): Promise<void>
 }
 
@@ -79,6 +81,7 @@ export async function openDatabaseLine(target: string): Promise<DatabaseLine> {
       isDown = down
       if (down) for (const { client } of connections) client.destroy()
     },
+    count: () => connections.size,
     stop: async () =>
       await new Promise((done) => {
         line.close(() => done())

@@ -1,0 +1,70 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createTestDatabase } from '../../test/support/database.ts'
+import { openDatabaseLine } from '../../test/support/database-line.ts'
+import { findFreePort } from '../../test/support/process.ts'
+import { parseServers } from '../lib/database-url.ts'
+import { connect, isDatabaseAway, sql } from './sql.ts'
+
+describe('the address of a database', () => {
+  it.each([
+    ['postgres://u:p@one:5432/db', 1, 'any'],
+    ['postgresql://u@h/db?host=/run/postgresql', 1, 'any'],
+    ['postgres://u:p%40@one:1,two:2,[::1]:3/db?sslmode=require', 3, 'read-write'],
+    ['postgres://one,two/db?target_session_attrs=primary', 2, 'primary'],
+    ['postgres://one/db?target_session_attrs=read-write', 1, 'read-write'],
+  ])('%s', (address, count, target) => {
+    const servers = parseServers(address)
+    expect(servers.target).toBe(target)
+    expect(servers.connectionStrings).toHaveLength(count)
+  })
+
+  it.each([
+    ['mysql://one/db', 'must be a URL that begins with'],
+    ['postgres://one:port/db', 'must be a URL that begins with'],
+    ['postgres://one,,two/db', 'must be a URL that begins with'],
+    ['postgres://one,two/db?target_session_attrs=standby', 'must have one of read-write, primary, any'],
+  ])('%s is refused', (address, reason) => {
+    expect(() => parseServers(address)).toThrow(reason)
+  })
+})
+
+describe('several servers', () => {
+  it('uses the first that takes writes, and another one after a failover', async () => {
+    const database = await createTestDatabase()
+    onTestFinished(async () => await database.drop())
+    // Two ways to the same server stand for two servers.
+    const lines = [await openDatabaseLine(database.connectionString), await openDatabaseLine(database.connectionString)]
+    const [one, two] = lines.map(({ connectionString }) => new URL(connectionString))
+    if (!one || !two) throw new Error('there are two')
+    const nobody = `127.0.0.1:${await findFreePort()}`
+    const address = `postgresql://guiche@${nobody},${one.host},${two.host}${one.pathname}`
+    const db = connect({ connectionString: address, connectionsMax: 2, onError: () => {} })
+    onTestFinished(async () => {
+      await db.pool.end()
+      for (const line of lines) await line.stop()
+    })
+    const portsUsed = () => lines.map((line) => line.count())
+    expect(await db.query(sql`select 1 as one`)).toEqual([{ one: 1 }])
+    expect(portsUsed()).toEqual([1, 0])
+    lines[0]?.setDown(true)
+    await expect.poll(async () => await db.query(sql`select 1`).catch(isDatabaseAway)).toHaveLength(1)
+    expect(portsUsed()).toEqual([0, 1])
+    lines[1]?.setDown(true)
+    await expect
+      .poll(async () => await db.query(sql`select 1`).catch(String))
+      .toMatch(
+        /no server of DATABASE_URL fits target_session_attrs=read-write \(127\.0\.0\.1:\d+: .*ECONNREFUSED.*; .*; .*\)/,
+      )
+  })
+
+  it('passes over a server that takes no writes', async () => {
+    const database = await createTestDatabase()
+    onTestFinished(async () => await database.drop())
+    const url = new URL(database.connectionString)
+    url.searchParams.set('target_session_attrs', 'read-write')
+    url.searchParams.set('options', '-c default_transaction_read_only=on')
+    const db = connect({ connectionString: url.href, connectionsMax: 1, onError: () => {} })
+    onTestFinished(async () => await db.pool.end())
+    await expect(db.query(sql`select 1`)).rejects.toThrow(/target_session_attrs=read-write \(.*: it takes no writes\)/)
+  })
+})

@@ -1,0 +1,69 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { callbackify } from 'node:util'
+import pg from 'pg'
+import type { Servers, Target } from '../lib/database-url.ts'
+import { DatabaseAway } from './watched-pool.ts'
+
+/** A server that does not answer within this time is passed over. */
+const answerMaxMs = 1_000
+
+/**
+ * The driver's client, or one that connects to the first server that fits. Each new connection looks again, so the
+ * service follows a failover without a restart.
+ */
+export function clientFor({ connectionStrings, target }: Servers): typeof pg.Client {
+  if (connectionStrings.length === 1 && target === 'any') return pg.Client
+  let lookup: Promise<{ host: string; port: number }> | null = null
+  const find = async () => {
+    lookup ??= findServer({ connectionStrings, target }).finally(() => {
+      lookup = null
+    })
+    return await lookup
+  }
+  return class extends pg.Client {
+    constructor(config?: pg.ClientConfig) {
+      super({ ...config, connectionString: connectionStrings[0] })
+    }
+
+    override connect(): Promise<this>
+    override connect(callback: (error: Error) => void): void
+    override connect(callback?: (error: Error) => void): unknown {
+      const begin = async () => {
+        Object.assign(this, await find())
+        await super.connect()
+      }
+      return callback ? callbackify(begin)(callback) : begin()
+    }
+  }
+}
+
+/** All are queried at the same time, and the first in the order of the address that fits is taken. */
+async function findServer({ connectionStrings, target }: Servers): Promise<{ host: string; port: number }> {
+  const answers = connectionStrings.map(async (connectionString) => {
+    const client = new pg.Client({ connectionString, connectionTimeoutMillis: answerMaxMs })
+    client.on('error', () => {})
+    const reason = await Promise.race([
+      whyNot(client, target).catch((error: Error) => error.message || error.name),
+      sleep(answerMaxMs, 'it does not answer', { ref: false }),
+    ])
+    client.end().catch(() => {})
+    return { reason, host: client.host, port: client.port }
+  })
+  const reasons: string[] = []
+  for (const answer of answers) {
+    const { reason, host, port } = await answer
+    if (reason === null) return { host, port }
+    reasons.push(`${host}:${port}: ${reason}`)
+  }
+  const wanted = connectionStrings.length > 1 ? 'no server of DATABASE_URL' : 'the server of DATABASE_URL does not'
+  throw new DatabaseAway(`${wanted} fits target_session_attrs=${target} (${reasons.join('; ')})`)
+}
+
+async function whyNot(client: pg.Client, target: Target): Promise<string | null> {
+  await client.connect()
+  if (target === 'any') return null
+  const { rows } = await client.query<{ is_standby: boolean; is_read_only: boolean }>(`
+    select pg_is_in_recovery() as is_standby, current_setting('transaction_read_only')::boolean as is_read_only`)
+  if (rows[0]?.is_standby) return 'it is a standby'
+  return target === 'read-write' && rows[0]?.is_read_only ? 'it takes no writes' : null
+}
