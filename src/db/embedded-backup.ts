@@ -9,7 +9,7 @@ import { createGunzip, createGzip } from 'node:zlib'
 import pg from 'pg'
 import tar from 'tar-stream'
 import { asAdministrator, lockPlace } from './embedded.ts'
-import { giveTo, makePlace, makePrivate } from './embedded-place.ts'
+import { changeOwner, makePlace, makePrivate } from './embedded-place.ts'
 import { hasCode } from './embedded-process.ts'
 import type { Log } from './embedded-server.ts'
 
@@ -186,7 +186,7 @@ export async function restoreBackup({
     makePrivate(folder, null)
     const manifest = await extract(file, folder)
     if (wal !== undefined) await recoverFrom(folder, { wal: resolve(wal), until })
-    if (place.user !== null) giveTo(folder, place.user)
+    if (place.user !== null) changeOwner(folder, place.user)
     await rename(folder, place.folder)
     await syncFolder(place.dataDir)
     return manifest

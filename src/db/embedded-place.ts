@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { chownSync, existsSync, lchownSync, lstatSync, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { type User, whatElse } from './embedded-launcher.ts'
+import { alternatives, type User } from './embedded-launcher.ts'
 import { hasCode } from './embedded-process.ts'
 
 /** A database's folder, socket and log, and the user that PostgreSQL runs as when we are root. */
@@ -9,12 +9,12 @@ export type Place = { dataDir: string; folder: string; socketFolder: string; log
 
 export function makePlace(dataDir: string): Place {
   const isRoot = process.getuid?.() === 0
-  // PostgreSQL's user may pass through, but not list the folder.
+  // As root: PostgreSQL runs as another user, which may enter the folder but not list it.
   mkdirSync(dataDir, { recursive: true, mode: isRoot ? 0o711 : 0o700 })
   const real = realpathSync(resolve(dataDir))
   const folder = `${real}/postgres`
   const user = isRoot ? ownerOf(real, folder) : null
-  if (!isRoot) refuseForeign(folder)
+  if (!isRoot) assertOwnFolder(folder)
   return { dataDir: real, folder, socketFolder: makeSocketFolder(real, user), logFile: `${real}/postgres.log`, user }
 }
 
@@ -22,7 +22,7 @@ export function makePlace(dataDir: string): Place {
 export const nobody: User = { uid: 65534, gid: 65534 }
 
 /** User ids that Debian assigns to no package, and that few people have. */
-const ownIds = { first: 50_000, count: 10_000 }
+const reservedUserIds = { first: 50_000, count: 10_000 }
 
 /**
  * When we run as root, a folder made by an ordinary user keeps its owner. A new folder gets a user id derived from its
@@ -31,17 +31,18 @@ const ownIds = { first: 50_000, count: 10_000 }
 function ownerOf(dataDir: string, folder: string): User {
   const owner = existsSync(folder) ? statSync(folder) : { uid: 0, gid: 0 }
   if (owner.uid !== 0 && owner.uid !== nobody.uid) return { uid: owner.uid, gid: owner.gid }
-  const own = ownIds.first + (createHash('sha256').update(dataDir).digest().readUInt32BE() % ownIds.count)
-  return { uid: own, gid: own }
+  const userId =
+    reservedUserIds.first + (createHash('sha256').update(dataDir).digest().readUInt32BE() % reservedUserIds.count)
+  return { uid: userId, gid: userId }
 }
 
 /** Changes the owner of a folder and everything in it. Links themselves are changed, not their targets. */
-export function giveTo(path: string, user: User): void {
-  if (lstatSync(path).isDirectory()) for (const name of readdirSync(path)) giveTo(`${path}/${name}`, user)
+export function changeOwner(path: string, user: User): void {
+  if (lstatSync(path).isDirectory()) for (const name of readdirSync(path)) changeOwner(`${path}/${name}`, user)
   lchownSync(path, user.uid, user.gid)
 }
 
-function refuseForeign(folder: string): void {
+function assertOwnFolder(folder: string): void {
   if (!existsSync(folder) || statSync(folder).uid === process.getuid?.()) return
   throw new Error(
     `${folder} belongs to user id ${statSync(folder).uid}: run Guichê as that user, or choose another DATA_DIR.`,
@@ -61,14 +62,14 @@ function makeSocketFolder(dataDir: string, user: User | null): string {
   return folder
 }
 
-/** Creates a folder that only this user can access. An existing folder is accepted only if it is exactly that. */
+/** Creates a folder that only this user can access. Accepts an existing one only if nobody else can access it. */
 export function makePrivate(folder: string, user: User | null): void {
   try {
     mkdirSync(folder, { mode: 0o700 })
     if (user !== null) chownSync(folder, user.uid, user.gid)
   } catch (error) {
     if (!hasCode(error, 'EEXIST'))
-      throw new Error(`${folder} cannot be made for PostgreSQL. ${whatElse}`, { cause: error })
+      throw new Error(`${folder} cannot be made for PostgreSQL. ${alternatives}`, { cause: error })
   }
   const made = lstatSync(folder)
   // Root may have been killed between creating the folder and changing its owner.

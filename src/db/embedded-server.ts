@@ -16,8 +16,8 @@ import { totalmem } from 'node:os'
 import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BaseLogger } from 'pino'
-import { findBinaries, findLauncher, type Launcher, run, toCommand, whatElse } from './embedded-launcher.ts'
-import { giveTo, makePrivate, nobody, type Place } from './embedded-place.ts'
+import { alternatives, findBinaries, findLauncher, type Launcher, run, toCommand } from './embedded-launcher.ts'
+import { changeOwner, makePrivate, nobody, type Place } from './embedded-place.ts'
 import { endPostmaster, findPostmaster, pollEveryMs, retirePidFile } from './embedded-process.ts'
 
 export type Log = Pick<BaseLogger, 'info' | 'warn' | 'error'>
@@ -68,8 +68,8 @@ async function initialize(place: Place, binaries: string): Promise<void> {
   makePrivate(folder, maker)
   const launcher = await findLauncher({ binaries, folder, user: maker })
   const made = await run(launcher, launcher.initdb, [...initdbArgs(), '-D', folder])
-  if (made.code !== 0) throw new Error(`PostgreSQL could not make its folder: ${made.stderr.trim()} ${whatElse}`)
-  if (place.user !== null) giveTo(folder, place.user)
+  if (made.code !== 0) throw new Error(`PostgreSQL could not make its folder: ${made.stderr.trim()} ${alternatives}`)
+  if (place.user !== null) changeOwner(folder, place.user)
   renameSync(folder, place.folder)
   const parent = openSync(place.dataDir, 'r')
   fsyncSync(parent)

@@ -1,6 +1,6 @@
 import { type Db, type Sql, sql } from '../db/sql.ts'
 import type { Account, TransferKind } from '../ledger/accounts.ts'
-import { plainTransfers } from '../ledger/record-filter-store.ts'
+import { transfersByAccountType } from '../ledger/record-filter-store.ts'
 import type { SuspenseStatus } from '../suspense/status.ts'
 import type { TransactionStatus } from '../transactions/status.ts'
 import type { WithdrawalStatus } from '../withdrawals/status.ts'
@@ -114,7 +114,7 @@ export async function listTransferRecords(
   { merchantId, recordIds }: { merchantId: string; recordIds: string[] },
 ): Promise<TransferRecord[]> {
   return await db.query(sql`
-    select kind, debit, credit, amount, event_key, created_at from ${plainTransfers}
+    select kind, debit, credit, amount, event_key, created_at from ${transfersByAccountType}
     where merchant_id = ${merchantId} and record_id = any(${recordIds}::uuid[]) order by id`)
 }
 
@@ -149,8 +149,8 @@ export type NoticeRecord = {
 }
 
 /**
- * Callbacks that named the record by its txid. Uses a scan: an index would cost every payment something, and only
- * people run this query, rarely.
+ * Callbacks that named the record by its txid. It reads the table without an index: an index would slow down every
+ * payment, and only people run this query, rarely.
  */
 export async function listNoticeRecords(
   db: Db,

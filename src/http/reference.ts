@@ -56,7 +56,7 @@ export async function registerOpenApi(
       },
     },
     refResolver: { buildLocalReference: (schema, _base, _fragment, index) => String(schema.$id ?? `def-${index}`) },
-    // Taken from what each route declares for the guard, so that the document and the guard cannot differ.
+    // The scope comes from `config.access`, which the guard enforces: the document cannot say anything else.
     transform: ({ schema, url, route }) => {
       const access = route.config?.access
       const named = access && 'scope' in access ? [access.scope] : null

@@ -33,7 +33,7 @@ export function isWithin(window: Window, column: string): Sql {
  * `ledger_transfers` in the form of the table of events: every clearing account is `acquirer`. Other checks verify
  * which acquirer it is.
  */
-export const plainTransfers = sql`(
+export const transfersByAccountType = sql`(
     select merchant_id, id, event_key, position, kind, split_part(debit, ':', 1) as debit, split_part(credit, ':', 1) as credit, amount,
       debit_balance, credit_balance, record_type, record_id, created_at
     from ledger_transfers

@@ -20,7 +20,7 @@ type Purpose =
   | 'person'
   | 'limit'
 
-/** These hashes only make ids. They use the oldest key, so that the same input keeps its id after a key rotation. */
+/** These hashes become ids. They use the oldest key, so that the same input gives the same id after a key rotation. */
 const purposesOfIds = new Set<Purpose>(['transaction-id'])
 
 const keyBytes = 32
@@ -50,7 +50,8 @@ export function keyedHash(key: SecretKey, purpose: Purpose, text: string): Buffe
 }
 
 /**
- * The hash under the current key, then under each former key in order. For hashes that others store: they stay valid.
+ * The hash under the current key, then under each former key in order. For hashes that clients have stored, such as
+ * callback addresses: those made with a former key stay valid.
  */
 export function keyedHashes(key: SecretKey, purpose: Purpose, text: string): [Buffer, ...Buffer[]] {
   return [hmac(key.current, purpose, text), ...key.former.map((one) => hmac(one, purpose, text))]

@@ -2,9 +2,9 @@ import { type Db, sql, type Tx } from '../db/sql.ts'
 import {
   isWithin,
   matchesFilter,
-  plainTransfers,
   type RecordFilter,
   type RecordKey,
+  transfersByAccountType,
   type Window,
 } from '../ledger/record-filter-store.ts'
 import type { Breach, Verification } from '../ledger/verify.ts'
@@ -38,7 +38,7 @@ export async function findUnequalCorrections(db: Db | Tx, filter: RecordFilter):
         bool_and(record_type = 'correction' and event_key = 'correction:' || record_id and (
           (kind = 'correction' and 'acquirer' in (debit, credit) and (debit in ('available', 'debt', 'fees') or credit in ('available', 'debt', 'fees')))
           or (kind = 'debt_repaid' and debit = 'available' and credit = 'debt'))) as is_shaped
-      from ${plainTransfers} where (record_type = 'correction' or kind = 'correction') and ${matchesFilter(filter, 'merchant_id', 'record_id')}
+      from ${transfersByAccountType} where (record_type = 'correction' or kind = 'correction') and ${matchesFilter(filter, 'merchant_id', 'record_id')}
       group by merchant_id, record_id
     )
     select merchant_id, record_id, expected.change as expected, posted.change as posted

@@ -2,10 +2,10 @@ import { type Db, empty, sql, type Tx } from '../db/sql.ts'
 import {
   isWithin,
   matchesFilter,
-  plainTransfers,
   type RecordFilter,
   type RecordKey,
   tableOf,
+  transfersByAccountType,
   type Window,
 } from '../ledger/record-filter-store.ts'
 import type { Breach, Verification } from '../ledger/verify.ts'
@@ -50,7 +50,7 @@ export async function findUnequalTransfers(db: Db | Tx, filter: RecordFilter): P
       select merchant_id, record_id,
         case when event_key like '%:taken:%' then split_part(event_key, ':taken:', 1) || ':taken' else event_key end as event_key,
         kind, debit, credit, sum(amount) as amount
-      from ${plainTransfers}
+      from ${transfersByAccountType}
       where (
           record_type = 'suspense' or debit = 'suspense' or credit = 'suspense' or kind in ('payment_held', 'held_returned', 'held_matched')
         ) and ${matchesFilter(filter, 'merchant_id', 'record_id')}
@@ -76,7 +76,7 @@ export async function findUnequalUndoings(db: Db | Tx, filter: RecordFilter): Pr
         bool_and(event_key = 'refund:' || record_id || ':undone' and (kind, debit, credit) in (
           ('match_undone', 'fees', 'available'), ('fee_returned', 'acquirer', 'available'),
           ('match_undone', 'available', 'acquirer'), ('match_undone', 'debt', 'acquirer'))) as is_shaped
-      from ${plainTransfers}
+      from ${transfersByAccountType}
       where record_type = 'refund' and (kind = 'match_undone' or (kind = 'fee_returned' and event_key like '%:undone' and credit = 'available'))
         and ${matchesFilter(filter, 'merchant_id', 'record_id')}
       group by merchant_id, record_id

@@ -91,7 +91,7 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
       const refunding = { merchantId, transactionId: request.params.id, by: byCaller(request), input: request.body }
       const requested = await refundTransaction(deps, refunding)
       if (requested.isReplay) void reply.header('idempotent-replayed', 'true')
-      // A refund is part of its transaction.
+      // A refund has no URL of its own: its transaction lists it.
       void reply.code(201).header('location', `${deps.baseUrl}/transaction/${requested.refund.transaction_id}`)
       return toRefundCreatedView(requested.refund)
     },

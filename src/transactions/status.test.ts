@@ -14,7 +14,7 @@ afterAll(async () => await database.drop())
 
 const pairs = transactionStatuses.flatMap((from) => transactionStatuses.map((to) => [from, to] as const))
 const status = fc.constantFrom(...transactionStatuses)
-/** A history made by walking the table of transitions. */
+/** A random history: each step is a transition that the table allows. */
 const history = fc.array(fc.nat(), { maxLength: 12 }).map((choices) => {
   const walk: TransactionStatus[] = ['PENDING']
   for (const choice of choices) {

@@ -2,10 +2,10 @@ import { type Db, sql, type Tx } from '../db/sql.ts'
 import {
   isWithin,
   matchesFilter,
-  plainTransfers,
   type RecordFilter,
   type RecordKey,
   tableOf,
+  transfersByAccountType,
   type Window,
 } from '../ledger/record-filter-store.ts'
 import type { Breach, Verification } from '../ledger/verify.ts'
@@ -56,7 +56,7 @@ export async function findUnequalTransfers(db: Db | Tx, filter: RecordFilter): P
       -- Another check covers what the operator's own merchant pays of a returned fee (findUnequalFeeReturns).
       select merchant_id, record_id, event_key, kind, case when kind = 'fee_returned' and debit = 'acquirer' then 'fees' else debit end as debit,
         credit, sum(amount) as amount
-      from ${plainTransfers}
+      from ${transfersByAccountType}
       where (record_type in ('transaction', 'refund') or kind in ('payment', 'fee_returned', 'fee_return_reversed') or kind like 'refund_%')
         and kind not in ('debt_repaid', 'match_undone')
         and not (kind = 'fee_returned' and (credit = 'acquirer' or event_key like '%:undone'))
@@ -126,7 +126,7 @@ export type UnequalRepayment = { merchant_id: string; record_id: string; event_k
 export async function findUnequalRepayments(db: Db | Tx, filter: RecordFilter): Promise<UnequalRepayment[]> {
   return await db.query<UnequalRepayment>(sql`
     select merchant_id, record_id, event_key, coalesce(sum(amount) filter (where kind = 'debt_repaid'), 0) as repaid
-    from ${plainTransfers}
+    from ${transfersByAccountType}
     where record_type in ('transaction', 'refund') and ${matchesFilter(filter, 'merchant_id', 'record_id')}
     group by merchant_id, record_id, event_key
     having count(*) filter (where kind = 'debt_repaid') > 0 and (
@@ -163,7 +163,7 @@ export async function findUnequalDisputes(db: Db | Tx, filter: RecordFilter): Pr
           ('infraction_returned', 'blocked', 'acquirer'), ('infraction_returned', 'available', 'acquirer'),
           ('infraction_returned', 'debt', 'acquirer'),
           ('infraction_released', 'blocked', 'available'), ('infraction_released', 'blocked', 'debt'))) as is_shaped
-      from ${plainTransfers}
+      from ${transfersByAccountType}
       where (record_type = 'infraction' or kind like 'infraction_%') and ${matchesFilter(filter, 'merchant_id', 'record_id')}
       group by merchant_id, record_id
     ), disputes as (

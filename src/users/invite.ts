@@ -21,7 +21,7 @@ export type Invitation = {
 /**
  * Invites somebody. Returns the token of the link, which is not stored.
  *
- * @throws {AppError} `user_not_possible` if the address is taken, or the role does not exist on that side
+ * @throws {AppError} `user_not_possible` if the address is taken, or if the operator or the merchant has no such role
  */
 export async function invite(
   tx: Tx,
@@ -39,8 +39,8 @@ export async function invite(
     )
   }
   const known = email === null ? null : await findUserByEmail(tx, email.toLowerCase())
-  // A merchant must not learn of users elsewhere: whether the address is taken shows only when the link is used, and
-  // that is logged.
+  // A merchant must not find out which addresses other merchants or the operator use. If another one uses this address,
+  // the link is created nevertheless, and refused when somebody opens it.
   if (known && !(isInvitedByMerchant && known.merchant_id !== merchantId)) {
     throw emailTaken()
   }
@@ -67,7 +67,7 @@ export async function inviteFirstAdmin(
 }
 
 /** A link for choosing a new password. It invalidates earlier ones. */
-export async function inviteAgain(
+export async function inviteToResetPassword(
   tx: Tx,
   user: { id: string; merchant_id: string | null; role: Role },
   invitedBy: string | null,

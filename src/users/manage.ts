@@ -3,7 +3,7 @@ import type { Db, Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError, refusal } from '../lib/errors.ts'
-import { invite, inviteAgain, toInvitationUrl } from './invite.ts'
+import { invite, inviteToResetPassword, toInvitationUrl } from './invite.ts'
 import { isRoleOf, permissionsOf } from './roles.ts'
 import { toUserView } from './schema.ts'
 import { deleteSessions } from './session-store.ts'
@@ -32,7 +32,7 @@ export type Manager = {
 /**
  * Invites somebody, and returns the link.
  *
- * @throws {AppError} `user_not_possible` if the address is taken, or the role does not exist there (at the operator, or at a merchant)
+ * @throws {AppError} `user_not_possible` if the address is taken, or if the operator or the merchant has no such role
  */
 export async function inviteUser(
   { db, clock, baseUrl }: Deps,
@@ -107,7 +107,7 @@ export async function resetUser(
     if (secondFactor) await updateUser(tx, user.id, { sealed_totp: null, is_totp_confirmed: false })
     await updateTotpFailures(tx, user.id, { failures: 0, lockedAt: null })
     await deleteSessions(tx, user.id, null)
-    const token = await inviteAgain(tx, user, userId, now)
+    const token = await inviteToResetPassword(tx, user, userId, now)
     const about = { merchantId: user.merchant_id, recordId: user.id, details: { secondFactor } }
     await recordAction(tx, { by, action: 'user.reset', ...about, now })
     return { url: toInvitationUrl(baseUrl, token) }

@@ -44,7 +44,10 @@ export type WithdrawalRow = CreatedFields &
   Changeable & {
     status: WithdrawalStatus
     review_reason: ReviewReason | null
-    /** When the acquirer was last asked to send it again, whatever it answered; a refused repeat does not change it. */
+    /**
+     * When the latest repeat of the request to send it was made. If the acquirer refuses a repeat without telling the
+     * outcome of the first request, the time before it is restored.
+     */
     requested_at: Date | null
     /** The acquirer's own id of it, if it assigns one. It is written once. */
     acquirer_reference: string | null
@@ -112,7 +115,7 @@ export async function lockWithdrawal(tx: Tx, merchantId: string, id: string): Pr
   return rows[0] ?? null
 }
 
-/** Writes a new status with everything that comes with it; any review ends. The row must be locked and current. */
+/** Writes a new status and the fields that change with it, and ends a review. The row must be locked and current. */
 export async function updateWithdrawal(
   tx: Tx,
   row: WithdrawalRow,
@@ -178,8 +181,8 @@ export async function updateCheckAt(
 }
 
 /**
- * Writes that the acquirer is about to be asked to send it again, or restores the former value. Returns false when
- * another process is asking.
+ * Records that the request to send it is about to be repeated, or restores the former time. Returns false when another
+ * process repeats it.
  */
 export async function updateRequested(
   db: Db,

@@ -2,9 +2,9 @@ import { type Db, sql, type Tx } from '../db/sql.ts'
 import {
   isWithin,
   matchesFilter,
-  plainTransfers,
   type RecordFilter,
   type RecordKey,
+  transfersByAccountType,
   type Window,
 } from '../ledger/record-filter-store.ts'
 import type { Breach, Verification } from '../ledger/verify.ts'
@@ -21,8 +21,8 @@ export type UnequalTransfer = {
 
 /**
  * Transfers that a withdrawal must have in its status and that are missing or different; and transfers that should
- * not exist, or that belong to no withdrawal. {@link findReturnsOutOfRange} checks how much a receiver returned, and how
- * much of that repaid a debt.
+ * not exist, or that belong to no withdrawal. {@link findReturnsOutOfRange} checks how much a receiver returned, and
+ * how much of that repaid a debt.
  */
 export async function findUnequalTransfers(db: Db | Tx, filter: RecordFilter): Promise<UnequalTransfer[]> {
   return await db.query<UnequalTransfer>(sql`
@@ -43,7 +43,7 @@ export async function findUnequalTransfers(db: Db | Tx, filter: RecordFilter): P
     ), posted as (
       -- Compared as sums: a transfer that was added to a past event is not hidden by an equal one.
       select merchant_id, record_id, event_key, kind, debit, credit, sum(amount) as amount
-      from ${plainTransfers}
+      from ${transfersByAccountType}
       where (record_type = 'withdrawal' or kind like 'withdrawal_%') and kind not in ('debt_repaid', 'withdrawal_returned')
         and ${matchesFilter(filter, 'merchant_id', 'record_id')}
       group by merchant_id, record_id, event_key, kind, debit, credit
@@ -66,9 +66,9 @@ export type Returned = {
 }
 
 /**
- * Withdrawals that are REFUNDED although nothing, or more than was sent, was returned; withdrawals that are not REFUNDED
- * although something was; debts repaid with more than was returned or released; and events that post a return, or the
- * repayment of a debt, twice.
+ * Withdrawals that are REFUNDED although nothing, or more than was sent, was returned; withdrawals that are not
+ * REFUNDED although something was; debts repaid with more than was returned or released; and events that post a return,
+ * or the repayment of a debt, twice.
  */
 export async function findReturnsOutOfRange(db: Db | Tx, filter: RecordFilter): Promise<Returned[]> {
   return await db.query<Returned>(sql`
@@ -80,7 +80,7 @@ export async function findReturnsOutOfRange(db: Db | Tx, filter: RecordFilter): 
         -- The returned amount is stored nowhere else, so the sums alone would hide it.
         count(*) filter (where kind in ('withdrawal_returned', 'debt_repaid'))
           > count(distinct (event_key, kind)) filter (where kind in ('withdrawal_returned', 'debt_repaid')) as is_posted_twice
-      from ${plainTransfers}
+      from ${transfersByAccountType}
       where (record_type = 'withdrawal' or kind = 'withdrawal_returned') and ${matchesFilter(filter, 'merchant_id', 'record_id')}
       group by merchant_id, record_id
     )

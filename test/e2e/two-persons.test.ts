@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
-import { inviteAgain } from '../../src/users/invite.ts'
+import { inviteToResetPassword } from '../../src/users/invite.ts'
 import { lockManaged } from '../../src/users/manage.ts'
 import { defaultLimits, mergeLimits } from '../../src/withdrawals/limits.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
@@ -239,7 +239,7 @@ describe('a withdrawal', () => {
     )
     const token = await service.db.transaction(async (tx) => {
       const user = await lockManaged(tx, { id: otherId, ofMerchant: null })
-      return await inviteAgain(tx, user, null, service.clock.now())
+      return await inviteToResetPassword(tx, user, null, service.clock.now())
     })
     await acceptInvitation(service, token, { password })
     expect((await post(await signedIn(other), `/withdrawal/${id}/approval`)).status).toBe(200)

@@ -75,8 +75,8 @@ function Running() {
 }
 
 /**
- * A dispute of a payment without a transaction. Nothing of a merchant is blocked, but the operator has to know about
- * it before the payment is attributed.
+ * A dispute of a payment without a transaction. It blocks no merchant's money, but the operator has to know about it
+ * before the payment is attributed.
  */
 function Unattributed({ dispute }: { dispute: UnattributedView }) {
   const t = useText(words)
