@@ -6,6 +6,12 @@ import { AppError } from '../lib/errors.ts'
 /** The number of keys remembered. Beyond it the least recently used key is forgotten and starts with a full bucket. */
 const keysMax = 100_000
 
+/**
+ * A shared level that differs by no more than this, or by less than one request, says nothing about other processes:
+ * the database was asked a little later than the level was read here.
+ */
+const clockErrorSeconds = 0.1
+
 export type RateLimit = { perSecond: number; burst: number }
 export type Taken = { isAllowed: boolean; remaining: number; retryAfterSeconds: number }
 export type RateLimiter = {
@@ -42,7 +48,9 @@ export function createRateLimiter(options: { name: string; limit: RateLimit; clo
   }
 
   function setLevel(key: string, level: number): void {
-    keep(key, Math.min(burst, level), clock.now().getTime())
+    const now = clock.now().getTime()
+    if (Math.abs(level - levelOf(key, now)) >= Math.max(1, perSecond * clockErrorSeconds))
+      keep(key, Math.min(burst, level), now)
   }
 
   return {
@@ -62,7 +70,10 @@ export function createRateLimiter(options: { name: string; limit: RateLimit; clo
         retryAfterSeconds: left >= 1 ? 0 : Math.max(1, Math.ceil((1 - left) / perSecond)),
       }
     },
-    giveBack: (key) => setLevel(key, levelOf(key, clock.now().getTime()) + 1),
+    giveBack(key) {
+      const now = clock.now().getTime()
+      keep(key, Math.min(burst, levelOf(key, now) + 1), now)
+    },
     setLevel,
   }
 }
