@@ -29,6 +29,7 @@ const untried: [document: string, beginning: string, why: string][] = [
     beginning,
     'needs root, a container runtime or a cluster; test/deploy has what can be tested without',
   ]),
+  ['docs/operations.md', '[pgbouncer]', 'another program’s configuration'],
   ['docs/simulator.md', 'curl --cacert', 'leaves out the txid; mutual TLS has separate tests'],
   ['docs/upgrading.md', '-- Why: …', 'examples of migrations; the tests of migrations apply the same lines'],
   ['docs/webhooks.md', 'POST /webhooks/pix', 'a shortened delivery; deliveries have separate tests'],
