@@ -55,8 +55,7 @@ async function findServer({ connectionStrings, target }: Servers): Promise<{ hos
     if (reason === null) return { host, port }
     reasons.push(`${host}:${port}: ${reason}`)
   }
-  const wanted = connectionStrings.length > 1 ? 'no server of DATABASE_URL' : 'the server of DATABASE_URL does not'
-  throw new DatabaseAway(`${wanted} fits target_session_attrs=${target} (${reasons.join('; ')})`)
+  throw new DatabaseAway(`no server of DATABASE_URL fits target_session_attrs=${target} (${reasons.join('; ')})`)
 }
 
 async function whyNot(client: pg.Client, target: Target): Promise<string | null> {

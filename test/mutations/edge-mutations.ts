@@ -313,4 +313,19 @@ export const edgeMutations: Mutation[] = [
     edits: [edit('src/reconciliation/decide.ts', 'return await assertStillDiffers(deps, difference)', 'return')],
     caughtBy: 'src/reconciliation/run.test.ts',
   },
+  {
+    name: 'a database that went back in time is not noticed',
+    edits: [edit('src/database-mark.ts', 'row.counter < known.counter', 'row.counter < 0')],
+    caughtBy: 'test/e2e/database-older.test.ts',
+  },
+  {
+    name: 'payouts are not frozen when the database went back in time',
+    edits: [edit('src/database-mark.ts', 'await freezePayoutsAlso(tx, { reason: toReason(lastMarkAt), now })', '')],
+    caughtBy: 'test/e2e/database-older.test.ts',
+  },
+  {
+    name: 'a transaction that PostgreSQL rolled back counts as committed',
+    edits: [edit('src/db/sql.ts', "assert(command === 'COMMIT',", "assert(command !== '',")],
+    caughtBy: 'src/db/outage.test.ts',
+  },
 ]
