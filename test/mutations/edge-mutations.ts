@@ -268,6 +268,14 @@ export const edgeMutations: Mutation[] = [
     caughtBy: jobsTest,
   },
   {
+    name: 'what a dead process had leased waits for the end of the lease',
+    edits: [
+      edit('src/callbacks/store.ts', 'and leased_by = any (', 'and leased_by <> all ('),
+      edit('src/webhooks/queue-store.ts', 'and leased_by = any (', 'and leased_by <> all ('),
+    ],
+    caughtBy: 'test/e2e/two-processes.test.ts',
+  },
+  {
     name: 'a job that this process still runs is claimed again',
     edits: [edit('src/jobs/store.ts', ') and id <> all (', ') and 0 <> all (')],
     caughtBy: jobsTest,
