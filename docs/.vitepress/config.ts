@@ -36,8 +36,8 @@ const chapters: Chapters = {
 
 const translated: Chapters = {
   Início: ['pt/index', 'pt/quick-start'],
-  Conceitos: ['pt/statuses', 'pt/idempotency', 'pt/webhooks', 'pt/errors'],
-  Integração: ['pt/api', 'pt/payment-page', 'pt/sandbox'],
+  Conceitos: ['pt/statuses', 'pt/idempotency', 'pt/money', 'pt/webhooks', 'pt/errors'],
+  Integração: ['pt/api', 'pt/payment-page', 'pt/withdrawals', 'pt/sandbox'],
   Produção: ['pt/going-live'],
 }
 
