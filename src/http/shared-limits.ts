@@ -93,9 +93,7 @@ export function shareLimits({ db, clock, key }: { db: Db; clock: Clock; key: Sec
       if (!one) continue
       const { limiter, unsent } = one.shared
       const { perSecond, burst } = limiter.limit
-      // The database reads its clock some time after this process did: without that, a whole number is missed.
-      const level = Math.round((burst - seconds * perSecond) * 10) / 10
-      limiter.setLevel(one.name, level - (unsent.get(one.name) ?? 0))
+      limiter.setLevel(one.name, burst - seconds * perSecond - (unsent.get(one.name) ?? 0))
     }
   }
 }
