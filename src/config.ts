@@ -19,6 +19,7 @@ const Environment = Type.Object({
   DATABASE_URL: Type.Optional(Type.String({ minLength: 1 })),
   DATABASE_URL_FILE: Type.Optional(Type.String({ minLength: 1 })),
   DATABASE_CONNECTIONS_MAX: Type.Optional(Type.Integer({ minimum: 4, maximum: 200 })),
+  DATABASE_WAIT_SECONDS: Type.Integer({ minimum: 1, maximum: 60, default: 3 }),
   PROCESSES: Type.Integer({ minimum: 1, maximum: 20, default: 1 }),
   SECRET_KEY: Type.Optional(Type.String({ minLength: 1 })),
   SECRET_KEY_FILE: Type.Optional(Type.String({ minLength: 1 })),
@@ -62,6 +63,8 @@ export type Config = Readonly<{
   processes: number
   /** Per process. */
   databaseConnectionsMax: number
+  /** How long a request waits for a connection to the database; also how long a silent server may be silent. */
+  databaseWaitMs: number
   secretKey: SecretKey | null
   /** The former key, which `secretKey` replaces. */
   secretKeyPrevious: SecretKey | null
@@ -184,6 +187,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     dataDir: resolve(settings.DATA_DIR),
     databaseUrl: databaseUrl && (settings.DATABASE_URL ?? null),
     processes: settings.PROCESSES,
+    databaseWaitMs: settings.DATABASE_WAIT_SECONDS * 1000,
     databaseConnectionsMax:
       settings.DATABASE_CONNECTIONS_MAX ?? Math.min(20, Math.floor(connectionsInAll / settings.PROCESSES)),
     secretKey,

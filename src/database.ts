@@ -34,6 +34,7 @@ export async function openDatabase(options: Options): Promise<OpenDatabase> {
   const db = connect({
     connectionString: server.connectionString,
     connectionsMax: config.databaseConnectionsMax,
+    waitMs: config.databaseWaitMs,
     // Not the whole error: the driver attaches its connection to it.
     onError: createCountedLine(({ name, message }: Error, count) =>
       log.warn({ name, reason: message, count }, 'database connections broke'),

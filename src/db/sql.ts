@@ -59,6 +59,8 @@ function toSafeInteger(text: string): number {
 export type ConnectOptions = {
   connectionString: string
   connectionsMax: number
+  /** How long a statement waits for a new or a free connection. Three seconds by default. */
+  waitMs?: number
   /** Called when an idle connection breaks; without a listener it would end the process. */
   onError: (error: Error) => void
 }
@@ -82,7 +84,7 @@ export function connect(options: ConnectOptions): Db {
     pipeline: true,
     application_name: 'guiche',
     // For a new connection, and for a free one: a request that waits longer is answered 503.
-    connectionTimeoutMillis: 3_000,
+    connectionTimeoutMillis: options.waitMs ?? 3_000,
     // A connection whose server has gone without a word is closed, also while nothing is sent on it.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,

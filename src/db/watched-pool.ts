@@ -7,8 +7,11 @@ export class DatabaseAway extends Error {}
 
 /** A statement that gets no answer for this long makes the pool ask the server on another connection. */
 const quietMaxMs = 1_000
-/** How long that connection may take. With the time before it, a request fails after four seconds. */
-const probeMaxMs = 2_500
+/**
+ * How long that connection may take, as a part of the time that a statement waits for one. By default a request fails
+ * after four seconds in all.
+ */
+const probeShare = 5 / 6
 const pollEveryMs = 250
 
 /** A statement is in progress while the driver is not ready for the next one. */
@@ -126,7 +129,10 @@ async function probe(config: pg.PoolConfig): Promise<'away' | 'alive' | Readonly
     return await Promise.race([
       listBusy(client as unknown as Client),
       // After a pause of this process, what has arrived meanwhile is read first.
-      sleep(probeMaxMs, undefined, { signal: timeout.signal, ref: false }).then(async () => {
+      sleep((config.connectionTimeoutMillis ?? 3_000) * probeShare, undefined, {
+        signal: timeout.signal,
+        ref: false,
+      }).then(async () => {
         await new Promise((resolve) => setImmediate(resolve))
         return 'away' as const
       }),

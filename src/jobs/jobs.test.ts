@@ -29,7 +29,12 @@ afterAll(async () => await database.drop())
 
 /** A worker with connections of its own, as a process has, and what it logged. */
 async function start(jobs: Record<string, Job>, schedules: Record<string, JobSchedule> = {}) {
-  const own = connect({ connectionString: database.connectionString, connectionsMax: 12, onError: () => {} })
+  const own = connect({
+    connectionString: database.connectionString,
+    connectionsMax: 12,
+    waitMs: 60_000,
+    onError: () => {},
+  })
   const lines: {
     level: number
     msg: string

@@ -15,7 +15,7 @@ it.each(['1', '2'])(
   async (processes) => {
     const { dataDir, remove } = await makeDataDir()
     cleanups.push(remove)
-    const environment = { PROCESSES: processes }
+    const environment = { PROCESSES: processes, DATABASE_WAIT_SECONDS: '3' }
     const running = await startServiceProcess({ dataDir, port: await findFreePort(), environment })
     cleanups.push(async () => {
       running.signal('SIGTERM')
@@ -72,7 +72,7 @@ const secretKey = 'A'.repeat(43)
 it('answers 503 while its PostgreSQL is frozen, and goes on when it answers again', async () => {
   const { dataDir, remove } = await makeDataDir()
   cleanups.push(remove)
-  const environment = { SECRET_KEY: secretKey }
+  const environment = { SECRET_KEY: secretKey, DATABASE_WAIT_SECONDS: '3' }
   const running = await startServiceProcess({ dataDir, port: await findFreePort(), environment })
   cleanups.push(async () => {
     running.signal('SIGTERM')

@@ -20,7 +20,7 @@ async function createDatabase(how: string): Promise<TestDatabase> {
   await runOnServer(`create database ${name} owner guiche ${how}`)
   const url = new URL(inject('postgres'))
   url.pathname = name
-  const db = connect({ connectionString: url.href, connectionsMax: 10, onError: () => {} })
+  const db = connect({ connectionString: url.href, connectionsMax: 10, waitMs: 60_000, onError: () => {} })
   return {
     db,
     connectionString: url.href,
@@ -37,6 +37,7 @@ async function runOnServer(statement: string): Promise<void> {
   const server = connect({
     connectionString: asAdministrator(inject('postgres')),
     connectionsMax: 1,
+    waitMs: 60_000,
     onError: () => {},
   })
   try {

@@ -74,6 +74,8 @@ function spawnService({ dataDir, port, databaseUrl, cwd, environment, build, com
       DATA_DIR: dataDir,
       PORT: String(port),
       STOP_DELAY_SECONDS: '0',
+      // A busy machine is no outage.
+      DATABASE_WAIT_SECONDS: '60',
       RATE_LIMIT_CREATE: '0',
       RATE_LIMIT_TOKEN: '0',
       RATE_LIMIT_READ: '0',

@@ -65,6 +65,8 @@ export async function startTestService(options: Options = {}): Promise<TestServi
     DATABASE_URL: connectionString,
     // Many services share one PostgreSQL in a test run.
     DATABASE_CONNECTIONS_MAX: '8',
+    // A busy machine is no outage.
+    DATABASE_WAIT_SECONDS: '60',
     STOP_DELAY_SECONDS: '0',
     RATE_LIMIT_CREATE: '0',
     RATE_LIMIT_TOKEN: '0',
