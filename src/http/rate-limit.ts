@@ -22,8 +22,10 @@ export type RateLimiter = {
   take(key: string): Taken
   /** Returns a token that was taken for something that does not count after all. */
   giveBack(key: string): void
-  /** Sets what is left in a bucket that other processes use too. Below zero, requests have to be waited for. */
-  setLevel(key: string, level: number): void
+  /**
+   * Sets what was left at a moment in a bucket that other processes use too. Below zero, requests have to be waited for.
+   */
+  setLevel(key: string, level: number, at: Date): void
 }
 
 /**
@@ -47,8 +49,9 @@ export function createRateLimiter(options: { name: string; limit: RateLimit; clo
     if (oldest && !oldest.done) buckets.delete(oldest.value)
   }
 
-  function setLevel(key: string, level: number): void {
+  function setLevel(key: string, levelThen: number, at: Date): void {
     const now = clock.now().getTime()
+    const level = levelThen + (Math.max(0, now - at.getTime()) / 1000) * perSecond
     if (Math.abs(level - levelOf(key, now)) >= Math.max(1, perSecond * clockErrorSeconds))
       keep(key, Math.min(burst, level), now)
   }

@@ -87,13 +87,14 @@ export function shareLimits({ db, clock, key }: { db: Db; clock: Clock; key: Sec
     }
     if (rows.length === bucketsMax) timer = setTimeout(syncLater, syncEveryMs).unref()
     if (rows.length === 0) return
-    const buckets = await addUsed(db, rows, clock.now().getTime() - Date.now())
+    const at = clock.now()
+    const buckets = await addUsed(db, rows, at.getTime() - Date.now())
     for (const { id, seconds } of buckets) {
       const one = sent.get(id)
       if (!one) continue
       const { limiter, unsent } = one.shared
       const { perSecond, burst } = limiter.limit
-      limiter.setLevel(one.name, burst - seconds * perSecond - (unsent.get(one.name) ?? 0))
+      limiter.setLevel(one.name, burst - seconds * perSecond - (unsent.get(one.name) ?? 0), at)
     }
   }
 }
