@@ -88,7 +88,8 @@ async function findServer({ config, log, role, onLost }: Options): Promise<Runni
 const startMaxMs = 15_000
 const startPollMs = 200
 
-async function attachOrStart({ dataDir, log }: { dataDir: string; log: Logger }): Promise<RunningServer> {
+/** Uses the embedded server of a running service, or starts one for a while. */
+export async function attachOrStart({ dataDir, log }: { dataDir: string; log: Logger }): Promise<RunningServer> {
   const giveUpAt = Date.now() + startMaxMs
   for (;;) {
     const running = await attachEmbeddedPostgres({ dataDir })

@@ -1,8 +1,7 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { type Config, readConfig } from '../config.ts'
-import { openDatabase } from '../database.ts'
-import { attachEmbeddedPostgres, startEmbeddedPostgres } from '../db/embedded.ts'
+import { attachOrStart, openDatabase } from '../database.ts'
 import { restoreBackup, writeBackup } from '../db/embedded-backup.ts'
 import { stopPayouts } from '../ledger/payout-freeze.ts'
 import { systemClock } from '../lib/clock.ts'
@@ -22,10 +21,15 @@ export function backupCommands(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (name: string, { json }: { json?: boolean }) => {
       const file = resolve(name)
-      const { bytes } = await withEmbedded(async (connectionString) => {
-        return await writeBackup({ connectionString, file, guiche: version, now: systemClock.now() })
-      })
-      print({ file, bytes }, { json, note: backupNote })
+      const { dataDir, ...config } = embeddedConfig()
+      const server = await attachOrStart({ dataDir, log: createLog({ ...config, logLevel: 'silent' }) })
+      try {
+        const { connectionString } = server
+        const { bytes } = await writeBackup({ connectionString, file, guiche: version, now: systemClock.now() })
+        print({ file, bytes }, { json, note: backupNote })
+      } finally {
+        await server.stop()
+      }
     })
 
   program
@@ -67,18 +71,4 @@ function embeddedConfig(): Config {
   const config = readConfig(process.env)
   if (config.databaseUrl === null) return config
   throw new Error('DATABASE_URL is set: back up and restore your own PostgreSQL with its tools. See docs/backups.md.')
-}
-
-/** On the server of the running service, or on one that runs for the duration of the command. */
-async function withEmbedded<Result>(work: (connectionString: string) => Promise<Result>): Promise<Result> {
-  const { dataDir, ...config } = embeddedConfig()
-  const running = await attachEmbeddedPostgres({ dataDir })
-  if (running) return await work(running.connectionString)
-  const log = createLog({ ...config, logLevel: 'silent' })
-  const started = await startEmbeddedPostgres({ dataDir, log, holder: 'command' })
-  try {
-    return await work(started.connectionString)
-  } finally {
-    await started.stop()
-  }
 }

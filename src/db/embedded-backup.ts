@@ -9,7 +9,7 @@ import { createGunzip, createGzip } from 'node:zlib'
 import pg from 'pg'
 import tar from 'tar-stream'
 import { asAdministrator, lockPlace } from './embedded.ts'
-import { changeOwner, makePlace, makePrivate } from './embedded-place.ts'
+import { makePlace, makePrivate, putInPlace, syncFolder } from './embedded-place.ts'
 import { hasCode } from './embedded-process.ts'
 import type { Log } from './embedded-server.ts'
 
@@ -60,7 +60,7 @@ export async function writeBackup({
     })
     await Promise.all([filled, pipeline(pack, createGzip({ level: 1 }), output)])
     await rename(partial, file)
-    await syncFolder(dirname(file))
+    syncFolder(dirname(file))
     return { bytes: output.bytesWritten }
   } catch (error) {
     await rm(partial, { force: true })
@@ -186,9 +186,7 @@ export async function restoreBackup({
     makePrivate(folder, null)
     const manifest = await extract(file, folder)
     if (wal !== undefined) await recoverFrom(folder, { wal: resolve(wal), until })
-    if (place.user !== null) changeOwner(folder, place.user)
-    await rename(folder, place.folder)
-    await syncFolder(place.dataDir)
+    putInPlace(folder, place)
     return manifest
   } catch (error) {
     await rm(folder, { recursive: true, force: true })
@@ -245,10 +243,4 @@ async function recoverFrom(folder: string, { wal, until }: { wal: string; until:
   }
   const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value}'\n`)
   await appendFile(join(folder, 'postgresql.auto.conf'), lines.join(''))
-}
-
-async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r')
-  await folder.sync()
-  await folder.close()
 }

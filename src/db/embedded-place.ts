@@ -1,5 +1,18 @@
 import { createHash } from 'node:crypto'
-import { chownSync, existsSync, lchownSync, lstatSync, mkdirSync, readdirSync, realpathSync, statSync } from 'node:fs'
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  statSync,
+} from 'node:fs'
 import { resolve } from 'node:path'
 import { alternatives, type User } from './embedded-launcher.ts'
 import { hasCode } from './embedded-process.ts'
@@ -36,8 +49,22 @@ function ownerOf(dataDir: string, folder: string): User {
   return { uid: userId, gid: userId }
 }
 
+/** Makes a finished folder the database's, on disk too: after a power cut it is there whole or not at all. */
+export function putInPlace(folder: string, place: Place): void {
+  if (place.user !== null) changeOwner(folder, place.user)
+  renameSync(folder, place.folder)
+  syncFolder(place.dataDir)
+}
+
+/** Writes to disk which files a folder has. */
+export function syncFolder(path: string): void {
+  const folder = openSync(path, 'r')
+  fsyncSync(folder)
+  closeSync(folder)
+}
+
 /** Changes the owner of a folder and everything in it. Links themselves are changed, not their targets. */
-export function changeOwner(path: string, user: User): void {
+function changeOwner(path: string, user: User): void {
   if (lstatSync(path).isDirectory()) for (const name of readdirSync(path)) changeOwner(`${path}/${name}`, user)
   lchownSync(path, user.uid, user.gid)
 }

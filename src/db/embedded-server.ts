@@ -4,7 +4,6 @@ import {
   closeSync,
   existsSync,
   fchownSync,
-  fsyncSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -17,7 +16,7 @@ import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BaseLogger } from 'pino'
 import { alternatives, findBinaries, findLauncher, type Launcher, run, toCommand } from './embedded-launcher.ts'
-import { changeOwner, makePrivate, nobody, type Place } from './embedded-place.ts'
+import { makePrivate, nobody, type Place, putInPlace } from './embedded-place.ts'
 import { endPostmaster, findPostmaster, pollEveryMs, retirePidFile } from './embedded-process.ts'
 
 export type Log = Pick<BaseLogger, 'info' | 'warn' | 'error'>
@@ -69,11 +68,7 @@ async function initialize(place: Place, binaries: string): Promise<void> {
   const launcher = await findLauncher({ binaries, folder, user: maker })
   const made = await run(launcher, launcher.initdb, [...initdbArgs(), '-D', folder])
   if (made.code !== 0) throw new Error(`PostgreSQL could not make its folder: ${made.stderr.trim()} ${alternatives}`)
-  if (place.user !== null) changeOwner(folder, place.user)
-  renameSync(folder, place.folder)
-  const parent = openSync(place.dataDir, 'r')
-  fsyncSync(parent)
-  closeSync(parent)
+  putInPlace(folder, place)
 }
 
 // Settings that an operator may change are in postgresql.conf, so they are written once here and not at each start.
