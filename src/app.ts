@@ -14,7 +14,7 @@ import { registerCallbackRoutes } from './callbacks/routes.ts'
 import type { Config } from './config.ts'
 import { refuseUnknownFields, registerDashboardRoutes } from './dashboard/routes.ts'
 import { registerDashboardPage } from './dashboard/static.ts'
-import { checkWritable, type Db } from './db/sql.ts'
+import { checkWritable, type Db, type Reads } from './db/sql.ts'
 import { registerGuide } from './guide/static.ts'
 import { compileAtFirstUse } from './http/compile.ts'
 import { registerFrontPage } from './http/front-page.ts'
@@ -42,6 +42,8 @@ import { registerWithdrawalRoutes } from './withdrawals/routes.ts'
 export type AppDeps = {
   config: Config
   db: Db
+  /** What lists, exports and figures are read from: `db`, unless a standby serves them (standby.ts). */
+  reads: Reads
   /** This process: what it leases names it. */
   instance: number
   clock: Clock

@@ -25,6 +25,7 @@ describe('an empty environment', () => {
     baseUrl: null,
     dataDir: resolve('./data'),
     databaseUrl: null,
+    databaseReadUrl: null,
     processes: 1,
     databaseConnectionsMax: 20,
     databaseWaitMs: 3_000,
@@ -107,6 +108,7 @@ describe('a secret in a file', () => {
   it('is read as if it were in the variable, without the newline at its end', () => {
     const values = {
       DATABASE_URL: 'postgres://user:p@db.example.com/guiche',
+      DATABASE_READ_URL: 'postgres://user:p@standby.example.com/guiche',
       SECRET_KEY: newSecretKey(),
       SECRET_KEY_PREVIOUS: newSecretKey(),
       METRICS_TOKEN: 'a-metrics-token',
@@ -142,6 +144,7 @@ it('accepts every variable', () => {
     BASE_URL: 'https://pix.example.com/',
     DATA_DIR: '/var/lib/guiche',
     DATABASE_URL: 'postgres://user:p%40ss@db.example.com:5433/guiche?sslmode=require',
+    DATABASE_READ_URL: 'postgres://user@one,two/guiche?target_session_attrs=standby',
     DATABASE_CONNECTIONS_MAX: '50',
     DATABASE_WAIT_SECONDS: '7',
     PROCESSES: '3',
@@ -175,6 +178,7 @@ it('accepts every variable', () => {
     baseUrl: 'https://pix.example.com',
     dataDir: '/var/lib/guiche',
     databaseUrl: 'postgres://user:p%40ss@db.example.com:5433/guiche?sslmode=require',
+    databaseReadUrl: 'postgres://user@one,two/guiche?target_session_attrs=standby',
     processes: 3,
     databaseConnectionsMax: 50,
     databaseWaitMs: 7_000,
@@ -276,6 +280,10 @@ describe('addresses', () => {
     expect(readConfig({ DATABASE_URL: 'postgresql://h/d' }).databaseUrl).toBe('postgresql://h/d')
     expect(faultsOf({ DATABASE_URL: 'mysql://h/d' })).toEqual([
       expect.stringMatching(/^DATABASE_URL must be a URL that begins with postgres:\/\/ or postgresql:\/\/, such as/),
+    ])
+    expect(faultsOf({ DATABASE_READ_URL: 'postgresql://h/d?target_session_attrs=primary' })).toEqual([
+      'DATABASE_READ_URL has target_session_attrs=primary, but must have one of standby, any, or none',
+      'DATABASE_READ_URL needs DATABASE_URL: the embedded PostgreSQL has no standby',
     ])
   })
 })

@@ -18,6 +18,8 @@ const Environment = Type.Object({
   DATA_DIR: Type.String({ minLength: 1, default: './data' }),
   DATABASE_URL: Type.Optional(Type.String({ minLength: 1 })),
   DATABASE_URL_FILE: Type.Optional(Type.String({ minLength: 1 })),
+  DATABASE_READ_URL: Type.Optional(Type.String({ minLength: 1 })),
+  DATABASE_READ_URL_FILE: Type.Optional(Type.String({ minLength: 1 })),
   DATABASE_CONNECTIONS_MAX: Type.Optional(Type.Integer({ minimum: 4, maximum: 200 })),
   DATABASE_WAIT_SECONDS: Type.Integer({ minimum: 1, maximum: 60, default: 3 }),
   PROCESSES: Type.Integer({ minimum: 1, maximum: 20, default: 1 }),
@@ -59,6 +61,8 @@ export type Config = Readonly<{
   baseUrl: string | null
   dataDir: string
   databaseUrl: string | null
+  /** The address of a standby that serves lists, exports and figures. */
+  databaseReadUrl: string | null
   /** The number of processes that serve. */
   processes: number
   /** Per process. */
@@ -153,6 +157,9 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   const authIssuer = readBase('AUTH_ISSUER', text('AUTH_ISSUER'), faults)
   const simulatorUrl = readBase('SIMULATOR_URL', text('SIMULATOR_URL'), faults)
   const databaseUrl = readDatabaseUrl('DATABASE_URL', text('DATABASE_URL'), faults)
+  const databaseReadUrl = readDatabaseUrl('DATABASE_READ_URL', text('DATABASE_READ_URL'), faults)
+  if (text('DATABASE_READ_URL') !== undefined && text('DATABASE_URL') === undefined)
+    faults.push('DATABASE_READ_URL needs DATABASE_URL: the embedded PostgreSQL has no standby')
   if (text('HOST') && !isHost(text('HOST') ?? '')) faults.push('HOST must be an IP address or a host name')
   const acquirersFile = text('ACQUIRERS_FILE')
   if (acquirersFile !== undefined && simulatorUrl !== null)
@@ -186,6 +193,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     baseUrl,
     dataDir: resolve(settings.DATA_DIR),
     databaseUrl: databaseUrl && (settings.DATABASE_URL ?? null),
+    databaseReadUrl,
     processes: settings.PROCESSES,
     databaseWaitMs: settings.DATABASE_WAIT_SECONDS * 1000,
     databaseConnectionsMax:
@@ -286,9 +294,13 @@ function readBase(name: string, text: string | undefined, faults: string[]): str
   return text.replace(/\/+$/, '')
 }
 
-function readDatabaseUrl(name: string, text: string | undefined, faults: string[]): string | null {
+function readDatabaseUrl(
+  name: 'DATABASE_URL' | 'DATABASE_READ_URL',
+  text: string | undefined,
+  faults: string[],
+): string | null {
   try {
-    if (text !== undefined) parseServers(text)
+    if (text !== undefined) parseServers(text, name === 'DATABASE_URL' ? 'all' : 'reads')
     return text ?? null
   } catch (error) {
     faults.push(`${name} ${(error as Error).message}`)

@@ -23,9 +23,11 @@ export async function describeApi(): Promise<object> {
     receiver: receiverAccount,
     isRemote: true,
   })
+  const db = connect({ connectionString: 'postgresql://nowhere.invalid/', connectionsMax: 1, onError: () => {} })
   const app = await createApp({
     config: readConfig({}),
-    db: connect({ connectionString: 'postgresql://nowhere.invalid/', connectionsMax: 1, onError: () => {} }),
+    db,
+    reads: db,
     instance: 0,
     clock: systemClock,
     key,

@@ -21,6 +21,7 @@ import { openNetwork } from './network.ts'
 import { findFreePort } from './port.ts'
 import { registerCallbacks } from './registration.ts'
 import { makeSandboxClient, revokeSandboxClient, type SandboxFile, takeSandboxToShow } from './sandbox-client.ts'
+import { openReads } from './standby.ts'
 import { inviteFirstAdmin } from './users/invite.ts'
 import { version } from './version.ts'
 import { startWorker, type Worker } from './worker.ts'
@@ -105,9 +106,12 @@ export async function startService({
 
     // Before anything is sent: payouts must be frozen if the database no longer knows which ones have left.
     stops.push((await keepDatabaseMark({ ...deps, dataDir: config.dataDir })).stop)
+    const { reads, close } = await openReads(deps)
+    stops.push(close)
 
     app = await createApp({
       ...deps,
+      reads,
       shared: clusterWorker,
       sandbox: network.sandbox,
       wakeDeliveries: () => worker?.wakeDeliveries(),
@@ -147,8 +151,13 @@ export async function startService({
 
 /** Warns of settings that are safe on a laptop but not if other machines can reach the service. */
 function warnOfOpenings({ config, log }: { config: Config; log: Logger }): void {
-  if (config.databaseUrl !== null && parseServers(config.databaseUrl).connectionStrings.some(isRemoteInClear))
-    log.warn('DATABASE_URL connects to another machine without TLS: add ?sslmode=verify-full, or sslmode=require')
+  const addresses = [
+    ['DATABASE_URL', config.databaseUrl, 'all'],
+    ['DATABASE_READ_URL', config.databaseReadUrl, 'reads'],
+  ] as const
+  for (const [name, address, use] of addresses)
+    if (address !== null && parseServers(address, use).connectionStrings.some(isRemoteInClear))
+      log.warn(`${name} connects to another machine without TLS: add ?sslmode=verify-full, or sslmode=require`)
   if (config.baseUrl?.startsWith('https:') && config.trustedProxies.length === 0)
     log.warn(
       'BASE_URL is https but TRUST_PROXY is empty: behind a proxy all callers have its address, so wrong passwords of one person count for everybody. Set TRUST_PROXY to the proxy',

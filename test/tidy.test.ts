@@ -30,6 +30,7 @@ const ranks: string[][] = [
     'openapi.ts',
     'port.ts',
     'database-mark.ts',
+    'standby.ts',
     'registration.ts',
     'sandbox-client.ts',
     'service.ts',

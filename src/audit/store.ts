@@ -1,4 +1,4 @@
-import { type Db, empty, sql, type Tx } from '../db/sql.ts'
+import { type Db, empty, type Reads, sql, type Tx } from '../db/sql.ts'
 
 export type ActionRow = {
   id: number
@@ -33,7 +33,7 @@ export async function listActions(
 
 /** A page of entries before an id, newest first: all, or those about one merchant. */
 export async function listActionsBefore(
-  db: Db,
+  db: Reads,
   { merchantId, before, limit }: { merchantId: string | null; before: number | null; limit: number },
 ): Promise<ActionRow[]> {
   return await db.query<ActionRow>(sql`

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { findClient } from '../auth/store.ts'
-import type { Db } from '../db/sql.ts'
+import type { Db, Reads } from '../db/sql.ts'
 import { merchantSeenBy, type SignedIn, userOf } from '../http/caller.ts'
 import { problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
@@ -12,7 +12,7 @@ import { OverviewView } from './schema.ts'
 export const ClientFilter = Type.Optional(Type.String({ description: 'Only this client', maxLength: 128 }))
 
 /** The first screen: today's figures. */
-export function registerOverviewRoutes(app: Server, deps: { db: Db; clock: Clock }): void {
+export function registerOverviewRoutes(app: Server, deps: { db: Db; reads: Reads; clock: Clock }): void {
   const overview = createOverview(deps)
   app.get(
     '/dashboard/api/overview',

@@ -1,4 +1,4 @@
-import { type Db, empty, type Sql, sql } from '../db/sql.ts'
+import { empty, type Reads, type Sql, sql } from '../db/sql.ts'
 import type { Balances } from '../ledger/accounts.ts'
 import { toBalances } from '../ledger/store.ts'
 import type { TransactionStatus } from '../transactions/status.ts'
@@ -9,7 +9,7 @@ export type Whose = { merchantId: string | null }
 export type DayRow = { day: string; status: TransactionStatus; count: number; amount: number }
 
 /** Charges created per day by their current status; days in Brazil, from `firstDay` (yyyy-mm-dd) on. */
-export async function listDays(db: Db, { merchantId }: Whose, firstDay: string): Promise<DayRow[]> {
+export async function listDays(db: Reads, { merchantId }: Whose, firstDay: string): Promise<DayRow[]> {
   const since = sql`where day >= ${firstDay}::date ${ofMerchant(merchantId)}`
   return await db.query<DayRow>(sql`
     select day::text, status, sum(count)::bigint as count, sum(amount)::bigint as amount from (
@@ -26,7 +26,7 @@ export type HourRow = { hour: Date; asked: number; paid: number; amount: number 
  * Charges created per hour since a time, and how much of them is paid. Read from the index of lists, merchant by
  * merchant.
  */
-export async function listHours(db: Db, { merchantId }: Whose, since: Date): Promise<HourRow[]> {
+export async function listHours(db: Reads, { merchantId }: Whose, since: Date): Promise<HourRow[]> {
   return await db.query<HourRow>(sql`
     select hour, sum(asked)::bigint as asked, sum(paid)::bigint as paid, sum(amount)::bigint as amount
     from clients, lateral (
@@ -45,7 +45,7 @@ export async function listHours(db: Db, { merchantId }: Whose, since: Date): Pro
  * merchant.
  */
 export async function findPayTimes(
-  db: Db,
+  db: Reads,
   { merchantId }: Whose,
   since: Date,
 ): Promise<{ sample: number; median: number | null; p90: number | null }> {
@@ -63,7 +63,7 @@ export async function findPayTimes(
 }
 
 /** The balances of a merchant, or the sum of all. */
-export async function sumBalances(db: Db, { merchantId }: Whose): Promise<Balances> {
+export async function sumBalances(db: Reads, { merchantId }: Whose): Promise<Balances> {
   const rows = await db.query<{ account: string; balance: number }>(sql`
     select account, sum(balance)::bigint as balance from ledger_accounts where true ${ofMerchant(merchantId)} group by account`)
   return toBalances(rows)

@@ -1,4 +1,4 @@
-import type { Db } from '../db/sql.ts'
+import type { Db, Reads } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import { dayBefore, dayOf, windowOf } from '../lib/brasilia.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -18,18 +18,20 @@ const payTimesMs = 7 * 24 * hourMs
 /** Maximum age of the figures, which many people may be viewing. */
 const ageMaxMs = 5_000
 
+type Deps = { db: Db; reads: Reads; clock: Clock }
+
 /**
  * The figures of the first screen, for a merchant or for all. Read at most every few seconds, however many people
  * view them.
  */
-export function createOverview({ db, clock }: { db: Db; clock: Clock }) {
+export function createOverview(deps: Deps) {
   const known = new Map<string, { at: number; overview: Promise<Overview> }>()
   return async (whose: Whose, days: number): Promise<Overview> => {
     const key = `${whose.merchantId} ${days}`
-    const now = clock.now().getTime()
+    const now = deps.clock.now().getTime()
     const last = known.get(key)
     if (last && now - last.at >= 0 && now - last.at < ageMaxMs) return await last.overview
-    const overview = readOverview(db, whose, { now, days })
+    const overview = readOverview(deps, whose, { now, days })
     if (known.size > 1_000) known.clear()
     known.set(key, { at: now, overview })
     overview.catch(() => known.delete(key))
@@ -37,14 +39,18 @@ export function createOverview({ db, clock }: { db: Db; clock: Clock }) {
   }
 }
 
-async function readOverview(db: Db, whose: Whose, { now, days }: { now: number; days: number }): Promise<Overview> {
+async function readOverview(
+  { db, reads }: Deps,
+  whose: Whose,
+  { now, days }: { now: number; days: number },
+): Promise<Overview> {
   const today = dayOf(new Date(now))
   const midnight = windowOf(today).from
   const names = lastDays(today, Math.max(2, days))
   const [rows, hours, times, balances] = await Promise.all([
-    listDays(db, whose, names[0] ?? today),
-    listHours(db, whose, midnight),
-    findPayTimes(db, whose, new Date(now - payTimesMs)),
+    listDays(reads, whose, names[0] ?? today),
+    listHours(reads, whose, midnight),
+    findPayTimes(reads, whose, new Date(now - payTimesMs)),
     sumBalances(db, whose),
   ])
   const byDay = names.map((day) => ({ day, figures: toFigures(rows.filter((row) => row.day === day)) }))

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import type { Acquirers } from '../acquirers/registry.ts'
-import type { Db } from '../db/sql.ts'
+import type { Db, Reads } from '../db/sql.ts'
 import { explainRecord } from '../explain/explain.ts'
 import { merchantSeenBy, userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
@@ -13,7 +13,10 @@ import { DataOf, ExplanationView, HitView } from './schema.ts'
 import { findRecords } from './search-store.ts'
 
 /** Finds a record by any identifier, and explains its history. */
-export function registerRecordRoutes(app: Server, deps: { db: Db; clock: Clock; acquirers: Acquirers }): void {
+export function registerRecordRoutes(
+  app: Server,
+  deps: { db: Db; reads: Reads; clock: Clock; acquirers: Acquirers },
+): void {
   const isConfigured = (acquirer: string) => deps.acquirers.get(acquirer) !== undefined
   app.get(
     '/dashboard/api/search',
@@ -33,7 +36,7 @@ export function registerRecordRoutes(app: Server, deps: { db: Db; clock: Clock; 
       const merchantId = await findSeen(deps, user, request.query.clientId)
       const text = request.query.q.trim()
       const id = fromTxid(text.replaceAll('-', '').toLowerCase())
-      const hits = await findRecords(deps.db, { text, id, merchantId })
+      const hits = await findRecords(deps.reads, { text, id, merchantId })
       const seesWithdrawals = user.permissions.includes('withdrawal.read')
       const seen = hits.filter(({ type }) => type === 'transaction' || seesWithdrawals)
       return { data: seen.map(({ createdAt, ...hit }) => ({ ...hit, createdAt: createdAt.toISOString() })) }

@@ -1,4 +1,4 @@
-import { type Db, empty, sql } from '../db/sql.ts'
+import { empty, type Reads, sql } from '../db/sql.ts'
 
 export type Hit = {
   type: 'transaction' | 'withdrawal'
@@ -19,7 +19,7 @@ const hitsMax = 20
  * @param id a UUID, if the text is one
  */
 export async function findRecords(
-  db: Db,
+  db: Reads,
   { text, id, merchantId }: { text: string; id: string | null; merchantId: string | null },
 ): Promise<Hit[]> {
   const ofMerchant = merchantId === null ? empty : sql`and merchant_id = ${merchantId}`

@@ -3,7 +3,7 @@ import type { Acquirers } from '../acquirers/registry.ts'
 import { byUser } from '../audit/record.ts'
 import { listActionsBefore } from '../audit/store.ts'
 import { findInboxBacklog } from '../callbacks/store.ts'
-import type { Db } from '../db/sql.ts'
+import type { Db, Reads } from '../db/sql.ts'
 import { listUnconfigured } from '../explain/unconfigured-store.ts'
 import { merchantSeenBy, userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
@@ -15,7 +15,7 @@ import { findVerified } from '../verification.ts'
 import { listUndelivered, type MerchantDeliveries } from '../webhooks/resend-store.ts'
 import { ActionsView, FreezeView, ReleaseView, SystemView } from './operator-schema.ts'
 
-type Deps = { db: Db; clock: Clock; acquirers: Acquirers; version: string }
+type Deps = { db: Db; reads: Reads; clock: Clock; acquirers: Acquirers; version: string }
 
 const actionsMax = 100
 /** The same period as on the screen of a merchant's webhooks. */
@@ -119,7 +119,7 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
       },
     },
     async (request) => {
-      const rows = await listActionsBefore(db, {
+      const rows = await listActionsBefore(deps.reads, {
         merchantId: merchantSeenBy(userOf(request)),
         before: request.query.before ?? null,
         limit: actionsMax,

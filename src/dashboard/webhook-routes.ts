@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { byUser } from '../audit/record.ts'
-import type { Db } from '../db/sql.ts'
+import type { Db, Reads } from '../db/sql.ts'
 import { type SignedIn, userOf } from '../http/caller.ts'
 import { DateTimeFilter, EnumFilter, NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
@@ -32,7 +32,7 @@ import {
   ResendView,
 } from './schema.ts'
 
-type Deps = { db: Db; clock: Clock; wakeDeliveries: () => void }
+type Deps = { db: Db; reads: Reads; clock: Clock; wakeDeliveries: () => void }
 
 const perPage = 20
 const healthMs = 24 * 60 * 60_000
@@ -56,7 +56,7 @@ export function registerWebhookScreenRoutes(app: Server, deps: Deps): void {
 }
 
 function registerReading(app: Server, deps: Deps): void {
-  const { db, clock } = deps
+  const { db, reads, clock } = deps
   app.get(
     '/dashboard/api/webhook/delivery',
     {
@@ -82,7 +82,7 @@ function registerReading(app: Server, deps: Deps): void {
       const { clientId, page = 1, from, until, ...filters } = request.query
       const merchantId = await findOne(deps, userOf(request), clientId)
       const filter = { ...filters, from: toDate(from), until: toDate(until) }
-      const { total, items } = await listDeliveries(db, merchantId, filter, { page, perPage, after: null })
+      const { total, items } = await listDeliveries(reads, merchantId, filter, { page, perPage, after: null })
       return {
         total,
         totalPages: Math.ceil(total / perPage),
@@ -137,7 +137,7 @@ function registerReading(app: Server, deps: Deps): void {
     async (request) => {
       const merchantId = await findOne(deps, userOf(request), request.query.clientId)
       const since = new Date(clock.now().getTime() - healthMs)
-      const receivers = await listReceivers(db, { merchantId, since })
+      const receivers = await listReceivers(reads, { merchantId, since })
       return {
         data: receivers.map(({ oldestWaitingAt, ...health }) => ({
           ...health,

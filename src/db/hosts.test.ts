@@ -26,6 +26,14 @@ describe('the address of a database', () => {
   ])('%s is refused', (address, reason) => {
     expect(() => parseServers(address)).toThrow(reason)
   })
+
+  it('of reads prefers a standby', () => {
+    expect(parseServers('postgres://one,two/db', 'reads').target).toBe('standby')
+    expect(parseServers('postgres://one/db', 'reads').target).toBe('any')
+    expect(() => parseServers('postgres://one/db?target_session_attrs=primary', 'reads')).toThrow(
+      'must have one of standby, any',
+    )
+  })
 })
 
 describe('several servers', () => {

@@ -11,11 +11,11 @@ const answerMaxMs = 1_000
  * The driver's client, or one that connects to the first server that fits. Each new connection looks again, so the
  * service follows a failover without a restart.
  */
-export function clientFor({ connectionStrings, target }: Servers): typeof pg.Client {
+export function clientFor({ connectionStrings, target }: Servers, setting: string): typeof pg.Client {
   if (connectionStrings.length === 1 && target === 'any') return pg.Client
   let lookup: Promise<{ host: string; port: number }> | null = null
   const find = async () => {
-    lookup ??= findServer({ connectionStrings, target }).finally(() => {
+    lookup ??= findServer({ connectionStrings, target }, setting).finally(() => {
       lookup = null
     })
     return await lookup
@@ -38,7 +38,10 @@ export function clientFor({ connectionStrings, target }: Servers): typeof pg.Cli
 }
 
 /** All are queried at the same time, and the first in the order of the address that fits is taken. */
-async function findServer({ connectionStrings, target }: Servers): Promise<{ host: string; port: number }> {
+async function findServer(
+  { connectionStrings, target }: Servers,
+  setting: string,
+): Promise<{ host: string; port: number }> {
   const answers = connectionStrings.map(async (connectionString) => {
     const client = new pg.Client({ connectionString, connectionTimeoutMillis: answerMaxMs })
     client.on('error', () => {})
@@ -55,14 +58,20 @@ async function findServer({ connectionStrings, target }: Servers): Promise<{ hos
     if (reason === null) return { host, port }
     reasons.push(`${host}:${port}: ${reason}`)
   }
-  throw new DatabaseAway(`no server of DATABASE_URL fits target_session_attrs=${target} (${reasons.join('; ')})`)
+  throw new DatabaseAway(`no server of ${setting} fits target_session_attrs=${target} (${reasons.join('; ')})`)
 }
 
 async function whyNot(client: pg.Client, target: Target): Promise<string | null> {
   await client.connect()
   if (target === 'any') return null
-  const { rows } = await client.query<{ is_standby: boolean; is_read_only: boolean }>(`
-    select pg_is_in_recovery() as is_standby, current_setting('transaction_read_only')::boolean as is_read_only`)
-  if (rows[0]?.is_standby) return 'it is a standby'
+  const { rows } = await client.query<ServerState>(serverState)
+  if (target === 'standby') return rows[0]?.is_in_recovery ? null : 'it is no standby'
+  if (rows[0]?.is_in_recovery) return 'it is a standby'
   return target === 'read-write' && rows[0]?.is_read_only ? 'it takes no writes' : null
 }
+
+/** A standby is in recovery, and so is a server that replays its log after a crash or a restore. */
+export type ServerState = { is_in_recovery: boolean; is_read_only: boolean }
+
+export const serverState = `
+  select pg_is_in_recovery() as is_in_recovery, current_setting('transaction_read_only')::boolean as is_read_only`

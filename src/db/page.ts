@@ -1,7 +1,6 @@
 import { AppError } from '../lib/errors.ts'
 import { createFairQueue, type FairQueue } from '../lib/fair-queue.ts'
-import type { Db } from './sql.ts'
-import { empty, type Sql, sql } from './sql.ts'
+import { empty, type Reads, type Sql, sql } from './sql.ts'
 
 /** The position of an item in a list: newest first, then by id. */
 export type Position = { createdAt: Date; id: string }
@@ -26,10 +25,11 @@ const maxWaitingPerMerchant = 32
 const queues = new WeakMap<object, FairQueue>()
 
 /** Runs a read of unlimited cost: a list, a search, a piece of an export. Limits them per merchant. */
-export async function runList<Result>(db: Db, merchantId: string, work: () => Promise<Result>): Promise<Result> {
+export async function runList<Row extends object>(db: Reads, merchantId: string, statement: Sql): Promise<Row[]> {
   const queue = queues.get(db.pool) ?? makeQueue(db.pool.options.max)
   queues.set(db.pool, queue)
-  return await queue.run(merchantId, work)
+  const from = (await db.ready?.()) ?? db
+  return await queue.run(merchantId, () => from.query<Row>(statement))
 }
 
 function makeQueue(connectionsMax: number): FairQueue {
@@ -54,7 +54,7 @@ const deepFrom = 1000
  * their position, because not every table has an index that starts with the id.
  */
 export async function findPage<Row extends { id: string; created_at: Date }>(
-  db: Db,
+  db: Reads,
   list: List & {
     page: number
     perPage: number
@@ -96,7 +96,7 @@ export async function findPage<Row extends { id: string; created_at: Date }>(
       where merchant_id = ${merchantId}
     ) listed on true
     order by listed.created_at desc, listed.id desc`
-  const rows = await runList(db, merchantId, () => db.query<{ total: number } & (Row | { id: null })>(statement))
+  const rows = await runList<{ total: number } & (Row | { id: null })>(db, merchantId, statement)
   const found = rows.filter((row): row is { total: number } & Row => row.id !== null)
   const items = found.slice(0, list.perPage)
   const last = items.at(-1)
@@ -122,7 +122,7 @@ const rowsAtOnce = 200
  * All rows of a list in its order, in pieces and without counting, for an export. Holds no connection between pieces.
  */
 export async function* walkList<Row extends { id: string; created_at: Date }>(
-  db: Db,
+  db: Reads,
   { table, columns, merchantId, where }: List,
 ): AsyncGenerator<Row[]> {
   for (let after: Position | null = null; ; ) {
@@ -130,7 +130,7 @@ export async function* walkList<Row extends { id: string; created_at: Date }>(
       select ${columns} from ${table}
       where merchant_id = ${merchantId} ${where} ${isAfter(after)}
       order by created_at desc, id desc limit ${rowsAtOnce}`
-    const rows: Row[] = await runList(db, merchantId, () => db.query<Row>(statement))
+    const rows: Row[] = await runList<Row>(db, merchantId, statement)
     yield rows
     const last = rows.at(-1)
     if (!last || rows.length < rowsAtOnce) return

@@ -1,10 +1,10 @@
 import type { Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import sql, { type Sql } from 'sql-template-tag'
+import { raw, type Sql } from 'sql-template-tag'
 import { assert, BrokenInvariant } from '../lib/assert.ts'
 import { parseServers } from '../lib/database-url.ts'
-import { clientFor } from './hosts.ts'
+import { clientFor, type ServerState, serverState } from './hosts.ts'
 import { DatabaseAway, WatchedPool } from './watched-pool.ts'
 
 export { default as sql, empty, join, raw, Sql } from 'sql-template-tag'
@@ -16,8 +16,7 @@ export { default as sql, empty, join, raw, Sql } from 'sql-template-tag'
 type Query = <Row extends object>(statement: Sql, name?: string) => Promise<Row[]>
 
 /** Runs statements outside a transaction. Stores take a `Db` or a `Tx` and never open a transaction. */
-export type Db = {
-  query: Query
+export type Db = Reads & {
   /**
    * Runs `work` in a transaction at READ COMMITTED; any error thrown by it rolls all of it back. When the connection
    * breaks during the commit, the outcome is unknown: the caller finds out, and repeats nothing blindly. With an advisory lock
@@ -25,7 +24,14 @@ export type Db = {
    * committed.
    */
   transaction<Result>(work: (tx: Tx) => Promise<Result>, lock?: AdvisoryLock): Promise<Result>
+}
+
+/** Runs statements that only read. A standby may answer them, if it has all that the primary had when the read began. */
+export type Reads = {
+  query: Query
   readonly pool: pg.Pool
+  /** Decides who answers, and waits until a standby is ready to: a read that must take its turn calls this first. */
+  ready?(): Promise<{ query: Query }>
 }
 
 /**
@@ -58,6 +64,8 @@ function toSafeInteger(text: string): number {
 
 export type ConnectOptions = {
   connectionString: string
+  /** The setting that has this address. */
+  setting?: 'DATABASE_URL' | 'DATABASE_READ_URL'
   connectionsMax: number
   /** How long a statement waits for a new or a free connection. Three seconds by default. */
   waitMs?: number
@@ -74,10 +82,11 @@ const limits =
 
 /** Opens a pool of connections to PostgreSQL. It connects at the first statement. */
 export function connect(options: ConnectOptions): Db {
-  const servers = parseServers(options.connectionString)
+  const { setting = 'DATABASE_URL' } = options
+  const servers = parseServers(options.connectionString, setting === 'DATABASE_URL' ? 'all' : 'reads')
   const config: pg.PoolConfig & pg.ClientConfig & { pipeline: true; Client: typeof pg.Client } = {
     connectionString: servers.connectionStrings[0],
-    Client: clientFor(servers),
+    Client: clientFor(servers, setting),
     max: options.connectionsMax,
     types,
     // Statements are sent without waiting for the previous answer, so that independent ones share a round trip.
@@ -135,6 +144,23 @@ export function toDb(pool: pg.Pool): Db {
   }
 }
 
+/** Runs `work` on one connection, which it may send several statements at once. */
+export async function onConnection<Result>(
+  { pool }: Pick<Db, 'pool'>,
+  work: (on: { query: Query }) => Promise<Result>,
+): Promise<Result> {
+  const client = await pool.connect()
+  let broken: Error | undefined
+  try {
+    return await work({ query: toQuery(client) })
+  } catch (error) {
+    if (isDatabaseAway(error)) broken = error
+    throw error
+  } finally {
+    client.release(broken)
+  }
+}
+
 /** Before a new connection is used for anything else, `check` gets a `Db` that uses it. If it throws, it is closed. */
 export function onNewConnection({ pool }: Db, check: (db: Db) => Promise<void>): void {
   assert(pool instanceof WatchedPool, 'the pool was opened by connect()')
@@ -185,10 +211,9 @@ export async function checkWritable(db: Db): Promise<void> {
 }
 
 async function assertWritable(db: Db): Promise<void> {
-  if (await isInRecovery(db))
+  const [server] = await db.query<ServerState>(raw(serverState))
+  if (server?.is_in_recovery)
     throw new Error('the database is a read-only standby. Set DATABASE_URL to the primary server.')
-  const [server] = await db.query<{ is_read_only: boolean }>(sql`
-    select current_setting('transaction_read_only')::boolean as is_read_only`)
   if (server?.is_read_only)
     throw new Error(
       'the database takes no writes, because default_transaction_read_only is on for this role, this database or the server. Turn it off, or set DATABASE_URL to another server.',
@@ -197,7 +222,7 @@ async function assertWritable(db: Db): Promise<void> {
 
 /** True for a standby, and for a server that replays its log. */
 export async function isInRecovery(db: Db): Promise<boolean> {
-  const [server] = await db.query<{ is_in_recovery: boolean }>(sql`select pg_is_in_recovery() as is_in_recovery`)
+  const [server] = await db.query<ServerState>(raw(serverState))
   return server?.is_in_recovery !== false
 }
 

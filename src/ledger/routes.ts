@@ -1,4 +1,4 @@
-import type { Db } from '../db/sql.ts'
+import type { Db, Reads } from '../db/sql.ts'
 import { callerOf } from '../http/caller.ts'
 import { csvDescription, pageOrCsv, sendCsv, wantsCsv } from '../http/csv.ts'
 import { toDate } from '../http/formats.ts'
@@ -10,7 +10,7 @@ import { BalanceQuery, BalanceView, Statement, StatementQuery } from './schema.t
 import { findBalances, findBalancesAt, listStatement } from './store.ts'
 import { toBalanceView, toStatementEntryView, writeStatementCsv } from './view.ts'
 
-export function registerLedgerRoutes(app: Server, deps: { db: Db; clock: Clock }): void {
+export function registerLedgerRoutes(app: Server, deps: { db: Db; reads: Reads; clock: Clock }): void {
   app.get(
     '/balance',
     {
@@ -46,9 +46,9 @@ export function registerLedgerRoutes(app: Server, deps: { db: Db; clock: Clock }
       const { merchantId } = callerOf(request)
       const { startDate, endDate, kind } = request.query
       const filters = { startDate: toDate(startDate), endDate: toDate(endDate), kinds: kind }
-      if (wantsCsv(request)) return sendCsv(reply, 'statement', writeStatementCsv(deps.db, merchantId, filters))
+      if (wantsCsv(request)) return sendCsv(reply, 'statement', writeStatementCsv(deps.reads, merchantId, filters))
       const slice = readSlice(request, 'number')
-      return toEnvelope(await listStatement(deps.db, merchantId, filters, slice), slice, toStatementEntryView)
+      return toEnvelope(await listStatement(deps.reads, merchantId, filters, slice), slice, toStatementEntryView)
     },
   )
 }

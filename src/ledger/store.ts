@@ -1,6 +1,6 @@
 import { runList } from '../db/page.ts'
 import { rowsParam } from '../db/rows-param.ts'
-import { type Db, empty, raw, type Sql, sql, type Tx } from '../db/sql.ts'
+import { type Db, empty, type Reads, raw, type Sql, sql, type Tx } from '../db/sql.ts'
 import type { Page, Slice } from '../http/page.ts'
 import { assert } from '../lib/assert.ts'
 import {
@@ -200,7 +200,7 @@ export type StatementFilters = {
 
 /** The transfers that changed a merchant's available balance, the last posted first. */
 export async function listStatement(
-  db: Db,
+  db: Reads,
   merchantId: string,
   filters: StatementFilters,
   slice: Slice,
@@ -219,9 +219,7 @@ export async function listStatement(
       where merchant_id = ${merchantId}
     ) listed on true
     order by listed.id desc`
-  const rows = await runList(db, merchantId, () =>
-    db.query<{ total: number } & (StatementRow | { id: null })>(statement),
-  )
+  const rows = await runList<{ total: number } & (StatementRow | { id: null })>(db, merchantId, statement)
   const found = rows.filter((row): row is { total: number } & StatementRow => row.id !== null)
   const items = found.slice(0, slice.perPage)
   const last = items.at(-1)
@@ -235,7 +233,7 @@ export async function listStatement(
 
 /** The next entries of an export, without counting: those before an id, the last posted first. */
 export async function listStatementBefore(
-  db: Db,
+  db: Reads,
   merchantId: string,
   filters: StatementFilters,
   { beforeId, limit }: { beforeId: number | null; limit: number },
@@ -245,7 +243,7 @@ export async function listStatementBefore(
     select ${statementColumns} from ledger_transfers join (${ids}) places using (id)
     where merchant_id = ${merchantId}
     order by id desc`
-  return await runList(db, merchantId, () => db.query<StatementRow>(statement))
+  return await runList<StatementRow>(db, merchantId, statement)
 }
 
 const statementColumns = sql`

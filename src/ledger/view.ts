@@ -1,4 +1,4 @@
-import type { Db } from '../db/sql.ts'
+import type { Reads } from '../db/sql.ts'
 import { type Column, writeCsv } from '../http/csv.ts'
 import type { Balances } from './accounts.ts'
 import { listStatementBefore, type StatementFilters, type StatementRow } from './store.ts'
@@ -46,11 +46,15 @@ const columns: Column<StatementRow>[] = [
 ]
 
 /** Writes all entries of a statement as CSV, newest first, in chunks. */
-export function writeStatementCsv(db: Db, merchantId: string, filters: StatementFilters): AsyncGenerator<string> {
+export function writeStatementCsv(db: Reads, merchantId: string, filters: StatementFilters): AsyncGenerator<string> {
   return writeCsv(columns, walkStatement(db, merchantId, filters))
 }
 
-async function* walkStatement(db: Db, merchantId: string, filters: StatementFilters): AsyncGenerator<StatementRow[]> {
+async function* walkStatement(
+  db: Reads,
+  merchantId: string,
+  filters: StatementFilters,
+): AsyncGenerator<StatementRow[]> {
   for (let beforeId: number | null = null; ; ) {
     const rows = await listStatementBefore(db, merchantId, filters, { beforeId, limit: rowsAtOnce })
     yield rows

@@ -1,14 +1,14 @@
-/** Which server of several a connection may use. The service writes, so it never needs a standby. */
-const targets = ['read-write', 'primary', 'any'] as const
-export type Target = (typeof targets)[number]
+/** Which server of several a connection may use: for the service, which writes, and for reads alone. */
+const targets = { all: ['read-write', 'primary', 'any'], reads: ['standby', 'any'] } as const
+export type Target = (typeof targets)['all' | 'reads'][number]
 
 export type Servers = { connectionStrings: string[]; target: Target }
 
 /**
  * Reads an address as libpq does: `postgres://user@one:5432,two:5433/name?target_session_attrs=primary`.
- * @throws {Error} whose message goes on after "DATABASE_URL"
+ * @throws {Error} whose message goes on after the name of the setting
  */
-export function parseServers(address: string): Servers {
+export function parseServers(address: string, use: 'all' | 'reads' = 'all'): Servers {
   const [, user, hosts, rest] = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/.exec(address) ?? []
   const mistake = new Error(
     'must be a URL that begins with postgres:// or postgresql://, such as postgres://user:password@host:5432/name; several servers are host:port,host:port',
@@ -18,9 +18,10 @@ export function parseServers(address: string): Servers {
   if (!urls.every((url) => URL.canParse(url)) || (urls.length > 1 && hosts.split(',').includes(''))) throw mistake
   const [first = ''] = urls
   const wanted = new URL(first).searchParams.get('target_session_attrs')
-  const target = targets.find((known) => known === wanted)
+  const known: readonly Target[] = targets[use]
+  const target = known.find((one) => one === wanted)
   if (wanted !== null && target === undefined)
-    throw new Error(`has target_session_attrs=${wanted}, but must have one of ${targets.join(', ')}, or none`)
-  // One server without a wish is used as it is. Of several, the default is one that can be written.
-  return { connectionStrings: urls, target: target ?? (urls.length > 1 ? 'read-write' : 'any') }
+    throw new Error(`has target_session_attrs=${wanted}, but must have one of ${known.join(', ')}, or none`)
+  // One server without a wish is used as it is. Of several, the default is one that fits the use best.
+  return { connectionStrings: urls, target: target ?? (urls.length > 1 ? targets[use][0] : 'any') }
 }

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { byCaller } from '../audit/record.ts'
+import type { Reads } from '../db/sql.ts'
 import { callerOf } from '../http/caller.ts'
 import { csvDescription, pageOrCsv, sendCsv, wantsCsv } from '../http/csv.ts'
 import { toDate } from '../http/formats.ts'
@@ -32,6 +33,7 @@ import {
 import { type TransactionReader, toRefundCreatedView, toTransactionView, writeTransactionsCsv } from './view.ts'
 
 export type TransactionRoutesDeps = CreateDeps & {
+  reads: Reads
   createLimit: RateLimiter
   readTransaction: TransactionReader
   baseUrl: string
@@ -131,9 +133,9 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
   async function list(request: FastifyRequest, reply: FastifyReply, query: ListTransactionsFilters) {
     const { merchantId } = callerOf(request)
     const filters = toFilters(query)
-    if (wantsCsv(request)) return sendCsv(reply, 'transactions', writeTransactionsCsv(deps.db, merchantId, filters))
+    if (wantsCsv(request)) return sendCsv(reply, 'transactions', writeTransactionsCsv(deps.reads, merchantId, filters))
     const slice = readSlice({ url: '/transaction', query })
-    const page = await listTransactions(deps.db, merchantId, filters, slice)
+    const page = await listTransactions(deps.reads, merchantId, filters, slice)
     return toEnvelope(page, slice, toTransactionView)
   }
 
@@ -173,7 +175,7 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
       const row = await deps.readTransaction({ merchantId, recordId: request.params.id })
       if (!row) throw unknownTransaction()
       const slice = readSlice(request)
-      return toEnvelope(await listEvents(deps.db, merchantId, { recordId: row.id }, slice), slice, toEventView)
+      return toEnvelope(await listEvents(deps.reads, merchantId, { recordId: row.id }, slice), slice, toEventView)
     },
   )
 }

@@ -1,4 +1,4 @@
-import type { Db } from '../db/sql.ts'
+import type { Db, Reads } from '../db/sql.ts'
 import { type Column, writeCsv } from '../http/csv.ts'
 import { toStatusHistoryView } from '../http/schemas.ts'
 import { assert } from '../lib/assert.ts'
@@ -119,7 +119,11 @@ const columns: Column<ExportedTransaction>[] = [
 ]
 
 /** Writes all matching transactions as CSV, newest first, in chunks. */
-export function writeTransactionsCsv(db: Db, merchantId: string, filters: TransactionFilters): AsyncGenerator<string> {
+export function writeTransactionsCsv(
+  db: Reads,
+  merchantId: string,
+  filters: TransactionFilters,
+): AsyncGenerator<string> {
   return writeCsv(columns, walkTransactions(db, merchantId, filters))
 }
 

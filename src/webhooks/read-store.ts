@@ -1,5 +1,5 @@
 import { findPage } from '../db/page.ts'
-import { type Db, empty, type Sql, sql, type Tx } from '../db/sql.ts'
+import { empty, type Reads, type Sql, sql, type Tx } from '../db/sql.ts'
 import type { Page, Slice } from '../http/page.ts'
 import { assert } from '../lib/assert.ts'
 import type { RecordType } from './outbox.ts'
@@ -20,7 +20,7 @@ export type EventRow = {
 
 /** Lists a merchant's events, newest first; optionally those of one record. */
 export async function listEvents(
-  db: Db,
+  db: Reads,
   merchantId: string,
   filters: { recordId?: string | undefined },
   slice: Slice,
@@ -81,7 +81,7 @@ export const deliveriesCountedMax = 10_000
 
 /** Lists a merchant's deliveries with their attempts, newest first; filters: record, event, state, type, period. */
 export async function listDeliveries(
-  db: Db,
+  db: Reads,
   merchantId: string,
   filters: DeliveryFilters,
   slice: Slice,
@@ -145,7 +145,7 @@ function ofRecord(recordId: string | undefined): Sql {
 }
 
 async function listAttempts(
-  db: Db,
+  db: Reads,
   { merchantId, eventIds }: { merchantId: string; eventIds: string[] },
 ): Promise<(AttemptRow & { event_id: string })[]> {
   return await db.query(sql`

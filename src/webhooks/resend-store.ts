@@ -1,4 +1,4 @@
-import { type Db, join, raw, type Sql, sql, type Tx } from '../db/sql.ts'
+import { type Db, join, type Reads, raw, type Sql, sql, type Tx } from '../db/sql.ts'
 import type { DeliveryState } from './read-store.ts'
 
 /**
@@ -130,7 +130,7 @@ const newestMax = 5_000
 
 /** The health of each of a merchant's receivers. */
 export async function listReceivers(
-  db: Db,
+  db: Reads,
   { merchantId, since }: { merchantId: string; since: Date },
 ): Promise<ReceiverHealth[]> {
   const columns = sql`receiver, state, attempts > attempts_before as was_tried, created_at`

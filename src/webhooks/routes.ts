@@ -1,5 +1,5 @@
 import { byCaller } from '../audit/record.ts'
-import type { Db } from '../db/sql.ts'
+import type { Db, Reads } from '../db/sql.ts'
 import { callerOf } from '../http/caller.ts'
 import { readSlice, toEnvelope } from '../http/page.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
@@ -11,7 +11,7 @@ import { resendDelivery } from './resend.ts'
 import { DeliveryList, EventList, ListDeliveriesQuery, ListEventsQuery, ResendParams, ResendView } from './schema.ts'
 import { toDeliveryView, toEventView } from './view.ts'
 
-type Deps = { db: Db; clock: Clock; wakeDeliveries: () => void }
+type Deps = { db: Db; reads: Reads; clock: Clock; wakeDeliveries: () => void }
 
 export function registerWebhookRoutes(app: Server, deps: Deps): void {
   app.get(
@@ -28,7 +28,7 @@ export function registerWebhookRoutes(app: Server, deps: Deps): void {
     },
     async (request) => {
       const slice = readSlice(request)
-      return toEnvelope(await listEvents(deps.db, callerOf(request).merchantId, {}, slice), slice, toEventView)
+      return toEnvelope(await listEvents(deps.reads, callerOf(request).merchantId, {}, slice), slice, toEventView)
     },
   )
 
@@ -45,7 +45,7 @@ export function registerWebhookRoutes(app: Server, deps: Deps): void {
     },
     async (request) => {
       const slice = readSlice(request)
-      const page = await listDeliveries(deps.db, callerOf(request).merchantId, request.query, slice)
+      const page = await listDeliveries(deps.reads, callerOf(request).merchantId, request.query, slice)
       return toEnvelope(page, slice, toDeliveryView)
     },
   )

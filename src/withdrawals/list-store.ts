@@ -1,5 +1,5 @@
 import { findPage, walkList } from '../db/page.ts'
-import { type Db, empty, join, type Sql, sql } from '../db/sql.ts'
+import { empty, join, type Reads, type Sql, sql } from '../db/sql.ts'
 import type { Page, Slice } from '../http/page.ts'
 import type { WithdrawalStatus } from './status.ts'
 import { type WithdrawalRow, withdrawalColumns } from './store.ts'
@@ -19,7 +19,7 @@ export type WithdrawalFilters = {
 }
 
 export async function listWithdrawals(
-  db: Db,
+  db: Reads,
   merchantId: string,
   filters: WithdrawalFilters,
   slice: Slice,
@@ -37,7 +37,7 @@ export async function listWithdrawals(
 
 /** All matching withdrawals, newest first, in chunks. */
 export function walkWithdrawals(
-  db: Db,
+  db: Reads,
   merchantId: string,
   filters: WithdrawalFilters,
 ): AsyncGenerator<WithdrawalRow[]> {

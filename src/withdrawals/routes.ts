@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { byCaller } from '../audit/record.ts'
+import type { Reads } from '../db/sql.ts'
 import { callerOf } from '../http/caller.ts'
 import { csvDescription, pageOrCsv, sendCsv, wantsCsv } from '../http/csv.ts'
 import { toDate } from '../http/formats.ts'
@@ -29,7 +30,7 @@ import {
 import { findWithdrawal } from './store.ts'
 import { toWithdrawalCreatedView, toWithdrawalView, writeWithdrawalsCsv } from './view.ts'
 
-export type WithdrawalRoutesDeps = CreateWithdrawalDeps & { wakeDeliveries: () => void; baseUrl: string }
+export type WithdrawalRoutesDeps = CreateWithdrawalDeps & { reads: Reads; wakeDeliveries: () => void; baseUrl: string }
 
 export function registerWithdrawalRoutes(app: Server, deps: WithdrawalRoutesDeps): void {
   app.post(
@@ -95,9 +96,9 @@ function registerReading(app: Server, deps: WithdrawalRoutesDeps): void {
   async function list(request: FastifyRequest, reply: FastifyReply, query: ListWithdrawalsFilters) {
     const { merchantId } = callerOf(request)
     const filters = toFilters(query)
-    if (wantsCsv(request)) return sendCsv(reply, 'withdrawals', writeWithdrawalsCsv(deps.db, merchantId, filters))
+    if (wantsCsv(request)) return sendCsv(reply, 'withdrawals', writeWithdrawalsCsv(deps.reads, merchantId, filters))
     const slice = readSlice({ url: '/withdrawal', query })
-    const page = await listWithdrawals(deps.db, merchantId, filters, slice)
+    const page = await listWithdrawals(deps.reads, merchantId, filters, slice)
     return toEnvelope(page, slice, toWithdrawalView)
   }
 
@@ -137,7 +138,7 @@ function registerReading(app: Server, deps: WithdrawalRoutesDeps): void {
       const row = await findWithdrawal(deps.db, merchantId, request.params.id)
       if (!row) throw unknownWithdrawal()
       const slice = readSlice(request)
-      return toEnvelope(await listEvents(deps.db, merchantId, { recordId: row.id }, slice), slice, toEventView)
+      return toEnvelope(await listEvents(deps.reads, merchantId, { recordId: row.id }, slice), slice, toEventView)
     },
   )
 }

@@ -1,4 +1,4 @@
-import type { Db } from '../db/sql.ts'
+import type { Db, Reads } from '../db/sql.ts'
 import { type Column, writeCsv } from '../http/csv.ts'
 import { toStatusHistoryView } from '../http/schemas.ts'
 import { assert } from '../lib/assert.ts'
@@ -73,6 +73,6 @@ const columns: Column<WithdrawalRow>[] = [
 ]
 
 /** Writes all matching withdrawals as CSV, newest first, in chunks. */
-export function writeWithdrawalsCsv(db: Db, merchantId: string, filters: WithdrawalFilters): AsyncGenerator<string> {
+export function writeWithdrawalsCsv(db: Reads, merchantId: string, filters: WithdrawalFilters): AsyncGenerator<string> {
   return writeCsv(columns, walkWithdrawals(db, merchantId, filters))
 }

@@ -173,13 +173,14 @@ describe('the chart', () => {
     it('makes a secret before the migration, if none is named', () => {
       const values = [
         'databaseUrl=postgres://db/guiche',
+        'databaseReadUrl=postgres://standby/guiche',
         `secretKey=${'A'.repeat(43)}`,
         'metricsToken=a-token-of-metrics',
       ]
       const { metadata, stringData } = find(render(...values.flatMap((one) => ['--set', `secrets.${one}`])), 'Secret')
       expect(metadata.annotations['helm.sh/hook']).toBe('pre-install,pre-upgrade')
       expect(Number(metadata.annotations['helm.sh/hook-weight'])).toBeLessThan(0)
-      expect(Object.keys(stringData)).toEqual(['database-url', 'secret-key', 'metrics-token'])
+      expect(Object.keys(stringData)).toEqual(['database-url', 'database-read-url', 'secret-key', 'metrics-token'])
       expect(helm.run('template', 'guiche', chart).output).toContain('secrets.existingSecret, or secrets.databaseUrl')
     })
 

@@ -74,6 +74,7 @@ async function createGateway({ trusted, metrics = new Registry() }: { trusted: s
   return await createApp({
     config: readConfig({ TRUST_PROXY: trusted, RATE_LIMIT_TOKEN: '1' }),
     db,
+    reads: db,
     instance: 1_000_000,
     clock,
     key,

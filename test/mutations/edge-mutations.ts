@@ -1,4 +1,12 @@
-import { breakerTest, edit, jobsTest, type Mutation, severalAcquirersTest, twoPersonsTest } from './mutation.ts'
+import {
+  breakerTest,
+  edit,
+  jobsTest,
+  type Mutation,
+  severalAcquirersTest,
+  standbyTest,
+  twoPersonsTest,
+} from './mutation.ts'
 
 /**
  * Mutations outside of the path of a payment: the operator's money, disputes, strict requests, personal data, and the
@@ -335,5 +343,23 @@ export const edgeMutations: Mutation[] = [
     name: 'a transaction that PostgreSQL rolled back counts as committed',
     edits: [edit('src/db/sql.ts', "assert(command === 'COMMIT',", "assert(command !== '',")],
     caughtBy: 'src/db/outage.test.ts',
+  },
+  {
+    name: 'a standby that is behind answers a list',
+    edits: [edit('src/standby.ts', 'server.lsn >= committed.lsn && ', '')],
+    caughtBy: standbyTest,
+  },
+  {
+    name: 'a promoted copy answers a list',
+    edits: [
+      edit('src/standby.ts', 'return server.started_at === committed.started_at', 'return true'),
+      edit('src/standby.ts', 'if (!own.is_standby && own.started_at', 'if (own.is_standby && own.started_at'),
+    ],
+    caughtBy: standbyTest,
+  },
+  {
+    name: 'a request fails because the standby died',
+    edits: [edit('src/standby.ts', 'if (why === null) throw error', 'if (why !== null) throw error')],
+    caughtBy: standbyTest,
   },
 ]

@@ -161,6 +161,7 @@ export async function openGateway(psps: Psp[], { clock, routes = [], successorOf
   const deps = {
     config,
     db,
+    reads: db,
     instance: await createInstance(db),
     clock,
     key,

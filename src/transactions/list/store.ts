@@ -1,5 +1,5 @@
 import { findPage, walkList } from '../../db/page.ts'
-import { type Db, empty, join, type Sql, sql } from '../../db/sql.ts'
+import { empty, join, type Reads, type Sql, sql } from '../../db/sql.ts'
 import type { Page, Slice } from '../../http/page.ts'
 import type { TransactionStatus } from '../status.ts'
 import { type TransactionRow, transactionColumns } from '../store.ts'
@@ -23,7 +23,7 @@ export type TransactionFilters = {
 }
 
 export async function listTransactions(
-  db: Db,
+  db: Reads,
   merchantId: string,
   filters: TransactionFilters,
   slice: Slice,
@@ -74,7 +74,7 @@ const exportedColumns = sql`
 
 /** All matching transactions, newest first, in chunks. */
 export function walkTransactions(
-  db: Db,
+  db: Reads,
   merchantId: string,
   filters: TransactionFilters,
 ): AsyncGenerator<ExportedTransaction[]> {

@@ -52,6 +52,10 @@ env:
   {{- end }}
   - name: DATABASE_URL_FILE
     value: /run/secrets/guiche/database-url
+  {{- if or .Values.secrets.databaseReadUrl .Values.secrets.hasDatabaseReadUrl }}
+  - name: DATABASE_READ_URL_FILE
+    value: /run/secrets/guiche/database-read-url
+  {{- end }}
   - name: SECRET_KEY_FILE
     value: /run/secrets/guiche/secret-key
   - name: METRICS_TOKEN_FILE

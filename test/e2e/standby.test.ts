@@ -1,0 +1,177 @@
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { migrate, migrationsFolder } from '../../src/db/migrate.ts'
+import { connect, type Db } from '../../src/db/sql.ts'
+import { smallestTransaction, startTestService, type TestService } from '../support/service.ts'
+import { type Pair, startPair } from '../support/standby.ts'
+import { eventually } from '../support/webhooks.ts'
+
+let pair: Pair
+let db: Db
+let service: TestService
+const lines: Record<string, unknown>[] = []
+
+const open = async (environment: Record<string, string>): Promise<TestService> =>
+  await startTestService({
+    database: { db, connectionString: pair.primary },
+    environment,
+    onLog: (line) => lines.push(line),
+  })
+
+beforeAll(async () => {
+  pair = await startPair(async (connectionString) => {
+    db = connect({ connectionString, connectionsMax: 4, onError: () => {} })
+    await migrate(db, { folder: migrationsFolder(), log: pino({ level: 'silent' }) })
+  })
+  service = await open({ DATABASE_READ_URL: pair.standby.connectionString })
+})
+afterAll(async () => {
+  await service.stop()
+  await db.pool.end()
+  await pair.stop()
+})
+
+type Page = { total: number; data: { id: string }[]; nextCursor: string | null }
+
+async function create(): Promise<string> {
+  const { status, body } = await service.call<{ id: string }>('/transaction', { body: smallestTransaction() })
+  expect(status).toBe(201)
+  return body.id
+}
+
+async function list(query = 'perPage=100'): Promise<Page> {
+  const { status, body } = await service.call<Page>(`/transaction?${query}`)
+  expect(status).toBe(200)
+  return body
+}
+
+/** How many reads had each outcome. */
+async function outcomes(): Promise<Record<'standby' | 'lag' | 'away' | 'conflict', number>> {
+  const { text } = await service.call<string>('/metrics')
+  const of = (outcome: string) =>
+    Number(new RegExp(`^guiche_standby_reads_total\\{outcome="${outcome}"\\} (\\d+)$`, 'm').exec(text)?.[1] ?? 0)
+  return { standby: of('standby'), lag: of('lag'), away: of('away'), conflict: of('conflict') }
+}
+
+/** Reads lists until one of them has this outcome. */
+async function untilRead(outcome: 'standby' | 'lag' | 'away'): Promise<void> {
+  const before = await outcomes()
+  await eventually(async () => {
+    await list()
+    return (await outcomes())[outcome] > before[outcome]
+  })
+}
+
+async function setReplay(isPaused: boolean): Promise<void> {
+  await pair.standby.query(`select pg_wal_replay_${isPaused ? 'pause' : 'resume'}()`)
+  await eventually(async () => {
+    const [row] = await pair.standby.query<{ state: string }>('select pg_get_wal_replay_pause_state() as state')
+    return row?.state === (isPaused ? 'paused' : 'not paused')
+  })
+}
+
+describe('reads on a standby', () => {
+  it('are answered by the standby, and have what was written just before', async () => {
+    await untilRead('standby')
+    for (let count = 0; count < 20; count += 1) {
+      const id = await create()
+      expect((await list()).data.map((one) => one.id)).toContain(id)
+    }
+    const [{ count } = { count: 0 }] = await pair.standby.query<{ count: string }>('select count(*) from transactions')
+    expect(Number(count)).toBeGreaterThan(0)
+  })
+
+  it('are answered by the primary while the standby is behind', async () => {
+    await untilRead('standby')
+    await setReplay(true)
+    const before = await outcomes()
+    const id = await create()
+    const paths = ['/transaction?perPage=100', '/event?perPage=100', `/transaction/${id}/event`]
+    for (const path of paths) expect(JSON.stringify((await service.call(path)).body), path).toContain(id)
+    const csv = await service.call('/transaction', { headers: { accept: 'text/csv' } })
+    expect(csv.text).toContain(id)
+    expect(await pair.standby.query(`select from transactions where id = '${id}'`)).toEqual([])
+    expect((await outcomes()).lag).toBeGreaterThanOrEqual(before.lag + paths.length + 1)
+    expect((await outcomes()).standby).toBe(before.standby)
+    expect(lines.map(({ msg }) => msg)).toContain('the primary answered reads instead of the standby')
+    await setReplay(false)
+    await untilRead('standby')
+  })
+
+  it('give each row once when pages come from either server', async () => {
+    const ids = new Set((await list()).data.map(({ id }) => id))
+    const seen: string[] = []
+    let isPaused = false
+    for (let query = 'perPage=5'; ; ) {
+      const { data, nextCursor } = await list(query)
+      seen.push(...data.map(({ id }) => id))
+      if (nextCursor === null) break
+      query = `perPage=5&cursor=${nextCursor}`
+      isPaused = !isPaused
+      await setReplay(isPaused)
+      if (isPaused) seen.push(await create())
+      else await untilRead('standby')
+    }
+    if (isPaused) await setReplay(false)
+    expect(seen).toEqual(expect.arrayContaining([...ids]))
+    expect(seen.length).toBe(new Set(seen).size)
+  })
+
+  it('fail none when the standby ends their statements or dies, and return to it', async () => {
+    await untilRead('standby')
+    let isLoaded = true
+    const statuses: number[] = []
+    const load = Array.from({ length: 4 }, async (_, index) => {
+      while (isLoaded) {
+        const path = index % 2 === 0 ? '/transaction?perPage=20' : '/event'
+        statuses.push((await service.call(path)).status)
+      }
+    })
+    const before = await outcomes()
+    await pair.standby.query("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'guiche'")
+    await pair.standby.kill()
+    await eventually(async () => (await outcomes()).away > before.away + 5)
+    await pair.standby.start()
+    const after = await outcomes()
+    await eventually(async () => (await outcomes()).standby > after.standby + 5)
+    isLoaded = false
+    await Promise.all(load)
+    expect(statuses.filter((status) => status !== 200)).toEqual([])
+  })
+
+  it('are never answered by a copy that was promoted', async () => {
+    await untilRead('standby')
+    await pair.standby.query('select pg_promote()')
+    const before = await outcomes()
+    const id = await create()
+    expect((await list()).data.map((one) => one.id)).toContain(id)
+    expect((await outcomes()).standby).toBe(before.standby)
+    await expect(open({ DATABASE_READ_URL: pair.standby.connectionString })).rejects.toThrow(
+      'DATABASE_READ_URL leads to a server that takes writes and is not the one of DATABASE_URL',
+    )
+  })
+})
+
+describe('DATABASE_READ_URL', () => {
+  it('is refused if it leads to another PostgreSQL or another database', async () => {
+    await expect(open({ DATABASE_READ_URL: inject('postgres') })).rejects.toThrow(
+      'DATABASE_READ_URL leads to another PostgreSQL than DATABASE_URL',
+    )
+    const url = new URL(pair.primary)
+    url.pathname = 'postgres'
+    await expect(open({ DATABASE_READ_URL: url.href })).rejects.toThrow('DATABASE_READ_URL leads to another database')
+  })
+
+  it('may lead to the primary, or to nobody yet', async () => {
+    const nobody = 'postgres://guiche@127.0.0.1:1/guiche'
+    for (const [address, warning] of [
+      [pair.primary, 'DATABASE_READ_URL leads to the primary: it answers all reads'],
+      [nobody, 'the standby of DATABASE_READ_URL is away: the primary answers reads'],
+    ] as const) {
+      const other = await open({ DATABASE_READ_URL: address })
+      expect((await other.call('/transaction', { token: service.token })).status).toBe(200)
+      await other.stop()
+      expect(lines.map(({ msg }) => msg)).toContain(warning)
+    }
+  })
+})
