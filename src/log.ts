@@ -2,6 +2,8 @@ import { createRequire } from 'node:module'
 import { type Logger, type LoggerOptions, pino } from 'pino'
 import type { PinoPretty } from 'pino-pretty'
 import type { Config } from './config.ts'
+import { isDatabaseAway } from './db/sql.ts'
+import { createCountedLine } from './lib/counted-line.ts'
 
 /**
  * Logs to standard output: JSON, or readable lines for a person at a terminal. Logs contain no document, name, e-mail,
@@ -20,14 +22,17 @@ export function createLog(config: Pick<Config, 'logLevel' | 'logFormat'>): Logge
   if (config.logFormat === 'pretty') {
     // Loaded only if a person reads the log.
     const pretty: typeof PinoPretty = createRequire(import.meta.url)('pino-pretty')
-    return pino(options, pretty({ sync: true, singleLine: true, ignore: 'requestId,pid,hostname' }))
+    return pino(
+      { ...options, hooks: { logMethod: createHook(null) } },
+      pretty({ sync: true, singleLine: true, ignore: 'requestId,pid,hostname' }),
+    )
   }
   // Some twenty lines per write: a write per line would take a tenth of a request's time. At most what a pipe accepts
   // atomically, so that lines of several processes stay whole. This thread writes synchronously, but a reader that has
   // gone does not block it: its lines are dropped.
   const output = pino.destination({ sync: true, minLength: 3072, maxWrite: 4096, periodicFlush: flushEveryMs })
   process.on('exit', () => output.flush())
-  return pino({ ...options, hooks: { logMethod: thenFlushTroubles(output) } }, output)
+  return pino({ ...options, hooks: { logMethod: createHook(output) } }, output)
 }
 
 const { warn = 40 } = pino.levels.values
@@ -36,10 +41,26 @@ const flushEveryMs = 100
 
 type LogHook = NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']>
 
-/** Warnings and errors are written immediately, before anything else can go wrong. */
-function thenFlushTroubles(output: { flush(): void }): LogHook {
+/**
+ * Warnings and errors are written immediately, before anything else can go wrong. During an outage of the database all
+ * background work fails, item by item: one line a second has the number.
+ */
+function createHook(output: { flush(): void } | null): LogHook {
+  const logOutage = createCountedLine(({ log, ...line }: { log: Logger; reason: string; last: unknown }, count) =>
+    log.warn({ ...line, count }, databaseOutage),
+  )
   return function (this: Logger, line, write, level) {
+    const [data, message] = line as [{ err?: unknown } | string | undefined, string?]
+    const cause = typeof data === 'object' && data !== null ? data.err : undefined
+    if (isOutage(cause)) return logOutage({ log: this, reason: cause.message, last: message })
     write.apply(this, line)
-    if (level >= warn) output.flush()
+    if (level >= warn) output?.flush()
   }
+}
+
+const databaseOutage = 'work failed and will be repeated: the database is not available'
+
+/** A statement that takes too long, or waits too long for a lock, concerns one item. */
+function isOutage(error: unknown): error is Error {
+  return isDatabaseAway(error) && !['57014', '55P03'].includes((error as NodeJS.ErrnoException).code ?? '')
 }

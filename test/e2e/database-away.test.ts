@@ -3,7 +3,7 @@ import { afterEach, expect, it, vi } from 'vitest'
 import { callbackPath } from '../../src/callbacks/path.ts'
 import { parseSecretKey } from '../../src/lib/secrets.ts'
 import { fetchSandboxToken } from '../crash/shops.ts'
-import { findFreePort, makeDataDir, startServiceProcess } from '../support/process.ts'
+import { findFreePort, makeDataDir, type ServiceProcess, startServiceProcess } from '../support/process.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -63,9 +63,16 @@ it.each(['1', '2'])(
       },
       { timeout: 90_000, interval: 500 },
     )
+    expect(stacksOf(running).filter((msg) => msg !== 'PostgreSQL could not be restarted')).toEqual([])
   },
   180_000,
 )
+
+/** The lines with an error's stack: an outage must not log one for each item. */
+function stacksOf({ lines }: ServiceProcess): string[] {
+  expect(lines.map(({ msg }) => msg)).toContain('work failed and will be repeated: the database is not available')
+  return lines.filter(({ err }) => err !== undefined).map(({ msg }) => msg)
+}
 
 const secretKey = 'A'.repeat(43)
 
@@ -133,6 +140,7 @@ it('answers 503 while its PostgreSQL is frozen, and goes on when it answers agai
     async () => expect(await (await ask(`/transaction/${id}`)).json()).toMatchObject({ status: 'PAID' }),
     { timeout: 60_000, interval: 200 },
   )
+  expect(stacksOf(running)).toEqual([])
 }, 180_000)
 
 /** Stops a PostgreSQL server and all its processes, as a frozen machine would. Returns what lets them go on. */
