@@ -2,10 +2,10 @@ import { Guiche, GuicheError } from '@guiche/sdk'
 import { type FieldError, writeFieldError } from './field-errors.ts'
 
 /** An error response of the service. Its message says what to do. */
-export class Refused extends Error {
+export class ApiError extends Error {
   readonly code: string
   readonly status: number
-  readonly faults: readonly FieldError[]
+  readonly fieldErrors: readonly FieldError[]
   readonly requestId: string | null
 
   constructor(
@@ -13,10 +13,10 @@ export class Refused extends Error {
     problem: Partial<{ code: string; detail: string; title: string; errors: FieldError[]; requestId: string }>,
   ) {
     super(problem.detail ?? problem.title ?? `The service answered ${status}.`)
-    this.name = 'Refused'
+    this.name = 'ApiError'
     this.status = status
     this.code = problem.code ?? 'unknown'
-    this.faults = problem.errors ?? []
+    this.fieldErrors = problem.errors ?? []
     this.requestId = problem.requestId ?? null
   }
 }
@@ -65,17 +65,17 @@ export const guiche = new Guiche({
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** Calls the dashboard's own API. `path` begins after `/dashboard/api`. */
-export async function ask<Result>(method: Method, path: string, body?: object): Promise<Result> {
+export async function request<Result>(method: Method, path: string, body?: object): Promise<Result> {
   const response = await sessionFetch(`/dashboard/api${path}`, {
     method,
     ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
   }).catch((error: unknown) => {
     // `fetch` throws a TypeError if there is no answer. Its message differs between browsers.
-    throw error instanceof TypeError ? new Refused(0, { code: 'connection_failed', detail: error.message }) : error
+    throw error instanceof TypeError ? new ApiError(0, { code: 'connection_failed', detail: error.message }) : error
   })
   const text = await response.text()
   const answer = text === '' ? {} : JSON.parse(text)
-  if (!response.ok) throw new Refused(response.status, answer)
+  if (!response.ok) throw new ApiError(response.status, answer)
   return answer as Result
 }
 
@@ -95,14 +95,14 @@ export function sentenceOf(error: unknown): string {
 
 /** The service's code of a thrown error, or an empty text. */
 export function codeOf(error: unknown): string {
-  return error instanceof Refused || error instanceof GuicheError ? error.code : ''
+  return error instanceof ApiError || error instanceof GuicheError ? error.code : ''
 }
 
 export function fieldErrorsOf(error: unknown): readonly FieldError[] {
-  return error instanceof Refused ? error.faults : error instanceof GuicheError ? (error.errors ?? []) : []
+  return error instanceof ApiError ? error.fieldErrors : error instanceof GuicheError ? (error.errors ?? []) : []
 }
 
 /** What is wrong with each field, by field name, in the chosen language. */
-export function faultsOf(error: unknown): Record<string, string> {
-  return Object.fromEntries(fieldErrorsOf(error).map((fault) => [fault.field, writeFieldError(fault)]))
+export function fieldMessagesOf(error: unknown): Record<string, string> {
+  return Object.fromEntries(fieldErrorsOf(error).map((fieldError) => [fieldError.field, writeFieldError(fieldError)]))
 }

@@ -2,7 +2,7 @@ import { Center, Loader, MantineProvider } from '@mantine/core'
 import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useEffect, useMemo, useState } from 'react'
 import { Route, Router, Switch, useLocation } from 'wouter'
-import { ask, keepCsrfToken, Refused, whenSignedOut } from './api.ts'
+import { request, keepCsrfToken, ApiError, whenSignedOut } from './api.ts'
 import { ErrorBoundary } from './components/error-boundary.tsx'
 import { ErrorNotice } from './components/error-notice.tsx'
 import { forgetPersonalFilters } from './filters.ts'
@@ -21,7 +21,7 @@ const Welcome = lazy(async () => await import('./screens/welcome/welcome.tsx'))
 const queries = new QueryClient({
   defaultOptions: {
     // A refused request is not retried: it would be refused again.
-    queries: { retry: (count, error) => !(error instanceof Refused) && count < 1, staleTime: 5_000 },
+    queries: { retry: (count, error) => !(error instanceof ApiError) && count < 1, staleTime: 5_000 },
   },
 })
 
@@ -79,9 +79,9 @@ function SignedIn() {
     queryKey: sessionKey,
     queryFn: async () => {
       try {
-        return await ask<Session>('GET', '/session')
+        return await request<Session>('GET', '/session')
       } catch (error) {
-        if (error instanceof Refused && error.status === 401) return null
+        if (error instanceof ApiError && error.status === 401) return null
         throw error
       }
     },

@@ -16,7 +16,7 @@ import {
 import { useDisclosure } from '@mantine/hooks'
 import { type ReactNode, useEffect } from 'react'
 import { Link, useLocation } from 'wouter'
-import { actFor, ask } from './api.ts'
+import { actFor, request } from './api.ts'
 import { ClientSwitch } from './components/client-switch.tsx'
 import { IconOf } from './components/icons.tsx'
 import { OfflineBar } from './components/offline-bar.tsx'
@@ -226,7 +226,7 @@ function UserMenu({ onSignedOut }: { onSignedOut: () => void }) {
         <Menu.Divider />
         <Menu.Item
           leftSection={<IconOf name="out" size={16} />}
-          onClick={() => void ask('DELETE', '/session').finally(onSignedOut)}
+          onClick={() => void request('DELETE', '/session').finally(onSignedOut)}
         >
           {t.signOut}
         </Menu.Item>

@@ -20,7 +20,7 @@ export async function listDays(db: Reads, { merchantId }: Whose, firstDay: strin
     group by day, status having sum(count) <> 0 order by day, status`)
 }
 
-export type HourRow = { hour: Date; asked: number; paid: number; amount: number }
+export type HourRow = { hour: Date; created: number; paid: number; amount: number }
 
 /**
  * Charges created per hour since a time, and how much of them is paid. Read from the index of lists, merchant by
@@ -28,9 +28,9 @@ export type HourRow = { hour: Date; asked: number; paid: number; amount: number 
  */
 export async function listHours(db: Reads, { merchantId }: Whose, since: Date): Promise<HourRow[]> {
   return await db.query<HourRow>(sql`
-    select hour, sum(asked)::bigint as asked, sum(paid)::bigint as paid, sum(amount)::bigint as amount
+    select hour, sum(created)::bigint as created, sum(paid)::bigint as paid, sum(amount)::bigint as amount
     from clients, lateral (
-      select date_trunc('hour', created_at) as hour, count(*) as asked,
+      select date_trunc('hour', created_at) as hour, count(*) as created,
         count(*) filter (where ${isPaid}) as paid, coalesce(sum(amount) filter (where ${isPaid}), 0) as amount
       from transactions
       where transactions.merchant_id = clients.merchant_id and created_at >= ${since}

@@ -70,14 +70,14 @@ function toFigures(rows: DayRow[]): Figures {
   const sum = (of: DayRow[], member: 'count' | 'amount') => of.reduce((total, row) => total + row[member], 0)
   const failed = rows.filter(({ status }) => status === 'FAILED')
   const paid = rows.filter(({ status }) => !['PENDING', 'PIX_QRCODE_GENERATED', 'FAILED'].includes(status))
-  const asked = sum(rows, 'count')
+  const created = sum(rows, 'count')
   return {
-    asked,
-    askedAmount: sum(rows, 'amount'),
+    created,
+    createdAmount: sum(rows, 'amount'),
     paid: sum(paid, 'count'),
     paidAmount: sum(paid, 'amount'),
     failed: sum(failed, 'count'),
-    conversion: asked === 0 ? null : sum(paid, 'count') / asked,
+    conversion: created === 0 ? null : sum(paid, 'count') / created,
   }
 }
 
@@ -85,8 +85,8 @@ function toFigures(rows: DayRow[]): Figures {
 function fillHours(rows: HourRow[], { from, to }: { from: number; to: number }): Overview['hours'] {
   return Array.from({ length: Math.floor((to - from) / hourMs) + 1 }, (_, index) => {
     const at = from + index * hourMs
-    const { asked = 0, paid = 0, amount = 0 } = rows.find(({ hour }) => hour.getTime() === at) ?? {}
-    return { hour: new Date(at).toISOString(), asked, paid, paidAmount: amount }
+    const { created = 0, paid = 0, amount = 0 } = rows.find(({ hour }) => hour.getTime() === at) ?? {}
+    return { hour: new Date(at).toISOString(), created, paid, paidAmount: amount }
   })
 }
 

@@ -203,7 +203,7 @@ function registerRuns(app: Server, deps: SettleDeps): void {
   )
 
   app.get(
-    '/dashboard/api/reconciliation/asked/:id',
+    '/dashboard/api/reconciliation/requested/:id',
     {
       config: reading,
       schema: {

@@ -38,7 +38,7 @@ export const BalancesView = Type.Object(balances)
 
 /** Amounts of the charges created in the period (not of those paid in it). */
 const figures = {
-  ...{ asked: Count, askedAmount: Cents, paid: Count, paidAmount: Cents, failed: Count },
+  ...{ created: Count, createdAmount: Cents, paid: Count, paidAmount: Cents, failed: Count },
   /** The paid share of the charges, 0 to 1; null if none was created. */
   conversion: OrNull(Type.Number()),
 }
@@ -50,7 +50,7 @@ export const OverviewView = Type.Object({
   yesterday: FiguresView,
   days: Type.Array(Type.Object({ day: Text, ...figures })),
   /** Since midnight. */
-  hours: Type.Array(Type.Object({ hour: Time, asked: Count, paid: Count, paidAmount: Cents })),
+  hours: Type.Array(Type.Object({ hour: Time, created: Count, paid: Count, paidAmount: Cents })),
   timeToPay: Type.Object({
     sample: Count,
     medianSeconds: OrNull(Type.Number()),
@@ -241,7 +241,7 @@ export const ResendPreviewView = Type.Object({
 })
 export const ResendView = Type.Object({ resendId: Text, count: Count })
 export const ResendProgressView = Type.Object({
-  ...{ asked: Count, delivered: Count, waiting: Count, failing: Count, givenUp: Count },
+  ...{ requested: Count, delivered: Count, waiting: Count, failing: Count, givenUp: Count },
 })
 
 export type Deliveries = Static<typeof DeliveriesView>

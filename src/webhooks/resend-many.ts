@@ -36,7 +36,7 @@ export async function resendMany(
     // Two calls with the same id run one after the other, and the second finds what the first did.
     await lockClient(tx, merchantId)
     const before = await findResendProgress(tx, { merchantId, resendId })
-    if (before.asked > 0) return { count: before.asked, receivers: 0, isReplay: true }
+    if (before.requested > 0) return { count: before.requested, receivers: 0, isReplay: true }
     const found = await findToResend(tx, period)
     if (found.length > resendMax) throw tooMany()
     const eventIds = found.map(({ eventId }) => eventId)

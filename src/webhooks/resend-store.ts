@@ -94,7 +94,7 @@ export async function updateToResendMany(tx: Tx, chosen: Chosen): Promise<{ coun
   return row ?? { count: 0, receivers: 0 }
 }
 
-export type ResendProgress = { asked: number; delivered: number; waiting: number; failing: number; givenUp: number }
+export type ResendProgress = { requested: number; delivered: number; waiting: number; failing: number; givenUp: number }
 
 /** The progress of a resend, over the deliveries that it requested and that no later resend took over. */
 export async function findResendProgress(
@@ -103,13 +103,13 @@ export async function findResendProgress(
 ): Promise<ResendProgress> {
   const [row] = await db.query<ResendProgress>(sql`
     select
-      count(*) as asked,
+      count(*) as requested,
       count(*) filter (where state = 'delivered') as delivered,
       count(*) filter (where state in ('waiting', 'pending')) as waiting,
       count(*) filter (where state = 'pending' and attempts > attempts_before) as failing,
       count(*) filter (where state in ('exhausted', 'gone')) as "givenUp"
     from webhook_deliveries where merchant_id = ${merchantId} and resend_id = ${resendId}`)
-  return row ?? { asked: 0, delivered: 0, waiting: 0, failing: 0, givenUp: 0 }
+  return row ?? { requested: 0, delivered: 0, waiting: 0, failing: 0, givenUp: 0 }
 }
 
 export type ReceiverHealth = {

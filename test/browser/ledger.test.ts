@@ -133,7 +133,7 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
       insert into reconciliation_runs (id, acquirer, kind, starts_at, ends_at, started_at, finished_at, state, error)
       select ${cut}, acquirer, kind, starts_at, ends_at, started_at, finished_at, 'interrupted', 'the bank did not answer'
       from reconciliation_runs where kind = 'daily' limit 1`)
-    await go(`/reconciliation?asked=${cut}`)
+    await go(`/reconciliation?requested=${cut}`)
     await page.getByText('Interrupted', { exact: true }).waitFor()
     await page.getByText('the bank did not answer').waitFor()
     await look('interrupted')

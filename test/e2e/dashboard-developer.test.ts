@@ -174,7 +174,7 @@ describe('the resend of a period', () => {
     ])
     const progress = async () => (await developer.call(`/dashboard/api/webhook/resend/${resendId}`)).body
     await eventually(async () => (await progress()).delivered === 6)
-    expect(await progress()).toEqual({ asked: 6, delivered: 6, waiting: 0, failing: 0, givenUp: 0 })
+    expect(await progress()).toEqual({ requested: 6, delivered: 6, waiting: 0, failing: 0, givenUp: 0 })
     expect((await ask()).body.count).toBe(6)
     const again = receiver.received.slice(before).filter(({ event }) => ids.includes(event.data.id))
     expect(again).toHaveLength(6)

@@ -84,7 +84,7 @@ async function untilDone(path: string, body: object): Promise<RequestedRunView> 
   let view: RequestedRunView | null = null
   await eventually(
     async () => {
-      view = (await get<RequestedRunView>(people.finance, `/reconciliation/asked/${asked.body.id}`)).body
+      view = (await get<RequestedRunView>(people.finance, `/reconciliation/requested/${asked.body.id}`)).body
       return !view.isUnderWay
     },
     () => JSON.stringify(view),
@@ -105,7 +105,7 @@ describe('who may', () => {
     '/reconciliation/difference?state=open',
     `/reconciliation/difference/${id}`,
     '/reconciliation/run',
-    `/reconciliation/asked/${id}`,
+    `/reconciliation/requested/${id}`,
     '/reconciliation/day',
     '/reconciliation/day/simulator/2026-01-01',
     '/reconciliation/day/simulator/2026-01-01/statement.jws',
@@ -246,9 +246,9 @@ describe('a manual reconciliation', () => {
     const payload = { runId, acquirer: 'simulator', day: null, from, to }
     await enqueueJob(service.db, { name: byHandJob, payload, key: keyOfRun(runId) })
     await eventually(
-      async () => !(await get<RequestedRunView>(people.reader, `/reconciliation/asked/${runId}`)).body.isUnderWay,
+      async () => !(await get<RequestedRunView>(people.reader, `/reconciliation/requested/${runId}`)).body.isUnderWay,
     )
-    const asked = await get<RequestedRunView>(people.reader, `/reconciliation/asked/${runId}`)
+    const asked = await get<RequestedRunView>(people.reader, `/reconciliation/requested/${runId}`)
     expect(asked.body.run).toMatchObject({ state: 'complete', compared: { payment: 3 }, newCount: 0 })
     expect(await service.db.query(sql`select from reconciliation_pairs where run_id = ${runId}`)).toEqual([])
   })

@@ -31,8 +31,8 @@ describe('the overview', () => {
     const all = await admin.call('/dashboard/api/overview?days=7')
     expect(all.status).toBe(200)
     expect(all.body.today).toMatchObject({
-      asked: 3,
-      askedAmount: 3000,
+      created: 3,
+      createdAmount: 3000,
       paid: 2,
       paidAmount: 2000,
       failed: 0,

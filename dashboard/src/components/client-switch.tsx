@@ -2,7 +2,7 @@ import { Badge, Combobox, InputBase, ScrollArea, Text, useCombobox } from '@mant
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation, useSearchParams } from 'wouter'
-import { ask } from '../api.ts'
+import { request } from '../api.ts'
 import { useUser } from '../session.tsx'
 import { texts, useText } from '../text.ts'
 import type { ClientView } from '../types.ts'
@@ -15,7 +15,7 @@ const words = texts({
 export function useClients() {
   return useQuery({
     queryKey: ['clients'],
-    queryFn: async () => (await ask<{ data: ClientView[] }>('GET', '/client')).data,
+    queryFn: async () => (await request<{ data: ClientView[] }>('GET', '/client')).data,
     staleTime: 60_000,
   })
 }

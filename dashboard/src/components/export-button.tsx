@@ -11,13 +11,13 @@ const words = texts({
 })
 
 /** Saves all records that match the filters as a file, and shows the progress. */
-export function ExportButton({ name, ask }: { name: string; ask: () => Promise<Response> }) {
+export function ExportButton({ name, download }: { name: string; download: () => Promise<Response> }) {
   const t = useText(words)
   const [size, setSize] = useState(0)
   const saving = useMutation({
     mutationFn: async () => {
       setSize(0)
-      const response = await ask()
+      const response = await download()
       const parts: BlobPart[] = []
       const reader = response.body?.getReader()
       for (let read = await reader?.read(); read && !read.done; read = await reader?.read()) {

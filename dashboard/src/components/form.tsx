@@ -17,7 +17,7 @@ type Input = { onChange: (change: unknown) => void; error?: ReactNode }
  * A form: the values of its inputs, and the mutation that sends them. The values have the names of the request's
  * fields, so that a refusal is shown beside the input of the field. `error` is any other refusal, for the notice.
  */
-export function useSentForm<Values extends Record<string, unknown>, Answer>({
+export function useMutationForm<Values extends Record<string, unknown>, Answer>({
   initialValues,
   send,
   onSuccess,
@@ -34,10 +34,10 @@ export function useSentForm<Values extends Record<string, unknown>, Answer>({
     onMutate: form.clearErrors,
     onSuccess: async (answer) => await onSuccess?.(answer),
     onError: (error) => {
-      const faults = fieldErrorsOf(error)
+      const fieldErrors = fieldErrorsOf(error)
       // The notice shows all of them if one is of a field without an input.
-      if (!faults.every(({ field }) => form.getInputNode(field))) return
-      form.setErrors(Object.fromEntries(faults.map((fault) => [fault.field, <Fault key={fault.field} of={fault} />])))
+      if (!fieldErrors.every(({ field }) => form.getInputNode(field))) return
+      form.setErrors(Object.fromEntries(fieldErrors.map((fieldError) => [fieldError.field, <FieldMessage key={fieldError.field} of={fieldError} />])))
     },
   })
   // The error belongs to the values that were sent.
@@ -60,7 +60,7 @@ export function useSentForm<Values extends Record<string, unknown>, Answer>({
   }
 }
 
-function Fault({ of }: { of: FieldError }) {
+function FieldMessage({ of }: { of: FieldError }) {
   return writeFieldError(of, useLanguage().language)
 }
 

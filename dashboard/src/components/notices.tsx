@@ -1,7 +1,7 @@
 import { Alert, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ask } from '../api.ts'
+import { request } from '../api.ts'
 import { useFormat } from '../format.ts'
 import { useMay, useUser } from '../session.tsx'
 import { texts, useText } from '../text.ts'
@@ -47,7 +47,7 @@ export function Notices() {
   const [readId, setReadId] = useState(() => Number(localStorage.getItem(storageName) ?? 0))
   const notices = useQuery({
     queryKey: ['notices'],
-    queryFn: async () => (await ask<{ data: NoticeView[] }>('GET', '/notice')).data,
+    queryFn: async () => (await request<{ data: NoticeView[] }>('GET', '/notice')).data,
     refetchInterval: 60_000,
     enabled: may('user.write') && merchant === null,
   })

@@ -2,7 +2,7 @@ import { Anchor, Button, Group, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { ask } from '../api.ts'
+import { request } from '../api.ts'
 import { writeFieldError } from '../field-errors.ts'
 import { useFormat } from '../format.ts'
 import { words as ledgerWords } from '../screens/ledger/text.ts'
@@ -115,7 +115,7 @@ export function WaitingProposals({ kinds = '' }: { kinds?: string }) {
   const may = useMay()
   const proposals = useQuery({
     queryKey: ['proposals'],
-    queryFn: async () => (await ask<{ data: ProposalView[] }>('GET', '/proposal')).data,
+    queryFn: async () => (await request<{ data: ProposalView[] }>('GET', '/proposal')).data,
     refetchInterval: 15_000,
     enabled: may('withdrawal.approve'),
   })
@@ -234,7 +234,7 @@ function Decision({
   const t = useText(words)
   const queries = useQueryClient()
   const deciding = useMutation({
-    mutationFn: async () => await ask('POST', `/proposal/${proposal.id}/${decision}`),
+    mutationFn: async () => await request('POST', `/proposal/${proposal.id}/${decision}`),
     onSuccess: async () => {
       onClose()
       await queries.invalidateQueries()

@@ -3,7 +3,7 @@ import { useDebouncedValue, useDisclosure, useHotkeys } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { ask, withQuery } from '../api.ts'
+import { request, withQuery } from '../api.ts'
 import { useFormat } from '../format.ts'
 import { useUser } from '../session.tsx'
 import { texts, useText } from '../text.ts'
@@ -64,11 +64,11 @@ function Search({ onFound }: { onFound: () => void }) {
   const { merchant } = useUser()
   const [, navigate] = useLocation()
   const [text, setText] = useState('')
-  const [asked] = useDebouncedValue(text.trim(), 200)
+  const [query] = useDebouncedValue(text.trim(), 200)
   const hits = useQuery({
-    queryKey: ['search', asked],
-    queryFn: async () => (await ask<{ data: Hit[] }>('GET', withQuery('/search', { q: asked }))).data,
-    enabled: asked.length >= 3,
+    queryKey: ['search', query],
+    queryFn: async () => (await request<{ data: Hit[] }>('GET', withQuery('/search', { q: query }))).data,
+    enabled: query.length >= 3,
   })
   const go = ({ type, id, clientId }: Hit) => {
     const path = `/${type}s/${id}`
@@ -93,7 +93,7 @@ function Search({ onFound }: { onFound: () => void }) {
       {hits.isError && <ErrorNotice error={hits.error} />}
       {hits.data?.length === 0 && (
         <Text size="sm" c="dimmed" role="status">
-          {t.none(asked)}
+          {t.none(query)}
         </Text>
       )}
       {hits.data?.map((hit) => (

@@ -1,11 +1,11 @@
 import { Alert, Button, Group, Image, PasswordInput, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ask } from '../../api.ts'
+import { request } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { Copyable } from '../../components/copy.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { ActionForm, useSentForm } from '../../components/form.tsx'
+import { ActionForm, useMutationForm } from '../../components/form.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { useFormat } from '../../format.ts'
 import { useUser } from '../../session.tsx'
@@ -35,9 +35,9 @@ export default function Account() {
 
 function Password() {
   const t = useText(words)
-  const change = useSentForm({
+  const change = useMutationForm({
     initialValues: { current: '', password: '' },
-    send: async (values) => await ask('PUT', '/password', values),
+    send: async (values) => await request('PUT', '/password', values),
     onSuccess: () => {
       change.clear()
     },
@@ -79,29 +79,29 @@ function SecondFactor({ isOn }: { isOn: boolean }) {
   const t = useText(words)
   const queries = useQueryClient()
   const renew = async () => await queries.refetchQueries({ queryKey: ['session'] })
-  const [asked, setAsked] = useState<'add' | 'remove' | null>(null)
-  const offer = useSentForm({
+  const [dialog, setDialog] = useState<'add' | 'remove' | null>(null)
+  const offer = useMutationForm({
     initialValues: { password: '' },
-    send: async (values) => await ask<OfferedFactor>('POST', '/second-factor', values),
+    send: async (values) => await request<OfferedFactor>('POST', '/second-factor', values),
     onSuccess: () => {
-      setAsked(null)
+      setDialog(null)
       offer.clear()
     },
   })
-  const confirm = useSentForm({
+  const confirm = useMutationForm({
     initialValues: { code: '' },
-    send: async (values) => await ask('PUT', '/second-factor', values),
+    send: async (values) => await request('PUT', '/second-factor', values),
     onSuccess: async () => {
       offer.reset()
       confirm.clear()
       await renew()
     },
   })
-  const remove = useSentForm({
+  const remove = useMutationForm({
     initialValues: { password: '', code: '' },
-    send: async (values) => await ask('DELETE', '/second-factor', values),
+    send: async (values) => await request('DELETE', '/second-factor', values),
     onSuccess: async () => {
-      setAsked(null)
+      setDialog(null)
       remove.clear()
       await renew()
     },
@@ -118,14 +118,14 @@ function SecondFactor({ isOn }: { isOn: boolean }) {
             <Text size="sm" fw={600}>
               {t.isOn}
             </Text>
-            <Button variant="light" color="red" onClick={() => setAsked('remove')}>
+            <Button variant="light" color="red" onClick={() => setDialog('remove')}>
               {t.remove}
             </Button>
           </Group>
         )}
         {!isOn && !offer.data && (
           <Group>
-            <Button onClick={() => setAsked('add')}>{t.add}</Button>
+            <Button onClick={() => setDialog('add')}>{t.add}</Button>
           </Group>
         )}
         {!isOn && offer.data && (
@@ -159,8 +159,8 @@ function SecondFactor({ isOn }: { isOn: boolean }) {
       </Stack>
       <Confirm
         title={t.add}
-        isOpen={asked === 'add'}
-        onClose={() => setAsked(null)}
+        isOpen={dialog === 'add'}
+        onClose={() => setDialog(null)}
         confirm={t.proceed}
         action={offer}
         isReady={offer.values.password !== ''}
@@ -170,8 +170,8 @@ function SecondFactor({ isOn }: { isOn: boolean }) {
       </Confirm>
       <Confirm
         title={t.remove}
-        isOpen={asked === 'remove'}
-        onClose={() => setAsked(null)}
+        isOpen={dialog === 'remove'}
+        onClose={() => setDialog(null)}
         confirm={t.remove}
         isDangerous
         action={remove}
@@ -192,10 +192,10 @@ function Sessions() {
   const queries = useQueryClient()
   const sessions = useQuery({
     queryKey: ['own-sessions'],
-    queryFn: async () => (await ask<{ data: SignedInSession[] }>('GET', '/own-session')).data,
+    queryFn: async () => (await request<{ data: SignedInSession[] }>('GET', '/own-session')).data,
   })
   const end = useMutation({
-    mutationFn: async (id: string | null) => await ask('DELETE', id === null ? '/own-session' : `/own-session/${id}`),
+    mutationFn: async (id: string | null) => await request('DELETE', id === null ? '/own-session' : `/own-session/${id}`),
     onSettled: async () => await queries.invalidateQueries({ queryKey: ['own-sessions'] }),
   })
   return (

@@ -1,6 +1,6 @@
 import { Button, Center, Code, Text } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { ask, withQuery } from '../../api.ts'
+import { request, withQuery } from '../../api.ts'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page } from '../../components/page.tsx'
@@ -37,7 +37,7 @@ export default function Audit() {
   const format = useFormat()
   const log = useInfiniteQuery({
     queryKey: ['audit'],
-    queryFn: async ({ pageParam }) => await ask<Actions>('GET', withQuery('/audit', { before: pageParam })),
+    queryFn: async ({ pageParam }) => await request<Actions>('GET', withQuery('/audit', { before: pageParam })),
     initialPageParam: null as number | null,
     getNextPageParam: ({ next }) => next,
   })

@@ -1,12 +1,12 @@
 import { Badge, Button, Checkbox, type CheckboxGroupProps, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ask } from '../../api.ts'
+import { request } from '../../api.ts'
 import { useClients } from '../../components/client-switch.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { useSentForm } from '../../components/form.tsx'
+import { useMutationForm } from '../../components/form.tsx'
 import { IconOf } from '../../components/icons.tsx'
 import { Page } from '../../components/page.tsx'
 import { RecordTable } from '../../components/record-table.tsx'
@@ -136,10 +136,10 @@ export function ScopeChoice(input: Omit<CheckboxGroupProps, 'children'>) {
 function Add({ onClose, onMade }: { onClose: () => void; onMade: (made: NewClient) => void }) {
   const t = useText(words)
   const queries = useQueryClient()
-  const add = useSentForm({
+  const add = useMutationForm({
     initialValues: { name: '', clientId: '', scopes },
     send: async ({ name, clientId, scopes: granted }) =>
-      await ask<NewClient>('POST', '/client', {
+      await request<NewClient>('POST', '/client', {
         name: name.trim(),
         scopes: granted,
         ...(clientId.trim() !== '' && { clientId: clientId.trim() }),
@@ -152,7 +152,7 @@ function Add({ onClose, onMade }: { onClose: () => void; onMade: (made: NewClien
   const { name, clientId, scopes: granted } = add.values
   const idInput = add.input('clientId')
   // The form asks for a client id only if an identity provider manages the clients, which the refusal says.
-  const asksForId = idInput.error !== undefined || clientId !== ''
+  const needsClientId = idInput.error !== undefined || clientId !== ''
   return (
     <Confirm
       title={t.add}
@@ -169,7 +169,7 @@ function Add({ onClose, onMade }: { onClose: () => void; onMade: (made: NewClien
           {...idInput}
           label={t.clientId}
           description={t.addOfProvider}
-          display={asksForId ? undefined : 'none'}
+          display={needsClientId ? undefined : 'none'}
         />
         <ScopeChoice {...add.input('scopes')} />
       </Stack>

@@ -1,11 +1,11 @@
 import { Badge, Button, Group, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
-import { ask } from '../../api.ts'
+import { request } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { Copyable } from '../../components/copy.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { useSentForm } from '../../components/form.tsx'
+import { useMutationForm } from '../../components/form.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { useFormat } from '../../format.ts'
 import { useClient, useMay, useUser } from '../../session.tsx'
@@ -27,7 +27,7 @@ function OfOne({ clientId }: { clientId: string }) {
   const may = useMay()
   const client = useQuery({
     queryKey: ['client', clientId],
-    queryFn: async () => await ask<ClientDetail>('GET', `/client/${encodeURIComponent(clientId)}`),
+    queryFn: async () => await request<ClientDetail>('GET', `/client/${encodeURIComponent(clientId)}`),
   })
   const { data } = client
   return (
@@ -113,9 +113,9 @@ function About({ client }: { client: ClientDetail }) {
 function ChangeScopes({ client, onClose }: { client: ClientDetail; onClose: () => void }) {
   const t = useText(words)
   const queries = useQueryClient()
-  const save = useSentForm({
+  const save = useMutationForm({
     initialValues: { scopes: client.scopes },
-    send: async (values) => await ask('PATCH', `/client/${encodeURIComponent(client.clientId)}`, values),
+    send: async (values) => await request('PATCH', `/client/${encodeURIComponent(client.clientId)}`, values),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['client', client.clientId] })
       onClose()
@@ -140,14 +140,14 @@ function Revoking({ client }: { client: ClientDetail }) {
   const t = useText(words)
   const format = useFormat()
   const queries = useQueryClient()
-  const [asked, setAsked] = useState<'tokens' | 'all' | null>(null)
+  const [dialog, setDialog] = useState<'tokens' | 'all' | null>(null)
   const revoke = useMutation({
     mutationFn: async () =>
-      await ask('POST', `/client/${encodeURIComponent(client.clientId)}/revocation`, {
-        tokensOnly: asked === 'tokens',
+      await request('POST', `/client/${encodeURIComponent(client.clientId)}/revocation`, {
+        tokensOnly: dialog === 'tokens',
       }),
     onSuccess: async () => {
-      setAsked(null)
+      setDialog(null)
       await Promise.all(
         [['client', client.clientId], ['clients']].map(
           async (queryKey) => await queries.invalidateQueries({ queryKey }),
@@ -162,24 +162,24 @@ function Revoking({ client }: { client: ClientDetail }) {
         {tokensRefusedBefore === null ? t.allAccepted : t.refusedSince(format.dateTime(tokensRefusedBefore))}
       </Text>
       <Group gap="xs">
-        <Button variant="default" onClick={() => setAsked('tokens')}>
+        <Button variant="default" onClick={() => setDialog('tokens')}>
           {t.revokeTokens}
         </Button>
         {!client.hasProvider && (
-          <Button variant="light" color="red" onClick={() => setAsked('all')}>
+          <Button variant="light" color="red" onClick={() => setDialog('all')}>
             {t.revokeAll}
           </Button>
         )}
       </Group>
       <Confirm
-        title={asked === 'all' ? t.revokeAll : t.revokeTokens}
-        isOpen={asked !== null}
-        onClose={() => setAsked(null)}
-        confirm={asked === 'all' ? t.revokeAll : t.revokeTokens}
+        title={dialog === 'all' ? t.revokeAll : t.revokeTokens}
+        isOpen={dialog !== null}
+        onClose={() => setDialog(null)}
+        confirm={dialog === 'all' ? t.revokeAll : t.revokeTokens}
         isDangerous
         action={revoke}
       >
-        <Text size="sm">{asked === 'all' ? t.revokeAllLead(client.name) : t.revokeTokensLead(client.name)}</Text>
+        <Text size="sm">{dialog === 'all' ? t.revokeAllLead(client.name) : t.revokeTokensLead(client.name)}</Text>
       </Confirm>
     </Section>
   )

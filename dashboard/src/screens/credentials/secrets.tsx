@@ -1,9 +1,9 @@
 import { Alert, Badge, Button, Group, Select, Stack, Text } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ask } from '../../api.ts'
+import { request } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
-import { useSentForm } from '../../components/form.tsx'
+import { useMutationForm } from '../../components/form.tsx'
 import { Section } from '../../components/page.tsx'
 import { SecretShown } from '../../components/secret-shown.tsx'
 import { useFormat } from '../../format.ts'
@@ -29,7 +29,7 @@ export function Secrets({
 }) {
   const t = useText(words)
   const format = useFormat()
-  const [isAsked, setAsked] = useState(false)
+  const [isConfirming, setConfirming] = useState(false)
   const [made, setMade] = useState<string | null>(null)
   const lead = of === 'client' ? t.secretsLead : t.webhookLead
   return (
@@ -41,7 +41,7 @@ export function Secrets({
           <Button
             size="xs"
             variant="default"
-            onClick={() => setAsked(true)}
+            onClick={() => setConfirming(true)}
             aria-label={`${t.rotate}: ${of === 'client' ? t.secrets : t.webhookSecrets}`}
           >
             {t.rotate}
@@ -69,13 +69,13 @@ export function Secrets({
           ))}
         </Stack>
       )}
-      {isAsked && (
+      {isConfirming && (
         <Rotate
           of={of}
           clientId={clientId}
-          onClose={() => setAsked(false)}
+          onClose={() => setConfirming(false)}
           onMade={(secret) => {
-            setAsked(false)
+            setConfirming(false)
             setMade(secret)
           }}
         />
@@ -102,10 +102,10 @@ function Rotate({
 }) {
   const t = useText(words)
   const queries = useQueryClient()
-  const rotate = useSentForm({
+  const rotate = useMutationForm({
     initialValues: { overlapHours: '24' },
     send: async ({ overlapHours }) =>
-      await ask<{ secret: string }>('POST', `/client/${encodeURIComponent(clientId)}/secret`, {
+      await request<{ secret: string }>('POST', `/client/${encodeURIComponent(clientId)}/secret`, {
         of,
         overlapHours: Number(overlapHours),
       }),

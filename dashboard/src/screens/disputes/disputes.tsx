@@ -2,7 +2,7 @@ import { Anchor, Badge, Button, Group, Skeleton, Stack, Text, Title } from '@man
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { ask, withQuery } from '../../api.ts'
+import { request, withQuery } from '../../api.ts'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page, Section } from '../../components/page.tsx'
@@ -39,7 +39,7 @@ function useDisputes(isOpen: boolean, page: number) {
   return useQuery({
     queryKey: ['disputes', clientId, isOpen, page],
     queryFn: async () => {
-      const answer = await ask<DisputesPage>('GET', withQuery('/infraction', { clientId, isOpen, page }))
+      const answer = await request<DisputesPage>('GET', withQuery('/infraction', { clientId, isOpen, page }))
       return { ...answer, aheadMs: Date.parse(answer.now) - Date.now() }
     },
     placeholderData: keepPreviousData,

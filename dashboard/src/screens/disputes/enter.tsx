@@ -1,10 +1,10 @@
 import { Text, Textarea, TextInput } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { ask } from '../../api.ts'
+import { request } from '../../api.ts'
 import { useClients } from '../../components/client-switch.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { useSentence } from '../../components/error-notice.tsx'
-import { useSentForm } from '../../components/form.tsx'
+import { useMutationForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Status } from '../../components/status.tsx'
 import { useFormat } from '../../format.ts'
@@ -22,10 +22,10 @@ export function EnterDispute({ onClose }: { onClose: () => void }) {
   const queries = useQueryClient()
   const clients = useClients()
   const nameOf = (clientId: string) => clients.data?.find((one) => one.clientId === clientId)?.name ?? clientId
-  const entering = useSentForm({
+  const entering = useMutationForm({
     initialValues: { transactionId: '', amount: null as number | null, reason: '' },
     send: async ({ transactionId: id, amount, reason }) =>
-      await ask('POST', '/infraction', {
+      await request('POST', '/infraction', {
         transactionId: id.trim(),
         ...(amount !== null && { amount }),
         ...(reason.trim() !== '' && { reason: reason.trim() }),
@@ -39,7 +39,7 @@ export function EnterDispute({ onClose }: { onClose: () => void }) {
   const found = useQuery({
     queryKey: ['record', transactionId],
     queryFn: async () =>
-      await ask<Pick<ExplainedRecord, 'type' | 'amount' | 'clientId' | 'status'>>('GET', `/record/${transactionId}`),
+      await request<Pick<ExplainedRecord, 'type' | 'amount' | 'clientId' | 'status'>>('GET', `/record/${transactionId}`),
     enabled: uuid.test(transactionId),
   })
   const idInput = entering.input('transactionId')

@@ -2,7 +2,7 @@ import { Anchor, Badge, Button, Group, Progress, Text } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { Link } from 'wouter'
-import { ask } from '../../api.ts'
+import { request } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { useFormat } from '../../format.ts'
 import { useMay, useUser } from '../../session.tsx'
@@ -129,7 +129,7 @@ function Decide({
   const format = useFormat()
   const queries = useQueryClient()
   const deciding = useMutation({
-    mutationFn: async () => await ask('POST', `/infraction/${id}/decision`, { transactionId, decision }),
+    mutationFn: async () => await request('POST', `/infraction/${id}/decision`, { transactionId, decision }),
     onSuccess: async () => {
       await queries.invalidateQueries()
       onClose()

@@ -1,9 +1,9 @@
 import { Alert, Button, Group, Select, SimpleGrid, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ask, withQuery } from '../../api.ts'
+import { request, withQuery } from '../../api.ts'
 import { useClients } from '../../components/client-switch.tsx'
-import { type Action, ActionForm, useSentForm } from '../../components/form.tsx'
+import { type Action, ActionForm, useMutationForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Amount } from '../../components/record-table.tsx'
 import { useFormat } from '../../format.ts'
@@ -42,7 +42,7 @@ const types = Object.keys(fieldsOf) as EntryType[]
 export function useEntries(client: string | null) {
   return useQuery({
     queryKey: ['entries', client],
-    queryFn: async () => await ask<EntriesView>('GET', withQuery('/entry', { clientId: client })),
+    queryFn: async () => await request<EntriesView>('GET', withQuery('/entry', { clientId: client })),
   })
 }
 
@@ -65,15 +65,15 @@ export function EntryForm({ client, onClose }: { client: string | null; onClose:
     ...(type === 'manual_entry' && { debit, credit }),
     idempotencyKey,
   })
-  const previewing = useSentForm({
+  const previewing = useMutationForm({
     initialValues: { ...initialValues, clientId: client },
-    send: async (values) => await ask<EntryPreview>('POST', '/entry/preview', toBody(values)),
+    send: async (values) => await request<EntryPreview>('POST', '/entry/preview', toBody(values)),
   })
   const { type, clientId, amount, debit, credit } = previewing.values
   const { acquirer, description } = toBody(previewing.values)
   const fields = fieldsOf[type]
   const booking = useMutation({
-    mutationFn: async () => await ask('POST', '/entry', toBody(previewing.values)),
+    mutationFn: async () => await request('POST', '/entry', toBody(previewing.values)),
     onSuccess: async () => {
       onClose()
       await queries.invalidateQueries()
@@ -171,7 +171,7 @@ function useHint(type: EntryType, client: string | null): string | undefined {
   const isOfFees = type === 'fee_draw' || type === 'psp_fee'
   const books = useQuery({
     queryKey: ['ledger', isOfFees ? null : client],
-    queryFn: async () => await ask<LedgerView>('GET', withQuery('/ledger', { clientId: isOfFees ? null : client })),
+    queryFn: async () => await request<LedgerView>('GET', withQuery('/ledger', { clientId: isOfFees ? null : client })),
     enabled: isOfFees || (type === 'write_off' && client !== null),
   })
   if (!books.data) return undefined

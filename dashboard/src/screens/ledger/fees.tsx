@@ -2,12 +2,12 @@ import { Anchor, Button, Checkbox, Group, NumberInput, SimpleGrid, Skeleton, Sta
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { ask, withQuery } from '../../api.ts'
+import { request, withQuery } from '../../api.ts'
 import { useClients } from '../../components/client-switch.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { useSentForm } from '../../components/form.tsx'
+import { useMutationForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Section } from '../../components/page.tsx'
 import { type Format, useFormat } from '../../format.ts'
@@ -26,7 +26,7 @@ function useFees(clientId: string | null, isAll = false) {
   return useQuery({
     queryKey: ['fees', clientId, isAll],
     queryFn: async () =>
-      (await ask<{ data: FeeView[] }>('GET', withQuery('/fee', { clientId, ...(isAll && { isAll }) }))).data,
+      (await request<{ data: FeeView[] }>('GET', withQuery('/fee', { clientId, ...(isAll && { isAll }) }))).data,
   })
 }
 
@@ -162,9 +162,9 @@ function ChangeRule({
   const t = useText(words)
   const { language } = useLanguage()
   const queries = useQueryClient()
-  const save = useSentForm({
+  const save = useMutationForm({
     initialValues: fromRule(rule),
-    send: async (values) => await ask('PUT', '/fee', { clientId: client, operation, ...toRule(values) }),
+    send: async (values) => await request('PUT', '/fee', { clientId: client, operation, ...toRule(values) }),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['fees'] })
       onClose()

@@ -1,7 +1,7 @@
 import { Alert, Anchor, Group, SimpleGrid, Skeleton, Stack, Table, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import { ask, guiche, withQuery } from '../../api.ts'
+import { request, guiche, withQuery } from '../../api.ts'
 import { OfClient } from '../../components/choose-client.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page, Section } from '../../components/page.tsx'
@@ -33,7 +33,7 @@ function WholeLedger() {
   const t = useText(words)
   const ledger = useQuery({
     queryKey: ['ledger'],
-    queryFn: async () => await ask<LedgerView>('GET', '/ledger'),
+    queryFn: async () => await request<LedgerView>('GET', '/ledger'),
     refetchInterval: 15_000,
   })
   if (ledger.isError) return <ErrorNotice error={ledger.error} onRetry={() => void ledger.refetch()} />
@@ -246,7 +246,7 @@ function AccountsOf({ client, at }: { client: string; at: string | undefined }) 
   const t = useText(words)
   const ledger = useQuery({
     queryKey: ['ledger', client, at],
-    queryFn: async () => await ask<LedgerView>('GET', withQuery('/ledger', { clientId: client, at })),
+    queryFn: async () => await request<LedgerView>('GET', withQuery('/ledger', { clientId: client, at })),
   })
   if (ledger.isError) return <ErrorNotice error={ledger.error} onRetry={() => void ledger.refetch()} />
   return (

@@ -2,7 +2,7 @@ import type { StatementEntry } from '@guiche/sdk'
 import { Anchor, Group, MultiSelect, Stack, Text, Title } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import { ask, guiche } from '../../api.ts'
+import { request, guiche } from '../../api.ts'
 import { EmptyList } from '../../components/empty.tsx'
 import { ExportButton } from '../../components/export-button.tsx'
 import { FilterBar } from '../../components/filter-bar.tsx'
@@ -43,10 +43,10 @@ export function Statement({ client }: { client: string }) {
   const t = useText(words)
   const format = useFormat()
   const filters = useFilters()
-  const asked = toAsked(filters)
+  const query = toQuery(filters)
   const list = useQuery({
-    queryKey: ['statement', client, asked, filters.page],
-    queryFn: async () => await guiche.statement.list({ ...asked, page: filters.page }).page(),
+    queryKey: ['statement', client, query, filters.page],
+    queryFn: async () => await guiche.statement.list({ ...query, page: filters.page }).page(),
     placeholderData: keepPreviousData,
     refetchInterval: 15_000,
   })
@@ -60,7 +60,7 @@ export function Statement({ client }: { client: string }) {
             {t.statementLead}
           </Text>
         </div>
-        <ExportButton name="statement" ask={async () => await guiche.statement.export(asked)} />
+        <ExportButton name="statement" download={async () => await guiche.statement.export(query)} />
       </Group>
       <FilterBar
         count={filters.count}
@@ -186,7 +186,7 @@ function useEntryLink(client: string, entries: StatementEntry[]): (entry: Statem
     queryKey: ['statement-transactions', client, ids],
     queryFn: async () => {
       const query = new URLSearchParams([['clientId', client], ...ids.map((id) => ['id', id])])
-      return (await ask<{ data: { id: string; transactionId: string }[] }>('GET', `/ledger/transactions?${query}`)).data
+      return (await request<{ data: { id: string; transactionId: string }[] }>('GET', `/ledger/transactions?${query}`)).data
     },
     enabled: ids.length > 0,
     staleTime: Number.POSITIVE_INFINITY,
@@ -207,7 +207,7 @@ function useEntryLink(client: string, entries: StatementEntry[]): (entry: Statem
   }
 }
 
-function toAsked(filters: ReturnType<typeof useFilters>) {
+function toQuery(filters: ReturnType<typeof useFilters>) {
   const chosen = filters.all('kind').filter((kind): kind is Kind => kinds.some((known) => known === kind))
   const [startDate, endDate] = [dayStart(filters.get('from')), dayEnd(filters.get('until'))]
   return {

@@ -1,8 +1,8 @@
 import { Alert, Button, Card, Group, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { ask } from '../../api.ts'
+import { request } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
-import { ActionForm, useSentForm } from '../../components/form.tsx'
+import { ActionForm, useMutationForm } from '../../components/form.tsx'
 import { Page } from '../../components/page.tsx'
 import { texts, useText } from '../../text.ts'
 import type { ErasedPerson } from '../../types.ts'
@@ -42,17 +42,17 @@ const words = texts({
 
 export default function PersonalData() {
   const t = useText(words)
-  const [isAsked, setAsked] = useState(false)
-  const copy = useSentForm({
+  const [isConfirming, setConfirming] = useState(false)
+  const copy = useMutationForm({
     initialValues: { document: '' },
-    send: async (values) => save(await ask<object>('POST', '/person/export', { document: values.document.trim() })),
+    send: async (values) => save(await request<object>('POST', '/person/export', { document: values.document.trim() })),
   })
   const document = copy.values.document.trim()
-  const erasure = useSentForm({
+  const erasure = useMutationForm({
     initialValues: { confirm: '' },
     send: async ({ confirm }) =>
-      await ask<ErasedPerson>('POST', '/person/erasure', { document, confirm: confirm.trim() }),
-    onSuccess: () => setAsked(false),
+      await request<ErasedPerson>('POST', '/person/erasure', { document, confirm: confirm.trim() }),
+    onSuccess: () => setConfirming(false),
   })
   const documentInput = copy.input('document')
   return (
@@ -66,7 +66,7 @@ export default function PersonalData() {
               <Button type="submit" disabled={document === ''} loading={copy.isPending}>
                 {t.export}
               </Button>
-              <Button variant="default" color="red" disabled={document === ''} onClick={() => setAsked(true)}>
+              <Button variant="default" color="red" disabled={document === ''} onClick={() => setConfirming(true)}>
                 {t.erase}
               </Button>
             </Group>
@@ -92,9 +92,9 @@ export default function PersonalData() {
       </Card>
       <Confirm
         title={t.eraseTitle}
-        isOpen={isAsked}
+        isOpen={isConfirming}
         onClose={() => {
-          setAsked(false)
+          setConfirming(false)
           erasure.clear()
           erasure.reset()
         }}

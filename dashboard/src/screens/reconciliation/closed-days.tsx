@@ -1,10 +1,10 @@
 import { Badge, Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ask, withQuery } from '../../api.ts'
+import { request, withQuery } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { Empty } from '../../components/empty.tsx'
-import { useSentForm } from '../../components/form.tsx'
+import { useMutationForm } from '../../components/form.tsx'
 import { RecordList } from '../../components/record-table.tsx'
 import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
@@ -18,21 +18,21 @@ import { words as reconciliationWords } from './text.ts'
 /** Closed days with their signed totals, and a button to close a day manually. */
 export function ClosedDays({
   summary,
-  onAsked,
+  onRequested,
 }: {
   summary: ReconciliationView | undefined
-  onAsked: (id: string) => void
+  onRequested: (id: string) => void
 }) {
   const t = useText(words)
   const title = useText(reconciliationWords).days
   const format = useFormat()
   const may = useMay()
   const filters = useFilters()
-  const [isAsking, setAsking] = useState(false)
+  const [isClosing, setClosing] = useState(false)
   const days = useQuery({
     queryKey: ['reconciliation', 'days', filters.page],
     queryFn: async () =>
-      await ask<{ total: number; totalPages: number; data: ListedDay[] }>(
+      await request<{ total: number; totalPages: number; data: ListedDay[] }>(
         'GET',
         withQuery('/reconciliation/day', { page: filters.page }),
       ),
@@ -42,7 +42,7 @@ export function ClosedDays({
     <Stack>
       {may('reconciliation.decide') && (
         <Group>
-          <Button variant="default" onClick={() => setAsking(true)} disabled={!summary}>
+          <Button variant="default" onClick={() => setClosing(true)} disabled={!summary}>
             {t.close}
           </Button>
         </Group>
@@ -95,13 +95,13 @@ export function ClosedDays({
           },
         ]}
       />
-      {isAsking && summary && (
+      {isClosing && summary && (
         <CloseDay
           summary={summary}
-          onClose={() => setAsking(false)}
-          onAsked={(id) => {
-            setAsking(false)
-            onAsked(id)
+          onClose={() => setClosing(false)}
+          onRequested={(id) => {
+            setClosing(false)
+            onRequested(id)
           }}
         />
       )}
@@ -112,18 +112,18 @@ export function ClosedDays({
 function CloseDay({
   summary: { acquirers, today },
   onClose,
-  onAsked,
+  onRequested,
 }: {
   summary: ReconciliationView
   onClose: () => void
-  onAsked: (id: string) => void
+  onRequested: (id: string) => void
 }) {
   const t = useText(words)
   const yesterday = dayBefore(today)
-  const close = useSentForm({
+  const close = useMutationForm({
     initialValues: { acquirer: acquirers[0] ?? '', day: yesterday },
-    send: async (values) => await ask<{ id: string }>('POST', '/reconciliation/day', values),
-    onSuccess: ({ id }) => onAsked(id),
+    send: async (values) => await request<{ id: string }>('POST', '/reconciliation/day', values),
+    onSuccess: ({ id }) => onRequested(id),
   })
   const { day } = close.values
   return (

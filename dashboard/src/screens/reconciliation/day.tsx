@@ -2,7 +2,7 @@ import { Anchor, Badge, Button, Group, Select, Skeleton, Stack, Table, Text } fr
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Link, useParams } from 'wouter'
-import { ask, withQuery } from '../../api.ts'
+import { request, withQuery } from '../../api.ts'
 import { Copyable } from '../../components/copy.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { IconOf } from '../../components/icons.tsx'
@@ -12,7 +12,7 @@ import { type Format, useFormat } from '../../format.ts'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { Amount, ClosedDayView, DifferenceClass } from '../../types.ts'
-import { AskedNotice } from './asked.tsx'
+import { RequestedRunNotice } from './requested-run.tsx'
 import { words } from './days-text.ts'
 import { words as reconciliationWords } from './text.ts'
 
@@ -24,16 +24,16 @@ export default function Day() {
   const filters = useFilters()
   const { acquirer = '', day = '' } = useParams()
   const version = filters.get('version')
-  const asked = filters.get('asked')
+  const requested = filters.get('requested')
   const path = `/reconciliation/day/${encodeURIComponent(acquirer)}/${encodeURIComponent(day)}`
   const closed = useQuery({
     queryKey: ['reconciliation', 'day', acquirer, day, version],
-    queryFn: async () => await ask<ClosedDayView>('GET', withQuery(path, { version })),
+    queryFn: async () => await request<ClosedDayView>('GET', withQuery(path, { version })),
     placeholderData: keepPreviousData,
   })
   const again = useMutation({
-    mutationFn: async () => await ask<{ id: string }>('POST', '/reconciliation/day', { acquirer, day }),
-    onSuccess: ({ id }) => filters.set({ asked: id, version: '' }),
+    mutationFn: async () => await request<{ id: string }>('POST', '/reconciliation/day', { acquirer, day }),
+    onSuccess: ({ id }) => filters.set({ requested: id, version: '' }),
   })
   if (closed.isError) return <ErrorNotice error={closed.error} onRetry={() => void closed.refetch()} />
   const { data } = closed
@@ -68,7 +68,7 @@ export default function Day() {
       }
     >
       {again.isError && <ErrorNotice error={again.error} />}
-      {asked !== '' && <AskedNotice key={asked} id={asked} onClose={() => filters.set({ asked: '' })} />}
+      {requested !== '' && <RequestedRunNotice key={requested} id={requested} onClose={() => filters.set({ requested: '' })} />}
       {data ? (
         <>
           <Select

@@ -1,9 +1,9 @@
 import { Skeleton, Stack, Text, Textarea } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { ask } from '../../api.ts'
+import { request } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { useSentForm } from '../../components/form.tsx'
+import { useMutationForm } from '../../components/form.tsx'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
 import type { DifferenceDetail, DifferenceView } from '../../types.ts'
@@ -26,13 +26,13 @@ export function ConfirmDifference({ difference, onClose }: Of) {
   const t = useText(words)
   const { id, proposal } = difference
   const confirming = useMutation({
-    mutationFn: async () => await ask('POST', `/reconciliation/difference/${id}/confirmation`),
+    mutationFn: async () => await request('POST', `/reconciliation/difference/${id}/confirmation`),
     onSuccess: useOnDecided(onClose),
   })
   const isCorrection = proposal.action === 'correct'
   const look = useQuery({
     queryKey: ['reconciliation', 'difference', id],
-    queryFn: async () => await ask<DifferenceDetail>('GET', `/reconciliation/difference/${id}`),
+    queryFn: async () => await request<DifferenceDetail>('GET', `/reconciliation/difference/${id}`),
     enabled: isCorrection,
     staleTime: 0,
   })
@@ -100,10 +100,10 @@ function WhatIsDone({
 
 export function DismissDifference({ difference, onClose }: Of) {
   const t = useText(words)
-  const dismissing = useSentForm({
+  const dismissing = useMutationForm({
     initialValues: { reason: '' },
     send: async ({ reason }) =>
-      await ask('POST', `/reconciliation/difference/${difference.id}/dismissal`, { reason: reason.trim() }),
+      await request('POST', `/reconciliation/difference/${difference.id}/dismissal`, { reason: reason.trim() }),
     onSuccess: useOnDecided(onClose),
   })
   return (

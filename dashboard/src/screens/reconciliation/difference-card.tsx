@@ -123,9 +123,9 @@ function Decision({ difference }: { difference: DifferenceView }) {
   const t = useText(words)
   const format = useFormat()
   const may = useMay()
-  const [asked, setAsked] = useState<'confirm' | 'dismiss' | null>(null)
+  const [dialog, setDialog] = useState<'confirm' | 'dismiss' | null>(null)
   const { action } = difference.proposal
-  const close = () => setAsked(null)
+  const close = () => setDialog(null)
   if (difference.state !== 'open') {
     const { decidedAt, decidedBy, reason } = difference
     if (decidedBy === null || decidedAt === null) return null
@@ -146,18 +146,18 @@ function Decision({ difference }: { difference: DifferenceView }) {
       </Text>
       {may('reconciliation.decide') && action !== 'none' && (
         <Group gap="xs">
-          <Button size="xs" variant="default" onClick={() => setAsked('dismiss')}>
+          <Button size="xs" variant="default" onClick={() => setDialog('dismiss')}>
             {t.dismiss}
           </Button>
           {action !== 'look' && (
-            <Button size="xs" onClick={() => setAsked('confirm')}>
+            <Button size="xs" onClick={() => setDialog('confirm')}>
               {t.confirm}
             </Button>
           )}
         </Group>
       )}
-      {asked === 'confirm' && <ConfirmDifference difference={difference} onClose={close} />}
-      {asked === 'dismiss' && <DismissDifference difference={difference} onClose={close} />}
+      {dialog === 'confirm' && <ConfirmDifference difference={difference} onClose={close} />}
+      {dialog === 'dismiss' && <DismissDifference difference={difference} onClose={close} />}
     </Group>
   )
 }

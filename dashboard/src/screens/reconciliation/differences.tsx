@@ -1,6 +1,6 @@
 import { Group, SegmentedControl, Select, Stack, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { ask, withQuery } from '../../api.ts'
+import { request, withQuery } from '../../api.ts'
 import { EmptyList } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Pages } from '../../components/record-table.tsx'
@@ -25,11 +25,11 @@ export function Differences({ summary }: { summary: ReconciliationView | undefin
     queryKey: ['reconciliation', 'differences', one, state, name, acquirer, filters.page],
     queryFn: async () => {
       if (one !== '') {
-        const found = await ask<DifferenceView>('GET', `/reconciliation/difference/${one}`)
+        const found = await request<DifferenceView>('GET', `/reconciliation/difference/${one}`)
         return { total: 1, totalPages: 1, data: [found] }
       }
       const query = { state, class: name, acquirer, page: filters.page }
-      return await ask<{ total: number; totalPages: number; data: DifferenceView[] }>(
+      return await request<{ total: number; totalPages: number; data: DifferenceView[] }>(
         'GET',
         withQuery('/reconciliation/difference', query),
       )

@@ -1,6 +1,6 @@
 import { Alert, Group, Skeleton, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { ask, withQuery } from '../../api.ts'
+import { request, withQuery } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { Status } from '../../components/status.tsx'
 import { useFormat } from '../../format.ts'
@@ -25,12 +25,12 @@ export function MatchDialog({
   const preview = useQuery({
     queryKey: ['match', payment.id, transactionId],
     queryFn: async () =>
-      await ask<AttributionPreview>('GET', withQuery(`/orphan/${payment.id}/match`, { transactionId })),
+      await request<AttributionPreview>('GET', withQuery(`/orphan/${payment.id}/match`, { transactionId })),
     staleTime: 0,
     gcTime: 0,
   })
   const match = useMutation({
-    mutationFn: async () => await ask('POST', `/orphan/${payment.id}/match`, { transactionId }),
+    mutationFn: async () => await request('POST', `/orphan/${payment.id}/match`, { transactionId }),
     onSuccess: async () => {
       onClose()
       await queries.invalidateQueries({ queryKey: ['reconciliation'] })

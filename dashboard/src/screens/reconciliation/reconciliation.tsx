@@ -1,15 +1,15 @@
 import { Badge, Button, Group, Tabs, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { ask } from '../../api.ts'
+import { request } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { useSentForm } from '../../components/form.tsx'
+import { useMutationForm } from '../../components/form.tsx'
 import { Page } from '../../components/page.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { ReconciliationView } from '../../types.ts'
-import { AskedNotice } from './asked.tsx'
+import { RequestedRunNotice } from './requested-run.tsx'
 import { ClosedDays } from './closed-days.tsx'
 import { Differences } from './differences.tsx'
 import { Runs } from './runs.tsx'
@@ -25,9 +25,9 @@ export default function Reconciliation() {
   const may = useMay()
   const filters = useFilters()
   const summary = useSummary()
-  const [isAsking, setAsking] = useState(false)
+  const [isComparing, setComparing] = useState(false)
   const tab = tabs.find((name) => name === filters.get('tab')) ?? 'differences'
-  const asked = filters.get('asked')
+  const requested = filters.get('requested')
   const open = summary.data?.open.reduce((sum, { count }) => sum + count, 0) ?? 0
   const waiting = { differences: open, held: summary.data?.suspense.held ?? 0, days: 0, runs: 0 }
   return (
@@ -36,14 +36,14 @@ export default function Reconciliation() {
       lead={t.lead}
       actions={
         may('reconciliation.decide') && (
-          <Button onClick={() => setAsking(true)} disabled={!summary.data}>
+          <Button onClick={() => setComparing(true)} disabled={!summary.data}>
             {t.compare}
           </Button>
         )
       }
     >
       {summary.isError && <ErrorNotice error={summary.error} onRetry={() => void summary.refetch()} />}
-      {asked !== '' && <AskedNotice key={asked} id={asked} onClose={() => filters.set({ asked: '' })} />}
+      {requested !== '' && <RequestedRunNotice key={requested} id={requested} onClose={() => filters.set({ requested: '' })} />}
       <Tabs
         value={tab}
         keepMounted={false}
@@ -82,19 +82,19 @@ export default function Reconciliation() {
           <SuspenseList />
         </Tabs.Panel>
         <Tabs.Panel value="days" pt="md">
-          <ClosedDays summary={summary.data} onAsked={(id) => filters.set({ asked: id })} />
+          <ClosedDays summary={summary.data} onRequested={(id) => filters.set({ requested: id })} />
         </Tabs.Panel>
         <Tabs.Panel value="runs" pt="md">
           <Runs summary={summary.data} />
         </Tabs.Panel>
       </Tabs>
-      {isAsking && summary.data && (
+      {isComparing && summary.data && (
         <Compare
           summary={summary.data}
-          onClose={() => setAsking(false)}
-          onAsked={(id) => {
-            setAsking(false)
-            filters.set({ asked: id })
+          onClose={() => setComparing(false)}
+          onRequested={(id) => {
+            setComparing(false)
+            filters.set({ requested: id })
           }}
         />
       )}
@@ -105,18 +105,18 @@ export default function Reconciliation() {
 function Compare({
   summary: { acquirers, today },
   onClose,
-  onAsked,
+  onRequested,
 }: {
   summary: ReconciliationView
   onClose: () => void
-  onAsked: (id: string) => void
+  onRequested: (id: string) => void
 }) {
   const t = useText(words)
-  const start = useSentForm({
+  const start = useMutationForm({
     initialValues: { acquirer: acquirers[0] ?? '', from: today, to: today },
     send: async ({ acquirer, from, to }) =>
-      await ask<{ id: string }>('POST', '/reconciliation/run', { acquirer, from: dayStart(from), to: dayEnd(to) }),
-    onSuccess: ({ id }) => onAsked(id),
+      await request<{ id: string }>('POST', '/reconciliation/run', { acquirer, from: dayStart(from), to: dayEnd(to) }),
+    onSuccess: ({ id }) => onRequested(id),
   })
   const { from, to } = start.values
   return (

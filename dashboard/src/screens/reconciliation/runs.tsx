@@ -1,6 +1,6 @@
 import { Badge, Select, SimpleGrid, Stack, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { ask, withQuery } from '../../api.ts'
+import { request, withQuery } from '../../api.ts'
 import { Empty } from '../../components/empty.tsx'
 import { RecordList } from '../../components/record-table.tsx'
 import { useFilters } from '../../filters.ts'
@@ -21,7 +21,7 @@ export function Runs({ summary }: { summary: ReconciliationView | undefined }) {
   const runs = useQuery({
     queryKey: ['reconciliation', 'runs', kind, filters.page],
     queryFn: async () =>
-      await ask<{ total: number; totalPages: number; data: RunView[] }>(
+      await request<{ total: number; totalPages: number; data: RunView[] }>(
         'GET',
         withQuery('/reconciliation/run', { kind, page: filters.page }),
       ),

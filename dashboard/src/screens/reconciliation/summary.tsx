@@ -1,6 +1,6 @@
 import { Select, type SelectProps } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { ask } from '../../api.ts'
+import { request } from '../../api.ts'
 import { useText } from '../../text.ts'
 import type { ReconciliationView } from '../../types.ts'
 import { words } from './text.ts'
@@ -8,7 +8,7 @@ import { words } from './text.ts'
 export function useSummary() {
   return useQuery({
     queryKey: ['reconciliation', 'summary'],
-    queryFn: async () => await ask<ReconciliationView>('GET', '/reconciliation'),
+    queryFn: async () => await request<ReconciliationView>('GET', '/reconciliation'),
     refetchInterval: 10_000,
   })
 }

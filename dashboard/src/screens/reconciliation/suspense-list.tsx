@@ -1,6 +1,6 @@
 import { Badge, SegmentedControl, Stack, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { ask, withQuery } from '../../api.ts'
+import { request, withQuery } from '../../api.ts'
 import { Empty } from '../../components/empty.tsx'
 import { Amount, RecordList } from '../../components/record-table.tsx'
 import { useFilters } from '../../filters.ts'
@@ -20,7 +20,7 @@ export function SuspenseList() {
   const list = useQuery({
     queryKey: ['reconciliation', 'held', isOpen, filters.page],
     queryFn: async () =>
-      await ask<{ total: number; totalPages: number; data: ListedPaymentView[] }>(
+      await request<{ total: number; totalPages: number; data: ListedPaymentView[] }>(
         'GET',
         withQuery('/orphan', { isOpen, page: filters.page }),
       ),

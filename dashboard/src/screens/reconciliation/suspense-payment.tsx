@@ -2,7 +2,7 @@ import { Alert, Anchor, Button, Group, SimpleGrid, Skeleton, Stack, Text, TextIn
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { Link, useParams } from 'wouter'
-import { ask } from '../../api.ts'
+import { request } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { Copyable } from '../../components/copy.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
@@ -24,7 +24,7 @@ export default function SuspensePayment() {
   const { id = '' } = useParams()
   const payment = useQuery({
     queryKey: ['reconciliation', 'held', id],
-    queryFn: async () => await ask<PaymentView>('GET', `/orphan/${id}`),
+    queryFn: async () => await request<PaymentView>('GET', `/orphan/${id}`),
     refetchInterval: ({ state }) => (state.data?.status === 'returning' ? 2_000 : 15_000),
   })
   if (payment.isError) return <ErrorNotice error={payment.error} onRetry={() => void payment.refetch()} />
@@ -137,16 +137,16 @@ const acts = { matched: 'undo', held: 'sendBack', returning: null, returned: nul
 /** Returns the payment, or reverses its attribution. */
 function Actions({ payment }: { payment: PaymentView }) {
   const t = useText(words)
-  const [asked, setAsked] = useState<'undo' | 'sendBack' | null>(null)
+  const [dialog, setDialog] = useState<'undo' | 'sendBack' | null>(null)
   const act = acts[payment.status]
   return (
     <>
       {act && (
-        <Button variant="default" onClick={() => setAsked(act)}>
+        <Button variant="default" onClick={() => setDialog(act)}>
           {t[act]}
         </Button>
       )}
-      {asked && <Act what={asked} payment={payment} onClose={() => setAsked(null)} />}
+      {dialog && <Act what={dialog} payment={payment} onClose={() => setDialog(null)} />}
     </>
   )
 }
@@ -157,7 +157,7 @@ function Act({ what, payment, onClose }: { what: 'undo' | 'sendBack'; payment: P
   const format = useFormat()
   const queries = useQueryClient()
   const act = useMutation({
-    mutationFn: async () => await ask('POST', `/orphan/${payment.id}/${what === 'undo' ? 'undoing' : 'return'}`),
+    mutationFn: async () => await request('POST', `/orphan/${payment.id}/${what === 'undo' ? 'undoing' : 'return'}`),
     onSuccess: async () => {
       onClose()
       await queries.invalidateQueries({ queryKey: ['reconciliation'] })

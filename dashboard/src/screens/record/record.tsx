@@ -3,7 +3,7 @@ import { Anchor, Badge, Group, Image, SimpleGrid, Skeleton, Stack, Text, Timelin
 import { useQuery } from '@tanstack/react-query'
 import { Fragment, type ReactNode } from 'react'
 import { Link, useLocation, useParams } from 'wouter'
-import { ask, guiche } from '../../api.ts'
+import { request, guiche } from '../../api.ts'
 import { OfClient } from '../../components/choose-client.tsx'
 import { Copyable } from '../../components/copy.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
@@ -39,7 +39,7 @@ function Shown({ client, isTransaction }: { client: string; isTransaction: boole
   const { id } = useParams<{ id: string }>()
   const query = useQuery({
     queryKey: ['record', id],
-    queryFn: async () => await ask<ExplainedRecord>('GET', `/record/${encodeURIComponent(id)}`),
+    queryFn: async () => await request<ExplainedRecord>('GET', `/record/${encodeURIComponent(id)}`),
     refetchInterval: 5_000,
   })
   const transaction = useQuery({

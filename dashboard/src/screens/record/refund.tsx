@@ -3,10 +3,10 @@ import { Button, Group, SegmentedControl, Skeleton, Stack, Text, Textarea, Toolt
 import { useDebouncedValue } from '@mantine/hooks'
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ask, faultsOf, guiche, Refused, withQuery } from '../../api.ts'
+import { request, fieldMessagesOf, guiche, ApiError, withQuery } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { useSentence } from '../../components/error-notice.tsx'
-import { useSentForm } from '../../components/form.tsx'
+import { useMutationForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Section } from '../../components/page.tsx'
 import { Amount } from '../../components/record-table.tsx'
@@ -66,10 +66,10 @@ export function RefundButton({ transaction }: { transaction: Transaction }) {
   const isRefundable = isLeft && (status === 'PAID' || status === 'INFRACTION')
   const whole = useQuery({
     queryKey: ['refundable', id, updatedAt],
-    queryFn: async () => await ask<RefundPreview>('GET', `/transaction/${id}/refund`),
+    queryFn: async () => await request<RefundPreview>('GET', `/transaction/${id}/refund`),
     enabled: may('refund.write') && isRefundable,
   })
-  if (whole.error instanceof Refused && whole.error.code === 'payouts_stopped') {
+  if (whole.error instanceof ApiError && whole.error.code === 'payouts_stopped') {
     return (
       <Tooltip label={sentence(whole.error)} multiline maw={300}>
         <Button data-disabled variant="default">
@@ -104,7 +104,7 @@ function Dialog({
   const queries = useQueryClient()
   const [idempotencyKey] = useState(newIdempotencyKey)
   const [isPart, setPart] = useState(false)
-  const refunding = useSentForm({
+  const refunding = useMutationForm({
     initialValues: { amount: null as number | null, reason: '' },
     send: async ({ amount: part, reason }) =>
       await guiche.transactions.refund(id, {
@@ -118,11 +118,11 @@ function Dialog({
     },
   })
   const amount = isPart ? refunding.values.amount : whole.amountLeft
-  const [asked] = useDebouncedValue(amount, 250)
+  const [debouncedAmount] = useDebouncedValue(amount, 250)
   const preview = useQuery({
-    queryKey: ['refundable', id, asked, 'part'],
-    queryFn: async () => await ask<RefundPreview>('GET', withQuery(`/transaction/${id}/refund`, { amount: asked })),
-    enabled: isPart && asked !== null && asked > 0,
+    queryKey: ['refundable', id, debouncedAmount, 'part'],
+    queryFn: async () => await request<RefundPreview>('GET', withQuery(`/transaction/${id}/refund`, { amount: debouncedAmount })),
+    enabled: isPart && debouncedAmount !== null && debouncedAmount > 0,
     placeholderData: keepPreviousData,
   })
   const shown = isPart ? (preview.isError ? undefined : preview.data) : whole
@@ -154,7 +154,7 @@ function Dialog({
           label={t.amount}
           required
           data-autofocus
-          error={preview.isError ? (faultsOf(preview.error).amount ?? sentence(preview.error)) : amountInput.error}
+          error={preview.isError ? (fieldMessagesOf(preview.error).amount ?? sentence(preview.error)) : amountInput.error}
         />
       )}
       <Textarea {...refunding.input('reason')} label={t.reason} maxLength={140} />

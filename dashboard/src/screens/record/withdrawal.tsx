@@ -1,7 +1,7 @@
 import { Group, Skeleton, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { ask, guiche } from '../../api.ts'
+import { request, guiche } from '../../api.ts'
 import { Copyable } from '../../components/copy.tsx'
 import { Section } from '../../components/page.tsx'
 import { Proposal } from '../../components/proposals.tsx'
@@ -37,7 +37,7 @@ const words = texts({
 function useDecidable(id: string) {
   return useQuery({
     queryKey: ['withdrawal', id, 'decidable'],
-    queryFn: async () => await ask<WithdrawalView>('GET', `/withdrawal/${id}`),
+    queryFn: async () => await request<WithdrawalView>('GET', `/withdrawal/${id}`),
     refetchInterval: 5_000,
   })
 }

@@ -2,7 +2,7 @@ import { Alert, Button, Group, Radio, Skeleton, Stack, Text } from '@mantine/cor
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { guiche } from '../../api.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { ActionForm, useSentForm } from '../../components/form.tsx'
+import { ActionForm, useMutationForm } from '../../components/form.tsx'
 import { Section } from '../../components/page.tsx'
 import { useText } from '../../text.ts'
 import { words } from './text.ts'
@@ -17,7 +17,7 @@ export function Bank({ client }: { client: string }) {
     queryKey: ['personality', client],
     queryFn: async () => await guiche.sandbox.personality(),
   })
-  const change = useSentForm({
+  const change = useMutationForm({
     initialValues: { name: null as (typeof names)[number] | null },
     send: async ({ name }) => name && (await guiche.sandbox.setPersonality({ name })),
     onSuccess: async () => {

@@ -4,7 +4,7 @@ import { useCallback, useState } from 'react'
 import { Link } from 'wouter'
 import { guiche } from '../../api.ts'
 import { Copyable } from '../../components/copy.tsx'
-import { ActionForm, useSentForm } from '../../components/form.tsx'
+import { ActionForm, useMutationForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Section } from '../../components/page.tsx'
 import { Status } from '../../components/status.tsx'
@@ -40,7 +40,7 @@ function Create({ client, onCreated }: { client: string; onCreated: (chosen: Cho
   const format = useFormat()
   const queries = useQueryClient()
   const [idempotencyKey, setKey] = useState(newIdempotencyKey)
-  const create = useSentForm({
+  const create = useMutationForm({
     initialValues: { amount: 2590 as number | null },
     send: async ({ amount }) => await guiche.transactions.create({ amount: amount ?? 0, idempotencyKey }),
     onSuccess: async ({ id, pixResponse }) => {
@@ -83,7 +83,7 @@ function Pay({ client, chosen, onChosen }: { client: string; chosen: Chosen; onC
     mutationFn: async (id: string) => await guiche.transactions.get(id),
     onSuccess: ({ id, pixResponse }) => onChosen({ id, uri: pixResponse.uri ?? '' }),
   })
-  const pay = useSentForm({
+  const pay = useMutationForm({
     initialValues: { amount: null as number | null, behaviour: null as Behaviour | null },
     send: async ({ amount, behaviour }) => {
       const paid = await guiche.sandbox.pay({

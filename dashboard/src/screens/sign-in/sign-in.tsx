@@ -1,8 +1,8 @@
 import { Alert, Button, PasswordInput, PinInput, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { ask, Refused } from '../../api.ts'
+import { request, ApiError } from '../../api.ts'
 import { EntryPage } from '../../components/entry-page.tsx'
-import { ActionForm, useSentForm } from '../../components/form.tsx'
+import { ActionForm, useMutationForm } from '../../components/form.tsx'
 import { texts, useText } from '../../text.ts'
 import type { Session } from '../../types.ts'
 
@@ -36,16 +36,16 @@ export default function SignIn({
   onSignedIn: (session: Session) => void
 }) {
   const t = useText(words)
-  const signIn = useSentForm({
+  const signIn = useMutationForm({
     initialValues: { email: '', password: '', code: '' },
     send: async ({ email, password, code }) =>
-      await ask<Session>('POST', '/session', { email, password, ...(code !== '' && { code }) }),
+      await request<Session>('POST', '/session', { email, password, ...(code !== '' && { code }) }),
     onSuccess: onSignedIn,
   })
   const codeInput = signIn.input('code')
-  const needsCode = signIn.error instanceof Refused && signIn.error.code === 'second_factor_needed'
-  const [wasAskedForCode, setWasAskedForCode] = useState(false)
-  if (needsCode && !wasAskedForCode) setWasAskedForCode(true)
+  const needsCode = signIn.error instanceof ApiError && signIn.error.code === 'second_factor_needed'
+  const [showsCode, setShowsCode] = useState(false)
+  if (needsCode && !showsCode) setShowsCode(true)
   return (
     <EntryPage title={t.title}>
       <ActionForm
@@ -68,7 +68,7 @@ export default function SignIn({
         )}
         <TextInput {...signIn.input('email')} label={t.email} type="email" autoComplete="username" required />
         <PasswordInput {...signIn.input('password')} label={t.password} autoComplete="current-password" required />
-        {wasAskedForCode && (
+        {showsCode && (
           <div>
             <Text size="sm" fw={500} mb={4} id="code-label">
               {t.code}

@@ -2,10 +2,10 @@ import { Alert, Anchor, Badge, Button, Group, SimpleGrid, Skeleton, Stack, Text,
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { ask } from '../../api.ts'
+import { request } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { useSentForm } from '../../components/form.tsx'
+import { useMutationForm } from '../../components/form.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { useFormat } from '../../format.ts'
 import { useMay } from '../../session.tsx'
@@ -18,7 +18,7 @@ export default function System() {
   const t = useText(words)
   const system = useQuery({
     queryKey: ['system'],
-    queryFn: async () => await ask<SystemView>('GET', '/system'),
+    queryFn: async () => await request<SystemView>('GET', '/system'),
     refetchInterval: 5_000,
   })
   if (system.isError) return <ErrorNotice error={system.error} onRetry={() => void system.refetch()} />
@@ -41,12 +41,12 @@ function PayoutFreeze({ payoutFreeze }: { payoutFreeze: SystemView['payoutFreeze
   const format = useFormat()
   const may = useMay()
   const queries = useQueryClient()
-  const [isAsked, setAsked] = useState(false)
-  const act = useSentForm({
+  const [isConfirming, setConfirming] = useState(false)
+  const act = useMutationForm({
     initialValues: { reason: '' },
-    send: async (values) => await ask('POST', payoutFreeze ? '/payout-freeze/release' : '/payout-freeze', values),
+    send: async (values) => await request('POST', payoutFreeze ? '/payout-freeze/release' : '/payout-freeze', values),
     onSuccess: async () => {
-      setAsked(false)
+      setConfirming(false)
       act.clear()
       await queries.invalidateQueries({ queryKey: ['system'] })
     },
@@ -69,15 +69,15 @@ function PayoutFreeze({ payoutFreeze }: { payoutFreeze: SystemView['payoutFreeze
           )}
         </div>
         {may('payouts.release') && (
-          <Button variant={payoutFreeze ? 'filled' : 'default'} onClick={() => setAsked(true)}>
+          <Button variant={payoutFreeze ? 'filled' : 'default'} onClick={() => setConfirming(true)}>
             {payoutFreeze ? t.release : t.engage}
           </Button>
         )}
       </Group>
       <Confirm
         title={payoutFreeze ? t.release : t.engage}
-        isOpen={isAsked}
-        onClose={() => setAsked(false)}
+        isOpen={isConfirming}
+        onClose={() => setConfirming(false)}
         confirm={payoutFreeze ? t.release : t.engage}
         isDangerous={payoutFreeze === null}
         action={act}

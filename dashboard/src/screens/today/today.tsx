@@ -2,7 +2,7 @@ import { Anchor, Code, Group, SegmentedControl, SimpleGrid, Skeleton, Stack, Tex
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { Link } from 'wouter'
-import { ask, withQuery } from '../../api.ts'
+import { request, withQuery } from '../../api.ts'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Notices } from '../../components/notices.tsx'
@@ -25,7 +25,7 @@ export default function Today() {
   const [span, setSpan] = useState('30')
   const overview = useQuery({
     queryKey: ['overview', client, span],
-    queryFn: async () => await ask<Overview>('GET', withQuery('/overview', { clientId: client, days: span })),
+    queryFn: async () => await request<Overview>('GET', withQuery('/overview', { clientId: client, days: span })),
     refetchInterval: refreshMs,
     placeholderData: (before) => before,
   })
@@ -36,7 +36,7 @@ export default function Today() {
       <Notices />
       <WaitingProposals />
       {data ? <Tiles overview={data} /> : <Skeleton height={110} />}
-      {data?.days.every(({ asked }) => asked === 0) ? (
+      {data?.days.every(({ created }) => created === 0) ? (
         <Section title={t.days}>
           <Empty icon="today" title={t.nothing}>
             {t.nothingHint} <Code>POST /transaction</Code>
@@ -84,7 +84,7 @@ function Tiles({ overview: { today, yesterday, timeToPay } }: { overview: Overvi
       <Tile
         label={t.conversion}
         value={conversion(today)}
-        note={t.paidOf(format.number(today.paid), format.number(today.asked))}
+        note={t.paidOf(format.number(today.paid), format.number(today.created))}
       />
       <Tile
         label={t.timeToPay}
@@ -143,12 +143,12 @@ function Hours({ overview: { hours } }: { overview: Overview }) {
   const names = useMemo(() => hours.map(({ hour }) => format.time(hour).slice(0, 5)), [hours, format])
   const series = useMemo(
     () => [
-      { label: t.asked, values: hours.map(({ asked }) => asked), color: '#8fa3b5', kind: 'bars' as const },
+      { label: t.created, values: hours.map(({ created }) => created), color: '#8fa3b5', kind: 'bars' as const },
       { label: t.paidCount, values: hours.map(({ paid }) => paid), color: '#179d88', kind: 'line' as const },
     ],
     [hours, t],
   )
-  if (hours.every(({ asked }) => asked === 0)) return <Empty icon="today" title={t.nothingToday} />
+  if (hours.every(({ created }) => created === 0)) return <Empty icon="today" title={t.nothingToday} />
   return (
     <>
       <Plot names={names} series={series} format={format.number} label={t.hours} />

@@ -49,17 +49,17 @@ function List({ client }: { client: string }) {
   const nameOf = useStatusName()
   const toLink = useClientLink()
   const filters = useFilters()
-  const asked = toAsked(filters)
+  const query = toQuery(filters)
   const list = useQuery({
-    queryKey: ['transactions', client, asked, filters.page],
-    queryFn: async () => await guiche.transactions.list({ ...asked, page: filters.page }).page(),
+    queryKey: ['transactions', client, query, filters.page],
+    queryFn: async () => await guiche.transactions.list({ ...query, page: filters.page }).page(),
     placeholderData: keepPreviousData,
     refetchInterval: 15_000,
   })
   return (
     <Page
       title={t.title}
-      actions={<ExportButton name="transactions" ask={async () => await guiche.transactions.export(asked)} />}
+      actions={<ExportButton name="transactions" download={async () => await guiche.transactions.export(query)} />}
     >
       <FilterBar
         count={filters.count}
@@ -68,7 +68,7 @@ function List({ client }: { client: string }) {
           <>
             <MultiSelect
               label={t.status}
-              placeholder={asked.status ? undefined : t.anyStatus}
+              placeholder={query.status ? undefined : t.anyStatus}
               data={statuses.map((value) => ({ value, label: nameOf(value) }))}
               value={filters.all('status')}
               onChange={(value) => filters.set({ status: value })}
@@ -141,7 +141,7 @@ function List({ client }: { client: string }) {
   )
 }
 
-function toAsked({ get, all }: ReturnType<typeof useFilters>): TransactionFilters {
+function toQuery({ get, all }: ReturnType<typeof useFilters>): TransactionFilters {
   const status = statuses.filter((one) => all('status').includes(one))
   const amount = (name: string) => (get(name) === '' ? undefined : Number(get(name)))
   const texts = textFilters.flatMap((name) => (get(name) === '' ? [] : [[name, get(name)]]))

@@ -1,12 +1,12 @@
 import { Badge, Button, Checkbox, Group, Modal, Select, type SelectProps, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ask } from '../../api.ts'
+import { request } from '../../api.ts'
 import { useClients } from '../../components/client-switch.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { useSentForm } from '../../components/form.tsx'
+import { useMutationForm } from '../../components/form.tsx'
 import { Page } from '../../components/page.tsx'
 import { RecordTable } from '../../components/record-table.tsx'
 import { SecretShown } from '../../components/secret-shown.tsx'
@@ -28,7 +28,7 @@ export default function Users() {
   const [link, setLink] = useState<string | null>(null)
   const people = useQuery({
     queryKey: ['users'],
-    queryFn: async () => (await ask<{ data: Person[] }>('GET', '/user')).data,
+    queryFn: async () => (await request<{ data: Person[] }>('GET', '/user')).data,
   })
   return (
     <Page title={t.title} lead={t.lead} actions={<Button onClick={() => setInviting(true)}>{t.invite}</Button>}>
@@ -139,10 +139,10 @@ function Invite({ isOpen, onClose, onMade }: { isOpen: boolean; onClose: () => v
   const t = useText(words)
   const { merchant } = useUser()
   const clients = useClients()
-  const make = useSentForm({
+  const make = useMutationForm({
     initialValues: { email: '', clientId: '', role: null as string | null },
     send: async ({ email, clientId, role }) =>
-      await ask<{ url: string }>('POST', '/user', { email, role, ...(clientId !== '' && { clientId }) }),
+      await request<{ url: string }>('POST', '/user', { email, role, ...(clientId !== '' && { clientId }) }),
     onSuccess: ({ url }) => {
       make.setValues({ email: '' })
       onMade(url)
@@ -199,28 +199,28 @@ function RoleSelect({ side, ...input }: { side: keyof typeof rolesOf } & SelectP
 function Change({ person, onClose, onLink }: { person: Person; onClose: () => void; onLink: (url: string) => void }) {
   const t = useText(words)
   const queries = useQueryClient()
-  const [asked, setAsked] = useState<'disable' | 'reset' | null>(null)
+  const [dialog, setDialog] = useState<'disable' | 'reset' | null>(null)
   const change = async (changed: { role?: string; isDisabled?: boolean }) =>
-    await ask('PATCH', `/user/${person.id}`, changed)
+    await request('PATCH', `/user/${person.id}`, changed)
   const onSuccess = async () => {
     await queries.invalidateQueries({ queryKey: ['users'] })
     onClose()
   }
-  const save = useSentForm({ initialValues: { role: person.role }, send: change, onSuccess })
+  const save = useMutationForm({ initialValues: { role: person.role }, send: change, onSuccess })
   const toggle = useMutation({ mutationFn: async () => await change({ isDisabled: !person.isDisabled }), onSuccess })
-  const reset = useSentForm({
+  const reset = useMutationForm({
     initialValues: { secondFactor: false },
-    send: async (values) => await ask<{ url: string }>('POST', `/user/${person.id}/reset`, values),
+    send: async (values) => await request<{ url: string }>('POST', `/user/${person.id}/reset`, values),
     onSuccess: ({ url }) => onLink(url),
   })
-  if (asked === 'disable') {
+  if (dialog === 'disable') {
     return (
       <Confirm title={t.disable} isOpen onClose={onClose} confirm={t.disable} isDangerous action={toggle}>
         <Text size="sm">{t.disableLead(person.name)}</Text>
       </Confirm>
     )
   }
-  if (asked === 'reset') {
+  if (dialog === 'reset') {
     return (
       <Confirm title={t.reset} isOpen onClose={onClose} confirm={t.makeLink} action={reset}>
         <Text size="sm">{t.resetLead(person.name)}</Text>
@@ -241,7 +241,7 @@ function Change({ person, onClose, onLink }: { person: Person; onClose: () => vo
         {(save.error ?? toggle.error) && <ErrorNotice error={save.error ?? toggle.error} />}
         <Group justify="space-between">
           <Group gap="xs">
-            <Button variant="default" onClick={() => setAsked('reset')}>
+            <Button variant="default" onClick={() => setDialog('reset')}>
               {t.reset}
             </Button>
             {person.isDisabled ? (
@@ -249,7 +249,7 @@ function Change({ person, onClose, onLink }: { person: Person; onClose: () => vo
                 {t.enable}
               </Button>
             ) : (
-              <Button variant="light" color="red" onClick={() => setAsked('disable')}>
+              <Button variant="light" color="red" onClick={() => setDialog('disable')}>
                 {t.disable}
               </Button>
             )}

@@ -1,7 +1,7 @@
 import { Alert, Button, Code, Drawer, Group, Skeleton, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import { ask, guiche, withQuery } from '../../api.ts'
+import { request, guiche, withQuery } from '../../api.ts'
 import { CopyAction, Copyable } from '../../components/copy.tsx'
 import { ErrorBoundary } from '../../components/error-boundary.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
@@ -147,7 +147,7 @@ function Payload({ client, eventId }: { client: string; eventId: string }) {
     queryKey: ['payload', client, eventId],
     queryFn: async () => {
       const path = withQuery(`/webhook/delivery/${encodeURIComponent(eventId)}/payload`, { clientId: client })
-      return (await ask<{ payload: object | null }>('GET', path)).payload
+      return (await request<{ payload: object | null }>('GET', path)).payload
     },
     staleTime: Number.POSITIVE_INFINITY,
   })

@@ -1,6 +1,6 @@
 import { Badge, Group, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { ask, withQuery } from '../../api.ts'
+import { request, withQuery } from '../../api.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Section } from '../../components/page.tsx'
 import { useFormat } from '../../format.ts'
@@ -14,7 +14,7 @@ export function Receivers({ client }: { client: string }) {
   const receivers = useQuery({
     queryKey: ['receivers', client],
     queryFn: async () =>
-      (await ask<{ data: ReceiverHealth[] }>('GET', withQuery('/webhook/receiver', { clientId: client }))).data,
+      (await request<{ data: ReceiverHealth[] }>('GET', withQuery('/webhook/receiver', { clientId: client }))).data,
     refetchInterval: 5_000,
   })
   if (receivers.isError) return <ErrorNotice error={receivers.error} onRetry={() => void receivers.refetch()} />

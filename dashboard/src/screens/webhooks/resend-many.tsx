@@ -13,10 +13,10 @@ import {
 } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ask, withQuery } from '../../api.ts'
+import { request, withQuery } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { useSentForm } from '../../components/form.tsx'
+import { useMutationForm } from '../../components/form.tsx'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
 import type { ResendPreview, ResendProgress } from '../../types.ts'
@@ -35,14 +35,14 @@ export function ResendMany({ client, onClose }: { client: string; onClose: () =>
   const queries = useQueryClient()
   // Created when the dialog opens, so that a second click repeats the same request.
   const [resendId] = useState(newUuid)
-  const send = useSentForm({
+  const send = useMutationForm({
     initialValues: {
       from: toLocal(new Date(Date.now() - dayMs)),
       until: toLocal(new Date(Date.now() + 60_000)),
       states: ['exhausted', 'gone', 'pending'],
     },
     send: async (values) =>
-      await ask<{ count: number }>('PUT', `/webhook/resend/${resendId}`, {
+      await request<{ count: number }>('PUT', `/webhook/resend/${resendId}`, {
         ...toPeriod(client, values.from, values.until),
         states: values.states,
       }),
@@ -55,7 +55,7 @@ export function ResendMany({ client, onClose }: { client: string; onClose: () =>
     queryFn: async () => {
       const query = new URLSearchParams(period ?? {})
       for (const state of states) query.append('state', state)
-      return await ask<ResendPreview & { max: number }>('GET', `/webhook/resend?${query}`)
+      return await request<ResendPreview & { max: number }>('GET', `/webhook/resend?${query}`)
     },
     enabled: period !== null && states.length > 0,
     staleTime: 0,
@@ -89,7 +89,7 @@ export function ResendMany({ client, onClose }: { client: string; onClose: () =>
       {period === null ? (
         <Alert color="yellow">{t.invalid}</Alert>
       ) : (
-        <Preview preview={preview} isAsked={states.length > 0} />
+        <Preview preview={preview} isStateChosen={states.length > 0} />
       )}
     </Confirm>
   )
@@ -97,14 +97,14 @@ export function ResendMany({ client, onClose }: { client: string; onClose: () =>
 
 function Preview({
   preview: { data, isError, error },
-  isAsked,
+  isStateChosen,
 }: {
   preview: { data: (ResendPreview & { max: number }) | undefined; isError: boolean; error: unknown }
-  isAsked: boolean
+  isStateChosen: boolean
 }) {
   const t = useText(words)
   const format = useFormat()
-  if (!isAsked) return <Alert color="gray">{t.previewNone}</Alert>
+  if (!isStateChosen) return <Alert color="gray">{t.previewNone}</Alert>
   if (isError) return <ErrorNotice error={error} />
   if (!data) return <Skeleton height={72} />
   if (data.isTooMany) return <Alert color="yellow">{t.tooMany(format.number(data.max))}</Alert>
@@ -142,7 +142,7 @@ function Sent({
   const progress = useQuery({
     queryKey: ['resend', resendId],
     queryFn: async () =>
-      await ask<ResendProgress>('GET', withQuery(`/webhook/resend/${resendId}`, { clientId: client })),
+      await request<ResendProgress>('GET', withQuery(`/webhook/resend/${resendId}`, { clientId: client })),
     refetchInterval: ({ state: { data } }) => (data && data.waiting === 0 ? false : 1_000),
   })
   const { delivered = 0, failing = 0, givenUp = 0 } = progress.data ?? {}

@@ -59,7 +59,7 @@ export const words = texts({
     which: 'Status',
     whichStates: {
       exhausted: 'Attempts exhausted',
-      gone: 'Refused (410)',
+      gone: 'ApiError (410)',
       pending: 'Retry scheduled: send now instead of later',
       delivered: 'Already delivered: your receiver gets them twice',
     } as Record<string, string>,

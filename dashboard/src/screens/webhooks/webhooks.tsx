@@ -2,7 +2,7 @@ import { Button, SegmentedControl, Select, Stack, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Fragment, useState } from 'react'
 import { useSearchParams } from 'wouter'
-import { ask, guiche, withQuery } from '../../api.ts'
+import { request, guiche, withQuery } from '../../api.ts'
 import { OfClient } from '../../components/choose-client.tsx'
 import { Empty, EmptyList } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
@@ -87,7 +87,7 @@ function DeliveryList({ client }: { client: string }) {
   const format = useFormat()
   const filters = useFilters()
   const [query] = useSearchParams()
-  const asked = {
+  const listQuery = {
     clientId: client,
     state: filters.get('state'),
     type: filters.get('type'),
@@ -97,8 +97,8 @@ function DeliveryList({ client }: { client: string }) {
     page: filters.page,
   }
   const list = useQuery({
-    queryKey: ['deliveries', asked],
-    queryFn: async () => await ask<Deliveries>('GET', withQuery('/webhook/delivery', asked)),
+    queryKey: ['deliveries', listQuery],
+    queryFn: async () => await request<Deliveries>('GET', withQuery('/webhook/delivery', listQuery)),
     placeholderData: keepPreviousData,
     refetchInterval: 5_000,
   })

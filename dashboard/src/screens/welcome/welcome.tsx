@@ -1,10 +1,10 @@
 import { Button, Loader, PasswordInput, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useLocation } from 'wouter'
-import { ask } from '../../api.ts'
+import { request } from '../../api.ts'
 import { EntryPage } from '../../components/entry-page.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { ActionForm, useSentForm } from '../../components/form.tsx'
+import { ActionForm, useMutationForm } from '../../components/form.tsx'
 import { texts, useText } from '../../text.ts'
 import type { Invitation, Session } from '../../types.ts'
 import { words as userWords } from '../users/text.ts'
@@ -48,13 +48,13 @@ export default function Welcome({ token, onSignedIn }: { token: string; onSigned
   const [, navigate] = useLocation()
   const invitation = useQuery({
     queryKey: ['invitation', token],
-    queryFn: async () => await ask<Invitation>('GET', `/invitation/${encodeURIComponent(token)}`),
+    queryFn: async () => await request<Invitation>('GET', `/invitation/${encodeURIComponent(token)}`),
   })
-  const accept = useSentForm({
+  const accept = useMutationForm({
     initialValues: { email: '', name: '', password: '', code: '' },
     send: async (values) => {
       const filled = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ''))
-      return await ask<Session>('POST', `/invitation/${encodeURIComponent(token)}`, filled)
+      return await request<Session>('POST', `/invitation/${encodeURIComponent(token)}`, filled)
     },
     onSuccess: (session) => {
       onSignedIn(session)

@@ -1,9 +1,9 @@
 import { Button, Group, Text, Textarea } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
-import { ask, guiche } from '../../api.ts'
+import { request, guiche } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
-import { useSentForm } from '../../components/form.tsx'
+import { useMutationForm } from '../../components/form.tsx'
 import { ObstacleShown } from '../../components/proposals.tsx'
 import { useFormat } from '../../format.ts'
 import { useClient, useMay } from '../../session.tsx'
@@ -61,11 +61,11 @@ function Decision({ withdrawal, act, onClose }: { withdrawal: WithdrawalView; ac
   const format = useFormat()
   const queries = useQueryClient()
   const { id, amount, feeAmount, clientName, pixKey, earlier } = withdrawal
-  const deciding = useSentForm({
+  const deciding = useMutationForm({
     initialValues: { reason: '' },
     send: async ({ reason }) => {
-      if (act === 'approve') await ask('POST', `/withdrawal/${id}/approval`)
-      else if (act === 'reject') await ask('POST', `/withdrawal/${id}/rejection`, { reason: reason.trim() })
+      if (act === 'approve') await request('POST', `/withdrawal/${id}/approval`)
+      else if (act === 'reject') await request('POST', `/withdrawal/${id}/rejection`, { reason: reason.trim() })
       else await guiche.withdrawals[act](id)
     },
     onSuccess: async () => {

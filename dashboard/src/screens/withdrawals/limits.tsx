@@ -1,11 +1,11 @@
 import { Button, Group, NumberInput, SimpleGrid, Skeleton, Text } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ask, withQuery } from '../../api.ts'
+import { request, withQuery } from '../../api.ts'
 import { useClients } from '../../components/client-switch.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { useSentForm } from '../../components/form.tsx'
+import { useMutationForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Section } from '../../components/page.tsx'
 import { Proposal } from '../../components/proposals.tsx'
@@ -25,7 +25,7 @@ export function Limits({ client }: { client: string }) {
   const [isChanging, setChanging] = useState(false)
   const limits = useQuery({
     queryKey: ['limits', client],
-    queryFn: async () => await ask<LimitsView>('GET', withQuery('/withdrawal-limits', { clientId: client })),
+    queryFn: async () => await request<LimitsView>('GET', withQuery('/withdrawal-limits', { clientId: client })),
   })
   if (limits.isError) return <ErrorNotice error={limits.error} onRetry={() => void limits.refetch()} />
   const { data } = limits
@@ -85,10 +85,10 @@ function Change({
   const t = useText(words)
   const queries = useQueryClient()
   const clients = useClients()
-  const saving = useSentForm({
+  const saving = useMutationForm({
     initialValues: limits,
     send: async (values) =>
-      await ask<LimitsView>('PATCH', withQuery('/withdrawal-limits', { clientId: client }), values),
+      await request<LimitsView>('PATCH', withQuery('/withdrawal-limits', { clientId: client }), values),
     onSuccess: async () => {
       await queries.invalidateQueries()
       onClose()

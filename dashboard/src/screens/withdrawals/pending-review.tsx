@@ -2,7 +2,7 @@ import { Anchor, Badge, Group, Skeleton, Stack, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
-import { ask, withQuery } from '../../api.ts'
+import { request, withQuery } from '../../api.ts'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Section } from '../../components/page.tsx'
@@ -23,7 +23,7 @@ export function PendingReview({ client }: { client: string | null }) {
   const [page, setPage] = useState(1)
   const held = useQuery({
     queryKey: ['held', client, page],
-    queryFn: async () => await ask<Answer>('GET', withQuery('/withdrawal/held', { clientId: client, page })),
+    queryFn: async () => await request<Answer>('GET', withQuery('/withdrawal/held', { clientId: client, page })),
     placeholderData: keepPreviousData,
     refetchInterval: 10_000,
   })
@@ -97,8 +97,8 @@ export function WhyPending({
         {hold === 'approval' && `${isOperators && approvalAbove === 0 ? t.holds.operators : t.holds.approval(limit)}. `}
         {hold === 'duplicate' && `${t.holds.duplicate}. `}
         {requestedBy === null
-          ? t.askedByShop(at)
-          : t.askedBy(requestedBy === 'operator' ? t.theOperator : requestedBy.replace(/^user:/, ''), at)}
+          ? t.requestedByMerchant(at)
+          : t.requestedBy(requestedBy === 'operator' ? t.theOperator : requestedBy.replace(/^user:/, ''), at)}
       </Text>
       {earlier && (
         <Group gap={8} mt={4}>

@@ -2,9 +2,9 @@ import { Alert, Button, Group, Modal, Select, Skeleton, Stack, Text, TextInput }
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { ask, guiche } from '../../api.ts'
+import { request, guiche } from '../../api.ts'
 import { ErrorBoundary } from '../../components/error-boundary.tsx'
-import { ActionForm, useSentForm } from '../../components/form.tsx'
+import { ActionForm, useMutationForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { useFormat } from '../../format.ts'
 import { newIdempotencyKey } from '../../idempotency.ts'
@@ -44,10 +44,10 @@ function Request({ client, onClose }: { client: string; onClose: () => void }) {
   const format = useFormat()
   const [idempotencyKey] = useState(newIdempotencyKey)
   const balance = useQuery({ queryKey: ['balance', client], queryFn: async () => await guiche.balance.get() })
-  const previewing = useSentForm({
+  const previewing = useMutationForm({
     initialValues: { amount: null as number | null, key: '', type: null as string | null, reference: '' },
     send: async ({ amount, key, type }) =>
-      await ask<WithdrawalPreview>('POST', '/withdrawal/preview', {
+      await request<WithdrawalPreview>('POST', '/withdrawal/preview', {
         clientId: client,
         amount,
         key: key.trim(),
@@ -117,7 +117,7 @@ function Review({
   const queries = useQueryClient()
   const [, navigate] = useLocation()
   const total = amount + fee
-  const asking = useMutation({
+  const requesting = useMutation({
     mutationFn: async () =>
       await guiche.withdrawals.create({
         amount,
@@ -133,13 +133,13 @@ function Review({
   })
   return (
     <ActionForm
-      action={asking}
+      action={requesting}
       buttons={
         <Group justify="flex-end">
-          <Button variant="default" onClick={onBack} disabled={asking.isPending}>
+          <Button variant="default" onClick={onBack} disabled={requesting.isPending}>
             {t.back}
           </Button>
-          <Button type="submit" loading={asking.isPending} disabled={total > available}>
+          <Button type="submit" loading={requesting.isPending} disabled={total > available}>
             {t.send(format.money(amount))}
           </Button>
         </Group>

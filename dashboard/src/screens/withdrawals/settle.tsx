@@ -1,9 +1,9 @@
 import { Button, Radio, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ask } from '../../api.ts'
+import { request } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
-import { useSentForm } from '../../components/form.tsx'
+import { useMutationForm } from '../../components/form.tsx'
 import { useFormat } from '../../format.ts'
 import { texts, useText } from '../../text.ts'
 import type { WithdrawalView } from '../../types.ts'
@@ -43,10 +43,10 @@ export function EnterOutcome({ withdrawal: { id, amount } }: { withdrawal: Withd
   const format = useFormat()
   const queries = useQueryClient()
   const [isOpen, setOpen] = useState(false)
-  const proposing = useSentForm({
+  const proposing = useMutationForm({
     initialValues: { found: null as 'sent' | 'notSent' | null, endToEndId: '', reason: '' },
     send: async (values) =>
-      await ask('POST', `/withdrawal/${id}/settlement`, {
+      await request('POST', `/withdrawal/${id}/settlement`, {
         endToEndId: values.found === 'sent' ? values.endToEndId.trim() : null,
         reason: values.reason.trim(),
       }),

@@ -38,7 +38,7 @@ export default function Withdrawals() {
   const client = useClient()
   const may = useMay()
   const filters = useFilters()
-  const asked = toAsked(filters)
+  const query = toQuery(filters)
   if (client === null) {
     return (
       <Page title={t.title} lead={t.lead}>
@@ -53,27 +53,27 @@ export default function Withdrawals() {
       lead={t.lead}
       actions={
         <>
-          <ExportButton name="withdrawals" ask={async () => await guiche.withdrawals.export(asked)} />
+          <ExportButton name="withdrawals" download={async () => await guiche.withdrawals.export(query)} />
           {may('withdrawal.write') && <RequestButton client={client} />}
         </>
       }
     >
       <PendingReview client={client} />
-      <List client={client} asked={asked} />
+      <List client={client} query={query} />
       <Limits client={client} />
     </Page>
   )
 }
 
-function List({ client, asked }: { client: string; asked: WithdrawalFilters }) {
+function List({ client, query }: { client: string; query: WithdrawalFilters }) {
   const t = useText(words)
   const format = useFormat()
   const nameOf = useStatusName()
   const toLink = useClientLink()
   const filters = useFilters()
   const list = useQuery({
-    queryKey: ['withdrawals', client, asked, filters.page],
-    queryFn: async () => await guiche.withdrawals.list({ ...asked, page: filters.page }).page(),
+    queryKey: ['withdrawals', client, query, filters.page],
+    queryFn: async () => await guiche.withdrawals.list({ ...query, page: filters.page }).page(),
     placeholderData: keepPreviousData,
     refetchInterval: 15_000,
   })
@@ -86,7 +86,7 @@ function List({ client, asked }: { client: string; asked: WithdrawalFilters }) {
           <>
             <MultiSelect
               label={t.status}
-              placeholder={asked.status ? undefined : t.anyStatus}
+              placeholder={query.status ? undefined : t.anyStatus}
               data={statuses.map((value) => ({ value, label: nameOf(value) }))}
               value={filters.all('status')}
               onChange={(value) => filters.set({ status: value })}
@@ -170,7 +170,7 @@ function List({ client, asked }: { client: string; asked: WithdrawalFilters }) {
   )
 }
 
-function toAsked({ get, all }: ReturnType<typeof useFilters>): WithdrawalFilters {
+function toQuery({ get, all }: ReturnType<typeof useFilters>): WithdrawalFilters {
   const status = statuses.filter((one) => all('status').includes(one))
   const startDate = dayStart(get('from'))
   const endDate = dayEnd(get('until'))

@@ -2,7 +2,7 @@ import { Alert, Anchor, Button, Group, Loader, Text } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { Link } from 'wouter'
-import { ask } from '../../api.ts'
+import { request } from '../../api.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
@@ -10,20 +10,20 @@ import type { RequestedRunView, RunView } from '../../types.ts'
 import { words } from './text.ts'
 
 /** The progress of a requested comparison: waiting, running, ended, and its result. */
-export function AskedNotice({ id, onClose }: { id: string; onClose: () => void }) {
+export function RequestedRunNotice({ id, onClose }: { id: string; onClose: () => void }) {
   const t = useText(words)
   const queries = useQueryClient()
-  const asked = useQuery({
-    queryKey: ['reconciliation-asked', id],
-    queryFn: async () => await ask<RequestedRunView>('GET', `/reconciliation/asked/${id}`),
+  const requested = useQuery({
+    queryKey: ['reconciliation-requested', id],
+    queryFn: async () => await request<RequestedRunView>('GET', `/reconciliation/requested/${id}`),
     refetchInterval: ({ state }) => (state.data?.isUnderWay === false ? false : 1_000),
   })
-  const isDone = asked.data?.isUnderWay === false
+  const isDone = requested.data?.isUnderWay === false
   useEffect(() => {
     if (isDone) void queries.invalidateQueries({ queryKey: ['reconciliation'] })
   }, [isDone, queries])
-  if (asked.isError) return <ErrorNotice error={asked.error} onRetry={() => void asked.refetch()} />
-  const { data } = asked
+  if (requested.isError) return <ErrorNotice error={requested.error} onRetry={() => void requested.refetch()} />
+  const { data } = requested
   if (!data || data.isUnderWay) {
     return (
       <Alert color="blue" title={data?.run ? t.running : t.waiting} role="status" icon={<Loader size={18} />}>
