@@ -73,8 +73,8 @@ export const screens: ScreenEntry[] = [
     Screen: screen(async () => await import('./screens/reconciliation/day.tsx')),
   },
   {
-    name: 'held-payment',
-    paths: ['/reconciliation/held/:id'],
+    name: 'suspense-payment',
+    paths: ['/reconciliation/suspense/:id'],
     permission: 'reconciliation.read',
     isOperators: true,
     Screen: screen(async () => await import('./screens/reconciliation/suspense-payment.tsx')),

@@ -32,12 +32,12 @@ export function entryCommands(program: Command, ledger: Command): void {
     .description('what each acquirer must hold according to the ledger, and the fees that the operator can draw')
     .option('--json', 'print JSON')
     .action(async ({ json }: Json) => {
-      const { held, fees, compared } = await withContext(async ({ db }) => ({
-        held: await findClearingBalances(db),
+      const { balances, fees, compared } = await withContext(async ({ db }) => ({
+        balances: await findClearingBalances(db),
         fees: await sumFees(db),
         compared: await listComparedBalances(db),
       }))
-      const acquirers = [...held].map(([acquirer, cents]) => {
+      const acquirers = [...balances].map(([acquirer, cents]) => {
         const balance = compared.find((one) => one.acquirer === acquirer)
         return { acquirer, cents, difference: balance?.difference ?? null, comparedAt: balance?.at ?? null }
       })

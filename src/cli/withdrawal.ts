@@ -27,14 +27,14 @@ export function withdrawalCommands(program: Command): void {
   withdrawal
     .command('list')
     .description('list withdrawals, newest first')
-    .option('--held', 'only those pending review')
+    .option('--pending-review', 'only those pending review')
     .option('--client <client-id>', 'only those of one client')
     .option('--last <count>', 'how many', toRowCount, 50)
     .option('--json', 'print JSON')
-    .action(async ({ json, held, client, last }: Json & { held?: boolean; client?: string; last: number }) => {
+    .action(async ({ json, pendingReview, client, last }: Json & { pendingReview?: boolean; client?: string; last: number }) => {
       const rows = await withContext(async (context) => {
         const merchantId = client === undefined ? null : await findMerchant(context, client)
-        return await listLatest(context, { merchantId, isPendingReview: held ?? false, limit: last }, viewer())
+        return await listLatest(context, { merchantId, isPendingReview: pendingReview ?? false, limit: last }, viewer())
       })
       print(rows, {
         json,

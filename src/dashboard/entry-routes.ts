@@ -158,6 +158,6 @@ function toRecordId(key: string): string {
 }
 
 async function findAcquirers({ db, acquirers }: Deps): Promise<string[]> {
-  const held = await findClearingBalances(db)
-  return [...new Set([...acquirers.all.map(({ name }) => name), ...held.keys()])].toSorted()
+  const balances = await findClearingBalances(db)
+  return [...new Set([...acquirers.all.map(({ name }) => name), ...balances.keys()])].toSorted()
 }

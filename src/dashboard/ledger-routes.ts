@@ -100,11 +100,11 @@ export function registerOperatorLedgerRoutes(app: Server, deps: Deps): void {
 }
 
 async function listAcquirers(db: Db): Promise<LedgerView['acquirers']> {
-  const [held, compared] = await Promise.all([findClearingBalances(db), listComparedBalances(db)])
-  const names = [...new Set([...held.keys(), ...compared.map(({ acquirer }) => acquirer)])].toSorted()
+  const [balances, compared] = await Promise.all([findClearingBalances(db), listComparedBalances(db)])
+  const names = [...new Set([...balances.keys(), ...compared.map(({ acquirer }) => acquirer)])].toSorted()
   return names.map((acquirer) => ({
     acquirer,
-    held: held.get(acquirer) ?? 0,
+    ledgerBalance: balances.get(acquirer) ?? 0,
     compared: compared.find((one) => one.acquirer === acquirer) ?? null,
   }))
 }

@@ -70,7 +70,7 @@ export type ErasedPerson = Static<typeof ErasedPersonView>
 /** The balance of an account at the PSP by the PSP and by the ledger; null where the PSP does not report it. */
 const ComparedBalance = Type.Object({
   ...{ acquirer: Text, at: Time, available: Cents, blocked: OrNull(Cents), disputed: OrNull(Cents) },
-  ...{ held: Cents, disputedHeld: Cents, difference: Cents },
+  ...{ ledgerBalance: Cents, ledgerDisputed: Cents, difference: Cents },
 })
 
 export const LedgerView = Type.Object({
@@ -82,7 +82,7 @@ export const LedgerView = Type.Object({
    * Per acquirer: the balance that it must hold for all merchants, and the last one that it reported. Empty if one
    * client is selected.
    */
-  acquirers: Type.Array(Type.Object({ acquirer: Text, held: Cents, compared: OrNull(ComparedBalance) })),
+  acquirers: Type.Array(Type.Object({ acquirer: Text, ledgerBalance: Cents, compared: OrNull(ComparedBalance) })),
   /** Merchants whose balances do not add up to zero. */
   unevenMerchants: Count,
   verified: Verified,

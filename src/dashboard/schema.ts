@@ -180,7 +180,7 @@ export const DisputeView = Type.Object({
   unknownStatus: OrNull(Text),
   ...{ reason: OrNull(Text), state: Type.Enum([...disputeStates]) },
   /** True if the acquirer reported it; otherwise an operator entered it manually. */
-  isToldByAcquirer: Flag,
+  isReportedByAcquirer: Flag,
   ...{ openedAt: Time, analysisEndsAt: Time, endsAt: Time, decidedAt: OrNull(Time), finishedAt: OrNull(Time) },
 })
 

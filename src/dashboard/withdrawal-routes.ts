@@ -45,7 +45,7 @@ export function registerWithdrawalDecisionRoutes(app: Server, deps: Deps): void 
 
 function registerReading(app: Server, deps: Deps): void {
   app.get(
-    '/dashboard/api/withdrawal/held',
+    '/dashboard/api/withdrawal/pending-review',
     {
       config: { access: { permission: 'withdrawal.read' } },
       schema: {

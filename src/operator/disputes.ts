@@ -61,7 +61,7 @@ function toDisputeView(row: ListedDispute) {
     reason: row.reason,
     state: row.state,
     /** True if the acquirer reported it; otherwise an operator entered it manually. */
-    isToldByAcquirer: row.source !== 'operator' || row.acquirer_reference !== null,
+    isReportedByAcquirer: row.source !== 'operator' || row.acquirer_reference !== null,
     openedAt: row.opened_at.toISOString(),
     analysisEndsAt: analysisEndsAt(row).toISOString(),
     endsAt: new Date(opened + inAllMs).toISOString(),

@@ -14,8 +14,8 @@ export type ComparedBalance = {
   blocked: number | null
   disputed: number | null
   /** By the ledger: the clearing accounts, and the amount that disputes block. */
-  held: number
-  disputedHeld: number
+  ledgerBalance: number
+  ledgerDisputed: number
   /** The PSP's balance minus the ledger's. */
   difference: number
 }
@@ -35,17 +35,17 @@ export async function compareBalance(
   if (!readBalance) return null
   const before = (await findClearingBalances(db)).get(name) ?? 0
   const balance = await readBalance()
-  const held = (await findClearingBalances(db)).get(name) ?? 0
+  const ledgerBalance = (await findClearingBalances(db)).get(name) ?? 0
   const total = balance.available + (balance.blocked ?? 0)
   // Payments may be posted while the PSP answers: a balance between the two readings is not a difference.
-  const isBetween = total >= Math.min(before, held) && total <= Math.max(before, held)
+  const isBetween = total >= Math.min(before, ledgerBalance) && total <= Math.max(before, ledgerBalance)
   const compared = {
     acquirer: name,
     at: clock.now().toISOString(),
     ...balance,
-    held,
-    disputedHeld: await sumDisputed(db, name),
-    difference: isBetween ? 0 : total - held,
+    ledgerBalance,
+    ledgerDisputed: await sumDisputed(db, name),
+    difference: isBetween ? 0 : total - ledgerBalance,
   }
   await saveComparedBalance(db, compared)
   return compared
@@ -70,14 +70,14 @@ export function observeBalances({ db, registry }: { db: Db; registry: Registry }
     })
   gauge('guiche_acquirer_balance_cents', 'Balance of the account at the PSP, by the PSP and by the ledger', (one) => ({
     acquirer: one.available + (one.blocked ?? 0),
-    ledger: one.held,
+    ledger: one.ledgerBalance,
   }))
   gauge(
     'guiche_acquirer_disputed_cents',
     'The part of it that is blocked under MED, by the PSP and by the ledger',
     (one) => ({
       acquirer: one.disputed,
-      ledger: one.disputedHeld,
+      ledger: one.ledgerDisputed,
     }),
   )
   new Gauge({

@@ -144,10 +144,10 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     const more = { amount: 1_500, customer: payingCustomer, externalCode: 'order-77' }
     const { id, held } = await payUnattributed(service, more)
     const { page, go, look, complaints } = desk
-    await go('/reconciliation?tab=held')
+    await go('/reconciliation?tab=suspense')
     await page.getByRole('row', { name: /Maria Aparecida da Silva.*R\$15\.00/ }).click()
     await page.getByText('100 points', { exact: true }).waitFor()
-    await look('held-payment')
+    await look('suspense-payment')
     await page.getByRole('button', { name: /^Attribute to the charge of/ }).click()
     const dialog = page.getByRole('dialog')
     await dialog
@@ -256,7 +256,7 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     const paths = {
       books: '/ledger',
       ledger: `/ledger?client=${service.sandbox.clientId}`,
-      held: `/reconciliation/held/${held.id}`,
+      held: `/reconciliation/suspense/${held.id}`,
       day: `/reconciliation/days/simulator/${day}`,
       'reconciliation-decided': '/reconciliation?state=decided',
     }

@@ -76,7 +76,7 @@ async function actionsOf(recordId: string) {
 }
 
 const listHeld = async (person: Browser, query = '') =>
-  (await person.call<{ total: number; data: Held[] }>(`/dashboard/api/withdrawal/held${query}`)).body
+  (await person.call<{ total: number; data: Held[] }>(`/dashboard/api/withdrawal/pending-review${query}`)).body
 
 describe('a withdrawal above the limit', () => {
   it('that a person requested is approved by another, and by the requester neither here nor at the command line', async () => {

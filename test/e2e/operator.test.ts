@@ -244,13 +244,13 @@ describe('guiche withdrawal', () => {
     expect(await withdraw(20_001)).toMatchObject({ status: 422, body: { code: 'withdrawal_not_possible' } })
     const { id } = (await withdraw(1001)).body
 
-    const held = await cli.read(['withdrawal', 'list', '--held'])
+    const held = await cli.read(['withdrawal', 'list', '--pending-review'])
     expect(held).toMatch(new RegExp(`^${id} +${client} +PENDING +approval +R\\$ 10,01 `, 'm'))
     const { summary } = await cli.runJson<Explained>(['withdrawal', 'explain', id])
     expect(summary).toContain(`PENDING: R$ 10,01 is more than may be sent without the operator's approval.`)
     expect(await cli.read(['withdrawal', 'approve', id])).toContain('The service sends it within seconds.')
     await untilWithdrawal(id, 'PROCESSED')
-    expect(await cli.runJson(['withdrawal', 'list', '--held'])).toEqual([])
+    expect(await cli.runJson(['withdrawal', 'list', '--pending-review'])).toEqual([])
     expect((await explain(id)).summary).toMatch(/^PROCESSED: R\$ 10,01 was sent at /)
     expect((await auditOf(id)).map(({ action }) => action)).toEqual(['withdrawal.approve'])
     await cli.expectFailure(['withdrawal', 'approve', id], /is PROCESSED, and only a PENDING withdrawal/)

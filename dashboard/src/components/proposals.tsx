@@ -206,7 +206,7 @@ function Content({ of: { kind, content, recordId, clientId } }: { of: ProposalVi
       )}
       {links && (
         <Text size="sm">
-          <Anchor component={Link} href={`/reconciliation/held/${recordId}`}>
+          <Anchor component={Link} href={`/reconciliation/suspense/${recordId}`}>
             {t.payment}
           </Anchor>
           {' → '}

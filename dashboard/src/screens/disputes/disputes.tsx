@@ -88,7 +88,7 @@ function Unattributed({ dispute }: { dispute: UnattributedView }) {
         {suspenseId === null ? (
           <Text fw={650}>{format.money(amount)}</Text>
         ) : (
-          <Anchor component={Link} href={`/reconciliation/held/${suspenseId}`} fw={650} c="inherit">
+          <Anchor component={Link} href={`/reconciliation/suspense/${suspenseId}`} fw={650} c="inherit">
             {format.money(amount)}
           </Anchor>
         )}

@@ -20,7 +20,7 @@ export function OpenDispute({ dispute, aheadMs }: { dispute: DisputeView; aheadM
   const { merchant } = useUser()
   const [decision, setDecision] = useState<'accept' | 'reject' | null>(null)
   const { transactionId, clientId, clientName, amount, blocked, returned, reason, state, openedAt } = dispute
-  const { isToldByAcquirer, unknownStatus } = dispute
+  const { isReportedByAcquirer, unknownStatus } = dispute
   const path = `/transactions/${transactionId}`
   return (
     <Group className="row" py="md" justify="space-between" align="center" gap="md" component="article">
@@ -42,7 +42,7 @@ export function OpenDispute({ dispute, aheadMs }: { dispute: DisputeView; aheadM
         <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
           {t.blocked} {format.money(blocked)}
           {returned > 0 ? ` · ${t.returned(format.money(returned))}` : ''} · {t.openedAt(format.dateTime(openedAt))} ·{' '}
-          {isToldByAcquirer ? t.byAcquirer : t.byHand}
+          {isReportedByAcquirer ? t.byAcquirer : t.byHand}
           {reason ? ` · ${reason}` : ''}
         </Text>
         {unknownStatus !== null && (

@@ -45,7 +45,7 @@ function WholeLedger() {
         <Section title={t.together}>
           {data ? <Accounts label={t.together} of={data.accounts} /> : <Skeleton height={260} />}
         </Section>
-        <Section title={t.operator} aside={<HeldLink />}>
+        <Section title={t.operator} aside={<SuspenseLink />}>
           <Text size="sm" c="dimmed" mb="xs">
             {t.operatorLead}
           </Text>
@@ -56,7 +56,7 @@ function WholeLedger() {
         <Text size="sm" c="dimmed" mb="xs">
           {t.atPspsLead}
         </Text>
-        {data ? <AtPsps of={data.acquirers} /> : <Skeleton height={120} />}
+        {data ? <PspBalances of={data.acquirers} /> : <Skeleton height={120} />}
       </Section>
       <WaitingProposals kinds="entry." />
       <OperatorEntries client={null} />
@@ -66,13 +66,13 @@ function WholeLedger() {
 }
 
 /** The balance of each PSP by the ledger and by the PSP. */
-function AtPsps({ of }: { of: LedgerView['acquirers'] }) {
+function PspBalances({ of }: { of: LedgerView['acquirers'] }) {
   const t = useText(words)
   const format = useFormat()
   if (of.length === 0) return <Text size="sm">{t.noPsps}</Text>
   return (
     <Stack gap={0}>
-      {of.map(({ acquirer, held, compared }) => (
+      {of.map(({ acquirer, ledgerBalance, compared }) => (
         <div key={acquirer} className="row" style={{ padding: 'var(--mantine-spacing-xs) 0' }}>
           <SimpleGrid cols={{ base: 2, sm: 4 }} spacing="sm" component="dl" m={0}>
             <Fact
@@ -80,7 +80,7 @@ function AtPsps({ of }: { of: LedgerView['acquirers'] }) {
               value={acquirer}
               note={compared ? t.comparedAt(format.fromNow(compared.at)) : null}
             />
-            <Fact name={t.byLedger} value={format.money(compared?.held ?? held)} />
+            <Fact name={t.byLedger} value={format.money(compared?.ledgerBalance ?? ledgerBalance)} />
             <Fact
               name={t.byPsp}
               value={compared ? format.money(compared.available + (compared.blocked ?? 0)) : t.notReported}
@@ -98,11 +98,11 @@ function AtPsps({ of }: { of: LedgerView['acquirers'] }) {
   )
 }
 
-function HeldLink() {
+function SuspenseLink() {
   const t = useText(words)
   if (!useMay()('reconciliation.read')) return null
   return (
-    <Anchor component={Link} href="/reconciliation?tab=held" size="sm">
+    <Anchor component={Link} href="/reconciliation?tab=suspense" size="sm">
       {t.toSuspense}
     </Anchor>
   )

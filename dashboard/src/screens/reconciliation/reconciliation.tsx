@@ -17,7 +17,7 @@ import { AcquirerSelect, useSummary } from './summary.tsx'
 import { SuspenseList } from './suspense-list.tsx'
 import { words } from './text.ts'
 
-const tabs = ['differences', 'held', 'days', 'runs'] as const
+const tabs = ['differences', 'suspense', 'days', 'runs'] as const
 
 /** Discrepancies between the PSPs and the ledger, unattributed payments, closed days and runs. */
 export default function Reconciliation() {
@@ -29,7 +29,7 @@ export default function Reconciliation() {
   const tab = tabs.find((name) => name === filters.get('tab')) ?? 'differences'
   const requested = filters.get('requested')
   const open = summary.data?.open.reduce((sum, { count }) => sum + count, 0) ?? 0
-  const waiting = { differences: open, held: summary.data?.suspense.held ?? 0, days: 0, runs: 0 }
+  const waiting = { differences: open, suspense: summary.data?.suspense.held ?? 0, days: 0, runs: 0 }
   return (
     <Page
       title={t.title}
@@ -78,7 +78,7 @@ export default function Reconciliation() {
         <Tabs.Panel value="differences" pt="md">
           <Differences summary={summary.data} />
         </Tabs.Panel>
-        <Tabs.Panel value="held" pt="md">
+        <Tabs.Panel value="suspense" pt="md">
           <SuspenseList />
         </Tabs.Panel>
         <Tabs.Panel value="days" pt="md">

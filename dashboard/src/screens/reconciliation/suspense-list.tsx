@@ -13,12 +13,12 @@ import { words as reconciliationWords } from './text.ts'
 /** Payments that are or were in the suspense account. */
 export function SuspenseList() {
   const t = useText(words)
-  const title = useText(reconciliationWords).held
+  const title = useText(reconciliationWords).suspense
   const format = useFormat()
   const filters = useFilters()
   const isOpen = filters.get('state') !== 'all'
   const list = useQuery({
-    queryKey: ['reconciliation', 'held', isOpen, filters.page],
+    queryKey: ['reconciliation', 'suspense', isOpen, filters.page],
     queryFn: async () =>
       await request<{ total: number; totalPages: number; data: ListedPaymentView[] }>(
         'GET',
@@ -47,7 +47,7 @@ export function SuspenseList() {
         filters={filters}
         label={title}
         keyOf={({ id }) => id}
-        linkOf={({ id }) => `/reconciliation/held/${id}`}
+        linkOf={({ id }) => `/reconciliation/suspense/${id}`}
         empty={
           <Empty icon="check" title={isOpen ? t.none : t.noneAll}>
             {t.noneHint}

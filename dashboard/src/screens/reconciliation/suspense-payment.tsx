@@ -23,7 +23,7 @@ export default function SuspensePayment() {
   const may = useMay()
   const { id = '' } = useParams()
   const payment = useQuery({
-    queryKey: ['reconciliation', 'held', id],
+    queryKey: ['reconciliation', 'suspense', id],
     queryFn: async () => await request<PaymentView>('GET', `/orphan/${id}`),
     refetchInterval: ({ state }) => (state.data?.status === 'returning' ? 2_000 : 15_000),
   })
@@ -36,7 +36,7 @@ export default function SuspensePayment() {
       title={t.title(format.money(data.amount))}
       lead={
         <>
-          <Anchor component={Link} href="/reconciliation?tab=held" size="sm">
+          <Anchor component={Link} href="/reconciliation?tab=suspense" size="sm">
             ← {t.back}
           </Anchor>
           <br />

@@ -21,7 +21,7 @@ export function findPlace({ code, data }: Said): Place | null {
       return { path: '/disputes', permission: 'infraction.read' }
     case 'attribution_reversed':
       return {
-        path: `/reconciliation/held/${data.suspensePaymentId}`,
+        path: `/reconciliation/suspense/${data.suspensePaymentId}`,
         permission: 'reconciliation.read',
         isOperators: true,
       }

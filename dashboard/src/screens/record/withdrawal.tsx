@@ -11,7 +11,7 @@ import { texts, useText } from '../../text.ts'
 import type { WithdrawalView } from '../../types.ts'
 import { Decisions } from '../withdrawals/decide.tsx'
 import { KeyShown } from '../withdrawals/key-shown.tsx'
-import { HoldBadge, WhyPending } from '../withdrawals/pending-review.tsx'
+import { ReviewBadge, WhyPending } from '../withdrawals/pending-review.tsx'
 
 const words = texts({
   en: {
@@ -68,7 +68,7 @@ export function WithdrawalDetails({ id, client }: { id: string; client: string }
     entries.push([t.left, `${format.money(amountWithdrawn)}, ${format.dateTime(processedDate)}`])
   if (externalCode) entries.push([t.externalCode, <Copyable key="x" value={externalCode} label={t.externalCode} />])
   if (errorMessage) entries.push([t.why, errorMessage])
-  if (hold) entries.push([t.waits, <HoldBadge key="h" hold={hold} />])
+  if (hold) entries.push([t.waits, <ReviewBadge key="h" hold={hold} />])
   return (
     <Section title={t.title}>
       <Stack gap="xs">

@@ -21,29 +21,29 @@ type Answer = { total: number; totalPages: number; data: WithdrawalView[] }
 export function PendingReview({ client }: { client: string | null }) {
   const t = useText(words)
   const [page, setPage] = useState(1)
-  const held = useQuery({
-    queryKey: ['held', client, page],
-    queryFn: async () => await request<Answer>('GET', withQuery('/withdrawal/held', { clientId: client, page })),
+  const pending = useQuery({
+    queryKey: ['pending-review', client, page],
+    queryFn: async () => await request<Answer>('GET', withQuery('/withdrawal/pending-review', { clientId: client, page })),
     placeholderData: keepPreviousData,
     refetchInterval: 10_000,
   })
-  if (held.isError) return <ErrorNotice error={held.error} onRetry={() => void held.refetch()} />
-  if (client !== null && !held.data?.total) return null
+  if (pending.isError) return <ErrorNotice error={pending.error} onRetry={() => void pending.refetch()} />
+  if (client !== null && !pending.data?.total) return null
   return (
     <Section title={t.waiting}>
-      {held.data === undefined && <Skeleton height={80} />}
-      {held.data?.total === 0 && (
+      {pending.data === undefined && <Skeleton height={80} />}
+      {pending.data?.total === 0 && (
         <Empty icon="check" title={t.nothingWaits}>
           {t.nothingWaitsHint}
         </Empty>
       )}
       <Stack gap={0}>
-        {held.data?.data.map((withdrawal) => (
+        {pending.data?.data.map((withdrawal) => (
           <Waiting key={withdrawal.id} withdrawal={withdrawal} />
         ))}
       </Stack>
-      {held.data && held.data.total > 1 && (
-        <Pages total={held.data.total} totalPages={held.data.totalPages} page={page} onPage={setPage} />
+      {pending.data && pending.data.total > 1 && (
+        <Pages total={pending.data.total} totalPages={pending.data.totalPages} page={page} onPage={setPage} />
       )}
     </Section>
   )
@@ -64,7 +64,7 @@ function Waiting({ withdrawal }: { withdrawal: WithdrawalView }) {
             {format.money(amount)}
           </Anchor>
           {!merchant && <Text size="sm">{clientName}</Text>}
-          {hold && <HoldBadge hold={hold} />}
+          {hold && <ReviewBadge hold={hold} />}
         </Group>
         <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
           {pixKey.key}{' '}
@@ -94,8 +94,8 @@ export function WhyPending({
   return (
     <>
       <Text size="xs" c="dimmed">
-        {hold === 'approval' && `${isOperators && approvalAbove === 0 ? t.holds.operators : t.holds.approval(limit)}. `}
-        {hold === 'duplicate' && `${t.holds.duplicate}. `}
+        {hold === 'approval' && `${isOperators && approvalAbove === 0 ? t.reviewReasons.operators : t.reviewReasons.approval(limit)}. `}
+        {hold === 'duplicate' && `${t.reviewReasons.duplicate}. `}
         {requestedBy === null
           ? t.requestedByMerchant(at)
           : t.requestedBy(requestedBy === 'operator' ? t.theOperator : requestedBy.replace(/^user:/, ''), at)}
@@ -112,11 +112,11 @@ export function WhyPending({
   )
 }
 
-export function HoldBadge({ hold }: { hold: 'approval' | 'duplicate' }) {
+export function ReviewBadge({ hold }: { hold: 'approval' | 'duplicate' }) {
   const t = useText(words)
   return (
     <Badge variant="light" color="orange" tt="none" radius="sm" style={{ flexShrink: 0, minWidth: 'max-content' }}>
-      {t.holdNames[hold]}
+      {t.reviewBadges[hold]}
     </Badge>
   )
 }

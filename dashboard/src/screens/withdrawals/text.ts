@@ -49,12 +49,12 @@ export const words = texts({
     noWait: 'It is sent within seconds and cannot be undone.',
     keyTypes: { CPF: 'CPF', CNPJ: 'CNPJ', EMAIL: 'e-mail', PHONE: 'phone', EVP: 'random key' },
 
-    holds: {
+    reviewReasons: {
       approval: (limit: string | null) => `Above the approval limit${limit === null ? '' : ` (${limit})`}`,
       operators: 'Requested by the operator: two people are needed',
       duplicate: 'Possible duplicate: same amount, same key',
     },
-    holdNames: { approval: 'needs approval', duplicate: 'possible duplicate' },
+    reviewBadges: { approval: 'needs approval', duplicate: 'possible duplicate' },
     requestedBy: (who: string, when: string) => `Requested by ${who}, ${when}`,
     requestedByMerchant: (when: string) => `Requested by the merchant, ${when}`,
     theOperator: 'the operator',
@@ -147,12 +147,12 @@ export const words = texts({
     noWait: 'O saque é enviado em segundos e não pode ser desfeito.',
     keyTypes: { CPF: 'CPF', CNPJ: 'CNPJ', EMAIL: 'e-mail', PHONE: 'telefone', EVP: 'chave aleatória' },
 
-    holds: {
+    reviewReasons: {
       approval: (limit: string | null) => `Acima do limite de aprovação${limit === null ? '' : ` (${limit})`}`,
       operators: 'Pedido pelo operador: precisa de duas pessoas',
       duplicate: 'Possível duplicidade: mesmo valor, mesma chave',
     },
-    holdNames: { approval: 'precisa de aprovação', duplicate: 'possível duplicidade' },
+    reviewBadges: { approval: 'precisa de aprovação', duplicate: 'possível duplicidade' },
     requestedBy: (who: string, when: string) => `Pedido por ${who}, ${when}`,
     requestedByMerchant: (when: string) => `Pedido pelo lojista, ${when}`,
     theOperator: 'o operador',

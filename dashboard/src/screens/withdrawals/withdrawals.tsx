@@ -16,7 +16,7 @@ import { useClientLink } from '../../links.ts'
 import { useClient, useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import { Limits } from './limits.tsx'
-import { HoldBadge, PendingReview } from './pending-review.tsx'
+import { ReviewBadge, PendingReview } from './pending-review.tsx'
 import { RequestButton } from './request.tsx'
 import { words } from './text.ts'
 
@@ -122,7 +122,7 @@ function List({ client, query }: { client: string; query: WithdrawalFilters }) {
                   {format.dateTime(createdAt)}
                 </Text>,
                 // A withdrawal that is pending review shows the reason instead of its status.
-                hold ? <HoldBadge key="hold" hold={hold} /> : <Status key="status" of={status} />,
+                hold ? <ReviewBadge key="hold" hold={hold} /> : <Status key="status" of={status} />,
               ],
             ]}
           />
@@ -150,7 +150,7 @@ function List({ client, query }: { client: string; query: WithdrawalFilters }) {
             cell: ({ status, hold }) => (
               <Group gap={6}>
                 <Status of={status} />
-                {hold && <HoldBadge hold={hold} />}
+                {hold && <ReviewBadge hold={hold} />}
               </Group>
             ),
           },
