@@ -30,11 +30,11 @@ export function keepCsrfToken(token: string): void {
 }
 
 /** Sets the merchant for which an operator's user calls the merchants' API. */
-export function actFor(clientId: string | null): void {
+export function setActingMerchant(clientId: string | null): void {
   client = clientId
 }
 
-export function whenSignedOut(listener: () => void): void {
+export function onSignOut(listener: () => void): void {
   onSignedOut = listener
 }
 

@@ -2,7 +2,7 @@ import { Center, Loader, MantineProvider } from '@mantine/core'
 import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useEffect, useMemo, useState } from 'react'
 import { Route, Router, Switch, useLocation } from 'wouter'
-import { request, keepCsrfToken, ApiError, whenSignedOut } from './api.ts'
+import { request, keepCsrfToken, ApiError, onSignOut } from './api.ts'
 import { ErrorBoundary } from './components/error-boundary.tsx'
 import { ErrorNotice } from './components/error-notice.tsx'
 import { forgetPersonalFilters } from './filters.ts'
@@ -46,10 +46,10 @@ export function App() {
         <QueryClientProvider client={queries}>
           <Router base="/dashboard">
             <ErrorBoundary>
-              <Suspense fallback={<Waiting />}>
+              <Suspense fallback={<LoadingScreen />}>
                 <Switch>
                   <Route path="/welcome/:token">
-                    {({ token }) => <Welcome token={token} onSignedIn={takeSession} />}
+                    {({ token }) => <Welcome token={token} onSignedIn={replaceSession} />}
                   </Route>
                   <Route>
                     <SignedIn />
@@ -66,7 +66,7 @@ export function App() {
 
 const sessionKey = ['session']
 
-function takeSession(session: Session | null): void {
+function replaceSession(session: Session | null): void {
   // The next user must not see data of the previous one.
   queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionKey[0] })
   forgetPersonalFilters()
@@ -90,28 +90,28 @@ function SignedIn() {
   const [hasEnded, setEnded] = useState(false)
   useEffect(
     () =>
-      whenSignedOut(() => {
+      onSignOut(() => {
         // Only a user who was signed in sees the message that the session ended.
         if (queries.getQueryData(sessionKey)) setEnded(true)
-        takeSession(null)
+        replaceSession(null)
       }),
     [],
   )
-  if (session.isPending) return <Waiting />
+  if (session.isPending) return <LoadingScreen />
   if (session.isError) return <ErrorNotice error={session.error} onRetry={() => void session.refetch()} />
   if (session.data === null) {
     const enter = (next: Session) => {
       setEnded(false)
-      takeSession(next)
+      replaceSession(next)
     }
     return <SignIn hasEnded={hasEnded} onSignedIn={enter} />
   }
   keepCsrfToken(session.data.csrfToken)
   return (
     <UserContext value={session.data.user}>
-      <Shell onSignedOut={() => takeSession(null)}>
+      <Shell onSignedOut={() => replaceSession(null)}>
         <ErrorBoundary resetKey={location}>
-          <Suspense fallback={<Waiting />}>
+          <Suspense fallback={<LoadingScreen />}>
             <Screens />
           </Suspense>
         </ErrorBoundary>
@@ -143,7 +143,7 @@ function Screens() {
   )
 }
 
-function Waiting() {
+function LoadingScreen() {
   return (
     <Center h="60vh">
       <Loader type="dots" aria-label="…" />

@@ -16,7 +16,7 @@ import {
 import { useDisclosure } from '@mantine/hooks'
 import { type ReactNode, useEffect } from 'react'
 import { Link, useLocation } from 'wouter'
-import { actFor, request } from './api.ts'
+import { setActingMerchant, request } from './api.ts'
 import { ClientSwitch } from './components/client-switch.tsx'
 import { IconOf } from './components/icons.tsx'
 import { OfflineBar } from './components/offline-bar.tsx'
@@ -84,7 +84,7 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
   const toLink = useClientLink()
   const client = useClient()
   // This has to be set before any component below sends a request.
-  actFor(merchant === null ? client : null)
+  setActingMerchant(merchant === null ? client : null)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the menu closes when the place changes
   useEffect(close, [location])
   // Nobody has this permission if real acquirers are configured.

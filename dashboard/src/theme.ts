@@ -1,7 +1,7 @@
 import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from '@mantine/core'
 
 /** The brand's green. Shade 6 on white and shade 4 on dark have enough contrast for text. */
-const lamp: MantineColorsTuple = [
+const brand: MantineColorsTuple = [
   '#e6f7f4',
   '#cdeee8',
   '#9adcd0',
@@ -15,9 +15,9 @@ const lamp: MantineColorsTuple = [
 ]
 
 export const theme = createTheme({
-  primaryColor: 'lamp',
+  primaryColor: 'brand',
   primaryShade: 6,
-  colors: { lamp },
+  colors: { brand },
   autoContrast: true,
   respectReducedMotion: true,
   defaultRadius: 'md',

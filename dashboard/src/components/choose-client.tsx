@@ -21,12 +21,12 @@ const words = texts({
 const shownMax = 12
 
 /** Shows a screen for one merchant, or the list of merchants while none is chosen. */
-export function OfClient({ title, children }: { title: string; children: (clientId: string) => ReactNode }) {
+export function RequireClient({ title, children }: { title: string; children: (clientId: string) => ReactNode }) {
   const client = useClient()
   if (client !== null) return children(client)
   return (
     <Page title={title}>
-      <ChooseClient takesOnly />
+      <ChooseClient selectsOnlyClient />
     </Page>
   )
 }
@@ -34,14 +34,14 @@ export function OfClient({ title, children }: { title: string; children: (client
 /**
  * Lists the merchants, so that the user can choose one for the current screen.
  *
- * @param takesOnly chooses the merchant automatically if there is only one, because the screen needs one
+ * @param selectsOnlyClient chooses the merchant automatically if there is only one, because the screen needs one
  */
-export function ChooseClient({ takesOnly = false }: { takesOnly?: boolean }) {
+export function ChooseClient({ selectsOnlyClient = false }: { selectsOnlyClient?: boolean }) {
   const t = useText(words)
   const clients = useClients()
   const [location, navigate] = useLocation()
   const [, setQuery] = useSearchParams()
-  const only = takesOnly && clients.data?.length === 1 ? clients.data[0]?.clientId : undefined
+  const only = selectsOnlyClient && clients.data?.length === 1 ? clients.data[0]?.clientId : undefined
   useEffect(() => {
     if (only === undefined) return
     setQuery(

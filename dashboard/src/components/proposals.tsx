@@ -148,7 +148,7 @@ export function Proposal({ proposal }: { proposal: ProposalView }) {
         <Text size="xs" c="dimmed">
           {t.by(proposedBy.replace(/^\w+:/, ''), format.dateTime(proposedAt))}
         </Text>
-        {obstacle && <ObstacleShown obstacle={obstacle} command={`proposal approve ${proposal.id}`} />}
+        {obstacle && <ObstacleNotice obstacle={obstacle} command={`proposal approve ${proposal.id}`} />}
       </div>
       <Group gap="xs">
         <Button variant="default" onClick={() => setDecision('rejection')}>
@@ -162,7 +162,7 @@ export function Proposal({ proposal }: { proposal: ProposalView }) {
 }
 
 /** Why this user cannot approve, and the command to run on the server if there is no other person. */
-export function ObstacleShown({ obstacle, command }: { obstacle: string; command: string }) {
+export function ObstacleNotice({ obstacle, command }: { obstacle: string; command: string }) {
   const t = useText(words)
   const { language } = useLanguage()
   return (

@@ -10,7 +10,7 @@ import { useMutationForm } from '../../components/form.tsx'
 import { IconOf } from '../../components/icons.tsx'
 import { Page } from '../../components/page.tsx'
 import { RecordTable } from '../../components/record-table.tsx'
-import { SecretShown } from '../../components/secret-shown.tsx'
+import { SecretsModal } from '../../components/secrets-modal.tsx'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
 import type { NewClient } from '../../types.ts'
@@ -25,7 +25,7 @@ export function ClientList() {
   const clients = useClients()
   const [wanted, setWanted] = useState('')
   const [isAdding, setAdding] = useState(false)
-  const [made, setMade] = useState<NewClient | null>(null)
+  const [created, setCreated] = useState<NewClient | null>(null)
   const found = clients.data?.filter(({ name, clientId }) =>
     `${name} ${clientId}`.toLowerCase().includes(wanted.trim().toLowerCase()),
   )
@@ -87,22 +87,22 @@ export function ClientList() {
       {isAdding && (
         <Add
           onClose={() => setAdding(false)}
-          onMade={(one) => {
+          onCreated={(one) => {
             setAdding(false)
-            setMade(one)
+            setCreated(one)
           }}
         />
       )}
-      <SecretShown title={t.made} secrets={made && toSecrets(made, t)} onDone={() => setMade(null)} />
+      <SecretsModal title={t.created} secrets={created && toSecrets(created, t)} onDone={() => setCreated(null)} />
     </Page>
   )
 }
 
-function toSecrets(made: NewClient, t: (typeof words)['en']): Record<string, string> {
+function toSecrets(created: NewClient, t: (typeof words)['en']): Record<string, string> {
   return {
-    [t.clientId]: made.clientId,
-    ...(made.clientSecret !== undefined && { [t.secrets]: made.clientSecret }),
-    ...(made.webhookSecret !== undefined && { [t.webhookSecrets]: made.webhookSecret }),
+    [t.clientId]: created.clientId,
+    ...(created.clientSecret !== undefined && { [t.secrets]: created.clientSecret }),
+    ...(created.webhookSecret !== undefined && { [t.webhookSecrets]: created.webhookSecret }),
   }
 }
 
@@ -133,7 +133,7 @@ export function ScopeChoice(input: Omit<CheckboxGroupProps, 'children'>) {
   )
 }
 
-function Add({ onClose, onMade }: { onClose: () => void; onMade: (made: NewClient) => void }) {
+function Add({ onClose, onCreated }: { onClose: () => void; onCreated: (created: NewClient) => void }) {
   const t = useText(words)
   const queries = useQueryClient()
   const add = useMutationForm({
@@ -144,9 +144,9 @@ function Add({ onClose, onMade }: { onClose: () => void; onMade: (made: NewClien
         scopes: granted,
         ...(clientId.trim() !== '' && { clientId: clientId.trim() }),
       }),
-    onSuccess: async (made) => {
+    onSuccess: async (created) => {
       await queries.invalidateQueries({ queryKey: ['clients'] })
-      onMade(made)
+      onCreated(created)
     },
   })
   const { name, clientId, scopes: granted } = add.values

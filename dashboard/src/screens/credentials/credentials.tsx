@@ -19,10 +19,10 @@ import { words } from './text.ts'
 /** The secrets of one API client, or the list of all API clients for users of the operator. */
 export default function Credentials() {
   const client = useClient()
-  return client === null ? <ClientList /> : <OfOne clientId={client} />
+  return client === null ? <ClientList /> : <ClientCredentials clientId={client} />
 }
 
-function OfOne({ clientId }: { clientId: string }) {
+function ClientCredentials({ clientId }: { clientId: string }) {
   const t = useText(words)
   const may = useMay()
   const client = useQuery({
@@ -38,17 +38,17 @@ function OfOne({ clientId }: { clientId: string }) {
         <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
           <Stack gap="lg">
             <About client={data} />
-            <Revoking client={data} />
+            <RevokeSection client={data} />
           </Stack>
           <Stack gap="lg">
             <Secrets
               of="client"
               clientId={clientId}
               secrets={data.secrets}
-              isOfProvider={data.hasProvider}
-              mayMake={data.scopes.every(may)}
+              hasProvider={data.hasProvider}
+              canRotate={data.scopes.every(may)}
             />
-            <Secrets of="webhook" clientId={clientId} secrets={data.webhookSecrets} mayMake />
+            <Secrets of="webhook" clientId={clientId} secrets={data.webhookSecrets} canRotate />
           </Stack>
         </SimpleGrid>
       )}
@@ -136,7 +136,7 @@ function ChangeScopes({ client, onClose }: { client: ClientDetail; onClose: () =
   )
 }
 
-function Revoking({ client }: { client: ClientDetail }) {
+function RevokeSection({ client }: { client: ClientDetail }) {
   const t = useText(words)
   const format = useFormat()
   const queries = useQueryClient()

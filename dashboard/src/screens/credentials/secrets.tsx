@@ -5,7 +5,7 @@ import { request } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { useMutationForm } from '../../components/form.tsx'
 import { Section } from '../../components/page.tsx'
-import { SecretShown } from '../../components/secret-shown.tsx'
+import { SecretsModal } from '../../components/secrets-modal.tsx'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
 import type { SecretAlive } from '../../types.ts'
@@ -16,28 +16,28 @@ export function Secrets({
   of,
   clientId,
   secrets,
-  isOfProvider = false,
-  mayMake,
+  hasProvider = false,
+  canRotate,
 }: {
   of: 'client' | 'webhook'
   clientId: string
   secrets: SecretAlive[]
   /** An external identity provider keeps the secret. */
-  isOfProvider?: boolean
+  hasProvider?: boolean
   /** Whoever creates a secret can do everything that the client can. */
-  mayMake: boolean
+  canRotate: boolean
 }) {
   const t = useText(words)
   const format = useFormat()
   const [isConfirming, setConfirming] = useState(false)
-  const [made, setMade] = useState<string | null>(null)
+  const [created, setCreated] = useState<string | null>(null)
   const lead = of === 'client' ? t.secretsLead : t.webhookLead
   return (
     <Section
       title={of === 'client' ? t.secrets : t.webhookSecrets}
       aside={
-        !isOfProvider &&
-        mayMake && (
+        !hasProvider &&
+        canRotate && (
           <Button
             size="xs"
             variant="default"
@@ -50,18 +50,18 @@ export function Secrets({
       }
     >
       <Text size="sm" c="dimmed">
-        {isOfProvider ? t.provider : lead}
+        {hasProvider ? t.provider : lead}
       </Text>
-      {!isOfProvider && secrets.length === 0 && (
+      {!hasProvider && secrets.length === 0 && (
         <Alert color="red" mt="sm">
           {t.noSecret}
         </Alert>
       )}
-      {!isOfProvider && (
+      {!hasProvider && (
         <Stack gap={0} mt={6}>
           {secrets.map(({ createdAt, expiresAt }) => (
             <Group key={`${createdAt} ${expiresAt}`} className="row" py={8} justify="space-between">
-              <Text size="sm">{t.madeAt(format.dateTime(createdAt))}</Text>
+              <Text size="sm">{t.createdOn(format.dateTime(createdAt))}</Text>
               <Badge variant="light" color={expiresAt === null ? 'teal' : 'yellow'} tt="none" radius="sm">
                 {expiresAt === null ? t.alive : t.until(format.dateTime(expiresAt))}
               </Badge>
@@ -74,16 +74,16 @@ export function Secrets({
           of={of}
           clientId={clientId}
           onClose={() => setConfirming(false)}
-          onMade={(secret) => {
+          onCreated={(secret) => {
             setConfirming(false)
-            setMade(secret)
+            setCreated(secret)
           }}
         />
       )}
-      <SecretShown
+      <SecretsModal
         title={t.newSecret[of]}
-        secrets={made === null ? null : { [t.newSecret[of]]: made }}
-        onDone={() => setMade(null)}
+        secrets={created === null ? null : { [t.newSecret[of]]: created }}
+        onDone={() => setCreated(null)}
       />
     </Section>
   )
@@ -93,12 +93,12 @@ function Rotate({
   of,
   clientId,
   onClose,
-  onMade,
+  onCreated,
 }: {
   of: 'client' | 'webhook'
   clientId: string
   onClose: () => void
-  onMade: (secret: string) => void
+  onCreated: (secret: string) => void
 }) {
   const t = useText(words)
   const queries = useQueryClient()
@@ -111,7 +111,7 @@ function Rotate({
       }),
     onSuccess: async ({ secret }) => {
       await queries.invalidateQueries({ queryKey: ['client', clientId] })
-      onMade(secret)
+      onCreated(secret)
     },
   })
   const isAtOnce = rotate.values.overlapHours === '0'

@@ -83,7 +83,7 @@ function Deadline({
   const end = Date.parse(state === 'open' ? analysisEndsAt : endsAt)
   const whole = end - Date.parse(openedAt)
   const left = end - now
-  const color = left > 48 * hourMs ? 'lamp' : left > 0 ? 'orange' : 'red'
+  const color = left > 48 * hourMs ? 'brand' : left > 0 ? 'orange' : 'red'
   const text =
     left <= 0
       ? t.overdue(format.duration(-left))

@@ -56,7 +56,7 @@ export function OperatorEntries({ client }: { client: string | null }) {
       )}
       <Stack gap={0}>
         {entries.data?.data.map((entry) => (
-          <Listed key={entry.id} entry={entry} />
+          <EntryRow key={entry.id} entry={entry} />
         ))}
       </Stack>
       {entries.data && entries.data.data.length >= listedMax && (
@@ -71,7 +71,7 @@ export function OperatorEntries({ client }: { client: string | null }) {
 /** The number of entries that the service returns. */
 const listedMax = 20
 
-function Listed({
+function EntryRow({
   entry: { type, amount, clientName, acquirer, debit, credit, reference, description, createdBy, createdAt },
 }: {
   entry: EntriesView['data'][number]

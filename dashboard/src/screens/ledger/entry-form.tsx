@@ -72,7 +72,7 @@ export function EntryForm({ client, onClose }: { client: string | null; onClose:
   const { type, clientId, amount, debit, credit } = previewing.values
   const { acquirer, description } = toBody(previewing.values)
   const fields = fieldsOf[type]
-  const booking = useMutation({
+  const posting = useMutation({
     mutationFn: async () => await request('POST', '/entry', toBody(previewing.values)),
     onSuccess: async () => {
       onClose()
@@ -83,12 +83,12 @@ export function EntryForm({ client, onClose }: { client: string | null; onClose:
   if (previewing.data) {
     return (
       <Review
-        wanted={{ ...previewing.values, acquirer }}
+        values={{ ...previewing.values, acquirer }}
         preview={previewing.data}
-        booking={booking}
+        posting={posting}
         onBack={() => {
           previewing.reset()
-          booking.reset()
+          posting.reset()
         }}
       />
     )
@@ -169,26 +169,26 @@ function useHint(type: EntryType, client: string | null): string | undefined {
   const t = useText(words)
   const format = useFormat()
   const isOfFees = type === 'fee_draw' || type === 'psp_fee'
-  const books = useQuery({
+  const ledger = useQuery({
     queryKey: ['ledger', isOfFees ? null : client],
     queryFn: async () => await request<LedgerView>('GET', withQuery('/ledger', { clientId: isOfFees ? null : client })),
     enabled: isOfFees || (type === 'write_off' && client !== null),
   })
-  if (!books.data) return undefined
-  const { fees, debt } = books.data.accounts
+  if (!ledger.data) return undefined
+  const { fees, debt } = ledger.data.accounts
   if (isOfFees) return t.feesNow(format.money(fees))
   return type === 'write_off' && client !== null ? t.owedNow(format.money(0 - debt)) : undefined
 }
 
 function Review({
-  wanted: { type, clientId, acquirer, amount, description },
+  values: { type, clientId, acquirer, amount, description },
   preview: { transfers, needsApproval },
-  booking,
+  posting,
   onBack,
 }: {
-  wanted: Values
+  values: Values
   preview: EntryPreview
-  booking: Action
+  posting: Action
   onBack: () => void
 }) {
   const t = useText(words)
@@ -207,14 +207,14 @@ function Review({
   }
   return (
     <ActionForm
-      action={booking}
+      action={posting}
       buttons={
         <Group justify="flex-end">
-          <Button variant="default" onClick={onBack} disabled={booking.isPending}>
+          <Button variant="default" onClick={onBack} disabled={posting.isPending}>
             {t.back}
           </Button>
-          <Button type="submit" loading={booking.isPending}>
-            {needsApproval ? t.propose(money) : t.book(money)}
+          <Button type="submit" loading={posting.isPending}>
+            {needsApproval ? t.propose(money) : t.post(money)}
           </Button>
         </Group>
       }
@@ -228,7 +228,7 @@ function Review({
         </Text>
       </div>
       <div>
-        <Text size="sm">{t.books}</Text>
+        <Text size="sm">{t.transfers}</Text>
         {transfers.map((transfer) => (
           <Group
             key={`${transfer.kind} ${transfer.debit} ${transfer.credit} ${transfer.isOperators}`}

@@ -31,7 +31,7 @@ function useFees(clientId: string | null, isAll = false) {
 }
 
 /** The current fee rules of all merchants. */
-export function FeesOfAll() {
+export function AllFeeRules() {
   const t = useText(words)
   const fees = useFees(null)
   const clients = useClients()
@@ -58,7 +58,7 @@ export function FeesOfAll() {
           <Stack gap={2} style={{ flex: 1, minWidth: 220, maxWidth: 640 }}>
             {rules.map((rule) => (
               <Text key={rule.operation} size="sm">
-                {t.operations[rule.operation]}: <RuleInWords rule={rule} />
+                {t.operations[rule.operation]}: <RuleText rule={rule} />
               </Text>
             ))}
           </Stack>
@@ -103,7 +103,7 @@ export function FeeRules({ client }: { client: string }) {
                 <Skeleton height={18} w={180} />
               ) : (
                 <Text size="sm">
-                  <RuleInWords rule={rule ?? nothing} />
+                  <RuleText rule={rule ?? nothing} />
                 </Text>
               )}
               {rule && (
@@ -116,7 +116,7 @@ export function FeeRules({ client }: { client: string }) {
               )}
               {former.toReversed().map((one) => (
                 <Text key={one.validFrom} size="xs" c="dimmed">
-                  {t.since(format.dateTime(one.validFrom))}: <RuleInWords rule={one} />
+                  {t.since(format.dateTime(one.validFrom))}: <RuleText rule={one} />
                 </Text>
               ))}
             </div>
@@ -222,17 +222,17 @@ function toRule({ fixed, basisPoints: percent, minimum, ...others }: RuleInputs)
 function SetLead({ what, rule }: { what: string; rule: Rule }) {
   const t = useText(words)
   const format = useFormat()
-  return t.setLead(what, inWords(rule, t, format))
+  return t.setLead(what, describeRule(rule, t, format))
 }
 
-function RuleInWords({ rule }: { rule: Rule }) {
+function RuleText({ rule }: { rule: Rule }) {
   const t = useText(words)
   const format = useFormat()
-  return inWords(rule, t, format)
+  return describeRule(rule, t, format)
 }
 
 /** `R$ 0.10 + 0.99%, at least R$ 0.20, at most R$ 5.00`. */
-function inWords(rule: Rule, t: ReturnType<typeof useText<(typeof words)['en']>>, format: Format): string {
+function describeRule(rule: Rule, t: ReturnType<typeof useText<(typeof words)['en']>>, format: Format): string {
   const { fixed, basisPoints, minimum, maximum, returnsPaymentFee } = rule
   const parts = [
     fixed > 0 ? format.money(fixed) : '',

@@ -2,7 +2,7 @@ import { Alert, Anchor, Group, SimpleGrid, Skeleton, Stack, Table, Text, TextInp
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { request, guiche, withQuery } from '../../api.ts'
-import { OfClient } from '../../components/choose-client.tsx'
+import { RequireClient } from '../../components/choose-client.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { WaitingProposals } from '../../components/proposals.tsx'
@@ -12,7 +12,7 @@ import { useClient, useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { Account, LedgerView } from '../../types.ts'
 import { NewEntry, OperatorEntries } from './entries.tsx'
-import { FeeRules, FeesOfAll } from './fees.tsx'
+import { FeeRules, AllFeeRules } from './fees.tsx'
 import { Statement } from './statement.tsx'
 import { words } from './text.ts'
 
@@ -25,7 +25,7 @@ export default function Ledger() {
   const may = useMay()
   if (client === null && may('ledger.read')) return <WholeLedger />
   return (
-    <OfClient title={t.titleOfClient}>{(clientId) => <MerchantLedger key={clientId} client={clientId} />}</OfClient>
+    <RequireClient title={t.titleOfClient}>{(clientId) => <MerchantLedger key={clientId} client={clientId} />}</RequireClient>
   )
 }
 
@@ -60,7 +60,7 @@ function WholeLedger() {
       </Section>
       <WaitingProposals kinds="entry." />
       <OperatorEntries client={null} />
-      <FeesOfAll />
+      <AllFeeRules />
     </Page>
   )
 }
@@ -204,7 +204,7 @@ function MerchantLedger({ client }: { client: string }) {
       <Statement client={client} />
       <SimpleGrid cols={{ base: 1, md: may('ledger.read') ? 2 : 1 }} spacing="lg" style={{ alignItems: 'start' }}>
         <FeeRules client={client} />
-        {may('ledger.read') && <AccountsOf client={client} at={at} />}
+        {may('ledger.read') && <MerchantAccounts client={client} at={at} />}
       </SimpleGrid>
       {may('ledger.read') && <OperatorEntries client={client} />}
     </Page>
@@ -242,7 +242,7 @@ function Balance({ client, at }: { client: string; at: string | undefined }) {
 }
 
 /** All accounts, including those that a merchant's users do not see. */
-function AccountsOf({ client, at }: { client: string; at: string | undefined }) {
+function MerchantAccounts({ client, at }: { client: string; at: string | undefined }) {
   const t = useText(words)
   const ledger = useQuery({
     queryKey: ['ledger', client, at],

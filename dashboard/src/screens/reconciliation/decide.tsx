@@ -10,9 +10,9 @@ import type { DifferenceDetail, DifferenceView } from '../../types.ts'
 import { words as ledgerWords } from '../ledger/text.ts'
 import { words } from './text.ts'
 
-type Of = { difference: DifferenceView; onClose: () => void }
+type DialogProps = { difference: DifferenceView; onClose: () => void }
 
-function useOnDecided(onClose: () => void) {
+function useAfterDecision(onClose: () => void) {
   const queries = useQueryClient()
   return async () => {
     onClose()
@@ -22,15 +22,15 @@ function useOnDecided(onClose: () => void) {
 }
 
 /** Shows exactly what will be done or posted, and does it once confirmed. */
-export function ConfirmDifference({ difference, onClose }: Of) {
+export function ConfirmDifference({ difference, onClose }: DialogProps) {
   const t = useText(words)
   const { id, proposal } = difference
   const confirming = useMutation({
     mutationFn: async () => await request('POST', `/reconciliation/difference/${id}/confirmation`),
-    onSuccess: useOnDecided(onClose),
+    onSuccess: useAfterDecision(onClose),
   })
   const isCorrection = proposal.action === 'correct'
-  const look = useQuery({
+  const detail = useQuery({
     queryKey: ['reconciliation', 'difference', id],
     queryFn: async () => await request<DifferenceDetail>('GET', `/reconciliation/difference/${id}`),
     enabled: isCorrection,
@@ -43,17 +43,17 @@ export function ConfirmDifference({ difference, onClose }: Of) {
       onClose={onClose}
       confirm={t.confirm}
       action={confirming}
-      isReady={!isCorrection || look.isSuccess}
+      isReady={!isCorrection || detail.isSuccess}
     >
       {!isCorrection && (
         <Text size="sm">
-          <WhatIsDone difference={difference} />
+          <ActionText difference={difference} />
         </Text>
       )}
       {isCorrection && <Text size="sm">{t.what.correct}</Text>}
-      {look.isError && <ErrorNotice error={look.error} onRetry={() => void look.refetch()} />}
-      {isCorrection && look.isPending && <Skeleton height={60} />}
-      {isCorrection && look.data && <Entries entries={look.data.entries} difference={difference} />}
+      {detail.isError && <ErrorNotice error={detail.error} onRetry={() => void detail.refetch()} />}
+      {isCorrection && detail.isPending && <Skeleton height={60} />}
+      {isCorrection && detail.data && <Entries entries={detail.data.entries} difference={difference} />}
     </Confirm>
   )
 }
@@ -84,7 +84,7 @@ function Entries({
   )
 }
 
-function WhatIsDone({
+function ActionText({
   difference: { proposal, subject, acquirer, client, there, here },
 }: {
   difference: DifferenceView
@@ -98,13 +98,13 @@ function WhatIsDone({
   return t.what.settleOther(acquirer)
 }
 
-export function DismissDifference({ difference, onClose }: Of) {
+export function DismissDifference({ difference, onClose }: DialogProps) {
   const t = useText(words)
   const dismissing = useMutationForm({
     initialValues: { reason: '' },
     send: async ({ reason }) =>
       await request('POST', `/reconciliation/difference/${difference.id}/dismissal`, { reason: reason.trim() }),
-    onSuccess: useOnDecided(onClose),
+    onSuccess: useAfterDecision(onClose),
   })
   return (
     <Confirm

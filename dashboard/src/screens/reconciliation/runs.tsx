@@ -30,7 +30,7 @@ export function Runs({ summary }: { summary: ReconciliationView | undefined }) {
   })
   return (
     <Stack>
-      <Last summary={summary} />
+      <LastRuns summary={summary} />
       <Select
         label={t.kind}
         placeholder={t.anyKind}
@@ -104,7 +104,7 @@ function Result({ run }: { run: RunView }) {
 }
 
 /** The last run of each kind for each PSP. */
-function Last({ summary }: { summary: ReconciliationView | undefined }) {
+function LastRuns({ summary }: { summary: ReconciliationView | undefined }) {
   const t = useText(words)
   const format = useFormat()
   const names = { rolling: t.lastRolling, daily: t.lastDaily, manual: t.lastManual }

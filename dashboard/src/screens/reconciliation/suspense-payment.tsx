@@ -12,7 +12,7 @@ import { useFormat } from '../../format.ts'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { PaymentView } from '../../types.ts'
-import { MatchDialog } from './match.tsx'
+import { AttributionDialog } from './attribution-dialog.tsx'
 import { PaymentStatus } from './suspense-list.tsx'
 import { words } from './suspense-text.ts'
 
@@ -96,12 +96,12 @@ function Facts({ payment }: { payment: PaymentView }) {
     [t.txid, payment.txid ?? t.noTxid],
   ]
   if (payment.paidTransactionId)
-    rows.push([t.paidOrder, <OrderLink key="paid" id={payment.paidTransactionId} clientId={client?.clientId} />])
+    rows.push([t.paidOrder, <TransactionLink key="paid" id={payment.paidTransactionId} clientId={client?.clientId} />])
   if (matched)
     rows.push([
       t.matchedTo,
       <Stack key="matched" gap={0} align="flex-end">
-        <OrderLink id={matched.transactionId} clientId={matched.client?.clientId} />
+        <TransactionLink id={matched.transactionId} clientId={matched.client?.clientId} />
         {matched.client && (
           <Text size="xs" c="dimmed">
             {t.ofClient(matched.client.name)}
@@ -123,7 +123,7 @@ function Facts({ payment }: { payment: PaymentView }) {
   ))
 }
 
-function OrderLink({ id, clientId }: { id: string; clientId: string | undefined }) {
+function TransactionLink({ id, clientId }: { id: string; clientId: string | undefined }) {
   const search = clientId === undefined ? '' : `?${new URLSearchParams({ client: clientId })}`
   return (
     <Anchor component={Link} href={`/transactions/${id}${search}`} size="sm" className="identifier">
@@ -132,31 +132,31 @@ function OrderLink({ id, clientId }: { id: string; clientId: string | undefined 
   )
 }
 
-const acts = { matched: 'undo', held: 'sendBack', returning: null, returned: null } as const
+const actionOf = { matched: 'undo', held: 'sendBack', returning: null, returned: null } as const
 
 /** Returns the payment, or reverses its attribution. */
 function Actions({ payment }: { payment: PaymentView }) {
   const t = useText(words)
   const [dialog, setDialog] = useState<'undo' | 'sendBack' | null>(null)
-  const act = acts[payment.status]
+  const action = actionOf[payment.status]
   return (
     <>
-      {act && (
-        <Button variant="default" onClick={() => setDialog(act)}>
-          {t[act]}
+      {action && (
+        <Button variant="default" onClick={() => setDialog(action)}>
+          {t[action]}
         </Button>
       )}
-      {dialog && <Act what={dialog} payment={payment} onClose={() => setDialog(null)} />}
+      {dialog && <ActionDialog what={dialog} payment={payment} onClose={() => setDialog(null)} />}
     </>
   )
 }
 
 /** Keeps the text for which it was opened, even if the payment changes meanwhile. */
-function Act({ what, payment, onClose }: { what: 'undo' | 'sendBack'; payment: PaymentView; onClose: () => void }) {
+function ActionDialog({ what, payment, onClose }: { what: 'undo' | 'sendBack'; payment: PaymentView; onClose: () => void }) {
   const t = useText(words)
   const format = useFormat()
   const queries = useQueryClient()
-  const act = useMutation({
+  const sending = useMutation({
     mutationFn: async () => await request('POST', `/orphan/${payment.id}/${what === 'undo' ? 'undoing' : 'return'}`),
     onSuccess: async () => {
       onClose()
@@ -165,7 +165,7 @@ function Act({ what, payment, onClose }: { what: 'undo' | 'sendBack'; payment: P
   })
   const money = format.money(payment.amount - payment.returnedByOthers)
   return (
-    <Confirm title={t[what]} isOpen onClose={onClose} confirm={t[what]} isDangerous action={act}>
+    <Confirm title={t[what]} isOpen onClose={onClose} confirm={t[what]} isDangerous action={sending}>
       <Text size="sm">
         {what === 'undo'
           ? t.undoLead(money, payment.matched?.client?.name ?? t.aMerchant)
@@ -204,7 +204,7 @@ function Candidates({ payment, isDecider }: { payment: PaymentView; isDecider: b
             <Text size="sm">
               {evidence.map(({ what, points }) => t.evidencePoints(t.evidence[what], format.number(points))).join(', ')}
             </Text>
-            <OrderLink id={transactionId} clientId={client?.clientId} />
+            <TransactionLink id={transactionId} clientId={client?.clientId} />
           </div>
           {isDecider && (
             <Button
@@ -239,7 +239,7 @@ function Candidates({ payment, isDecider }: { payment: PaymentView; isDecider: b
         </form>
       )}
       {chosen !== null && (
-        <MatchDialog key={chosen} payment={payment} transactionId={chosen} onClose={() => setChosen(null)} />
+        <AttributionDialog key={chosen} payment={payment} transactionId={chosen} onClose={() => setChosen(null)} />
       )}
     </Section>
   )

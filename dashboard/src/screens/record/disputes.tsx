@@ -55,7 +55,7 @@ export function Disputes({ transaction: { disputes = [], returns = [] } }: { tra
         <Section title={t.disputes}>
           <Stack gap={0}>
             {disputes.map((dispute) => (
-              <OneDispute key={dispute.id} dispute={dispute} />
+              <DisputeRow key={dispute.id} dispute={dispute} />
             ))}
           </Stack>
         </Section>
@@ -64,7 +64,7 @@ export function Disputes({ transaction: { disputes = [], returns = [] } }: { tra
         <Section title={t.returns}>
           <Stack gap={0}>
             {returns.map((one) => (
-              <OneReturn key={`${one.endToEndRefund} ${one.date}`} one={one} />
+              <ReturnRow key={`${one.endToEndRefund} ${one.date}`} one={one} />
             ))}
           </Stack>
         </Section>
@@ -73,7 +73,7 @@ export function Disputes({ transaction: { disputes = [], returns = [] } }: { tra
   )
 }
 
-function OneDispute({ dispute }: { dispute: Dispute }) {
+function DisputeRow({ dispute }: { dispute: Dispute }) {
   const t = useText(words)
   const format = useFormat()
   const { amount, amountBlocked, amountReturned, status, reason, openedAt, deadline, finishedAt } = dispute
@@ -103,7 +103,7 @@ function OneDispute({ dispute }: { dispute: Dispute }) {
   )
 }
 
-function OneReturn({ one: { amount, date, endToEndRefund, disputeId } }: { one: Return }) {
+function ReturnRow({ one: { amount, date, endToEndRefund, disputeId } }: { one: Return }) {
   const t = useText(words)
   const format = useFormat()
   return (

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Fragment, type ReactNode } from 'react'
 import { Link, useLocation, useParams } from 'wouter'
 import { request, guiche } from '../../api.ts'
-import { OfClient } from '../../components/choose-client.tsx'
+import { RequireClient } from '../../components/choose-client.tsx'
 import { Copyable } from '../../components/copy.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page, Section } from '../../components/page.tsx'
@@ -16,10 +16,10 @@ import { useLanguage, useText } from '../../text.ts'
 import type { ExplainedRecord } from '../../types.ts'
 import { RecordActions } from './actions.tsx'
 import { Disputes } from './disputes.tsx'
-import { writeEntry } from './happened.ts'
+import { writeEntry } from './timeline.ts'
 import { PaymentPage } from './payment-page.tsx'
 import { Refunds } from './refund.tsx'
-import { findPlace, writeReason, writeSentence } from './standing.ts'
+import { findScreenLink, writeReason, writeSentence } from './current-status.ts'
 import { words } from './text.ts'
 import { WithdrawalDetails } from './withdrawal.tsx'
 
@@ -30,10 +30,10 @@ export default function RecordScreen() {
   const [location] = useLocation()
   const isTransaction = location.startsWith('/transactions/')
   const title = isTransaction ? t.transaction : t.withdrawal
-  return <OfClient title={title}>{(client) => <Shown client={client} isTransaction={isTransaction} />}</OfClient>
+  return <RequireClient title={title}>{(client) => <RecordPage client={client} isTransaction={isTransaction} />}</RequireClient>
 }
 
-function Shown({ client, isTransaction }: { client: string; isTransaction: boolean }) {
+function RecordPage({ client, isTransaction }: { client: string; isTransaction: boolean }) {
   const t = useText(words)
   const format = useFormat()
   const { id } = useParams<{ id: string }>()
@@ -138,15 +138,15 @@ function CurrentStatus({ sentences }: { sentences: ExplainedRecord['sentences'] 
   return (
     <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
       {sentences.map((sentence, index) => {
-        const place = findPlace(sentence)
-        const isOpen = place !== null && may(place.permission) && !(place.isOperators && merchant !== null)
+        const screen = findScreenLink(sentence)
+        const isOpen = screen !== null && may(screen.permission) && !(screen.isOperators && merchant !== null)
         return (
           // biome-ignore lint/suspicious/noArrayIndexKey: sentences have no id, and all are rendered again together
           <Fragment key={index}>
             {writeSentence(sentence, language, format)}{' '}
             {isOpen && (
               <>
-                <Anchor component={Link} href={toLink(place.path, place.query)} inherit>
+                <Anchor component={Link} href={toLink(screen.path, screen.query)} inherit>
                   {t.open}
                 </Anchor>{' '}
               </>
@@ -159,7 +159,7 @@ function CurrentStatus({ sentences }: { sentences: ExplainedRecord['sentences'] 
 }
 
 const kindColors: Partial<Record<ExplainedRecord['timeline'][number]['kind'], string>> = {
-  status: 'lamp',
+  status: 'brand',
   ledger: 'blue',
   delivery: 'grape',
   callback: 'orange',

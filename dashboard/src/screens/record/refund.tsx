@@ -62,8 +62,8 @@ export function RefundButton({ transaction }: { transaction: Transaction }) {
   const [isOpen, setOpen] = useState(false)
   const { id, status, updatedAt, amountPaid = 0, amountRefunded = 0, amountReturned = 0 } = transaction
   // After a lost dispute of part of the payment, the rest can still be refunded.
-  const isLeft = amountPaid > amountRefunded + amountReturned
-  const isRefundable = isLeft && (status === 'PAID' || status === 'INFRACTION')
+  const hasRest = amountPaid > amountRefunded + amountReturned
+  const isRefundable = hasRest && (status === 'PAID' || status === 'INFRACTION')
   const whole = useQuery({
     queryKey: ['refundable', id, updatedAt],
     queryFn: async () => await request<RefundPreview>('GET', `/transaction/${id}/refund`),

@@ -10,7 +10,7 @@ import { useClientLink } from '../../links.ts'
 import { texts, useText } from '../../text.ts'
 import type { WithdrawalView } from '../../types.ts'
 import { Decisions } from '../withdrawals/decide.tsx'
-import { KeyShown } from '../withdrawals/key-shown.tsx'
+import { PixKeyCard } from '../withdrawals/pix-key-card.tsx'
 import { ReviewBadge, WhyPending } from '../withdrawals/pending-review.tsx'
 
 const words = texts({
@@ -34,16 +34,16 @@ const words = texts({
   },
 })
 
-function useDecidable(id: string) {
+function useReviewedWithdrawal(id: string) {
   return useQuery({
-    queryKey: ['withdrawal', id, 'decidable'],
+    queryKey: ['withdrawal', id, 'reviewed'],
     queryFn: async () => await request<WithdrawalView>('GET', `/withdrawal/${id}`),
     refetchInterval: 5_000,
   })
 }
 
 export function WithdrawalActions({ id }: { id: string }) {
-  const { data } = useDecidable(id)
+  const { data } = useReviewedWithdrawal(id)
   return data ? <Decisions withdrawal={data} /> : null
 }
 
@@ -52,15 +52,15 @@ export function WithdrawalDetails({ id, client }: { id: string; client: string }
   const t = useText(words)
   const format = useFormat()
   const toLink = useClientLink()
-  const decidable = useDecidable(id)
+  const reviewed = useReviewedWithdrawal(id)
   const withdrawal = useQuery({
     queryKey: ['withdrawal', client, id],
     queryFn: async () => await guiche.withdrawals.get(id),
     refetchInterval: 5_000,
   })
-  if (!withdrawal.data || !decidable.data) return <Skeleton height={160} />
+  if (!withdrawal.data || !reviewed.data) return <Skeleton height={160} />
   const { pixKey, feeAmount, receiver, processedDate, amountWithdrawn, externalCode, errorMessage } = withdrawal.data
-  const { hold } = decidable.data
+  const { hold } = reviewed.data
   const entries: [string, ReactNode][] = []
   if (receiver) entries.push([t.receiver, `${receiver.name}, ${receiver.document}`])
   if (feeAmount !== undefined) entries.push([t.fee, format.money(feeAmount)])
@@ -72,7 +72,7 @@ export function WithdrawalDetails({ id, client }: { id: string; client: string }
   return (
     <Section title={t.title}>
       <Stack gap="xs">
-        {pixKey && <KeyShown of={pixKey} />}
+        {pixKey && <PixKeyCard of={pixKey} />}
         <Stack gap={0} component="dl" m={0}>
           {entries.map(([name, value]) => (
             <Group key={name} className="row" py={6} justify="space-between" wrap="nowrap" align="flex-start">
@@ -85,8 +85,8 @@ export function WithdrawalDetails({ id, client }: { id: string; client: string }
             </Group>
           ))}
         </Stack>
-        <WhyPending withdrawal={decidable.data} toLink={(one) => toLink(`/withdrawals/${one}`)} />
-        {decidable.data.proposal && <Proposal proposal={decidable.data.proposal} />}
+        <WhyPending withdrawal={reviewed.data} toLink={(one) => toLink(`/withdrawals/${one}`)} />
+        {reviewed.data.proposal && <Proposal proposal={reviewed.data.proposal} />}
       </Stack>
     </Section>
   )

@@ -50,7 +50,7 @@ export function Bank({ client }: { client: string }) {
           <Radio.Group {...change.input('name')} aria-label={t.bank} value={chosen ?? current ?? null}>
             <Stack gap={10}>
               {names.map((name) => (
-                <Radio key={name} value={name} label={t.characters[name]} description={t.characterHints[name]} />
+                <Radio key={name} value={name} label={t.profileNames[name]} description={t.profileHints[name]} />
               ))}
             </Stack>
           </Radio.Group>

@@ -13,7 +13,7 @@ import { words } from './text.ts'
 const decisions = ['accept', 'reject', 'cancel'] as const
 
 /** Plays the payer's bank that disputes a payment, the network that decides, and a return without notice. */
-export function OpeningDispute({ client }: { client: string }) {
+export function DisputeSection({ client }: { client: string }) {
   const t = useText(words)
   const format = useFormat()
   const nameOf = useStatusName()
@@ -102,7 +102,7 @@ export function OpeningDispute({ client }: { client: string }) {
 }
 
 /** Plays the receiver of a withdrawal, who returns the money. */
-export function SendingBack({ client }: { client: string }) {
+export function ReturnSection({ client }: { client: string }) {
   const t = useText(words)
   const format = useFormat()
   const may = useMay()

@@ -24,7 +24,7 @@ const behaviours: Behaviour[] = [
 ]
 
 /** Creates a charge, and pays a charge or any pasted code. */
-export function Paying({ client }: { client: string }) {
+export function PaySections({ client }: { client: string }) {
   const may = useMay()
   const [chosen, setChosen] = useState<Chosen>({ id: null, uri: '' })
   return (

@@ -1,18 +1,18 @@
 import { Alert, SimpleGrid, Stack } from '@mantine/core'
-import { OfClient } from '../../components/choose-client.tsx'
+import { RequireClient } from '../../components/choose-client.tsx'
 import { Page } from '../../components/page.tsx'
 import { useText } from '../../text.ts'
 import { Amounts } from './amounts.tsx'
 import { Bank } from './bank.tsx'
-import { OpeningDispute, SendingBack } from './dispute.tsx'
-import { Paying } from './pay.tsx'
+import { DisputeSection, ReturnSection } from './dispute.tsx'
+import { PaySections } from './pay.tsx'
 import { words } from './text.ts'
 
 /** Controls for the simulated network. Users have the permission only if the service runs one. */
 export default function Sandbox() {
   const t = useText(words)
   return (
-    <OfClient title={t.title}>
+    <RequireClient title={t.title}>
       {(client) => (
         <Page title={t.title} lead={t.lead}>
           <Alert color="yellow" title={t.noMoney}>
@@ -20,15 +20,15 @@ export default function Sandbox() {
           </Alert>
           <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
             <Stack gap="lg">
-              <Paying client={client} />
-              <OpeningDispute client={client} />
-              <SendingBack client={client} />
+              <PaySections client={client} />
+              <DisputeSection client={client} />
+              <ReturnSection client={client} />
             </Stack>
             <Bank client={client} />
           </SimpleGrid>
           <Amounts />
         </Page>
       )}
-    </OfClient>
+    </RequireClient>
   )
 }

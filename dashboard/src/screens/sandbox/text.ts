@@ -57,7 +57,7 @@ export const words = texts({
     sentBack: 'The return is on its way.',
     bank: 'Bank behavior',
     bankLead: 'Faults that the simulated bank injects at random, for all API clients of this service.',
-    characters: {
+    profileNames: {
       honest: 'Honest',
       forgetful: 'Forgetful',
       late: 'Late',
@@ -66,7 +66,7 @@ export const words = texts({
       quarrelsome: 'Quarrelsome',
       hostile: 'Hostile',
     } as Record<string, string>,
-    characterHints: {
+    profileHints: {
       honest: 'Everything works (default).',
       forgetful: 'Loses txids, notifications and responses.',
       late: 'Payments, notifications and responses come late.',
@@ -154,7 +154,7 @@ export const words = texts({
     sentBack: 'A devolução está a caminho.',
     bank: 'Comportamento do banco',
     bankLead: 'Falhas que o banco simulado provoca de vez em quando, para todas as credenciais deste serviço.',
-    characters: {
+    profileNames: {
       honest: 'Honesto',
       forgetful: 'Esquecido',
       late: 'Atrasado',
@@ -163,7 +163,7 @@ export const words = texts({
       quarrelsome: 'Briguento',
       hostile: 'Hostil',
     },
-    characterHints: {
+    profileHints: {
       honest: 'Tudo funciona (padrão).',
       forgetful: 'Perde txids, notificações e respostas.',
       late: 'Pagamentos, notificações e respostas chegam atrasados.',

@@ -1,7 +1,7 @@
 import { Alert, Button, PasswordInput, PinInput, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { request, ApiError } from '../../api.ts'
-import { EntryPage } from '../../components/entry-page.tsx'
+import { SignedOutPage } from '../../components/signed-out-page.tsx'
 import { ActionForm, useMutationForm } from '../../components/form.tsx'
 import { texts, useText } from '../../text.ts'
 import type { Session } from '../../types.ts'
@@ -47,7 +47,7 @@ export default function SignIn({
   const [showsCode, setShowsCode] = useState(false)
   if (needsCode && !showsCode) setShowsCode(true)
   return (
-    <EntryPage title={t.title}>
+    <SignedOutPage title={t.title}>
       <ActionForm
         action={{ ...signIn, error: needsCode ? null : signIn.error }}
         buttons={
@@ -89,6 +89,6 @@ export default function SignIn({
           </div>
         )}
       </ActionForm>
-    </EntryPage>
+    </SignedOutPage>
   )
 }

@@ -89,7 +89,7 @@ function Tiles({ overview: { today, yesterday, timeToPay } }: { overview: Overvi
       <Tile
         label={t.timeToPay}
         value={pay === null ? '–' : format.duration(pay * 1000)}
-        note={slow === null ? t.noPayments : t.nineOfTen(format.duration(slow * 1000))}
+        note={slow === null ? t.noPayments : t.p90(format.duration(slow * 1000))}
       />
       <Tile
         label={t.failed}

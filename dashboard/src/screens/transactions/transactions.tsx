@@ -2,7 +2,7 @@ import type { TransactionFilters, TransactionStatus } from '@guiche/sdk'
 import { MultiSelect, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { guiche } from '../../api.ts'
-import { OfClient } from '../../components/choose-client.tsx'
+import { RequireClient } from '../../components/choose-client.tsx'
 import { EmptyList } from '../../components/empty.tsx'
 import { ExportButton } from '../../components/export-button.tsx'
 import { FilterBar } from '../../components/filter-bar.tsx'
@@ -40,7 +40,7 @@ const textFilters = [
 /** The transactions of a merchant, with all filters of the API. */
 export default function Transactions() {
   const t = useText(words)
-  return <OfClient title={t.title}>{(client) => <List client={client} />}</OfClient>
+  return <RequireClient title={t.title}>{(client) => <List client={client} />}</RequireClient>
 }
 
 function List({ client }: { client: string }) {

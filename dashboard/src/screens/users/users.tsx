@@ -9,7 +9,7 @@ import { ErrorNotice } from '../../components/error-notice.tsx'
 import { useMutationForm } from '../../components/form.tsx'
 import { Page } from '../../components/page.tsx'
 import { RecordTable } from '../../components/record-table.tsx'
-import { SecretShown } from '../../components/secret-shown.tsx'
+import { SecretsModal } from '../../components/secrets-modal.tsx'
 import { useFormat } from '../../format.ts'
 import { useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
@@ -115,7 +115,7 @@ export default function Users() {
       <Invite
         isOpen={isInviting}
         onClose={() => setInviting(false)}
-        onMade={(url) => {
+        onCreated={(url) => {
           setInviting(false)
           setLink(url)
         }}
@@ -130,39 +130,39 @@ export default function Users() {
           }}
         />
       )}
-      <SecretShown title={t.link} secrets={link === null ? null : { [t.link]: link }} onDone={() => setLink(null)} />
+      <SecretsModal title={t.link} secrets={link === null ? null : { [t.link]: link }} onDone={() => setLink(null)} />
     </Page>
   )
 }
 
-function Invite({ isOpen, onClose, onMade }: { isOpen: boolean; onClose: () => void; onMade: (url: string) => void }) {
+function Invite({ isOpen, onClose, onCreated }: { isOpen: boolean; onClose: () => void; onCreated: (url: string) => void }) {
   const t = useText(words)
   const { merchant } = useUser()
   const clients = useClients()
-  const make = useMutationForm({
+  const invite = useMutationForm({
     initialValues: { email: '', clientId: '', role: null as string | null },
     send: async ({ email, clientId, role }) =>
       await request<{ url: string }>('POST', '/user', { email, role, ...(clientId !== '' && { clientId }) }),
     onSuccess: ({ url }) => {
-      make.setValues({ email: '' })
-      onMade(url)
+      invite.setValues({ email: '' })
+      onCreated(url)
     },
   })
-  const { email, clientId, role } = make.values
+  const { email, clientId, role } = invite.values
   return (
     <Confirm
       title={t.invite}
       isOpen={isOpen}
       onClose={onClose}
       confirm={t.makeLink}
-      action={make}
+      action={invite}
       isReady={email !== '' && role !== null}
     >
       <Text size="sm">{t.inviteLead}</Text>
-      <TextInput {...make.input('email')} label={t.email} type="email" required />
+      <TextInput {...invite.input('email')} label={t.email} type="email" required />
       {merchant === null && (
         <Select
-          {...make.input('clientId')}
+          {...invite.input('clientId')}
           label={t.side}
           data={[
             { value: '', label: t.operator },
@@ -171,10 +171,10 @@ function Invite({ isOpen, onClose, onMade }: { isOpen: boolean; onClose: () => v
           searchable
           limit={50}
           allowDeselect={false}
-          onChange={(value) => make.setValues({ clientId: value ?? '', role: null })}
+          onChange={(value) => invite.setValues({ clientId: value ?? '', role: null })}
         />
       )}
-      <RoleSelect side={merchant !== null || clientId !== '' ? 'merchant' : 'operator'} {...make.input('role')} />
+      <RoleSelect side={merchant !== null || clientId !== '' ? 'merchant' : 'operator'} {...invite.input('role')} />
     </Confirm>
   )
 }

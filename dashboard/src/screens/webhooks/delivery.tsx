@@ -34,12 +34,12 @@ export function DeliveryDrawer({
       size="lg"
       closeButtonProps={{ 'aria-label': t.close }}
     >
-      <ErrorBoundary resetKey={eventId}>{eventId !== '' && <Shown client={client} eventId={eventId} />}</ErrorBoundary>
+      <ErrorBoundary resetKey={eventId}>{eventId !== '' && <Delivery client={client} eventId={eventId} />}</ErrorBoundary>
     </Drawer>
   )
 }
 
-function Shown({ client, eventId }: { client: string; eventId: string }) {
+function Delivery({ client, eventId }: { client: string; eventId: string }) {
   const t = useText(words)
   const format = useFormat()
   const may = useMay()

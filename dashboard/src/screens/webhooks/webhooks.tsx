@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Fragment, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { request, guiche, withQuery } from '../../api.ts'
-import { OfClient } from '../../components/choose-client.tsx'
+import { RequireClient } from '../../components/choose-client.tsx'
 import { Empty, EmptyList } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { FilterBar } from '../../components/filter-bar.tsx'
@@ -35,10 +35,10 @@ const withdrawalTypes = ['processing', 'processed', 'failed', 'canceled', 'rejec
 /** The webhook deliveries of a merchant, and buttons to resend them. */
 export default function Webhooks() {
   const t = useText(words)
-  return <OfClient title={t.title}>{(client) => <OfOne client={client} />}</OfClient>
+  return <RequireClient title={t.title}>{(client) => <MerchantWebhooks client={client} />}</RequireClient>
 }
 
-function OfOne({ client }: { client: string }) {
+function MerchantWebhooks({ client }: { client: string }) {
   const t = useText(words)
   const may = useMay()
   const filters = useFilters()

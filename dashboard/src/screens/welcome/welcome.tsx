@@ -2,7 +2,7 @@ import { Button, Loader, PasswordInput, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useLocation } from 'wouter'
 import { request } from '../../api.ts'
-import { EntryPage } from '../../components/entry-page.tsx'
+import { SignedOutPage } from '../../components/signed-out-page.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { ActionForm, useMutationForm } from '../../components/form.tsx'
 import { texts, useText } from '../../text.ts'
@@ -61,12 +61,12 @@ export default function Welcome({ token, onSignedIn }: { token: string; onSigned
       navigate('/', { replace: true })
     },
   })
-  if (invitation.isPending) return <EntryPage title={t.join}>{<Loader type="dots" />}</EntryPage>
-  if (invitation.isError) return <EntryPage title={t.join}>{<ErrorNotice error={invitation.error} />}</EntryPage>
+  if (invitation.isPending) return <SignedOutPage title={t.join}>{<Loader type="dots" />}</SignedOutPage>
+  if (invitation.isError) return <SignedOutPage title={t.join}>{<ErrorNotice error={invitation.error} />}</SignedOutPage>
   const { email, role, merchantName, isReset, needsCode } = invitation.data
   const field = (name: keyof typeof accept.values) => ({ ...accept.input(name), label: t[name], required: true })
   return (
-    <EntryPage
+    <SignedOutPage
       title={isReset ? t.reset : email === null ? t.first : t.join}
       lead={isReset || email === null ? email : t.lead(roles[role] ?? role, merchantName)}
     >
@@ -95,6 +95,6 @@ export default function Welcome({ token, onSignedIn }: { token: string; onSigned
           />
         )}
       </ActionForm>
-    </EntryPage>
+    </SignedOutPage>
   )
 }

@@ -4,16 +4,16 @@ import { type ReactNode, useState } from 'react'
 import { request, guiche } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { useMutationForm } from '../../components/form.tsx'
-import { ObstacleShown } from '../../components/proposals.tsx'
+import { ObstacleNotice } from '../../components/proposals.tsx'
 import { useFormat } from '../../format.ts'
 import { useClient, useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { WithdrawalView } from '../../types.ts'
-import { KeyShown } from './key-shown.tsx'
+import { PixKeyCard } from './pix-key-card.tsx'
 import { EnterOutcome } from './settle.tsx'
 import { words } from './text.ts'
 
-type Act = 'approve' | 'reject' | 'confirm' | 'cancel'
+type Action = 'approve' | 'reject' | 'confirm' | 'cancel'
 
 /**
  * The decisions on a withdrawal: before it is sent the operator approves or rejects, and the merchant confirms or
@@ -23,7 +23,7 @@ export function Decisions({ withdrawal }: { withdrawal: WithdrawalView }) {
   const t = useText(words)
   const may = useMay()
   const isClientChosen = useClient() !== null
-  const [act, setAct] = useState<Act | null>(null)
+  const [action, setAction] = useState<Action | null>(null)
   const { id, hold, obstacle, status } = withdrawal
   const decides = may('withdrawal.approve') && obstacle === null && hold !== null
   // The merchants' API needs a chosen merchant.
@@ -33,30 +33,30 @@ export function Decisions({ withdrawal }: { withdrawal: WithdrawalView }) {
   return (
     <Group gap="xs">
       {obstacle !== null && hold === 'approval' && (
-        <ObstacleShown obstacle={obstacle} command={`withdrawal approve ${id}`} />
+        <ObstacleNotice obstacle={obstacle} command={`withdrawal approve ${id}`} />
       )}
       {decides && (
         <>
-          <Button variant="default" onClick={() => setAct('reject')}>
+          <Button variant="default" onClick={() => setAction('reject')}>
             {t.reject}
           </Button>
-          <Button onClick={() => setAct('approve')}>{t.approve}</Button>
+          <Button onClick={() => setAction('approve')}>{t.approve}</Button>
         </>
       )}
       {withdraws && (
         <>
-          <Button variant="default" onClick={() => setAct('cancel')}>
+          <Button variant="default" onClick={() => setAction('cancel')}>
             {t.stop}
           </Button>
-          {hold === 'duplicate' && <Button onClick={() => setAct('confirm')}>{t.confirm}</Button>}
+          {hold === 'duplicate' && <Button onClick={() => setAction('confirm')}>{t.confirm}</Button>}
         </>
       )}
-      {act && <Decision withdrawal={withdrawal} act={act} onClose={() => setAct(null)} />}
+      {action && <Decision withdrawal={withdrawal} action={action} onClose={() => setAction(null)} />}
     </Group>
   )
 }
 
-function Decision({ withdrawal, act, onClose }: { withdrawal: WithdrawalView; act: Act; onClose: () => void }) {
+function Decision({ withdrawal, action, onClose }: { withdrawal: WithdrawalView; action: Action; onClose: () => void }) {
   const t = useText(words)
   const format = useFormat()
   const queries = useQueryClient()
@@ -64,9 +64,9 @@ function Decision({ withdrawal, act, onClose }: { withdrawal: WithdrawalView; ac
   const deciding = useMutationForm({
     initialValues: { reason: '' },
     send: async ({ reason }) => {
-      if (act === 'approve') await request('POST', `/withdrawal/${id}/approval`)
-      else if (act === 'reject') await request('POST', `/withdrawal/${id}/rejection`, { reason: reason.trim() })
-      else await guiche.withdrawals[act](id)
+      if (action === 'approve') await request('POST', `/withdrawal/${id}/approval`)
+      else if (action === 'reject') await request('POST', `/withdrawal/${id}/rejection`, { reason: reason.trim() })
+      else await guiche.withdrawals[action](id)
     },
     onSuccess: async () => {
       await queries.invalidateQueries()
@@ -74,14 +74,14 @@ function Decision({ withdrawal, act, onClose }: { withdrawal: WithdrawalView; ac
     },
   })
   const whole = format.money(amount + (feeAmount ?? 0))
-  const said: Record<Act, { title: string; confirm: string; isDangerous?: boolean; text: ReactNode }> = {
+  const dialogs: Record<Action, { title: string; confirm: string; isDangerous?: boolean; text: ReactNode }> = {
     approve: {
       title: t.approveTitle,
       confirm: `${t.approve} ${format.money(amount)}`,
       text: (
         <>
           <Text size="sm">{t.approveText(format.money(amount), clientName)}</Text>
-          <KeyShown of={pixKey} />
+          <PixKeyCard of={pixKey} />
           {earlier && <Text size="sm">{t.approveDuplicate}</Text>}
           <Text size="sm">{t.approveEnd}</Text>
         </>
@@ -111,7 +111,7 @@ function Decision({ withdrawal, act, onClose }: { withdrawal: WithdrawalView; ac
       text: (
         <>
           <Text size="sm">{t.confirmText(format.money(amount))}</Text>
-          <KeyShown of={pixKey} />
+          <PixKeyCard of={pixKey} />
         </>
       ),
     },
@@ -122,14 +122,14 @@ function Decision({ withdrawal, act, onClose }: { withdrawal: WithdrawalView; ac
       text: <Text size="sm">{t.cancelText(whole)}</Text>,
     },
   }
-  const { text, ...shown } = said[act]
+  const { text, ...shown } = dialogs[action]
   return (
     <Confirm
       {...shown}
       action={deciding}
       isOpen
       onClose={onClose}
-      isReady={act !== 'reject' || deciding.values.reason.trim().length >= 3}
+      isReady={action !== 'reject' || deciding.values.reason.trim().length >= 3}
     >
       {text}
     </Confirm>

@@ -39,7 +39,7 @@ export function PendingReview({ client }: { client: string | null }) {
       )}
       <Stack gap={0}>
         {pending.data?.data.map((withdrawal) => (
-          <Waiting key={withdrawal.id} withdrawal={withdrawal} />
+          <WithdrawalRow key={withdrawal.id} withdrawal={withdrawal} />
         ))}
       </Stack>
       {pending.data && pending.data.total > 1 && (
@@ -49,7 +49,7 @@ export function PendingReview({ client }: { client: string | null }) {
   )
 }
 
-function Waiting({ withdrawal }: { withdrawal: WithdrawalView }) {
+function WithdrawalRow({ withdrawal }: { withdrawal: WithdrawalView }) {
   const t = useText(words)
   const format = useFormat()
   const { id, clientId, clientName, amount, pixKey, hold } = withdrawal

@@ -11,7 +11,7 @@ import { newIdempotencyKey } from '../../idempotency.ts'
 import { useClientLink } from '../../links.ts'
 import { useText } from '../../text.ts'
 import type { WithdrawalPreview } from '../../types.ts'
-import { KeyShown } from './key-shown.tsx'
+import { PixKeyCard } from './pix-key-card.tsx'
 import { words } from './text.ts'
 
 /** Requests a withdrawal in two steps: a form, then a preview of what will happen. */
@@ -146,7 +146,7 @@ function Review({
       }
     >
       <Text size="sm">{t.goes(format.money(amount))}</Text>
-      <KeyShown of={pixKey} />
+      <PixKeyCard of={pixKey} />
       <Stack gap={0} component="dl" m={0}>
         {[
           [t.fee, fee],

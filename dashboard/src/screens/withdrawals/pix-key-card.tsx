@@ -4,7 +4,7 @@ import { useText } from '../../text.ts'
 import { words } from './text.ts'
 
 /** Shows a key in large type, because money is sent to it. */
-export function KeyShown({ of: { key, type } }: { of: PixKey }) {
+export function PixKeyCard({ of: { key, type } }: { of: PixKey }) {
   const t = useText(words)
   return (
     <div className="card" style={{ padding: 'var(--mantine-spacing-sm)' }}>

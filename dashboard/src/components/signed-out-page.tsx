@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { useLanguage } from '../text.ts'
 
 /** The page for users who are not signed in: a card in the middle. */
-export function EntryPage({ title, lead, children }: { title: string; lead?: ReactNode; children: ReactNode }) {
+export function SignedOutPage({ title, lead, children }: { title: string; lead?: ReactNode; children: ReactNode }) {
   const { language, choose } = useLanguage()
   return (
     <Center mih="100vh" p="md" component="main">

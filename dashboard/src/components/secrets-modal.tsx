@@ -8,7 +8,7 @@ const words = texts({
 })
 
 /** Shows newly created secrets until the user confirms that they are copied. */
-export function SecretShown({
+export function SecretsModal({
   title,
   secrets,
   onDone,

@@ -5,21 +5,21 @@ import { words as ledger } from '../ledger/text.ts'
 import { writeAttemptError } from '../webhooks/text.ts'
 
 /** One function per kind of entry. A status is shown as a badge instead. */
-type Written = { [Kind in Exclude<keyof TimelineData, 'status'>]: (data: TimelineData[Kind]) => string }
+type Writers = { [Kind in Exclude<keyof TimelineData, 'status'>]: (data: TimelineData[Kind]) => string }
 
 /** Writes a line of a record's timeline, in the reader's language. */
 export function writeEntry(
-  { kind, data }: { kind: keyof Written; data: TimelineData[keyof Written] },
+  { kind, data }: { kind: keyof Writers; data: TimelineData[keyof Writers] },
   language: Language,
   format: Format,
 ): string {
   // The type of `data` depends on `kind`. TypeScript cannot infer that from an index into the table.
-  return (writers[language](format)[kind] as (data: TimelineData[keyof Written]) => string)(data)
+  return (writers[language](format)[kind] as (data: TimelineData[keyof Writers]) => string)(data)
 }
 
-const writers: Record<Language, (format: Format) => Written> = { en: inEnglish, pt: inPortuguese }
+const writers: Record<Language, (format: Format) => Writers> = { en: inEnglish, pt: inPortuguese }
 
-function inEnglish({ money }: Format): Written {
+function inEnglish({ money }: Format): Writers {
   return {
     request: ({ type, clientName, amount, externalCode, pixKeyType, hold }) => {
       const what = type === 'transaction' ? 'a charge of' : `a withdrawal to a Pix key (${pixKeyType}) of`
@@ -90,7 +90,7 @@ const actionsEn: Record<string, string> = {
   'webhook.resend': 'resent a webhook',
 }
 
-function inPortuguese({ money }: Format): Written {
+function inPortuguese({ money }: Format): Writers {
   return {
     request: ({ type, clientName, amount, externalCode, pixKeyType, hold }) => {
       const what = type === 'transaction' ? 'uma cobrança de' : `um saque para uma chave Pix (${pixKeyType}) de`

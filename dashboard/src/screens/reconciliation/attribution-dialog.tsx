@@ -9,7 +9,7 @@ import type { AttributionPreview, PaymentView } from '../../types.ts'
 import { words } from './suspense-text.ts'
 
 /** Shows which charge becomes paid, by how much and by whom, and attributes the payment once confirmed. */
-export function MatchDialog({
+export function AttributionDialog({
   payment,
   transactionId,
   onClose,
@@ -48,12 +48,12 @@ export function MatchDialog({
     >
       {preview.isPending && <Skeleton height={140} />}
       {needsTwo && <Alert color="blue">{t.needsTwo(format.money(payment.approvalAbove))}</Alert>}
-      {preview.data && <Order payment={payment} preview={preview.data} />}
+      {preview.data && <TransactionSummary payment={payment} preview={preview.data} />}
     </Confirm>
   )
 }
 
-function Order({
+function TransactionSummary({
   payment,
   preview: { transaction, amount, fee },
 }: {

@@ -3,19 +3,19 @@ import type { Language } from '../../text.ts'
 import type { NextStep, Reason, ReasonCode, Sentence, SentenceData } from '../../types.ts'
 import { writeAttemptError } from '../webhooks/text.ts'
 
-type Said = Sentence<string>
-type Written = { [Code in keyof SentenceData]: (data: SentenceData<string>[Code]) => string }
+type AnySentence = Sentence<string>
+type Writers = { [Code in keyof SentenceData]: (data: SentenceData<string>[Code]) => string }
 
 /** Writes one sentence about a record's current status, in the reader's language and in Brasília time. */
-export function writeSentence({ code, data }: Said, language: Language, format: Format): string {
+export function writeSentence({ code, data }: AnySentence, language: Language, format: Format): string {
   // The type of `data` depends on `code`. TypeScript cannot infer that from an index into the table.
-  return (writers[language](format)[code] as (data: Said['data']) => string)(data)
+  return (writers[language](format)[code] as (data: AnySentence['data']) => string)(data)
 }
 
-type Place = { path: string; query?: Record<string, string>; permission: string; isOperators?: boolean }
+type ScreenLink = { path: string; query?: Record<string, string>; permission: string; isOperators?: boolean }
 
 /** The screen on which a person can act on a sentence, and the permission to see it. */
-export function findPlace({ code, data }: Said): Place | null {
+export function findScreenLink({ code, data }: AnySentence): ScreenLink | null {
   switch (code) {
     case 'decide_dispute':
       return { path: '/disputes', permission: 'infraction.read' }
@@ -35,9 +35,9 @@ export function findPlace({ code, data }: Said): Place | null {
   }
 }
 
-const writers: Record<Language, (format: Format) => Written> = { en: inEnglish, pt: inPortuguese }
+const writers: Record<Language, (format: Format) => Writers> = { en: inEnglish, pt: inPortuguese }
 
-function inEnglish({ money, time, dateTime, isToday }: Format): Written {
+function inEnglish({ money, time, dateTime, isToday }: Format): Writers {
   const at = (moment: string) => (isToday(moment) ? `at ${time(moment)}` : `on ${dateTime(moment)}`)
   const until = (moment: string) => (isToday(moment) ? time(moment) : dateTime(moment))
   const amountOr = (amount: number | null) => (amount === null ? 'the payment' : money(amount))
@@ -128,7 +128,7 @@ function inEnglish({ money, time, dateTime, isToday }: Format): Written {
   }
 }
 
-function inPortuguese({ money, time, dateTime, isToday }: Format): Written {
+function inPortuguese({ money, time, dateTime, isToday }: Format): Writers {
   const at = (moment: string) => (isToday(moment) ? `às ${time(moment)}` : `em ${dateTime(moment)}`)
   const until = (moment: string) => (isToday(moment) ? `as ${time(moment)}` : dateTime(moment))
   const amountOr = (amount: number | null) => (amount === null ? 'o pagamento' : money(amount))
