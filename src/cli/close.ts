@@ -127,17 +127,17 @@ function describe(statement: Statement, sha256: string): string {
   return `${lines.join('\n')}\n`
 }
 
-function totalsTable({ books, acquirerSays: acquirer }: Statement): string[] {
+function totalsTable({ ledgerSide, acquirerSide: acquirer }: Statement): string[] {
   const rows: [string, string, string][] = [
     ['', 'acquirer', 'ledger'],
-    ['opening', inReais(acquirer.opening), inReais(books.opening)],
-    ['in', inWords(acquirer.in), inWords(books.in)],
-    ['returned', inWords(acquirer.returned), inWords(books.returned)],
-    ['paid out', inWords(acquirer.paidOut), inWords(books.paidOut)],
-    ['came back', '-', inWords(books.cameBack)],
+    ['opening', inReais(acquirer.opening), inReais(ledgerSide.opening)],
+    ['in', inWords(acquirer.in), inWords(ledgerSide.in)],
+    ['returned', inWords(acquirer.returned), inWords(ledgerSide.returned)],
+    ['paid out', inWords(acquirer.paidOut), inWords(ledgerSide.paidOut)],
+    ['came back', '-', inWords(ledgerSide.payoutsReturned)],
     ['fees', acquirer.fees === null ? 'not reported' : inReais(acquirer.fees), '-'],
-    ['corrections', '-', inWords(books.corrections)],
-    ['closing', inReais(acquirer.closing), inReais(books.closing)],
+    ['corrections', '-', inWords(ledgerSide.corrections)],
+    ['closing', inReais(acquirer.closing), inReais(ledgerSide.closing)],
   ]
   const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
   return rows.map(([name, ...cells]) =>
@@ -165,9 +165,9 @@ function differencesTable({ differences }: Statement): string[] {
 /** Fits a screen; --json lists all. */
 const changesMax = 20
 
-function changesList({ bookedSince, totals, differences }: Changes): string[] {
+function changesList({ postedSince, totals, differences }: Changes): string[] {
   const lines = [
-    ...(bookedSince.count > 0 ? [`  payments of the day posted since: ${inWords(bookedSince)}`] : []),
+    ...(postedSince.count > 0 ? [`  payments of the day posted since: ${inWords(postedSince)}`] : []),
     ...totals.map(({ name, before, after }) => `  ${name}: ${before ?? '-'} → ${after ?? '-'}`),
     ...differences.map(
       (one) => `  ${one.class} ${toPlain(one.reference)}: ${one.before ?? 'none'} → ${one.after ?? 'gone'}`,

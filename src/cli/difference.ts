@@ -8,8 +8,8 @@ export function toDifferenceLine(row: DifferenceView) {
     id: row.id,
     class: row.class,
     reference: row.reference,
-    there: sideInWords(row.there, row.here),
-    here: sideInWords(row.here, row.there),
+    'at acquirer': sideInWords(row.atAcquirer, row.inLedger),
+    'in ledger': sideInWords(row.inLedger, row.atAcquirer),
     proposal: proposalInWords(row.proposal, row.subject),
     state: row.state,
   }
@@ -23,9 +23,9 @@ export function toShownDifference(row: DifferenceView) {
     acquirer: row.acquirer,
     reference: row.reference,
     at: row.at,
-    there: sideInWords(row.there, null),
-    here: sideInWords(row.here, null),
-    ...(row.there?.raw !== undefined && { raw: row.there.raw }),
+    'at acquirer': sideInWords(row.atAcquirer, null),
+    'in ledger': sideInWords(row.inLedger, null),
+    ...(row.atAcquirer?.raw !== undefined && { raw: row.atAcquirer.raw }),
     record: row.record?.id,
     client: row.client?.clientId,
     proposal: proposalInWords(row.proposal, row.subject),
@@ -38,7 +38,7 @@ export function toShownDifference(row: DifferenceView) {
 /** One side of a discrepancy. Of what both sides have, only the parts that differ. */
 function sideInWords(side: Side | null, other: Side | null): string {
   if (!side) return 'nothing'
-  const { amount, at, state, fee, bookedAt, med, raw } = side
+  const { amount, at, state, fee, postedAt, med, raw } = side
   if (raw !== undefined) return `unreadable ${toMinute(at)}`
   const isAlike = other !== null && other.amount === amount
   const parts = [
@@ -46,7 +46,7 @@ function sideInWords(side: Side | null, other: Side | null): string {
     state ?? '',
     fee === undefined ? '' : `fee ${inReais(fee)}`,
     med === undefined ? '' : `${inReais(med)} of it disputed (MED)`,
-    bookedAt !== undefined && isAlike ? `posted ${toMinute(bookedAt)}` : toMinute(at),
+    postedAt !== undefined && isAlike ? `posted ${toMinute(postedAt)}` : toMinute(at),
   ]
   return parts.filter((part) => part !== '').join(' ')
 }
@@ -59,11 +59,11 @@ function proposalInWords(proposal: Proposal, subject: string): string {
   switch (proposal.action) {
     case 'none':
       return 'none: resolves over time'
-    case 'look':
+    case 'investigate':
       return 'investigate, then dismiss'
     case 'settle':
       return subject === 'payment' ? 'settle it now' : 'query the acquirer and post the result'
-    case 'hold':
+    case 'suspend':
       return proposal.kind === 'surplus' ? 'place it in suspense and return it' : 'place it in suspense'
     case 'correct':
       return `correct the ${proposal.account} by ${inReais(proposal.cents)}`

@@ -140,7 +140,7 @@ const decideNote =
 
 function nextNote({ proposal: { action } }: DifferenceView): string {
   if (action === 'none') return 'Nothing to do: it resolves automatically with the next run or the next close.'
-  if (action === 'look') return 'Guichê has no proposal: investigate, then `dismiss <id> --reason …`.'
+  if (action === 'investigate') return 'Guichê has no proposal: investigate, then `dismiss <id> --reason …`.'
   return '`npx guiche reconcile confirm <id>` carries out the proposal, `dismiss <id> --reason …` dismisses it.'
 }
 

@@ -35,7 +35,7 @@ export const SystemView = Type.Object({
   ),
   /** Acquirers that have open records but are no longer configured: nobody can query them. */
   unconfigured: Type.Array(Text),
-  books: Verified,
+  verified: Verified,
   payoutFreeze: PayoutFreeze,
 })
 
@@ -155,11 +155,11 @@ export const RequestedRunView = Type.Object({
 /** One side of a discrepancy. `raw` is an unreadable entry. */
 const SideView = Type.Object({
   ...{ amount: Cents, at: Text, state: Type.Optional(Text), fee: Type.Optional(Cents) },
-  ...{ bookedAt: Type.Optional(Text), med: Type.Optional(Cents), raw: Type.Optional(Text) },
+  ...{ postedAt: Type.Optional(Text), med: Type.Optional(Cents), raw: Type.Optional(Text) },
 })
 const ProposedView = Type.Unsafe<ProposedAction>(
   Type.Object({
-    action: Type.Enum(['none', 'settle', 'look', 'hold', 'correct']),
+    action: Type.Enum(['none', 'settle', 'investigate', 'suspend', 'correct']),
     kind: Type.Optional(Type.Enum(['surplus', 'orphan'])),
     cents: Type.Optional(Cents),
     account: Type.Optional(Type.Enum(['merchant', 'house'])),
@@ -173,7 +173,7 @@ const difference = {
     class: Type.Enum([...classNames]),
     subject: Type.Enum(['payment', 'return', 'payout']),
   },
-  ...{ reference: Text, at: Time, there: OrNull(SideView), here: OrNull(SideView), proposal: ProposedView },
+  ...{ reference: Text, at: Time, atAcquirer: OrNull(SideView), inLedger: OrNull(SideView), proposal: ProposedView },
   ...{ state: Type.Enum([...differenceStates]), client: OrNull(ClientName) },
   record: OrNull(Type.Object({ type: Text, id: Text })),
   ...{ foundAt: Time, decidedAt: OrNull(Time), decidedBy: OrNull(Text), reason: OrNull(Text) },
@@ -198,23 +198,23 @@ const moved = { opening: Cents, in: Sum, returned: Sum, paidOut: Sum, closing: C
 
 export const ListedDayView = Type.Object({
   ...{ acquirer: Text, day: Text, version: Count, signedAt: Time },
-  in: Type.Object({ acquirer: Sum, books: Sum }),
-  closing: Type.Object({ acquirer: Cents, books: Cents }),
+  in: Type.Object({ acquirer: Sum, ledger: Sum }),
+  closing: Type.Object({ acquirer: Cents, ledger: Cents }),
   ...{ differences: Count, openDifferences: Count },
 })
 
 export const ClosedDayView = Type.Object({
   ...{ acquirer: Text, day: Text, version: Count, signedAt: Time, sha256: Text, from: Text, to: Text },
-  /** By the time of posting. `cameBack`: payouts that their receivers sent back. */
-  books: Type.Object({ ...moved, cameBack: Sum, corrections: Sum }),
+  /** By the time of posting. `payoutsReturned`: payouts that their receivers sent back. */
+  ledgerSide: Type.Object({ ...moved, payoutsReturned: Sum, corrections: Sum }),
   /** By the acquirer's own time. `fees` is null where it does not report them. */
-  acquirerSays: Type.Object({ ...moved, fees: OrNull(Cents) }),
+  acquirerSide: Type.Object({ ...moved, fees: OrNull(Cents) }),
   dated: Sum,
   former: OrNull(Type.Object({ version: Count, sha256: Text })),
   /** The changes since the previous version; null in the first. */
   changes: OrNull(
     Type.Object({
-      bookedSince: Sum,
+      postedSince: Sum,
       totals: Type.Array(Type.Object({ name: Text, before: OrNull(Cents), after: OrNull(Cents) })),
       differences: Type.Array(
         Type.Object({ id: Text, class: Text, reference: Text, before: OrNull(Text), after: OrNull(Text) }),
@@ -224,7 +224,7 @@ export const ClosedDayView = Type.Object({
   differenceCount: Count,
   differences: Type.Array(
     Type.Object({
-      ...{ id: Text, class: Text, reference: Text, at: Text, there: OrNull(SideView), here: OrNull(SideView) },
+      ...{ id: Text, class: Text, reference: Text, at: Text, atAcquirer: OrNull(SideView), inLedger: OrNull(SideView) },
       ...{ proposal: ProposedView, state: Text, decidedBy: OrNull(Text), reason: OrNull(Text) },
     }),
   ),

@@ -64,7 +64,7 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
         })),
         // Acquirers that have open records but are no longer configured: nobody can query them.
         unconfigured: unconfigured.map(({ name }) => name),
-        books: verified,
+        verified,
         payoutFreeze,
       }
     },

@@ -43,14 +43,14 @@ export async function showClosedDay(db: Db, row: StatementRow): Promise<ClosedDa
 export type ListedDay = ReturnType<typeof toListedDay>
 
 function toListedDay(row: StatementRow) {
-  const { books, acquirerSays, differences } = readStatement(row)
+  const { ledgerSide, acquirerSide, differences } = readStatement(row)
   return {
     acquirer: row.acquirer,
     day: row.day,
     version: row.version,
     signedAt: row.signed_at.toISOString(),
-    in: { acquirer: acquirerSays.in, books: books.in },
-    closing: { acquirer: acquirerSays.closing, books: books.closing },
+    in: { acquirer: acquirerSide.in, ledger: ledgerSide.in },
+    closing: { acquirer: acquirerSide.closing, ledger: ledgerSide.closing },
     differences: differences.length,
     openDifferences: differences.filter(({ state }) => state === 'open').length,
   }
@@ -59,7 +59,7 @@ function toListedDay(row: StatementRow) {
 export type ClosedDayView = ReturnType<typeof toDayView> & { versions: { version: number; signedAt: string }[] }
 
 function toDayView(row: StatementRow) {
-  const { books, acquirerSays, dated, differences, changes, former, from, to } = readStatement(row)
+  const { ledgerSide, acquirerSide, dated, differences, changes, former, from, to } = readStatement(row)
   return {
     acquirer: row.acquirer,
     day: row.day,
@@ -68,8 +68,8 @@ function toDayView(row: StatementRow) {
     sha256: row.sha256,
     from,
     to,
-    books,
-    acquirerSays,
+    ledgerSide,
+    acquirerSide,
     dated,
     former,
     changes: changes && {

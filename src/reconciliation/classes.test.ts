@@ -71,7 +71,7 @@ describe.each(seeds)('the proposals for a day (seed %s)', (seed) => {
     const { deps } = day
     await eachAtOnce(await listed(day, true), never, async ({ id, proposal }) => {
       const decision = { id, by: { actor: 'cli:test' } }
-      if (proposal.action === 'look') await dismissDifference(deps, { ...decision, reason: 'looked at' })
+      if (proposal.action === 'investigate') await dismissDifference(deps, { ...decision, reason: 'looked at' })
       else if (proposal.action !== 'none') await confirmDifference(deps, decision)
     })
     expect(await findBreaches(deps.db)).toEqual([])

@@ -32,8 +32,8 @@ export const classNames = Object.keys(classes) as DifferenceClass[]
  * - look: a person must investigate; no entry follows from what is known
  */
 export type Proposal =
-  | { action: 'none' | 'settle' | 'look' }
-  | { action: 'hold'; kind: 'surplus' | 'orphan' }
+  | { action: 'none' | 'settle' | 'investigate' }
+  | { action: 'suspend'; kind: 'surplus' | 'orphan' }
   | { action: 'correct'; cents: number; account: 'merchant' | 'house' }
 
 /**
@@ -44,7 +44,7 @@ export type Side = {
   at: string
   state?: string
   fee?: number
-  bookedAt?: string
+  postedAt?: string
   med?: number
   raw?: string
 }

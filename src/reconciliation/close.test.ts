@@ -40,9 +40,9 @@ const sumOf = (amounts: number[]) => amounts.reduce((sum, amount) => sum + amoun
 
 it('totals both sides of a day, so that each closing follows from its opening', async () => {
   const { statement } = await close()
-  const { books, acquirerSays: acquirer } = statement
-  expect(books.closing).toBe(
-    books.opening + books.in.sum - books.returned.sum - books.paidOut.sum + books.cameBack.sum + books.corrections.sum,
+  const { ledgerSide, acquirerSide: acquirer } = statement
+  expect(ledgerSide.closing).toBe(
+    ledgerSide.opening + ledgerSide.in.sum - ledgerSide.returned.sum - ledgerSide.paidOut.sum + ledgerSide.payoutsReturned.sum + ledgerSide.corrections.sum,
   )
   expect(acquirer.closing).toBe(
     acquirer.opening + acquirer.in.sum - acquirer.returned.sum - acquirer.paidOut.sum - (acquirer.fees ?? 0),
@@ -55,11 +55,11 @@ it('totals both sides of a day, so that each closing follows from its opening', 
   // The closing equals the ledger's balance, and the next day begins there.
   clock.set(new Date('2026-11-22T15:00:00.000Z'))
   const next = await close('2026-11-21')
-  expect(next.statement.books.opening).toBe(books.closing)
+  expect(next.statement.ledgerSide.opening).toBe(ledgerSide.closing)
   expect(next.statement.dayBefore).toMatchObject({ day, version: 1 })
   const [ledger] = await database.db.query<{ held: number }>(sql`
     select -sum(balance) as held from ledger_accounts where account like 'acquirer:%'`)
-  expect(next.statement.books.closing).toBe(ledger?.held)
+  expect(next.statement.ledgerSide.closing).toBe(ledger?.held)
 })
 
 it('signs a statement that anybody can verify with the public keys alone, and nobody can change', async () => {
@@ -99,7 +99,7 @@ it('adds no version while nothing changes, and one with the changes when somethi
   const second = await close()
   expect(second).toMatchObject({ isNew: true, statement: { version: 2, former: { version: 1, sha256: first.sha256 } } })
   const { changes } = second.statement
-  expect(changes?.bookedSince).toEqual({ count: 1, sum: made.bank.payments.get(missing.reference)?.amount })
+  expect(changes?.postedSince).toEqual({ count: 1, sum: made.bank.payments.get(missing.reference)?.amount })
   expect(changes?.totals.map(({ name }) => name)).toContain('dated.sum')
   expect(changes?.differences).toEqual(
     expect.arrayContaining([

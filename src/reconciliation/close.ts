@@ -82,11 +82,11 @@ async function describe(tx: Tx, { day, run, now }: { day: string; run: RunResult
   const dayBeforeRow = await findStatement(tx, { acquirer, day: dayBefore(day) })
   const before = dayBeforeRow && readStatement(dayBeforeRow)
   // Without a closed day before, all earlier transfers are added up, once.
-  const books =
-    before?.books.closing ??
+  const ledgerClosing =
+    before?.ledgerSide.closing ??
     (await sumMoved(tx, { acquirer, from: null, to: window.from })).reduce((sum, { change }) => sum + change, 0)
   // No API reports the acquirer's balance at the first close: the ledger's balance is used.
-  const opening = { books, acquirer: before?.acquirerSays.closing ?? books }
+  const opening = { ledger: ledgerClosing, acquirer: before?.acquirerSide.closing ?? ledgerClosing }
   const moved = await sumMoved(tx, { acquirer, ...window })
   const dated = await sumDated(tx, { acquirer, ...window, since: window.to })
   const transfers = now.getTime() - window.to.getTime() < recordingMs ? null : await hashTransfers(tx, window)

@@ -80,7 +80,7 @@ function comparePayment(pair: Pair, rules: Rules): Found[] {
   }
   if (atAcquirer.amount !== posted) {
     // Money in suspense belongs to no merchant yet, so there is no balance to correct.
-    const proposal: Proposal = inLedger.isInSuspense ? { action: 'look' } : correct(atAcquirer.amount - posted)
+    const proposal: Proposal = inLedger.isInSuspense ? { action: 'investigate' } : correct(atAcquirer.amount - posted)
     return [toFound(pair, { class: 'amount', proposal })]
   }
   return rules.isDaily && !inLedger.isInSuspense ? compareDays(pair, atAcquirer.at, inLedger.postedAt, rules) : []
@@ -88,9 +88,9 @@ function comparePayment(pair: Pair, rules: Rules): Found[] {
 
 function compareUnposted(pair: Pair, atAcquirer: NonNullable<Pair['atAcquirer']>, { now }: Rules): Found {
   const { owner } = pair
-  if (!owner) return toFound(pair, { class: 'orphan', proposal: { action: 'hold', kind: 'orphan' } })
+  if (!owner) return toFound(pair, { class: 'orphan', proposal: { action: 'suspend', kind: 'orphan' } })
   if (owner.isPaid || pair.isLater)
-    return toFound(pair, { class: 'duplicate', proposal: { action: 'hold', kind: 'surplus' } })
+    return toFound(pair, { class: 'duplicate', proposal: { action: 'suspend', kind: 'surplus' } })
   if (isYoung(atAcquirer.at, now)) return toFound(pair, { class: 'late', proposal: { action: 'none' } })
   return toFound(pair, { class: 'missing_here', proposal: { action: 'settle' } })
 }
@@ -136,7 +136,7 @@ function compareReturn(pair: Pair, { now }: Rules): Found[] {
     return [toFound(pair, { class: 'return', proposal: { action: 'settle' } })]
   // The payment is not posted, or in suspense: that is a discrepancy of its own, and the return is investigated after
   // it.
-  if (!inLedger || inLedger.isInSuspense) return [toFound(pair, { class: 'return', proposal: { action: 'look' } })]
+  if (!inLedger || inLedger.isInSuspense) return [toFound(pair, { class: 'return', proposal: { action: 'investigate' } })]
   return [toFound(pair, { class: 'return', proposal: correct(sentInLedger - sentAtAcquirer) })]
 }
 
@@ -203,7 +203,7 @@ function toLedgerSide(subject: Subject, inLedger: LedgerRecord, corrected: numbe
     // A correction that takes money away increases the amount that left.
     amount: subject === 'payment' ? inLedger.amount + corrected : inLedger.amount - corrected,
     at: inLedger.at.toISOString(),
-    ...(subject === 'payment' && { bookedAt: inLedger.postedAt.toISOString() }),
+    ...(subject === 'payment' && { postedAt: inLedger.postedAt.toISOString() }),
     ...(subject !== 'payment' && { state: inLedger.state }),
     ...(subject === 'return' && inLedger.med > 0 && { med: inLedger.med }),
   }

@@ -118,12 +118,12 @@ async function carryOut(deps: SettleDeps, difference: DifferenceRow): Promise<vo
         'resolves_itself',
         'There is nothing to do: the next run or the next close resolves it automatically.',
       )
-    case 'look':
+    case 'investigate':
       throw refuse(
         'needs_investigation',
         'No entry follows from what is known: investigate it at the acquirer, then `npx guiche reconcile dismiss` it with the reason.',
       )
-    case 'hold':
+    case 'suspend':
       return await hold(deps, difference)
     case 'settle':
       return await settle(deps, difference)

@@ -116,8 +116,8 @@ async function closeOne(deps: CloseDeps, acquirer: Acquirer, day: string, stoppi
   return closed.state === 'closed'
 }
 
-function isEmpty({ books, acquirerSays, differences }: Statement): boolean {
-  const moved = [books.in, books.returned, books.paidOut, books.cameBack, books.corrections, acquirerSays.in]
+function isEmpty({ ledgerSide, acquirerSide, differences }: Statement): boolean {
+  const moved = [ledgerSide.in, ledgerSide.returned, ledgerSide.paidOut, ledgerSide.payoutsReturned, ledgerSide.corrections, acquirerSide.in]
   return differences.length === 0 && moved.every(({ count }) => count === 0)
 }
 

@@ -88,7 +88,7 @@ it('leaves time for the service’s usual delay, in a window that trails behind 
 it('settles what needs no decision as the service, and leaves corrections to a person', async () => {
   await runWith(deps)
   const before = await listed(true)
-  const isSettleable = ({ proposal }: { proposal: { action: string } }) => ['settle', 'hold'].includes(proposal.action)
+  const isSettleable = ({ proposal }: { proposal: { action: string } }) => ['settle', 'suspend'].includes(proposal.action)
   expect(before.filter(isSettleable).length).toBeGreaterThan(10)
   await reconciliationJobs(deps)['reconciliation.rolling']?.({}, never)
   const after = new Map((await listed()).map((row) => [row.id, row]))
@@ -116,7 +116,7 @@ it('leaves open what the acquirer does not confirm, and settles the rest', async
       : await made.bank.send(request),
   )
   await reconciliationJobs(hiding)['reconciliation.rolling']?.({}, never)
-  const open = (await listed(true)).filter(({ proposal }) => ['settle', 'hold'].includes(proposal.action))
+  const open = (await listed(true)).filter(({ proposal }) => ['settle', 'suspend'].includes(proposal.action))
   expect(open.map(({ reference }) => reference)).toContain(hidden)
   // Every open discrepancy is about that transaction.
   expect(new Set(open.map((row) => row.record_id))).toEqual(new Set([missing?.record_id]))

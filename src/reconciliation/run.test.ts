@@ -270,7 +270,7 @@ it('stores an unreadable entry, closes the day, and posts the payment automatica
   const closed = await closeDay(breaking, { acquirer: breaking.acquirer, day: '2026-11-20' })
   if (closed.state !== 'closed') throw new Error(closed.error)
   expect(closed.statement.differences.filter((one) => one.class === 'unreadable')).toMatchObject([
-    { reference: unknown.endToEndId, state: 'open', there: { raw: expect.stringContaining('"valor":"77.777"') } },
+    { reference: unknown.endToEndId, state: 'open', atAcquirer: { raw: expect.stringContaining('"valor":"77.777"') } },
     { reference: endToEndId, state: 'open' },
   ])
   // Once, however often it is listed, and the posted payment does not count as missing.

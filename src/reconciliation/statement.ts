@@ -14,7 +14,7 @@ export type LedgerSide = {
   returned: Amount
   paidOut: Amount
   /** Payouts that their receivers sent back. */
-  cameBack: Amount
+  payoutsReturned: Amount
   corrections: Amount
   closing: number
 }
@@ -34,8 +34,8 @@ export type StatementDifference = {
   class: string
   reference: string
   at: string
-  there: Side | null
-  here: Side | null
+  atAcquirer: Side | null
+  inLedger: Side | null
   proposal: Proposal
   state: string
   decidedBy: string | null
@@ -50,8 +50,8 @@ export type Content = {
   timeZone: string
   from: string
   to: string
-  books: LedgerSide
-  acquirerSays: AcquirerSide
+  ledgerSide: LedgerSide
+  acquirerSide: AcquirerSide
   /** Payments that the acquirer dates on this day and the ledger has by now, whenever they were posted. */
   dated: Amount
   /**
@@ -79,7 +79,7 @@ export type Statement = Content & {
 
 export type Changes = {
   /** Payments of the day that were posted since. */
-  bookedSince: Amount
+  postedSince: Amount
   totals: { name: string; before: number | null; after: number | null }[]
   differences: { id: string; class: string; reference: string; before: string | null; after: string | null }[]
 }
@@ -90,7 +90,7 @@ type Input = {
   window: Window
   moved: Moved[]
   /** By the ledger and by the acquirer, before the day. */
-  opening: { books: number; acquirer: number }
+  opening: { ledger: number; acquirer: number }
   totals: Listing[]
   dated: PostedLate
   transfers: TransfersHash | null
@@ -115,8 +115,8 @@ export function toContent({
     timeZone: brasilia,
     from: window.from.toISOString(),
     to: window.to.toISOString(),
-    books: toLedgerSide(moved, opening.books),
-    acquirerSays: toAcquirerSide(totals, opening.acquirer),
+    ledgerSide: toLedgerSide(moved, opening.ledger),
+    acquirerSide: toAcquirerSide(totals, opening.acquirer),
     dated: { count: dated.count, sum: dated.sum },
     transfers,
     differences: differences.map(toStatementDifference),
@@ -139,7 +139,7 @@ function toLedgerSide(moved: Moved[], opening: number): LedgerSide {
     in: { count: arrived.count - matched.count, sum: arrived.sum + matched.sum + of('match_undone').sum },
     returned: negated(of('refund_sent', 'infraction_returned', 'suspense_returned')),
     paidOut: negated(of('withdrawal_sent', 'fees_drawn')),
-    cameBack: of('withdrawal_returned'),
+    payoutsReturned: of('withdrawal_returned'),
     // Includes the operator's entries, whose other side the acquirer's lists do not have.
     corrections: of('correction', 'pay_in', 'debt_written_off', 'fee_returned', 'psp_fee', 'manual'),
     closing: opening + sum(moved.map(({ change }) => change)),
@@ -164,8 +164,8 @@ function toStatementDifference(row: DifferenceRow): StatementDifference {
     class: row.class,
     reference: row.reference,
     at: row.at.toISOString(),
-    there: row.at_acquirer,
-    here: row.in_ledger,
+    atAcquirer: row.at_acquirer,
+    inLedger: row.in_ledger,
     proposal: row.proposal,
     state: row.state,
     decidedBy: row.decided_by,
@@ -174,12 +174,12 @@ function toStatementDifference(row: DifferenceRow): StatementDifference {
 }
 
 /** The changes since a signed version. */
-export function changesSince(former: Content, now: Content, bookedSince: Amount): Changes {
+export function changesSince(former: Content, now: Content, postedSince: Amount): Changes {
   const before = new Map(former.differences.map((one) => [one.id, one]))
   const after = new Map(now.differences.map((one) => [one.id, one]))
   const ids = [...new Set([...before.keys(), ...after.keys()])]
   return {
-    bookedSince,
+    postedSince,
     totals: differingTotals(former, now),
     differences: ids.flatMap((id) => {
       const [then, one] = [before.get(id), after.get(id)]
@@ -199,10 +199,10 @@ function differingTotals(former: Content, now: Content): Changes['totals'] {
   })
 }
 
-function totalsOf({ books, acquirerSays, dated }: Content): [string, number | null][] {
+function totalsOf({ ledgerSide, acquirerSide, dated }: Content): [string, number | null][] {
   return [
-    ...flatten('books', books),
-    ...flatten('acquirer', acquirerSays),
+    ...flatten('ledger', ledgerSide),
+    ...flatten('acquirer', acquirerSide),
     ['dated.count', dated.count],
     ['dated.sum', dated.sum],
   ]

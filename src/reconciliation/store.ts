@@ -241,7 +241,7 @@ export async function listSettleable(
 ): Promise<DifferenceRow[]> {
   return await db.query<DifferenceRow>(sql`
     select ${columns} from differences
-    where acquirer = ${acquirer} and state = 'open' and proposal ->> 'action' in ('settle', 'hold')
+    where acquirer = ${acquirer} and state = 'open' and proposal ->> 'action' in ('settle', 'suspend')
     order by found_at desc, id limit ${limit}`)
 }
 

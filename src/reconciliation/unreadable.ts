@@ -24,7 +24,7 @@ export function toUnreadable(subject: Subject, { reference, at, raw }: Unreadabl
     isTiming: false,
     atAcquirer: { amount: 0, at: time.toISOString(), raw },
     inLedger: null,
-    proposal: { action: canBeQueried ? 'settle' : 'look' },
+    proposal: { action: canBeQueried ? 'settle' : 'investigate' },
     alarm: null,
   }
 }

@@ -266,7 +266,7 @@ describe('a discrepancy', () => {
   it('is shown with the exact entry that its confirmation posts, once, even when two confirm it concurrently', async () => {
     const [difference] = (await listDifferences('open', '&class=amount')).data
     expect(difference).toMatchObject({
-      ...{ there: { amount: 1900 }, here: { amount: 2000 }, proposal: { action: 'correct', cents: -100 } },
+      ...{ atAcquirer: { amount: 1900 }, inLedger: { amount: 2000 }, proposal: { action: 'correct', cents: -100 } },
       ...{ client: { clientId: service.sandbox.clientId }, record: { type: 'transaction' } },
     })
     const id = difference?.id ?? ''
@@ -318,11 +318,11 @@ describe('a day', () => {
     // The scheduled job may have closed the day just before.
     expect([version, null]).toContain(done.version)
     const days = await get<{ total: number; data: object[] }>(people.reader, '/reconciliation/day')
-    expect(days.body).toMatchObject({ total: 2, data: [{ day, version, in: { books: { sum: 10_000 } } }, {}] })
+    expect(days.body).toMatchObject({ total: 2, data: [{ day, version, in: { ledger: { sum: 10_000 } } }, {}] })
     const view = await get<ClosedDayView>(people.reader, pathOf())
     expect(view.body).toMatchObject({
       version,
-      ...{ books: { in: { count: 3, sum: 10_000 } }, acquirerSays: { in: { count: 2, sum: 6_900 } } },
+      ...{ ledgerSide: { in: { count: 3, sum: 10_000 } }, acquirerSide: { in: { count: 2, sum: 6_900 } } },
     })
     const file = await people.reader.call(`/dashboard/api${pathOf()}/statement.jws`)
     expect(file.headers.get('content-disposition')).toContain(`simulator-${day}-v${version}.jws`)

@@ -28,9 +28,9 @@ export function ClientSwitch() {
   const { merchant } = useUser()
   const [params] = useSearchParams()
   const [location, navigate] = useLocation()
-  const [wanted, setWanted] = useState('')
+  const [search, setSearch] = useState('')
   const clients = useClients()
-  const combobox = useCombobox({ onDropdownClose: () => setWanted('') })
+  const combobox = useCombobox({ onDropdownClose: () => setSearch('') })
   if (merchant) {
     return (
       <Badge variant="light" color="gray" tt="none" size="lg" radius="sm" visibleFrom="xs">
@@ -40,7 +40,7 @@ export function ClientSwitch() {
   }
   const all = clients.data ?? []
   const chosen = all.find(({ clientId }) => clientId === params.get('client'))
-  const found = all.filter(({ name, clientId }) => `${name} ${clientId}`.toLowerCase().includes(wanted.toLowerCase()))
+  const found = all.filter(({ name, clientId }) => `${name} ${clientId}`.toLowerCase().includes(search.toLowerCase()))
   const go = (clientId: string) => {
     // A record belongs to one merchant, so after a switch the list of the new merchant is shown.
     const path = location.split('/').slice(0, 2).join('/') || '/'
@@ -68,8 +68,8 @@ export function ClientSwitch() {
       </Combobox.Target>
       <Combobox.Dropdown>
         <Combobox.Search
-          value={wanted}
-          onChange={(event) => setWanted(event.currentTarget.value)}
+          value={search}
+          onChange={(event) => setSearch(event.currentTarget.value)}
           placeholder={t.find}
           aria-label={t.find}
         />

@@ -23,11 +23,11 @@ export function ClientList() {
   const t = useText(words)
   const format = useFormat()
   const clients = useClients()
-  const [wanted, setWanted] = useState('')
+  const [search, setSearch] = useState('')
   const [isAdding, setAdding] = useState(false)
   const [created, setCreated] = useState<NewClient | null>(null)
   const found = clients.data?.filter(({ name, clientId }) =>
-    `${name} ${clientId}`.toLowerCase().includes(wanted.trim().toLowerCase()),
+    `${name} ${clientId}`.toLowerCase().includes(search.trim().toLowerCase()),
   )
   return (
     <Page title={t.title} lead={t.lead} actions={<Button onClick={() => setAdding(true)}>{t.add}</Button>}>
@@ -35,8 +35,8 @@ export function ClientList() {
         aria-label={t.search}
         placeholder={t.search}
         leftSection={<IconOf name="search" size={16} />}
-        value={wanted}
-        onChange={(event) => setWanted(event.currentTarget.value)}
+        value={search}
+        onChange={(event) => setSearch(event.currentTarget.value)}
         maw={420}
       />
       {clients.isError ? (
@@ -69,7 +69,7 @@ export function ClientList() {
             { name: t.state, cell: ({ isActive }) => <ClientState isActive={isActive} /> },
           ]}
           empty={
-            wanted === '' ? (
+            search === '' ? (
               <Empty icon="credentials" title={t.none}>
                 {t.noneHint}
               </Empty>

@@ -78,7 +78,7 @@ export function ClosedDays({
             isMinor: true,
             cell: ({ closing }) => format.money(closing.acquirer),
           },
-          { name: t.inLedger, isAmount: true, cell: ({ closing }) => format.money(closing.books) },
+          { name: t.inLedger, isAmount: true, cell: ({ closing }) => format.money(closing.ledger) },
           {
             name: t.differences,
             isAmount: true,

@@ -113,19 +113,19 @@ export default function Day() {
   )
 }
 
-function Totals({ day: { books, acquirerSays, dated } }: { day: ClosedDayView }) {
+function Totals({ day: { ledgerSide, acquirerSide, dated } }: { day: ClosedDayView }) {
   const t = useText(words)
   const format = useFormat()
   const of = (amount: Amount) => <AmountCell amount={amount} />
-  const rows: [name: string, acquirer: ReactNode, books: ReactNode][] = [
-    [t.opening, format.money(acquirerSays.opening), format.money(books.opening)],
-    [t.in, of(acquirerSays.in), of(books.in)],
-    [t.returned, of(acquirerSays.returned), of(books.returned)],
-    [t.paidOut, of(acquirerSays.paidOut), of(books.paidOut)],
-    [t.cameBack, '–', of(books.cameBack)],
-    [t.fees, acquirerSays.fees === null ? t.notReported : format.money(acquirerSays.fees), '–'],
-    [t.corrections, '–', of(books.corrections)],
-    [t.closing, format.money(acquirerSays.closing), format.money(books.closing)],
+  const rows: [name: string, acquirer: ReactNode, ledger: ReactNode][] = [
+    [t.opening, format.money(acquirerSide.opening), format.money(ledgerSide.opening)],
+    [t.in, of(acquirerSide.in), of(ledgerSide.in)],
+    [t.returned, of(acquirerSide.returned), of(ledgerSide.returned)],
+    [t.paidOut, of(acquirerSide.paidOut), of(ledgerSide.paidOut)],
+    [t.payoutsReturned, '–', of(ledgerSide.payoutsReturned)],
+    [t.fees, acquirerSide.fees === null ? t.notReported : format.money(acquirerSide.fees), '–'],
+    [t.corrections, '–', of(ledgerSide.corrections)],
+    [t.closing, format.money(acquirerSide.closing), format.money(ledgerSide.closing)],
   ]
   return (
     <>
@@ -134,7 +134,7 @@ function Totals({ day: { books, acquirerSays, dated } }: { day: ClosedDayView })
           <Table.Tr>
             <Table.Th />
             <Table.Th ta="right">{t.acquirer}</Table.Th>
-            <Table.Th ta="right">{t.books}</Table.Th>
+            <Table.Th ta="right">{t.ledger}</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
@@ -175,7 +175,7 @@ function Differences({ day: { differences, differenceCount } }: { day: ClosedDay
   const more = differenceCount - differences.length
   return (
     <Stack gap={0}>
-      {differences.map(({ id, class: name, reference, there, here, state, reason }) => (
+      {differences.map(({ id, class: name, reference, atAcquirer, inLedger, state, reason }) => (
         <Group key={id} className="row" py={8} justify="space-between" gap="xs">
           <div style={{ flex: 1, minWidth: 200 }}>
             <Anchor component={Link} href={`/reconciliation?${new URLSearchParams({ difference: id })}`} size="sm">
@@ -188,7 +188,7 @@ function Differences({ day: { differences, differenceCount } }: { day: ClosedDay
           </div>
           <Group gap="sm">
             <Text size="sm">
-              {there ? format.money(there.amount) : r.nothing} / {here ? format.money(here.amount) : r.nothing}
+              {atAcquirer ? format.money(there.amount) : r.nothing} / {inLedger ? format.money(here.amount) : r.nothing}
             </Text>
             <Badge variant="light" color={state === 'open' ? 'orange' : 'gray'} tt="none" radius="sm">
               {r.outcomes[state] ?? state}
@@ -209,12 +209,12 @@ function Changes({ changes }: { changes: NonNullable<ClosedDayView['changes']> }
   const t = useText(words)
   const r = useText(reconciliationWords)
   const format = useFormat()
-  const { bookedSince, totals, differences } = changes
+  const { postedSince, totals, differences } = changes
   return (
     <Section title={t.changes}>
       <Stack gap={4}>
-        {bookedSince.count > 0 && (
-          <Text size="sm">{t.bookedSince(format.number(bookedSince.count), format.money(bookedSince.sum))}</Text>
+        {postedSince.count > 0 && (
+          <Text size="sm">{t.postedSince(format.number(postedSince.count), format.money(postedSince.sum))}</Text>
         )}
         {totals.map(({ name, before, after }) => (
           <Text key={name} size="sm">

@@ -85,14 +85,14 @@ function Entries({
 }
 
 function ActionText({
-  difference: { proposal, subject, acquirer, client, there, here },
+  difference: { proposal, subject, acquirer, client, atAcquirer, inLedger },
 }: {
   difference: DifferenceView
 }) {
   const t = useText(words)
   const format = useFormat()
-  const money = format.money((there ?? here)?.amount ?? 0)
-  if (proposal.action === 'hold')
+  const money = format.money((atAcquirer ?? inLedger)?.amount ?? 0)
+  if (proposal.action === 'suspend')
     return proposal.kind === 'surplus' ? t.what.suspendDuplicate(money) : t.what.suspendUnattributed(money)
   if (subject === 'payment') return t.what.settlePayment(acquirer, money, client?.name ?? t.aMerchant)
   return t.what.settleOther(acquirer)

@@ -18,7 +18,7 @@ export function DifferenceCard({ difference }: { difference: DifferenceView }) {
   const t = useText(words)
   const format = useFormat()
   const [name, meaning] = t.classes[difference.class]
-  const { there, here, state } = difference
+  const { atAcquirer, inLedger, state } = difference
   return (
     <article
       className="card"
@@ -52,14 +52,14 @@ export function DifferenceCard({ difference }: { difference: DifferenceView }) {
           </Text>
         </Group>
         <SimpleGrid cols={2} spacing="sm">
-          <SideCell title={t.there(difference.acquirer)} side={there} other={here} />
-          <SideCell title={t.here} side={here} other={there} />
+          <SideCell title={t.atAcquirer(difference.acquirer)} side={atAcquirer} other={inLedger} />
+          <SideCell title={t.inLedger} side={inLedger} other={atAcquirer} />
         </SimpleGrid>
         <Group gap="md">
           <Copyable value={difference.reference} />
           <RecordLink difference={difference} />
         </Group>
-        {there?.raw !== undefined && (
+        {atAcquirer?.raw !== undefined && (
           <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
             {there.raw}
           </Code>
@@ -90,7 +90,7 @@ function SideCell({ title, side, other }: { title: string; side: Side | null; ot
             side.fee !== undefined && t.fee(format.money(side.fee)),
             side.med !== undefined && t.med(format.money(side.med)),
             format.dateTime(side.at),
-            side.bookedAt !== undefined && side.bookedAt !== side.at && t.booked(format.dateTime(side.bookedAt)),
+            side.postedAt !== undefined && side.postedAt !== side.at && t.posted(format.dateTime(side.postedAt)),
           ]
             .filter(Boolean)
             .join(' · ')}
@@ -149,7 +149,7 @@ function Decision({ difference }: { difference: DifferenceView }) {
           <Button size="xs" variant="default" onClick={() => setDialog('dismiss')}>
             {t.dismiss}
           </Button>
-          {action !== 'look' && (
+          {action !== 'investigate' && (
             <Button size="xs" onClick={() => setDialog('confirm')}>
               {t.confirm}
             </Button>
@@ -166,11 +166,11 @@ function proposalInWords({ proposal, subject, client }: DifferenceView, t: Words
   switch (proposal.action) {
     case 'none':
       return t.proposals.none
-    case 'look':
+    case 'investigate':
       return t.proposals.investigate
     case 'settle':
       return subject === 'payment' ? t.proposals.settlePayment : t.proposals.settleOther
-    case 'hold':
+    case 'suspend':
       return proposal.kind === 'surplus' ? t.proposals.suspendDuplicate : t.proposals.suspendUnattributed
     case 'correct': {
       const money = format.money(proposal.cents)

@@ -29,7 +29,7 @@ export default function System() {
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
         <Section title={t.queues}>{data ? <Queues system={data} /> : <Skeleton height={140} />}</Section>
         <Section title={t.acquirers}>{data ? <Acquirers system={data} /> : <Skeleton height={140} />}</Section>
-        <Section title={t.books}>{data ? <Verification system={data} /> : <Skeleton height={40} />}</Section>
+        <Section title={t.ledger}>{data ? <Verification system={data} /> : <Skeleton height={40} />}</Section>
         <Section title={t.process}>{data ? <Process system={data} /> : <Skeleton height={100} />}</Section>
       </SimpleGrid>
     </Page>
@@ -205,11 +205,11 @@ function Acquirers({ system: { acquirers, unconfigured } }: { system: SystemView
   )
 }
 
-function Verification({ system: { books, payoutFreeze } }: { system: SystemView }) {
+function Verification({ system: { verified, payoutFreeze } }: { system: SystemView }) {
   const t = useText(words)
   const format = useFormat()
-  if (!books) return <Text size="sm">{t.notVerified}</Text>
-  const { all, recent } = books
+  if (!verified) return <Text size="sm">{t.notVerified}</Text>
+  const { all, recent } = verified
   const recently = format.fromNow(recent.at)
   return (
     <Text size="sm">

@@ -31,7 +31,7 @@ export const words = texts({
     disputes: 'disputes (MED)',
     remote: 'over the network',
     certificate: (time: string) => `certificate expires ${time}`,
-    books: 'Ledger',
+    ledger: 'Ledger',
     verified: (time: string, took: string, recently: string) =>
       `The whole ledger was verified ${time}, in ${took}, and later changes ${recently}. No errors were found.`,
     inconsistent: (time: string) => `Verified ${time}. See above why payouts are frozen.`,
@@ -72,7 +72,7 @@ export const words = texts({
     disputes: 'contestações (MED)',
     remote: 'pela rede',
     certificate: (time: string) => `certificado expira ${time}`,
-    books: 'Razão',
+    ledger: 'Razão',
     verified: (time: string, took: string, recently: string) =>
       `O razão foi conferido por inteiro ${time}, em ${took}, e as mudanças posteriores, ${recently}. Nenhum erro encontrado.`,
     inconsistent: (time: string) => `Conferido ${time}. Veja acima por que as saídas estão bloqueadas.`,
