@@ -92,7 +92,7 @@ describe.each(seeds)('the proposals for a day (seed %s)', (seed) => {
     const { db } = day.deps
     await db.query(sql`
       update differences set proposal = jsonb_set(proposal, '{cents}', to_jsonb((proposal ->> 'cents')::int - 1))
-      where id = (select id from differences where state = 'confirmed' and class = 'missing_there' limit 1)`)
+      where id = (select id from differences where state = 'confirmed' and class = 'missing_at_acquirer' limit 1)`)
     await db.query(sql`
       update differences set state = 'open'
       where id = (select id from differences where state = 'confirmed' and class = 'fee' limit 1)`)

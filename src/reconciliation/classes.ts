@@ -7,8 +7,8 @@ export type Subject = 'payment' | 'return' | 'payout'
  */
 export const classes = {
   late: 'posted on a later day than it was paid, or not posted yet and still within the service’s usual delay',
-  missing_here: 'the acquirer has a payment of one of our transactions that the ledger does not have',
-  missing_there: 'the ledger has a payment that the acquirer does not have',
+  missing_in_ledger: 'the acquirer has a payment of one of our transactions that the ledger does not have',
+  missing_at_acquirer: 'the ledger has a payment that the acquirer does not have',
   amount: 'both have the payment, with different amounts',
   fee: 'the acquirer kept another fee than agreed',
   duplicate: 'a second payment of a transaction, not in suspense yet',

@@ -91,7 +91,7 @@ it('adds no version while nothing changes, and one with the changes when somethi
   expect(again).toMatchObject({ isNew: false, sha256: first.sha256, jws: first.jws })
 
   const open = await listDifferences(database.db, { acquirer: 'bank', isOpen: true })
-  const missing = open.find((row) => row.class === 'missing_here')
+  const missing = open.find((row) => row.class === 'missing_in_ledger')
   const wrong = open.find((row) => row.class === 'amount')
   if (!missing || !wrong) throw new Error('they differ')
   for (const { id } of [missing, wrong]) await confirmDifference(deps, { id, by: { actor: 'cli:test' } })
@@ -103,7 +103,7 @@ it('adds no version while nothing changes, and one with the changes when somethi
   expect(changes?.totals.map(({ name }) => name)).toContain('dated.sum')
   expect(changes?.differences).toEqual(
     expect.arrayContaining([
-      { id: missing.id, class: 'missing_here', reference: missing.reference, before: 'open', after: 'confirmed' },
+      { id: missing.id, class: 'missing_in_ledger', reference: missing.reference, before: 'open', after: 'confirmed' },
       { id: wrong.id, class: 'amount', reference: wrong.reference, before: 'open', after: 'confirmed' },
     ]),
   )

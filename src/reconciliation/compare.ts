@@ -76,7 +76,7 @@ function comparePayment(pair: Pair, rules: Rules): Found[] {
   const posted = inLedger.amount + pair.corrected.amount
   if (!atAcquirer) {
     if (posted === 0) return []
-    return [toFound(pair, { class: 'missing_there', proposal: correct(-posted) })]
+    return [toFound(pair, { class: 'missing_at_acquirer', proposal: correct(-posted) })]
   }
   if (atAcquirer.amount !== posted) {
     // Money in suspense belongs to no merchant yet, so there is no balance to correct.
@@ -92,7 +92,7 @@ function compareUnposted(pair: Pair, atAcquirer: NonNullable<Pair['atAcquirer']>
   if (owner.isPaid || pair.isLater)
     return toFound(pair, { class: 'duplicate', proposal: { action: 'suspend', kind: 'surplus' } })
   if (isYoung(atAcquirer.at, now)) return toFound(pair, { class: 'late', proposal: { action: 'none' } })
-  return toFound(pair, { class: 'missing_here', proposal: { action: 'settle' } })
+  return toFound(pair, { class: 'missing_in_ledger', proposal: { action: 'settle' } })
 }
 
 /** Reported in the close of the earlier of the two days. */

@@ -66,7 +66,7 @@ it('leaves time for the service’s usual delay, in a window that trails behind 
   // Further back than a run reads when nothing is open.
   clock.advance(5 * minuteMs)
   await roll()
-  expect((await states()).toSorted()).toEqual(['late resolved', 'missing_here open'])
+  expect((await states()).toSorted()).toEqual(['late resolved', 'missing_in_ledger open'])
   expect(await lastWindow()).toEqual({ starts_at: at, ends_at: ago(5) })
   // And no further than half an hour for an open discrepancy.
   clock.advance(40 * minuteMs)
@@ -82,7 +82,7 @@ it('leaves time for the service’s usual delay, in a window that trails behind 
     reported: { acquirer: 'bank', endToEndId },
   })
   await roll()
-  expect((await states()).toSorted()).toEqual(['late resolved', 'missing_here resolved'])
+  expect((await states()).toSorted()).toEqual(['late resolved', 'missing_in_ledger resolved'])
 })
 
 it('settles what needs no decision as the service, and leaves corrections to a person', async () => {
@@ -108,7 +108,7 @@ it('settles what needs no decision as the service, and leaves corrections to a p
 
 it('leaves open what the acquirer does not confirm, and settles the rest', async () => {
   await runWith(deps)
-  const [missing] = (await listed(true)).filter((row) => row.class === 'missing_here')
+  const [missing] = (await listed(true)).filter((row) => row.class === 'missing_in_ledger')
   const hidden = missing?.reference ?? ''
   const hiding = disturbed(async (request) =>
     request.path.includes(hidden) || request.path.includes((missing?.record_id ?? '').replaceAll('-', ''))

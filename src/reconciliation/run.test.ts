@@ -75,7 +75,7 @@ it('reports nothing as missing when it cannot query what a list omits', async ()
     request.path.startsWith('/pix/E') ? refused : await made.bank.send(request),
   )
   expect(await runWith(broken)).toMatchObject({ state: 'interrupted', resolvedCount: 0 })
-  expect((await listed()).filter((row) => row.class === 'missing_there')).toEqual([])
+  expect((await listed()).filter((row) => row.class === 'missing_at_acquirer')).toEqual([])
 })
 
 it('does not report as missing what a list omits and an individual query finds', async () => {
@@ -277,7 +277,7 @@ it('stores an unreadable entry, closes the day, and posts the payment automatica
   await runWith(breaking)
   await reconciliationJobs(breaking)['reconciliation.rolling']?.({}, never)
   expect((await unreadable()).map(({ state }) => state)).toEqual(['open', 'open'])
-  expect((await listed(true)).filter((row) => row.class === 'missing_there' && row.reference === endToEndId)).toEqual(
+  expect((await listed(true)).filter((row) => row.class === 'missing_at_acquirer' && row.reference === endToEndId)).toEqual(
     [],
   )
 

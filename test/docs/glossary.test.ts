@@ -13,7 +13,7 @@ const retiredNames = new Set(wordsOf(namesTable))
 
 /** Names that the interface or a library has, and "to hold a lock", "to look like" and "to ask an acquirer". */
 const keptNames = new Set([
-  ...['IconBook2', 'missing_here', 'missing_there'],
+  ...['IconBook2'],
   ...['ORPHAN_MATCH_THRESHOLD', 'Hold', 'hold', 'holdInstanceLock', 'holdOnce', 'looksLikeName', 'looksShowable'],
   ...['asked', 'wasAsked', 'WithdrawalHold'],
 ])

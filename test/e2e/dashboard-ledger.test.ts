@@ -215,7 +215,7 @@ describe('a manual reconciliation', () => {
       kind: 'manual',
       state: 'complete',
       compared: { payment: 3 },
-      counts: { amount: 1, missing_there: 1 },
+      counts: { amount: 1, missing_at_acquirer: 1 },
     })
     const runs = await get<{ data: RunView[] }>(people.reader, '/reconciliation/run?kind=manual')
     expect(runs.body.data).toContainEqual(done.run)
@@ -225,7 +225,7 @@ describe('a manual reconciliation', () => {
       // Once each, also if the schedule has closed the day before.
       open: expect.arrayContaining([
         { acquirer: 'simulator', class: 'amount', count: 1 },
-        { acquirer: 'simulator', class: 'missing_there', count: 1 },
+        { acquirer: 'simulator', class: 'missing_at_acquirer', count: 1 },
       ]),
     })
     const [action] = await service.db.query<{ actor: string }>(sql`
@@ -294,7 +294,7 @@ describe('a discrepancy', () => {
   })
 
   it('is dismissed with a reason, and not without one', async () => {
-    const [{ id } = { id: '' }] = (await listDifferences('open', '&class=missing_there')).data
+    const [{ id } = { id: '' }] = (await listDifferences('open', '&class=missing_at_acquirer')).data
     const path = `/reconciliation/difference/${id}/dismissal`
     expect((await send(people.finance, path)).status).toBe(422)
     const reason = 'the bank has lost it and pays'

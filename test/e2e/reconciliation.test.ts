@@ -60,12 +60,12 @@ describe('guiche reconcile', () => {
       new RegExp(`amount +${changed} +R\\$ 19,00 .* R\\$ 20,00 .* correct the merchant by -R\\$ 1,00`),
     )
     expect(text).toMatch(
-      new RegExp(`missing_there +${gone} +nothing +R\\$ 30,00 .* correct the merchant by -R\\$ 30,00`),
+      new RegExp(`missing_at_acquirer +${gone} +nothing +R\\$ 30,00 .* correct the merchant by -R\\$ 30,00`),
     )
     const [again] = await cli.runJson<{ newCount: number; counts: object }[]>([
       ...['reconcile', 'run', '--acquirer', 'simulator', '--from', day, '--to', day],
     ])
-    expect(again).toMatchObject({ newCount: 0, counts: { amount: 1, missing_there: 1 } })
+    expect(again).toMatchObject({ newCount: 0, counts: { amount: 1, missing_at_acquirer: 1 } })
   })
 
   it('corrects confirmed discrepancies and leaves dismissed ones, both in the audit log', {
@@ -82,7 +82,7 @@ describe('guiche reconcile', () => {
     )
     const reason = 'the bank has lost it and pays'
     const [dismissed] = [
-      await cli.runJson<Difference>(['reconcile', 'dismiss', find('missing_there'), '--reason', reason]),
+      await cli.runJson<Difference>(['reconcile', 'dismiss', find('missing_at_acquirer'), '--reason', reason]),
     ]
     expect(dismissed).toMatchObject({ state: 'dismissed', decidedBy: expect.stringMatching(/^cli:/) })
     expect(await listOpen()).toEqual([])

@@ -257,14 +257,14 @@ export async function generateDay(
     const at = inDay()
     const { txid } = transaction()
     unposted.push({ txid, at })
-    differs('missing_here', atBank(at, { txid }).endToEndId)
+    differs('missing_in_ledger', atBank(at, { txid }).endToEndId)
   })
   times(each, () => {
     const at = inDay()
     const payment = atBank(at)
     addPosted(payment, soonAfter(at))
     bank.payments.delete(payment.endToEndId)
-    differs('missing_there', payment.endToEndId)
+    differs('missing_at_acquirer', payment.endToEndId)
   })
   times(each, () => {
     const at = inDay()

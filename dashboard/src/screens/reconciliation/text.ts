@@ -5,8 +5,8 @@ type Classes = Record<DifferenceClass, [name: string, meaning: string]>
 
 const classesEn: Classes = {
   late: ['Late', 'posted on a later day than it was paid, or not posted yet; resolves automatically'],
-  missing_here: ['Missing in the ledger', 'the PSP lists one of our payments that the ledger does not have'],
-  missing_there: ['Missing at the PSP', 'the ledger has a payment that the PSP does not list'],
+  missing_in_ledger: ['Missing in the ledger', 'the PSP lists one of our payments that the ledger does not have'],
+  missing_at_acquirer: ['Missing at the PSP', 'the ledger has a payment that the PSP does not list'],
   amount: ['Amount', 'both sides have the payment, with different amounts'],
   fee: ['Fee', 'the PSP kept a different fee than agreed'],
   duplicate: ['Duplicate payment', 'a charge was paid twice, and the second payment is not in suspense yet'],
@@ -19,8 +19,8 @@ const classesEn: Classes = {
 
 const classesPt: Classes = {
   late: ['Atrasado', 'lançado em dia posterior ao do pagamento, ou ainda não lançado; resolve-se automaticamente'],
-  missing_here: ['Falta no razão', 'o PSP lista um pagamento nosso que o razão não tem'],
-  missing_there: ['Falta no PSP', 'o razão tem um pagamento que o PSP não lista'],
+  missing_in_ledger: ['Falta no razão', 'o PSP lista um pagamento nosso que o razão não tem'],
+  missing_at_acquirer: ['Falta no PSP', 'o razão tem um pagamento que o PSP não lista'],
   amount: ['Valor', 'os dois lados têm o pagamento, com valores diferentes'],
   fee: ['Tarifa', 'o PSP reteve uma tarifa diferente da combinada'],
   duplicate: [
