@@ -84,14 +84,14 @@ export function endWithUs(child: ChildProcess): void {
 }
 
 /** A child process of the bench that answers each message with one. It ends with the bench. */
-export type Worker<Asked extends object, Answer> = { ask(message: Asked): Promise<Answer>; pid: number; end(): void }
+export type Worker<Message extends object, Answer> = { request(message: Message): Promise<Answer>; pid: number; end(): void }
 
-export function startWorker<Asked extends object, Answer>(file: string): Worker<Asked, Answer> {
+export function startWorker<Message extends object, Answer>(file: string): Worker<Message, Answer> {
   const child: ChildProcess = fork(join(import.meta.dirname, file), { serialization: 'advanced', execArgv: [] })
   endWithUs(child)
   return {
     pid: child.pid ?? 0,
-    ask: (message) =>
+    request: (message) =>
       new Promise((resolve, reject) => {
         const onExit = (code: number | null) => reject(new Error(`${file} ended with ${code}`))
         child.once('exit', onExit)
@@ -110,7 +110,7 @@ export function startWorker<Asked extends object, Answer>(file: string): Worker<
 export async function generate(job: Job): Promise<Report> {
   const worker = startWorker<Job, Report>('load/main.js')
   try {
-    return await worker.ask(job)
+    return await worker.request(job)
   } finally {
     worker.end()
   }

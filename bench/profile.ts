@@ -30,9 +30,9 @@ export async function profileCreate({ seconds }: { seconds: number }): Promise<s
     const report = await measure(service, job)
     if (report.example !== undefined) process.stderr.write(`${report.example}\n`)
     const file = join(dataDir, 'create.cpuprofile')
-    await ask(service.child, { profile: 'start' })
+    await send(service.child, { profile: 'start' })
     await generate(job)
-    await ask(service.child, { profile: 'stop', file })
+    await send(service.child, { profile: 'stop', file })
     const profile: CpuProfile = JSON.parse(readFileSync(file, 'utf8'))
 
     const lines = [
@@ -74,7 +74,7 @@ function describeProfile(profile: CpuProfile, microsPerCreate: number): string[]
   ]
 }
 
-async function ask(child: ChildProcess, message: object): Promise<void> {
+async function send(child: ChildProcess, message: object): Promise<void> {
   const done = once(child, 'message')
   child.send(message)
   await done

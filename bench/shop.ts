@@ -9,7 +9,7 @@ export type Shop = { urls: string[]; worker: Worker<ShopTask, ShopAnswer> }
 /** Receivers of webhooks in a separate process. The first `hanging` of them never answer. */
 export async function openShop(receivers: number, hanging = 0): Promise<Shop> {
   const worker = startWorker<ShopTask, ShopAnswer>('load/shop.js')
-  const { ports } = await worker.ask({ task: 'listen', receivers, hanging })
+  const { ports } = await worker.request({ task: 'listen', receivers, hanging })
   return { urls: ports.map((port) => `http://127.0.0.1:${port}/webhooks/pix`), worker }
 }
 

@@ -87,11 +87,11 @@ export async function soak({
       const readings: number[] = []
       const looking = setInterval(() => readings.push(readBodies()), 1_000)
       const [created, paid] = await Promise.all([
-        creator.ask(creates),
-        unpaid.length > 0 ? payer.ask(pay) : undefined,
+        creator.request(creates),
+        unpaid.length > 0 ? payer.request(pay) : undefined,
       ]).finally(() => clearInterval(looking))
       unpaid = created.kept.flat()
-      const delivered = await shop.worker.ask({ task: 'read', waitFor: 0, waitMs: 0 })
+      const delivered = await shop.worker.request({ task: 'read', waitFor: 0, waitMs: 0 })
       merge(whole.creates, created.latency)
       merge(whole.delivered, delivered.latency)
       if (paid) merge(whole.payments, paid.latency)
@@ -108,7 +108,7 @@ export async function soak({
       )
     }
     // Open work is finished before the ledger is verified.
-    const late = await shop.worker.ask({ task: 'read', waitFor: Number.POSITIVE_INFINITY, waitMs: 15_000 })
+    const late = await shop.worker.request({ task: 'read', waitFor: Number.POSITIVE_INFINITY, waitMs: 15_000 })
     merge(whole.delivered, late.latency)
     const verified = await verifyLedger(service)
 

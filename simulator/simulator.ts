@@ -159,9 +159,9 @@ function openQueues(pool: pg.Pool) {
       return pixes.map(({ endToEndId }) => inserted.has(endToEndId))
     }),
     readPix: createPixReader(pool),
-    listBaseUrls: batched(async (asked: undefined[]) => {
+    listBaseUrls: batched(async (calls: undefined[]) => {
       const urls = await listBaseUrls(pool)
-      return asked.map(() => urls)
+      return calls.map(() => urls)
     }),
     webhook: openShared(() => findWebhook(pool, receiverKey)),
   }
@@ -179,8 +179,8 @@ type Reading = { total: number; next: { page: number; pageSize: number; after: P
 function createPixReader(pool: pg.Pool): Network['readPix'] {
   const readings = new Map<string, Reading>()
   return async (filter, { page, pageSize }) => {
-    const { now: _, ...asked } = filter
-    const list = JSON.stringify(asked)
+    const { now: _, ...criteria } = filter
+    const list = JSON.stringify(criteria)
     const before = page > 0 ? readings.get(list) : undefined
     const total = before?.total ?? (await countPix(pool, filter))
     const { next } = before ?? {}

@@ -113,8 +113,8 @@ function loop(connections: number, write: (token: string) => Parameters<typeof t
   return async ({ port, token, seconds }) => {
     const requests = [toRequest(write(token))]
     const job = { port, connections, seconds, warmUpSeconds: 0, perSecond: null, requests, once: false, keep: null }
-    const asking = generate(job)
-    return async () => void (await asking)
+    const requests = generate(job)
+    return async () => void (await requests)
   }
 }
 

@@ -49,7 +49,7 @@ async function toOneReceiver({ card, service, merchants, rounds, isFull, say }: 
             })),
           ),
       )
-      seen.push(await shop.worker.ask({ task: 'read', waitFor: count, waitMs: 60_000 }))
+      seen.push(await shop.worker.request({ task: 'read', waitFor: count, waitMs: 60_000 }))
     }
   } finally {
     shop.worker.end()
@@ -111,7 +111,7 @@ async function reportAll({ service, merchants, seconds }: Bench, hanging: number
     const creates = await generate({ ...job, perSecond: createsPerSecond })
     await service.emptyLog()
     const sent = Math.floor(creates.count * (1 - hanging / receivers))
-    return { creates, delivered: await shop.worker.ask({ task: 'read', waitFor: sent, waitMs: 10_000 }) }
+    return { creates, delivered: await shop.worker.request({ task: 'read', waitFor: sent, waitMs: 10_000 }) }
   } finally {
     shop.worker.end()
   }

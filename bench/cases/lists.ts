@@ -48,8 +48,8 @@ export async function lists(bench: Bench): Promise<void> {
             const both = seen.get(name) ?? { few: [], many: [] }
             const perPage = perPageOf(few, many, name)
             // The small one alternates with the large one, each time.
-            if (many !== few) both.few.push(await ask(few, name, perPage))
-            both.many.push(await ask(many, name, perPage))
+            if (many !== few) both.few.push(await measureList(few, name, perPage))
+            both.many.push(await measureList(many, name, perPage))
             seen.set(name, both)
           }
         }
@@ -103,7 +103,7 @@ function show(
   }
 }
 
-async function ask({ service, lists, token }: Filled, name: string, perPage: number): Promise<Measured> {
+async function measureList({ service, lists, token }: Filled, name: string, perPage: number): Promise<Measured> {
   const query = new URLSearchParams({ ...lists.get(name)?.query, perPage: String(perPage) })
   const job: Job = {
     port: service.port,

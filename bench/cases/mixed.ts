@@ -26,7 +26,7 @@ export async function mixed(bench: Bench): Promise<void> {
       count: rates.refunds * seconds,
     })
     await generate({ ...owned.payments, connections: 16 })
-    await shop.worker.ask({ task: 'read', waitFor: Number.POSITIVE_INFINITY, waitMs: 10_000 })
+    await shop.worker.request({ task: 'read', waitFor: Number.POSITIVE_INFINITY, waitMs: 10_000 })
 
     const token = merchant?.token
     const create = createJob({ ...common, connections: 32, seconds, warmUpSeconds: 0 })
@@ -63,7 +63,7 @@ export async function mixed(bench: Bench): Promise<void> {
       names.map((name) => generate({ ...jobs[name], perSecond: rates[name] })),
     )
     clearInterval(emptying)
-    const delivered = await shop.worker.ask({ task: 'read', waitFor: Number.POSITIVE_INFINITY, waitMs: 5_000 })
+    const delivered = await shop.worker.request({ task: 'read', waitFor: Number.POSITIVE_INFINITY, waitMs: 5_000 })
     card.section(
       'A mixed hour, compressed',
       `Everything at once for ${seconds} s, each at a fixed rate, latency from when a request was due; webhooks to ${shop.urls.length} receivers.`,

@@ -27,9 +27,9 @@ export async function paid(bench: Bench): Promise<void> {
     const all = warmUp + count
     const { ids, payments } = await createCharges({ port: service.port, merchants, count: all, webhookUrls: shop.urls })
     // Their creation events are delivered first, so that nothing waits behind them.
-    await shop.worker.ask({ task: 'read', waitFor: all, waitMs })
+    await shop.worker.request({ task: 'read', waitFor: all, waitMs })
     const pay = async (from: number, to: number) =>
-      await shop.worker.ask({
+      await shop.worker.request({
         task: 'pay',
         job: {
           ...payments,

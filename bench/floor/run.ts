@@ -42,7 +42,7 @@ export async function openFloor(service: Service, seconds: number): Promise<Floo
     try {
       const before = cpuOfFamily(service.postgresPid)
       const base = { path: `${folder}/.s.PGSQL.5432`, user: 'guiche', database }
-      const report = await worker.ask({ ...base, clients, seconds, ...jobs[kind] })
+      const report = await worker.request({ ...base, clients, seconds, ...jobs[kind] })
       return { ...report, postgresMicros: (cpuOfFamily(service.postgresPid) - before) / report.count }
     } finally {
       worker.end()

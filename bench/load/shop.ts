@@ -56,20 +56,20 @@ async function run(task: ShopTask): Promise<ShopAnswer> {
 
 async function pay({ job, ids, waitMs }: Extract<ShopTask, { task: 'pay' }>): Promise<ShopAnswer> {
   arrivals = []
-  const askedAt = new Map<string, number>()
-  const { errors } = await runJob(job, (index, dueAt) => askedAt.set(ids[index] ?? '', dueAt))
+  const requestTimes = new Map<string, number>()
+  const { errors } = await runJob(job, (index, dueAt) => requestTimes.set(ids[index] ?? '', dueAt))
   const isPaid = ({ type }: Arrival) => type === 'transaction.paid'
   await until(() => arrivals.filter(isPaid).length >= ids.length, waitMs)
   const [latency, sincePaid] = [newHistogram(), newHistogram()]
   for (const arrival of arrivals.filter(isPaid)) {
     const { recordId, at } = arrival
-    const asked = askedAt.get(recordId)
-    if (asked === undefined) continue
-    record(latency, (at - asked) * 1000)
+    const requestedAt = requestTimes.get(recordId)
+    if (requestedAt === undefined) continue
+    record(latency, (at - requestedAt) * 1000)
     record(sincePaid, sinceChange(arrival) * 1000)
-    askedAt.delete(recordId)
+    requestTimes.delete(recordId)
   }
-  return { ...toAnswer(latency), sincePaid, missing: askedAt.size, errors }
+  return { ...toAnswer(latency), sincePaid, missing: requestTimes.size, errors }
 }
 
 /** Combines two clocks of one machine, one of which has only whole milliseconds. */

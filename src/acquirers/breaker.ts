@@ -11,7 +11,7 @@ const pauseMs = { first: 2_000, max: 60_000 }
 
 export type Breaker = {
   /** Calls `ask`, or throws {@link AcquirerUnavailable} at once while the circuit is open: then nothing was sent. */
-  guard<Result>(ask: () => Promise<Result>): Promise<Result>
+  guard<Result>(call: () => Promise<Result>): Promise<Result>
   isClosed(): boolean
   /** 0 closed, 1 open, 2 one request at a time. */
   state(): number
@@ -35,24 +35,24 @@ const numbers = { CLOSED: 0, OPEN: 1, TESTING: 2 }
 export function createBreaker({ name, log }: { name: string; log: Log }): Breaker {
   let state: State = { mode: 'CLOSED', failures: 0 }
 
-  async function guard<Result>(ask: () => Promise<Result>): Promise<Result> {
+  async function guard<Result>(call: () => Promise<Result>): Promise<Result> {
     while (state.mode === 'TESTING') await state.ended
-    if (state.mode === 'CLOSED') return await count(ask)
+    if (state.mode === 'CLOSED') return await count(call)
     if (Date.now() < state.until)
       throw new AcquirerUnavailable('The acquirer did not answer lately, so the request was not sent')
     const { tests } = state
     const testing = { mode: 'TESTING' as const, ended: Promise.resolve<unknown>(null) }
     // Before the call: it may fail, and open the circuit again, at once.
     state = testing
-    const answer = test(ask, tests)
+    const answer = test(call, tests)
     testing.ended = answer.catch(() => {})
     return await answer
   }
 
   /** A request that ends after others have opened the circuit changes nothing. */
-  async function count<Result>(ask: () => Promise<Result>): Promise<Result> {
+  async function count<Result>(call: () => Promise<Result>): Promise<Result> {
     try {
-      const result = await ask()
+      const result = await call()
       if (state.mode === 'CLOSED') state.failures = 0
       return result
     } catch (error) {
@@ -64,9 +64,9 @@ export function createBreaker({ name, log }: { name: string; log: Log }): Breake
     }
   }
 
-  async function test<Result>(ask: () => Promise<Result>, tests: number): Promise<Result> {
+  async function test<Result>(call: () => Promise<Result>, tests: number): Promise<Result> {
     try {
-      const result = await ask()
+      const result = await call()
       close()
       return result
     } catch (error) {

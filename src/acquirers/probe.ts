@@ -8,7 +8,7 @@ import { explainReach } from './bacen/reach.ts'
 import { isRecord, type Json, text } from './bacen/read.ts'
 import { isOfNoRoute, toReason } from './bacen/reason.ts'
 import { warnDays } from './bacen/renewal.ts'
-import { askToken } from './bacen/token.ts'
+import { requestToken } from './bacen/token.ts'
 import { standardScopes } from './dialects/dialect.ts'
 import { dialects } from './dialects.ts'
 import { type Finding, missing, ok, type ProbeResult, refusal, skipped } from './probe-finding.ts'
@@ -46,30 +46,30 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
   const { token, answeredAt } = reached
   findings.push(scopes(settings, token.scopes), clockSkew(answeredAt, deps.clock))
   const statuses: number[] = []
-  const asks = createAsk(settings, deps, token.value)
-  const ask = async (path: string, query?: Record<string, string>) => {
-    const result = await asks(path, query)
+  const send = createSender(settings, deps, token.value)
+  const get = async (path: string, query?: Record<string, string>) => {
+    const result = await send(path, query)
     if ('answer' in result) statuses.push(result.answer.status)
     return result
   }
-  const nowhere = await ask('/guiche/no-such-path')
+  const nowhere = await get('/guiche/no-such-path')
   const isUnknownPath = (result: ProbeResult) => isSame(result, nowhere)
   findings.push(
-    absent('charges', await ask(`${paths.cob}/${unknownTxid}`), { setting: 'overrides.paths.cob', isUnknownPath }),
+    absent('charges', await get(`${paths.cob}/${unknownTxid}`), { setting: 'overrides.paths.cob', isUnknownPath }),
   )
   findings.push(
-    ...payments(await ask(paths.pix, lastDay(deps.clock, profile.list.pageSize)), {
+    ...payments(await get(paths.pix, lastDay(deps.clock, profile.list.pageSize)), {
       ...profile.list,
       hasFees: settings.fees.payment !== null,
       isUnknownPath,
     }),
   )
   findings.push(
-    webhook(settings, await ask(`${paths.webhook}/${encodeURIComponent(settings.chave)}`), deps.callbackUrl),
+    webhook(settings, await get(`${paths.webhook}/${encodeURIComponent(settings.chave)}`), deps.callbackUrl),
   )
   findings.push(
     profile.offers.payouts
-      ? absent('payouts', await ask(toUnknownPayout(profile)), {
+      ? absent('payouts', await get(toUnknownPayout(profile)), {
           setting:
             profile.payoutApi === 'efi'
               ? 'overrides.paths.sentPix, overrides.offers.payouts'
@@ -81,13 +81,13 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
           'this PSP sends no payouts: withdrawals need another acquirer, or `overrides.offers.payouts` at Efí, Banco Inter or Sicoob',
         ),
     profile.offers.disputes
-      ? disputes(await ask(paths.disputes, lastDay(deps.clock, 10)))
+      ? disputes(await get(paths.disputes, lastDay(deps.clock, 10)))
       : skipped('disputes (MED)', 'this PSP’s API lists none: a return under MED appears in the payment'),
     profile.offers.balance === 'none'
       ? skipped('balance', 'this PSP’s API does not report it: compare it with `guiche ledger accounts` by hand')
       : balance(
           'balance',
-          await ask(paths.balance, toBalanceQuery(profile.offers.balance, settings.receiver)),
+          await get(paths.balance, toBalanceQuery(profile.offers.balance, settings.receiver)),
           'overrides.paths.balance, overrides.offers.balance',
         ),
   )
@@ -110,7 +110,7 @@ function toUnknownPayout({ payoutApi, paths }: ProtocolProfile): string {
   return `${paths.payout}/${id}`
 }
 
-function createAsk({ profile }: AcquirerSettings, { send }: ProbeDeps, token: string) {
+function createSender({ profile }: AcquirerSettings, { send }: ProbeDeps, token: string) {
   return async (path: string, query: Record<string, string> = {}): Promise<ProbeResult> => {
     try {
       const answer = await send(toRequest({ method: 'GET', path, query }, token, profile))
@@ -154,7 +154,7 @@ function certificate({ tls, dialect }: AcquirerSettings, { certificateEndsAt, cl
 
 type Reached = {
   finding: Finding
-  token?: Awaited<ReturnType<typeof askToken>>
+  token?: Awaited<ReturnType<typeof requestToken>>
   /** By the PSP's clock. */
   answeredAt: string | null
 }
@@ -172,7 +172,7 @@ async function reach(settings: AcquirerSettings, { send }: ProbeDeps): Promise<R
   }
   const host = new URL(hosts.tokenUrl ?? hosts.baseUrl).host
   try {
-    const token = await askToken({ send: noting, credentials, profile })
+    const token = await requestToken({ send: noting, credentials, profile })
     const lives = `${host} issues a token for ${Math.round(token.lifetimeSeconds / 60)} min`
     return { finding: ok('token', lives), token, answeredAt }
   } catch (error) {
@@ -197,7 +197,7 @@ async function reach(settings: AcquirerSettings, { send }: ProbeDeps): Promise<R
 async function findTokenPath({ credentials, profile, dialect }: AcquirerSettings, send: Send) {
   for (const path of dialects[dialect].otherTokenPaths) {
     const sendToPath: Send = async (request) => await send({ ...request, path, isToken: false })
-    const token = await askToken({ send: sendToPath, credentials, profile }).catch(() => null)
+    const token = await requestToken({ send: sendToPath, credentials, profile }).catch(() => null)
     if (token) return { path, token }
   }
   return null

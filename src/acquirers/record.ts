@@ -42,8 +42,8 @@ export function recordExchanges(acquirer: Acquirer, deps: Deps): Acquirer {
   const recorded = <Result>(
     subject: Subject,
     toOutcome: (result: Result) => Exchange['outcome'] | null,
-    ask: () => Promise<Result>,
-  ) => record(deps, acquirer.name, { subject, toOutcome, ask })
+    call: () => Promise<Result>,
+  ) => record(deps, acquirer.name, { subject, toOutcome, call })
   return {
     ...acquirer,
     createCharge: (input) =>
@@ -73,7 +73,7 @@ export function recordExchanges(acquirer: Acquirer, deps: Deps): Acquirer {
 type Recorder = <Result>(
   subject: Subject,
   toOutcome: (result: Result) => Exchange['outcome'] | null,
-  ask: () => Promise<Result>,
+  call: () => Promise<Result>,
 ) => Promise<Result>
 
 function recordPayouts(payouts: Payouts, recorded: Recorder, deps: Deps, acquirer: string): Payouts {
@@ -122,8 +122,8 @@ async function record<Result>(
   {
     subject,
     toOutcome,
-    ask,
-  }: { subject: Subject; toOutcome: (result: Result) => Exchange['outcome'] | null; ask: () => Promise<Result> },
+    call,
+  }: { subject: Subject; toOutcome: (result: Result) => Exchange['outcome'] | null; call: () => Promise<Result> },
 ): Promise<Result> {
   const [at, startedAt] = [clock.now(), performance.now()]
   const writeOutcome = (outcome: Exchange['outcome'], error: string | null) =>
@@ -140,7 +140,7 @@ async function record<Result>(
   const seen = (outcome: Observed['outcome']) =>
     observe?.({ acquirer, operation: subject.operation, outcome, durationMs: performance.now() - startedAt })
   try {
-    const result = await ask()
+    const result = await call()
     const outcome = toOutcome(result)
     seen(outcome ?? 'created')
     if (outcome !== null) writeOutcome(outcome, null)

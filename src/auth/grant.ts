@@ -110,7 +110,7 @@ function narrow(granted: Scope[], requested: string | null): Scope[] {
 }
 
 async function grantByProvider(deps: TokenDeps, provider: Provider, credentials: Credentials): Promise<TokenGrant> {
-  const { status, body } = await askProvider(provider, credentials)
+  const { status, body } = await requestProviderToken(provider, credentials)
   if (status === 401 || (status === 400 && (body.error === 'invalid_client' || body.error === 'unauthorized_client'))) {
     throw invalidClient(credentials)
   }
@@ -161,7 +161,7 @@ async function readUsableScopes(
   }
 }
 
-async function askProvider(provider: Provider, credentials: Credentials) {
+async function requestProviderToken(provider: Provider, credentials: Credentials) {
   try {
     return await provider.requestToken({ ...credentials, scope: credentials.scope?.split(/[\s,]+/).join(' ') ?? null })
   } catch (error) {

@@ -6,7 +6,7 @@ import { fromTxid } from '../pix/ids.ts'
 import { checkReturns } from '../transactions/dispute/poll.ts'
 import type { Owner } from '../transactions/owner-store.ts'
 import { checkRefundsOf } from '../transactions/refund/send.ts'
-import { type ReportedPayment, type SettleDeps, settleOwned, wasAsked } from '../transactions/settle.ts'
+import { type ReportedPayment, type SettleDeps, settleOwned, mayHaveCharge } from '../transactions/settle.ts'
 import { settleUnattributed, type Unattributed } from '../transactions/settle-unattributed.ts'
 import { settleWithdrawal } from '../withdrawals/check.ts'
 import { findOwner } from '../withdrawals/store.ts'
@@ -108,7 +108,7 @@ export async function classifyNotice(
   const id = txid === null ? null : fromTxid(txid)
   if (id === null) return { kind: 'unattributed' }
   const owner = await settlement.findOwner(id)
-  if (owner) return wasAsked(owner, acquirer) ? { kind: 'charge', owner } : { kind: 'unattributed' }
+  if (owner) return mayHaveCharge(owner, acquirer) ? { kind: 'charge', owner } : { kind: 'unattributed' }
   const payout = await findOwner(db, id)
   return payout ? { kind: 'payout', owner: payout } : { kind: 'unattributed' }
 }

@@ -46,7 +46,7 @@ export class WatchedPool extends pg.Pool {
     this.on('remove', (client) => this.#inUse.delete(client))
     const timer = setInterval(() => {
       if (this.ended) clearInterval(timer)
-      else this.#look()
+      else this.#checkStatements()
     }, pollEveryMs).unref()
   }
 
@@ -71,7 +71,7 @@ export class WatchedPool extends pg.Pool {
   }
 
   /** Finds statements that get no answer. */
-  #look(): void {
+  #checkStatements(): void {
     const now = performance.now()
     const quiet: Client[] = []
     for (const [one, seen] of this.#inUse) {
@@ -83,12 +83,12 @@ export class WatchedPool extends pg.Pool {
     }
     if (this.#isProbing || (quiet.length === 0 && !this.#isAway)) return
     this.#isProbing = true
-    void this.#ask(quiet).finally(() => {
+    void this.#probeServer(quiet).finally(() => {
       this.#isProbing = false
     })
   }
 
-  async #ask(quiet: Client[]): Promise<void> {
+  async #probeServer(quiet: Client[]): Promise<void> {
     const observed = quiet.map((client) => ({ client, bytesRead: client.connection.stream.bytesRead }))
     const busy = await probe(this.options)
     const isQuiet = ({ client, bytesRead }: (typeof observed)[number]) =>

@@ -32,7 +32,7 @@ export async function assertStillDiffers(deps: ReconcileDeps, difference: Differ
   const runId = newUuid()
   const side = { runId, acquirer: name, from: at, to: new Date(at.getTime() + 1) }
   try {
-    const listed = await ask(deps.db, acquirer, difference)
+    const listed = await readAtAcquirer(deps.db, acquirer, difference)
     if (listed) await insertListed(deps.db, runId, [listed])
     if (subject === 'payment') {
       await addPaidPayments(deps.db, side)
@@ -61,7 +61,7 @@ const pairsMax = 10_000
 /** The range around an entry's time when only a list has it: some PSPs' lists have whole seconds. */
 const nearMs = 1_000
 
-async function ask(
+async function readAtAcquirer(
   db: Db,
   acquirer: Acquirer,
   { subject, reference, at, in_ledger: inLedger, at_acquirer: atAcquirer }: DifferenceRow,

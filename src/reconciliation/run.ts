@@ -237,7 +237,7 @@ async function compareAll(
       else found.push(...differs)
     }
     await eachAtOnce(doubtful, stopping, async (pair) => {
-      found.push(...compare({ ...pair, atAcquirer: await askFor(db, acquirer, pair) }, rules))
+      found.push(...compare({ ...pair, atAcquirer: await readAtAcquirer(db, acquirer, pair) }, rules))
     })
     stopping.throwIfAborted()
     const saving = { acquirer: run.acquirer, runId: run.id, startedAt: run.startedAt, now: clock.now() }
@@ -273,7 +273,7 @@ function mayBeUnlisted({ subject, atAcquirer, inLedger }: Pair): boolean {
   return atAcquirer === null || (subject === 'return' && atAcquirer.amount < inLedger.amount)
 }
 
-async function askFor(db: Db, acquirer: Acquirer, pair: Pair): Promise<Pair['atAcquirer']> {
+async function readAtAcquirer(db: Db, acquirer: Acquirer, pair: Pair): Promise<Pair['atAcquirer']> {
   const { subject, key, inLedger } = pair
   if (subject === 'payout') {
     const found = await acquirer.payouts?.find(await findPayoutKey(db, key))

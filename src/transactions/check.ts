@@ -64,7 +64,7 @@ async function resolveCharge(deps: SettleDeps, row: TransactionRow): Promise<voi
     try {
       const acquirer = deps.acquirers.named(name)
       // Nobody waits for this code any more: only look for an existing charge, do not create one.
-      const answer = isLate ? await findLate(acquirer, row) : await askAgain(acquirer, row)
+      const answer = isLate ? await findLate(acquirer, row) : await createAgain(acquirer, row)
       if (typeof answer === 'string') none.push(answer)
       else if (answer.status === 'removed' && answer.payments.length === 0) none.push(removedMessage)
       else return await giveCode(deps, row, { acquirer, charge: answer })
@@ -79,7 +79,7 @@ async function resolveCharge(deps: SettleDeps, row: TransactionRow): Promise<voi
 }
 
 /** Returns the charge, or the reason why there is none. */
-async function askAgain(acquirer: Acquirer, row: TransactionRow): Promise<Charge | string> {
+async function createAgain(acquirer: Acquirer, row: TransactionRow): Promise<Charge | string> {
   const answer = await acquirer.createCharge({
     txid: toTxid(row.id),
     amount: cents(row.amount),

@@ -13,7 +13,7 @@ import { phoneDigits } from '../lib/phone.ts'
 import { keyedHash, newUuid, type SecretKey } from '../lib/secrets.ts'
 import { toSearchText } from '../lib/text.ts'
 import { toTxid } from '../pix/ids.ts'
-import { type Answered, askForCharge } from './ask-for-charge.ts'
+import { type Answered, requestCharge } from './request-charge.ts'
 import { toEvent, toSnapshot } from './change.ts'
 import { expiryGraceMs } from './check.ts'
 import { contentOf, differingFields, type TransactionContent, toContent, toNormalForm } from './content.ts'
@@ -29,7 +29,7 @@ import {
 import { type TransactionCreatedResponse, toTransactionCreatedView } from './view.ts'
 
 /** When the acquirer is asked again about a charge with an unknown outcome. */
-const askAgainMs = 5_000
+const recheckMs = 5_000
 /** Rows per commit, and commits in progress at once. Measured best for throughput; an idle service does not wait. */
 const batchRowsMax = 64
 const batchesMax = 2
@@ -76,7 +76,7 @@ export async function createTransaction(
     if (first) return replay(first, content)
   }
 
-  const answered = await askForCharge(acquirers, {
+  const answered = await requestCharge(acquirers, {
     txid: toTxid(id),
     amount: cents(content.amount),
     expiresInSeconds: content.pix.expirationSeconds,
@@ -180,7 +180,7 @@ function toOutcomeColumns(
         statuses: ['PENDING'],
         status_dates: [createdAt],
         error_message: null,
-        check_at: new Date(now.getTime() + askAgainMs),
+        check_at: new Date(now.getTime() + recheckMs),
       }
     case 'refused':
       return {

@@ -12,7 +12,7 @@ import { fromTxid } from '../pix/ids.ts'
 import { settleReturnsInOrder } from './dispute/poll.ts'
 import { type CheckReturnsPayload, checkReturnsJob } from './dispute/returns.ts'
 import { findOwners, type Owner } from './owner-store.ts'
-import { type ReportedPayment, type SettleDeps, settleTransaction, wasAsked } from './settle.ts'
+import { type ReportedPayment, type SettleDeps, settleTransaction, mayHaveCharge } from './settle.ts'
 import { enqueueUnattributed } from './settle-unattributed.ts'
 import { findListedUntil, saveListedUntil } from './store.ts'
 
@@ -111,7 +111,7 @@ async function settleMissing(deps: SettleDeps, poll: Poll, payments: Payment[]):
   const acquirer = poll.acquirer.name
   const ownerOf = ({ txid }: Payment) => {
     const owner = owners.get(toId(txid) ?? '')
-    return owner && wasAsked(owner, acquirer) ? owner : null
+    return owner && mayHaveCharge(owner, acquirer) ? owner : null
   }
   let missing = 0
   await eachAtOnce(payments, poll.stopping, async (payment) => {

@@ -3,7 +3,7 @@ import { enqueueJobs } from '../jobs/jobs.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { settleReturns } from './dispute/returns.ts'
 import { checkRefundsOf } from './refund/send.ts'
-import { type ReportedPayment, type SettleDeps, settleOwned, wasAsked } from './settle.ts'
+import { type ReportedPayment, type SettleDeps, settleOwned, mayHaveCharge } from './settle.ts'
 import { suspendUnattributed } from './suspend.ts'
 
 /** The job that looks up one payment that is listed and seems to belong to no transaction. */
@@ -62,7 +62,7 @@ export async function settleUnattributed(deps: SettleDeps, reported: ReportedPay
   if (payment?.endToEndId !== reported.endToEndId) return 'unconfirmed'
   const id = payment.txid === null ? null : fromTxid(payment.txid)
   const owner = id === null ? null : await deps.settlement.findOwner(id)
-  if (owner && wasAsked(owner, reported.acquirer))
+  if (owner && mayHaveCharge(owner, reported.acquirer))
     return (await settleOwned(deps, owner, reported)) === 'unpaid' ? 'unconfirmed' : 'settled'
   const isEarly = deps.clock.now().getTime() < payment.paidAt.getTime() + earlyMs
   if (id !== null && !owner && isEarly) return 'early'

@@ -119,7 +119,7 @@ const goneMessage =
   'a transaction was paid by a payment that belongs to another one, or that was sent back from suspense'
 
 /** Whether this acquirer may have a charge under the transaction's txid. Reports of other acquirers do not count. */
-export function wasAsked({ acquirer, other_acquirers: others }: Owner, name: string): boolean {
+export function mayHaveCharge({ acquirer, other_acquirers: others }: Owner, name: string): boolean {
   return acquirer === name || others.includes(name)
 }
 
@@ -130,7 +130,7 @@ async function findReportedPayment(
   owner: Owner,
   reported: ReportedPayment,
 ): Promise<Found | 'unpaid'> {
-  assert(wasAsked(owner, reported.acquirer), 'a charge is looked for where it was asked for')
+  assert(mayHaveCharge(owner, reported.acquirer), 'only an acquirer that may have the charge is queried')
   const { found } = await findAt(acquirers.named(reported.acquirer), owner.id, reported.endToEndId)
   return found ?? 'unpaid'
 }

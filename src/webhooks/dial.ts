@@ -86,15 +86,15 @@ export function createDialler({ allowPrivate, resolve = createResolve(allowPriva
 function createResolve(allowPrivate: boolean): Resolve {
   const resolver = new Resolver({ timeout: 1_500, tries: 2 })
   return async (host) => {
-    if (kindOfHost(host) === 'private') return allowPrivate ? ask(host) : []
+    if (kindOfHost(host) === 'private') return allowPrivate ? lookUp(host) : []
     const [v4, v6] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
     const found = [...(v4.status === 'fulfilled' ? v4.value : []), ...(v6.status === 'fulfilled' ? v6.value : [])]
     if (found.length > 0) return found
-    if (allowPrivate) return ask(host)
+    if (allowPrivate) return lookUp(host)
     throw v4.status === 'rejected' ? v4.reason : new AddressRefused('The receiver has no address')
   }
 }
 
-async function ask(host: string): Promise<string[]> {
+async function lookUp(host: string): Promise<string[]> {
   return (await lookup(host, { all: true })).map(({ address }) => address)
 }

@@ -15,7 +15,7 @@ const retiredNames = new Set(wordsOf(namesTable))
 const keptNames = new Set([
   ...['IconBook2'],
   ...['ORPHAN_MATCH_THRESHOLD', 'Hold', 'hold', 'holdInstanceLock', 'holdOnce', 'looksLikeName', 'looksShowable'],
-  ...['asked', 'wasAsked', 'WithdrawalHold'],
+  ...['WithdrawalHold'],
 ])
 
 const texts = walk('.')

@@ -125,7 +125,7 @@ const setMode = (name: string) => {
   mode = name
   asked.length = 0
 }
-const wasAsked = (what: RegExp) => asked.some((line) => what.test(line))
+const mayHaveCharge = (what: RegExp) => asked.some((line) => what.test(line))
 
 async function later(): Promise<void> {
   gateway.clock.advance(60_000)
@@ -159,7 +159,7 @@ describe.each([...unreachable, ...Object.keys(answers).filter((name) => name !==
     expect(refund.status).toBe(201)
     const withdrawal = await gateway.call<{ id: string }>('/withdrawal', withdrawalBody({ amount: 1_500 }))
     expect(withdrawal.status).toBe(201)
-    await eventually(async () => wasAsked(/^PUT \/pix\/.*\/devolucao\//) && wasAsked(/^PUT \/v3\/gn\/pix\//))
+    await eventually(async () => mayHaveCharge(/^PUT \/pix\/.*\/devolucao\//) && mayHaveCharge(/^PUT \/v3\/gn\/pix\//))
     await later()
 
     const open = await gateway.call<Refunded>(`/transaction/${sale.id}`)

@@ -60,7 +60,7 @@ export function createBacenAcquirer(options: BacenOptions): Acquirer {
     timeoutMs,
     triesMax: options.triesMax ?? 1,
     clock,
-    guard: breaker?.guard ?? ((ask) => ask()),
+    guard: breaker?.guard ?? ((call) => call()),
     onFewerScopes: (missing) =>
       options.log?.warn({ acquirer: name, missing }, 'the acquirer grants fewer scopes than were requested'),
   })

@@ -35,7 +35,7 @@ export type ClientOptions = {
   /** How often one call may be sent. */
   triesMax: number
   /** Wraps every call; refuses calls without sending them while the PSP does not answer. */
-  guard: <Result>(ask: () => Promise<Result>) => Promise<Result>
+  guard: <Result>(call: () => Promise<Result>) => Promise<Result>
   onFewerScopes: (missing: string[]) => void
 }
 
@@ -64,7 +64,7 @@ export function createClient(options: ClientOptions): Client {
     return retried(send, { triesMax: tries, endsAt: time.endsAt })
   }
 
-  async function ask(call: Call, time: Time): Promise<HttpResponse> {
+  async function sendWithToken(call: Call, time: Time): Promise<HttpResponse> {
     const tries = call.isOnce ? 1 : triesMax
     const token = await tokens.get()
     const answer = await sent(toRequest(call, token, profile), time, tries)
@@ -78,7 +78,7 @@ export function createClient(options: ClientOptions): Client {
   }
 
   const timeFor = ({ isOnce }: Call) => (isOnce ? Math.max(timeoutMs, profile.moneyOutTimeoutMs) : timeoutMs)
-  const answered = async (call: Call) => read(await within(timeFor(call), (time) => ask(call, time)))
+  const answered = async (call: Call) => read(await within(timeFor(call), (time) => sendWithToken(call, time)))
   return (call) => options.guard(() => answered(call))
 }
 
@@ -130,7 +130,7 @@ export function withUuid(request: HttpRequest): HttpRequest {
  * The time-out also covers a PSP in this process: whatever does not answer in time has an unknown outcome. An
  * AbortController for each request would take as long as the rest of it.
  */
-async function within<Result>(timeoutMs: number, ask: (time: Time) => Promise<Result>): Promise<Result> {
+async function within<Result>(timeoutMs: number, run: (time: Time) => Promise<Result>): Promise<Result> {
   const time = { endsAt: performance.now() + timeoutMs, isUp: false }
   let timer: NodeJS.Timeout | undefined
   try {
@@ -139,7 +139,7 @@ async function within<Result>(timeoutMs: number, ask: (time: Time) => Promise<Re
         time.isUp = true
         reject(tooLate())
       }, timeoutMs)
-      ask(time).then(resolve, reject)
+      run(time).then(resolve, reject)
     })
   } catch (cause) {
     if (cause instanceof AcquirerUnavailable) throw cause

@@ -59,7 +59,7 @@ async function send(deps: Deps, order: SendInput): Promise<PayoutSent> {
   })
   if (answer.ok) return read(deps, { reference, amount: order.amount }, answer.body) ?? processing(reference)
   const reason = reasonOf(answer)
-  const existing = await ask(deps, reference)
+  const existing = await query(deps, reference)
   const found = existing && read(deps, { reference, amount: order.amount }, existing)
   return found ?? { outcome: 'refused', reason }
 }
@@ -67,12 +67,12 @@ async function send(deps: Deps, order: SendInput): Promise<PayoutSent> {
 async function find(deps: Deps, { reference }: PayoutKey): Promise<PayoutFound | null> {
   // The reference is stored before a payout is confirmed: without one, nothing was confirmed.
   if (!reference) return null
-  const body = await ask(deps, reference)
+  const body = await query(deps, reference)
   return body && read(deps, { reference }, body)
 }
 
 /** `GET /pagamentos/{endToEndId}`: null only when the PSP itself says that there is none. */
-async function ask({ client, paths }: Deps, reference: string): Promise<Json | null> {
+async function query({ client, paths }: Deps, reference: string): Promise<Json | null> {
   return foundOrNull(await client({ method: 'GET', path: `${paths.payout}/${encodeURIComponent(reference)}` }))
 }
 

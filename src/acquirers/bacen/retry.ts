@@ -11,13 +11,13 @@ const firstPauseMs = 100
  * requests (`Retry-After`), but never past `endsAt` (of `performance.now()`): then the last answer is the result.
  */
 export async function retried(
-  ask: () => Promise<HttpResponse>,
+  send: () => Promise<HttpResponse>,
   { triesMax, endsAt }: { triesMax: number; endsAt: number },
 ): Promise<HttpResponse> {
   for (let attempt = 1; ; attempt++) {
     let outcome: Outcome
     try {
-      outcome = { answer: await ask() }
+      outcome = { answer: await send() }
     } catch (error) {
       outcome = { error }
     }

@@ -44,7 +44,7 @@ export function createTokens(options: Options): Tokens {
   const { clock } = options
   const now = () => clock.now().getTime()
   let token: { value: string; renewAt: number } | undefined
-  let asking: Promise<string> | undefined
+  let pending: Promise<string> | undefined
   let refusal: { until: number; restMs: number; error: AcquirerUnavailable } | undefined
   let uselessUntil = 0
   let hasWarned = false
@@ -52,15 +52,15 @@ export function createTokens(options: Options): Tokens {
   async function get(): Promise<string> {
     if (token && now() < token.renewAt) return token.value
     if (refusal && now() < refusal.until) throw refusal.error
-    asking ??= renew().finally(() => {
-      asking = undefined
+    pending ??= renew().finally(() => {
+      pending = undefined
     })
-    return await asking
+    return await pending
   }
 
   async function renew(): Promise<string> {
     try {
-      const { value, lifetimeSeconds, scopes } = await askToken(options)
+      const { value, lifetimeSeconds, scopes } = await requestToken(options)
       const lifetimeMs = lifetimeSeconds * 1000
       // A token that lives less than twice the margin is used for half its life.
       token = { value, renewAt: now() + Math.max(lifetimeMs - renewBeforeMs, lifetimeMs / 2) }
@@ -104,7 +104,7 @@ class TokenRefused extends AcquirerUnavailable {
 }
 
 /** Requests a token. Throws {@link AcquirerUnavailable}. */
-export async function askToken({
+export async function requestToken({
   send,
   credentials,
   profile,

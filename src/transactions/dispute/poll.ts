@@ -15,7 +15,7 @@ import {
 } from '../../suspense/dispute-store.ts'
 import { findSuspenseOf } from '../../suspense/store.ts'
 import { findOwners, findPaidBy, type Owner } from '../owner-store.ts'
-import { type SettleDeps, settleTransaction, wasAsked } from '../settle.ts'
+import { type SettleDeps, settleTransaction, mayHaveCharge } from '../settle.ts'
 import { findListedUntil, findTransaction, saveListedUntil } from '../store.ts'
 import { recordReported } from './dispute.ts'
 import { type CheckReturnsPayload, returnsUnderMed, settleReturns } from './returns.ts'
@@ -195,7 +195,7 @@ async function record(deps: SettleDeps, acquirer: Acquirer, found: DisputeFound)
   if (suspended && suspended.status !== 'matched') return await keep()
   const payment = await acquirer.findPayment(endToEndId)
   const owner = await findOwner(deps, { endToEndId, txid: payment?.txid ?? null })
-  if (!payment || !owner || !wasAsked(owner, acquirer.name)) return await keep()
+  if (!payment || !owner || !mayHaveCharge(owner, acquirer.name)) return await keep()
   const key = { merchantId: owner.merchant_id, id: owner.id }
   // The callback of the payment has not arrived yet.
   if (owner.end_to_end === null)

@@ -22,12 +22,12 @@ export type Answered = { outcome: Outcome; acquirer: string; others: string[] }
  * refusal is an answer: nobody else is asked. This request never hands out the code of an acquirer whose outcome was
  * unknown, so that a payer gets only one code.
  */
-export async function askForCharge(acquirers: readonly Acquirer[], input: ChargeInput): Promise<Answered> {
+export async function requestCharge(acquirers: readonly Acquirer[], input: ChargeInput): Promise<Answered> {
   const [first, ...more] = acquirers
   assert(first, 'at least one acquirer can create the charge')
   // An acquirer in this process needs no time-out.
   if (more.length === 0 && !first.isRemote)
-    return { outcome: await ask(first, input), acquirer: first.name, others: [] }
+    return { outcome: await createAt(first, input), acquirer: first.name, others: [] }
 
   const until = performance.now() + budgetMs
   const unanswered: string[] = []
@@ -35,14 +35,14 @@ export async function askForCharge(acquirers: readonly Acquirer[], input: Charge
     const leftMs = until - performance.now()
     if (leftMs <= 0) break
     const isLast = unanswered.length === more.length
-    const outcome = await within(isLast ? leftMs : Math.min(patienceMs, leftMs), ask(acquirer, input))
+    const outcome = await within(isLast ? leftMs : Math.min(patienceMs, leftMs), createAt(acquirer, input))
     if (outcome.kind !== 'unknown') return { outcome, acquirer: acquirer.name, others: unanswered }
     unanswered.push(acquirer.name)
   }
   return { outcome: { kind: 'unknown' }, acquirer: first.name, others: unanswered.slice(1) }
 }
 
-async function ask(acquirer: Acquirer, input: ChargeInput): Promise<Outcome> {
+async function createAt(acquirer: Acquirer, input: ChargeInput): Promise<Outcome> {
   try {
     const answer = await acquirer.createCharge(input)
     return answer.outcome === 'created'
