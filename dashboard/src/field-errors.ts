@@ -42,8 +42,6 @@ export const sentences: Record<Language, Sentences> = {
       'secondFactor duplicate': () => 'There is a second factor already. Remove it first.',
       'email duplicate': () => 'There is a user with this e-mail address already.',
       'refunds too_many': (limit) => `A transaction can have at most ${limit} refunds.`,
-      'amount not_held': () =>
-        'No payout account holds this amount at the moment. The operator has to move money there.',
     },
     ofCode: {
       required: () => 'Fill in this field.',
@@ -71,10 +69,12 @@ export const sentences: Record<Language, Sentences> = {
         'This password is easy to guess. Use a sentence of your own, without names, common words alone, or rows of keys.',
       wrong: () => 'Wrong.',
       not_offered: () => 'Not available.',
-      not_held: () => 'It is not pending review any more.',
+      not_pending_review: () => 'It is not pending review any more.',
+      more_than_payout_account: () =>
+        'No payout account holds this amount at the moment. The operator has to move money there.',
       not_pending: () => 'It is not pending any more.',
       not_processing: () => 'It is not being processed any more.',
-      still_asked: () => 'The PSP can still be asked for the outcome. Wait until it answers.',
+      still_checked: () => 'The PSP can still be asked for the outcome. Wait until it answers.',
       not_open: () => 'It was decided already.',
       same_person: () => 'You requested this, so another person has to approve it.',
       own_secret: () =>
@@ -159,8 +159,6 @@ export const sentences: Record<Language, Sentences> = {
       'secondFactor duplicate': () => 'Já existe um segundo fator. Remova-o primeiro.',
       'email duplicate': () => 'Já existe um usuário com este e-mail.',
       'refunds too_many': (limit) => `Uma transação pode ter no máximo ${limit} devoluções.`,
-      'amount not_held': () =>
-        'Nenhuma conta de saída tem este valor no momento. O operador precisa transferir dinheiro para ela.',
     },
     ofCode: {
       required: () => 'Preencha este campo.',
@@ -187,10 +185,12 @@ export const sentences: Record<Language, Sentences> = {
       too_easy: () => 'Fácil de adivinhar: não use nomes nem o e-mail, e varie os caracteres.',
       wrong: () => 'Incorreto.',
       not_offered: () => 'Não está disponível.',
-      not_held: () => 'Não está mais aguardando análise.',
+      not_pending_review: () => 'Não está mais aguardando análise.',
+      more_than_payout_account: () =>
+        'Nenhuma conta de saída tem este valor no momento. O operador precisa transferir dinheiro para ela.',
       not_pending: () => 'Não está mais pendente.',
       not_processing: () => 'Não está mais em processamento.',
-      still_asked: () => 'O PSP ainda pode ser consultado. Aguarde a resposta dele.',
+      still_checked: () => 'O PSP ainda pode ser consultado. Aguarde a resposta dele.',
       not_open: () => 'Já foi decidido.',
       same_person: () => 'Você fez o pedido, então outra pessoa precisa aprovar.',
       own_secret: () =>

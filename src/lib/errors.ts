@@ -67,7 +67,7 @@ export const fieldErrorCodes = [
   // Passwords and second factors.
   ...(['length', 'too_easy', 'wrong'] as const),
   // The status of a record, and approvals.
-  ...(['not_offered', 'not_held', 'not_pending', 'not_processing', 'still_asked', 'not_open'] as const),
+  ...(['not_offered', 'not_pending_review', 'not_pending', 'not_processing', 'still_checked', 'not_open'] as const),
   ...(['same_person', 'own_secret', 'own_account', 'account_of_requester', 'new_account'] as const),
   // Why the state of a record refuses a request.
   ...(['changed', 'not_configured', 'not_paid', 'too_old', 'disputed', 'has_open_dispute'] as const),
@@ -77,7 +77,7 @@ export const fieldErrorCodes = [
   ...(['still_open', 'last_admin', 'not_over'] as const),
   // Amounts.
   ...(['limit_per_withdrawal', 'limit_per_day', 'limit_per_night'] as const),
-  ...(['more_than_fees', 'more_than_owed', 'more_than_balance', 'same_account'] as const),
+  ...(['more_than_fees', 'more_than_owed', 'more_than_balance', 'more_than_payout_account', 'same_account'] as const),
   // The simulator's refusals.
   ...(['br_code_invalid', 'static_not_supported', 'not_of_this_network', 'charge_unknown', 'charge_expired'] as const),
   ...(['already_paid', 'payload_invalid', 'amount_invalid', 'payer_invalid', 'unavailable'] as const),

@@ -105,7 +105,7 @@ async function noAccountCovers(
   const message = 'is more than any payout account holds at the moment: the operator has to move money there first'
   return new AppError('withdrawal_not_possible', {
     detail: `amount ${message}.`,
-    fields: [{ field: 'amount', code: 'not_held', message }],
+    fields: [{ field: 'amount', code: 'more_than_payout_account', message }],
   })
 }
 

@@ -17,7 +17,7 @@ export function notPending(status: WithdrawalStatus): AppError {
 }
 
 export function notPendingReview(message: string): AppError {
-  return notPossible({ field: 'hold', code: 'not_held', message })
+  return notPossible({ field: 'hold', code: 'not_pending_review', message })
 }
 
 export function notPossible(fault: FieldError): AppError {

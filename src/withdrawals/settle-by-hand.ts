@@ -73,7 +73,7 @@ async function assertSettleable(tx: Tx, row: WithdrawalRow, { seen, now }: { see
   if (!(await isSettleable(tx, row, now))) {
     throw notPossible({
       field: 'status',
-      code: 'still_asked',
+      code: 'still_checked',
       message:
         'is PROCESSING and the service still queries the acquirer. A person can enter the outcome only two hours after it was sent, and only if the acquirer cannot be queried any more',
     })

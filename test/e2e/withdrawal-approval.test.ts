@@ -56,7 +56,7 @@ it('is pending review above the threshold, and not at it', async () => {
   expect(await fetchWithdrawal(service, held.body.id)).toMatchObject({ status: 'PENDING', hold: 'approval' })
   expect(await transfersOf(service, held.body.id)).toEqual(['withdrawal_reserved available>reserved 10001'])
   const refused = await act(service, held.body.id, 'confirm')
-  expect([refused.status, ...refusal(refused)]).toEqual([422, 'withdrawal_not_possible', 'hold not_held'])
+  expect([refused.status, ...refusal(refused)]).toEqual([422, 'withdrawal_not_possible', 'hold not_pending_review'])
   await approve(held.body.id)
   expect(await untilWithdrawal(service, held.body.id, 'PROCESSED')).not.toHaveProperty('hold')
 })

@@ -195,7 +195,7 @@ describe('the guard against duplicates', () => {
     await untilWithdrawal(service, held.body.id, 'PROCESSED')
     expect((await act(service, held.body.id, 'confirm')).body.status).toBe('PROCESSED')
     const never = await expectAccepted(body)
-    expect(refusal(await act(service, never, 'confirm'))).toEqual(['withdrawal_not_possible', 'hold not_held'])
+    expect(refusal(await act(service, never, 'confirm'))).toEqual(['withdrawal_not_possible', 'hold not_pending_review'])
   })
 
   it('repeats the first answer with its hold, even after the confirmation', async () => {
