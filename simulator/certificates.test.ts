@@ -48,14 +48,14 @@ describe('a handshake', () => {
 
   it('fails with a certificate of another authority and with an expired one', async () => {
     const foreign = await makeAuthority({ commonName: 'A PSP', validFrom, validTo })
-    const stranger = await issueCertificate(foreign, { commonName: 'A shop', use: 'client', validFrom, validTo })
+    const outsider = await issueCertificate(foreign, { commonName: 'A shop', use: 'client', validFrom, validTo })
     const expired = await issueCertificate(authority, {
       commonName: 'A shop',
       use: 'client',
       validFrom,
       validTo: new Date(Date.now() - 1000),
     })
-    await expect(shake({ cert: stranger.certificate, key: stranger.key })).rejects.toThrow()
+    await expect(shake({ cert: outsider.certificate, key: outsider.key })).rejects.toThrow()
     await expect(shake({ cert: expired.certificate, key: expired.key })).rejects.toThrow()
     await expect(shake({})).rejects.toThrow()
   })

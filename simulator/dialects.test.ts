@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createEmptyDatabase, type TestDatabase } from '../test/support/database.ts'
 import {
-  asked,
-  askToken,
+  sendRequest,
+  requestPspToken,
   clientId,
   controlToken,
   fetched,
@@ -39,33 +39,33 @@ describe.each(names)('%s', (name) => {
     psp = psps.get(name) ?? expect.unreachable()
     txid = txidOf(++count)
   })
-  const ask = async (method: string, path: string, body?: unknown) =>
-    await asked(psp, requestForms[name], method, path, body)
+  const call = async (method: string, path: string, body?: unknown) =>
+    await sendRequest(psp, requestForms[name], method, path, body)
   const charges = (rest: string) => `${requestForms[name].charges}/cob/${rest}`
   const pix = (rest: string) => `${requestForms[name].pix}/${rest}`
 
   it('issues a token to a client that asks in this PSP’s way', async () => {
-    const answer = await askToken(psp, requestForms[name])
+    const answer = await requestPspToken(psp, requestForms[name])
     expect(answer).toMatchObject({ status: 200, body: { token_type: 'Bearer', expires_in: expect.any(Number) } })
   })
 
   it('issues none for wrong credentials, for another way of asking, or at another path', async () => {
     const { token } = requestForms[name]
     const others = Object.values(requestForms).filter(({ token: { path } }) => path !== token.path)
-    for (const other of others) expect((await askToken(psp, other)).body).not.toHaveProperty('access_token')
-    const stranger = { ...token, body: token.body.replace(clientId, 'other'), headers: { ...token.headers } }
+    for (const other of others) expect((await requestPspToken(psp, other)).body).not.toHaveProperty('access_token')
+    const outsider = { ...token, body: token.body.replace(clientId, 'other'), headers: { ...token.headers } }
     if (token.headers && 'authorization' in token.headers)
-      stranger.headers = { ...token.headers, authorization: 'Basic eDp5' }
-    expect(await askToken(psp, { ...requestForms[name], token: stranger })).toMatchObject({
+      outsider.headers = { ...token.headers, authorization: 'Basic eDp5' }
+    expect(await requestPspToken(psp, { ...requestForms[name], token: outsider })).toMatchObject({
       status: 401,
       body: { error: 'invalid_client' },
     })
     const anonymous = { ...token, headers: { 'content-type': token.headers?.['content-type'] ?? '' }, body: '' }
-    expect((await askToken(psp, { ...requestForms[name], token: anonymous })).status).toBeGreaterThanOrEqual(400)
+    expect((await requestPspToken(psp, { ...requestForms[name], token: anonymous })).status).toBeGreaterThanOrEqual(400)
   })
 
   it('creates, shows and lists a charge that is paid, and returns a part', async () => {
-    const made = await ask('PUT', charges(txid), cob('12.00'))
+    const made = await call('PUT', charges(txid), cob('12.00'))
     expect(made.status).toBe(['bb', 'santander'].includes(name) ? 200 : 201)
     const { location, txid: reported } = made.body
     expect([reported, typeof location]).toEqual([txid, 'string'])
@@ -73,17 +73,17 @@ describe.each(names)('%s', (name) => {
     const uri = toCode(made)
     const paid = await psp.simulator.pay({ uri })
     const endToEndId = paid.ok ? paid.endToEndId : expect.unreachable(paid.message)
-    const shown = await ask('GET', charges(txid))
+    const shown = await call('GET', charges(txid))
     expect(shown.body).toMatchObject({ status: 'CONCLUIDA', pix: [{ endToEndId, valor: '12.00' }] })
-    expect((await ask('GET', pix(`pix/${endToEndId}`))).body).toMatchObject({ endToEndId, txid, valor: '12.00' })
+    expect((await call('GET', pix(`pix/${endToEndId}`))).body).toMatchObject({ endToEndId, txid, valor: '12.00' })
 
-    const list = await ask('GET', pix(`pix?${range()}`))
+    const list = await call('GET', pix(`pix?${range()}`))
     expect(list.body.pix).toEqual(expect.arrayContaining([expect.objectContaining({ endToEndId })]))
 
-    const returned = await ask('PUT', pix(`pix/${endToEndId}/devolucao/d1`), { valor: '2.00' })
+    const returned = await call('PUT', pix(`pix/${endToEndId}/devolucao/d1`), { valor: '2.00' })
     expect(returned.status).toBe(['bb', 'sicredi', 'sicoob'].includes(name) ? 200 : 201)
-    expect((await ask('GET', pix(`pix/${endToEndId}/devolucao/d1`))).body).toMatchObject({ status: 'DEVOLVIDO' })
-    expect((await ask('GET', pix(`pix?${range()}&devolucaoPresente=true`))).body.pix).toEqual(
+    expect((await call('GET', pix(`pix/${endToEndId}/devolucao/d1`))).body).toMatchObject({ status: 'DEVOLVIDO' })
+    expect((await call('GET', pix(`pix?${range()}&devolucaoPresente=true`))).body.pix).toEqual(
       expect.arrayContaining([
         expect.objectContaining({ endToEndId, devolucoes: [expect.objectContaining({ id: 'd1' })] }),
       ]),
@@ -92,10 +92,10 @@ describe.each(names)('%s', (name) => {
 
   it('has payouts and disputes only if the PSP has them', async () => {
     const has = name === 'generic' || name === 'efi'
-    const sent = await ask('PUT', `/v3/gn/pix/p${count}`, payout())
+    const sent = await call('PUT', `/v3/gn/pix/p${count}`, payout())
     expect(sent.status).toBe(has ? 201 : 404)
-    expect((await ask('GET', `/v2/gn/infracoes?${range()}`)).status).toBe(has ? 200 : 404)
-    const list = await ask('GET', `/v2/gn/pix/enviados?${range()}`)
+    expect((await call('GET', `/v2/gn/infracoes?${range()}`)).status).toBe(has ? 200 : 404)
+    const list = await call('GET', `/v2/gn/pix/enviados?${range()}`)
     expect(list.status).toBe(has ? 200 : 404)
     if (has) {
       expect(list.body.pix).toEqual(expect.arrayContaining([expect.objectContaining({ idEnvio: `p${count}` })]))
@@ -104,16 +104,16 @@ describe.each(names)('%s', (name) => {
 
   it('registers an address, and calls it when a charge is paid', async () => {
     const url = `https://guiche.test/${name}`
-    const registered = await ask('PUT', pix(`webhook/${receiverKey}`), { webhookUrl: url })
+    const registered = await call('PUT', pix(`webhook/${receiverKey}`), { webhookUrl: url })
     if (name === 'efi') {
       // The address answered a call without a certificate.
       expect(registered).toMatchObject({ status: 400, body: { nome: 'webhook_invalido' } })
       psp.simulator.toStrangers.status = 403
-      expect((await ask('PUT', pix(`webhook/${receiverKey}`), { webhookUrl: url })).status).toBe(201)
+      expect((await call('PUT', pix(`webhook/${receiverKey}`), { webhookUrl: url })).status).toBe(201)
     } else expect(registered.status).toBe(name === 'inter' ? 204 : 200)
-    expect((await ask('GET', pix(`webhook/${receiverKey}`))).body).toMatchObject({ webhookUrl: url })
+    expect((await call('GET', pix(`webhook/${receiverKey}`))).body).toMatchObject({ webhookUrl: url })
 
-    const made = await ask('PUT', charges(txid), cob('10.00'))
+    const made = await call('PUT', charges(txid), cob('10.00'))
     const paid = await psp.simulator.pay({ uri: toCode(made) })
     expect(paid.ok).toBe(true)
     const isReported = ({ body }: { body: unknown }) => JSON.stringify(body).includes(txid)
@@ -124,7 +124,7 @@ describe.each(names)('%s', (name) => {
   })
 
   it('refuses in its own format', async () => {
-    const unknown = await ask('GET', charges('0'.repeat(32)))
+    const unknown = await call('GET', charges('0'.repeat(32)))
     const nobody = await fetched(psp, {
       method: 'GET',
       path: `${charges(txid)}?${requestForms[name].query ?? ''}`,
@@ -149,19 +149,19 @@ describe.each(names)('%s', (name) => {
 describe('quirks', () => {
   it('refuse the repeat of a charge, at Efí with 409', async () => {
     const [psp, form, path] = [at('efi'), requestForms.efi, `/v2/cob/${txidOf(++count)}`]
-    expect((await asked(psp, form, 'PUT', path, cob())).status).toBe(201)
-    expect(await asked(psp, form, 'PUT', path, cob())).toMatchObject({
+    expect((await sendRequest(psp, form, 'PUT', path, cob())).status).toBe(201)
+    expect(await sendRequest(psp, form, 'PUT', path, cob())).toMatchObject({
       status: 409,
       body: { nome: 'txid_duplicado' },
     })
-    expect((await asked(psp, form, 'GET', path)).body).toMatchObject({ status: 'ATIVA' })
+    expect((await sendRequest(psp, form, 'GET', path)).body).toMatchObject({ status: 'ATIVA' })
   })
 
   it('refuse the repeat of a charge at other PSPs as the standard does', async () => {
     const psp = await openPsp(database.db.pool, 'sicredi', ['repeatedCharge=refused'])
     const path = `/api/v3/cob/${txidOf(++count)}`
-    expect((await asked(psp, requestForms.sicredi, 'PUT', path, cob())).status).toBe(201)
-    const repeated = await asked(psp, requestForms.sicredi, 'PUT', path, cob())
+    expect((await sendRequest(psp, requestForms.sicredi, 'PUT', path, cob())).status).toBe(201)
+    const repeated = await sendRequest(psp, requestForms.sicredi, 'PUT', path, cob())
     expect(repeated).toMatchObject({ status: 400, body: { type: expect.stringContaining('/CobOperacaoInvalida') } })
     await psp.close()
   })
@@ -169,7 +169,7 @@ describe('quirks', () => {
   it('report Efí’s fee only in the callback of a payment, and nothing about the payer', async () => {
     const headers = { 'x-skip-mtls-checking': 'true' }
     const address = { webhookUrl: 'https://guiche.test/efi/fees' }
-    await asked(at('efi'), requestForms.efi, 'PUT', `/v2/webhook/${receiverKey}`, address, headers)
+    await sendRequest(at('efi'), requestForms.efi, 'PUT', `/v2/webhook/${receiverKey}`, address, headers)
     const shown = await paidAt('efi', '100.00')
     expect(shown).not.toHaveProperty('gnExtras')
     const { callbacks } = at('efi').simulator
@@ -186,8 +186,8 @@ describe('quirks', () => {
   it('show a sent Pix at Efí as documented: the receiver’s CPF masked, and no reason of a rejection', async () => {
     const send = async (id: string, valor: string) => {
       const body = { valor, pagador: { chave: receiverKey }, favorecido: { chave: '52998224725' } }
-      expect((await asked(at('efi'), requestForms.efi, 'PUT', `/v3/gn/pix/${id}`, body)).status).toBe(201)
-      return (await asked(at('efi'), requestForms.efi, 'GET', `/v2/gn/pix/enviados/id-envio/${id}`)).body
+      expect((await sendRequest(at('efi'), requestForms.efi, 'PUT', `/v3/gn/pix/${id}`, body)).status).toBe(201)
+      return (await sendRequest(at('efi'), requestForms.efi, 'GET', `/v2/gn/pix/enviados/id-envio/${id}`)).body
     }
     const { sentPix } = JSON.parse(readFileSync('test/fixtures/psp/efi.json', 'utf8'))
     const shown = await send(`m${++count}`, '5.00')
@@ -201,7 +201,7 @@ describe('quirks', () => {
   it('register an address at Efí that accepts any call, if the client asks to skip the mTLS check', async () => {
     const path = `/v2/webhook/${receiverKey}`
     const headers = { 'x-skip-mtls-checking': 'true' }
-    const answer = await asked(
+    const answer = await sendRequest(
       at('efi'),
       requestForms.efi,
       'PUT',
@@ -215,47 +215,47 @@ describe('quirks', () => {
   it('require the keys of Banco do Brasil, Sicoob and Itaú with each request', async () => {
     const path = `/cob/${txidOf(1)}`
     const without = { query: undefined, headers: undefined }
-    expect(await asked(at('bb'), { ...requestForms.bb, ...without }, 'GET', `/pix/v2${path}`)).toMatchObject({
+    expect(await sendRequest(at('bb'), { ...requestForms.bb, ...without }, 'GET', `/pix/v2${path}`)).toMatchObject({
       status: 403,
       body: { statusCode: 403, error: 'Forbidden' },
     })
     expect(
-      (await asked(at('sicoob'), { ...requestForms.sicoob, ...without }, 'GET', `/pix/api/v2${path}`)).status,
+      (await sendRequest(at('sicoob'), { ...requestForms.sicoob, ...without }, 'GET', `/pix/api/v2${path}`)).status,
     ).toBe(403)
     const itau = `/pix_recebimentos/v2${path}`
-    expect((await asked(at('itau'), { ...requestForms.itau, ...without }, 'GET', itau)).status).toBe(403)
+    expect((await sendRequest(at('itau'), { ...requestForms.itau, ...without }, 'GET', itau)).status).toBe(403)
     const wrong = { ...requestForms.itau, headers: () => ({ 'x-itau-apikey': clientId, 'x-correlationID': '1' }) }
-    expect((await asked(at('itau'), wrong, 'GET', itau)).status).toBe(400)
+    expect((await sendRequest(at('itau'), wrong, 'GET', itau)).status).toBe(400)
   })
 
   it('refuse milliseconds at Santander, and a long period at Banco do Brasil', async () => {
     const precise = 'inicio=2026-01-01T00:00:00.000Z&fim=2026-01-02T00:00:00.000Z'
-    expect(await asked(at('santander'), requestForms.santander, 'GET', `/api/v1/pix?${precise}`)).toMatchObject({
+    expect(await sendRequest(at('santander'), requestForms.santander, 'GET', `/api/v1/pix?${precise}`)).toMatchObject({
       status: 400,
       body: { violacoes: [{ propriedade: 'inicio' }, { propriedade: 'fim' }] },
     })
-    expect((await asked(at('itau'), requestForms.itau, 'GET', `/pix_recebimentos/v2/pix?${precise}`)).status).toBe(200)
+    expect((await sendRequest(at('itau'), requestForms.itau, 'GET', `/pix_recebimentos/v2/pix?${precise}`)).status).toBe(200)
     const long = 'inicio=2026-01-01T00:00:00Z&fim=2026-01-07T00:00:00Z'
-    expect((await asked(at('bb'), requestForms.bb, 'GET', `/pix/v2/pix?${long}`)).status).toBe(400)
+    expect((await sendRequest(at('bb'), requestForms.bb, 'GET', `/pix/v2/pix?${long}`)).status).toBe(400)
   })
 
   it('answer an empty list with 404 at Banco do Brasil', async () => {
     const empty = 'inicio=2026-01-01T00:00:00Z&fim=2026-01-02T00:00:00Z'
-    expect(await asked(at('bb'), requestForms.bb, 'GET', `/pix/v2/pix?${empty}`)).toMatchObject({
+    expect(await sendRequest(at('bb'), requestForms.bb, 'GET', `/pix/v2/pix?${empty}`)).toMatchObject({
       status: 404,
       body: { erros: [{ codigo: '4769515', mensagem: 'Não há informações para os dados informados.' }] },
     })
-    expect(await asked(at('itau'), requestForms.itau, 'GET', `/pix_recebimentos/v2/pix?${empty}`)).toMatchObject({
+    expect(await sendRequest(at('itau'), requestForms.itau, 'GET', `/pix_recebimentos/v2/pix?${empty}`)).toMatchObject({
       status: 200,
       body: { pix: [] },
     })
   })
 
   it('name the code brcode and keep nulls at Sicoob, and return only the location at Santander', async () => {
-    const sicoob = await asked(at('sicoob'), requestForms.sicoob, 'PUT', `/pix/api/v2/cob/${txidOf(++count)}`, cob())
+    const sicoob = await sendRequest(at('sicoob'), requestForms.sicoob, 'PUT', `/pix/api/v2/cob/${txidOf(++count)}`, cob())
     expect(sicoob.body).toMatchObject({ brcode: expect.stringMatching(/^0002/), devedor: null, pix: null })
     expect(sicoob.body).not.toHaveProperty('pixCopiaECola')
-    const santander = await asked(
+    const santander = await sendRequest(
       at('santander'),
       requestForms.santander,
       'PUT',
@@ -269,31 +269,31 @@ describe('quirks', () => {
   it('refuse the same address twice at Itaú, and an open one at Inter', async () => {
     const path = `/pix_recebimentos/v2/webhook/${receiverKey}`
     const address = { webhookUrl: 'https://guiche.test/once' }
-    expect((await asked(at('itau'), requestForms.itau, 'PUT', path, address)).status).toBe(200)
-    expect(await asked(at('itau'), requestForms.itau, 'PUT', path, address)).toMatchObject({
+    expect((await sendRequest(at('itau'), requestForms.itau, 'PUT', path, address)).status).toBe(200)
+    expect(await sendRequest(at('itau'), requestForms.itau, 'PUT', path, address)).toMatchObject({
       status: 400,
       body: { violacoes: [{ razao: expect.stringContaining('422') }] },
     })
     const open = { webhookUrl: 'http://guiche.test/open' }
-    expect((await asked(at('inter'), requestForms.inter, 'PUT', `/pix/v2/webhook/${receiverKey}`, open)).status).toBe(
+    expect((await sendRequest(at('inter'), requestForms.inter, 'PUT', `/pix/v2/webhook/${receiverKey}`, open)).status).toBe(
       400,
     )
   })
 
   it('limit the token requests of one address at Sicredi', async () => {
     const psp = await openPsp(database.db.pool, 'sicredi', ['tokensPerMinute=2'])
-    const statuses = [1, 2, 3].map(async () => (await askToken(psp, requestForms.sicredi)).status)
+    const statuses = [1, 2, 3].map(async () => (await requestPspToken(psp, requestForms.sicredi)).status)
     expect((await Promise.all(statuses)).toSorted()).toEqual([200, 200, 429])
     psp.simulator.clock.advance(60_000)
-    expect((await askToken(psp, requestForms.sicredi)).status).toBe(200)
+    expect((await requestPspToken(psp, requestForms.sicredi)).status).toBe(200)
     await psp.close()
   })
 
   it('grant fewer scopes than requested, and refuse requests that need the others', async () => {
     const psp = await openPsp(database.db.pool, 'sicredi', ['deniedScopes=webhook.write,pix.write'])
-    expect((await askToken(psp, requestForms.sicredi)).body.scope).toBe('cob.read cob.write pix.read webhook.read')
+    expect((await requestPspToken(psp, requestForms.sicredi)).body.scope).toBe('cob.read cob.write pix.read webhook.read')
     const path = `/api/v2/webhook/${receiverKey}`
-    const refused = await asked(psp, requestForms.sicredi, 'PUT', path, { webhookUrl: 'https://guiche.test/x' })
+    const refused = await sendRequest(psp, requestForms.sicredi, 'PUT', path, { webhookUrl: 'https://guiche.test/x' })
     expect(refused).toMatchObject({ status: 403, body: { detail: expect.stringContaining('webhook.write') } })
     await psp.close()
   })
@@ -301,7 +301,7 @@ describe('quirks', () => {
   it('accept the grant in the query at Santander only', async () => {
     const inQuery = { ...requestForms.inter.token, query: 'grant_type=client_credentials' }
     const body = inQuery.body.replace('grant_type=client_credentials&', '')
-    const refused = await askToken(at('inter'), { ...requestForms.inter, token: { ...inQuery, body } })
+    const refused = await requestPspToken(at('inter'), { ...requestForms.inter, token: { ...inQuery, body } })
     expect(refused).toMatchObject({ status: 400, body: { error: 'unsupported_grant_type' } })
   })
 
@@ -309,15 +309,15 @@ describe('quirks', () => {
     for (const name of ['bb', 'sicredi', 'sicoob', 'inter'] as const) {
       const { token } = requestForms[name]
       const unnamed = { ...requestForms[name], token: { ...token, body: token.body.replace(`&${scope}`, '') } }
-      expect(await askToken(at(name), unnamed)).toMatchObject({ status: 400, body: { error: 'invalid_scope' } })
+      expect(await requestPspToken(at(name), unnamed)).toMatchObject({ status: 400, body: { error: 'invalid_scope' } })
     }
   })
 
   it('can be set one by one: the case of a txid, and a callback without suffix', async () => {
     const psp = await openPsp(database.db.pool, 'generic', ['txidCase=upper', 'hasPixSuffix=false'])
-    await asked(psp, requestForms.generic, 'PUT', `/webhook/${receiverKey}`, { webhookUrl: 'https://guiche.test/bare' })
+    await sendRequest(psp, requestForms.generic, 'PUT', `/webhook/${receiverKey}`, { webhookUrl: 'https://guiche.test/bare' })
     const txid = txidOf(0xabcdef00 + ++count)
-    const made = await asked(psp, requestForms.generic, 'PUT', `/cob/${txid}`, cob())
+    const made = await sendRequest(psp, requestForms.generic, 'PUT', `/cob/${txid}`, cob())
     expect(made.body.txid).toBe(txid.toUpperCase())
     await psp.simulator.pay({ uri: String(made.body.pixCopiaECola) })
     await eventually(() => psp.simulator.callbacks.length > 0)
@@ -345,7 +345,7 @@ describe('quirks', () => {
 describe('the controls', () => {
   it('accept the control token, in any dialect', async () => {
     const psp = at('sicoob')
-    const made = await asked(psp, requestForms.sicoob, 'PUT', `/pix/api/v2/cob/${txidOf(++count)}`, cob())
+    const made = await sendRequest(psp, requestForms.sicoob, 'PUT', `/pix/api/v2/cob/${txidOf(++count)}`, cob())
     const body = JSON.stringify({ uri: made.body.brcode })
     const request = { method: 'POST', path: '/sandbox/payment', body }
     expect((await fetched(psp, request)).status).toBe(401)
@@ -361,10 +361,10 @@ describe('the controls', () => {
 /** A payment as the PSP shows it. */
 async function paidAt(name: DialectName, amount: string): Promise<Record<string, unknown>> {
   const [psp, form] = [at(name), requestForms[name]]
-  const made = await asked(psp, form, 'PUT', `${form.charges}/cob/${txidOf(++count)}`, cob(amount))
+  const made = await sendRequest(psp, form, 'PUT', `${form.charges}/cob/${txidOf(++count)}`, cob(amount))
   const paid = await psp.simulator.pay({ uri: toCode(made) })
   const endToEndId = paid.ok ? paid.endToEndId : expect.unreachable(paid.message)
-  return (await asked(psp, form, 'GET', `${form.pix}/pix/${endToEndId}`)).body
+  return (await sendRequest(psp, form, 'GET', `${form.pix}/pix/${endToEndId}`)).body
 }
 
 // Around the time of the test's clock.

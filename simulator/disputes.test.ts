@@ -30,12 +30,12 @@ const idOf = (outcome: ControlOutcome) => {
   if (!outcome.ok) throw new Error(outcome.message)
   return outcome.id
 }
-const returnsOf = async (endToEndId: string) => (await simulator.ask('GET', `/pix/${endToEndId}`)).body.devolucoes
+const returnsOf = async (endToEndId: string) => (await simulator.request('GET', `/pix/${endToEndId}`)).body.devolucoes
 const listed = async (query: Record<string, string> = {}) => {
   const now = simulator.clock.now().getTime()
   const inicio = new Date(now - 100 * day).toISOString()
   const fim = new Date(now).toISOString()
-  return simulator.ask('GET', '/v2/gn/infracoes', { query: { inicio, fim, ...query } })
+  return simulator.request('GET', '/v2/gn/infracoes', { query: { inicio, fim, ...query } })
 }
 const statusOf = async (id: string) => {
   const { infracoes } = (await listed()).body
@@ -67,7 +67,7 @@ describe('an infraction', () => {
   })
 
   it('returns the money a moment after its acceptance', async () => {
-    await simulator.ask('PUT', `/webhook/${receiverKey}`, { body: { webhookUrl: 'http://x.example' } })
+    await simulator.request('PUT', `/webhook/${receiverKey}`, { body: { webhookUrl: 'http://x.example' } })
     const endToEndId = await paid('10.00')
     const id = idOf(await simulator.openDispute({ endToEndId, amount: cents(400), reason: 'operational_failure' }))
     expect(await simulator.decideDispute({ reference: id, decision: 'accept' })).toEqual({ ok: true, id })
@@ -101,7 +101,7 @@ describe('an infraction', () => {
     const other = await testSimulator(database.db.pool, { clock: simulator.clock, dialect: { disputeDates } })
     const isListed = async (at: number) => {
       const query = { inicio: new Date(at - 1000).toISOString(), fim: new Date(at + 1000).toISOString() }
-      const { body } = await other.ask('GET', '/v2/gn/infracoes', { query })
+      const { body } = await other.request('GET', '/v2/gn/infracoes', { query })
       return (body.infracoes as { idInfracao: string }[]).some((one) => one.idInfracao === id)
     }
     expect([await isListed(times[0] ?? 0), await isListed(times[1] ?? 0), await isListed(times[2] ?? 0)]).toEqual(
@@ -126,7 +126,7 @@ describe('an infraction', () => {
   it('takes only what is not returned yet, and never more than the whole payment', async () => {
     const endToEndId = await paid('10.00')
     const id = idOf(await simulator.openDispute({ endToEndId }))
-    await simulator.ask('PUT', `/pix/${endToEndId}/devolucao/a`, { body: { valor: '7.00' } })
+    await simulator.request('PUT', `/pix/${endToEndId}/devolucao/a`, { body: { valor: '7.00' } })
     await simulator.decideDispute({ reference: id, decision: 'accept' })
     const returned = await returnsOf(endToEndId)
     expect(returned).toHaveLength(2)
@@ -193,7 +193,7 @@ describe('an unannounced return', () => {
       ]),
     )
     expect(await simulator.returnUnannounced({ endToEndId })).toMatchObject({ code: 'nothing_left' })
-    const refund = await simulator.ask('PUT', `/pix/${endToEndId}/devolucao/a`, { body: { valor: '0.01' } })
+    const refund = await simulator.request('PUT', `/pix/${endToEndId}/devolucao/a`, { body: { valor: '0.01' } })
     expect(refund.body).toMatchObject({ status: 400, violacoes: [{ razao: expect.stringContaining('AM09') }] })
   })
 

@@ -13,7 +13,7 @@ let next = 1
 beforeAll(async () => {
   database = await createEmptyDatabase()
   simulator = await testSimulator(database.db.pool)
-  await simulator.ask('PUT', `/webhook/${receiverKey}`, { body: { webhookUrl: 'https://shop.example' } })
+  await simulator.request('PUT', `/webhook/${receiverKey}`, { body: { webhookUrl: 'https://shop.example' } })
 })
 afterAll(async () => {
   await simulator.close()
@@ -40,7 +40,7 @@ describe('a return', () => {
     const { txid, endToEndId } = await paid()
     const path = `/pix/${endToEndId}/devolucao/${newId()}`
     const now = simulator.clock.now().toISOString()
-    const taken = await simulator.ask('PUT', path, { body: { valor: '4.00', descricao: 'Desculpe' } })
+    const taken = await simulator.request('PUT', path, { body: { valor: '4.00', descricao: 'Desculpe' } })
     const devolucao = {
       id: path.split('/').at(-1),
       rtrId: expect.stringMatching(/^D09089356\d{12}[A-Za-z0-9]{11}$/),
@@ -52,9 +52,9 @@ describe('a return', () => {
     }
     expect(taken).toMatchObject({ status: 201, body: devolucao })
     const done = { ...devolucao, horario: { solicitacao: now, liquidacao: now }, status: 'DEVOLVIDO' }
-    expect(await simulator.ask('GET', path)).toMatchObject({ status: 200, body: done })
-    expect((await simulator.ask('GET', `/pix/${endToEndId}`)).body.devolucoes).toEqual([done])
-    expect((await simulator.ask('GET', `/cob/${txid}`)).body.pix).toMatchObject([{ endToEndId, devolucoes: [done] }])
+    expect(await simulator.request('GET', path)).toMatchObject({ status: 200, body: done })
+    expect((await simulator.request('GET', `/pix/${endToEndId}`)).body.devolucoes).toEqual([done])
+    expect((await simulator.request('GET', `/cob/${txid}`)).body.pix).toMatchObject([{ endToEndId, devolucoes: [done] }])
     const pix = expect.objectContaining({ endToEndId, txid, valor: '10.00', devolucoes: [done] })
     await expect.poll(reported).toContainEqual({ pix: [pix] })
   })
@@ -62,11 +62,11 @@ describe('a return', () => {
   it('is a filter of the list of Pix', async () => {
     simulator.clock.advance(3_600_000)
     const [returned, kept] = [await paid(), await paid()]
-    await simulator.ask('PUT', `/pix/${returned.endToEndId}/devolucao/${newId()}`, { body: { valor: '1.00' } })
+    await simulator.request('PUT', `/pix/${returned.endToEndId}/devolucao/${newId()}`, { body: { valor: '1.00' } })
     const now = simulator.clock.now().toISOString()
     const listed = async (devolucaoPresente?: string) => {
       const query = { inicio: now, fim: now, ...(devolucaoPresente && { devolucaoPresente }) }
-      const { pix } = (await simulator.ask('GET', '/pix', { query })).body
+      const { pix } = (await simulator.request('GET', '/pix', { query })).body
       return (Array.isArray(pix) ? pix : []).map((one) => one.endToEndId)
     }
     expect(await listed('true')).toEqual([returned.endToEndId])
@@ -85,7 +85,7 @@ describe('a return', () => {
     [{ valor: '10.01' }, 'devolucao.valor'],
   ])('with %j is refused', async (body, propriedade) => {
     const { endToEndId } = await paid()
-    const answer = await simulator.ask('PUT', `/pix/${endToEndId}/devolucao/${newId()}`, { body })
+    const answer = await simulator.request('PUT', `/pix/${endToEndId}/devolucao/${newId()}`, { body })
     expect(answer).toMatchObject({ status: 400, body: { type: expect.stringMatching(/PixDevolucaoInvalida$/) } })
     expect(answer.body.violacoes).toContainEqual(expect.objectContaining({ propriedade }))
   })
@@ -93,21 +93,21 @@ describe('a return', () => {
   it('has an id of up to 35 letters and digits, unique for each Pix', async () => {
     const { endToEndId } = await paid()
     const put = (id: string, body: object = { valor: '1.00' }, pix = endToEndId) =>
-      simulator.ask('PUT', `/pix/${pix}/devolucao/${id}`, { body })
+      simulator.request('PUT', `/pix/${pix}/devolucao/${id}`, { body })
     for (const id of ['a-b', 'x'.repeat(36), '%20']) expect((await put(id)).status).toBe(400)
     expect((await put('same')).status).toBe(201)
     expect((await put('same')).body.status).toBe('DEVOLVIDO')
     expect((await put('same', { valor: '1.00', descricao: 'x' })).body.violacoes).toMatchObject([{ propriedade: 'id' }])
     expect((await put('same', { valor: '1.00' }, (await paid()).endToEndId)).status).toBe(201)
     expect((await put('other', { valor: '1.00' }, 'E1')).status).toBe(404)
-    expect((await simulator.ask('GET', `/pix/${endToEndId}/devolucao/none`)).status).toBe(404)
+    expect((await simulator.request('GET', `/pix/${endToEndId}/devolucao/none`)).status).toBe(404)
   })
 
   it('leaves the money for another return when it was rejected', async () => {
     const { endToEndId } = await paid('8000.01')
-    const put = (valor: string) => simulator.ask('PUT', `/pix/${endToEndId}/devolucao/${newId()}`, { body: { valor } })
+    const put = (valor: string) => simulator.request('PUT', `/pix/${endToEndId}/devolucao/${newId()}`, { body: { valor } })
     await put('8000.01')
-    expect((await simulator.ask('GET', `/pix/${endToEndId}`)).body.devolucoes).toMatchObject([
+    expect((await simulator.request('GET', `/pix/${endToEndId}`)).body.devolucoes).toMatchObject([
       { status: 'NAO_REALIZADO', motivo: expect.stringMatching(/^AM04: /) },
     ])
     expect((await put('8000.00')).status).toBe(201)
@@ -121,14 +121,14 @@ describe('a payout', () => {
     const path = `/v3/gn/pix/${id}`
     const now = simulator.clock.now().toISOString()
     const body = payout('5.00', { pagador: { chave: receiverKey, infoPagador: 'Saque' } })
-    const taken = await simulator.ask('PUT', path, { body })
+    const taken = await simulator.request('PUT', path, { body })
     expect(taken).toMatchObject({
       status: 201,
       body: { idEnvio: id, valor: '5.00', horario: { solicitacao: now }, status: 'EM_PROCESSAMENTO' },
     })
     const { e2eId } = taken.body
     expect(e2eId).toMatch(/^E09089356/)
-    expect((await simulator.ask('GET', `/v2/gn/pix/enviados/id-envio/${id}`)).body).toMatchObject({
+    expect((await simulator.request('GET', `/v2/gn/pix/enviados/id-envio/${id}`)).body).toMatchObject({
       endToEndId: e2eId,
       idEnvio: id,
       valor: '5.00',
@@ -152,18 +152,18 @@ describe('a payout', () => {
         },
       ],
     })
-    expect((await simulator.ask('PUT', path, { body })).body).toMatchObject({ e2eId, status: 'REALIZADO' })
-    const other = await simulator.ask('PUT', path, { body: payout('5.01') })
+    expect((await simulator.request('PUT', path, { body })).body).toMatchObject({ e2eId, status: 'REALIZADO' })
+    const other = await simulator.request('PUT', path, { body: payout('5.01') })
     expect(other).toMatchObject({ status: 400, body: { violacoes: [{ propriedade: 'idEnvio' }] } })
   })
 
   it('is reported with its code when it is rejected', async () => {
     const id = newId()
-    await simulator.ask('PUT', `/v3/gn/pix/${id}`, { body: payout('9000.03') })
+    await simulator.request('PUT', `/v3/gn/pix/${id}`, { body: payout('9000.03') })
     const erro = { codigo: 'AC03', origem: 'SPI', motivo: expect.stringContaining('inexistente') }
     const rejected = { status: 'NAO_REALIZADO', horario: null, gnExtras: { idEnvio: id, erro } }
     await expect.poll(reported).toContainEqual({ pix: [expect.objectContaining(rejected)] })
-    expect((await simulator.ask('GET', `/v2/gn/pix/enviados/id-envio/${id}`)).body).toMatchObject({
+    expect((await simulator.request('GET', `/v2/gn/pix/enviados/id-envio/${id}`)).body).toMatchObject({
       gnExtras: { erro },
     })
     expect(await simulator.returnPayout({ payoutId: id })).toMatchObject({ code: 'payout_unknown' })
@@ -180,8 +180,8 @@ describe('a payout', () => {
     [undefined],
   ])('with %j is refused, and not stored', async (body) => {
     const id = newId()
-    expect((await simulator.ask('PUT', `/v3/gn/pix/${id}`, { body })).status).toBe(400)
-    expect((await simulator.ask('GET', `/v2/gn/pix/enviados/id-envio/${id}`)).status).toBe(404)
+    expect((await simulator.request('PUT', `/v3/gn/pix/${id}`, { body })).status).toBe(400)
+    expect((await simulator.request('GET', `/v2/gn/pix/enviados/id-envio/${id}`)).status).toBe(404)
   })
 })
 
@@ -189,14 +189,14 @@ describe('the outcome of outgoing money', () => {
   it('is the same after a restart', async () => {
     const { endToEndId } = await paid('8000.02')
     const [slow, rejected] = [newId(), newId()]
-    await simulator.ask('PUT', `/pix/${endToEndId}/devolucao/${slow}`, { body: { valor: '8000.02' } })
-    await simulator.ask('PUT', `/v3/gn/pix/${rejected}`, { body: payout('9000.20') })
+    await simulator.request('PUT', `/pix/${endToEndId}/devolucao/${slow}`, { body: { valor: '8000.02' } })
+    await simulator.request('PUT', `/v3/gn/pix/${rejected}`, { body: payout('9000.20') })
     const again = await testSimulator(database.db.pool, { clock: simulator.clock })
-    const returned = async () => (await again.ask('GET', `/pix/${endToEndId}/devolucao/${slow}`)).body.status
+    const returned = async () => (await again.request('GET', `/pix/${endToEndId}/devolucao/${slow}`)).body.status
     expect(await returned()).toBe('EM_PROCESSAMENTO')
     simulator.clock.advance(slowMs)
     expect(await returned()).toBe('DEVOLVIDO')
-    const sent = await again.ask('GET', `/v2/gn/pix/enviados/id-envio/${rejected}`)
+    const sent = await again.request('GET', `/v2/gn/pix/enviados/id-envio/${rejected}`)
     expect(sent.body).toMatchObject({ status: 'NAO_REALIZADO', gnExtras: { erro: { codigo: 'FRAD' } } })
     await again.close()
   })
@@ -214,8 +214,8 @@ describe('a disturbance', () => {
       },
     })
     const id = newId()
-    const put = () => disturbed.ask('PUT', `/v3/gn/pix/${id}`, { body: payout() })
-    const find = async () => (await disturbed.ask('GET', `/v2/gn/pix/enviados/id-envio/${id}`)).status
+    const put = () => disturbed.request('PUT', `/v3/gn/pix/${id}`, { body: payout() })
+    const find = async () => (await disturbed.request('GET', `/v2/gn/pix/enviados/id-envio/${id}`)).status
     plan.push('time_out_before', 'error_500', 'time_out_after')
     expect([(await put()).status, await find()]).toEqual([504, 404])
     expect([(await put()).status, await find()]).toEqual([500, 404])
@@ -230,7 +230,7 @@ describe('a disturbance', () => {
 describe('the sandbox over HTTP', () => {
   it('has every control, and answers as the function does', async () => {
     const { endToEndId } = await paid()
-    const post = (control: string, body: object) => simulator.ask('POST', `/sandbox/${control}`, { body })
+    const post = (control: string, body: object) => simulator.request('POST', `/sandbox/${control}`, { body })
     const opened = await post('infraction', { endToEndId, amount: 100, reason: 'operational_failure' })
     expect(opened).toMatchObject({ status: 200, body: { id: expect.any(String) } })
     const decision = { reference: opened.body.id, decision: 'accept' }
@@ -241,14 +241,14 @@ describe('the sandbox over HTTP', () => {
     })
     expect(await post('return', { endToEndId })).toMatchObject({ status: 200 })
     const id = newId()
-    await simulator.ask('PUT', `/v3/gn/pix/${id}`, { body: payout() })
+    await simulator.request('PUT', `/v3/gn/pix/${id}`, { body: payout() })
     expect(await post('payout-return', { payoutId: id, amount: 500 })).toMatchObject({ status: 200 })
   })
 
   it('refuses an unknown control', async () => {
     for (const control of ['payment', 'infraction', 'decision', 'return', 'payout-return']) {
-      expect((await simulator.ask('POST', `/sandbox/${control}`, { body: { endToEndId: 1 } })).status).toBe(400)
+      expect((await simulator.request('POST', `/sandbox/${control}`, { body: { endToEndId: 1 } })).status).toBe(400)
     }
-    expect((await simulator.ask('POST', '/sandbox/other', { body: {} })).status).toBe(404)
+    expect((await simulator.request('POST', '/sandbox/other', { body: {} })).status).toBe(404)
   })
 })

@@ -35,13 +35,13 @@ describe('a payment', () => {
     const { endToEndId } = outcome
     expect(isEndToEndId(endToEndId)).toBe(true)
     expect(endToEndId).toMatch(/^E60701190202603021500/)
-    const charge = await simulator.ask('GET', `/cob/${txid}`)
+    const charge = await simulator.request('GET', `/cob/${txid}`)
     const horario = simulator.clock.now().toISOString()
     const pix = { endToEndId, txid, valor: '25.90', chave: receiverKey, horario, pagador: { cpf: '52998224725' } }
     expect(charge.body).toMatchObject({ status: 'CONCLUIDA', pix: [pix] })
-    expect((await simulator.ask('GET', `/pix/${endToEndId}`)).body).toMatchObject(pix)
+    expect((await simulator.request('GET', `/pix/${endToEndId}`)).body).toMatchObject(pix)
     const query = { inicio: horario, fim: horario, txid }
-    expect((await simulator.ask('GET', '/pix', { query })).body.pix).toMatchObject([pix])
+    expect((await simulator.request('GET', '/pix', { query })).body.pix).toMatchObject([pix])
   })
 
   it('is accepted once from twenty concurrent ones', async () => {
@@ -62,7 +62,7 @@ describe('a payment', () => {
     }
     const outcome = await simulator.pay({ uri: await simulator.charge(txid), amount: cents(999), payer })
     expect(outcome).toMatchObject({ ok: true, endToEndId: expect.stringMatching(/^E00000000/) })
-    expect((await simulator.ask('GET', `/cob/${txid}`)).body).toMatchObject({
+    expect((await simulator.request('GET', `/cob/${txid}`)).body).toMatchObject({
       valor: { original: '10.00' },
       pix: [
         {
@@ -156,7 +156,7 @@ describe('a payload', () => {
 
 describe('a callback', () => {
   const register = () =>
-    simulator.ask('PUT', `/webhook/${receiverKey}`, { body: { webhookUrl: 'https://shop.example/callbacks/x' } })
+    simulator.request('PUT', `/webhook/${receiverKey}`, { body: { webhookUrl: 'https://shop.example/callbacks/x' } })
   const payOne = async () => {
     simulator.callbacks.length = 0
     const outcome = await simulator.pay({ uri: await simulator.charge(newTxid()) })
@@ -173,7 +173,7 @@ describe('a callback', () => {
     await register()
     const endToEndId = await payOne()
     await expect.poll(() => simulator.callbacks).toHaveLength(1)
-    const { body } = await simulator.ask('GET', `/pix/${endToEndId}`)
+    const { body } = await simulator.request('GET', `/pix/${endToEndId}`)
     expect(simulator.callbacks).toEqual([{ url: 'https://shop.example/callbacks/x/pix', body: { pix: [body] } }])
   })
 
@@ -208,7 +208,7 @@ describe('the list of payments', () => {
     }
     const page = async (paginaAtual: number) => {
       const query = { inicio, fim: simulator.clock.now().toISOString(), 'paginacao.itensPorPagina': '2' }
-      const { body } = await simulator.ask('GET', '/pix', {
+      const { body } = await simulator.request('GET', '/pix', {
         query: { ...query, 'paginacao.paginaAtual': `${paginaAtual}` },
       })
       expect(body.parametros).toMatchObject({
@@ -228,7 +228,7 @@ describe('the list of payments', () => {
   it('is filtered', async () => {
     const range = { inicio: '2026-01-01T00:00:00-03:00', fim: '2027-01-01T00:00:00Z' }
     const count = async (query: Record<string, string>) => {
-      const { body } = await simulator.ask('GET', '/pix', { query: { ...range, ...query } })
+      const { body } = await simulator.request('GET', '/pix', { query: { ...range, ...query } })
       return Array.isArray(body.pix) ? body.pix.length : body.type
     }
     const all = await count({})
@@ -253,27 +253,27 @@ describe('the list of payments', () => {
     { txIdPresente: 'yes' },
   ])('is refused for %j', async (query) => {
     const range = { inicio: '2026-01-01T00:00:00Z', fim: '2026-12-01T00:00:00Z' }
-    const answer = await simulator.ask('GET', '/pix', { query: { ...range, ...query } })
+    const answer = await simulator.request('GET', '/pix', { query: { ...range, ...query } })
     expect(answer).toMatchObject({ status: 400, body: { type: expect.stringContaining('PixConsultaInvalida') } })
     expect(answer.body.violacoes).toContainEqual({ razao: expect.any(String), propriedade: Object.keys(query)[0] })
   })
 
   it('has no payment that was not made', async () => {
-    expect((await simulator.ask('GET', `/pix/E${'1'.repeat(31)}`)).status).toBe(404)
-    expect((await simulator.ask('GET', '/pix/%00')).status).toBe(404)
+    expect((await simulator.request('GET', `/pix/E${'1'.repeat(31)}`)).status).toBe(404)
+    expect((await simulator.request('GET', '/pix/%00')).status).toBe(404)
   })
 })
 
 describe('POST /sandbox/payment', () => {
   it('pays, refuses with the reason, and reads strictly', async () => {
     const uri = await simulator.charge(newTxid())
-    const post = (body: unknown) => simulator.ask('POST', '/sandbox/payment', { body })
+    const post = (body: unknown) => simulator.request('POST', '/sandbox/payment', { body })
     expect(await post({ uri, amount: '1' })).toMatchObject({ status: 400 })
     expect(await post({ uri, amount: 5, payer: { name: 'Ana' } })).toMatchObject({
       status: 200,
       body: { endToEndId: expect.stringMatching(/^E/) },
     })
     expect(await post({ uri })).toMatchObject({ status: 422, body: { violacoes: [{ propriedade: 'already_paid' }] } })
-    expect((await simulator.ask('PUT', `/cob/${newTxid()}`, { body: cob() })).status).toBe(201)
+    expect((await simulator.request('PUT', `/cob/${newTxid()}`, { body: cob() })).status).toBe(201)
   })
 })

@@ -38,19 +38,19 @@ describe('the server', () => {
     const pem = { cert: await readFile(files.paths.certFile), key: await readFile(files.paths.keyFile) }
     const pfx = { pfx: await readFile(files.paths.pfxFile), passphrase: await readPassphrase() }
     // No token: the answer comes from the PSP itself.
-    expect(await ask('/cob/x', pem)).toMatchObject({ status: 401, body: expect.stringContaining('/oauth/token') })
-    expect(await ask('/cob/x', pfx)).toMatchObject({ status: 401, body: expect.stringContaining('/oauth/token') })
+    expect(await send('/cob/x', pem)).toMatchObject({ status: 401, body: expect.stringContaining('/oauth/token') })
+    expect(await send('/cob/x', pfx)).toMatchObject({ status: 401, body: expect.stringContaining('/oauth/token') })
   })
 
   it('refuses every request without a certificate, with another authority’s, or with an expired one', async () => {
     const foreign = await makeAuthority({ ...valid, commonName: 'Guiche simulator CA' })
-    const stranger = await issueCertificate(foreign, { ...valid, commonName: 'guiche', use: 'client' })
+    const outsider = await issueCertificate(foreign, { ...valid, commonName: 'guiche', use: 'client' })
     const past = { validFrom: new Date(Date.now() - 2 * day), validTo: new Date(Date.now() - day) }
     const expired = await issueCertificate(files.authority, { ...past, commonName: 'guiche', use: 'client' })
     for (const path of ['/oauth/token', '/cob/x', '/sandbox/payment', '/']) {
-      expect(await ask(path, {})).toMatchObject({ status: 400, body: expect.stringContaining('No required SSL') })
-      for (const { certificate, key } of [stranger, expired]) {
-        const refused = await ask(path, { cert: certificate, key })
+      expect(await send(path, {})).toMatchObject({ status: 400, body: expect.stringContaining('No required SSL') })
+      for (const { certificate, key } of [outsider, expired]) {
+        const refused = await send(path, { cert: certificate, key })
         expect(refused).toMatchObject({ status: 400, body: expect.stringContaining('The SSL certificate error') })
       }
     }
@@ -58,14 +58,14 @@ describe('the server', () => {
 
   it('refuses a resumed session that began without a certificate', async () => {
     const agent = new Agent({ ca: files.authority.certificate, maxCachedSessions: 10 })
-    const answers = [await ask('/cob/x', { agent }), await ask('/cob/x', { agent }), await ask('/cob/x', { agent })]
+    const answers = [await send('/cob/x', { agent }), await send('/cob/x', { agent }), await send('/cob/x', { agent })]
     expect(answers.map(({ status }) => status)).toEqual([400, 400, 400])
     expect(answers.some(({ isResumed }) => isResumed)).toBe(true)
   })
 
   it('shows the locations of charges to anyone', async () => {
-    expect(await ask('/qr/jwks.json', {})).toMatchObject({ status: 200, body: expect.stringContaining('"keys"') })
-    expect(await ask('/qr/v2/x', {})).toMatchObject({ status: 404 })
+    expect(await send('/qr/jwks.json', {})).toMatchObject({ status: 200, body: expect.stringContaining('"keys"') })
+    expect(await send('/qr/v2/x', {})).toMatchObject({ status: 404 })
   })
 })
 
@@ -94,7 +94,7 @@ async function readPassphrase(): Promise<string> {
   return (await readFile(files.paths.passphraseFile, 'utf8')).trim()
 }
 
-async function ask(path: string, identity: object): Promise<{ status: number; body: string; isResumed: boolean }> {
+async function send(path: string, identity: object): Promise<{ status: number; body: string; isResumed: boolean }> {
   return await new Promise((resolve, reject) => {
     const options = { ca: files.authority.certificate, agent: false as const, ...identity }
     const request = get(server.url + path, options, (answer) => {

@@ -59,27 +59,27 @@ describe('token', () => {
   it('expires by the clock', async () => {
     const own = await testSimulator(database.db.pool)
     const { access_token } = parse(await own.handle(tokenRequest())).body
-    const ask = () =>
+    const send = () =>
       own.handle({ ...request('GET', '/x'), headers: { authorization: `Bearer ${String(access_token)}` } })
     own.clock.advance(3_599_000)
-    expect((await ask()).status).toBe(404)
+    expect((await send()).status).toBe(404)
     own.clock.advance(1000)
-    expect((await ask()).status).toBe(401)
+    expect((await send()).status).toBe(401)
   })
 })
 
 describe('a token in a request', () => {
   it('is accepted unchanged, and refused when any character is changed', async () => {
     const token = String(parse(await simulator.handle(tokenRequest())).body.access_token)
-    const ask = async (shown: string) =>
+    const send = async (shown: string) =>
       (await simulator.handle({ ...request('GET', '/x'), headers: { authorization: `Bearer ${shown}` } })).status
     const [expiresAt = '', mask = '', signature = ''] = token.split('.')
-    expect([await ask(token), await ask(token)]).toEqual([404, 404])
-    expect(await ask(`${Number(expiresAt) + 3600}.${mask}.${signature}`)).toBe(401)
-    expect(await ask(`${expiresAt}.${Number(mask) - 1}.${signature}`)).toBe(401)
-    expect(await ask(`${expiresAt}.${mask}.${signature.startsWith('A') ? 'B' : 'A'}${signature.slice(1)}`)).toBe(401)
-    expect(await ask(`${token}A`)).toBe(401)
-    expect(await ask(token)).toBe(404)
+    expect([await send(token), await send(token)]).toEqual([404, 404])
+    expect(await send(`${Number(expiresAt) + 3600}.${mask}.${signature}`)).toBe(401)
+    expect(await send(`${expiresAt}.${Number(mask) - 1}.${signature}`)).toBe(401)
+    expect(await send(`${expiresAt}.${mask}.${signature.startsWith('A') ? 'B' : 'A'}${signature.slice(1)}`)).toBe(401)
+    expect(await send(`${token}A`)).toBe(401)
+    expect(await send(token)).toBe(404)
   })
 })
 
@@ -92,7 +92,7 @@ describe('a charge', () => {
       infoAdicionais: [{ nome: 'Pedido', valor: '42' }],
     }
     const body = { ...cob('37.50'), ...extra, valor: { original: '37.50', modalidadeAlteracao: 0 } }
-    const created = await simulator.ask('PUT', `/cob/${txid}`, { body })
+    const created = await simulator.request('PUT', `/cob/${txid}`, { body })
     expect(created).toMatchObject({
       status: 201,
       body: {
@@ -108,34 +108,34 @@ describe('a charge', () => {
     expect(created.body.location).toMatch(/^127\.0\.0\.1:3000\/qr\/v2\/[A-Za-z0-9_-]{22}$/)
     const code = decodeBrCode(String(created.body.pixCopiaECola))
     expect(code).toMatchObject({ ok: true, code: { kind: 'dynamic', location: created.body.location } })
-    expect(await simulator.ask('GET', `/cob/${txid}`)).toEqual({ ...created, status: 200 })
+    expect(await simulator.request('GET', `/cob/${txid}`)).toEqual({ ...created, status: 200 })
   })
 
   it('expires after a day by default', async () => {
     const body = { ...cob(), calendario: {} }
-    expect((await simulator.ask('PUT', `/cob/${newTxid()}`, { body })).body.calendario).toMatchObject({
+    expect((await simulator.request('PUT', `/cob/${newTxid()}`, { body })).body.calendario).toMatchObject({
       expiracao: 86_400,
     })
   })
 
   it('is the same for the same content, and refused for other content', async () => {
     const txid = newTxid()
-    const first = await simulator.ask('PUT', `/cob/${txid}`, { body: cob() })
+    const first = await simulator.request('PUT', `/cob/${txid}`, { body: cob() })
     simulator.clock.advance(1000)
-    expect(await simulator.ask('PUT', `/cob/${txid}`, { body: cob() })).toEqual({ ...first, status: 200 })
+    expect(await simulator.request('PUT', `/cob/${txid}`, { body: cob() })).toEqual({ ...first, status: 200 })
     for (const body of [cob('10.01'), cob('10.00', 3601), { ...cob(), solicitacaoPagador: 'x' }]) {
-      const answer = await simulator.ask('PUT', `/cob/${txid}`, { body })
+      const answer = await simulator.request('PUT', `/cob/${txid}`, { body })
       expect(answer.status).toBe(400)
       expect(typeOf(answer)).toBe('CobOperacaoInvalida')
       expect(answer.body.violacoes).toMatchObject([{ propriedade: 'txid' }])
     }
-    expect(await simulator.ask('GET', `/cob/${txid}`)).toEqual({ ...first, status: 200 })
+    expect(await simulator.request('GET', `/cob/${txid}`)).toEqual({ ...first, status: 200 })
   })
 
   it('is created once by fifty concurrent requests', async () => {
     const txid = newTxid()
-    const asked = Array.from({ length: 50 }, () => simulator.ask('PUT', `/cob/${txid}`, { body: cob() }))
-    const answers = await Promise.all(asked)
+    const requested = Array.from({ length: 50 }, () => simulator.request('PUT', `/cob/${txid}`, { body: cob() }))
+    const answers = await Promise.all(requested)
     expect(answers.filter((answer) => answer.status === 201)).toHaveLength(1)
     expect(new Set(answers.map((answer) => JSON.stringify(answer.body))).size).toBe(1)
   })
@@ -144,7 +144,7 @@ describe('a charge', () => {
     const txid = `A${newTxid().slice(1)}`
     await simulator.charge(txid, '1.00')
     await simulator.charge(txid.toLowerCase(), '2.00')
-    expect((await simulator.ask('GET', `/cob/${txid}`)).body.valor).toEqual({ original: '1.00' })
+    expect((await simulator.request('GET', `/cob/${txid}`)).body.valor).toEqual({ original: '1.00' })
   })
 
   it.each([
@@ -168,7 +168,7 @@ describe('a charge', () => {
     ['cob.infoAdicionais', { ...cob(), infoAdicionais: Array(51).fill({ nome: 'a', valor: 'b' }) }],
     ['cob.loc', { ...cob(), loc: { id: 1 } }],
   ])('is refused when %s is wrong: %j', async (propriedade, body) => {
-    const answer = await simulator.ask('PUT', `/cob/${newTxid()}`, { body })
+    const answer = await simulator.request('PUT', `/cob/${newTxid()}`, { body })
     expect(answer).toMatchObject({ status: 400, headers: { 'content-type': 'application/problem+json' } })
     expect(typeOf(answer)).toBe('CobOperacaoInvalida')
     expect(answer.body.violacoes).toContainEqual({ razao: expect.any(String), propriedade })
@@ -177,37 +177,37 @@ describe('a charge', () => {
   it.each(['short', 'x'.repeat(36), `${'a'.repeat(30)}-`, `${'a'.repeat(30)}%00`])(
     'is refused under the txid %j',
     async (txid) => {
-      expect((await simulator.ask('PUT', `/cob/${txid}`, { body: cob() })).status).toBe(400)
-      expect((await simulator.ask('GET', `/cob/${txid}`)).status).toBe(404)
+      expect((await simulator.request('PUT', `/cob/${txid}`, { body: cob() })).status).toBe(400)
+      expect((await simulator.request('GET', `/cob/${txid}`)).status).toBe(404)
     },
   )
 
   it('is not found under an unused txid, and has no other revision', async () => {
-    const answer = await simulator.ask('GET', `/cob/${newTxid()}`)
+    const answer = await simulator.request('GET', `/cob/${newTxid()}`)
     expect([answer.status, typeOf(answer)]).toEqual([404, 'CobNaoEncontrado'])
     const txid = newTxid()
     await simulator.charge(txid)
-    expect((await simulator.ask('GET', `/cob/${txid}`, { query: { revisao: '1' } })).status).toBe(400)
+    expect((await simulator.request('GET', `/cob/${txid}`, { query: { revisao: '1' } })).status).toBe(400)
   })
 
   it('is refused for the amount that triggers a refusal, and leaves nothing', async () => {
     const txid = newTxid()
-    expect(await simulator.ask('PUT', `/cob/${txid}`, { body: cob('42204.22') })).toMatchObject({
+    expect(await simulator.request('PUT', `/cob/${txid}`, { body: cob('42204.22') })).toMatchObject({
       status: 400,
       body: { violacoes: [{ propriedade: 'cob.valor.original' }] },
     })
-    expect((await simulator.ask('GET', `/cob/${txid}`)).status).toBe(404)
+    expect((await simulator.request('GET', `/cob/${txid}`)).status).toBe(404)
   })
 
   it('is created but not answered for the amount that triggers a time-out, until the simulator closes', async () => {
     const own = await testSimulator(database.db.pool)
     const txid = newTxid()
     let answered: number | undefined
-    const late = own.ask('PUT', `/cob/${txid}`, { body: cob('50405.04') }).then(({ status }) => {
+    const late = own.send('PUT', `/cob/${txid}`, { body: cob('50405.04') }).then(({ status }) => {
       answered = status
     })
-    await expect.poll(async () => (await own.ask('GET', `/cob/${txid}`)).status).toBe(200)
-    expect((await own.ask('PUT', `/cob/${txid}`, { body: cob('50405.04') })).status).toBe(200)
+    await expect.poll(async () => (await own.send('GET', `/cob/${txid}`)).status).toBe(200)
+    expect((await own.send('PUT', `/cob/${txid}`, { body: cob('50405.04') })).status).toBe(200)
     expect(answered).toBeUndefined()
     await own.close()
     await late
@@ -254,10 +254,10 @@ describe('the payload at the location', () => {
 
 describe('a callback address', () => {
   it('is registered, replaced and read back', async () => {
-    expect((await simulator.ask('GET', `/webhook/${receiverKey}`)).status).toBe(404)
+    expect((await simulator.request('GET', `/webhook/${receiverKey}`)).status).toBe(404)
     for (const webhookUrl of ['https://shop.example/a', 'https://shop.example/b']) {
-      expect((await simulator.ask('PUT', `/webhook/${receiverKey}`, { body: { webhookUrl } })).status).toBe(200)
-      expect((await simulator.ask('GET', `/webhook/${receiverKey}`)).body).toMatchObject({ webhookUrl })
+      expect((await simulator.request('PUT', `/webhook/${receiverKey}`, { body: { webhookUrl } })).status).toBe(200)
+      expect((await simulator.request('GET', `/webhook/${receiverKey}`)).body).toMatchObject({ webhookUrl })
     }
   })
 
@@ -267,7 +267,7 @@ describe('a callback address', () => {
     [receiverKey, { webhookUrl: 'ftp://shop.example' }],
     ['other', { webhookUrl: 'https://shop.example' }],
   ])('is refused for the key %s: %j', async (chave, body) => {
-    const answer = await simulator.ask('PUT', `/webhook/${chave}`, { body })
+    const answer = await simulator.request('PUT', `/webhook/${chave}`, { body })
     expect([answer.status, typeOf(answer)]).toEqual([400, 'WebhookOperacaoInvalida'])
   })
 })
@@ -289,8 +289,8 @@ describe('state', () => {
     const uri = await simulator.charge(txid)
     const { access_token } = parse(await simulator.handle(tokenRequest())).body
     const headers = { authorization: `Bearer ${String(access_token)}` }
-    const there = await other.handle({ ...request('GET', `/cob/${txid}`), headers })
-    expect(JSON.parse(there.body)).toMatchObject({ status: 'ATIVA', pixCopiaECola: uri })
+    const answer = await other.handle({ ...request('GET', `/cob/${txid}`), headers })
+    expect(JSON.parse(answer.body)).toMatchObject({ status: 'ATIVA', pixCopiaECola: uri })
     expect(await other.handle(request('GET', '/qr/jwks.json'))).toEqual(
       await simulator.handle(request('GET', '/qr/jwks.json')),
     )
@@ -302,7 +302,7 @@ describe('state', () => {
     const txid = newTxid()
     const uri = await simulator.charge(txid)
     const moved = await start('https://pix.shop.example')
-    const again = await moved.ask('PUT', `/cob/${txid}`, { body: cob() })
+    const again = await moved.send('PUT', `/cob/${txid}`, { body: cob() })
     expect(again).toMatchObject({ status: 200, body: { pixCopiaECola: uri } })
     expect(await moved.pay({ uri })).toMatchObject({ ok: true })
   })
@@ -324,8 +324,8 @@ describe('state', () => {
     const own = await testSimulator(empty.db.pool)
     await own.charge(txidOf(1))
     await empty.drop()
-    expect(await own.ask('GET', `/cob/${txidOf(1)}`)).toMatchObject({ status: 503 })
-    expect(await own.ask('PUT', `/cob/${txidOf(2)}`, { body: cob() })).toMatchObject({ status: 503 })
+    expect(await own.send('GET', `/cob/${txidOf(1)}`)).toMatchObject({ status: 503 })
+    expect(await own.send('PUT', `/cob/${txidOf(2)}`, { body: cob() })).toMatchObject({ status: 503 })
     expect(own.warnings).toHaveLength(2)
   })
 })

@@ -189,12 +189,12 @@ describe('a long statement', () => {
   it('is not subject to the statement time-out of the pool', async () => {
     const impatient = toDb(new pg.Pool({ connectionString: database.connectionString, statement_timeout: 250 }))
     await expect(impatient.query(sql`select pg_sleep(5)`)).rejects.toThrow('statement timeout')
-    const held = await holdTable('withdrawals')
+    const lock = await lockTable('withdrawals')
     const { verify, runs } = startProcess({ on: impatient })
     const running = verify()
-    await eventually(held.isAwaited)
+    await eventually(lock.isAwaited)
     await sleep(500)
-    await held.release()
+    await lock.release()
     await running
     expect(runs.count).toBe(1)
     // The limit belongs to the transaction: the same connection has it again afterwards.
@@ -203,16 +203,16 @@ describe('a long statement', () => {
   })
 
   it('ends with the process, without an error, and the next process starts again', async () => {
-    const held = await holdTable('withdrawals')
+    const lock = await lockTable('withdrawals')
     const stopping = new AbortController()
     const cut = startProcess({ tookMs: 200 * second })
     const running = cut.verify(stopping.signal)
-    await eventually(held.isAwaited)
+    await eventually(lock.isAwaited)
     stopping.abort()
     // The lock is still held: the statement does not wait for it.
     await running
-    expect(await held.isAwaited()).toBe(false)
-    await held.release()
+    expect(await lock.isAwaited()).toBe(false)
+    await lock.release()
     expect(cut.lines).toEqual([])
     const next = startProcess()
     await next.verify()
@@ -246,7 +246,7 @@ describe('a long statement', () => {
 })
 
 /** Locks a table until it is released. */
-async function holdTable(table: string) {
+async function lockTable(table: string) {
   const client = await database.db.pool.connect()
   await client.query('begin')
   await client.query(`lock table ${table} in access exclusive mode`)

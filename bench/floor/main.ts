@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto'
 import { newHistogram, record } from '../load/histogram.ts'
 import type { FloorExample, FloorJob, FloorReport } from './job.ts'
-import { connectWire, toExecution, type WireClient } from './wire.ts'
+import { connectClient, toExecution, type ProtocolClient } from './wire.ts'
 
 // A separate process, like the load generator.
 process.on('message', (job: FloorJob) => {
@@ -24,13 +24,13 @@ async function run(job: FloorJob): Promise<FloorReport> {
   return report
 }
 
-async function open(job: FloorJob): Promise<WireClient> {
-  const client = await connectWire({ path: job.path, user: job.user, database: job.database })
+async function open(job: FloorJob): Promise<ProtocolClient> {
+  const client = await connectClient({ path: job.path, user: job.user, database: job.database })
   for (const [index, text] of job.statements.entries()) await client.prepare(`s${index}`, text)
   return client
 }
 
-function loop(client: WireClient, { values, fresh }: FloorExample, endAt: number, report: FloorReport): Promise<void> {
+function loop(client: ProtocolClient, { values, fresh }: FloorExample, endAt: number, report: FloorReport): Promise<void> {
   const messages = values.map((own, index) => toExecution(`s${index}`, own))
   const places = fresh.map((text) => messages.map((bytes) => findAll(bytes, text)))
   return new Promise((resolve, reject) => {

@@ -4,13 +4,13 @@ import { connect, type Socket } from 'node:net'
  * As little of PostgreSQL's protocol as pgbench uses: one connection over the Unix socket, statements that were
  * prepared and bound beforehand. Answers are only checked for errors. A round trip costs the client some 10 µs.
  */
-export type WireClient = {
+export type ProtocolClient = {
   prepare(name: string, text: string): Promise<void>
   /** Sends the output of `toExecution`. `onReady` is called when the server has answered all of it. */
   send(message: Buffer, onReady: (error: string | null) => void): void
 }
 
-export async function connectWire(options: { path: string; user: string; database: string }): Promise<WireClient> {
+export async function connectClient(options: { path: string; user: string; database: string }): Promise<ProtocolClient> {
   const socket: Socket = connect({ path: options.path })
   let rest: Buffer = Buffer.alloc(0)
   let failure: string | null = null

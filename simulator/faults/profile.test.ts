@@ -15,7 +15,7 @@ let next = 1
 beforeAll(async () => {
   database = await createEmptyDatabase()
   simulator = await testSimulator(database.db.pool)
-  await simulator.ask('PUT', `/webhook/${receiverKey}`, { body: { webhookUrl: 'http://shop.example' } })
+  await simulator.request('PUT', `/webhook/${receiverKey}`, { body: { webhookUrl: 'http://shop.example' } })
 })
 afterAll(async () => {
   await simulator.close()
@@ -39,12 +39,12 @@ async function paid(
   return { txid, uri, endToEndId: outcome.endToEndId }
 }
 const chargeOf = async (txid: string) =>
-  (await simulator.ask('GET', `/cob/${txid}`)).body as { status: string; pix?: Pix[] }
-const pixOf = async (endToEndId: string) => await simulator.ask('GET', `/pix/${endToEndId}`)
+  (await simulator.request('GET', `/cob/${txid}`)).body as { status: string; pix?: Pix[] }
+const pixOf = async (endToEndId: string) => await simulator.request('GET', `/pix/${endToEndId}`)
 const listed = async (query: Record<string, string> = {}) => {
   const now = simulator.clock.now().getTime()
   const range = { inicio: new Date(now - 40 * 86_400_000).toISOString(), fim: new Date(now).toISOString() }
-  const { body } = await simulator.ask('GET', '/pix', {
+  const { body } = await simulator.request('GET', '/pix', {
     query: { ...range, 'paginacao.itensPorPagina': '1000', ...query },
   })
   return body.pix as Pix[]
@@ -55,10 +55,10 @@ const truthOf = async (txid: string) => (await simulator.truth()).payments.filte
 describe('a draw of faults', () => {
   const everything = Object.fromEntries(traitNames.map((trait) => [trait, 0.5]))
   const keys = Array.from({ length: 2000 }, (_, index) => txidOf(index))
-  const draws = (seed: number, asked: string[]) => {
+  const draws = (seed: number, sentRequests: string[]) => {
     const personality = createFaultProfile({ name: 'hostile', seed, traits: everything })
     return new Map(
-      asked.map((txid) => [txid, drawBehaviours(personality, { txid, amount: 1000, requested: undefined }).join()]),
+      sentRequests.map((txid) => [txid, drawBehaviours(personality, { txid, amount: 1000, requested: undefined }).join()]),
     )
   }
 
@@ -200,7 +200,7 @@ describe('a payment', () => {
     const disputes = async () => {
       const now = simulator.clock.now().getTime()
       const range = { inicio: new Date(now - 3 * 86_400_000).toISOString(), fim: new Date(now + 1000).toISOString() }
-      const { body } = await simulator.ask('GET', '/v2/gn/infracoes', { query: range })
+      const { body } = await simulator.request('GET', '/v2/gn/infracoes', { query: range })
       return (body.infracoes as { endToEndId: string }[]).filter((one) => one.endToEndId === endToEndId)
     }
     simulator.clock.advance(disputedAfterMs - 1)
@@ -265,16 +265,16 @@ describe('an answer', () => {
     await simulator.personality({ traits: { answer_lost: 1 } })
     const txid = txidOf(next++)
     const body = { calendario: { expiracao: 60 }, valor: { original: '1.00' }, chave: receiverKey }
-    expect((await simulator.ask('PUT', `/cob/${txid}`, { body })).status).toBe(504)
-    expect((await simulator.ask('PUT', `/cob/${txid}`, { body })).status).toBe(200)
+    expect((await simulator.request('PUT', `/cob/${txid}`, { body })).status).toBe(504)
+    expect((await simulator.request('PUT', `/cob/${txid}`, { body })).status).toBe(200)
     const { endToEndId } = await simulator.personality({ name: 'honest' }).then(async () => await paid(undefined))
     await simulator.personality({ traits: { answer_lost: 1 } })
     const place = `/pix/${endToEndId}/devolucao/a`
-    expect((await simulator.ask('PUT', place, { body: { valor: '1.00' } })).status).toBe(504)
-    expect((await simulator.ask('GET', place)).body).toMatchObject({ valor: '1.00', status: 'DEVOLVIDO' })
+    expect((await simulator.request('PUT', place, { body: { valor: '1.00' } })).status).toBe(504)
+    expect((await simulator.request('GET', place)).body).toMatchObject({ valor: '1.00', status: 'DEVOLVIDO' })
     const payout = { valor: '1.00', pagador: { chave: receiverKey }, favorecido: { chave: 'a@example.com' } }
-    expect((await simulator.ask('PUT', '/v3/gn/pix/lost1', { body: payout })).status).toBe(504)
-    expect((await simulator.ask('PUT', '/v3/gn/pix/lost1', { body: payout })).status).toBe(201)
+    expect((await simulator.request('PUT', '/v3/gn/pix/lost1', { body: payout })).status).toBe(504)
+    expect((await simulator.request('PUT', '/v3/gn/pix/lost1', { body: payout })).status).toBe(201)
   })
 
   it('rejects payouts and returns with every reason code of the Pix system', async () => {
@@ -282,16 +282,16 @@ describe('an answer', () => {
     const payout = { valor: '1.00', pagador: { chave: receiverKey }, favorecido: { chave: 'a@example.com' } }
     const codes = new Set<string>()
     for (let index = 0; index < 150; index += 1) {
-      await simulator.ask('PUT', `/v3/gn/pix/rejected${index}`, { body: payout })
-      const { body } = await simulator.ask('GET', `/v2/gn/pix/enviados/id-envio/rejected${index}`)
+      await simulator.request('PUT', `/v3/gn/pix/rejected${index}`, { body: payout })
+      const { body } = await simulator.request('GET', `/v2/gn/pix/enviados/id-envio/rejected${index}`)
       expect(body).toMatchObject({ status: 'NAO_REALIZADO' })
       codes.add((body as { gnExtras: { erro: { codigo: string } } }).gnExtras.erro.codigo)
     }
     expect([...codes].every(isSpiCode)).toBe(true)
     expect(codes.size).toBeGreaterThan(20)
     const { endToEndId } = await paid(undefined)
-    await simulator.ask('PUT', `/pix/${endToEndId}/devolucao/b`, { body: { valor: '1.00' } })
-    const { body } = await simulator.ask('GET', `/pix/${endToEndId}/devolucao/b`)
+    await simulator.request('PUT', `/pix/${endToEndId}/devolucao/b`, { body: { valor: '1.00' } })
+    const { body } = await simulator.request('GET', `/pix/${endToEndId}/devolucao/b`)
     expect(body).toMatchObject({ status: 'NAO_REALIZADO', motivo: expect.stringMatching(/^[A-Z]{2}\w\w: /) })
   })
 })
@@ -325,12 +325,12 @@ describe('a fault profile', () => {
   })
 
   it('is refused when it is invalid', async () => {
-    const ask = async (body: object) => (await simulator.ask('POST', '/sandbox/personality', { body })).status
-    expect(await ask({ name: 'wicked' })).toBe(400)
-    expect(await ask({ traits: { twice: 2 } })).toBe(400)
-    expect(await ask({ traits: { thrice: 1 } })).toBe(400)
-    expect(await ask({ seed: -1 })).toBe(400)
-    expect((await simulator.ask('POST', '/sandbox/personality', { body: {} })).body).toEqual(honestProfile)
+    const request = async (body: object) => (await simulator.request('POST', '/sandbox/personality', { body })).status
+    expect(await request({ name: 'wicked' })).toBe(400)
+    expect(await request({ traits: { twice: 2 } })).toBe(400)
+    expect(await request({ traits: { thrice: 1 } })).toBe(400)
+    expect(await request({ seed: -1 })).toBe(400)
+    expect((await simulator.request('POST', '/sandbox/personality', { body: {} })).body).toEqual(honestProfile)
   })
 })
 
@@ -338,8 +338,8 @@ it('is what has arrived, less what went back and what was paid out', async () =>
   const before = (await simulator.truth()).holds
   const { endToEndId } = await paid('twice')
   expect((await simulator.truth()).holds).toBe(before + 2000)
-  await simulator.ask('PUT', `/pix/${endToEndId}/devolucao/c`, { body: { valor: '4.00' } })
+  await simulator.request('PUT', `/pix/${endToEndId}/devolucao/c`, { body: { valor: '4.00' } })
   const payout = { valor: '3.00', pagador: { chave: receiverKey }, favorecido: { chave: 'a@example.com' } }
-  await simulator.ask('PUT', '/v3/gn/pix/held', { body: payout })
+  await simulator.request('PUT', '/v3/gn/pix/held', { body: payout })
   expect((await simulator.truth()).holds).toBe(before + 2000 - 400 - 300)
 })

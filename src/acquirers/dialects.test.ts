@@ -24,12 +24,12 @@ const values = { clientId: 'the id', appKey: 'the key', account: '12345' }
 
 /** An acquirer of this dialect at a PSP with these answers. */
 function open(name: DialectName, answer: (request: HttpRequest) => HttpResponse = () => json(200, cob)) {
-  const asked: HttpRequest[] = []
+  const requests: HttpRequest[] = []
   const { needsSecret, profile } = dialects[name]
   const acquirer = createBacenAcquirer({
     name,
     send: async (request) => {
-      asked.push(request)
+      requests.push(request)
       return request.isToken ? json(200, { access_token: 't', expires_in: 300 }) : answer(request)
     },
     credentials: { clientId: 'the id', clientSecret: needsSecret ? 's&p' : null },
@@ -39,14 +39,14 @@ function open(name: DialectName, answer: (request: HttpRequest) => HttpResponse 
     profile: fillPlaceholders(profile, values),
     clock,
   })
-  return { acquirer, asked }
+  return { acquirer, requests }
 }
 
 const basic = `Basic ${Buffer.from('the id:s&p').toString('base64')}`
 const standard = 'scope=cob.read+cob.write+pix.read+pix.write+webhook.read+webhook.write'
 
 /** From each PSP's documentation: the request for a token, and the paths of a charge and of a payment. */
-const wire: Record<DialectName, { token: string; body: string; authorization?: string; cob: string; pix: string }> = {
+const expected: Record<DialectName, { token: string; body: string; authorization?: string; cob: string; pix: string }> = {
   generic: {
     token: '/oauth/token',
     body: 'grant_type=client_credentials',
@@ -110,12 +110,12 @@ const wire: Record<DialectName, { token: string; body: string; authorization?: s
 
 describe.each(dialectNames)('%s', (name) => {
   it('gets requests for a token and a charge in its own form', async () => {
-    const { acquirer, asked } = open(name)
+    const { acquirer, requests } = open(name)
     expect(await acquirer.createCharge({ txid, amount: cents(1050), expiresInSeconds: 900 })).toMatchObject({
       outcome: 'created',
     })
-    const [token, charge] = asked
-    const { body, token: path, authorization, cob: charges } = wire[name]
+    const [token, charge] = requests
+    const { body, token: path, authorization, cob: charges } = expected[name]
     expect(token).toMatchObject({ method: 'POST', path, body })
     expect(token?.headers.authorization).toBe(authorization)
     expect(charge).toMatchObject({ method: 'PUT', path: `${charges}/${txid}` })
@@ -123,14 +123,14 @@ describe.each(dialectNames)('%s', (name) => {
   })
 
   it('gets list requests in whole seconds, and never for more days than it allows', async () => {
-    const { acquirer, asked } = open(name, () => json(200, { pix: [] }))
+    const { acquirer, requests } = open(name, () => json(200, { pix: [] }))
     const range = { from: new Date('2026-02-20T15:00:00.123Z'), to: clock.now() }
     for await (const _ of acquirer.listPayments(range)) expect.unreachable()
-    const lists = asked.filter(({ isToken }) => !isToken)
+    const lists = requests.filter(({ isToken }) => !isToken)
     const { daysMax } = dialects[name].profile.list
     expect(lists).toHaveLength(daysMax === null ? 1 : Math.ceil(11 / daysMax))
     for (const { path, query } of lists) {
-      expect(path).toBe(wire[name].pix)
+      expect(path).toBe(expected[name].pix)
       expect([query.inicio, query.fim].join()).toMatch(/^[\dT:-]{19}Z,[\dT:-]{19}Z$/)
     }
     expect(lists[0]?.query.inicio).toBe('2026-02-20T15:00:00Z')
@@ -150,10 +150,10 @@ describe.each(dialectNames)('%s', (name) => {
 
 describe('a further value that a PSP requires', () => {
   const find = async (name: DialectName) => {
-    const { acquirer, asked } = open(name)
+    const { acquirer, requests } = open(name)
     await acquirer.findCharge(txid)
     await acquirer.findCharge(txid)
-    return asked.filter(({ isToken }) => !isToken)
+    return requests.filter(({ isToken }) => !isToken)
   }
 
   it('is in the query or in a header', async () => {
@@ -171,10 +171,10 @@ describe('a further value that a PSP requires', () => {
       ['itau', 30_000],
       ['efi', 10_000],
     ] as const) {
-      const { acquirer, asked } = open(name, () => json(404, { title: 'Não há' }))
+      const { acquirer, requests } = open(name, () => json(404, { title: 'Não há' }))
       const startedAt = performance.now()
       await acquirer.refund({ endToEndId, refundId: 'r1', amount: cents(1) })
-      const [refund, lookup] = asked.filter(({ isToken }) => !isToken)
+      const [refund, lookup] = requests.filter(({ isToken }) => !isToken)
       expect(refund?.endsAt).toBeGreaterThanOrEqual(startedAt + leastMs)
       expect(lookup?.endsAt).toBeLessThanOrEqual(performance.now() + 10_000)
     }
@@ -255,12 +255,12 @@ describe('an answer', () => {
     const pix = { endToEndId, txid, valor: '10.50', horario: '2026-03-01T14:00:00Z' }
     const isLast = ({ query }: HttpRequest) => query.fim === '2026-03-02T15:00:00Z'
     for (const name of dialectNames) {
-      const { acquirer, asked } = open(name, (request) => (isLast(request) ? json(200, { pix: [pix] }) : nothing))
+      const { acquirer, requests } = open(name, (request) => (isLast(request) ? json(200, { pix: [pix] }) : nothing))
       const found: string[] = []
       for await (const one of acquirer.listPayments({ from: new Date('2026-02-20T15:00:00Z'), to: clock.now() }))
         found.push(one.endToEndId)
       expect(found).toEqual([endToEndId])
-      expect(asked.filter(({ isToken }) => !isToken)).toHaveLength(name === 'bb' ? 3 : 1)
+      expect(requests.filter(({ isToken }) => !isToken)).toHaveLength(name === 'bb' ? 3 : 1)
     }
   })
 
@@ -309,14 +309,14 @@ describe('an answer', () => {
       favorecido: { chave: 'a@b.example', identificacao: { nome: 'x', cpf: '***.456.789-**' } },
     }
     for (const body of [{ pix: [sent] }, [sent]]) {
-      const { acquirer, asked } = open('efi', () => json(200, body))
+      const { acquirer, requests } = open('efi', () => json(200, body))
       const found = []
       const range = { from: new Date('2026-03-02T13:00:00Z'), to: clock.now() }
       for await (const payout of acquirer.payouts?.list?.(range) ?? []) found.push(payout)
       expect(found).toEqual([
         { payoutId: 'A1', endToEndId, amount: 1, at: new Date('2026-03-02T14:00:00Z'), status: 'done', fee: null },
       ])
-      expect(asked.at(-1)?.path).toBe('/v2/gn/pix/enviados')
+      expect(requests.at(-1)?.path).toBe('/v2/gn/pix/enviados')
     }
   })
 

@@ -123,15 +123,15 @@ describe('mutual TLS', () => {
       /not of a trusted authority: set tls.caFile/,
     ],
   ] as const)('with %s leaves the outcome unknown, and says why', async (_, client, server, ca, said) => {
-    const asked: string[] = []
+    const requests: string[] = []
     const url = await serve(
-      psp((request) => asked.push(request.url ?? '')),
+      psp((request) => requests.push(request.url ?? '')),
       made[server],
     )
     const error = await failure(open(url, { tls: tlsOf(client, ca) }))
     expect(error.message).toMatch(/^The acquirer could not be reached: /)
     expect(error.message).toMatch(said)
-    expect(asked).toEqual([])
+    expect(requests).toEqual([])
   })
 
   it('reports a server without TLS', async () => {
@@ -172,28 +172,28 @@ describe('tries', () => {
     more: Partial<AcquirerSettings> = {},
     headers: Record<string, string> = {},
   ) => {
-    const asked: string[] = []
+    const requests: string[] = []
     const url = await serve(
       psp((request, answer) => {
-        asked.push(`${request.method} ${request.url?.split('/')[1]}`)
-        const status = answers[asked.length - 1] ?? 200
+        requests.push(`${request.method} ${request.url?.split('/')[1]}`)
+        const status = answers[requests.length - 1] ?? 200
         answer.writeHead(status, headers).end(JSON.stringify(status === 200 ? cob : { title: 'no' }))
       }),
     )
-    return { asked, opened: open(url, { tls: tlsOf('client'), ...more }) }
+    return { requests, opened: open(url, { tls: tlsOf('client'), ...more }) }
   }
 
   it('are repeated after a 5xx, three in all, for requests that may be repeated', async () => {
     const found = await counting([503, 500])
     expect(await found.opened.acquirer.createCharge(input)).toMatchObject({ outcome: 'created' })
-    expect(found.asked).toHaveLength(3)
+    expect(found.requests).toHaveLength(3)
     const lost = await counting([503, 503, 503, 503])
     await expect(lost.opened.acquirer.findCharge(txid)).rejects.toThrow('The acquirer answered 503')
-    expect(lost.asked).toHaveLength(3)
+    expect(lost.requests).toHaveLength(3)
   })
 
   it('are never repeated for outgoing money', async () => {
-    const { asked, opened } = await counting([503, 503], {
+    const { requests, opened } = await counting([503, 503], {
       profile: { ...standardProfile, offers: { payouts: true, disputes: false, balance: 'none' } },
     })
     const id = txidOf(7)
@@ -202,20 +202,20 @@ describe('tries', () => {
     const pixKey = { key: 'a@b.example', type: 'EMAIL' as const }
     const payout = opened.acquirer.payouts?.send({ payoutId: id, amount: cents(1), pixKey })
     await expect(payout).rejects.toBeInstanceOf(AcquirerUnavailable)
-    expect(asked).toEqual(['PUT pix', 'PUT v3'])
+    expect(requests).toEqual(['PUT pix', 'PUT v3'])
   })
 
   it('wait as long as the PSP requests, but not past the time-out', async () => {
     const patient = await counting([429, 200], {}, { 'retry-after': '0' })
     expect(await patient.opened.acquirer.findCharge(txid)).toMatchObject({ txid })
-    const { asked, opened } = await counting([429, 200], {}, { 'retry-after': '3600' })
+    const { requests, opened } = await counting([429, 200], {}, { 'retry-after': '3600' })
     await expect(opened.acquirer.findCharge(txid)).rejects.toThrow('The acquirer answered 429')
-    expect(asked).toHaveLength(1)
+    expect(requests).toHaveLength(1)
   })
 
   it('that are refused are not repeated', async () => {
-    const { asked, opened } = await counting([403, 403])
+    const { requests, opened } = await counting([403, 403])
     expect(await opened.acquirer.createCharge(input)).toEqual({ outcome: 'refused', reason: 'no' })
-    expect(asked).toHaveLength(1)
+    expect(requests).toHaveLength(1)
   })
 })

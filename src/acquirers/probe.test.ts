@@ -57,16 +57,16 @@ type Meddle = (request: HttpRequest, answer: HttpResponse) => HttpResponse
 
 /** The findings by subject, and every request sent. The server's clock is the machine's. */
 async function probe(settings = settingsOf(), meddle: Meddle = (_, answer) => answer, wanted = callbackUrl) {
-  const asked: HttpRequest[] = []
+  const requests: HttpRequest[] = []
   const send: Send = async (request) => {
-    asked.push(request)
+    requests.push(request)
     const answer = await http.send(request)
     return meddle(request, { ...answer, headers: { ...answer.headers, date: clock.now().toUTCString() } })
   }
   const findings = await probeAcquirer(settings, { send, clock, certificateEndsAt: null, callbackUrl: wanted })
   const bySubject = Object.fromEntries(findings.map((finding) => [finding.subject, finding]))
   const of = (subject: string): Finding => bySubject[subject] ?? expect.unreachable(`${subject} has no finding`)
-  return { findings, of, asked }
+  return { findings, of, requests }
 }
 
 const json = (status: number, body: unknown): HttpResponse => ({ status, headers: {}, body: JSON.stringify(body) })
@@ -74,9 +74,9 @@ const isList = ({ path }: HttpRequest) => path === '/pix'
 
 describe('a PSP that supports everything', () => {
   it('passes every check, by requests that only read', async () => {
-    await simulator.ask('PUT', `/webhook/${receiverKey}`, { body: { webhookUrl: callbackUrl } })
+    await simulator.call('PUT', `/webhook/${receiverKey}`, { body: { webhookUrl: callbackUrl } })
     await simulator.pay({ uri: await simulator.charge(txidOf(1)) })
-    const { findings, asked } = await probe()
+    const { findings, requests } = await probe()
     expect(findings.map(({ subject, state }) => [subject, state])).toEqual([
       ['our certificate', 'skipped'],
       ['token', 'ok'],
@@ -91,24 +91,24 @@ describe('a PSP that supports everything', () => {
       ['disputes (MED)', 'ok'],
       ['balance', 'ok'],
     ])
-    expect(new Set(asked.map(({ method, isToken }) => (isToken ? 'token' : method)))).toEqual(new Set(['token', 'GET']))
+    expect(new Set(requests.map(({ method, isToken }) => (isToken ? 'token' : method)))).toEqual(new Set(['token', 'GET']))
     // The path of a callback is a secret.
     expect(JSON.stringify(findings)).not.toContain('secret')
   })
 
   it('gets a new UUID with each request where it requires one', async () => {
-    const { asked } = await probe(settingsOf({ headers: { 'x-correlationID': '{uuid}' } }))
-    const ids = asked.map(({ headers }) => headers['x-correlationID'])
+    const { requests } = await probe(settingsOf({ headers: { 'x-correlationID': '{uuid}' } }))
+    const ids = requests.map(({ headers }) => headers['x-correlationID'])
     for (const id of ids) expect(id).toMatch(/^[\da-f-]{36}$/)
-    expect(new Set(ids).size).toBe(asked.length)
+    expect(new Set(ids).size).toBe(requests.length)
   })
 
   it('but has no payouts or disputes gets no request for them', async () => {
-    const { of, asked } = await probe(settingsOf({ offers: { payouts: false, disputes: false, balance: 'none' } }))
+    const { of, requests } = await probe(settingsOf({ offers: { payouts: false, disputes: false, balance: 'none' } }))
     expect(['payouts', 'disputes (MED)', 'balance'].map((subject) => of(subject).state)).toEqual(
       Array(3).fill('skipped'),
     )
-    expect(asked.filter(({ path }) => path.includes('/gn/'))).toEqual([])
+    expect(requests.filter(({ path }) => path.includes('/gn/'))).toEqual([])
   })
 
   it('but has switched its disputes off in this environment still passes', async () => {
@@ -141,7 +141,7 @@ describe('what is missing is reported with the setting to change', () => {
       said: expect.stringContaining('invalid_client'),
       setting: 'clientId, clientSecret, overrides.token',
     })
-    expect(refused.asked).toHaveLength(1)
+    expect(refused.requests).toHaveLength(1)
     const page = { status: 400, headers: {}, body: '<center>No required SSL certificate was sent</center>' }
     const certificate = await probe(settingsOf(), () => page)
     expect(certificate.of('token')).toMatchObject({ state: 'missing', setting: 'tls' })
@@ -257,7 +257,7 @@ describe('what is missing is reported with the setting to change', () => {
   it('a wrong path for tokens, with the one that works', async () => {
     const token = { path: '/auth/server/oauth/token' }
     const nowhere = json(404, { message: 'no Route matched with those values' })
-    const { of, asked } = await probe(settingsOf({ token }, { dialect: 'bradesco' }), (request, answer) =>
+    const { of, requests } = await probe(settingsOf({ token }, { dialect: 'bradesco' }), (request, answer) =>
       request.path === '/oauth/token' || !request.path.endsWith('/token') ? answer : nowhere,
     )
     expect(of('token')).toMatchObject({
@@ -265,7 +265,7 @@ describe('what is missing is reported with the setting to change', () => {
       said: expect.stringContaining('/oauth/token issues one'),
       setting: 'overrides.token.path: /oauth/token',
     })
-    expect(asked.slice(0, 3).map(({ path }) => path)).toEqual([token.path, '/v2/oauth/token', '/oauth/token'])
+    expect(requests.slice(0, 3).map(({ path }) => path)).toEqual([token.path, '/v2/oauth/token', '/oauth/token'])
     expect(of('charges').state).toBe('ok')
   })
 

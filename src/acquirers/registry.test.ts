@@ -87,13 +87,13 @@ it('sends money by one of the route that has payouts, available or not; else by 
     acquirer('first', { payouts: true, isAvailable: () => false }),
     acquirer('second', { payouts: true }),
   ]
-  const asked = { ...sought, coversAmount: () => true }
-  const nameOf = (routes: RouteSettings[]) => createRegistry(all, routes).forWithdrawal(asked)?.name
+  const requested = { ...sought, coversAmount: () => true }
+  const nameOf = (routes: RouteSettings[]) => createRegistry(all, routes).forWithdrawal(requested)?.name
   expect(nameOf([])).toBe('first')
   expect(nameOf([to('charges-only', 'second')])).toBe('second')
   expect(nameOf([to('charges-only', 'first')])).toBe('first')
   expect(nameOf([to('charges-only')])).toBe('first')
-  expect(createRegistry([acquirer('charges-only')]).forWithdrawal(asked)).toBeNull()
+  expect(createRegistry([acquirer('charges-only')]).forWithdrawal(requested)).toBeNull()
 })
 
 it('sends money only by one with enough balance', () => {

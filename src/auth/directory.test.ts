@@ -14,7 +14,7 @@ const names = ['one', 'two', 'three']
 let database: TestDatabase
 let merchantIds: string[]
 /** The clients that each statement queried. */
-let asked: string[][]
+let requested: string[][]
 let isBroken: boolean
 let directory: ClientDirectory
 
@@ -34,10 +34,10 @@ afterAll(() => database.drop())
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['performance'] })
-  asked = []
+  requested = []
   isBroken = false
   const query: Db['query'] = async (statement, name) => {
-    asked.push(statement.values.flatMap((value) => (Array.isArray(value) ? (value as string[]) : [])))
+    requested.push(statement.values.flatMap((value) => (Array.isArray(value) ? (value as string[]) : [])))
     if (isBroken) throw new Error('no database')
     return await database.db.query(statement, name)
   }
@@ -54,13 +54,13 @@ const namesOf = async (clientIds: string[]) =>
 it('reads a client once, and returns a cached client immediately', async () => {
   expect(await namesOf(['one', 'one', 'one'])).toEqual(['one', 'one', 'one'])
   expect(directory.find('one')).toMatchObject({ name: 'one', has_secret: true })
-  expect(asked).toEqual([['one']])
+  expect(requested).toEqual([['one']])
 })
 
 it('caches that a client does not exist', async () => {
   expect(await directory.find('nobody')).toBeNull()
   expect(directory.find('nobody')).toBeNull()
-  expect(asked).toEqual([['nobody']])
+  expect(requested).toEqual([['nobody']])
 })
 
 it('reads frequently used clients together, and forgets the others', async () => {
@@ -69,7 +69,7 @@ it('reads frequently used clients together, and forgets the others', async () =>
   vi.advanceTimersByTime(ageMs)
   expect(await namesOf(names)).toEqual(names)
   // Client three was used once, and is read alone like an unknown one.
-  expect(asked.slice(3)).toEqual([['one', 'two'], ['three']])
+  expect(requested.slice(3)).toEqual([['one', 'two'], ['three']])
 })
 
 it('notices within half a second that a client was revoked, whichever clients it was read with', async () => {

@@ -12,16 +12,16 @@ afterEach(() => {
 
 /** Counts its reads. With `isHeld`, each waits until the test ends it. */
 function source() {
-  const held: { resolve(value: number): void; reject(error: Error): void }[] = []
+  const pending: { resolve(value: number): void; reject(error: Error): void }[] = []
   let readings = 0
-  const state = { isDown: false, isHeld: false }
+  const state = { isDown: false, isPending: false }
   const kept = keep(async () => {
     readings += 1
     if (state.isDown) throw new Error('down')
     const value = readings
-    return state.isHeld ? await new Promise<number>((resolve, reject) => held.push({ resolve, reject })) : value
+    return state.isPending ? await new Promise<number>((resolve, reject) => pending.push({ resolve, reject })) : value
   })
-  return { kept, state, held, readings: () => readings }
+  return { kept, state, pending, readings: () => readings }
 }
 
 it('reads once in ten minutes, and once for concurrent callers', async () => {
@@ -72,12 +72,12 @@ it('throws the error while nothing is cached, and tries at each request', async 
 })
 
 it('lets one caller wait for a read that hangs, and the others continue', async () => {
-  const { kept, state, held } = source()
+  const { kept, state, pending } = source()
   await kept.get()
-  state.isHeld = true
+  state.isPending = true
   vi.advanceTimersByTime(11 * minuteMs)
   const waiting = kept.get()
   expect(await kept.get()).toBe(1)
-  held[0]?.reject(new Error('timed out'))
+  pending[0]?.reject(new Error('timed out'))
   expect(await waiting).toBe(1)
 })

@@ -2,16 +2,16 @@ import { expect, it } from 'vitest'
 import { createBacklogLimit } from './backlog.ts'
 
 it('accepts as many as fit, and queries the database only when the limit may be reached', async () => {
-  const asked: string[] = []
+  const requested: string[] = []
   const hasRoom = createBacklogLimit(async (acquirer) => {
-    asked.push(acquirer)
+    requested.push(acquirer)
     return 4
   }, 10)
   // Concurrently, as after a start: counted once.
   expect(await Promise.all([2, 2, 2].map(async (notices) => await hasRoom('psp', notices)))).toEqual([true, true, true])
   expect(await hasRoom('psp', 1)).toBe(false)
   expect(await hasRoom('other', 6)).toBe(true)
-  expect(asked).toEqual(['psp', 'other'])
+  expect(requested).toEqual(['psp', 'other'])
 })
 
 it('counts again after the database failed', async () => {

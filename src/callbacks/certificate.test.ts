@@ -22,9 +22,9 @@ beforeAll(async () => {
   base64 = new X509Certificate(shown.certificate).raw.toString('base64')
 })
 
-type Asked = { settings?: NonNullable<Parameters<typeof toCallbackAccess>[0]>['clientCertificate']; header?: unknown }
+type Requested = { settings?: NonNullable<Parameters<typeof toCallbackAccess>[0]>['clientCertificate']; header?: unknown }
 
-function faultOf({ settings = {}, header = `:${base64}:`, at = now }: Asked & { at?: Date } = {}) {
+function faultOf({ settings = {}, header = `:${base64}:`, at = now }: Requested & { at?: Date } = {}) {
   const rule = toCallbackAccess({ clientCertificate: settings }).clientCertificate
   if (!rule) throw new Error('no rule')
   const headers = header === undefined ? {} : { [rule.header]: header as string }

@@ -277,14 +277,14 @@ it('limits the checks of unknown payments in each instance, not over all of them
 
 it('delays callbacks of unknown payments behind real ones, and checks few of them at once', async () => {
   const [reported] = await payMany(1)
-  let [asked, most] = [0, 0]
+  let [requested, most] = [0, 0]
   const deps = settleDepsWith(service, async (request) => {
     const isUnknown = request.path.startsWith('/pix/E99999999')
     if (isUnknown) {
-      asked += 1
-      most = Math.max(most, asked)
+      requested += 1
+      most = Math.max(most, requested)
       await sleep(20)
-      asked -= 1
+      requested -= 1
     }
     return await bank.handle(request)
   })

@@ -156,7 +156,7 @@ describe('after a kill -9 of the process that started it', () => {
     expect(postmasterPid()).toBe(pid)
     expect(await query(postgres, 'select 1 as one')).toEqual([{ one: 1 }])
     await postgres.stop()
-    expect(isThere(pid)).toBe(false)
+    expect(exists(pid)).toBe(false)
     expect(await attachEmbeddedPostgres({ dataDir })).toBeNull()
   })
 
@@ -229,8 +229,8 @@ it('a server left behind by an earlier process is restarted when it is killed', 
   started.push(postgres)
   expect(postmasterPid()).toBe(pid)
   process.kill(pid, 'SIGKILL')
-  const ask = async () => expect(await query(postgres, 'select 1 as one')).toEqual([{ one: 1 }])
-  await vi.waitFor(ask, { timeout: 90_000, interval: 100 })
+  const request = async () => expect(await query(postgres, 'select 1 as one')).toEqual([{ one: 1 }])
+  await vi.waitFor(request, { timeout: 90_000, interval: 100 })
   expect(postmasterPid()).not.toBe(pid)
 })
 
@@ -354,7 +354,7 @@ async function pathWithoutSetpriv(): Promise<string> {
 }
 
 /** Neither gone nor a zombie. */
-function isThere(pid: number): boolean {
+function exists(pid: number): boolean {
   try {
     return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
   } catch {

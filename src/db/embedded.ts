@@ -82,12 +82,12 @@ export async function lockPlace(place: Place, { holder, log }: { holder: LockHol
     if (holder === 'command' || !lock.isCommand || Date.now() > giveUpAt)
       throw new FolderInUse(
         lock.isCommand
-          ? `a command of Guichê (${lock.heldBy}) is using DATA_DIR ${place.dataDir}: wait until it has ended, then start again.`
-          : `another Guichê (${lock.heldBy}) is using DATA_DIR ${place.dataDir}: stop it, or choose another DATA_DIR.`,
+          ? `a command of Guichê (${lock.lockedBy}) is using DATA_DIR ${place.dataDir}: wait until it has ended, then start again.`
+          : `another Guichê (${lock.lockedBy}) is using DATA_DIR ${place.dataDir}: stop it, or choose another DATA_DIR.`,
       )
     if (!waited)
       log.warn(
-        { heldBy: lock.heldBy },
+        { lockedBy: lock.lockedBy },
         `a command is using DATA_DIR: waiting for it to end, ${commandMaxMs / 1000} seconds at most`,
       )
     await sleep(lockPollMs)

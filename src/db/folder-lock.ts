@@ -20,7 +20,7 @@ export type LockHolder = 'service' | 'command'
 export async function lockFolder(
   path: string,
   holder: LockHolder = 'service',
-): Promise<FolderLock | { heldBy: string; isCommand: boolean }> {
+): Promise<FolderLock | { lockedBy: string; isCommand: boolean }> {
   const opened = process.platform === 'darwin' ? openLocked(path) : await openAndFlock(path)
   if (opened === 'taken') return readHolder(path)
   ftruncateSync(opened.fd)
@@ -69,7 +69,7 @@ function flock(fd: number): Promise<number | null> {
   })
 }
 
-function readHolder(path: string): { heldBy: string; isCommand: boolean } {
+function readHolder(path: string): { lockedBy: string; isCommand: boolean } {
   const [pid = '', holder] = readFileSync(path, 'utf8').trim().split(' ')
-  return { heldBy: pid === '' ? 'another process' : `process ${pid}`, isCommand: holder === 'command' }
+  return { lockedBy: pid === '' ? 'another process' : `process ${pid}`, isCommand: holder === 'command' }
 }

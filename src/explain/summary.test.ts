@@ -323,7 +323,7 @@ it('says that an acquirer that is no longer configured cannot be queried', () =>
     check_at: at('12:01:00'),
   } as const
   const refunds = [{ ...refund, error_message: null, finished_at: null, suspense_payment_id: null }]
-  const notAsked = /Its acquirer a PSP is not configured, so Guichê cannot query it: configure it again/
+  const notQueried = /Its acquirer a PSP is not configured, so Guichê cannot query it: configure it again/
   const check = { check_at: at('12:00:30') }
   const said = [
     ofTransaction(check, { isConfigured: false }),
@@ -332,7 +332,7 @@ it('says that an acquirer that is no longer configured cannot be queried', () =>
     ofWithdrawal({ ...check, status: 'PROCESSING' }, { isConfigured: false }),
   ]
   for (const summary of said) {
-    expect(summary).toMatch(notAsked)
+    expect(summary).toMatch(notQueried)
     expect(summary).not.toMatch(/is asked|was due to be asked/)
   }
 })

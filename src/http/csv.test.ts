@@ -81,9 +81,9 @@ describe('an export', () => {
     answer.pause()
     // Only as much as the socket buffers on both sides hold.
     await stable(() => made)
-    const asked = made
+    const requested = made
     await sleep(100)
-    expect(made).toBe(asked)
+    expect(made).toBe(requested)
     expect(ended).toBe(false)
 
     // When the client reads some more megabytes, as many are produced.
@@ -93,7 +93,7 @@ describe('an export', () => {
       if (read > 100 * piece.length) break
     }
     request.destroy()
-    expect(made).toBeGreaterThan(asked)
+    expect(made).toBeGreaterThan(requested)
     await stable(() => (ended ? -1 : made))
     expect(ended).toBe(true)
   })

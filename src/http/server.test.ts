@@ -91,11 +91,11 @@ it('answers a request that arrives on an idle connection just after the stop beg
   app.get('/now', { config: { access: { public: true } } }, () => 'answered')
   await app.listen({ port: 0, host: '127.0.0.1' })
   const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1').setEncoding('utf8')
-  const ask = () => socket.write('GET /now HTTP/1.1\r\nhost: localhost\r\n\r\n')
-  ask()
+  const send = () => socket.write('GET /now HTTP/1.1\r\nhost: localhost\r\n\r\n')
+  send()
   expect(String(await once(socket, 'data'))).toMatch(/^HTTP\/1.1 200.*connection: keep-alive.*answered$/is)
   const closed = app.close()
-  setImmediate(() => setImmediate(ask))
+  setImmediate(() => setImmediate(send))
   expect(String(await once(socket, 'data'))).toMatch(/^HTTP\/1.1 200.*connection: close.*answered$/is)
   await closed
 })
@@ -123,8 +123,8 @@ it.each([
     isStopping: () => false,
     checkReady: async () => {},
   })
-  const ask = async () => await app.inject({ url: '/metrics', headers: sent ? { authorization: sent } : {} })
-  const answers = await Promise.all([ask(), ask(), ask()])
+  const send = async () => await app.inject({ url: '/metrics', headers: sent ? { authorization: sent } : {} })
+  const answers = await Promise.all([send(), send(), send()])
   expect(answers.map(({ statusCode }) => statusCode)).toEqual([status, status, status])
   // On a public service, concurrent requests share one reading.
   expect(readings).toBe(status === 401 ? 0 : isPublic ? 1 : 3)
@@ -135,20 +135,20 @@ it('runs at most two exports of one merchant, until one of them is read or close
   const app = await testServer()
   app.get('/export', { config: { access: { public: true } } }, async (_, reply) => sendCsv(reply, 'endless', endless()))
   await app.listen({ port: 0, host: '127.0.0.1' })
-  const ask = async () => {
+  const send = async () => {
     const request = get(`${app.listeningOrigin}/export`)
     const [answer] = await once(request, 'response')
     answer.on('error', () => {})
     return { request, answer: answer.pause() }
   }
-  const [first, second] = [await ask(), await ask()]
-  const refused = await ask()
+  const [first, second] = [await send(), await send()]
+  const refused = await send()
   expect([refused.answer.statusCode, refused.answer.headers['retry-after']]).toEqual([429, '5'])
   expect(JSON.parse(String(await refused.answer.toArray())).code).toBe('rate_limited')
   // A HEAD request does not count.
   expect((await fetch(`${app.listeningOrigin}/export`, { method: 'HEAD' })).status).toBe(200)
   first.request.destroy()
-  await expect.poll(async () => (await ask()).answer.statusCode, { timeout: 10_000 }).toBe(200)
+  await expect.poll(async () => (await send()).answer.statusCode, { timeout: 10_000 }).toBe(200)
   second.request.destroy()
   await app.close()
 })

@@ -24,62 +24,62 @@ function open(name: string) {
     sync,
     giveBack: limiter.giveBack,
     /** How many of so many requests it allows. */
-    ask: (count: number, shop = 'shop') =>
+    request: (count: number, shop = 'shop') =>
       Array.from({ length: count }, () => limiter.take(shop).isAllowed).filter(Boolean).length,
   }
 }
 
 it('counts over all services, and delays all of them after they allowed too many together', async () => {
   const [one, other] = [open('create'), open('create')]
-  expect(one.ask(20)).toBe(10)
+  expect(one.request(20)).toBe(10)
   await one.sync()
   // It has not heard of the others yet.
-  expect(other.ask(3)).toBe(3)
+  expect(other.request(3)).toBe(3)
   await other.sync()
-  expect(other.ask(1)).toBe(0)
+  expect(other.request(1)).toBe(0)
   // Three too many are waited for, then each second brings two, wherever they are used.
   clock.advance(1_500)
-  expect(other.ask(1)).toBe(0)
+  expect(other.request(1)).toBe(0)
   clock.advance(2_700)
-  expect(one.ask(2)).toBe(2)
+  expect(one.request(2)).toBe(2)
   await one.sync()
-  expect(other.ask(10)).toBe(5)
+  expect(other.request(10)).toBe(5)
   await other.sync()
   await one.sync()
-  expect(open('create').ask(10, 'another shop')).toBe(10)
+  expect(open('create').request(10, 'another shop')).toBe(10)
 })
 
 it('does not forget what was used when a service starts again', async () => {
   const before = open('restarted')
-  expect(before.ask(10)).toBe(10)
+  expect(before.request(10)).toBe(10)
   await before.sync()
   const after = open('restarted')
-  expect(after.ask(1)).toBe(1)
+  expect(after.request(1)).toBe(1)
   await after.sync()
-  expect(after.ask(10)).toBe(0)
+  expect(after.request(10)).toBe(0)
 })
 
 it('does not count what was given back', async () => {
   const [one, other] = [open('returned'), open('returned')]
-  expect(one.ask(10)).toBe(10)
+  expect(one.request(10)).toBe(10)
   for (let count = 0; count < 10; count += 1) one.giveBack('shop')
   await one.sync()
-  expect(other.ask(1)).toBe(1)
+  expect(other.request(1)).toBe(1)
   await other.sync()
-  expect(other.ask(10)).toBe(9)
+  expect(other.request(10)).toBe(9)
 })
 
 it('never blocks for longer than two bursts, and stores no name', async () => {
   const one = open('set back')
-  expect(one.ask(1)).toBe(1)
+  expect(one.request(1)).toBe(1)
   await one.sync()
   // As if the database's clock was set back by an hour.
   await database.db.query(sql`update rate_limits set full_at = full_at + interval '1 hour'`)
-  expect(one.ask(1)).toBe(1)
+  expect(one.request(1)).toBe(1)
   await one.sync()
-  expect(one.ask(1)).toBe(0)
+  expect(one.request(1)).toBe(0)
   clock.advance(10_000)
-  expect(one.ask(10)).toBeGreaterThan(0)
+  expect(one.request(10)).toBeGreaterThan(0)
   const rows = await database.db.query(sql`select id::text from rate_limits`)
   expect(JSON.stringify(rows)).not.toContain('shop')
 })

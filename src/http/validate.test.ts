@@ -53,9 +53,9 @@ describe('text', () => {
 
 describe('a webhook URL', () => {
   it('is parsed once if it is accepted, and every time if it is not', () => {
-    const asked: string[] = []
+    const requested: string[] = []
     const checkWebhookUrl = (url: string) => {
-      asked.push(url)
+      requested.push(url)
       return url.endsWith('bad') ? 'is bad' : null
     }
     const validate = createValidator({ checkWebhookUrl })({ schema: Type.Object({ url: WebhookUrl }) })
@@ -63,8 +63,8 @@ describe('a webhook URL', () => {
       expect(codesOf(validate({ url: 'https://shop.example/good' }))).toEqual([])
       expect(codesOf(validate({ url: 'https://shop.example/bad' }))).toEqual(['url invalid_format'])
     }
-    expect(asked.filter((url) => url.endsWith('good'))).toHaveLength(1)
+    expect(requested.filter((url) => url.endsWith('good'))).toHaveLength(1)
     // And once more for the sentence that explains the error.
-    expect(asked.filter((url) => url.endsWith('bad'))).toHaveLength(6)
+    expect(requested.filter((url) => url.endsWith('bad'))).toHaveLength(6)
   })
 })

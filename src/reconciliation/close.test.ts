@@ -57,9 +57,9 @@ it('totals both sides of a day, so that each closing follows from its opening', 
   const next = await close('2026-11-21')
   expect(next.statement.ledgerSide.opening).toBe(ledgerSide.closing)
   expect(next.statement.dayBefore).toMatchObject({ day, version: 1 })
-  const [ledger] = await database.db.query<{ held: number }>(sql`
-    select -sum(balance) as held from ledger_accounts where account like 'acquirer:%'`)
-  expect(next.statement.ledgerSide.closing).toBe(ledger?.held)
+  const [ledger] = await database.db.query<{ balance: number }>(sql`
+    select -sum(balance) as balance from ledger_accounts where account like 'acquirer:%'`)
+  expect(next.statement.ledgerSide.closing).toBe(ledger?.balance)
 })
 
 it('signs a statement that anybody can verify with the public keys alone, and nobody can change', async () => {

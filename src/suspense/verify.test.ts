@@ -21,17 +21,17 @@ beforeAll(async () => {
   service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
   await setFixedFee(service, 'transaction', 30)
   const deps = { ...service, settlement: createSettlement(service), wakeDeliveries: () => {} }
-  ids.held = (await payUnattributed(service)).held.id
+  ids.suspended = (await payUnattributed(service)).suspended.id
   const matched = await payUnattributed(service)
-  await recordAttribution(deps, { id: matched.held.id, transactionId: matched.id, by: { actor: 'cli:test' } })
+  await recordAttribution(deps, { id: matched.suspended.id, transactionId: matched.id, by: { actor: 'cli:test' } })
   const undone = await payUnattributed(service)
-  await recordAttribution(deps, { id: undone.held.id, transactionId: undone.id, by: { actor: 'cli:test' } })
-  await recordReversal(deps, { id: undone.held.id, by: { actor: 'cli:test' } })
+  await recordAttribution(deps, { id: undone.suspended.id, transactionId: undone.id, by: { actor: 'cli:test' } })
+  await recordReversal(deps, { id: undone.suspended.id, by: { actor: 'cli:test' } })
   const returned = await payUnattributed(service)
-  await startSendBack(service, { id: returned.held.id, by: { actor: 'cli:test' } })
+  await startSendBack(service, { id: returned.suspended.id, by: { actor: 'cli:test' } })
   await untilReturned(service, returned.endToEnd)
   const paid = await payOne(service)
-  Object.assign(ids, { matched: matched.held.id, undone: undone.held.id, returned: returned.held.id, paid: paid.id })
+  Object.assign(ids, { matched: matched.suspended.id, undone: undone.suspended.id, returned: returned.suspended.id, paid: paid.id })
   Object.assign(ids, { e2e: paid.endToEnd, transaction: undone.id })
 })
 afterAll(async () => await service.stop())
@@ -52,22 +52,22 @@ const transfer = (key: string, kind: string, debit: string, credit: string, type
   values ('{operator}', '${key}', 9, '${kind}', '${debit}', '${credit}', 1000, 0, 0, '${type}', '{${id}}', now())`
 
 it.each<[what: string, rule: string, sql: string]>([
-  ['one of another amount', 'suspense_transfers', "update suspense_payments set amount = 1001 where id = '{held}'"],
+  ['one of another amount', 'suspense_transfers', "update suspense_payments set amount = 1001 where id = '{suspended}'"],
   [
     'one that was never posted',
     'suspense_transfers',
-    "update suspense_payments set id = gen_random_uuid() where id = '{held}'",
+    "update suspense_payments set id = gen_random_uuid() where id = '{suspended}'",
   ],
-  ['one held twice', 'suspense_transfers', transfer('suspense:{held}:again', 'payment_held', 'acquirer', 'suspense')],
+  ['one held twice', 'suspense_transfers', transfer('suspense:{suspended}:again', 'payment_held', 'acquirer', 'suspense')],
   [
     'one added to a past event',
     'suspense_transfers',
-    transfer('suspense:{held}:held', 'payment_held', 'acquirer', 'suspense'),
+    transfer('suspense:{suspended}:held', 'payment_held', 'acquirer', 'suspense'),
   ],
   [
     'one that left suspense and is held',
     'suspense_transfers',
-    transfer('suspense:{held}:returned', 'held_returned', 'suspense', 'acquirer'),
+    transfer('suspense:{suspended}:returned', 'held_returned', 'suspense', 'acquirer'),
   ],
   [
     'one returned twice',
@@ -77,7 +77,7 @@ it.each<[what: string, rule: string, sql: string]>([
   [
     'a return that is not posted',
     'suspense_transfers',
-    "update suspense_payments set taken_amount = 1 where id = '{held}'",
+    "update suspense_payments set taken_amount = 1 where id = '{suspended}'",
   ],
   ['an attribution that is not posted', 'suspense_transfers', move('undone', 'held matched held matched held')],
   ['a reversal that is not in its history', 'suspense_transfers', move('undone', 'held')],
@@ -104,7 +104,7 @@ it.each<[what: string, rule: string, sql: string]>([
   [
     'a payment that is held and pays a transaction',
     'suspense_payment_once',
-    "update suspense_payments set end_to_end = '{e2e}' where id = '{held}'",
+    "update suspense_payments set end_to_end = '{e2e}' where id = '{suspended}'",
   ],
   [
     'one that is attributed to another transaction',
@@ -141,7 +141,7 @@ describe('a payment that is checked without the transaction that it pays', () =>
   })
 
   it('is a breach when it is in suspense as well', async () => {
-    await service.db.query(sql`update suspense_payments set end_to_end = ${ids.e2e} where id = ${ids.held}`)
-    expect(await breachesOf(ids.held)).toMatchObject([{ rule: 'suspense_payment_once' }])
+    await service.db.query(sql`update suspense_payments set end_to_end = ${ids.e2e} where id = ${ids.suspended}`)
+    expect(await breachesOf(ids.suspended)).toMatchObject([{ rule: 'suspense_payment_once' }])
   })
 })

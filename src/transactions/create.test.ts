@@ -113,7 +113,7 @@ describe('the id of a request with a key', () => {
   /** The id of the row that is kept although the bank did not respond: the bank is asked again with this id. */
   async function idOf(
     input: Partial<CreateTransactionInput>,
-    asked = { merchantId, clientId: 'shop' },
+    requested = { merchantId, clientId: 'shop' },
   ): Promise<string> {
     assert(key, 'a new key can be read')
     const ids: string[] = []
@@ -132,7 +132,7 @@ describe('the id of a request with a key', () => {
       pix: { expirationSeconds: 1800 },
     }
     const creating = createTransaction(deps, {
-      ...asked,
+      ...requested,
       by: null,
       input: { ...smallest, idempotencyKey: 'the same', ...input },
     })

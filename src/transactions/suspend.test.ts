@@ -40,15 +40,15 @@ it('a payment either pays its transaction or is in suspense, even when both are 
     }),
   )
   expect(await findBreaches(service.db)).toEqual([])
-  const [sums] = await service.db.query<{ paid: number; held: number }>(sql`
+  const [sums] = await service.db.query<{ paid: number; suspended: number }>(sql`
     select (select count(*) from transactions where end_to_end is not null) as paid,
-      (select count(*) from suspense_payments where status = 'held') as held`)
+      (select count(*) from suspense_payments where status = 'held') as suspended`)
   // If it was in suspense first, the other process found it there.
-  expect(sums).toEqual({ paid: 60, held: 0 })
-  const [balance] = await service.db.query<{ held_by_bank: number }>(
-    sql`select -sum(balance)::bigint as held_by_bank from ledger_accounts where account like 'acquirer:%'`,
+  expect(sums).toEqual({ paid: 60, suspended: 0 })
+  const [balance] = await service.db.query<{ at_bank: number }>(
+    sql`select -sum(balance)::bigint as at_bank from ledger_accounts where account like 'acquirer:%'`,
   )
-  expect(balance?.held_by_bank).toBe(60 * 1000)
+  expect(balance?.at_bank).toBe(60 * 1000)
 })
 
 it('does not treat a payment of another transaction as a duplicate', async () => {

@@ -89,10 +89,10 @@ describe('the order of a record', () => {
     const receiver = await receive()
     work()
     const records = Array.from({ length: 30 }, () => randomUUID())
-    const tellOf = async (recordId: string) => {
+    const sendCallbackOf = async (recordId: string) => {
       for (let sequence = 1; sequence <= 5; sequence += 1) await enqueue(receiver.url, { recordId, sequence })
     }
-    await Promise.all(records.map(tellOf))
+    await Promise.all(records.map(sendCallbackOf))
     await receiver.until(150)
     for (const recordId of records) {
       const ofRecord = receiver.received.filter(({ event }) => event.data.id === recordId)

@@ -70,15 +70,15 @@ describe('the dialler', () => {
   })
 
   it('resolves once and dials that address: a second answer of the name server changes nothing', async () => {
-    let asked = 0
+    let requested = 0
     const resolve = async () => {
-      asked += 1
-      return asked === 1 ? ['127.0.0.1'] : ['127.0.0.2']
+      requested += 1
+      return requested === 1 ? ['127.0.0.1'] : ['127.0.0.2']
     }
     const dialler = createDialler({ allowPrivate: true, resolve })
     const { statusCode, body } = await request(`http://rebind.test:${port}/`, { dispatcher: dialler })
     await body.dump()
-    expect({ statusCode, asked }).toEqual({ statusCode: 200, asked: 1 })
+    expect({ statusCode, requested }).toEqual({ statusCode: 200, requested: 1 })
     await dialler.close()
   })
 

@@ -105,6 +105,6 @@ it('an index finds undelivered and resent events in a period of any length', asy
     database.db,
     async (db) => await findResendProgress(db, { merchantId: merchant, resendId: record }),
   )
-  expect(resent.asked).toBe(0)
+  expect(resent.requested).toBe(0)
   expect(resent.plan.scans).not.toContain('Seq Scan')
 })

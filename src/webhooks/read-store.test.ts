@@ -73,12 +73,12 @@ describe('a list of deliveries', () => {
   })
 
   it('has the merchant’s own deliveries, and can be filtered by record and by state', async () => {
-    const ask = (filters: DeliveryFilters, whose = merchantId) =>
+    const request = (filters: DeliveryFilters, whose = merchantId) =>
       listDeliveries(database.db, whose, filters, slice(1, 3))
-    expect((await ask({ recordId })).items.map(({ sequence }) => sequence)).toEqual([5, 4, 3])
-    expect((await ask({ state: 'waiting' })).total).toBe(4)
-    expect((await ask({ state: 'waiting' })).items[0]?.next_attempt_at).toBeNull()
-    expect((await ask({}, otherId)).total).toBe(1)
-    expect((await ask({ recordId }, otherId)).total).toBe(0)
+    expect((await request({ recordId })).items.map(({ sequence }) => sequence)).toEqual([5, 4, 3])
+    expect((await request({ state: 'waiting' })).total).toBe(4)
+    expect((await request({ state: 'waiting' })).items[0]?.next_attempt_at).toBeNull()
+    expect((await request({}, otherId)).total).toBe(1)
+    expect((await request({ recordId }, otherId)).total).toBe(0)
   })
 })

@@ -167,18 +167,18 @@ describe('a process that ends', () => {
   it('before any statement of a request stores nothing or everything', async () => {
     const count = async () => (await database.db.query(sql`select from withdrawals`)).length
     for (let before = 0; ; before++) {
-      const asked = input()
+      const requested = input()
       const already = await count()
       const lost = losing(database.db, before)
       const created = await createWithdrawal(
         { ...deps, db: lost.db },
-        { merchantId, clientId: merchantId, by: null, input: asked },
+        { merchantId, clientId: merchantId, by: null, input: requested },
       ).catch((error: unknown) => {
         if (!(error instanceof Ended)) throw error
         return null
       })
       expect((await count()) - already).toBe(created ? 1 : 0)
-      const again = await createWithdrawal(deps, { merchantId, clientId: merchantId, by: null, input: asked })
+      const again = await createWithdrawal(deps, { merchantId, clientId: merchantId, by: null, input: requested })
       expect(again.isReplay).toBe(created !== null)
       if (created) break
     }

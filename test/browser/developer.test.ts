@@ -44,16 +44,16 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     status = 410
     const id = await payOne()
     for (let more = 0; more < 3; more += 1) await payOne()
-    const { page, go, look, complaints } = desk
+    const { page, go, checkScreen, complaints } = desk
     await page.getByRole('link', { name: 'Webhooks' }).click()
     await page.getByText('8 no longer retried').waitFor()
-    await look('webhooks-down')
+    await checkScreen('webhooks-down')
     await go(`/webhooks?recordId=${id}&state=gone`)
     await page.getByRole('cell', { name: 'transaction.paid' }).click()
     const drawer = page.getByRole('dialog')
     await drawer.getByText('The receiver answered 410').waitFor()
     await drawer.getByText(`"id": "${id}"`).waitFor()
-    await look('delivery')
+    await checkScreen('delivery')
     status = 204
     await drawer.getByRole('button', { name: 'Resend', exact: true }).click()
     await expect.poll(() => receiver.received.length).toBe(9)
@@ -68,11 +68,11 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await dialog.getByLabel('From').fill('2020-01-01T00:00')
     await dialog.getByLabel('Until').fill('2099-01-01T00:00')
     await dialog.getByText('7 deliveries to one URL will be resent.').waitFor()
-    await look('resend-preview')
+    await checkScreen('resend-preview')
     const before = receiver.received.length
     await dialog.getByRole('button', { name: 'Resend 7' }).click()
     await page.getByText('All delivered.').waitFor()
-    await look('resend-done')
+    await checkScreen('resend-done')
     expect(receiver.received.length - before).toBe(7)
     await page.getByRole('button', { name: 'Close' }).last().click()
     await page.clock.fastForward(5_000)
@@ -81,7 +81,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
   })
 
   it('rotates a secret while both are valid, and sees the new one once', async () => {
-    const { page, look, complaints, close } = await visit(browser)
+    const { page, checkScreen, complaints, close } = await visit(browser)
     // Whoever creates a secret can do everything that the client can, so only an owner may.
     await signIn(
       page,
@@ -91,7 +91,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     )
     await page.getByText(`clientId: '${service.sandbox.clientId}'`).waitFor()
     await page.getByRole('button', { name: 'Rotate: Client secret' }).click()
-    await look('rotate')
+    await checkScreen('rotate')
     await page.getByRole('dialog').getByRole('button', { name: 'Rotate client secret' }).click()
     await page.getByText('Shown only once.').waitFor()
     const shown = page.getByRole('dialog').locator('.identifier')
@@ -107,7 +107,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
   })
 
   it('creates a charge in the sandbox, pays it and sees it paid', async () => {
-    const { page, readIn, look, complaints } = desk
+    const { page, readIn, checkScreen, complaints } = desk
     await page.getByRole('link', { name: 'Sandbox' }).click()
     await readIn('Português')
     await page.getByText('Nenhum dinheiro de verdade é movimentado aqui.').waitFor()
@@ -115,7 +115,7 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await page.getByText(/Uma cobrança de R\$\s25,90 está pronta/).waitFor()
     await page.getByRole('button', { name: 'Pagar', exact: true }).click()
     await page.getByRole('status').getByText('Paga', { exact: true }).waitFor()
-    await look('sandbox-paid')
+    await checkScreen('sandbox-paid')
     await page.getByRole('link', { name: 'Ver o registro' }).click()
     await page.getByRole('heading', { name: /Transação · R\$\s25,90/ }).waitFor()
     await readIn('English')
@@ -142,14 +142,14 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
   })
 
   it('gets an API client from the operator, who chooses its scopes', async () => {
-    const { page, look, complaints, close } = await visit(browser, { width: 390, theme: 'dark' })
+    const { page, checkScreen, complaints, close } = await visit(browser, { width: 390, theme: 'dark' })
     await signIn(page, service, await inviteUser(service, { role: 'admin' }), '/credentials')
-    await look('clients')
+    await checkScreen('clients')
     await page.getByRole('button', { name: 'New API client' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Name').fill('Padaria do João')
     await dialog.getByLabel('withdrawal.write').uncheck()
-    await look('new-client')
+    await checkScreen('new-client')
     await dialog.getByRole('button', { name: 'Create' }).click()
     await page.getByText('Shown only once.').waitFor()
     await page.getByText(/^whsec_/).waitFor()
@@ -166,11 +166,11 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
   })
 
   it('sees screens without errors at both widths, in both themes', async () => {
-    const { page, go, lookAtEach, complaints } = desk
+    const { page, go, checkScreenAtEachSize, complaints } = desk
     for (const path of ['webhooks', 'credentials', 'sandbox']) {
       await go(`/${path}`)
       await page.getByRole('heading', { level: 1 }).waitFor()
-      await lookAtEach(path)
+      await checkScreenAtEachSize(path)
     }
     expect(complaints).toEqual([])
   })

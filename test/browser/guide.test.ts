@@ -76,10 +76,10 @@ describe.skipIf(chromiumPath === null)('in a browser the guide', () => {
   afterAll(() => browser.close())
 
   it('is shown at both widths, in both themes, within its content security policy', async () => {
-    const { page, lookAtEach, complaints, close } = await visit(browser)
+    const { page, checkScreenAtEachSize, complaints, close } = await visit(browser)
     for (const name of ['index', 'quick-start', 'errors', 'dashboard']) {
       await page.goto(`${service.baseUrl}/guide/${name}.html`)
-      await lookAtEach(`guide-${name}`)
+      await checkScreenAtEachSize(`guide-${name}`)
     }
     expect(complaints).toEqual([])
     await close()
@@ -168,12 +168,12 @@ describe.skipIf(chromiumPath === null)('in a browser the guide', () => {
   })
 
   it('is linked from the dashboard', async () => {
-    const { page, look, close } = await visit(browser)
+    const { page, checkScreen, close } = await visit(browser)
     await signIn(page, service, await inviteUser(service, { role: 'support' }))
     await page.getByRole('button', { name: /^Your account/ }).click()
     const link = page.getByRole('menuitem', { name: 'Guide' })
     await link.waitFor()
-    await look('menu')
+    await checkScreen('menu')
     const [opened] = await Promise.all([page.waitForEvent('popup'), link.click()])
     await opened.getByRole('heading', { level: 1, name: 'Guichê' }).waitFor()
     await close()

@@ -18,7 +18,7 @@ import {
 import { fetchTransaction } from '../support/payments.ts'
 import { payOne, setFixedFee } from '../support/refunds.ts'
 import { fetchToken, startTestService, type TestService } from '../support/service.ts'
-import { payAmiss, payingCustomer, payUnattributed, untilSuspense } from '../support/suspense.ts'
+import { payWithFault, payingCustomer, payUnattributed, untilSuspense } from '../support/suspense.ts'
 import { findSandboxMerchant, inviteUser, signIn } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
 import { expectLedgerConsistent } from '../support/withdrawals.ts'
@@ -60,7 +60,7 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
   const dialogButton = (page: Page, name: string) => page.getByRole('dialog').getByRole('button', { name, exact: true })
 
   it('is compared: one discrepancy is confirmed and another dismissed', async () => {
-    const { page, go, look, complaints } = desk
+    const { page, go, checkScreen, complaints } = desk
     await go('/reconciliation')
     await page.getByRole('button', { name: 'Compare now' }).click()
     const dialog = page.getByRole('dialog')
@@ -70,11 +70,11 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     await page.getByText('3 payments, 0 returns and 0 payouts. Discrepancies: 2, new: 2.').waitFor()
     const amount = page.getByRole('article', { name: /^Amount/ })
     await amount.getByText('R$19.00', { exact: true }).waitFor()
-    await look('differences')
+    await checkScreen('differences')
     await amount.getByRole('button', { name: 'Confirm' }).click()
     await dialog.getByText('Available → At the PSPs').waitFor()
     await dialog.getByText('R$1.00', { exact: true }).waitFor()
-    await look('difference-confirm')
+    await checkScreen('difference-confirm')
     await dialogButton(page, 'Confirm').click()
     await amount.waitFor({ state: 'detached' })
 
@@ -85,14 +85,14 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     await page.getByText('No open discrepancies', { exact: true }).waitFor()
     await page.getByText('Decided', { exact: true }).click()
     await page.getByText('the bank has lost it and pays').waitFor()
-    await look('differences-decided')
+    await checkScreen('differences-decided')
     const posted = await service.db.query(sql`select amount from ledger_transfers where kind = 'correction'`)
     expect(posted).toEqual([{ amount: 100 }])
     expect(complaints).toEqual([])
   })
 
   it('closes a day, whose statement is downloaded as signed', async () => {
-    const { page, go, look, complaints } = desk
+    const { page, go, checkScreen, complaints } = desk
     await go('/reconciliation?tab=days')
     await page.getByRole('button', { name: 'Close a day' }).click()
     await page.getByRole('dialog').getByLabel('Day (Brasília time)').fill(day)
@@ -100,7 +100,7 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     await page.getByText('The day is closed: version 1 is signed.').waitFor()
     await page.getByRole('link', { name: 'View the day' }).click()
     await page.getByRole('heading', { name: 'Totals' }).waitFor()
-    await look('closed-day')
+    await checkScreen('closed-day')
     const phone = await visit(browser, { width: 390 })
     await phone.context.addCookies(await page.context().cookies())
     await enlargeAmounts(phone.page)
@@ -108,7 +108,7 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     for (const [locale, amount] of Object.entries(largeAmounts)) {
       if (locale === 'pt-BR') await phone.readIn('Português')
       await phone.page.getByText(amount).first().waitFor()
-      await phone.look(`closed-day-${locale}`)
+      await phone.checkScreen(`closed-day-${locale}`)
       expect(await findSpilled(phone.page)).toEqual([])
     }
     await phone.close()
@@ -136,25 +136,25 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     await go(`/reconciliation?requested=${cut}`)
     await page.getByText('Interrupted', { exact: true }).waitFor()
     await page.getByText('the bank did not answer').waitFor()
-    await look('interrupted')
+    await checkScreen('interrupted')
     expect(complaints).toEqual([])
   })
 
   it('attributes an unattributed payment, and reverses the attribution', async () => {
     const more = { amount: 1_500, customer: payingCustomer, externalCode: 'order-77' }
-    const { id, held } = await payUnattributed(service, more)
-    const { page, go, look, complaints } = desk
+    const { id, suspended } = await payUnattributed(service, more)
+    const { page, go, checkScreen, complaints } = desk
     await go('/reconciliation?tab=suspense')
     await page.getByRole('row', { name: /Maria Aparecida da Silva.*R\$15\.00/ }).click()
     await page.getByText('100 points', { exact: true }).waitFor()
-    await look('suspense-payment')
+    await checkScreen('suspense-payment')
     await page.getByRole('button', { name: /^Attribute to the charge of/ }).click()
     const dialog = page.getByRole('dialog')
     await dialog
       .getByText(/^R\$15\.00 from Maria Aparecida da Silva pay this charge of .*The fee is R\$0\.30\./)
       .waitFor()
     await dialog.getByText('order-77').waitFor()
-    await look('held-payment-match')
+    await checkScreen('suspense-payment-match')
     await dialogButton(page, 'Attribute payment').click()
     await page.getByRole('button', { name: 'Reverse the attribution' }).waitFor()
     expect(await fetchTransaction(service, id)).toMatchObject({ status: 'PAID' })
@@ -164,7 +164,7 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     await page.getByRole('button', { name: 'Return', exact: true }).waitFor()
     expect(await fetchTransaction(service, id)).toMatchObject({ status: 'REFUNDED' })
     const actions = await service.db.query<{ action: string }>(sql`
-      select action from audit_log where record_id = ${held.id} order by id`)
+      select action from audit_log where record_id = ${suspended.id} order by id`)
     expect(actions.map(({ action }) => action)).toEqual(['orphan.match', 'orphan.undo'])
     expect(complaints).toEqual([])
   })
@@ -189,7 +189,7 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
       .waitFor()
     expect(await owner.page.getByRole('link', { name: /^Pagamento, / }).count()).toBe(0)
     expect(await owner.page.getByRole('button', { name: /Alterar a tarifa/ }).count()).toBe(0)
-    await owner.look('statement-portuguese')
+    await owner.checkScreen('statement-portuguese')
     await owner.page
       .getByRole('link', { name: /^Tarifa, lançamento/ })
       .first()
@@ -200,7 +200,7 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
   })
 
   it('posts an operator’s entry, which is shown before it is posted', async () => {
-    const { page, go, look, lookAtEach, readIn, complaints } = desk
+    const { page, go, checkScreen, checkScreenAtEachSize, readIn, complaints } = desk
     await go('/ledger')
     await page.getByRole('button', { name: 'New entry' }).click()
     const dialog = page.getByRole('dialog')
@@ -214,11 +214,11 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     await dialog.getByLabel('Reason').fill('Fees of November')
     await dialogButton(page, 'Continue').click()
     await dialog.getByText(/^The fees received are only R\$.*\.$/).waitFor()
-    await look('entry-refused')
+    await checkScreen('entry-refused')
     await dialog.getByLabel('Amount').fill('0.30')
     await dialogButton(page, 'Continue').click()
     await dialog.getByText('Fees → At the PSP (simulator)').waitFor()
-    await look('entry-review')
+    await checkScreen('entry-review')
     await dialogButton(page, 'Post R$0.30').click()
     await page.getByRole('article').filter({ hasText: 'Fees of November' }).getByText('R$0.30').waitFor()
 
@@ -234,12 +234,12 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     await dialogButton(page, 'Propose R$0.30').click()
     const waiting = page.getByRole('region', { name: 'Waiting for a second person' })
     await waiting.getByText('You requested this, so another person has to approve it.').waitFor()
-    await look('entry-proposed')
+    await checkScreen('entry-proposed')
     await readIn('Português')
     await page.getByRole('button', { name: 'Novo lançamento' }).click()
     await dialog.getByRole('combobox', { name: 'Tipo de lançamento' }).click()
     await page.getByRole('option', { name: 'Perdão de dívida' }).click()
-    await lookAtEach('entry-portuguese')
+    await checkScreenAtEachSize('entry-portuguese')
     await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
     await readIn('English')
@@ -250,25 +250,25 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
   })
 
   it('is shown without errors at both widths, in both themes', async () => {
-    const { endToEnd } = await payAmiss(service, 'without_txid', { amount: 1_234, customer: payingCustomer })
-    const held = await untilSuspense(service, endToEnd, 'held')
-    const { page, go, lookAtEach, complaints } = desk
+    const { endToEnd } = await payWithFault(service, 'without_txid', { amount: 1_234, customer: payingCustomer })
+    const suspended = await untilSuspense(service, endToEnd, 'held')
+    const { page, go, checkScreenAtEachSize, complaints } = desk
     const paths = {
       books: '/ledger',
       ledger: `/ledger?client=${service.sandbox.clientId}`,
-      held: `/reconciliation/suspense/${held.id}`,
+      suspended: `/reconciliation/suspense/${suspended.id}`,
       day: `/reconciliation/days/simulator/${day}`,
       'reconciliation-decided': '/reconciliation?state=decided',
     }
     for (const [name, path] of Object.entries(paths)) {
       await go(path)
       await page.getByRole('heading', { level: 1 }).waitFor()
-      await lookAtEach(name)
+      await checkScreenAtEachSize(name)
     }
     for (const tab of ['Unattributed payments', 'Closed days', 'Runs']) {
       await page.getByRole('tab', { name: tab }).click()
       await page.getByRole('region', { name: tab }).waitFor()
-      await lookAtEach(`reconciliation-${tab.toLowerCase().replace(' ', '-')}`)
+      await checkScreenAtEachSize(`reconciliation-${tab.toLowerCase().replace(' ', '-')}`)
     }
     expect(complaints).toEqual([])
   })

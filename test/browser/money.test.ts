@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
-import { chromiumPath, type Look, openChromium, reloadAfterFailure, type Visit, visit } from '../support/browser.ts'
+import { chromiumPath, type Appearance, openChromium, reloadAfterFailure, type Visit, visit } from '../support/browser.ts'
 import { dispute, disputesOf, pollUntil } from '../support/disputes.ts'
 import { fetchRefundable, payOne, setFixedFee } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -30,9 +30,9 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
       perDay: 2_000_000,
       approvalAbove: 100_000,
     })
-    const invite = async (role: string, look: Partial<Look>) => {
+    const invite = async (role: string, checkScreen: Partial<Appearance>) => {
       const email = await inviteUser(service, { role, merchantId: role === 'owner' ? merchantId : null })
-      const opened = await visit(browser, look)
+      const opened = await visit(browser, checkScreen)
       await opened.page.clock.install()
       return { ...opened, enter: async (path: string) => await signIn(opened.page, service, email, path) }
     }
@@ -57,7 +57,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
 
   it('refunds part of a payment and sees it returned', async () => {
     const { id } = await payOne(service, 2_590)
-    const { page, enter, look, complaints } = people.owner
+    const { page, enter, checkScreen, complaints } = people.owner
     await enter(`/transactions/${id}`)
     await page.getByRole('button', { name: 'Refund', exact: true }).click()
     await dialogOf(page).getByText('R$25.90 will be returned to').waitFor()
@@ -68,7 +68,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await dialogOf(page).getByLabel('Reason (optional)').fill('One item was missing')
     await dialogOf(page).getByText('R$5.90 will be returned to').waitFor()
     await dialogOf(page).getByText('R$6.20 are debited from the balance: the amount and a fee of R$0.30.').waitFor()
-    await look('refund-dialog')
+    await checkScreen('refund-dialog')
     await dialogOf(page).getByRole('button', { name: 'Refund R$5.90' }).dblclick()
     await dialogOf(page).waitFor({ state: 'detached' })
     await eventually(async () =>
@@ -76,48 +76,48 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     )
     await page.clock.fastForward(5_000)
     await page.getByRole('region', { name: 'Refunds' }).getByText('Refunded').waitFor()
-    await look('refunded')
+    await checkScreen('refunded')
     const { refunds } = await fetchRefundable(service, id)
     expect(refunds.map(({ amount, reason }) => [amount, reason])).toEqual([[590, 'One item was missing']])
     expect(complaints).toEqual([])
   })
 
   it('requests a withdrawal that another person approves', async () => {
-    const asking = people.finance
-    const { page } = asking
-    await asking.enter(`/withdrawals${ofClient()}`)
+    const requester = people.finance
+    const { page } = requester
+    await requester.enter(`/withdrawals${ofClient()}`)
     await page.getByRole('button', { name: 'Withdraw' }).click()
     await dialogOf(page).getByRole('textbox', { name: 'Amount' }).fill('1500')
     await dialogOf(page).getByRole('textbox', { name: 'Pix key' }).fill('nobody')
     await dialogOf(page).getByRole('button', { name: 'Continue' }).click()
     await dialogOf(page).getByText('Enter a valid PIX key.').waitFor()
     await dialogOf(page).getByRole('textbox', { name: 'Pix key' }).fill('(11) 98765-4321')
-    await asking.look('withdrawal-dialog')
+    await requester.checkScreen('withdrawal-dialog')
     await dialogOf(page).getByRole('button', { name: 'Continue' }).click()
     await dialogOf(page).getByText('+5511987654321').waitFor()
     await dialogOf(page).getByText('R$1,501.50').waitFor()
     await dialogOf(page).getByText('another person has to approve it').waitFor()
-    await asking.look('withdrawal-review')
+    await requester.checkScreen('withdrawal-review')
     await dialogOf(page).getByRole('button', { name: 'Withdraw R$1,500.00' }).dblclick()
     await page.getByText('You requested this, so another person has to approve it.').waitFor()
     expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0)
-    await asking.look('withdrawal-own')
+    await requester.checkScreen('withdrawal-own')
     const id = page.url().split('/').at(-1)?.split('?')[0] ?? ''
 
     const approving = people.admin
     await approving.enter('/withdrawals')
     await approving.page.getByRole('article').getByText('R$1,500.00').waitFor()
-    await approving.look('withdrawals-held-all')
+    await approving.checkScreen('withdrawals-pending-all')
     await approving.page.getByRole('button', { name: 'Approve' }).click()
     await dialogOf(approving.page).getByText('+5511987654321').waitFor()
-    await approving.look('withdrawal-approve')
+    await approving.checkScreen('withdrawal-approve')
     await dialogOf(approving.page).getByRole('button', { name: 'Approve R$1,500.00' }).dblclick()
     await approving.page.getByText('Nothing to review').waitFor()
     await untilWithdrawal(service, id, 'PROCESSED')
     await page.clock.fastForward(5_000)
     await page.getByText('Sent', { exact: true }).first().waitFor()
-    await asking.look('withdrawal-sent')
-    expect([...asking.complaints, ...approving.complaints]).toEqual([])
+    await requester.checkScreen('withdrawal-sent')
+    expect([...requester.complaints, ...approving.complaints]).toEqual([])
   })
 
   it('sees a possible duplicate with the earlier withdrawal, and rejects it', async () => {
@@ -125,14 +125,14 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await untilWithdrawal(service, await withdraw(service, { amount: 7_500, pixKey }), 'PROCESSED')
     service.clock.advance(3 * 60_000)
     const id = await withdraw(service, { amount: 7_500, pixKey })
-    const { page, look, turn, complaints } = people.admin
+    const { page, checkScreen, turn, complaints } = people.admin
     await turn({ width: 1440 })
     // The list was shown a moment ago, and is not read again that soon.
     await page.reload()
-    const held = page.getByRole('article')
-    await held.getByText('View the earlier one (3 min 0 s before)').waitFor()
-    await look('withdrawals-duplicate')
-    await held.getByRole('button', { name: 'Reject' }).click()
+    const article = page.getByRole('article')
+    await article.getByText('View the earlier one (3 min 0 s before)').waitFor()
+    await checkScreen('withdrawals-duplicate')
+    await article.getByRole('button', { name: 'Reject' }).click()
     await dialogOf(page).getByLabel('Reason').fill('The first one was meant to be the only one')
     await dialogOf(page).getByText('R$76.50 go back to the balance').waitFor()
     await dialogOf(page).getByRole('button', { name: 'Reject' }).click()
@@ -146,10 +146,10 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await untilWithdrawal(service, await withdraw(service, { amount: 3_100, pixKey }), 'PROCESSED')
     const meant = await withdraw(service, { amount: 3_100, pixKey })
     const large = await withdraw(service, { amount: 200_000 })
-    const { page, go, look, complaints } = people.owner
+    const { page, go, checkScreen, complaints } = people.owner
     await go('/withdrawals')
     await page.getByRole('button', { name: 'Send anyway' }).waitFor()
-    await look('withdrawals-own-held')
+    await checkScreen('withdrawals-own-pending')
     await page.getByRole('button', { name: 'Send anyway' }).click()
     await dialogOf(page).getByText('Another R$31.00 will be sent to the same key').waitFor()
     await dialogOf(page).getByRole('button', { name: 'Send anyway' }).click()
@@ -166,7 +166,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
   it('enters the outcome of a withdrawal that the PSP cannot report, for another person to approve', async () => {
     const id = await withdraw(service, { amount: 150_000 })
     await loseOutcome(service, id)
-    const { page, enter, look, readIn, complaints } = people.finance
+    const { page, enter, checkScreen, readIn, complaints } = people.finance
     await enter(`/withdrawals/${id}${ofClient()}`)
     await readIn('Português')
     await page.getByRole('button', { name: 'Informar o resultado' }).click()
@@ -181,13 +181,13 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await dialogOf(page)
       .getByText('Enter the E and the 31 characters of a payment made after the withdrawal was created.')
       .waitFor()
-    await look('withdrawal-outcome')
+    await checkScreen('withdrawal-outcome')
     await dialogOf(page).getByLabel('does not show it: amount and fee go back to the balance').check()
     await dialogOf(page).getByRole('button', { name: 'Propose' }).dblclick()
     await dialogOf(page).waitFor({ state: 'detached' })
     await page.getByRole('article').getByText('Outcome of a withdrawal').waitFor()
     expect(await page.getByRole('button', { name: 'Enter the outcome' }).count()).toBe(0)
-    await look('withdrawal-outcome-proposed')
+    await checkScreen('withdrawal-outcome-proposed')
     expect(complaints).toEqual([])
   })
 
@@ -198,16 +198,16 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
       await pollUntil(service, id, 'BLOCKED')
     }
     service.clock.advance(6 * 24 * 60 * 60_000)
-    const { page, enter, go, look, readIn, complaints } = people.finance
+    const { page, enter, go, checkScreen, readIn, complaints } = people.finance
     // Their session ended in these days.
     await enter('')
     await page.getByRole('link', { name: 'Disputes (MED)' }).click()
     const disputeOf = (amount: string) => page.getByRole('article').filter({ hasText: amount })
     await disputeOf('R$49.90').getByText('left to decide').waitFor()
-    await look('disputes')
+    await checkScreen('disputes')
     await disputeOf('R$49.90').getByRole('button', { name: 'Accept' }).click()
     await dialogOf(page).getByText('R$49.90 of').waitFor()
-    await look('dispute-accept')
+    await checkScreen('dispute-accept')
     await dialogOf(page).getByRole('button', { name: 'Accept' }).click()
     await disputeOf('R$49.90').getByText('left to return the money').waitFor()
     await disputeOf('R$12.00').getByRole('button', { name: 'Reject' }).click()
@@ -218,38 +218,38 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await go(`/transactions/${fraud.id}${ofClient()}`)
     await page.getByText('Dispute of R$49.90 accepted').waitFor()
     await page.getByText(/The dispute of R\$49\.90 was accepted/).waitFor()
-    await look('record-disputed')
+    await checkScreen('record-disputed')
     await readIn('Português')
     await page.getByText(/^Contestação \(MED\): bloqueada · R\$\s49,90/).waitFor()
-    await look('record-disputed-pt')
+    await checkScreen('record-disputed-pt')
     // The screen shows no internal name of a kind, an account or a step.
     expect(await page.locator('main').innerText()).not.toMatch(/infraction_|refund_|payment_|\bUTC\b/)
     expect(complaints).toEqual([])
   })
 
   it('sees screens without errors at both widths, in both themes', async () => {
-    const { page, enter, go, lookAtEach, readIn, complaints } = people.admin
+    const { page, enter, go, checkScreenAtEachSize, readIn, complaints } = people.admin
     await enter('/withdrawals')
     await page.getByRole('heading', { name: 'Withdrawals' }).waitFor()
-    await lookAtEach('withdrawals-all')
+    await checkScreenAtEachSize('withdrawals-all')
     await go(`/withdrawals${ofClient()}`)
     await page.getByRole('button', { name: 'Change' }).click()
     await dialogOf(page).getByLabel('Per withdrawal').fill('5000')
-    await lookAtEach('withdrawals-limits')
+    await checkScreenAtEachSize('withdrawals-limits')
     await dialogOf(page).getByRole('button', { name: 'Save' }).click()
     await page.getByText('R$5,000.00').waitFor()
-    await lookAtEach('withdrawals')
+    await checkScreenAtEachSize('withdrawals')
     await go('/disputes')
-    await lookAtEach('disputes')
+    await checkScreenAtEachSize('disputes')
     await page.getByRole('button', { name: 'Record a dispute' }).click()
     await dialogOf(page).getByLabel('Transaction id').fill(paidId)
     await dialogOf(page).getByText('R$25.90 for Sandbox').waitFor()
-    await lookAtEach('dispute-record')
+    await checkScreenAtEachSize('dispute-record')
     await dialogOf(page).getByRole('button', { name: 'Cancel' }).click()
     await readIn('Português')
     await go(`/withdrawals/${sentId}${ofClient()}`)
     await page.getByRole('heading', { name: 'Recebedor' }).waitFor()
-    await lookAtEach('withdrawal-portuguese')
+    await checkScreenAtEachSize('withdrawal-portuguese')
     expect(complaints).toEqual([])
   })
 })

@@ -101,21 +101,21 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
     await again.page.getByRole('textbox', { name: 'Password' }).fill(password)
     await again.page.getByRole('button', { name: 'Sign in' }).click()
     await again.page.getByText('Code from your authenticator app').waitFor()
-    await again.look('second-factor')
+    await again.checkScreen('second-factor')
     await again.page.keyboard.type(code())
     await again.page.getByRole('heading', { name: 'Today', exact: true }).waitFor()
     await again.close()
   })
 
   it('freezes payouts and lifts the freeze', async () => {
-    const { page, look } = desk
+    const { page, checkScreen } = desk
     await page.getByRole('link', { name: 'System' }).click()
     await page.getByRole('button', { name: 'Freeze payouts' }).click()
     await page.getByRole('dialog').getByLabel('Reason').fill('a drill')
     await page.getByRole('dialog').getByRole('button', { name: 'Freeze payouts' }).click()
     await page.getByText('Payouts are frozen', { exact: true }).waitFor()
     await page.getByText('a drill', { exact: true }).waitFor()
-    await look('system-stopped')
+    await checkScreen('system-stopped')
     await page.getByRole('button', { name: 'Lift the payout freeze' }).click()
     await page.getByRole('dialog').getByLabel('Reason').fill('it was a drill')
     await page.getByRole('dialog').getByRole('button', { name: 'Lift the payout freeze' }).click()
@@ -123,11 +123,11 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
   })
 
   it('sees screens without errors at both widths, in both themes', async () => {
-    const { page, go, lookAtEach, complaints } = desk
+    const { page, go, checkScreenAtEachSize, complaints } = desk
     for (const path of ['users', 'audit', 'system', 'account']) {
       await go(`/${path}`)
       await page.getByRole('heading', { level: 1 }).waitFor()
-      await lookAtEach(path)
+      await checkScreenAtEachSize(path)
     }
     expect(complaints).toEqual([])
   })

@@ -37,7 +37,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     { width: 1440, theme: 'light', locale: 'pt-BR' },
     { width: 1440, theme: 'dark', locale: 'en-US' },
   ] as const)('can be scanned, and turns to paid automatically, at $width in $theme in $locale', async (how) => {
-    const { page, complaints, look, close } = await visit(browser, how)
+    const { page, complaints, checkScreen, close } = await visit(browser, how)
     const { uri, url } = await make()
     await page.goto(url)
     await page
@@ -45,29 +45,29 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
       .getByText(/(30|29):\d\d/)
       .waitFor()
     expect(await scan(page)).toBe(uri)
-    await look('pay-waiting')
+    await checkScreen('pay-waiting')
     await payAt(service, uri)
     const paid = how.locale === 'pt-BR' ? 'Pagamento confirmado' : 'Payment confirmed'
     await page.getByRole('heading', { name: paid }).waitFor()
     expect(await page.getByRole('status').textContent()).toBe(paid)
     expect(await page.title()).toBe(`${paid} · Sandbox`)
-    await look('pay-paid')
+    await checkScreen('pay-paid')
     expect(complaints).toEqual([])
     await close()
   })
 
   it('shows an expired code and an unknown page without errors', async () => {
     const { id, uri, url } = await make({ pix: { expirationSeconds: 60 } })
-    const { page, lookAtEach, close } = await visit(browser, { width: 390, locale: 'pt-BR' })
+    const { page, checkScreenAtEachSize, close } = await visit(browser, { width: 390, locale: 'pt-BR' })
     await page.goto(url)
     await page.getByRole('timer').waitFor()
     service.clock.advance(60_000)
     await page.getByRole('heading', { name: 'Este código expirou' }).waitFor()
-    await lookAtEach('pay-expired')
+    await checkScreenAtEachSize('pay-expired')
     await page.goto(`${service.baseUrl}/pay/${id}`)
     await page.getByRole('heading', { name: 'Página não encontrada' }).waitFor()
     expect(await page.content()).not.toContain(uri)
-    await lookAtEach('pay-unknown')
+    await checkScreenAtEachSize('pay-unknown')
     await close()
   })
 
@@ -111,7 +111,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     'copies the code with a button, with or without the clipboard API: %s',
     async (hasClipboard) => {
       const { uri, url } = await make()
-      const { page, context, complaints, look, close } = await visit(browser, { width: 390, locale: 'pt-BR' })
+      const { page, context, complaints, checkScreen, close } = await visit(browser, { width: 390, locale: 'pt-BR' })
       await context.grantPermissions(['clipboard-read', 'clipboard-write'])
       await page.clock.install()
       await page.goto(url)
@@ -123,7 +123,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
       await page.keyboard.press('Enter')
       await page.getByRole('button', { name: 'Código copiado' }).waitFor()
       expect(await page.getByRole('status').textContent()).toBe('Código copiado')
-      if (hasClipboard) await look('pay-copied')
+      if (hasClipboard) await checkScreen('pay-copied')
       expect(await page.evaluate(async () => await navigator.clipboard.readText())).toBe(uri)
       await page.clock.fastForward(4_000)
       await page.getByRole('button', { name: 'Copiar código Pix' }).waitFor()
@@ -179,13 +179,13 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
   it('is opened from the transaction’s screen in the dashboard', async () => {
     const { id, url } = await make()
     const email = await inviteUser(service, { role: 'developer', merchantId: await findSandboxMerchant(service) })
-    const { page, context, look, close } = await visit(browser)
+    const { page, context, checkScreen, close } = await visit(browser)
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
     await signIn(page, service, email, `/transactions/${id}`)
     await page.getByRole('button', { name: 'Copy link' }).click()
     await page.getByRole('button', { name: 'Link copied' }).waitFor()
     expect(await page.evaluate(async () => await navigator.clipboard.readText())).toBe(url)
-    await look('pay-link')
+    await checkScreen('pay-link')
     const opened = context.waitForEvent('page')
     await page.getByRole('link', { name: 'Payment page' }).click()
     await (await opened).getByRole('heading', { name: 'Pay with Pix' }).waitFor()
@@ -195,14 +195,14 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
   it('loads nothing but itself and its stream, and leaves no cookie', async () => {
     const { url } = await make()
     const { page, context, close } = await visit(browser, { locale: 'pt-BR' })
-    const asked: string[] = []
+    const requests: string[] = []
     page.on('request', (request) => {
-      if (!request.url().startsWith('data:')) asked.push(request.url())
+      if (!request.url().startsWith('data:')) requests.push(request.url())
     })
     const stream = page.waitForResponse(`${url}/events`)
     await page.goto(url)
     await stream
-    expect(asked).toEqual([url, `${url}/events`])
+    expect(requests).toEqual([url, `${url}/events`])
     expect(await context.cookies()).toEqual([])
     await close()
   })

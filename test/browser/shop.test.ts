@@ -48,28 +48,28 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
   reloadAfterFailure(() => [desk.page])
 
   it('see today’s figures, their transactions and one transaction at both widths, in both themes', async () => {
-    const { page, go, lookAtEach, complaints } = desk
+    const { page, go, checkScreenAtEachSize, complaints } = desk
     await page.getByText('R$428.30').first().waitFor()
     await page.getByText('80%').waitFor()
-    await lookAtEach('today')
+    await checkScreenAtEachSize('today')
     await go('/transactions')
     await page.getByText('5 in all').waitFor()
-    await lookAtEach('transactions')
+    await checkScreenAtEachSize('transactions')
     await go(`/transactions/${paid}`)
     await page.getByRole('heading', { name: 'Transaction · R$312.50' }).waitFor()
     await page.getByText('Maria da Silva').waitFor()
-    await lookAtEach('transaction')
+    await checkScreenAtEachSize('transaction')
     expect(complaints).toEqual([])
   })
 
   it('see millions on a phone within their cards, in both languages', async () => {
-    const { page, readIn, look, close } = await visit(browser, { width: 390 })
+    const { page, readIn, checkScreen, close } = await visit(browser, { width: 390 })
     await enlargeAmounts(page)
     await signIn(page, service, owner)
     for (const [locale, amount] of Object.entries(largeAmounts)) {
       if (locale === 'pt-BR') await readIn('Português')
       await page.getByText(amount).first().waitFor()
-      await look(`millions-${locale}`)
+      await checkScreen(`millions-${locale}`)
       expect(await findSpilled(page)).toEqual([])
     }
     await close()
@@ -99,13 +99,13 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
   })
 
   it('find a record with “/” and read its timeline in Portuguese', async () => {
-    const { page, look, close } = await visit(browser, { locale: 'pt-BR', width: 390 })
+    const { page, checkScreen, close } = await visit(browser, { locale: 'pt-BR', width: 390 })
     await signIn(page, service, owner)
     await page.getByRole('heading', { name: 'Hoje', exact: true }).waitFor()
     await page.keyboard.press('/')
     await page.getByRole('dialog').getByRole('textbox').fill('order-2026-1004')
     await page.getByText(/Transação · R\$\s312,50/).waitFor()
-    await look('search')
+    await checkScreen('search')
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: /Transação · R\$\s312,50/ }).waitFor()
     const happened = page.getByRole('region', { name: 'Histórico' })
@@ -120,12 +120,12 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     }).format(new Date(paymentDate))
     await page.getByText(`recebidos em ${inBrasilia}`).waitFor()
     await page.getByText('Sem webhook: foi criado sem webhookUrl.').waitFor()
-    await look('record-pt')
+    await checkScreen('record-pt')
     await close()
   })
 
   it('get an answer when a search finds nothing, in both languages', async () => {
-    const { page, readIn, look, complaints } = desk
+    const { page, readIn, checkScreen, complaints } = desk
     for (const language of ['Português', 'English'] as const) {
       await readIn(language)
       for (const text of ['Maria da Silva', 'R$ 25,90']) {
@@ -135,13 +135,13 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
         await page.keyboard.press('Escape')
         await page.getByRole('dialog').waitFor({ state: 'detached' })
       }
-      await look(`search-nothing-${language}`)
+      await checkScreen(`search-nothing-${language}`)
     }
     expect(complaints).toEqual([])
   })
 
   it('lose one card, not the page, when a component fails', async () => {
-    const { page, look } = desk
+    const { page, checkScreen } = desk
     await page.route('**/dashboard/api/record/*', async (route) => {
       const answer = await route.fetch()
       await route.fulfill({ response: answer, json: { ...(await answer.json()), timeline: null } })
@@ -151,7 +151,7 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await happened.getByRole('alert').getByText('This part could not be shown').waitFor()
     await page.getByRole('heading', { name: 'Transaction · R$312.50' }).waitFor()
     await page.getByText('Maria da Silva').waitFor()
-    await look('broken-card')
+    await checkScreen('broken-card')
     await page.unroute('**/dashboard/api/record/*')
     await page.getByRole('button', { name: 'Try again' }).click()
     await happened.getByText('status', { exact: true }).first().waitFor()

@@ -92,15 +92,15 @@ export function openShops({ addresses, token, webhookUrl, name }: Options): Shop
 
   /** Null without a complete answer. */
   async function send(baseUrl: string, path: string, body: object): Promise<Answer | null> {
-    const asking = ask(baseUrl, path, body)
-    const sent = { baseUrl, answered: asking.then((answer) => answer?.status ?? null) }
+    const pending = call(baseUrl, path, body)
+    const sent = { baseUrl, answered: pending.then((answer) => answer?.status ?? null) }
     underWay.add(sent)
-    const answer = await asking
+    const answer = await pending
     underWay.delete(sent)
     return answer
   }
 
-  async function ask(baseUrl: string, path: string, body: object): Promise<Answer | null> {
+  async function call(baseUrl: string, path: string, body: object): Promise<Answer | null> {
     try {
       const answer = await connect(baseUrl).request({
         path,

@@ -90,9 +90,9 @@ it.each([
 it('roles have every permission', () => {
   const table = (roles: typeof operatorRoles | typeof merchantRoles, isOperator: boolean) => {
     const all = roles.map((role) => permissionsOf({ role, isOperator }))
-    const shown = [...scopes, ...permissions].filter((one) => all.some((held) => held.includes(one)))
+    const shown = [...scopes, ...permissions].filter((one) => all.some((granted) => granted.includes(one)))
     const row = (one: (typeof shown)[number]) =>
-      `| \`${one}\` | ${all.map((held) => (held.includes(one) ? '✓ |' : '|')).join(' ')}`
+      `| \`${one}\` | ${all.map((granted) => (granted.includes(one) ? '✓ |' : '|')).join(' ')}`
     return [`| | ${roles.map((role) => `\`${role}\``).join(' | ')} |`, ...shown.map(row)]
   }
   const lines = readDocument('docs/dashboard.md').split('\n')

@@ -17,9 +17,9 @@ let receiver: TestReceiver
 let routes: Route[]
 /** The owners of the records, and another merchant's people, who try to reach them. */
 let owners: Person[]
-let strangers: Person[]
+let outsiders: Person[]
 let operators: Person[]
-let strangersToken: string
+let outsidersToken: string
 /** The parameters that name the first merchant's records. */
 let names: Record<NonNullable<Expected['of']>, string>
 /** Texts that no answer to anybody else may contain. */
@@ -46,8 +46,8 @@ beforeAll(async () => {
     },
   )
   if (!made) throw new Error('no admin')
-  strangersToken = await fetchToken(service.baseUrl, made.body)
-  strangers = await peopleOf([...merchantRoles], made.body.merchantId)
+  outsidersToken = await fetchToken(service.baseUrl, made.body)
+  outsiders = await peopleOf([...merchantRoles], made.body.merchantId)
   const users = await service.db.query<{ id: string; email: string }>(
     sql`select id, email from users where merchant_id = ${merchantId}`,
   )
@@ -114,26 +114,26 @@ function isLetIn({ permissions }: Person, { may, orMay }: Expected): boolean {
 }
 
 /** The address of a route for an existing record, or for one that does not exist. */
-function pathOf(route: Route, expected: Expected, isThere: boolean): string {
-  const name = isThere && expected.of ? names[expected.of] : randomUUID()
+function pathOf(route: Route, expected: Expected, exists: boolean): string {
+  const name = exists && expected.of ? names[expected.of] : randomUUID()
   const path = route.url.replace(/:([a-zA-Z]+)/g, (_, parameter: string) => fixed[parameter] ?? name)
   const query = expected.query?.replace(':id', name)
-  return query && isThere ? `${path}?${query}` : path
+  return query && exists ? `${path}?${query}` : path
 }
 const fixed: Record<string, string> = { decision: 'accept', acquirer: 'simulator', day: '2026-01-01' }
 
 const bodyOf = ({ body }: Expected): object =>
   JSON.parse(JSON.stringify(body ?? {}).replaceAll(':client', names.client))
 
-type Ask = { body?: object; csrf?: string | null; query?: string }
+type RouteCall = { body?: object; csrf?: string | null; query?: string }
 
 /** The operator's people and other merchants' people alike name the first merchant. */
-async function ask(
+async function request(
   { browser }: Person,
   route: Route,
-  { isThere, ...call }: Ask & { isThere: boolean },
+  { exists, ...call }: RouteCall & { exists: boolean },
 ): Promise<Answer> {
-  const path = pathOf(route, expectedOf(route), isThere) + (call.query ?? '')
+  const path = pathOf(route, expectedOf(route), exists) + (call.query ?? '')
   return await browser.call(path, {
     method: route.method,
     headers: { 'x-guiche-merchant': names.client },
@@ -146,7 +146,7 @@ describe('every route', () => {
   it('has an expectation, and requires the expected access', () => {
     expect(routes.map(keyOf).filter((key) => !(key in expectations))).toEqual([])
     expect(Object.keys(expectations).filter((key) => !routes.some((route) => keyOf(route) === key))).toEqual([])
-    for (const route of routes) expect(askedBy(route), keyOf(route)).toEqual(askedFor(expectedOf(route)))
+    for (const route of routes) expect(accessOf(route), keyOf(route)).toEqual(expectedAccess(expectedOf(route)))
   })
 
   it('of the dashboard’s API has a schema for its success', () => {
@@ -182,7 +182,7 @@ describe('every route', () => {
         const label = `${keyOf(route)} for ${person.role}${person.isOperator ? ' of the operator' : ''}`
         const mayEnter = isLetIn(person, expected)
         if (mayEnter && expected.isOfSession) return
-        const answer = await ask(person, route, { isThere: false, body: {} })
+        const answer = await request(person, route, { exists: false, body: {} })
         const code = String(answer.body.code)
         if (mayEnter) {
           expect(answer.status, `${label}: ${answer.text}`).not.toBe(401)
@@ -199,8 +199,8 @@ describe('every route', () => {
       const may = [...operators, ...owners].filter((person) => isLetIn(person, expectedOf(route)))
       expect(may.length, keyOf(route)).toBeGreaterThan(0)
       const tries = may.flatMap((person) =>
-        [null, 'A'.repeat(43), strangers[0]?.browser.csrfToken ?? ''].map(async (csrf) => {
-          const answer = await ask(person, route, { isThere: true, csrf, body: bodyOf(expectedOf(route)) })
+        [null, 'A'.repeat(43), outsiders[0]?.browser.csrfToken ?? ''].map(async (csrf) => {
+          const answer = await request(person, route, { exists: true, csrf, body: bodyOf(expectedOf(route)) })
           expect([answer.status, answer.body.code], keyOf(route)).toEqual([403, 'csrf_token_missing'])
         }),
       )
@@ -215,13 +215,13 @@ describe('another merchant', () => {
     for (const route of guarded()) {
       const expected = expectedOf(route)
       if (expected.isOfSession || expected.isOfNoMerchant) continue
-      for (const person of strangers) {
+      for (const person of outsiders) {
         const label = `${keyOf(route)} for ${person.role}`
-        const answer = await ask(person, route, { isThere: true, body: bodyOf(expected) })
+        const answer = await request(person, route, { exists: true, body: bodyOf(expected) })
         expectNothing(answer, label, statusFor(person, expected))
         if (isUnsafe(route) || expected.of) continue
-        const named = await ask(person, route, {
-          isThere: true,
+        const named = await request(person, route, {
+          exists: true,
           query: `${expected.query ? '&' : '?'}clientId=${names.client}`,
         })
         expectNothing(named, `${label}, naming the merchant`, null)
@@ -229,7 +229,7 @@ describe('another merchant', () => {
       if (scopeOf(route) === null) continue
       const answer = await service.call(pathOf(route, expected, true), {
         method: route.method,
-        token: strangersToken,
+        token: outsidersToken,
         headers: { 'x-guiche-merchant': names.client },
         ...(isUnsafe(route) && expected.body && { body: bodyOf(expected) }),
       })
@@ -244,7 +244,7 @@ describe('another merchant', () => {
       const expected = expectedOf(route)
       if (expected.isOfNoMerchant) continue
       for (const person of owners.filter((one) => isLetIn(one, expected))) {
-        const answer = await ask(person, route, { isThere: true })
+        const answer = await request(person, route, { exists: true })
         if (expected.of && expected.of !== 'resend') expect(answer.status, keyOf(route)).toBe(200)
         for (const mark of marks) if (answer.text.includes(mark)) found.add(mark)
       }
@@ -285,12 +285,12 @@ async function digest(): Promise<Record<string, string>> {
   return found
 }
 
-function askedBy({ access }: Route) {
+function accessOf({ access }: Route) {
   if (!access || 'public' in access) return { may: 'public' }
   if ('permission' in access) return { may: access.permission ?? 'signed in' }
   return { may: access.scope, ...(access.orPermission && { orMay: access.orPermission }) }
 }
 
-function askedFor({ may, orMay }: Expected) {
+function expectedAccess({ may, orMay }: Expected) {
   return { may, ...(orMay && { orMay }) }
 }

@@ -9,7 +9,7 @@ import { manualClock } from '../support/clock.ts'
 import { openCommandLine } from '../support/command-line.ts'
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { listen, makeFolder } from '../support/https-psp.ts'
-import { askForRefund, payOne } from '../support/refunds.ts'
+import { requestRefund, payOne } from '../support/refunds.ts'
 import { fetchToken, smallestTransaction, startTestService, type TestService } from '../support/service.ts'
 import { type TestSimulator, testSimulator } from '../support/simulator.ts'
 import { eventually } from '../support/webhooks.ts'
@@ -76,7 +76,7 @@ async function signIn(service: TestService): Promise<string> {
   return await fetchToken(service.baseUrl, client)
 }
 
-const registered = async () => (await bank.ask('GET', `/webhook/${receiverKey}`)).body.webhookUrl
+const registered = async () => (await bank.request('GET', `/webhook/${receiverKey}`)).body.webhookUrl
 
 describe('a service with an acquirer of a settings file', () => {
   it('is paid through it, and has no sandbox', async () => {
@@ -159,7 +159,7 @@ it('reports records of an acquirer that the settings no longer have', async () =
   const service = await startTestService({ clock, database: shared, environment })
   cleanups.push(service.stop)
   const token = await fetchToken(service.baseUrl, client)
-  const refund = await askForRefund(service, paid.id, {}, { token })
+  const refund = await requestRefund(service, paid.id, {}, { token })
   expect(refund).toMatchObject({ status: 422, body: { code: 'refund_not_possible' } })
   expect(refund.text).toContain('at the acquirer simulator, which is not configured')
 

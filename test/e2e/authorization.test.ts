@@ -5,7 +5,7 @@ import { type Scope, scopes } from '../../src/auth/scopes.ts'
 import { type ErrorCode, errors } from '../../src/lib/errors.ts'
 import { decodePart, es256, hs256, keyRingOf, makeJwt, newEcKey } from '../support/forge.ts'
 import { type Answer, fetchToken, smallestTransaction, startTestService, type TestService } from '../support/service.ts'
-import { askForToken, registerShop, type Shop } from '../support/token.ts'
+import { requestToken, registerShop, type Shop } from '../support/token.ts'
 
 type Route = { method: string; path: string; scope: Scope }
 type Problem = { code: string; detail: string; status: number; requestId: string }
@@ -37,7 +37,7 @@ async function listRoutes(): Promise<Route[]> {
   )
 }
 
-async function ask(
+async function request(
   { method, path }: Route,
   token: string | null,
   headers: Record<string, string> = {},
@@ -53,7 +53,7 @@ async function ask(
 
 /** Every route refuses the token in the same way, with a challenge that says why. */
 async function expectRefusedEverywhere(token: string, code: ErrorCode): Promise<void> {
-  for (const route of routes) expectRefusal(await ask(route, token), code, `${route.method} ${route.path}`)
+  for (const route of routes) expectRefusal(await request(route, token), code, `${route.method} ${route.path}`)
 }
 
 function expectRefusal(answer: Answer<Problem>, code: ErrorCode, what?: string): void {
@@ -75,7 +75,7 @@ it('knows every business route of the service interface, and each declares one k
 describe('without a valid token', () => {
   it('answers 401 without a token, with a challenge that names no error', async () => {
     for (const route of routes) {
-      const answer = await ask(route, null)
+      const answer = await request(route, null)
       expect({ status: answer.status, code: answer.body.code }).toEqual({ status: 401, code: 'missing_token' })
       expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="guiche"')
     }
@@ -108,7 +108,7 @@ describe('without a valid token', () => {
       `Bearer "${service.token}"`,
       `Bearer ${service.token}, Bearer ${service.token}`,
     ])
-      if (route) expectRefusal(await ask(route, null, { authorization }), 'invalid_token', authorization.slice(0, 20))
+      if (route) expectRefusal(await request(route, null, { authorization }), 'invalid_token', authorization.slice(0, 20))
   })
 
   it('accepts no token from the address or the body', async () => {
@@ -247,7 +247,7 @@ describe('a scope', () => {
     for (const route of routes) {
       const without = scopes.filter((scope) => scope !== route.scope)
       const token = await tokenWith(service.sandbox, without)
-      const answer = await ask(route, token)
+      const answer = await request(route, token)
       expect([answer.status, answer.body.code], route.path).toEqual([403, 'insufficient_scope'])
       expect(answer.body.detail).toContain(route.scope)
       expect(answer.headers.get('www-authenticate')).toBe(`Bearer error="insufficient_scope", scope="${route.scope}"`)
@@ -257,7 +257,7 @@ describe('a scope', () => {
   it('is sufficient alone, on every route', async () => {
     for (const route of routes) {
       const token = await tokenWith(service.sandbox, [route.scope])
-      const { status } = await ask(route, token)
+      const { status } = await request(route, token)
       expect([200, 201, 404, 422], `${route.method} ${route.path}`).toContain(status)
     }
   })
@@ -288,9 +288,9 @@ describe("another client's record", () => {
     const reads = routes.filter(({ method, path }) => method === 'GET' && /^\/transaction\/\{/.test(path))
     expect(reads.length).toBeGreaterThan(0)
     for (const route of reads) {
-      expect((await ask(route, service.token, {}, own.body.id)).status).toBe(200)
-      const foreign = await ask(route, other, {}, own.body.id)
-      const none = await ask(route, other)
+      expect((await request(route, service.token, {}, own.body.id)).status).toBe(200)
+      const foreign = await request(route, other, {}, own.body.id)
+      const none = await request(route, other)
       expect([foreign.status, foreign.body.code]).toEqual([404, 'not_found'])
       expect({ ...foreign.body, requestId: '' }).toEqual({ ...none.body, requestId: '' })
     }
@@ -310,7 +310,7 @@ describe("another client's record", () => {
     const other = await fetchToken(service.baseUrl, await registerShop(service))
     const changes = routes.filter(({ method, path }) => method !== 'GET' && path.includes('{eventId}'))
     for (const route of changes) {
-      const foreign = await ask(route, other, {}, events.body.data[0]?.id)
+      const foreign = await request(route, other, {}, events.body.data[0]?.id)
       expect([foreign.status, foreign.body.code], route.path).toEqual([404, 'not_found'])
     }
   })
@@ -324,7 +324,7 @@ describe('a revoked client', () => {
     await revoke(shop, false)
     await sleepMs(550)
     await expectRefusedEverywhere(token, 'token_revoked')
-    const answer = await askForToken(service, { form: credentialsOf(shop) })
+    const answer = await requestToken(service, { form: credentialsOf(shop) })
     expect([answer.status, answer.body.error]).toEqual([401, 'invalid_client'])
   })
 
@@ -352,7 +352,7 @@ describe('a revoked client', () => {
       service.clock.set(new Date(Math.ceil(service.clock.now().getTime() / 1000) * 1000 + offsetMs))
       const before = await fetchToken(service.baseUrl, shop)
       await revoke(shop, true)
-      const { body } = await askForToken(service, { form: credentialsOf(shop) })
+      const { body } = await requestToken(service, { form: credentialsOf(shop) })
       const notBefore = Math.floor(service.clock.now().getTime() / 1000) + 1
       expect(body).toMatchObject({ 'not-before-policy': notBefore, expires_in: notBefore + 900, expires_in_sec: 900 })
       expect((await service.call('/transaction', { token: String(body.access_token) })).status).toBe(200)
@@ -368,9 +368,9 @@ async function revoke(shop: Shop, tokensOnly: boolean): Promise<void> {
   expect(isDone).toBe(true)
 }
 
-async function tokenWith(client: { clientId: string; clientSecret: string }, held: readonly Scope[]): Promise<string> {
-  const form = { ...credentialsOf(client), scope: held.join(' ') }
-  return String((await askForToken(service, { form })).body.access_token)
+async function tokenWith(client: { clientId: string; clientSecret: string }, granted: readonly Scope[]): Promise<string> {
+  const form = { ...credentialsOf(client), scope: granted.join(' ') }
+  return String((await requestToken(service, { form })).body.access_token)
 }
 
 function credentialsOf({ clientId, clientSecret }: { clientId: string; clientSecret: string }): Record<string, string> {

@@ -189,8 +189,8 @@ describe('a fee', () => {
     const validFrom = new Date(service.clock.now().getTime() + 1000)
     await service.db.transaction(async (tx) => await insertFeeRule(tx, { ...rule, validFrom }))
     const { feeFor } = await import('../../src/ledger/fees.ts')
-    const ask = async (now: Date) =>
+    const request = async (now: Date) =>
       await feeFor(service.db, { merchantId, operation: 'transaction', amount: 100, now })
-    expect([await ask(service.clock.now()), await ask(validFrom)]).toEqual([0, 10])
+    expect([await request(service.clock.now()), await request(validFrom)]).toEqual([0, 10])
   })
 })

@@ -12,7 +12,7 @@ import {
   openQuietBank,
   payAt,
   type QuietBank,
-  tellRaw as reportRaw,
+  sendRawCallback as reportRaw,
   sendCallback,
   statusesOf,
   untilInbox,
@@ -360,7 +360,7 @@ it('is paid even when the callback arrives before the commit of its transaction'
     txid = rows[0]?.txid ?? ''
     return txid !== ''
   })
-  const { body } = await bank.ask('GET', `/cob/${txid}`)
+  const { body } = await bank.request('GET', `/cob/${txid}`)
   const payment = await bank.payQuietly(String(body.pixCopiaECola))
   expect(await sendCallback(service, { pix: [payment] })).toBe(200)
   expect((await created).body).toMatchObject({ code: 'acquirer_unavailable', transactionId: fromTxid(txid) })

@@ -36,12 +36,12 @@ async function set(callbacks: object): Promise<void> {
   await writeFile(file, JSON.stringify({ acquirers: [acquirer] }))
 }
 
-const ask = async () => await line.runJson<{ url: string }>(['acquirer', 'callback-url', 'simulator'])
+const request = async () => await line.runJson<{ url: string }>(['acquirer', 'callback-url', 'simulator'])
 
 it('prints exactly the address at which the service accepts callbacks', async () => {
   await set({})
   const [row] = await service.db.query<{ url: string }>(sql`select url from simulator.webhooks`)
-  const { url, ...others } = await ask()
+  const { url, ...others } = await request()
   expect(url).toBe(row?.url)
   expect(others).toMatchObject({ chave: receiverKey, isRegisteredAtStart: true, clientCertificate: null })
   expect((await service.call(new URL(url).pathname, { body: {}, token: null })).status).toBe(200)
@@ -59,14 +59,14 @@ it('uses the address that the service last had, and recognizes the built-in simu
 
 it('prints another one for another version and host, and what a call must present', async () => {
   await set({})
-  const { url: first } = await ask()
+  const { url: first } = await request()
   await set({
     register: false,
     version: 2,
     baseUrl: 'https://callbacks.example.com',
     clientCertificate: { subject: ['CN=psp.example'] },
   })
-  const { url } = await ask()
+  const { url } = await request()
   expect(new URL(url).origin).toBe('https://callbacks.example.com')
   expect(new URL(url).pathname).not.toBe(new URL(first).pathname)
   expect((await service.call(new URL(url).pathname, { body: {}, token: null })).status).toBe(404)

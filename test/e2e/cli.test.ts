@@ -10,7 +10,7 @@ import { manualClock } from '../support/clock.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 import { fetchToken, startTestService, type TestService } from '../support/service.ts'
-import { askForToken, registerShop } from '../support/token.ts'
+import { requestToken, registerShop } from '../support/token.ts'
 
 type Ran = { code: number; stdout: string; stderr: string }
 type Made = { clientId: string; clientSecret: string; webhookSecret: string; merchantId: string }
@@ -85,7 +85,7 @@ describe('guiche client create', () => {
     const [, clientSecret = ''] = /^clientSecret +([\w-]{43})$/m.exec(stdout) ?? []
     expect(stdout).toMatch(/^webhookSecret +whsec_\S+$/m)
     expect(stdout).toMatch(/Store the secrets now: they are not shown again\.\n$/)
-    const { body } = await askForToken(service, { form: { client_id: clientId, client_secret: clientSecret } })
+    const { body } = await requestToken(service, { form: { client_id: clientId, client_secret: clientSecret } })
     expect(body.scope).toBe('transaction.read,balance.read')
   })
 
@@ -146,7 +146,7 @@ describe('guiche client rotate-secret', () => {
     await fetchToken(service.baseUrl, last)
     for (const { clientId, clientSecret } of [made, rotated]) {
       const form = { client_id: clientId, client_secret: clientSecret }
-      expect((await askForToken(service, { form })).status).toBe(401)
+      expect((await requestToken(service, { form })).status).toBe(401)
     }
   })
 
@@ -184,7 +184,7 @@ describe('guiche client revoke', () => {
     })
     catchUp()
     const form = { client_id: made.clientId, client_secret: made.clientSecret }
-    expect((await askForToken(service, { form })).status).toBe(401)
+    expect((await requestToken(service, { form })).status).toBe(401)
     const refused = await service.call<{ code: string }>('/transaction', { token })
     expect([refused.status, refused.body.code]).toEqual([401, 'token_revoked'])
     const list = await runJson<{ clientId: string; isActive: boolean }[]>(['client', 'list'])
@@ -265,8 +265,8 @@ describe('an error', () => {
     )
     expect(stderr).not.toContain('secret-password')
     const missing = new URL(service.connectionString)
-    missing.pathname = '/not_there'
-    await expectFailure(['client', 'list'], /cannot be used: database "not_there" does not exist\./, {
+    missing.pathname = '/missing_database'
+    await expectFailure(['client', 'list'], /cannot be used: database "missing_database" does not exist\./, {
       DATABASE_URL: missing.href,
     })
   })

@@ -165,8 +165,8 @@ describe('the resend of a period', () => {
     const before = receiver.received.length
     const resendId = randomUUID()
     const body = { ...period, states: ['gone', 'exhausted'] }
-    const ask = async () => await developer.call(`/dashboard/api/webhook/resend/${resendId}`, { method: 'PUT', body })
-    const answers = await Promise.all([ask(), ask(), ask()])
+    const request = async () => await developer.call(`/dashboard/api/webhook/resend/${resendId}`, { method: 'PUT', body })
+    const answers = await Promise.all([request(), request(), request()])
     expect(answers.map((answer) => [answer.status, answer.body.count])).toEqual([
       [200, 6],
       [200, 6],
@@ -175,7 +175,7 @@ describe('the resend of a period', () => {
     const progress = async () => (await developer.call(`/dashboard/api/webhook/resend/${resendId}`)).body
     await eventually(async () => (await progress()).delivered === 6)
     expect(await progress()).toEqual({ requested: 6, delivered: 6, waiting: 0, failing: 0, givenUp: 0 })
-    expect((await ask()).body.count).toBe(6)
+    expect((await request()).body.count).toBe(6)
     const again = receiver.received.slice(before).filter(({ event }) => ids.includes(event.data.id))
     expect(again).toHaveLength(6)
     expect(new Set(again.map(({ event }) => event.id)).size).toBe(6)

@@ -21,7 +21,7 @@ import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } 
 import { eventually } from '../support/webhooks.ts'
 import { balancesOf, expectLedgerConsistent } from '../support/withdrawals.ts'
 
-type Role = 'admin' | 'finance' | 'support' | 'reader' | 'owner' | 'financeOfMerchant' | 'stranger'
+type Role = 'admin' | 'finance' | 'support' | 'reader' | 'owner' | 'financeOfMerchant' | 'outsider'
 type Person = Browser & { email: string }
 
 let service: TestService
@@ -53,7 +53,7 @@ beforeAll(async () => {
     reader: await signInAs('read_only'),
     owner: await signInAs('owner', merchantId),
     financeOfMerchant: await signInAs('finance', merchantId),
-    stranger: await signInAs('finance', another.merchantId),
+    outsider: await signInAs('finance', another.merchantId),
   }
 }, 300_000)
 afterEach(async () => await expectLedgerConsistent(service))
@@ -79,12 +79,12 @@ async function actionsOf(recordId: string) {
 
 /** Requests long work, and waits for its end. */
 async function untilDone(path: string, body: object): Promise<RequestedRunView> {
-  const asked = await send<{ id: string }>(people.finance, path, body)
-  expect(asked.status, asked.text).toBe(202)
+  const requested = await send<{ id: string }>(people.finance, path, body)
+  expect(requested.status, requested.text).toBe(202)
   let view: RequestedRunView | null = null
   await eventually(
     async () => {
-      view = (await get<RequestedRunView>(people.finance, `/reconciliation/requested/${asked.body.id}`)).body
+      view = (await get<RequestedRunView>(people.finance, `/reconciliation/requested/${requested.body.id}`)).body
       return !view.isUnderWay
     },
     () => JSON.stringify(view),
@@ -134,7 +134,7 @@ describe('who may', () => {
       expect([200, 404], path).toContain(yes)
       expect(statuses, path).toEqual({
         ...{ admin: yes, finance: yes, reader: yes },
-        ...{ support: 403, owner: 403, financeOfMerchant: 403, stranger: 403 },
+        ...{ support: 403, owner: 403, financeOfMerchant: 403, outsider: 403 },
       })
     }
   })
@@ -171,7 +171,7 @@ describe('who may', () => {
     expect(await feesOf(people.reader)).toBe(1)
     expect(await feesOf(people.financeOfMerchant)).toBe(1)
     // Whatever merchant they name.
-    expect(await feesOf(people.stranger)).toBe(0)
+    expect(await feesOf(people.outsider)).toBe(0)
   })
 })
 
@@ -202,7 +202,7 @@ describe('the ledger', () => {
     expect(owners.body.data).toEqual([{ id: refundId, transactionId: id }])
     const ofClient = `${path}&clientId=${service.sandbox.clientId}`
     expect((await get<{ data: object[] }>(people.reader, ofClient)).body.data).toHaveLength(1)
-    expect((await get<{ data: object[] }>(people.stranger, ofClient)).body.data).toEqual([])
+    expect((await get<{ data: object[] }>(people.outsider, ofClient)).body.data).toEqual([])
     expect((await get(people.reader, path)).status).toBe(422)
   })
 })
@@ -248,17 +248,17 @@ describe('a manual reconciliation', () => {
     await eventually(
       async () => !(await get<RequestedRunView>(people.reader, `/reconciliation/requested/${runId}`)).body.isUnderWay,
     )
-    const asked = await get<RequestedRunView>(people.reader, `/reconciliation/requested/${runId}`)
-    expect(asked.body.run).toMatchObject({ state: 'complete', compared: { payment: 3 }, newCount: 0 })
+    const requested = await get<RequestedRunView>(people.reader, `/reconciliation/requested/${runId}`)
+    expect(requested.body.run).toMatchObject({ state: 'complete', compared: { payment: 3 }, newCount: 0 })
     expect(await service.db.query(sql`select from reconciliation_pairs where run_id = ${runId}`)).toEqual([])
   })
 
   it('is refused when it is invalid', async () => {
     const { from, to } = windowOf(day)
-    const asked = async (body: object) => (await send(people.finance, '/reconciliation/run', body)).status
-    expect(await asked({ acquirer: 'simulator', from: to, to: from })).toBe(422)
-    expect(await asked({ acquirer: 'simulator', from: '2020-01-01T00:00:00Z', to })).toBe(422)
-    expect(await asked({ acquirer: 'nobody', from, to })).toBe(404)
+    const requested = async (body: object) => (await send(people.finance, '/reconciliation/run', body)).status
+    expect(await requested({ acquirer: 'simulator', from: to, to: from })).toBe(422)
+    expect(await requested({ acquirer: 'simulator', from: '2020-01-01T00:00:00Z', to })).toBe(422)
+    expect(await requested({ acquirer: 'nobody', from, to })).toBe(404)
   })
 })
 

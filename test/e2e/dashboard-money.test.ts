@@ -4,12 +4,12 @@ import { sql } from '../../src/db/sql.ts'
 import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
 import { dispute, disputesOf, pollUntil } from '../support/disputes.ts'
-import { askForRefund, payOne, setFixedFee, untilRefund } from '../support/refunds.ts'
+import { requestRefund, payOne, setFixedFee, untilRefund } from '../support/refunds.ts'
 import { addTestClient, type Problem } from '../support/requests.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
 import {
-  askForWithdrawal,
+  requestWithdrawal,
   countPayouts,
   expectLedgerConsistent,
   fund,
@@ -20,13 +20,13 @@ import {
 } from '../support/withdrawals.ts'
 
 type Person = Browser & { email: string }
-type Held = { id: string; requestedBy: string | null; isOwn: boolean; hold: string; earlier: { id: string } | null }
+type PendingReview = { id: string; requestedBy: string | null; isOwn: boolean; hold: string; earlier: { id: string } | null }
 
 let service: TestService
 let merchantId: string
 let cli: CommandLine
 /** People of the operator and of a merchant, and a person of another merchant. */
-let people: Record<'finance' | 'admin' | 'support' | 'owner' | 'stranger', Person>
+let people: Record<'finance' | 'admin' | 'support' | 'owner' | 'outsider', Person>
 
 beforeAll(async () => {
   service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
@@ -40,7 +40,7 @@ beforeAll(async () => {
     admin: await signInAs('admin'),
     support: await signInAs('support'),
     owner: await signInAs('owner', merchantId),
-    stranger: await signInAs('owner', another.merchantId),
+    outsider: await signInAs('owner', another.merchantId),
   }
 })
 afterEach(async () => await expectLedgerConsistent(service))
@@ -55,7 +55,7 @@ async function signInAs(role: string, ofMerchant: string | null = null): Promise
 }
 
 /** Calls the merchants' API as a person, for the sandbox client. */
-async function ask<Body = Record<string, unknown>>(person: Browser, path: string, body?: object) {
+async function request<Body = Record<string, unknown>>(person: Browser, path: string, body?: object) {
   const headers = { 'x-guiche-merchant': service.sandbox.clientId }
   return await person.call<Body & Problem>(path, { method: body ? 'POST' : 'GET', body, headers })
 }
@@ -64,10 +64,10 @@ async function post(person: Browser, path: string, body: object = {}) {
   return await person.call<Problem & { id: string }>(`/dashboard/api${path}`, { method: 'POST', body })
 }
 
-async function askedBy(person: Browser, more: Record<string, unknown> = {}): Promise<string> {
-  const asked = await ask<{ id: string }>(person, '/withdrawal', withdrawalBody(more))
-  expect(asked.status, asked.text).toBe(201)
-  return asked.body.id
+async function requestAs(person: Browser, more: Record<string, unknown> = {}): Promise<string> {
+  const requested = await request<{ id: string }>(person, '/withdrawal', withdrawalBody(more))
+  expect(requested.status, requested.text).toBe(201)
+  return requested.body.id
 }
 
 async function actionsOf(recordId: string) {
@@ -75,19 +75,19 @@ async function actionsOf(recordId: string) {
     select actor, action, details from audit_log where record_id = ${recordId} order by id`)
 }
 
-const listHeld = async (person: Browser, query = '') =>
-  (await person.call<{ total: number; data: Held[] }>(`/dashboard/api/withdrawal/pending-review${query}`)).body
+const listPending = async (person: Browser, query = '') =>
+  (await person.call<{ total: number; data: PendingReview[] }>(`/dashboard/api/withdrawal/pending-review${query}`)).body
 
 describe('a withdrawal above the limit', () => {
   it('that a person requested is approved by another, and by the requester neither here nor at the command line', async () => {
     const { finance, admin } = people
-    const id = await askedBy(finance, { amount: 20_000 })
+    const id = await requestAs(finance, { amount: 20_000 })
     const refused = await post(finance, `/withdrawal/${id}/approval`)
     expect([refused.status, ...refusal(refused)]).toEqual([422, 'withdrawal_not_possible', 'approval same_person'])
     const asThem = ['--as', finance.email.toUpperCase(), 'withdrawal', 'approve', id]
     await cli.expectFailure(asThem, /nobody can approve their own request/)
-    const held = (await listHeld(finance)).data.find((one) => one.id === id)
-    expect(held).toMatchObject({ hold: 'approval', requestedBy: `user:${finance.email}`, isOwn: true })
+    const pending = (await listPending(finance)).data.find((one) => one.id === id)
+    expect(pending).toMatchObject({ hold: 'approval', requestedBy: `user:${finance.email}`, isOwn: true })
     expect((await post(admin, `/withdrawal/${id}/approval`)).status).toBe(200)
     await untilWithdrawal(service, id, 'PROCESSED')
     expect(await countPayouts(service.db, id)).toBe(1)
@@ -112,7 +112,7 @@ describe('a withdrawal above the limit', () => {
   it('is sent once when several approve at once', async () => {
     const { finance, admin } = people
     for (let round = 0; round < 5; round++) {
-      const id = await askedBy(people.owner, { amount: 30_000 + round })
+      const id = await requestAs(people.owner, { amount: 30_000 + round })
       const answers = await Promise.all(
         [admin, finance, admin, finance].map((one) => post(one, `/withdrawal/${id}/approval`)),
       )
@@ -127,11 +127,11 @@ describe('a withdrawal above the limit', () => {
   it('still needs approval after its confirmation as not a duplicate', async () => {
     const { finance } = people
     const pixKey = { key: randomUUID(), type: 'EVP' }
-    const first = await askedBy(finance, { amount: 40_000, pixKey })
-    const id = await askedBy(finance, { amount: 40_000, pixKey })
-    const held = (await listHeld(people.admin)).data.find((one) => one.id === id)
-    expect(held).toMatchObject({ hold: 'duplicate', isOwn: false, earlier: { id: first } })
-    expect((await ask(finance, `/withdrawal/${id}/confirm`, {})).body).toMatchObject({ hold: 'approval' })
+    const first = await requestAs(finance, { amount: 40_000, pixKey })
+    const id = await requestAs(finance, { amount: 40_000, pixKey })
+    const pending = (await listPending(people.admin)).data.find((one) => one.id === id)
+    expect(pending).toMatchObject({ hold: 'duplicate', isOwn: false, earlier: { id: first } })
+    expect((await request(finance, `/withdrawal/${id}/confirm`, {})).body).toMatchObject({ hold: 'approval' })
     expect((await post(finance, `/withdrawal/${id}/approval`)).status).toBe(422)
     for (const one of [first, id]) {
       expect((await post(people.admin, `/withdrawal/${one}/rejection`, { reason: 'Not today' })).status).toBe(200)
@@ -148,17 +148,17 @@ describe('a withdrawal above the limit', () => {
     const mine = [await withdraw(service, { amount: 50_000 })]
     service.clock.advance(1_000)
     mine.push(await withdraw(service, { amount: 50_001 }))
-    const idsOf = async (person: Browser, query?: string) => (await listHeld(person, query)).data.map(({ id }) => id)
+    const idsOf = async (person: Browser, query?: string) => (await listPending(person, query)).data.map(({ id }) => id)
     expect((await idsOf(people.admin)).filter((id) => mine.includes(id))).toEqual(mine)
     expect(await idsOf(people.admin, `?clientId=${service.sandbox.clientId}`)).toEqual(await idsOf(people.owner))
-    expect(await listHeld(people.stranger)).toEqual({ total: 0, totalPages: 0, data: [] })
+    expect(await listPending(people.outsider)).toEqual({ total: 0, totalPages: 0, data: [] })
     for (const id of mine) await post(people.admin, `/withdrawal/${id}/rejection`, { reason: 'Not today' })
   })
 })
 
 describe('a withdrawal', () => {
   it('that a person requested is approved at the command line by another', async () => {
-    const id = await askedBy(people.finance, { amount: 20_000 })
+    const id = await requestAs(people.finance, { amount: 20_000 })
     expect(await cli.read(['--as', 'maria', 'withdrawal', 'approve', id])).toContain('The service sends it')
     await untilWithdrawal(service, id, 'PROCESSED')
   })
@@ -166,7 +166,7 @@ describe('a withdrawal', () => {
   it('is created once for a key, and the audit log has it once', async () => {
     const body = withdrawalBody({ amount: 1_000 })
     const answers = await Promise.all(
-      [1, 2, 3].map(async () => await ask<{ id: string }>(people.owner, '/withdrawal', body)),
+      [1, 2, 3].map(async () => await request<{ id: string }>(people.owner, '/withdrawal', body)),
     )
     const ids = new Set(answers.map((answer) => answer.body.id))
     expect(ids.size).toBe(1)
@@ -183,7 +183,7 @@ describe('a withdrawal', () => {
 
   it('is canceled by a person, which the audit log shows', async () => {
     const id = await withdraw(service, { amount: 60_000 })
-    expect((await ask(people.owner, `/withdrawal/${id}/cancel`, {})).body.status).toBe('CANCELED')
+    expect((await request(people.owner, `/withdrawal/${id}/cancel`, {})).body.status).toBe('CANCELED')
     expect(await actionsOf(id)).toEqual([
       { actor: `user:${people.owner.email}`, action: 'withdrawal.cancel', details: null },
     ])
@@ -220,7 +220,7 @@ describe('a withdrawal', () => {
     expect((await change(people.finance, {})).status).toBe(422)
     for (const person of [people.owner, people.support]) expect((await change(person, { perDay: 1 })).status).toBe(403)
     // A merchant's people see their own, whatever merchant they name.
-    expect((await people.stranger.call(path)).body).toMatchObject({ approvalAbove: null })
+    expect((await people.outsider.call(path)).body).toMatchObject({ approvalAbove: null })
     const actions = (await actionsOf(merchantId)).filter(({ actor }) => actor !== 'cli:test')
     expect(actions.map(({ action, details }) => [action, details])).toEqual([
       ['withdrawal.limits', { perDay: 90_000_00 }],
@@ -232,7 +232,7 @@ describe('a transaction', () => {
   it('that a person creates is in the audit log once', async () => {
     const body = { amount: 1_500, paymentMethod: 'PIX', pix: {}, idempotencyKey: randomUUID() }
     const answers = await Promise.all(
-      [1, 2, 3].map(async () => await ask<{ id: string }>(people.owner, '/transaction', body)),
+      [1, 2, 3].map(async () => await request<{ id: string }>(people.owner, '/transaction', body)),
     )
     expect(new Set(answers.map((answer) => answer.body.id)).size, answers[0]?.text).toBe(1)
     expect(await actionsOf(answers[0]?.body.id ?? '')).toEqual([
@@ -253,8 +253,8 @@ describe('a refund', () => {
     )
     expect((await people.owner.call(`${path}?amount=2591`)).status).toBe(422)
     const body = { amount: 590, reason: 'One item was missing', idempotencyKey: randomUUID() }
-    const first = await ask<{ id: string }>(people.owner, `/transaction/${id}/refund`, body)
-    const again = await ask<{ id: string }>(people.owner, `/transaction/${id}/refund`, body)
+    const first = await request<{ id: string }>(people.owner, `/transaction/${id}/refund`, body)
+    const again = await request<{ id: string }>(people.owner, `/transaction/${id}/refund`, body)
     expect([first.status, again.body.id]).toEqual([201, first.body.id])
     await untilRefund(service, id, first.body.id, 'REFUNDED')
     expect((await people.owner.call(path)).body).toMatchObject({ amountLeft: 2_000, amount: 2_000 })
@@ -270,9 +270,9 @@ describe('a refund', () => {
   it('is not in the audit log when it was refused, or requested with a token', async () => {
     const { id } = await payOne(service)
     const body = { amount: 1_001, idempotencyKey: randomUUID() }
-    expect((await ask(people.owner, `/transaction/${id}/refund`, body)).status).toBe(422)
-    const asked = await askForRefund(service, id)
-    await untilRefund(service, id, asked.body.id, 'REFUNDED')
+    expect((await request(people.owner, `/transaction/${id}/refund`, body)).status).toBe(422)
+    const requested = await requestRefund(service, id)
+    await untilRefund(service, id, requested.body.id, 'REFUNDED')
     expect(await actionsOf(id)).toEqual([])
     const after = await people.owner.call(`/dashboard/api/transaction/${id}/refund`)
     expect([after.status, after.body.code]).toEqual([422, 'refund_not_possible'])
@@ -338,37 +338,37 @@ describe('a dispute', () => {
     expect(all.total).toBe(all.data.length)
     expect((await list(people.admin, false, '&page=2')).data).toEqual([])
     expect((await list(people.admin, false, `&clientId=${service.sandbox.clientId}`)).total).toBe(all.total)
-    expect(await list(people.stranger, false)).toMatchObject({ total: 0, data: [] })
-    expect(await list(people.stranger, true)).toMatchObject({ total: 0, data: [] })
+    expect(await list(people.outsider, false)).toMatchObject({ total: 0, data: [] })
+    expect(await list(people.outsider, true)).toMatchObject({ total: 0, data: [] })
   })
 })
 
 describe('another merchant’s record', () => {
   it('is not found by others, on any of these routes', async () => {
     const { id: transactionId } = await payOne(service)
-    const held = await askForWithdrawal(service, { amount: 70_000 })
-    const { stranger } = people
+    const pending = await requestWithdrawal(service, { amount: 70_000 })
+    const { outsider } = people
     const found = [
-      await stranger.call(`/dashboard/api/withdrawal/${held.body.id}`),
-      await stranger.call(`/dashboard/api/transaction/${transactionId}/refund`),
-      await ask(stranger, `/transaction/${transactionId}/refund`, { idempotencyKey: randomUUID() }),
-      await ask(stranger, `/withdrawal/${held.body.id}/cancel`, {}),
-      await ask(stranger, `/withdrawal/${held.body.id}/confirm`, {}),
+      await outsider.call(`/dashboard/api/withdrawal/${pending.body.id}`),
+      await outsider.call(`/dashboard/api/transaction/${transactionId}/refund`),
+      await request(outsider, `/transaction/${transactionId}/refund`, { idempotencyKey: randomUUID() }),
+      await request(outsider, `/withdrawal/${pending.body.id}/cancel`, {}),
+      await request(outsider, `/withdrawal/${pending.body.id}/confirm`, {}),
     ]
     expect(found.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404])
-    expect((await people.owner.call(`/dashboard/api/withdrawal/${held.body.id}`)).body).toMatchObject({
+    expect((await people.owner.call(`/dashboard/api/withdrawal/${pending.body.id}`)).body).toMatchObject({
       hold: 'approval',
     })
-    await post(people.admin, `/withdrawal/${held.body.id}/rejection`, { reason: 'Not today' })
+    await post(people.admin, `/withdrawal/${pending.body.id}/rejection`, { reason: 'Not today' })
   })
 
   it('is decided only by the operator’s people with the permission', async () => {
-    const held = await askForWithdrawal(service, { amount: 80_000 })
+    const pending = await requestWithdrawal(service, { amount: 80_000 })
     const { id: transactionId } = await payOne(service)
-    for (const person of [people.owner, people.stranger, people.support]) {
+    for (const person of [people.owner, people.outsider, people.support]) {
       const refused = [
-        await post(person, `/withdrawal/${held.body.id}/approval`),
-        await post(person, `/withdrawal/${held.body.id}/rejection`, { reason: 'Not today' }),
+        await post(person, `/withdrawal/${pending.body.id}/approval`),
+        await post(person, `/withdrawal/${pending.body.id}/rejection`, { reason: 'Not today' }),
         await post(person, '/infraction', { transactionId }),
         await post(person, `/infraction/${randomUUID()}/decision`, { transactionId, decision: 'accept' }),
       ]
@@ -380,6 +380,6 @@ describe('another merchant’s record', () => {
     expect((await post(admin, '/infraction', { transactionId: nowhere })).status).toBe(404)
     expect((await post(people.support, '/withdrawal/preview', { amount: 1_000, key: nowhere })).status).toBe(403)
     expect((await people.support.call(`/dashboard/api/transaction/${transactionId}/refund`)).status).toBe(403)
-    await post(admin, `/withdrawal/${held.body.id}/rejection`, { reason: 'Not today' })
+    await post(admin, `/withdrawal/${pending.body.id}/rejection`, { reason: 'Not today' })
   })
 })

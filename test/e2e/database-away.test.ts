@@ -22,14 +22,14 @@ it.each(['1', '2'])(
       expect(await running.ended).toEqual({ code: 0, signal: null })
     })
     const token = await fetchSandboxToken(dataDir, running.baseUrl)
-    const ask = async (method: 'GET' | 'POST', path: string, body?: object) =>
+    const request = async (method: 'GET' | 'POST', path: string, body?: object) =>
       await fetch(`${running.baseUrl}${path}`, {
         method,
         headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
         ...(body && { body: JSON.stringify(body) }),
       })
     const create = async (amount: number) =>
-      await ask('POST', '/transaction', { amount, paymentMethod: 'PIX', pix: {}, idempotencyKey: `amount-${amount}` })
+      await request('POST', '/transaction', { amount, paymentMethod: 'PIX', pix: {}, idempotencyKey: `amount-${amount}` })
     const before = await create(1_000)
     expect(before.status).toBe(201)
     const { id } = (await before.json()) as { id: string }
@@ -46,20 +46,20 @@ it.each(['1', '2'])(
       expect(await away.json()).toMatchObject({ code: 'database_unavailable' })
       expect(running.lines.map(({ msg }) => msg)).toContain('PostgreSQL could not be restarted')
     }, 30_000)
-    expect((await ask('GET', '/health/live')).status).toBe(200)
-    expect((await ask('GET', '/health/ready')).status).toBe(503)
+    expect((await request('GET', '/health/live')).status).toBe(200)
+    expect((await request('GET', '/health/ready')).status).toBe(503)
     writeFileSync(versionFile, version)
 
     await vi.waitFor(async () => expect((await create(2_000)).status).toBe(201), { timeout: 90_000, interval: 500 })
-    expect(await (await ask('GET', `/transaction/${id}`)).json()).toMatchObject({ id, amount: 1_000 })
+    expect(await (await request('GET', `/transaction/${id}`)).json()).toMatchObject({ id, amount: 1_000 })
     expect(running.lines.map(({ msg }) => msg)).toContain('PostgreSQL was restarted')
     // Background work runs again as well.
-    const { pixResponse } = (await (await ask('GET', `/transaction/${id}`)).json()) as { pixResponse: { uri: string } }
+    const { pixResponse } = (await (await request('GET', `/transaction/${id}`)).json()) as { pixResponse: { uri: string } }
     await vi.waitFor(
       async () => {
-        const paid = await ask('POST', '/sandbox/payment', { uri: pixResponse.uri })
+        const paid = await request('POST', '/sandbox/payment', { uri: pixResponse.uri })
         expect([200, 201, 422]).toContain(paid.status)
-        expect(await (await ask('GET', `/transaction/${id}`)).json()).toMatchObject({ status: 'PAID' })
+        expect(await (await request('GET', `/transaction/${id}`)).json()).toMatchObject({ status: 'PAID' })
       },
       { timeout: 90_000, interval: 500 },
     )
@@ -86,18 +86,18 @@ it('answers 503 while its PostgreSQL is frozen, and goes on when it answers agai
     expect(await running.ended).toEqual({ code: 0, signal: null })
   })
   const token = await fetchSandboxToken(dataDir, running.baseUrl)
-  const ask = async (path: string, body?: object, more: Record<string, string> = {}) =>
+  const request = async (path: string, body?: object, more: Record<string, string> = {}) =>
     await fetch(`${running.baseUrl}${path}`, {
       method: body ? 'POST' : 'GET',
       headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }), ...more },
       ...(body && { body: JSON.stringify(body) }),
     })
   const create = async (key: string) =>
-    await ask('/transaction', { amount: 1_000, paymentMethod: 'PIX', pix: {}, idempotencyKey: key })
+    await request('/transaction', { amount: 1_000, paymentMethod: 'PIX', pix: {}, idempotencyKey: key })
   const created = await create('order-before')
   expect(created.status).toBe(201)
   const { id, pixResponse } = (await created.json()) as { id: string; pixResponse: { uri: string } }
-  const { url } = (await (await ask(`/transaction/${id}/payment-link`)).json()) as { url: string }
+  const { url } = (await (await request(`/transaction/${id}/payment-link`)).json()) as { url: string }
   const key = parseSecretKey(secretKey)
   if (!key) throw new Error('this is a key')
 
@@ -107,19 +107,19 @@ it('answers 503 while its PostgreSQL is frozen, and goes on when it answers agai
   // All at once: statements in progress, new connections, and requests that wait for one.
   const answers = await Promise.all([
     ...Array.from({ length: 40 }, (_, index) => create(`order-during-${index}`)),
-    ask(`/transaction/${id}`),
-    ask('/transaction'),
-    ask('/balance'),
-    ask(callbackPath(key, 'simulator'), { pix: [{ endToEndId: 'E0000000020260101000000000000001', valor: '1.00' }] }),
-    ask('/dashboard/api/session', { email: 'nobody@example.com', password: 'not a password' }),
-    ask(new URL(url).pathname),
+    request(`/transaction/${id}`),
+    request('/transaction'),
+    request('/balance'),
+    request(callbackPath(key, 'simulator'), { pix: [{ endToEndId: 'E0000000020260101000000000000001', valor: '1.00' }] }),
+    request('/dashboard/api/session', { email: 'nobody@example.com', password: 'not a password' }),
+    request(new URL(url).pathname),
   ])
   for (const answer of answers) {
     expect(answer.status, answer.url).toBe(503)
     expect(answer.headers.get('retry-after'), answer.url).toMatch(/^[1-5]$/)
   }
-  expect((await ask('/health/ready')).status).toBe(503)
-  expect((await ask('/health/live')).status).toBe(200)
+  expect((await request('/health/ready')).status).toBe(503)
+  expect((await request('/health/live')).status).toBe(200)
   const outage = () =>
     running.lines.filter(({ msg }) => msg === 'requests were answered 503: the database is not available')
   await vi.waitFor(() => {
@@ -134,10 +134,10 @@ it('answers 503 while its PostgreSQL is frozen, and goes on when it answers agai
     timeout: 60_000,
     interval: 200,
   })
-  expect((await ask('/health/ready')).status).toBe(200)
-  await ask('/sandbox/payment', { uri: pixResponse.uri })
+  expect((await request('/health/ready')).status).toBe(200)
+  await request('/sandbox/payment', { uri: pixResponse.uri })
   await vi.waitFor(
-    async () => expect(await (await ask(`/transaction/${id}`)).json()).toMatchObject({ status: 'PAID' }),
+    async () => expect(await (await request(`/transaction/${id}`)).json()).toMatchObject({ status: 'PAID' }),
     { timeout: 60_000, interval: 200 },
   )
   expect(stacksOf(running)).toEqual([])

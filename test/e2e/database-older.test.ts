@@ -18,7 +18,7 @@ import { charge } from '../support/payments.ts'
 import { fetchRefundable } from '../support/refunds.ts'
 import { startTestService } from '../support/service.ts'
 import { eventually } from '../support/webhooks.ts'
-import { askForWithdrawal } from '../support/withdrawals.ts'
+import { requestWithdrawal } from '../support/withdrawals.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -94,7 +94,7 @@ it('freezes payouts and reads the lists again when the database becomes an older
   expect(await showPayoutFreeze(database.db)).toMatchObject({
     reason: expect.stringMatching(/^The database went back in time: it has lost what was committed after .*Z\. /),
   })
-  expect(await askForWithdrawal(service)).toMatchObject({ status: 503, body: { code: 'payouts_stopped' } })
+  expect(await requestWithdrawal(service)).toMatchObject({ status: 503, body: { code: 'payouts_stopped' } })
   expect((await service.call('/metrics')).text).toMatch(/^guiche_database_commits_lost_total 1$/m)
   expect(lines.filter(({ msg }) => String(msg).startsWith('the database went back in time'))).toHaveLength(1)
   expect(await database.db.query(sql`select from jobs where name = 'reconciliation.by-hand'`)).toHaveLength(1)

@@ -11,7 +11,7 @@ import { decide, dispute, disputesOf, fetchDisputed, pollUntil, returnUnannounce
 import { eventsOf, openQuietBank, type QuietBank, statusesOf, untilStatus } from '../support/payments.ts'
 import { listDifferences } from '../support/reconciling.ts'
 import {
-  askForRefund,
+  requestRefund,
   drain,
   type FaultyNetwork,
   fetchRefundable,
@@ -55,11 +55,11 @@ describe('an unannounced return under MED, reported by callback', () => {
   it('changes what is left: a repeated refund request without an amount is still recognized', async () => {
     const { id, endToEnd } = await payOne(service, 800_004)
     const body = { idempotencyKey: randomUUID() }
-    const first = await askForRefund(service, id, body)
+    const first = await requestRefund(service, id, body)
     await untilRefund(service, id, first.body.id, 'FAILED')
     await returnUnannounced(service, endToEnd, 300_000)
     await eventually(async () => (await disputesOf(service, id)).length === 1)
-    const again = await askForRefund(service, id, body)
+    const again = await requestRefund(service, id, body)
     expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true'])
   })
 
@@ -75,7 +75,7 @@ describe('an unannounced return under MED, reported by callback', () => {
     expect(money).toEqual({ available: -200, acquirer: 200 })
     // No status changed: no event. What is left can be refunded, and no more.
     expect(await eventsOf(service, id)).toHaveLength(2)
-    expect(refusal(await askForRefund(service, id, { amount: 501 }))).toEqual([
+    expect(refusal(await requestRefund(service, id, { amount: 501 }))).toEqual([
       'refund_not_possible',
       'amount too_large',
     ])
@@ -132,7 +132,7 @@ describe('an unannounced return under MED, reported by callback', () => {
     expect(money).toEqual({ blocked: -600, acquirer: 600 })
     const shown = { amount: 1000, amountReturned: 600, amountBlocked: 400, status: 'OPEN' }
     expect(await fetchDisputed(service, id)).toMatchObject({ status: 'BLOCKED', disputes: [shown] })
-    expect(refusal(await askForRefund(service, id))).toEqual(['refund_not_possible', 'status disputed'])
+    expect(refusal(await requestRefund(service, id))).toEqual(['refund_not_possible', 'status disputed'])
     const rest = await countMoney(service, async () => {
       await decide(service, reference, 'accept')
       service.clock.advance(2_000)
@@ -344,14 +344,14 @@ describe('at a bank without callbacks', () => {
     const { service } = network
     // Refused immediately when it arrives.
     const { id, endToEnd } = await payOne(service, 800_004)
-    const refundId = await askInVain(id)
+    const refundId = await requestRefused(id)
     let reference = ''
     const blocked = await countMoney(service, async () => {
       reference = await dispute(service, endToEnd)
       await pollUntil(service, id, 'BLOCKED')
     })
     expect(blocked).toEqual({})
-    const money = await countMoney(service, async () => await askAgain(id, refundId, 'FAILED'))
+    const money = await countMoney(service, async () => await repeatUntil(id, refundId, 'FAILED'))
     expect(money).toEqual({ reserved: -800_004, blocked: 800_004 })
     expect((await fetchRefundable(service, id)).status).toBe('BLOCKED')
     await decide(service, reference, 'reject')
@@ -365,26 +365,26 @@ describe('at a bank without callbacks', () => {
   it('a refund that is refused because of a return under MED finds that return', async () => {
     const { service } = network
     const { id, endToEnd } = await payOne(service)
-    const refundId = await askInVain(id)
+    const refundId = await requestRefused(id)
     await returnUnannounced(service, endToEnd)
     const money = await countMoney(service, async () => {
-      await askAgain(id, refundId, 'FAILED')
+      await repeatUntil(id, refundId, 'FAILED')
       await untilStatus(service, id, 'INFRACTION')
     })
     expect(money).toEqual({ reserved: -1000, acquirer: 1000 })
   })
 
   /** Requests a refund that does not reach the bank. */
-  async function askInVain(id: string): Promise<string> {
+  async function requestRefused(id: string): Promise<string> {
     const put = ['PUT', '/devolucao/'] as const
-    const before = network.asked(...put)
+    const before = network.countRequests(...put)
     network.disturb(...put, 'time_out_before')
     const refundId = await refund(network.service, id)
-    await eventually(() => network.asked(...put) > before)
+    await eventually(() => network.countRequests(...put) > before)
     return refundId
   }
 
-  async function askAgain(id: string, refundId: string, status: string): Promise<void> {
+  async function repeatUntil(id: string, refundId: string, status: string): Promise<void> {
     await eventually(async () => {
       network.service.clock.advance(60_000)
       await network.service.runJob('transactions.check')

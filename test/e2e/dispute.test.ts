@@ -4,7 +4,7 @@ import { sql } from '../../src/db/sql.ts'
 import { recordDecision, recordDispute } from '../../src/transactions/dispute/dispute.ts'
 import { decide, dispute, disputesOf, fetchDisputed, pollUntil, returnUnannounced } from '../support/disputes.ts'
 import { eventsOf, statusesOf, untilStatus } from '../support/payments.ts'
-import { askForRefund, drain, fetchRefundable, payOne, refund, untilRefund, untilSent } from '../support/refunds.ts'
+import { requestRefund, drain, fetchRefundable, payOne, refund, untilRefund, untilSent } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/webhooks.ts'
 import { balancesOf, countMoney, expectLedgerConsistent, refusal } from '../support/withdrawals.ts'
@@ -36,7 +36,7 @@ describe('a disputed payment', () => {
     expect(money).toEqual({ available: -1000, blocked: 1000 })
     expect(await fetchRefundable(service, paid.id)).toMatchObject({ infractionDate: service.clock.now().toISOString() })
     expect(await disputesOf(service, paid.id)).toEqual([{ state: 'open', amount: 1000 }])
-    expect(refusal(await askForRefund(service, paid.id))).toEqual(['refund_not_possible', 'status disputed'])
+    expect(refusal(await requestRefund(service, paid.id))).toEqual(['refund_not_possible', 'status disputed'])
   })
 
   it.each(['reject', 'cancel'] as const)('is the merchant’s again after the dispute ends with %s', async (decision) => {
@@ -55,7 +55,7 @@ describe('a disputed payment', () => {
     const money = await countMoney(service, async () => {
       await decide(service, reference, 'accept')
       await pollUntil(service, id, 'PROCESSING_INFRACTION')
-      expect(refusal(await askForRefund(service, id))).toEqual(['refund_not_possible', 'status disputed'])
+      expect(refusal(await requestRefund(service, id))).toEqual(['refund_not_possible', 'status disputed'])
       service.clock.advance(2_000)
       await pollUntil(service, id, 'INFRACTION')
     })
@@ -63,7 +63,7 @@ describe('a disputed payment', () => {
     const statuses = [...bought, 'BLOCKED', 'PROCESSING_INFRACTION', 'INFRACTION']
     expect(statusesOf(await fetchRefundable(service, id))).toEqual(statuses)
     expect(await eventsOf(service, id)).toEqual(statuses.slice(1).map((one) => `transaction.${one.toLowerCase()}`))
-    expect(refusal(await askForRefund(service, id))).toEqual(['refund_not_possible', 'status returned'])
+    expect(refusal(await requestRefund(service, id))).toEqual(['refund_not_possible', 'status returned'])
     expect(await disputesOf(service, id)).toEqual([{ state: 'returned', amount: 1000 }])
   })
 
@@ -374,7 +374,7 @@ describe('the operator', () => {
 
   it('and a concurrent refund: one of the two succeeds', async () => {
     const { id } = await payOne(service)
-    const [refunded, opened] = await Promise.allSettled([askForRefund(service, id), open(id)])
+    const [refunded, opened] = await Promise.allSettled([requestRefund(service, id), open(id)])
     const { status } = await fetchRefundable(service, id)
     expect(opened.status).toBe('fulfilled')
     expect(refunded.status).toBe('fulfilled')

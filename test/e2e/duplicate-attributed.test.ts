@@ -5,7 +5,7 @@ import { createSettlement } from '../../src/transactions/settle.ts'
 import { dispute, disputesOf, pollUntil, returnUnannounced } from '../support/disputes.ts'
 import { charge, fetchTransaction } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { payAmiss } from '../support/suspense.ts'
+import { payWithFault } from '../support/suspense.ts'
 import { eventually } from '../support/webhooks.ts'
 import { expectLedgerConsistent } from '../support/withdrawals.ts'
 
@@ -21,20 +21,20 @@ const amount = 800_004
 
 /** A duplicate payment of one transaction that pays another: the ids of both, and the payment's. */
 async function matchSecond(): Promise<{ named: string; paid: string; second: string }> {
-  const { id: named } = await payAmiss(service, 'twice', { amount })
-  let held: { id: string; end_to_end: string } | undefined
+  const { id: named } = await payWithFault(service, 'twice', { amount })
+  let suspended: { id: string; end_to_end: string } | undefined
   await eventually(async () => {
     service.clock.advance(60_000)
     await service.runJob('suspense.check')
     const rows = await service.db.query<{ id: string; end_to_end: string }>(sql`
       select id, end_to_end from suspense_payments where transaction_id = ${named} and status = 'held'`)
-    held = rows[0]
-    return held !== undefined
+    suspended = rows[0]
+    return suspended !== undefined
   })
   const { id: paid } = await charge(service, { amount })
   const deps = { ...service, settlement: createSettlement(service), wakeDeliveries: () => {} }
-  await recordAttribution(deps, { id: held?.id ?? '', transactionId: paid, by: { actor: 'cli:test' } })
-  return { named, paid, second: held?.end_to_end ?? '' }
+  await recordAttribution(deps, { id: suspended?.id ?? '', transactionId: paid, by: { actor: 'cli:test' } })
+  return { named, paid, second: suspended?.end_to_end ?? '' }
 }
 
 describe('a duplicate payment that is attributed to another transaction than it names', () => {

@@ -6,7 +6,7 @@ import { sendBack, startSendBack } from '../../src/suspense/send-back.ts'
 import { settleDepsWith } from '../support/acquirer.ts'
 import { fetchTransaction } from '../support/payments.ts'
 import { type FaultyNetwork, returnsOf, startOnFaultyNetwork } from '../support/refunds.ts'
-import { findSuspenseOf, payAmiss } from '../support/suspense.ts'
+import { findSuspenseOf, payWithFault } from '../support/suspense.ts'
 import { eventually } from '../support/webhooks.ts'
 import { balancesOf, expectLedgerConsistent, letMoneyGo, stopMoney } from '../support/withdrawals.ts'
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterEach(async () => {
   await expectLedgerConsistent(network.service)
-  expect(await heldByLedger()).toBe(await heldByBank())
+  expect(await balanceInLedger()).toBe(await balanceAtBank())
 })
 afterAll(async () => await network.stop())
 
@@ -24,30 +24,30 @@ const put = ['PUT', '/devolucao/'] as const
 const get = ['GET', '/devolucao/'] as const
 
 /** The balance at the bank by its own account: what arrived, less what went back. */
-async function heldByBank(): Promise<number | undefined> {
-  const [row] = await network.bank.query<{ held: number }>(sql`
+async function balanceAtBank(): Promise<number | undefined> {
+  const [row] = await network.bank.query<{ balance: number }>(sql`
     select (select coalesce(sum(amount), 0) from simulator.pix)
-      - (select coalesce(sum(amount), 0) from simulator.returns where rejection is null) as held`)
-  return row?.held
+      - (select coalesce(sum(amount), 0) from simulator.returns where rejection is null) as balance`)
+  return row?.balance
 }
 
 /** The balance at the bank by the accounts of all merchants and of the operator. */
-async function heldByLedger(): Promise<number | undefined> {
-  const [row] = await network.service.db.query<{ held: number }>(sql`
-    select coalesce(-sum(balance), 0) as held from ledger_accounts where account like 'acquirer:%'`)
-  return row?.held
+async function balanceInLedger(): Promise<number | undefined> {
+  const [row] = await network.service.db.query<{ balance: number }>(sql`
+    select coalesce(-sum(balance), 0) as balance from ledger_accounts where account like 'acquirer:%'`)
+  return row?.balance
 }
 
 /** A transaction that is paid twice: the endToEndIds of the payment that counts and of the other. */
 async function payTwice(more: Record<string, unknown> = {}): Promise<{ id: string; first: string; second: string }> {
   const { service, bank } = network
-  const { id } = await payAmiss(service, 'twice', more)
+  const { id } = await payWithFault(service, 'twice', more)
   await service.runJob('transactions.poll')
   let second = ''
   await eventually(async () => {
-    const [held] = await service.db.query<{ end_to_end: string }>(sql`
+    const [suspended] = await service.db.query<{ end_to_end: string }>(sql`
       select end_to_end from suspense_payments where transaction_id = ${id}`)
-    second = held?.end_to_end ?? ''
+    second = suspended?.end_to_end ?? ''
     return second !== ''
   })
   const { endToEnd: first } = await fetchTransaction(service, id)
@@ -58,7 +58,7 @@ async function payTwice(more: Record<string, unknown> = {}): Promise<{ id: strin
 }
 
 /** Advances the clock to each query about open returns, as often as necessary. */
-async function askUntil(isSo: () => boolean | Promise<boolean>): Promise<void> {
+async function checkUntil(isSo: () => boolean | Promise<boolean>): Promise<void> {
   await eventually(async () => {
     network.service.clock.advance(60_000)
     await network.service.runJob('suspense.check')
@@ -73,7 +73,7 @@ describe('a duplicate payment', () => {
     const { service, bank } = network
     const before = await balancesOf(service)
     const { id, first, second } = await payTwice()
-    await askUntil(async () => (await statusOf(second)) === 'returned')
+    await checkUntil(async () => (await statusOf(second)) === 'returned')
     expect(await returnsOf(bank, first)).toEqual([])
     const row = await findSuspenseOf(service, second)
     const returnId = row?.return_id?.replaceAll('-', '')
@@ -98,7 +98,7 @@ describe('a duplicate payment', () => {
     network.disturb(...get, ...Array.from({ length: 20 }, () => 'error_500' as const))
     const paid: { first: string; second: string }[] = []
     for (let n = 0; n < 10; n += 1) paid.push(await payTwice())
-    await askUntil(async () => {
+    await checkUntil(async () => {
       const statuses = await Promise.all(paid.map(async ({ second }) => await statusOf(second)))
       return statuses.every((status) => status === 'returned')
     })
@@ -112,13 +112,13 @@ describe('a duplicate payment', () => {
   it('waits during a payout freeze', async () => {
     const { service, bank } = network
     await stopMoney(service)
-    const asked = network.asked(...put)
+    const requested = network.countRequests(...put)
     const { second } = await payTwice()
-    await askUntil(async () => (await findSuspenseOf(service, second))?.error_message?.includes('frozen') ?? false)
-    expect(network.asked(...put)).toBe(asked)
+    await checkUntil(async () => (await findSuspenseOf(service, second))?.error_message?.includes('frozen') ?? false)
+    expect(network.countRequests(...put)).toBe(requested)
     expect(await returnsOf(bank, second)).toEqual([])
     await letMoneyGo(service)
-    await askUntil(async () => (await statusOf(second)) === 'returned')
+    await checkUntil(async () => (await statusOf(second)) === 'returned')
     expect(await returnsOf(bank, second)).toHaveLength(1)
   })
 
@@ -126,14 +126,14 @@ describe('a duplicate payment', () => {
     const { service, bank } = network
     await stopMoney(service)
     const { second } = await payTwice()
-    await askUntil(async () => (await statusOf(second)) === 'returning')
+    await checkUntil(async () => (await statusOf(second)) === 'returning')
     const { id = '', merchant_id: merchantId = '' } = (await findSuspenseOf(service, second)) ?? {}
     // A process whose settings no longer have the acquirer. The running service sends nothing during the freeze.
     const send = async () => await Promise.reject(new Error('it asks nobody'))
     await sendBack(settleDepsWith(service, send, { name: 'another-psp' }), { merchantId, id })
     expect((await findSuspenseOf(service, second))?.error_message).toMatch(/^The acquirer simulator is not configured/)
     await letMoneyGo(service)
-    await askUntil(async () => (await statusOf(second)) === 'returned')
+    await checkUntil(async () => (await statusOf(second)) === 'returned')
     expect(await returnsOf(bank, second)).toHaveLength(1)
   })
 
@@ -159,7 +159,7 @@ describe('a duplicate payment', () => {
     )
     expect(first?.id).not.toBe(again?.return_id?.replaceAll('-', ''))
     // Now it continues: the bank carries out the second one.
-    await askUntil(async () => {
+    await checkUntil(async () => {
       await bank.query(
         sql`update simulator.returns set rejection = null where end_to_end_id = ${second} and id <> ${first?.id ?? ''}`,
       )
@@ -171,14 +171,14 @@ describe('a duplicate payment', () => {
   it('stays in suspense with the reason when its return is refused, and is returned when an operator says so', async () => {
     const { service, bank } = network
     const { second } = await payTwice({ amount: 800_004 })
-    await askUntil(async () => (await statusOf(second)) === 'held')
+    await checkUntil(async () => (await statusOf(second)) === 'held')
     const refused = await findSuspenseOf(service, second)
     expect(refused).toMatchObject({ return_id: null, check_at: null, error_message: expect.stringMatching(/\S/) })
     expect((await balancesOf(service)).suspense).toBe(800_004)
     expect(await returnsOf(bank, second)).toEqual([])
     // It is refused again, under another id, since a bank repeats the first answer for the first id.
     await startSendBack(service, { id: refused?.id ?? '', by: { actor: 'cli:test' } })
-    await askUntil(async () => (await findSuspenseOf(service, second))?.statuses.length === 5)
+    await checkUntil(async () => (await findSuspenseOf(service, second))?.statuses.length === 5)
     expect((await findSuspenseOf(service, second))?.statuses).toEqual([
       'held',
       'returning',

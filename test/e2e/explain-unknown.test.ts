@@ -33,7 +33,7 @@ async function untilSaid(id: string, part: string): Promise<Explanation> {
 }
 
 /** The requests to the acquirer, as the timeline shows them, without their durations. */
-function askedOf({ timeline }: Explanation): string[] {
+function queriesOf({ timeline }: Explanation): string[] {
   return timeline.filter(({ kind }) => kind === 'acquirer').map(({ what }) => what.replace(/, \d+ ms$/, ''))
 }
 
@@ -47,7 +47,7 @@ it('explains a charge without an answer of the acquirer: the next query, and the
   expect(pending.summary).toBe(
     'PENDING: the acquirer did not answer (AcquirerUnavailable 504, at 15:00:00), so it is unknown whether the charge exists. The acquirer is asked again at 15:00:05. No webhook: it was created without a webhookUrl.',
   )
-  expect(askedOf(pending)).toEqual([
+  expect(queriesOf(pending)).toEqual([
     'simulator was asked for a charge: no answer, so the outcome is unknown (AcquirerUnavailable 504)',
   ])
 
@@ -56,7 +56,7 @@ it('explains a charge without an answer of the acquirer: the next query, and the
   await bank.service.runJob('transactions.check')
   const generated = await untilSaid(id, 'PIX_QRCODE_GENERATED: not paid yet')
   // The status shows that the charge was finally created.
-  expect(askedOf(generated)).toHaveLength(1)
+  expect(queriesOf(generated)).toHaveLength(1)
 })
 
 it('explains a withdrawal of unknown outcome, and the answer once it has arrived', async () => {
@@ -75,7 +75,7 @@ it('explains a withdrawal of unknown outcome, and the answer once it has arrived
   bank.service.clock.advance(60_000)
   await bank.service.runJob('withdrawals.check')
   const done = await untilSaid(body.id, 'PROCESSED: R$ 10,00 was sent at ')
-  expect(askedOf(done)).toEqual([
+  expect(queriesOf(done)).toEqual([
     'simulator was asked to send: no answer, so the outcome is unknown (AcquirerUnavailable 504)',
     'simulator was asked about the payout: done',
   ])

@@ -8,12 +8,12 @@ import { smallestTransaction, startTestService, type TestService } from '../supp
 
 let service: TestService
 let shop: TestClient
-let stranger: TestClient
+let outsider: TestClient
 
 beforeAll(async () => {
   service = await startTestService()
   shop = await addTestClient(service)
-  stranger = await addTestClient(service)
+  outsider = await addTestClient(service)
 })
 afterAll(async () => await service.stop())
 
@@ -61,7 +61,7 @@ describe('an export of transactions', () => {
     expect(await exported('/transaction?externalCode=order-1,%20the%20first')).toHaveLength(2)
     expect(await exported('/transaction?status=PAID')).toHaveLength(1)
     expect(await exported('/transaction?customerName=ana')).toHaveLength(3)
-    expect(await exported('/transaction', stranger.token)).toHaveLength(1)
+    expect(await exported('/transaction', outsider.token)).toHaveLength(1)
     const refused = await service.call('/transaction?status=x', { token: shop.token, headers: { accept: 'text/csv' } })
     expect(refused.status).toBe(422)
   })
@@ -81,22 +81,22 @@ describe('an export of transactions', () => {
     expect(lines.slice(1).map(([id]) => id)).toEqual(ids.map(({ id }) => id))
 
     // Nothing is read before the client requests it, and nothing after the last requested piece.
-    const asked: Sql[] = []
+    const requested: Sql[] = []
     const spy: typeof service.db = {
       ...service.db,
       query: async (statement) => {
-        asked.push(statement)
+        requested.push(statement)
         return await service.db.query(statement)
       },
     }
     const pieces = writeTransactionsCsv(spy, shop.merchantId, {})
     await pieces.next()
-    expect(asked).toHaveLength(0)
+    expect(requested).toHaveLength(0)
     const { value } = await pieces.next()
     expect(String(value).split('\r\n')).toHaveLength(201)
-    expect(asked).toHaveLength(1)
+    expect(requested).toHaveLength(1)
     await pieces.return(undefined)
-    expect(asked).toHaveLength(1)
+    expect(requested).toHaveLength(1)
   })
 
   it('shows refunded amounts', async () => {
@@ -152,5 +152,5 @@ it('an export of withdrawals has a line for each, by the same filters', async ()
     ])
   }
   expect(await exported('/withdrawal?status=PENDING')).toHaveLength(2)
-  expect(await exported('/withdrawal', stranger.token)).toHaveLength(1)
+  expect(await exported('/withdrawal', outsider.token)).toHaveLength(1)
 })

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { scopes } from '../../src/auth/scopes.ts'
 import { type FakeProvider, json, startFakeProvider, startServiceWithProvider } from '../support/oidc.ts'
 import type { TestService } from '../support/service.ts'
-import { askForToken, expectRefusal, registerShop } from '../support/token.ts'
+import { requestToken, expectRefusal, registerShop } from '../support/token.ts'
 
 // No good provider can be made to do these things, so this one is a fake: an HTTP server with set answers. The
 // last group repeats Keycloak's habits as its documentation and its answers show them.
@@ -79,12 +79,12 @@ describe('502 is answered at the token endpoint, and 500 at a business route,', 
     ]
     for (const [index, answer] of answers.entries()) {
       provider.answers.set(configurationPath, answer)
-      expectRefusal(await askForToken(service, { form }), 502, 'temporarily_unavailable')
+      expectRefusal(await requestToken(service, { form }), 502, 'temporarily_unavailable')
       expect(await list(await makeToken(0)), `answer ${index}`).toEqual([500, 'internal_error'])
     }
     // It was the provider's failure: once that is over, no restart is needed.
     provider.answers.set(configurationPath, json(200, configuration()))
-    expect((await askForToken(service, { form })).status).toBe(200)
+    expect((await requestToken(service, { form })).status).toBe(200)
     expect(await list(await makeToken(0))).toEqual([200, undefined])
   })
 
@@ -124,7 +124,7 @@ describe('502 is answered at the token endpoint, and 500 at a business route,', 
       send(401, 'text/html', '<html>A proxy says no</html>'),
     ].entries()) {
       provider.answers.set('/token', answer)
-      const refused = await askForToken(service, { form })
+      const refused = await requestToken(service, { form })
       expect(refused.status, `answer ${index}`).toBe(502)
       expectRefusal(refused, 502, 'temporarily_unavailable')
     }
@@ -140,7 +140,7 @@ describe('502 is answered at the token endpoint, and 500 at a business route,', 
       response.on('drain', more)
       more()
     })
-    expectRefusal(await askForToken(service, { form }), 502, 'temporarily_unavailable')
+    expectRefusal(await requestToken(service, { form }), 502, 'temporarily_unavailable')
     expect(sentBytes).toBeLessThan(20_000_000)
   })
 
@@ -151,7 +151,7 @@ describe('502 is answered at the token endpoint, and 500 at a business route,', 
         '/token',
         json(status, { access_token: 'a', expires_in: 60 }, { location: `${elsewhere.issuer}/token` }),
       )
-      expectRefusal(await askForToken(service, { form }), 502, 'temporarily_unavailable')
+      expectRefusal(await requestToken(service, { form }), 502, 'temporarily_unavailable')
     }
     expect(elsewhere.requests).toEqual([])
     await elsewhere.stop()
@@ -160,7 +160,7 @@ describe('502 is answered at the token endpoint, and 500 at a business route,', 
   it('for a provider that hangs, while other requests are served', async () => {
     expect(await list(await makeToken(0))).toEqual([200, undefined])
     provider.answers.set('/token', () => {})
-    const hanging = askForToken(service, { form })
+    const hanging = requestToken(service, { form })
     expect(await list(await makeToken(0))).toEqual([200, undefined])
     expectRefusal(await hanging, 502, 'temporarily_unavailable')
   })
@@ -180,7 +180,7 @@ describe('a refusal by the provider', () => {
       [429, 'slow_down', 429, 'slow_down'],
     ] as const) {
       provider.answers.set('/token', json(status, { error, error_description: 'inner "words" of the provider' }))
-      const answer = await askForToken(service, { form })
+      const answer = await requestToken(service, { form })
       expectRefusal(answer, expectedStatus, expected)
       expect(answer.text).not.toContain('inner')
       expect(answer.headers['retry-after']).toBe(status === 429 ? '10' : undefined)
@@ -243,7 +243,7 @@ describe('Keycloak', () => {
       })
     const token = await makeToken(0, keycloaks)
     provider.answers.set('/token', grant(token, ''))
-    const { status, body } = await askForToken(service, { form })
+    const { status, body } = await requestToken(service, { form })
     expect(status).toBe(200)
     expect(body).toEqual({
       access_token: token,
@@ -261,7 +261,7 @@ describe('Keycloak', () => {
     // Its default scopes are unknown here: such a token gives no access, and the answer says so.
     const foreign = await makeToken(0, { ...keycloaks, scope: 'profile email' })
     provider.answers.set('/token', grant(foreign, 'profile email'))
-    expect((await askForToken(service, { form })).body.scope).toBe('')
+    expect((await requestToken(service, { form })).body.scope).toBe('')
     expect(await list(foreign)).toEqual([403, 'insufficient_scope'])
   })
 

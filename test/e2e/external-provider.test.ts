@@ -5,18 +5,18 @@ import { loadSecretKey } from '../../src/auth/secret-key.ts'
 import { decodePart, hs256, makeJwt } from '../support/forge.ts'
 import { providerAudience, startOidcProvider, startServiceWithProvider, type TestProvider } from '../support/oidc.ts'
 import { smallestTransaction, type TestService } from '../support/service.ts'
-import { askForToken, basic, encodeForm, expectRefusal, registerShop, type TokenRequest } from '../support/token.ts'
+import { requestToken, basic, encodeForm, expectRefusal, registerShop, type TokenRequest } from '../support/token.ts'
 
 /** The provider's clients: two that are registered here, and one that is not. The provider has their secrets. */
 const shop = { clientId: 'shop:1', clientSecret: 'the secret of + shop:1 % & ="' }
 const reader = { clientId: 'reader', clientSecret: 'reader-secret', scope: 'transaction.read transaction.write' }
-const stranger = { clientId: 'stranger', clientSecret: 'stranger-secret' }
+const outsider = { clientId: 'outsider', clientSecret: 'outsider-secret' }
 
 let provider: TestProvider
 let service: TestService
 
 beforeAll(async () => {
-  provider = await startOidcProvider([shop, reader, stranger])
+  provider = await startOidcProvider([shop, reader, outsider])
   service = await startServiceWithProvider({ AUTH_ISSUER: provider.issuer })
   await registerShop(service, { clientId: shop.clientId, scopes: ['transaction.read', 'transaction.write'] })
   await registerShop(service, { clientId: reader.clientId, scopes: ['transaction.read'] })
@@ -33,12 +33,12 @@ function formOf({ clientId, clientSecret }: Credentials, more: Record<string, st
   return { client_id: clientId, client_secret: clientSecret, grant_type: 'client_credentials', ...more }
 }
 
-async function ask(request: TokenRequest) {
-  return await askForToken(service, request)
+async function send(request: TokenRequest) {
+  return await requestToken(service, request)
 }
 
 async function tokenOf(credentials: Credentials, more?: Record<string, string>): Promise<string> {
-  const { status, body, text } = await ask({ form: formOf(credentials, more) })
+  const { status, body, text } = await send({ form: formOf(credentials, more) })
   expect(status, text).toBe(200)
   return String(body.access_token)
 }
@@ -50,7 +50,7 @@ async function list(token: string, at = service): Promise<[number, string | unde
 
 describe('a token from an external provider', () => {
   it('has the shape of the service interface', async () => {
-    const answer = await ask({ form: formOf(shop, { scope: 'transaction.read transaction.write' }) })
+    const answer = await send({ form: formOf(shop, { scope: 'transaction.read transaction.write' }) })
     expect(answer.status).toBe(200)
     expect(answer.headers['cache-control']).toBe('no-store')
     expect(answer.body).toEqual({
@@ -75,7 +75,7 @@ describe('a token from an external provider', () => {
       { headers: encoded },
       { method: 'GET', headers: encoded },
     ]) {
-      const { status, body } = await ask(request)
+      const { status, body } = await send(request)
       expect(status).toBe(200)
       const created = await service.call('/transaction', {
         token: String(body.access_token),
@@ -97,11 +97,11 @@ describe('a token from an external provider', () => {
 
   it('is returned with the scopes that it has here', async () => {
     const scopeOf = async (credentials: Credentials, scope?: string) =>
-      (await ask({ form: formOf(credentials, scope ? { scope } : {}) })).body.scope
+      (await send({ form: formOf(credentials, scope ? { scope } : {}) })).body.scope
     expect(await scopeOf(shop)).toBe('transaction.read,transaction.write')
     expect(await scopeOf(shop, 'transaction.read balance.read')).toBe('transaction.read')
     expect(await scopeOf(reader, 'transaction.read transaction.write')).toBe('transaction.read')
-    expect(await scopeOf(stranger)).toBe('')
+    expect(await scopeOf(outsider)).toBe('')
   })
 
   it('is narrowed by the scopes that it names, and never widened', async () => {
@@ -129,7 +129,7 @@ describe('a token from an external provider', () => {
   })
 
   it('gives no access to a client that is not registered here', async () => {
-    expect(await list(await tokenOf(stranger))).toEqual([403, 'client_not_registered'])
+    expect(await list(await tokenOf(outsider))).toEqual([403, 'client_not_registered'])
   })
 
   it('expires with token_expired', async () => {
@@ -148,20 +148,20 @@ describe('a token from an external provider', () => {
 
 describe('the provider refuses', () => {
   it('a wrong secret and an unknown client alike, with 401', async () => {
-    const wrong = await ask({ form: formOf({ ...shop, clientSecret: 'wrong' }) })
-    const unknown = await ask({ form: formOf({ clientId: 'unknown', clientSecret: 'wrong' }) })
+    const wrong = await send({ form: formOf({ ...shop, clientSecret: 'wrong' }) })
+    const unknown = await send({ form: formOf({ clientId: 'unknown', clientSecret: 'wrong' }) })
     expectRefusal(wrong, 401, 'invalid_client')
     expect(unknown.text).toBe(wrong.text)
-    expectRefusal(await ask({ headers: basic('unknown', 'wrong') }), 401, 'invalid_client')
+    expectRefusal(await send({ headers: basic('unknown', 'wrong') }), 401, 'invalid_client')
   })
 
   it('a scope, with 400', async () => {
-    expectRefusal(await ask({ form: formOf(reader, { scope: 'withdrawal.read' }) }), 400, 'invalid_scope')
+    expectRefusal(await send({ form: formOf(reader, { scope: 'withdrawal.read' }) }), 400, 'invalid_scope')
   })
 
   it('and malformed requests are refused here, without asking it', async () => {
-    expectRefusal(await ask({ form: { client_id: 'a' } }), 400, 'invalid_request')
-    expectRefusal(await ask({ form: formOf(shop, { grant_type: 'password' }) }), 400, 'unsupported_grant_type')
+    expectRefusal(await send({ form: { client_id: 'a' } }), 400, 'invalid_request')
+    expectRefusal(await send({ form: formOf(shop, { grant_type: 'password' }) }), 400, 'unsupported_grant_type')
   })
 })
 
@@ -256,7 +256,7 @@ describe('a client that is revoked here', () => {
     const token = await tokenOf(reader)
     expect(await list(token)).toEqual([200, undefined])
     await revokeClient(deps, { by: { actor: 'cli:test' }, clientId: reader.clientId, tokensOnly: false })
-    expectRefusal(await ask({ form: formOf(reader) }), 401, 'invalid_client')
+    expectRefusal(await send({ form: formOf(reader) }), 401, 'invalid_client')
     await new Promise((done) => setTimeout(done, 550))
     expect(await list(token)).toEqual([401, 'token_revoked'])
     const direct = await fetch(`${provider.issuer}/token`, {
@@ -269,7 +269,7 @@ describe('a client that is revoked here', () => {
 
     await rotateClientSecret(deps, { by: { actor: 'cli:test' }, clientId: reader.clientId })
     await new Promise((done) => setTimeout(done, 1_000))
-    const again = await ask({ form: formOf(reader) })
+    const again = await send({ form: formOf(reader) })
     expect(again.body['not-before-policy']).toBe(Math.floor(service.clock.now().getTime() / 1000) + 1)
     expect(await list(String(again.body.access_token))).toEqual([200, undefined])
   })
@@ -283,7 +283,7 @@ describe('when the provider is stopped', () => {
     const strange = await provider.signJwt({ ...decodeJwt(token) }, { kid: 'made-up' })
     await provider.stop()
 
-    expectRefusal(await ask({ form: formOf(shop) }), 502, 'temporarily_unavailable')
+    expectRefusal(await send({ form: formOf(shop) }), 502, 'temporarily_unavailable')
     for (let i = 0; i < 3; i += 1) expect(await list(strange)).toEqual([401, 'invalid_token'])
     expect(await list(token)).toEqual([200, undefined])
     expect(await list(other)).toEqual([200, undefined])
@@ -293,7 +293,7 @@ describe('when the provider is stopped', () => {
     await registerShop(young, { clientId: shop.clientId })
     expect(await list(token, young)).toEqual([500, 'internal_error'])
     expect(await list('garbage', young)).toEqual([401, 'invalid_token'])
-    expectRefusal(await askForToken(young, { form: formOf(shop) }), 502, 'temporarily_unavailable')
+    expectRefusal(await requestToken(young, { form: formOf(shop) }), 502, 'temporarily_unavailable')
     await young.stop()
   })
 })

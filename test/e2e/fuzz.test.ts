@@ -39,8 +39,8 @@ it(`answers whatever it is sent as its document says, never with a 5xx (FUZZ_SEE
   const check = createCheck(document, operations)
   const known = await learn()
   // A bank that loses answers causes correct 500s, which say that the outcome is unknown.
-  const asked = operations.filter(({ method, path }) => `${method} ${path}` !== 'POST /sandbox/personality')
-  const request = arbitraryRequest(asked, { document, token: service.token, known }).filter(
+  const requested = operations.filter(({ method, path }) => `${method} ${path}` !== 'POST /sandbox/personality')
+  const request = arbitraryRequest(requested, { document, token: service.token, known }).filter(
     ({ body }) => body === null || !body.includes(slowAmount),
   )
   await fc.assert(
@@ -102,8 +102,8 @@ function createCheck(document: ApiDocument, operations: Operation[]) {
     expect(status, said).toBeLessThan(500)
     expect(requestId, said).toMatch(/^[\w.:/+=@~-]{1,128}$/)
     // HEAD is GET without the body.
-    const asked = request.method === 'HEAD' ? 'GET' : request.method
-    const ofMethod = operations.filter(({ method }) => method === asked)
+    const requested = request.method === 'HEAD' ? 'GET' : request.method
+    const ofMethod = operations.filter(({ method }) => method === requested)
     // With another method, an address such as /withdrawal/search matches /withdrawal/{id}.
     const operation =
       ofMethod.find(({ path }) => path === request.operation.path) ??

@@ -27,7 +27,7 @@ let gateway: Gateway
 /** What is broken at the bank, or `well`. */
 let mode = 'well'
 /** Requests to the bank since the mode was set. */
-const asked: string[] = []
+const requested: string[] = []
 const sends: Record<string, Send> = {}
 
 // It carries out requests, and answers in a way that cannot be understood.
@@ -88,7 +88,7 @@ beforeAll(async () => {
   const acquirer = createBacenAcquirer({
     name: 'psp',
     send: async (request) => {
-      asked.push(`${request.method} ${request.path}`)
+      requested.push(`${request.method} ${request.path}`)
       return await (sends[mode] as Send)(request)
     },
     credentials: simulatorCredentials,
@@ -123,9 +123,9 @@ async function handle(request: IncomingMessage, answer: ServerResponse): Promise
 
 const setMode = (name: string) => {
   mode = name
-  asked.length = 0
+  requested.length = 0
 }
-const mayHaveCharge = (what: RegExp) => asked.some((line) => what.test(line))
+const mayHaveCharge = (what: RegExp) => requested.some((line) => what.test(line))
 
 async function later(): Promise<void> {
   gateway.clock.advance(60_000)
@@ -178,7 +178,7 @@ describe.each([...unreachable, ...Object.keys(answers).filter((name) => name !==
       ]
       return sold.body.amountRefunded === 400 && sent.body.status === 'PROCESSED'
     })
-    const { body } = await psp.bank.ask('GET', `/pix/${sale.endToEnd}`)
+    const { body } = await psp.bank.call('GET', `/pix/${sale.endToEnd}`)
     expect(body.devolucoes).toHaveLength(1)
     expect(await gateway.available()).toBe(before - 400 - 1_500)
     expect(await findBreaches(gateway.db)).toEqual([])

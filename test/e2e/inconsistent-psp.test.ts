@@ -8,7 +8,7 @@ import { sendRefundJob } from '../../src/transactions/refund/refund.ts'
 import { sendJob } from '../../src/withdrawals/send.ts'
 import { type DistantBank, startDistantBank } from '../support/payouts.ts'
 import { fetchRefundable, payOne, refund, returnsOf } from '../support/refunds.ts'
-import { payAmiss } from '../support/suspense.ts'
+import { payWithFault } from '../support/suspense.ts'
 import { eventually } from '../support/webhooks.ts'
 import {
   balancesOf,
@@ -42,7 +42,7 @@ const minuteMs = 60_000
 type Leaving = {
   path: string
   finds: string
-  ask(): Promise<string>
+  send(): Promise<string>
   /** The row that names its acquirer. */
   table: 'transactions' | 'withdrawals' | 'suspense_payments'
   key: 'id' | 'transaction_id'
@@ -67,7 +67,7 @@ const kinds: Record<string, Leaving> = {
     key: 'id',
     sendJob: sendRefundJob,
     job: 'transactions.check',
-    async ask() {
+    async send() {
       const { id, endToEnd } = await payOne(bank.service)
       endToEnds.set(id, endToEnd)
       await refund(bank.service, id)
@@ -86,7 +86,7 @@ const kinds: Record<string, Leaving> = {
     key: 'id',
     sendJob,
     job: 'withdrawals.check',
-    ask: async () => await withdraw(bank.service),
+    send: async () => await withdraw(bank.service),
     statusOf: async (id) => (await fetchWithdrawal(bank.service, id)).status,
     leftOf: async (id) => await countPayouts(bank.db, id),
     open: 'PROCESSING',
@@ -100,21 +100,21 @@ const kinds: Record<string, Leaving> = {
     key: 'transaction_id',
     sendJob: sendBackJob,
     job: 'suspense.check',
-    async ask() {
-      const { id } = await payAmiss(bank.service, 'twice')
+    async send() {
+      const { id } = await payWithFault(bank.service, 'twice')
       await bank.service.runJob('transactions.poll')
       await eventually(async () => {
-        const [held] = await bank.service.db.query<{ end_to_end: string }>(sql`
+        const [suspended] = await bank.service.db.query<{ end_to_end: string }>(sql`
           select end_to_end from suspense_payments where transaction_id = ${id}`)
-        if (held) endToEnds.set(id, held.end_to_end)
-        return held !== undefined
+        if (suspended) endToEnds.set(id, suspended.end_to_end)
+        return suspended !== undefined
       })
       return id
     },
     async statusOf(id) {
-      const [held] = await bank.service.db.query<{ status: string }>(sql`
+      const [suspended] = await bank.service.db.query<{ status: string }>(sql`
         select status from suspense_payments where transaction_id = ${id}`)
-      return held?.status
+      return suspended?.status
     },
     leftOf: leftOfPayment,
     open: 'returning',
@@ -127,19 +127,19 @@ const kinds: Record<string, Leaving> = {
 function deny(
   { path, finds }: Leaving,
   first: 'time_out_after' | 'time_out_before',
-): { asked: () => number; end: () => void } {
-  const state = { asked: 0, isOver: false }
+): { countRequests: () => number; end: () => void } {
+  const state = { requests: 0, isOver: false }
   const disturb: Disturb = (request) => {
     if (request.method === 'PUT' && request.path.includes(path)) {
-      state.asked += 1
-      if (state.asked === 1) return first
+      state.requests += 1
+      if (state.requests === 1) return first
       return state.isOver ? 'none' : 'refused'
     }
     return !state.isOver && request.path.includes(finds) ? 'not_found' : 'none'
   }
   bank.disturb(disturb)
   return {
-    asked: () => state.asked,
+    countRequests: () => state.requests,
     end: () => {
       state.isOver = true
     },
@@ -147,21 +147,21 @@ function deny(
 }
 
 /** The first request for money waits and is then refused, the second one takes effect without an answer, and the PSP shows nothing meanwhile. */
-function refuseLate({ path, finds }: Leaving): { asked: () => number; refuse: () => void; end: () => void } {
-  const state = { asked: 0, isOver: false, refuse: () => {} }
+function refuseLate({ path, finds }: Leaving): { countRequests: () => number; refuse: () => void; end: () => void } {
+  const state = { requests: 0, isOver: false, refuse: () => {} }
   const gate = new Promise<void>((resolve) => {
     state.refuse = resolve
   })
   bank.disturb(async (request) => {
     if (request.method !== 'PUT' || !request.path.includes(path))
       return !state.isOver && request.path.includes(finds) ? 'not_found' : 'none'
-    state.asked += 1
-    if (state.asked > 1) return 'time_out_after'
+    state.requests += 1
+    if (state.requests > 1) return 'time_out_after'
     await gate
     return 'refused'
   })
   return {
-    asked: () => state.asked,
+    countRequests: () => state.requests,
     refuse: state.refuse,
     end: () => {
       state.isOver = true
@@ -171,13 +171,13 @@ function refuseLate({ path, finds }: Leaving): { asked: () => number; refuse: ()
 
 /** The first request for money comes to `disturbance`; everything else is answered. Returns how many there were. */
 function disturbFirst({ path }: Leaving, disturbance: Disturbance): () => number {
-  let asked = 0
+  let count = 0
   bank.disturb((request) => {
     if (request.method !== 'PUT' || !request.path.includes(path)) return 'none'
-    asked += 1
-    return asked === 1 ? disturbance : 'none'
+    count += 1
+    return count === 1 ? disturbance : 'none'
   })
-  return () => asked
+  return () => count
 }
 
 /** Until the first request has ended, answered or not. */
@@ -207,20 +207,20 @@ describe.each(Object.entries(kinds))('a %s', (_, kind) => {
     ['time_out_before', 2],
     ['error_500', 2],
   ])('leaves once when its first request comes to %s, after %d requests', async (disturbance, requests) => {
-    const asked = disturbFirst(kind, disturbance)
-    const id = await kind.ask()
-    await eventually(() => asked() === 1)
+    const countRequests = disturbFirst(kind, disturbance)
+    const id = await kind.send()
+    await eventually(() => countRequests() === 1)
     await untilRequested(kind)
     await untilStatus(kind, id, kind.done)
-    expect(asked()).toBe(requests)
+    expect(countRequests()).toBe(requests)
     expect(await kind.leftOf(id)).toBe(1)
   })
 
   it('does not leave when its first request is refused', async () => {
-    const asked = disturbFirst(kind, 'refused')
-    const id = await kind.ask()
+    const countRequests = disturbFirst(kind, 'refused')
+    const id = await kind.send()
     await eventually(async () => (await kind.statusOf(id)) === kind.refused)
-    expect(asked()).toBe(1)
+    expect(countRequests()).toBe(1)
     expect(await kind.leftOf(id)).toBe(0)
   })
 
@@ -228,29 +228,29 @@ describe.each(Object.entries(kinds))('a %s', (_, kind) => {
     ['time_out_before', 'is not sent again before its end'],
     ['time_out_after', 'is found'],
   ])('during a payout freeze, after %s, %s', async (disturbance) => {
-    const asked = disturbFirst(kind, disturbance)
-    const id = await kind.ask()
-    await eventually(() => asked() === 1)
+    const countRequests = disturbFirst(kind, disturbance)
+    const id = await kind.send()
+    await eventually(() => countRequests() === 1)
     await untilRequested(kind)
     await stopMoney(bank.service)
     await checkAfter(kind, minuteMs)
     const isFound = disturbance === 'time_out_after'
     if (isFound) await untilStatus(kind, id, kind.done)
     else expect(await kind.statusOf(id)).toBe(kind.open)
-    expect(asked()).toBe(1)
+    expect(countRequests()).toBe(1)
     await letMoneyGo(bank.service)
     await untilStatus(kind, id, kind.done)
     expect(await kind.leftOf(id)).toBe(1)
   })
 
   it('is recorded once when two checks find its outcome at the same time', async () => {
-    const state = { asked: 0, finds: 0, open: () => {} }
+    const state = { requests: 0, finds: 0, open: () => {} }
     const gate = new Promise<void>((resolve) => {
       state.open = resolve
     })
     bank.disturb(async ({ method, path }) => {
       if (method === 'PUT' && path.includes(kind.path)) {
-        state.asked += 1
+        state.requests += 1
         return 'time_out_after'
       }
       if (!path.includes(kind.finds)) return 'none'
@@ -258,8 +258,8 @@ describe.each(Object.entries(kinds))('a %s', (_, kind) => {
       await gate
       return 'none'
     })
-    const id = await kind.ask()
-    await eventually(() => state.asked === 1)
+    const id = await kind.send()
+    await eventually(() => state.requests === 1)
     await untilRequested(kind)
     for (const finds of [1, 2]) {
       // Longer than a lease: while the first check still waits for its answer, the second one begins.
@@ -269,14 +269,14 @@ describe.each(Object.entries(kinds))('a %s', (_, kind) => {
     }
     state.open()
     await untilStatus(kind, id, kind.done)
-    expect(state.asked).toBe(1)
+    expect(state.requests).toBe(1)
     expect(await kind.leftOf(id)).toBe(1)
   })
 
   it('waits for an acquirer that is not configured any more, and the log and the status say so', async () => {
-    const asked = disturbFirst(kind, 'time_out_before')
-    const id = await kind.ask()
-    await eventually(() => asked() === 1)
+    const countRequests = disturbFirst(kind, 'time_out_before')
+    const id = await kind.send()
+    await eventually(() => countRequests() === 1)
     await untilRequested(kind)
     const { db } = bank.service
     const moveTo = async (acquirer: string) =>
@@ -290,7 +290,7 @@ describe.each(Object.entries(kinds))('a %s', (_, kind) => {
       return logged.some(({ msg, acquirer }) => msg === message && acquirer === 'sold-psp')
     })
     expect(await kind.statusOf(id)).toBe(kind.open)
-    expect(asked()).toBe(1)
+    expect(countRequests()).toBe(1)
     expect(await listUnconfigured(db, ['simulator'])).toEqual([{ name: 'sold-psp', open: 1 }])
     await moveTo('simulator')
     await untilStatus(kind, id, kind.done)
@@ -302,11 +302,11 @@ describe.each(Object.entries(kinds))('a %s whose answer was lost, and whose repe
   it('stays in process until its outcome is certain, and leaves once', { timeout: 300_000 }, async () => {
     const before = await balancesOf(bank.service)
     const psp = deny(kind, 'time_out_after')
-    const id = await kind.ask()
-    await eventually(() => psp.asked() === 1)
+    const id = await kind.send()
+    await eventually(() => psp.countRequests() === 1)
     await eventually(async () => {
       await checkAfter(kind, 2 * minuteMs)
-      return psp.asked() >= 3
+      return psp.countRequests() >= 3
     })
     expect(await kind.statusOf(id)).toBe(kind.open)
     psp.end()
@@ -317,15 +317,15 @@ describe.each(Object.entries(kinds))('a %s whose answer was lost, and whose repe
 
   it('counts as refused after ten minutes without another answer', { timeout: 300_000 }, async () => {
     const psp = deny(kind, 'time_out_before')
-    const id = await kind.ask()
-    await eventually(() => psp.asked() === 1)
+    const id = await kind.send()
+    await eventually(() => psp.countRequests() === 1)
     const lostAt = bank.service.clock.now().getTime()
     await eventually(async () => {
       await checkAfter(kind, 2 * minuteMs)
       return (await kind.statusOf(id)) === kind.refused
     })
     expect(bank.service.clock.now().getTime() - lostAt).toBeGreaterThanOrEqual(10 * minuteMs)
-    expect(psp.asked()).toBeGreaterThan(3)
+    expect(psp.countRequests()).toBeGreaterThan(3)
     expect(await kind.leftOf(id)).toBe(0)
   })
 })
@@ -334,11 +334,11 @@ describe.each(Object.entries(kinds))('a %s whose first request is refused after 
   it('stays in process until its outcome is certain, and leaves once', { timeout: 300_000 }, async () => {
     const before = await balancesOf(bank.service)
     const psp = refuseLate(kind)
-    const id = await kind.ask()
-    await eventually(() => psp.asked() === 1)
+    const id = await kind.send()
+    await eventually(() => psp.countRequests() === 1)
     await eventually(async () => {
       await checkAfter(kind, 2 * minuteMs)
-      return psp.asked() === 2
+      return psp.countRequests() === 2
     })
     psp.refuse()
     await untilRequested(kind)

@@ -57,19 +57,19 @@ describe('oauth4webapi', () => {
 
   it('understands a refusal at the token endpoint and at a business route', async () => {
     const client = { client_id: shop.clientId }
-    const ask = async (authentication: oauth.ClientAuth, parameters: Record<string, string>) =>
+    const send = async (authentication: oauth.ClientAuth, parameters: Record<string, string>) =>
       await oauth.processClientCredentialsResponse(
         issuer,
         client,
         await oauth.clientCredentialsGrantRequest(issuer, client, authentication, parameters, insecure),
       )
-    await expect(ask(oauth.ClientSecretPost('wrong'), {})).rejects.toMatchObject({
+    await expect(send(oauth.ClientSecretPost('wrong'), {})).rejects.toMatchObject({
       error: 'invalid_client',
       status: 401,
     })
-    const basic = ask(oauth.ClientSecretBasic('wrong'), {})
+    const basic = send(oauth.ClientSecretBasic('wrong'), {})
     await expect(basic).rejects.toMatchObject({ code: oauth.WWW_AUTHENTICATE_CHALLENGE })
-    const scope = ask(oauth.ClientSecretPost(shop.clientSecret), { scope: 'nonsense' })
+    const scope = send(oauth.ClientSecretPost(shop.clientSecret), { scope: 'nonsense' })
     await expect(scope).rejects.toMatchObject({ error: 'invalid_scope', status: 400 })
 
     const url = new URL(`${service.baseUrl}/transaction`)

@@ -10,7 +10,7 @@ type Item = { id: string; createdAt: string; externalCode?: string; status: stri
 let service: TestService
 /** The ids of the seeded transactions, by their names. */
 const ids: Record<string, string> = {}
-let stranger: TestClient
+let outsider: TestClient
 
 const endToEnd = (name: string) => `E12345678202603021500${name.padEnd(11, '0')}`
 const customer = (more: object = {}) => ({ name: 'Ana', document: '12345678909', email: 'ana@example.com', ...more })
@@ -58,7 +58,7 @@ const seeds: Record<string, { body?: object; statuses?: readonly string[]; creat
 
 beforeAll(async () => {
   service = await startTestService()
-  stranger = await addTestClient(service)
+  outsider = await addTestClient(service)
   for (const [
     name,
     { body, statuses = ['PENDING', 'PIX_QRCODE_GENERATED'], createdAt = at('01T00:00:00'), columns },
@@ -359,7 +359,7 @@ describe('an item', () => {
   })
 
   it('of another client is in no list', async () => {
-    const ask = async (query: string) => await service.call<Page>(`/transaction?${query}`, { token: stranger.token })
+    const request = async (query: string) => await service.call<Page>(`/transaction?${query}`, { token: outsider.token })
     for (const query of [
       '',
       `id=${ids['maria-00']}`,
@@ -368,10 +368,10 @@ describe('an item', () => {
       'endToEndRefund=D1234567820260302Refund0001',
       'customerName=maria',
     ]) {
-      expect((await ask(query)).body).toMatchObject({ total: 0, totalPages: 0, data: [], nextCursor: null })
+      expect((await request(query)).body).toMatchObject({ total: 0, totalPages: 0, data: [], nextCursor: null })
     }
     const { nextCursor } = (await service.call<Page>('/transaction?perPage=1')).body
-    expect((await ask(`cursor=${nextCursor}`)).body).toMatchObject({ total: 0, data: [] })
+    expect((await request(`cursor=${nextCursor}`)).body).toMatchObject({ total: 0, data: [] })
   })
 
   it('is not listed without a token or its scope', async () => {

@@ -266,9 +266,9 @@ describe('an item', () => {
   })
 
   it('of another client is in no list', async () => {
-    const stranger = await addTestClient(service)
+    const outsider = await addTestClient(service)
     for (const query of ['', `id=${ids.cpf}`, 'pixKey=52998224725', 'endToEnd=E1234567820260220PROCESSED']) {
-      const answer = await service.call<Page>(`/withdrawal?${query}`, { token: stranger.token })
+      const answer = await service.call<Page>(`/withdrawal?${query}`, { token: outsider.token })
       expect(answer.body).toMatchObject({ total: 0, totalPages: 0, data: [], nextCursor: null })
     }
   })

@@ -4,10 +4,10 @@ import { sql } from '../../src/db/sql.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { type DatabaseLine, openDatabaseLine } from '../support/database-line.ts'
 import { charge, payAt } from '../support/payments.ts'
-import { askForRefund, fetchRefundable, payOne, returnsOf, untilRefund } from '../support/refunds.ts'
+import { requestRefund, fetchRefundable, payOne, returnsOf, untilRefund } from '../support/refunds.ts'
 import { smallestTransaction, startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/webhooks.ts'
-import { askForWithdrawal, untilWithdrawal } from '../support/withdrawals.ts'
+import { requestWithdrawal, untilWithdrawal } from '../support/withdrawals.ts'
 
 // The connection breaks after PostgreSQL has committed and before its answer arrives.
 
@@ -57,9 +57,9 @@ it('a refund is made and sent once', async () => {
   const { id, endToEnd } = await payOne(service, 1_000)
   const idempotencyKey = randomUUID()
   const lost = line.loseAnswerTo(idempotencyKey, 'commit\0')
-  expect(await askForRefund(service, id, { amount: 400, idempotencyKey })).toMatchObject(unavailable)
+  expect(await requestRefund(service, id, { amount: 400, idempotencyKey })).toMatchObject(unavailable)
   await lost
-  const again = await askForRefund(service, id, { amount: 400, idempotencyKey })
+  const again = await requestRefund(service, id, { amount: 400, idempotencyKey })
   expect(again.status).toBe(201)
   await untilRefund(service, id, again.body.id, 'REFUNDED')
   expect(await returnsOf(database.db, endToEnd)).toMatchObject([{ amount: 400 }])
@@ -70,9 +70,9 @@ it('a withdrawal is made and sent once', async () => {
   const idempotencyKey = randomUUID()
   const lost = line.loseAnswerTo(idempotencyKey, 'commit\0')
   const body = { amount: 700, idempotencyKey, pixKey: { key: randomUUID(), type: 'EVP' } }
-  expect(await askForWithdrawal(service, body)).toMatchObject(unavailable)
+  expect(await requestWithdrawal(service, body)).toMatchObject(unavailable)
   await lost
-  const again = await askForWithdrawal(service, body)
+  const again = await requestWithdrawal(service, body)
   expect(again.status).toBe(201)
   await untilWithdrawal(service, again.body.id, 'PROCESSED')
   expect(await database.db.query(sql`select amount from simulator.payouts`)).toEqual([{ amount: 700 }])

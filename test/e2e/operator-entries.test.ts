@@ -4,7 +4,7 @@ import { sql } from '../../src/db/sql.ts'
 import { findEntryBreaches } from '../../src/entries/verify.ts'
 import { operatorMerchantId } from '../../src/suspense/status.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
-import { askForRefund, payOne, type Refundable } from '../support/refunds.ts'
+import { requestRefund, payOne, type Refundable } from '../support/refunds.ts'
 import { addTestClient } from '../support/requests.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { inviteUser, openBrowser, password } from '../support/users.ts'
@@ -101,7 +101,7 @@ describe('fees', () => {
 
 describe('the balance at the PSP', () => {
   type Ledger = {
-    acquirers: { acquirer: string; held: number; compared: { difference: number; available: number } | null }[]
+    acquirers: { acquirer: string; ledgerBalance: number; compared: { difference: number; available: number } | null }[]
   }
 
   it('is compared with the clearing account, and unposted money shows everywhere', async () => {
@@ -305,7 +305,7 @@ describe('the fee of a payment', () => {
   }
   type Shop = Awaited<ReturnType<typeof addMerchant>>
   const refundOf = async ({ token }: Shop, id: string, amount?: number) => {
-    const answer = await askForRefund(service, id, amount === undefined ? {} : { amount }, { token })
+    const answer = await requestRefund(service, id, amount === undefined ? {} : { amount }, { token })
     if (answer.status !== 201) return { id: '', end: answer.body.code }
     const isEnded = (refund: { id: string; status: string }) =>
       refund.id === answer.body.id && refund.status !== 'PROCESSING'

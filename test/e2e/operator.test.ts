@@ -244,8 +244,8 @@ describe('guiche withdrawal', () => {
     expect(await withdraw(20_001)).toMatchObject({ status: 422, body: { code: 'withdrawal_not_possible' } })
     const { id } = (await withdraw(1001)).body
 
-    const held = await cli.read(['withdrawal', 'list', '--pending-review'])
-    expect(held).toMatch(new RegExp(`^${id} +${client} +PENDING +approval +R\\$ 10,01 `, 'm'))
+    const pending = await cli.read(['withdrawal', 'list', '--pending-review'])
+    expect(pending).toMatch(new RegExp(`^${id} +${client} +PENDING +approval +R\\$ 10,01 `, 'm'))
     const { summary } = await cli.runJson<Explained>(['withdrawal', 'explain', id])
     expect(summary).toContain(`PENDING: R$ 10,01 is more than may be sent without the operator's approval.`)
     expect(await cli.read(['withdrawal', 'approve', id])).toContain('The service sends it within seconds.')

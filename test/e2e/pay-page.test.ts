@@ -15,7 +15,7 @@ let unanswered: Promise<string>
 beforeAll(async () => {
   service = await startTestService()
   // The service waits ten seconds for its acquirer's answer: the other tests run in the meantime.
-  unanswered = chargeAmiss(5_040_504)
+  unanswered = chargeWithFault(5_040_504)
 })
 afterAll(async () => {
   await service.stop()
@@ -34,7 +34,7 @@ const open = async (url: string, headers: Record<string, string> = {}) => {
 const stateOf = (text: string) => /<article data-state="(\w+)"/.exec(text)?.[1]
 
 /** A transaction that the acquirer refused or did not answer: the problem has its id. */
-const chargeAmiss = async (amount: number) => {
+const chargeWithFault = async (amount: number) => {
   const { body } = await service.call<{ transactionId: string }>('/transaction', {
     body: smallestTransaction({ amount }),
   })
@@ -60,11 +60,11 @@ describe('the link', () => {
   it('is only for the owner of the transaction, with a token that may read it', async () => {
     const { id } = await charge(service)
     const foreign = await addTestClient(service)
-    const ask = async (token: string | null) =>
+    const request = async (token: string | null) =>
       (await service.call(`/transaction/${id}/payment-link`, { token })).status
-    expect(await ask(foreign.token)).toBe(404)
-    expect(await ask(null)).toBe(401)
-    expect(await ask((await addTestClient(service, ['transaction.write'])).token)).toBe(403)
+    expect(await request(foreign.token)).toBe(404)
+    expect(await request(null)).toBe(401)
+    expect(await request((await addTestClient(service, ['transaction.write'])).token)).toBe(403)
   })
 })
 
@@ -110,7 +110,7 @@ describe('the page', () => {
   })
 
   it('shows for a charge without a code whether there will be one', async () => {
-    const refused = await linkOf(await chargeAmiss(4_220_422))
+    const refused = await linkOf(await chargeWithFault(4_220_422))
     expect(refused.expiresAt).toBeNull()
     expect(stateOf((await open(refused.url)).text)).toBe('failed')
     const pending = await linkOf(await unanswered)
@@ -236,7 +236,7 @@ describe('the stream of events', () => {
     const aborter = new AbortController()
     closes.push(() => aborter.abort())
     const answer = await fetch(`${url}/events`, { headers, signal: aborter.signal })
-    const heard = {
+    const received = {
       status: answer.status,
       headers: answer.headers,
       text: '',
@@ -245,24 +245,24 @@ describe('the stream of events', () => {
     }
     const read = async () => {
       const decoder = new TextDecoder()
-      for await (const piece of answer.body ?? []) heard.text += decoder.decode(piece)
-      heard.isOver = true
+      for await (const piece of answer.body ?? []) received.text += decoder.decode(piece)
+      received.isOver = true
     }
     read().catch(() => {})
-    return heard
+    return received
   }
   const messagesOf = ({ text }: { text: string }) => [...text.matchAll(/^data: (\w+)$/gm)].map(([, state]) => state)
 
   it('sends the current state, then that it is paid, and ends', async () => {
     const { id, uri } = await charge(service)
     const { url } = await linkOf(id)
-    const heard = await listen(url)
-    expect(heard.headers.get('content-type')).toBe('text/event-stream')
-    expect(heard.headers.get('x-accel-buffering')).toBe('no')
-    await eventually(() => messagesOf(heard).length === 1)
+    const received = await listen(url)
+    expect(received.headers.get('content-type')).toBe('text/event-stream')
+    expect(received.headers.get('x-accel-buffering')).toBe('no')
+    await eventually(() => messagesOf(received).length === 1)
     await payAt(service, uri)
-    await eventually(() => heard.isOver)
-    expect(messagesOf(heard)).toEqual(['waiting', 'paid'])
+    await eventually(() => received.isOver)
+    expect(messagesOf(received)).toEqual(['waiting', 'paid'])
     // A browser that reconnects gets an answer that stops it.
     expect((await listen(url)).status).toBe(204)
   })
@@ -270,15 +270,15 @@ describe('the stream of events', () => {
   it('reports that a code has expired, and ends after the last query to the acquirer', async () => {
     const own = await startTestService()
     const { id } = await charge(own, { pix: { expirationSeconds: 60 } })
-    const heard = await listen((await linkOf(id, own)).url)
-    await eventually(() => messagesOf(heard).length === 1)
+    const received = await listen((await linkOf(id, own)).url)
+    await eventually(() => messagesOf(received).length === 1)
     own.clock.advance(60_000)
-    await eventually(() => messagesOf(heard).length === 2)
-    expect(heard.isOver).toBe(false)
+    await eventually(() => messagesOf(received).length === 2)
+    expect(received.isOver).toBe(false)
     own.clock.advance(5 * 60_000)
     await own.runJob('transactions.check')
-    await eventually(() => heard.isOver)
-    expect(messagesOf(heard)).toEqual(['waiting', 'expired'])
+    await eventually(() => received.isOver)
+    expect(messagesOf(received)).toEqual(['waiting', 'expired'])
     await own.stop()
   })
 
@@ -286,21 +286,21 @@ describe('the stream of events', () => {
     const other = await startTestService({ database: service, clock: service.clock })
     const { id, uri } = await charge(service)
     const { url } = await linkOf(id)
-    const heard = await listen(`${other.baseUrl}${new URL(url).pathname}`)
-    await eventually(() => messagesOf(heard).length === 1)
+    const received = await listen(`${other.baseUrl}${new URL(url).pathname}`)
+    await eventually(() => messagesOf(received).length === 1)
     await payAt(service, uri)
-    await eventually(() => messagesOf(heard).includes('paid'))
+    await eventually(() => messagesOf(received).includes('paid'))
     await other.stop()
   })
 
   it('ends when the service stops, without delaying the stop', async () => {
     const own = await startTestService()
     const { id } = await charge(own)
-    const heard = await listen((await linkOf(id, own)).url)
-    await eventually(() => messagesOf(heard).length === 1)
+    const received = await listen((await linkOf(id, own)).url)
+    await eventually(() => messagesOf(received).length === 1)
     await own.stop()
-    await eventually(() => heard.isOver)
-    expect(messagesOf(heard)).toEqual(['waiting'])
+    await eventually(() => received.isOver)
+    expect(messagesOf(received)).toEqual(['waiting'])
   })
 
   it('is open at most fifty times for one address, and again when one of them has closed', async () => {
@@ -318,12 +318,12 @@ describe('the stream of events', () => {
 
   it('reports a code that arrives later', async () => {
     const { url } = await linkOf(await unanswered)
-    const heard = await listen(url)
-    await eventually(() => messagesOf(heard).length === 1)
+    const received = await listen(url)
+    await eventually(() => messagesOf(received).length === 1)
     service.clock.advance(60_000)
     await service.runJob('transactions.check')
-    await eventually(() => messagesOf(heard).length === 2)
-    expect(messagesOf(heard)).toEqual(['preparing', 'waiting'])
+    await eventually(() => messagesOf(received).length === 2)
+    expect(messagesOf(received)).toEqual(['preparing', 'waiting'])
     expect(stateOf((await open(url)).text)).toBe('waiting')
   })
 

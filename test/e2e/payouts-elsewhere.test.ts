@@ -39,7 +39,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
   })
   beforeEach(() => {
     setBehaviour(psp, 'well')
-    psp.asked = []
+    psp.requests = []
   })
   afterEach(async () => {
     expect(await findBreaches(gateway.db)).toEqual([])
@@ -51,20 +51,20 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     return body.id
   }
   const get = async (id: string) => (await gateway.call<Withdrawal>(`/withdrawal/${id}`)).body
-  const isAsked = (what: string) => psp.asked.filter((one) => one.startsWith(what)).length
-  const untilAsked = async (what: string, count = 1) =>
+  const isQueried = (what: string) => psp.requests.filter((one) => one.startsWith(what)).length
+  const untilQueried = async (what: string, count = 1) =>
     await eventually(
-      () => isAsked(what) >= count,
-      () => `${what} is asked ${isAsked(what)} times: ${psp.asked.join()}`,
+      () => isQueried(what) >= count,
+      () => `${what} is asked ${isQueried(what)} times: ${psp.requests.join()}`,
     )
-  const look = async (ms = 30_000) => {
+  const find = async (ms = 30_000) => {
     clock.advance(ms)
     await gateway.runJob('withdrawals.check')
   }
   const until = async (id: string, status: string) => {
     let now = await get(id)
-    for (let looks = 0; now.status !== status && looks < 200; looks++) {
-      await look()
+    for (let finds = 0; now.status !== status && finds < 200; finds++) {
+      await find()
       now = await get(id)
     }
     expect(now.status, JSON.stringify(now)).toBe(status)
@@ -80,7 +80,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
       endToEnd: expect.stringMatching(/^E\w{31}$/),
       errorMessage: null,
     })
-    expect([(await made()) - before, isAsked(moneyOut[name])]).toEqual([1, 1])
+    expect([(await made()) - before, isQueried(moneyOut[name])]).toEqual([1, 1])
   })
 
   it('that the PSP refuses immediately fail, and the money is available again', async () => {
@@ -99,11 +99,11 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     const before = await made()
     setBehaviour(psp, 'lost', moneyOut[name])
     const id = await withdraw()
-    await untilAsked(moneyOut[name])
+    await untilQueried(moneyOut[name])
     expect((await get(id)).status).toBe('PROCESSING')
     setBehaviour(psp, 'down', questions[name])
-    await look()
-    await look()
+    await find()
+    await find()
     expect((await get(id)).status).toBe('PROCESSING')
     setBehaviour(psp, 'well')
     await until(id, 'PROCESSED')
@@ -117,7 +117,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     psp.behaviour = ({ path }) => (/\/(pix|pagamentos)/.test(path) ? (random.pick(behaviours) ?? 'well') : 'well')
     const ids = await Promise.all(Array.from({ length: 40 }, async () => await withdraw()))
     const isSettled = async () => (await Promise.all(ids.map(get))).every(({ status }) => status === 'PROCESSED')
-    for (let looks = 0; !(await isSettled()) && looks < 100; looks++) await look()
+    for (let finds = 0; !(await isSettled()) && finds < 100; finds++) await find()
     expect(await isSettled()).toBe(true)
     expect((await made()) - before).toBe(ids.length)
   })
@@ -149,10 +149,10 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
   it.runIf(name === 'inter')('stay in process when a repeat is refused after a lost answer', async () => {
     setBehaviour(psp, 'lost', moneyOut.inter)
     const id = await withdraw()
-    await untilAsked(moneyOut.inter)
+    await untilQueried(moneyOut.inter)
     setBehaviour(psp, 'refuses', moneyOut.inter)
-    for (let looks = 0; looks < 30; looks++) await look()
-    expect(isAsked(moneyOut.inter)).toBeGreaterThan(1)
+    for (let finds = 0; finds < 30; finds++) await find()
+    expect(isQueried(moneyOut.inter)).toBeGreaterThan(1)
     expect((await get(id)).status).toBe('PROCESSING')
     setBehaviour(psp, 'well')
     await until(id, 'PROCESSED')
@@ -161,12 +161,12 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
   it.runIf(name === 'inter')('are not requested again once the PSP may have forgotten the key', async () => {
     setBehaviour(psp, 'lost', moneyOut.inter)
     const id = await withdraw()
-    await untilAsked(moneyOut.inter)
+    await untilQueried(moneyOut.inter)
     setBehaviour(psp, 'well')
-    psp.asked = []
+    psp.requests = []
     clock.advance(61 * 60_000)
-    for (let looks = 0; looks < 5; looks++) await look(10 * 60_000)
-    expect(isAsked(moneyOut.inter)).toBe(0)
+    for (let finds = 0; finds < 5; finds++) await find(10 * 60_000)
+    expect(isQueried(moneyOut.inter)).toBe(0)
     expect((await get(id)).status).toBe('PROCESSING')
   })
 
@@ -187,7 +187,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
       const id = await withdraw()
       await eventually(() => last(id) !== undefined)
       setBehaviour(psp, 'refuses', moneyOut.inter)
-      await look()
+      await find()
       return id
     }
     const available = await gateway.available()
@@ -197,8 +197,8 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     clock.advance(2 * 60 * 60_000)
     await expect(propose(unsent, null)).rejects.toThrow(/still queries the acquirer/)
     const now = clock.now()
-    const areAsked = () => [sent, unsent].every((id) => (last(id)?.at ?? 0) > now)
-    for (let looks = 0; !areAsked() && looks < 20; looks++) await look()
+    const areQueried = () => [sent, unsent].every((id) => (last(id)?.at ?? 0) > now)
+    for (let finds = 0; !areQueried() && finds < 20; finds++) await find()
     await insertExchanges(gateway.db, exchanges)
     const before = newEndToEndId({ ispb: '00416968', at: new Date(clock.now().getTime() - 24 * 60 * 60_000) })
     for (const other of ['E1', before]) await expect(propose(sent, other)).rejects.toThrow(/endToEndId must be/)
@@ -220,8 +220,8 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     const before = await made()
     psp.behaviour = ({ method, path }) => (`${method} ${path}` === begin ? 'lost' : 'well')
     const id = await withdraw()
-    await untilAsked(begin)
-    expect([await referenceOf(id), isAsked(moneyOut.sicoob)]).toEqual([null, 0])
+    await untilQueried(begin)
+    expect([await referenceOf(id), isQueried(moneyOut.sicoob)]).toEqual([null, 0])
     setBehaviour(psp, 'well')
     await until(id, 'PROCESSED')
     expect([(await get(id)).endToEnd, (await made()) - before]).toEqual([await referenceOf(id), 1])

@@ -14,7 +14,7 @@ import { inviteUser, openBrowser, password } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
 import {
   act,
-  askForWithdrawal,
+  requestWithdrawal,
   fetchWithdrawal,
   merchantOf,
   untilWithdrawal,
@@ -231,7 +231,7 @@ describe('by age, with a retention period', () => {
     const erased = await fetchWithdrawal(service, sent)
     expect(erased).toMatchObject({ status: 'PROCESSED', amount: 700, pixKey: { key: expect.stringMatching(/^hash:/) } })
     expect(erased).not.toHaveProperty('receiver')
-    expect(await askForWithdrawal(service, body)).toMatchObject({ status: 201, body: { id: sent } })
+    expect(await requestWithdrawal(service, body)).toMatchObject({ status: 201, body: { id: sent } })
     expect(await fetchWithdrawal(service, waiting)).toMatchObject({ status: 'PENDING', pixKey: { key: document } })
     expect((await act(service, waiting, 'cancel')).status).toBe(200)
     await eraseOn(retentionDays + 2)
@@ -243,39 +243,39 @@ describe('by age, with a retention period', () => {
 
   it('the payer of an unattributed payment is erased, and not in suspense, in dispute or with its transaction open', async () => {
     const payerOf = async (endToEnd: string) => (await findSuspenseOf(service, endToEnd))?.payer
-    const [held, returned, disputed, attributed] = [
+    const [suspended, returned, disputed, attributed] = [
       await payUnattributed(service, { amount: 1_501 }),
       await payUnattributed(service, { amount: 1_502 }),
       await payUnattributed(service, { amount: 1_503 }),
       await payUnattributed(service, { amount: 1_504 }),
     ]
-    for (const { held: one } of [returned, disputed]) await cli.runJson(['orphan', 'return', one.id])
-    await cli.runJson(['orphan', 'match', attributed.held.id, '--transaction', attributed.id])
+    for (const { suspended: one } of [returned, disputed]) await cli.runJson(['orphan', 'return', one.id])
+    await cli.runJson(['orphan', 'match', attributed.suspended.id, '--transaction', attributed.id])
     const reference = await dispute(service, attributed.endToEnd)
     await pollUntil(service, attributed.id, 'BLOCKED')
     for (const { endToEnd } of [returned, disputed]) await untilReturned(service, endToEnd)
     // The money has gone back, but the acquirer has not reported the end of the dispute yet.
-    const { id: heldId, acquirer } = disputed.held
+    const { id: suspendedId, acquirer } = disputed.suspended
     await service.db.query(sql`
       insert into unattributed_disputes (acquirer, reference, end_to_end, amount, acquirer_state, opened_at, changed_at)
-      values (${acquirer}, ${heldId}, ${disputed.endToEnd}, 1503, 'accepted', ${new Date()}, ${new Date()})`)
+      values (${acquirer}, ${suspendedId}, ${disputed.endToEnd}, 1503, 'accepted', ${new Date()}, ${new Date()})`)
     await eraseOn(retentionDays - 1)
     expect(await payerOf(returned.endToEnd)).not.toBeNull()
     for (let times = 0; times < 2; times += 1) await eraseOn(retentionDays + 1)
     const kept = await Promise.all(
-      [held, returned, disputed, attributed].map(async ({ endToEnd }) => (await payerOf(endToEnd)) !== null),
+      [suspended, returned, disputed, attributed].map(async ({ endToEnd }) => (await payerOf(endToEnd)) !== null),
     )
     expect(kept).toEqual([true, false, true, true])
     await decide(service, reference, 'reject')
     await pollUntil(service, attributed.id, 'PAID')
     await service.db.query(
-      sql`update unattributed_disputes set acquirer_state = 'returned' where reference = ${heldId}`,
+      sql`update unattributed_disputes set acquirer_state = 'returned' where reference = ${suspendedId}`,
     )
     await eraseOn(retentionDays + 2)
     expect(await Promise.all([disputed, attributed].map(async ({ endToEnd }) => await payerOf(endToEnd)))).toEqual([
       null,
       null,
     ])
-    expect(await payerOf(held.endToEnd)).not.toBeNull()
+    expect(await payerOf(suspended.endToEnd)).not.toBeNull()
   })
 })

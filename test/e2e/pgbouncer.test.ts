@@ -60,11 +60,11 @@ const nobody = 65_534
 async function untilListening(child: ChildProcess, port: number): Promise<void> {
   for (;;) {
     if (child.exitCode !== null) throw new Error(`PgBouncer ended with ${child.exitCode}`)
-    const isThere = await new Promise<boolean>((resolve) => {
+    const exists = await new Promise<boolean>((resolve) => {
       const socket = connect(port, '127.0.0.1', () => resolve(true))
       socket.once('error', () => resolve(false)).once('connect', () => socket.destroy())
     })
-    if (isThere) return
+    if (exists) return
     await sleep(20)
   }
 }

@@ -16,9 +16,9 @@ import type { Server } from '../../src/http/server.ts'
 import { charge, openQuietBank, type QuietBank, untilStatus } from '../support/payments.ts'
 import { findFreePort } from '../support/process.ts'
 import {
-  type Asked,
+  type Requested,
   apiHost,
-  askProxy,
+  requestThroughProxy,
   type Certificates,
   callbacksHost,
   isInstalled,
@@ -102,11 +102,11 @@ async function refusals(reason: string): Promise<number> {
 
 describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) => {
   let proxy: RunningProxy | null = null
-  const ask = async (asked: Asked) => {
+  const request = async (requested: Requested) => {
     if (!proxy) throw new Error('it does not run')
-    return await askProxy(proxy, certificates, asked)
+    return await requestThroughProxy(proxy, certificates, requested)
   }
-  const call = async (asked: Partial<Asked> = {}) => await ask({ host: callbacksHost, path, body: '{}', ...asked })
+  const call = async (requested: Partial<Requested> = {}) => await request({ host: callbacksHost, path, body: '{}', ...requested })
 
   const runs = isInstalled(name)
   beforeAll(async () => {
@@ -151,8 +151,8 @@ describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) =
     const text = encodeURIComponent(certificates.shown.psp.certificate)
     const forged = { 'client-cert': text, Client_Cert: text }
     // At the host that requires no certificate, and past it with another name in the handshake.
-    expect((await ask({ path, body: '{}', headers: forged }))?.status).toBe(404)
-    const crossed = await ask({ host: callbacksHost, servername: apiHost, path, body: '{}', headers: forged })
+    expect((await request({ path, body: '{}', headers: forged }))?.status).toBe(404)
+    const crossed = await request({ host: callbacksHost, servername: apiHost, path, body: '{}', headers: forged })
     expect([null, 400, 403, 421]).toContain(crossed?.status ?? null)
     // A caller with its own certificate cannot become another by the header.
     const before = await refusals('other_certificate')
@@ -163,8 +163,8 @@ describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) =
 
   it.runIf(runs)('the gateway refuses calls without a certificate that the proxy passes on', async () => {
     const loose = await startProxy(name, certificates, { gatewayPort: portOf(gatewayUrl), mayShowNone: true })
-    const post = async (more: Partial<Asked>) =>
-      (await askProxy(loose, certificates, { host: callbacksHost, path, body: '{}', ...more }))?.status ?? null
+    const post = async (more: Partial<Requested>) =>
+      (await requestThroughProxy(loose, certificates, { host: callbacksHost, path, body: '{}', ...more }))?.status ?? null
     const header = { 'client-cert': encodeURIComponent(certificates.shown.psp.certificate) }
     expect(await post({ show: certificates.shown.psp })).toBe(200)
     expect(await post({})).toBe(403)
@@ -181,26 +181,26 @@ describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) =
       for (const other of ['/auth/token', '/transaction', '/metrics', '/docs'])
         expect((await call({ path: other, show }))?.status, other).toBe(404)
       for (const inner of [path, `${path}/pix`, `/./docs/..${path}`, `/%63${path.slice(2)}`])
-        expect((await ask({ path: inner, body: '{}' }))?.status, inner).toBe(404)
-      for (const inner of ['/metrics', '/health/ready']) expect((await ask({ path: inner }))?.status, inner).toBe(404)
-      expect(await ask({ path: '/docs', host: 'unknown.example.com' })).toBeNull()
+        expect((await request({ path: inner, body: '{}' }))?.status, inner).toBe(404)
+      for (const inner of ['/metrics', '/health/ready']) expect((await request({ path: inner }))?.status, inner).toBe(404)
+      expect(await request({ path: '/docs', host: 'unknown.example.com' })).toBeNull()
     },
   )
 
   it.runIf(runs)('the API works, and limits count by the client’s address', async () => {
     const token = { authorization: `Bearer ${service.token}` }
     const body = JSON.stringify({ amount: 1000, paymentMethod: 'PIX', pix: {} })
-    const created = await ask({ path: '/transaction', body, headers: token })
+    const created = await request({ path: '/transaction', body, headers: token })
     expect(created?.status).toBe(201)
-    expect((await ask({ path: `/transaction/${JSON.parse(created?.text ?? '{}').id}`, headers: token }))?.status).toBe(
+    expect((await request({ path: `/transaction/${JSON.parse(created?.text ?? '{}').id}`, headers: token }))?.status).toBe(
       200,
     )
     // Each of these has a separate bucket, whatever the header says.
     service.clock.advance(60_000)
     const asToken = { path: '/auth/token', body: JSON.stringify({}) }
-    const statuses = async (localAddress: string, more: Partial<Asked> = {}) =>
+    const statuses = async (localAddress: string, more: Partial<Requested> = {}) =>
       await Promise.all(
-        Array.from({ length: 6 }, async () => (await ask({ ...asToken, localAddress, ...more }))?.status),
+        Array.from({ length: 6 }, async () => (await request({ ...asToken, localAddress, ...more }))?.status),
       )
     const forged = { headers: { 'x-forwarded-for': '198.51.100.7', 'x-real-ip': '198.51.100.7' } }
     expect((await statuses('127.0.0.2')).filter((status) => status === 429)).toHaveLength(1)
@@ -211,7 +211,7 @@ describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) =
   it.runIf(runs)('requests that are too large are refused', async () => {
     const large = JSON.stringify({ more: 'x'.repeat(100 * 1024) })
     const token = { authorization: `Bearer ${service.token}` }
-    expect((await ask({ path: '/transaction', body: large, headers: token }))?.status).toBe(413)
+    expect((await request({ path: '/transaction', body: large, headers: token }))?.status).toBe(413)
     const huge = JSON.stringify({ more: 'x'.repeat(2 * 1024 * 1024) })
     const answer = await call({ body: huge, show: certificates.shown.psp })
     // Caddy 2.6 cuts the request short and reports a failure of the gateway; later versions report the size.
@@ -223,15 +223,15 @@ describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) =
     const { body } = await service.call<{ url: string }>(`/transaction/${id}/payment-link`)
     const session = connect(`https://127.0.0.1:${proxy?.port}`, { ca: certificates.authority, servername: apiHost })
     const stream = session.request({ ':path': `${new URL(body.url).pathname}/events`, ':authority': apiHost })
-    let heard = ''
+    let received = ''
     stream.setEncoding('utf8').on('data', (text: string) => {
-      heard += text
+      received += text
     })
-    await eventually(() => heard.includes('data: waiting'))
+    await eventually(() => received.includes('data: waiting'))
     const pix = [await bank.payQuietly(uri)]
     expect((await call({ body: JSON.stringify({ pix }), show: certificates.shown.psp }))?.status).toBe(200)
     service.clock.advance(leaseMs)
-    await eventually(() => heard.includes('data: paid'))
+    await eventually(() => received.includes('data: paid'))
     await eventually(() => stream.closed)
     session.close()
   })

@@ -7,7 +7,7 @@ import { dayBefore, dayOf, windowOf } from '../../src/lib/brasilia.ts'
 import { findBreaches } from '../../src/verification.ts'
 import { manualClock } from '../support/clock.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
-import { askForRefund, payOne } from '../support/refunds.ts'
+import { requestRefund, payOne } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 type Difference = { id: string; class: string; reference: string; state: string; decidedBy: string | null }
@@ -113,7 +113,7 @@ describe('guiche reconcile', () => {
       returns: [{ amount: 700, disputeId: null }],
     })
     expect(await entriesOf(found?.id ?? '')).toMatchObject([{ amount: -700, transactionId: right.id }])
-    const refund = await askForRefund(service, right.id, { amount: 4301 })
+    const refund = await requestRefund(service, right.id, { amount: 4301 })
     expect([refund.status, refund.body.amountLeft]).toEqual([422, 4300])
     expect(await findBreaches(service.db)).toEqual([])
   })

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Disturbance } from '../../simulator/disturb.ts'
 import {
-  askForRefund,
+  requestRefund,
   type FaultyNetwork,
   fetchRefundable,
   payOne,
@@ -25,7 +25,7 @@ const put = ['PUT', '/devolucao/'] as const
 const get = ['GET', '/devolucao/'] as const
 
 /** Advances the clock to each query about open refunds, as often as necessary. */
-async function askUntil(isSo: () => boolean | Promise<boolean>): Promise<void> {
+async function checkUntil(isSo: () => boolean | Promise<boolean>): Promise<void> {
   await eventually(async () => {
     network.service.clock.advance(60_000)
     await network.service.runJob('transactions.check')
@@ -34,15 +34,15 @@ async function askUntil(isSo: () => boolean | Promise<boolean>): Promise<void> {
   })
 }
 
-async function askUntilRefunded(id: string): Promise<void> {
-  await askUntil(async () => (await fetchRefundable(network.service, id)).status === 'REFUNDED')
+async function checkUntilRefunded(id: string): Promise<void> {
+  await checkUntil(async () => (await fetchRefundable(network.service, id)).status === 'REFUNDED')
 }
 
 /** Requests a refund, and returns after its job has sent it to the acquirer for the first time. */
-async function askOnce(id: string): Promise<string> {
-  const before = network.asked(...put)
+async function sendOnce(id: string): Promise<string> {
+  const before = network.countRequests(...put)
   const refundId = await refund(network.service, id)
-  await eventually(() => network.asked(...put) > before)
+  await eventually(() => network.countRequests(...put) > before)
   return refundId
 }
 
@@ -53,15 +53,15 @@ describe('a refund whose outcome is unknown', () => {
     network.disturb(...put, 'time_out_after')
     network.disturb(...get, ...Array.from({ length: 200 }, (_, index) => (index % 2 ? 'time_out_before' : 'error_500')))
     const before = await balancesOf(service)
-    await askOnce(id)
-    await askUntil(() => network.asked(...get) >= 2)
+    await sendOnce(id)
+    await checkUntil(() => network.countRequests(...get) >= 2)
     expect(await fetchRefundable(service, id)).toMatchObject({ status: 'PROCESSING_REFUND', amountRefunded: 0 })
     expect(await balancesOf(service)).toMatchObject({
       available: before.available - 1000,
       reserved: before.reserved + 1000,
     })
     network.disturb(...get)
-    await askUntilRefunded(id)
+    await checkUntilRefunded(id)
     expect(await returnsOf(bank, endToEnd)).toHaveLength(1)
   })
 
@@ -69,8 +69,8 @@ describe('a refund whose outcome is unknown', () => {
     const { service, bank } = network
     const { id, endToEnd } = await payOne(service)
     network.disturb(...put, 'time_out_before', 'error_500')
-    const refundId = await askOnce(id)
-    await askUntilRefunded(id)
+    const refundId = await sendOnce(id)
+    await checkUntilRefunded(id)
     expect(await returnsOf(bank, endToEnd)).toEqual([
       { id: refundId.replaceAll('-', ''), amount: 1000, nature: 'ORIGINAL' },
     ])
@@ -83,7 +83,7 @@ describe('a refund whose outcome is unknown', () => {
     network.disturb(...put, ...lost)
     network.disturb(...get, ...Array.from({ length: 20 }, () => 'time_out_before' as const))
     for (const { id } of paid) await refund(service, id)
-    await askUntil(async () => {
+    await checkUntil(async () => {
       const now = await Promise.all(paid.map(async ({ id }) => (await fetchRefundable(service, id)).status))
       return now.every((status) => status === 'REFUNDED')
     })
@@ -95,35 +95,35 @@ describe('during a payout freeze', () => {
   it('no refund is accepted, no key is used, and a replay is answered', async () => {
     const [one, other] = [await payOne(network.service), await payOne(network.service)]
     const body = { idempotencyKey: randomUUID() }
-    const first = await askForRefund(network.service, one.id, body)
-    await askUntilRefunded(one.id)
+    const first = await requestRefund(network.service, one.id, body)
+    await checkUntilRefunded(one.id)
     await stopMoney(network.service)
     const key = { idempotencyKey: randomUUID() }
-    const answer = await askForRefund(network.service, other.id, key)
+    const answer = await requestRefund(network.service, other.id, key)
     expect([answer.status, answer.body.code, answer.headers.get('retry-after')]).toEqual([
       503,
       'payouts_stopped',
       '300',
     ])
-    expect((await askForRefund(network.service, one.id, body)).text).toBe(first.text)
+    expect((await requestRefund(network.service, one.id, body)).text).toBe(first.text)
     await letMoneyGo(network.service)
-    expect((await askForRefund(network.service, other.id, key)).status).toBe(201)
-    await askUntilRefunded(other.id)
+    expect((await requestRefund(network.service, other.id, key)).status).toBe(201)
+    await checkUntilRefunded(other.id)
   })
 
   it('an accepted refund waits, and is sent after the freeze', async () => {
     const { service, bank } = network
     const { id, endToEnd } = await payOne(service)
     network.disturb(...put, 'time_out_before')
-    await askOnce(id)
+    await sendOnce(id)
     await stopMoney(service)
-    const [asked, looked] = [network.asked(...put), network.asked(...get)]
-    await askUntil(() => network.asked(...get) >= looked + 3)
-    expect(network.asked(...put)).toBe(asked)
+    const [requested, queried] = [network.countRequests(...put), network.countRequests(...get)]
+    await checkUntil(() => network.countRequests(...get) >= queried + 3)
+    expect(network.countRequests(...put)).toBe(requested)
     expect(await returnsOf(bank, endToEnd)).toEqual([])
     expect((await fetchRefundable(service, id)).status).toBe('PROCESSING_REFUND')
     await letMoneyGo(service)
-    await askUntilRefunded(id)
+    await checkUntilRefunded(id)
     expect(await returnsOf(bank, endToEnd)).toHaveLength(1)
   })
 
@@ -131,9 +131,9 @@ describe('during a payout freeze', () => {
     const { service } = network
     const { id } = await payOne(service)
     network.disturb(...put, 'time_out_after')
-    await askOnce(id)
+    await sendOnce(id)
     await stopMoney(service)
-    await askUntilRefunded(id)
+    await checkUntilRefunded(id)
     await letMoneyGo(service)
   })
 })

@@ -4,7 +4,7 @@ import { sql } from '../../src/db/sql.ts'
 import { refundsMax } from '../../src/transactions/refund/refund.ts'
 import { charge, eventsOf, statusesOf, untilStatus } from '../support/payments.ts'
 import {
-  askForRefund,
+  requestRefund,
   drain,
   fetchRefundable,
   payOne,
@@ -36,7 +36,7 @@ describe('a refund', () => {
     const { id, endToEnd } = await payOne(service)
     let refundId = ''
     const money = await countMoney(service, async () => {
-      const answer = await askForRefund(service, id, { reason: 'Out of stock' })
+      const answer = await requestRefund(service, id, { reason: 'Out of stock' })
       expect(answer.status, answer.text).toBe(201)
       refundId = answer.body.id
       expect(answer.headers.get('location')).toBe(`${service.baseUrl}/transaction/${id}`)
@@ -78,7 +78,7 @@ describe('a refund', () => {
     await untilRefund(service, id, await refund(service, id, { amount: 300 }), 'REFUNDED')
     expect(await fetchRefundable(service, id)).toMatchObject({ status: 'PAID', amountRefunded: 300 })
     await untilRefund(service, id, await refund(service, id, { amount: 200 }), 'REFUNDED')
-    const rest = await askForRefund(service, id)
+    const rest = await requestRefund(service, id)
     expect(rest.body.amount).toBe(500)
     await untilRefund(service, id, rest.body.id, 'REFUNDED')
     const transaction = await fetchRefundable(service, id)
@@ -146,19 +146,19 @@ describe('a refund', () => {
 
 describe('is refused', () => {
   const refusedWith = async (id: string, body: Record<string, unknown> = {}) =>
-    refusal(await askForRefund(service, id, body))
+    refusal(await requestRefund(service, id, body))
 
   it('for an unknown transaction, or another client’s', async () => {
-    expect((await askForRefund(service, randomUUID())).status).toBe(404)
+    expect((await requestRefund(service, randomUUID())).status).toBe(404)
     const { id } = await payOne(service)
     const other = await addTestClient(service)
-    expect((await askForRefund(service, id, {}, { token: other.token })).status).toBe(404)
-    expect((await askForRefund(service, 'none')).status).toBe(422)
+    expect((await requestRefund(service, id, {}, { token: other.token })).status).toBe(404)
+    expect((await requestRefund(service, 'none')).status).toBe(422)
   })
 
   it('to a token without the scope', async () => {
     const { token } = await addTestClient(service, ['transaction.read', 'transaction.write', 'withdrawal.write'])
-    const answer = await askForRefund(service, randomUUID(), {}, { token })
+    const answer = await requestRefund(service, randomUUID(), {}, { token })
     expect([answer.status, answer.body.code]).toEqual([403, 'insufficient_scope'])
   })
 
@@ -179,7 +179,7 @@ describe('is refused', () => {
     const { id } = await payOne(service)
     expect(await refusedWith(id, { amount: 1001 })).toEqual(['refund_not_possible', 'amount too_large'])
     await untilRefund(service, id, await refund(service, id, { amount: 999 }), 'REFUNDED')
-    const answer = await askForRefund(service, id, { amount: 2 })
+    const answer = await requestRefund(service, id, { amount: 2 })
     expect([answer.status, answer.body.amountLeft]).toEqual([422, 1])
     await untilRefund(service, id, await refund(service, id, { amount: 1 }), 'REFUNDED')
   })
@@ -195,7 +195,7 @@ describe('is refused', () => {
     await fill('REFUNDED', refundsMax - 1, 0)
     await fill('FAILED', 2 * refundsMax, 2)
     await untilRefund(service, id, await refund(service, id, { amount: 1 }), 'REFUNDED')
-    const answer = await askForRefund(service, id, { amount: 1 })
+    const answer = await requestRefund(service, id, { amount: 1 })
     expect([answer.status, answer.text]).toEqual([422, expect.stringContaining(`at most ${refundsMax} refunds`)])
     await service.db.query(sql`delete from refunds where transaction_id = ${id} and idempotency_key like 'filler-%'`)
   })
@@ -207,7 +207,7 @@ describe('is refused', () => {
       select merchant_id, gen_random_uuid(), id, 1, 'FAILED', created_at + n * interval '1 ms',
         ${service.clock.now()}::timestamptz - n * interval '1 min', 'filler-' || id || n
       from transactions, generate_series(1, 10) n where id = ${id}`)
-    const answer = await askForRefund(service, id, { amount: 1 })
+    const answer = await requestRefund(service, id, { amount: 1 })
     expect([answer.status, answer.headers.get('retry-after'), answer.body.code]).toEqual([429, '3000', 'rate_limited'])
     service.clock.advance(3_000_000)
     await untilRefund(service, id, await refund(service, id, { amount: 1 }), 'REFUNDED')
@@ -219,9 +219,9 @@ describe('is refused', () => {
     const [last, late] = [await payOne(own), await payOne(own)]
     own.clock.advance(90 * 86_400_000)
     const token = await fetchToken(own.baseUrl, own.sandbox)
-    expect((await askForRefund(own, last.id, {}, { token })).status).toBe(201)
+    expect((await requestRefund(own, last.id, {}, { token })).status).toBe(201)
     own.clock.advance(1)
-    expect(refusal(await askForRefund(own, late.id, {}, { token }))).toEqual(['refund_not_possible', 'status too_old'])
+    expect(refusal(await requestRefund(own, late.id, {}, { token }))).toEqual(['refund_not_possible', 'status too_old'])
     await own.stop()
   })
 
@@ -240,11 +240,11 @@ describe('is refused', () => {
     ['idempotencyKey', { idempotencyKey: 'x'.repeat(256) }],
     ['idempotencyKey', { idempotencyKey: 12_345_678 }],
   ])('when %s is not valid: %o', async (field, body) => {
-    expect(refusedFields(await askForRefund(service, randomUUID(), body))).toEqual([field])
+    expect(refusedFields(await requestRefund(service, randomUUID(), body))).toEqual([field])
   })
 
   it('with every error at once', async () => {
-    const answer = await askForRefund(service, randomUUID(), { amount: 0, reason: 'x', idempotencyKey: undefined })
+    const answer = await requestRefund(service, randomUUID(), { amount: 0, reason: 'x', idempotencyKey: undefined })
     expect(refusedFields(answer).sort()).toEqual(['amount', 'idempotencyKey', 'reason'])
   })
 
@@ -253,12 +253,12 @@ describe('is refused', () => {
     const { id } = await payOne(service, 1000, { token: shop.token })
     await drain(service, 1, shop.merchantId)
     const body = { idempotencyKey: randomUUID() }
-    const answer = await askForRefund(service, id, body, { token: shop.token })
+    const answer = await requestRefund(service, id, body, { token: shop.token })
     expect([answer.status, answer.body.code]).toEqual([422, 'insufficient_balance'])
     const { status } = (await service.call<{ status: string }>(`/transaction/${id}`, { token: shop.token })).body
     expect(status).toBe('PAID')
     await drain(service, -1, shop.merchantId)
-    expect((await askForRefund(service, id, body, { token: shop.token })).status).toBe(201)
+    expect((await requestRefund(service, id, body, { token: shop.token })).status).toBe(201)
   })
 })
 
@@ -266,9 +266,9 @@ describe('the same key', () => {
   it('gives the first answer again, byte for byte, also when the refund has ended', async () => {
     const { id, endToEnd } = await payOne(service)
     const body = { amount: 400, reason: 'Broken', idempotencyKey: randomUUID() }
-    const first = await askForRefund(service, id, body)
+    const first = await requestRefund(service, id, body)
     await untilRefund(service, id, first.body.id, 'REFUNDED')
-    const second = await askForRefund(service, id, body)
+    const second = await requestRefund(service, id, body)
     expect([first.status, second.status, second.text]).toEqual([201, 201, first.text])
     expect([isReplay(first), isReplay(second)]).toEqual([false, true])
     expect(await returnsOf(service.db, endToEnd)).toHaveLength(1)
@@ -279,11 +279,11 @@ describe('the same key', () => {
     await untilRefund(service, id, await refund(service, id, { amount: 100 }), 'REFUNDED')
     const key = randomUUID()
     const header = { headers: { 'idempotency-key': key } }
-    const first = await askForRefund(service, id, { idempotencyKey: undefined }, header)
+    const first = await requestRefund(service, id, { idempotencyKey: undefined }, header)
     expect(first.status).toBe(201)
     await untilRefund(service, id, first.body.id, 'REFUNDED')
     for (const body of [{}, { amount: 900 }]) {
-      const again = await askForRefund(service, id, { ...body, idempotencyKey: key })
+      const again = await requestRefund(service, id, { ...body, idempotencyKey: key })
       expect([again.text, isReplay(again)]).toEqual([first.text, true])
     }
   })
@@ -293,7 +293,7 @@ describe('the same key', () => {
     const idempotencyKey = randomUUID()
     await untilRefund(service, one.id, await refund(service, one.id, { amount: 400, idempotencyKey }), 'REFUNDED')
     const differing = async (id: string, body: Record<string, unknown>) =>
-      refusal(await askForRefund(service, id, { ...body, idempotencyKey }))
+      refusal(await requestRefund(service, id, { ...body, idempotencyKey }))
     expect(await differing(one.id, { amount: 401 })).toEqual(['idempotency_key_reused', 'amount differs'])
     // What is left is 600 now, and was 1000 then: the first request meant neither.
     expect(await differing(one.id, {})).toEqual(['idempotency_key_reused', 'amount differs'])
@@ -307,7 +307,7 @@ describe('the same key', () => {
   it('sent many times concurrently makes one refund', async () => {
     const { id, endToEnd } = await payOne(service)
     const body = { amount: 500, idempotencyKey: randomUUID() }
-    const answers = await Promise.all(Array.from({ length: 12 }, async () => await askForRefund(service, id, body)))
+    const answers = await Promise.all(Array.from({ length: 12 }, async () => await requestRefund(service, id, body)))
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
     expect(answers.filter((answer) => !isReplay(answer))).toHaveLength(1)
     await untilRefund(service, id, answers[0]?.body.id ?? '', 'REFUNDED')
@@ -317,7 +317,7 @@ describe('the same key', () => {
   it('sent for two transactions concurrently refunds one of them', async () => {
     const paid = [await payOne(service), await payOne(service)]
     const body = { idempotencyKey: randomUUID() }
-    const answers = await Promise.all(paid.map(async ({ id }) => await askForRefund(service, id, body)))
+    const answers = await Promise.all(paid.map(async ({ id }) => await requestRefund(service, id, body)))
     expect(answers.map(({ status }) => `${status}`).sort()).toEqual(['201', '422'])
     expect(answers.find(({ status }) => status === 422)?.body.code).toBe('idempotency_key_reused')
   })
@@ -326,7 +326,7 @@ describe('the same key', () => {
 describe('concurrently', () => {
   it('two refunds of one transaction run one after the other', async () => {
     const { id } = await payOne(service)
-    const answers = await Promise.all([1, 2, 3].map(async () => await askForRefund(service, id, { amount: 600 })))
+    const answers = await Promise.all([1, 2, 3].map(async () => await requestRefund(service, id, { amount: 600 })))
     expect(answers.map(({ status }) => `${status}`).sort()).toEqual(['201', '422', '422'])
     await untilStatus(service, id, 'PAID')
     expect(await fetchRefundable(service, id)).toMatchObject({ amountRefunded: 600 })
@@ -337,7 +337,7 @@ describe('concurrently', () => {
     const { token, merchantId } = shop
     const paid = await Promise.all(Array.from({ length: 16 }, async () => await payOne(service, 1000, { token })))
     await drain(service, 10_500, merchantId)
-    const answers = await Promise.all(paid.map(async ({ id }) => await askForRefund(service, id, {}, { token })))
+    const answers = await Promise.all(paid.map(async ({ id }) => await requestRefund(service, id, {}, { token })))
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(5)
     expect(new Set(answers.map(({ body }) => body.code).filter(Boolean))).toEqual(new Set(['insufficient_balance']))
     expect((await balancesOf(service, merchantId)).available).toBe(500)

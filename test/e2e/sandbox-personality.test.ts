@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { behaviourAmounts, behaviours, presetNames, presets, traitNames } from '../../simulator/faults/traits.ts'
 import { startSimulatorServer } from '../../simulator/server.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
-import { behaviours as behavioursHere } from '../../src/sandbox/personality.ts'
+import { behaviours as allBehaviours } from '../../src/sandbox/personality.ts'
 import { manualClock } from '../support/clock.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { charge, payAt, untilStatus } from '../support/payments.ts'
@@ -120,13 +120,13 @@ describe.each([
   it('refuses an unknown behaviour or fault profile by name', async () => {
     const { service } = opened
     const { uri } = await charge(service)
-    const asked = async (path: string, body: object) => refusedFields(await service.call(path, { body }))
-    expect(await asked('/sandbox/payment', { uri, behaviour: 'thrice' })).toEqual(['behaviour'])
-    expect(await asked('/sandbox/personality', {})).toEqual(['name'])
-    expect(await asked('/sandbox/personality', { name: 'wicked' })).toEqual(['name'])
-    expect(await asked('/sandbox/personality', { name: 'hostile', seed: -1 })).toEqual(['seed'])
-    expect(await asked('/sandbox/personality', { name: 'hostile', traits: { twice: 2 } })).toEqual(['traits.twice'])
-    expect(await asked('/sandbox/personality', { name: 'hostile', traits: { thrice: 1 } })).toEqual(['traits.thrice'])
+    const requested = async (path: string, body: object) => refusedFields(await service.call(path, { body }))
+    expect(await requested('/sandbox/payment', { uri, behaviour: 'thrice' })).toEqual(['behaviour'])
+    expect(await requested('/sandbox/personality', {})).toEqual(['name'])
+    expect(await requested('/sandbox/personality', { name: 'wicked' })).toEqual(['name'])
+    expect(await requested('/sandbox/personality', { name: 'hostile', seed: -1 })).toEqual(['seed'])
+    expect(await requested('/sandbox/personality', { name: 'hostile', traits: { twice: 2 } })).toEqual(['traits.twice'])
+    expect(await requested('/sandbox/personality', { name: 'hostile', traits: { thrice: 1 } })).toEqual(['traits.thrice'])
   })
 
   it('requires a token to change it', async () => {
@@ -137,7 +137,7 @@ describe.each([
 })
 
 it('offers exactly the faults of the simulated bank', async () => {
-  expect([...behavioursHere]).toEqual(behaviours)
+  expect([...allBehaviours]).toEqual(behaviours)
   const { service, stop } = await inProcess()
   const traits = Object.fromEntries(traitNames.map((trait) => [trait, 0]))
   for (const name of presetNames) {

@@ -13,7 +13,7 @@ import { findSigningSecrets } from '../../src/webhooks/secrets.ts'
 import { createEmptyDatabase, createTestDatabase } from '../support/database.ts'
 import { keyRingOf } from '../support/forge.ts'
 import { fetchToken, smallestTransaction, startTestService, type TestService } from '../support/service.ts'
-import { askForToken, registerShop, type Shop } from '../support/token.ts'
+import { requestToken, registerShop, type Shop } from '../support/token.ts'
 
 const hourMs = 60 * 60 * 1000
 const dayMs = 24 * hourMs
@@ -31,7 +31,7 @@ async function depsOf({ db, clock }: Pick<TestService, 'db' | 'clock'>) {
 
 describe("a client's secret", () => {
   const statusWith = async ({ clientId }: Shop, secret: string) =>
-    (await askForToken(service, { form: { client_id: clientId, client_secret: secret } })).status
+    (await requestToken(service, { form: { client_id: clientId, client_secret: secret } })).status
 
   async function rotate({ clientId }: Shop, overlapMs?: number): Promise<string> {
     const rotated = await rotateClientSecret(await depsOf(service), {

@@ -25,7 +25,7 @@ afterAll(async () => {
   await Promise.all([alfa.close(), beta.close()])
 })
 beforeEach(() => {
-  for (const psp of [alfa, beta]) Object.assign(psp, { behaviour: () => 'well', asked: [] })
+  for (const psp of [alfa, beta]) Object.assign(psp, { behaviour: () => 'well', requested: [] })
 })
 afterEach(async () => {
   expect(await findBreaches(gateway.db)).toEqual([])
@@ -58,39 +58,39 @@ async function payUnnamed(psp: Psp, txid: string, behaviour?: 'without_txid'): P
   const uri = await psp.bank.charge(txid, '7.00')
   const outcome = await psp.bank.pay({ uri, ...(behaviour && { behaviour }) })
   if (!outcome.ok) throw new Error(outcome.message)
-  return (await psp.bank.ask('GET', `/pix/${outcome.endToEndId}`)).body as { endToEndId: string }
+  return (await psp.bank.request('GET', `/pix/${outcome.endToEndId}`)).body as { endToEndId: string }
 }
 
-type Held = { kind: string; acquirer: string; status: string; amount: number; transaction_id: string | null }
+type SuspendedRow = { kind: string; acquirer: string; status: string; amount: number; transaction_id: string | null }
 
-async function heldAs(endToEndId: string): Promise<Held | null> {
-  const [row] = await gateway.db.query<Held>(sql`
+async function findSuspended(endToEndId: string): Promise<SuspendedRow | null> {
+  const [row] = await gateway.db.query<SuspendedRow>(sql`
     select kind, acquirer, status, amount, transaction_id from suspense_payments where end_to_end = ${endToEndId}`)
   return row ?? null
 }
 
-async function untilHeld(endToEndId: string, status: string): Promise<void> {
+async function untilSuspended(endToEndId: string, status: string): Promise<void> {
   await eventually(
     async () => {
-      const held = await heldAs(endToEndId)
+      const suspended = await findSuspended(endToEndId)
       // The PSP completes a return a moment later.
-      if (held?.status === 'returning') {
+      if (suspended?.status === 'returning') {
         gateway.clock.advance(60_000)
         await gateway.runJob('suspense.check')
       }
-      return held?.status === status
+      return suspended?.status === status
     },
     () => `${endToEndId} is not ${status}`,
   )
 }
 
-const returnsAt = async (psp: Psp, endToEndId = '') => (await psp.bank.ask('GET', `/pix/${endToEndId}`)).body.devolucoes
+const returnsAt = async (psp: Psp, endToEndId = '') => (await psp.bank.request('GET', `/pix/${endToEndId}`)).body.devolucoes
 
 /** One of our payouts: the poller lists sent Pix from time to time. */
 const isPayout = (line: string) => /^(?:PUT \/v3\/gn\/pix\/|GET \/v2\/gn\/pix\/enviados\/)/.test(line)
 
-const askedFor = (psp: Psp, id: string, method: string) =>
-  psp.asked.filter((line) => line === `${method} /cob/${toTxid(id)}`).length
+const countChargeRequests = (psp: Psp, id: string, method: string) =>
+  psp.requests.filter((line) => line === `${method} /cob/${toTxid(id)}`).length
 
 describe('a payment at the first, whose answer was lost', () => {
   it('is credited, and its refund goes to the acquirer that holds the money', async () => {
@@ -116,9 +116,9 @@ describe('a payment at the first, whose answer was lost', () => {
       return (await gateway.get(id)).status === 'REFUNDED'
     })
     // One return, however many times it is requested.
-    expect(new Set(alfa.asked.filter((line) => /^PUT .*devolucao/.test(line))).size).toBe(1)
+    expect(new Set(alfa.requests.filter((line) => /^PUT .*devolucao/.test(line))).size).toBe(1)
     expect(await returnsAt(alfa, payment.endToEndId)).toHaveLength(1)
-    expect(beta.asked.filter((line) => /devolucao/.test(line))).toEqual([])
+    expect(beta.requests.filter((line) => /devolucao/.test(line))).toEqual([])
   })
 
   it('is found in the list without a callback', async () => {
@@ -144,15 +144,15 @@ it('an unpaid code expires when all asked acquirers confirm it, and not earlier'
   const id = await createAtBoth()
   setBehaviour(alfa, 'down', 'GET /cob')
   await wait(1800_000 + expiryGraceMs)
-  await eventually(() => askedFor(alfa, id, 'GET') > 0 && askedFor(beta, id, 'GET') > 0)
+  await eventually(() => countChargeRequests(alfa, id, 'GET') > 0 && countChargeRequests(beta, id, 'GET') > 0)
   setBehaviour(alfa, 'well')
-  const asked = askedFor(alfa, id, 'GET')
+  const requested = countChargeRequests(alfa, id, 'GET')
   expect((await gateway.get(id)).status).toBe('PIX_QRCODE_GENERATED')
   await eventually(async () => {
     await wait(60_000)
     return (await gateway.get(id)).status === 'FAILED'
   })
-  expect(askedFor(alfa, id, 'GET')).toBeGreaterThan(asked)
+  expect(countChargeRequests(alfa, id, 'GET')).toBeGreaterThan(requested)
 })
 
 it('a transaction that is paid at both is credited once, and the other payment is returned automatically', async () => {
@@ -164,8 +164,8 @@ it('a transaction that is paid at both is credited once, and the other payment i
   const { acquirer, endToEnd } = await gateway.get(id)
   const [holder, other] = acquirer === 'alfa' ? [alfa, beta] : [beta, alfa]
   const duplicate = payments.find(({ endToEndId }) => endToEndId !== endToEnd)?.endToEndId ?? ''
-  await untilHeld(duplicate, 'returned')
-  expect(await heldAs(duplicate)).toMatchObject({ kind: 'surplus', acquirer: other.name, transaction_id: id })
+  await untilSuspended(duplicate, 'returned')
+  expect(await findSuspended(duplicate)).toMatchObject({ kind: 'surplus', acquirer: other.name, transaction_id: id })
   expect(await returnsAt(other, duplicate)).toMatchObject([{ valor: '10.00', status: 'DEVOLVIDO' }])
   expect(await returnsAt(holder, endToEnd)).toBeUndefined()
   expect((await gateway.available()) - before).toBe(1000)
@@ -185,7 +185,7 @@ describe('outgoing money', () => {
     const { status, body } = await gateway.call<Withdrawal>('/withdrawal', withdrawalBody())
     expect([status, body.acquirer ?? 'alfa']).toEqual([201, 'alfa'])
     const find = async () => (await gateway.call<Withdrawal>(`/withdrawal/${body.id}`)).body
-    await eventually(() => alfa.asked.some((line) => isPayout(line)))
+    await eventually(() => alfa.requests.some((line) => isPayout(line)))
     setBehaviour(alfa, 'down')
     expect((await find()).status).toBe('PROCESSING')
     const sweepUntil = async (isSo: () => boolean | Promise<boolean>) =>
@@ -194,12 +194,12 @@ describe('outgoing money', () => {
         await gateway.runJob('withdrawals.check')
         return await isSo()
       })
-    await sweepUntil(() => alfa.asked.some((line) => isPayout(line) && line.startsWith('GET')))
+    await sweepUntil(() => alfa.requests.some((line) => isPayout(line) && line.startsWith('GET')))
     expect(await find()).toMatchObject({ status: 'PROCESSING', acquirer: 'alfa' })
     setBehaviour(alfa, 'well')
     await sweepUntil(async () => (await find()).status === 'PROCESSED')
-    expect(beta.asked.filter(isPayout)).toEqual([])
-    expect(alfa.asked.filter((line) => isPayout(line) && line.startsWith('PUT'))).toHaveLength(1)
+    expect(beta.requests.filter(isPayout)).toEqual([])
+    expect(alfa.requests.filter((line) => isPayout(line) && line.startsWith('PUT'))).toHaveLength(1)
   })
 
   it('leaves only through the acquirer that received it', async () => {
@@ -222,7 +222,7 @@ describe('outgoing money', () => {
     const refused = await alone.call('/withdrawal', withdrawalBody({ amount: 20_000 }))
     expect([refused.status, refused.body.code]).toEqual([422, 'withdrawal_not_possible'])
     expect(refused.body.detail).toContain('is more than any payout account holds at the moment')
-    expect(other.asked.filter(isPayout)).toEqual([])
+    expect(other.requests.filter(isPayout)).toEqual([])
     await alone.stop()
     await Promise.all([one.close(), other.close()])
   })
@@ -250,10 +250,10 @@ describe('a payment without a transaction', () => {
     const before = await gateway.available()
     if (isReported) await gateway.sendCallback(beta, payment, payment)
     await gateway.runJob('transactions.poll')
-    await untilHeld(payment.endToEndId, 'held')
+    await untilSuspended(payment.endToEndId, 'held')
     await gateway.sendCallback(beta, payment)
     await gateway.runJob('transactions.poll')
-    expect(await heldAs(payment.endToEndId)).toMatchObject({ kind: 'orphan', acquirer: 'beta', amount: 700 })
+    expect(await findSuspended(payment.endToEndId)).toMatchObject({ kind: 'orphan', acquirer: 'beta', amount: 700 })
     expect(await gateway.available()).toBe(before)
   })
 
@@ -262,19 +262,19 @@ describe('a payment without a transaction', () => {
     expect(await gateway.acquirersOf(body.id)).toEqual(['alfa'])
     const payment = await payUnnamed(beta, toTxid(body.id))
     await gateway.sendCallback(beta, payment)
-    await untilHeld(payment.endToEndId, 'held')
-    expect(await heldAs(payment.endToEndId)).toMatchObject({ kind: 'orphan', acquirer: 'beta' })
+    await untilSuspended(payment.endToEndId, 'held')
+    expect(await findSuspended(payment.endToEndId)).toMatchObject({ kind: 'orphan', acquirer: 'beta' })
     expect((await gateway.get(body.id)).status).toBe('PIX_QRCODE_GENERATED')
   })
 
   it('with a txid like ours is checked for five minutes, since its transaction may not be committed yet, and then goes into suspense', async () => {
     const payment = await payUnnamed(beta, toTxid(randomUUID()))
     await gateway.sendCallback(beta, payment)
-    await eventually(() => beta.asked.includes(`GET /pix/${payment.endToEndId}`))
-    expect(await heldAs(payment.endToEndId)).toBeNull()
+    await eventually(() => beta.requests.includes(`GET /pix/${payment.endToEndId}`))
+    expect(await findSuspended(payment.endToEndId)).toBeNull()
     await eventually(async () => {
       gateway.clock.advance(60_000)
-      return (await heldAs(payment.endToEndId))?.status === 'held'
+      return (await findSuspended(payment.endToEndId))?.status === 'held'
     })
   })
 })

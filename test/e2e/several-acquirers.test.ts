@@ -30,7 +30,7 @@ afterAll(async () => {
   await Promise.all([alfa.close(), beta.close()])
 })
 beforeEach(() => {
-  for (const psp of [alfa, beta]) Object.assign(psp, { behaviour: () => 'well', asked: [] })
+  for (const psp of [alfa, beta]) Object.assign(psp, { behaviour: () => 'well', requested: [] })
 })
 afterEach(async () => {
   expect(await findBreaches(gateway.db)).toEqual([])
@@ -43,10 +43,10 @@ async function wait(ms: number): Promise<void> {
 }
 
 /** Its list is read whenever that is due. */
-const chargesOf = (psp: Psp) => psp.asked.filter((line) => line.includes('/cob/'))
+const chargesOf = (psp: Psp) => psp.requests.filter((line) => line.includes('/cob/'))
 
-const askedFor = (psp: Psp, id: string, method: string) =>
-  psp.asked.filter((line) => line === `${method} /cob/${toTxid(id)}`).length
+const countChargeRequests = (psp: Psp, id: string, method: string) =>
+  psp.requests.filter((line) => line === `${method} /cob/${toTxid(id)}`).length
 
 describe('a charge', () => {
   it('is requested only from the first acquirer while it answers', async () => {
@@ -63,7 +63,7 @@ describe('a charge', () => {
       const { status, body } = await gateway.create()
       expect(status).toBe(201)
       expect(await gateway.acquirersOf(body.id)).toEqual(['beta', 'alfa'])
-      const { body: charge } = await beta.bank.ask('GET', `/cob/${toTxid(body.id)}`)
+      const { body: charge } = await beta.bank.request('GET', `/cob/${toTxid(body.id)}`)
       expect(body.pixResponse?.uri).toBe(charge.pixCopiaECola)
       expect(await gateway.get(body.id)).toMatchObject({ status: 'PIX_QRCODE_GENERATED', acquirer: 'beta' })
     },
@@ -94,7 +94,7 @@ describe('a charge', () => {
     await wait(5_000)
     await gateway.until(id, 'PIX_QRCODE_GENERATED')
     expect(await gateway.acquirersOf(id)).toEqual(['beta', 'alfa'])
-    const { body: charge } = await beta.bank.ask('GET', `/cob/${toTxid(id)}`)
+    const { body: charge } = await beta.bank.request('GET', `/cob/${toTxid(id)}`)
     expect((await gateway.get(id)).pixResponse?.uri).toBe(charge.pixCopiaECola)
   })
 
@@ -104,7 +104,7 @@ describe('a charge', () => {
     const first = await gateway.create({ idempotencyKey })
     setBehaviour(alfa, 'well')
     expect(await gateway.create({ idempotencyKey })).toEqual(first)
-    expect(askedFor(alfa, first.body.id, 'PUT')).toBe(1)
+    expect(countChargeRequests(alfa, first.body.id, 'PUT')).toBe(1)
   })
 
   it('with 200 concurrent requests is one transaction with one code, even if the first answers only every second time', async () => {
@@ -134,10 +134,10 @@ describe('routes', () => {
     ]
     const routed = await openGateway([alfa, beta], { clock, routes })
     const keys = Array.from({ length: 1000 }, (_, index) => `weights-${index}`)
-    const ask = async (idempotencyKey: string, amount: number) => await routed.create({ amount, idempotencyKey })
+    const request = async (idempotencyKey: string, amount: number) => await routed.create({ amount, idempotencyKey })
     for (let from = 0; from < keys.length; from += 50)
-      await Promise.all(keys.slice(from, from + 50).map(async (key) => await ask(key, 1000)))
-    expect((await ask('weights-and-amount', 5000)).status).toBe(201)
+      await Promise.all(keys.slice(from, from + 50).map(async (key) => await request(key, 1000)))
+    expect((await request('weights-and-amount', 5000)).status).toBe(201)
     const shares = sql`select amount, acquirer, count(*) from transactions group by amount, acquirer order by amount, acquirer`
     // Key and client are the same each time, and so are the ids and the draws that depend on them.
     expect(await routed.db.query(shares)).toEqual([
@@ -151,13 +151,13 @@ describe('routes', () => {
   it('skip an acquirer that did not answer recently, and come back to it', async () => {
     const frail = await openPsp('frail', clock, { hasBreaker: true })
     const guarded = await openGateway([frail, beta], { clock })
-    const ask = async () => await guarded.create()
+    const request = async () => await guarded.create()
     setBehaviour(frail, 'down')
-    for (let count = 0; count < 5; count++) expect((await ask()).status).toBe(201)
+    for (let count = 0; count < 5; count++) expect((await request()).status).toBe(201)
     await eventually(() => !frail.acquirer.isAvailable())
-    const puts = () => frail.asked.filter((line) => line.startsWith('PUT')).length
+    const puts = () => frail.requested.filter((line) => line.startsWith('PUT')).length
     const before = puts()
-    expect((await ask()).status).toBe(201)
+    expect((await request()).status).toBe(201)
     expect(puts()).toBe(before)
     setBehaviour(frail, 'well')
     // The poll of its payments tests it again.
@@ -165,7 +165,7 @@ describe('routes', () => {
       await guarded.runJob('transactions.poll')
       return frail.acquirer.isAvailable()
     })
-    const { body } = await ask()
+    const { body } = await request()
     expect((await guarded.get(body.id)).acquirer).toBe('frail')
     await guarded.stop()
     await frail.close()

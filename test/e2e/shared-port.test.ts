@@ -43,15 +43,15 @@ function connect({ running, token }: Installation, count: number) {
       broken += 1
     })
     cleanups.push(async () => await client.destroy())
-    const ask = async (method: 'GET' | 'POST', path: string, body?: object) => {
+    const request = async (method: 'GET' | 'POST', path: string, body?: object) => {
       const headers = { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) }
       const answer = await client.request({ method, path, headers, body: body ? JSON.stringify(body) : null })
       return { status: answer.statusCode, text: await answer.body.text() }
     }
     return {
       timesBroken: () => broken,
-      metrics: async () => (await ask('GET', '/metrics')).text,
-      create: async () => (await ask('POST', '/transaction', { amount: 100, paymentMethod: 'PIX', pix: {} })).status,
+      metrics: async () => (await request('GET', '/metrics')).text,
+      create: async () => (await request('POST', '/transaction', { amount: 100, paymentMethod: 'PIX', pix: {} })).status,
     }
   })
 }

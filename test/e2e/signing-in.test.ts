@@ -111,7 +111,7 @@ describe('wrong passwords', () => {
 describe('a second factor', () => {
   it('is required once it was confirmed; a code is single-use and valid for thirty seconds', async () => {
     const user = await newPerson('finance')
-    const there = await openBrowser(service, { email: user.email, password })
+    const elsewhere = await openBrowser(service, { email: user.email, password })
     const without = await user.call('/dashboard/api/second-factor', { method: 'POST', body: { password: 'wrong' } })
     expect([without.status, without.body.errors]).toMatchObject([422, [{ field: 'password' }]])
     const offer = await user.call<{ secret: string }>('/dashboard/api/second-factor', {
@@ -128,7 +128,7 @@ describe('a second factor', () => {
     const confirming = { method: 'PUT', body: { code: confirmed } }
     expect((await user.call('/dashboard/api/second-factor', confirming)).status).toBe(204)
     // Sessions that began without it end; this one continues.
-    expect((await there.call('/dashboard/api/session')).status).toBe(401)
+    expect((await elsewhere.call('/dashboard/api/session')).status).toBe(401)
     expect((await user.call('/dashboard/api/session')).status).toBe(200)
     expect(await tryToSignIn(user)).toMatchObject({ status: 401, code: 'second_factor_needed' })
     expect(await tryToSignIn({ email: user.email, code: confirmed })).toMatchObject({
@@ -151,14 +151,14 @@ describe('a second factor', () => {
   it('is removed by password and code, and other sessions end', async () => {
     const user = await newPerson()
     const codeNow = await addFactor(user)
-    const there = await openBrowser(service, { email: user.email, password, code: codeNow() })
+    const elsewhere = await openBrowser(service, { email: user.email, password, code: codeNow() })
     service.clock.advance(30_000)
     const remove = async (body: object) => await user.call('/dashboard/api/second-factor', { method: 'DELETE', body })
     expect((await remove({ password })).status).toBe(422)
     expect((await remove({ password: 'wrong', code: codeNow() })).status).toBe(422)
     expect((await remove({ password, code: '000000' })).status).toBe(422)
     expect((await remove({ password, code: codeNow() })).status).toBe(204)
-    expect((await there.call('/dashboard/api/session')).status).toBe(401)
+    expect((await elsewhere.call('/dashboard/api/session')).status).toBe(401)
     expect((await tryToSignIn(user)).status).toBe(200)
   })
 
@@ -244,8 +244,8 @@ describe('one’s own sessions', () => {
       (await user.call(`/dashboard/api/own-session${path}`, { method: 'DELETE' })).status
     expect([await end(`/${other?.id}`), await end(`/${other?.id}`)]).toEqual([204, 404])
     expect(await list()).toHaveLength(before.length - 1)
-    const stranger = await newPerson()
-    const foreign = await stranger.call(`/dashboard/api/own-session/${before[0]?.id}`, { method: 'DELETE' })
+    const outsider = await newPerson()
+    const foreign = await outsider.call(`/dashboard/api/own-session/${before[0]?.id}`, { method: 'DELETE' })
     expect(foreign.status).toBe(404)
     expect(await end('')).toBe(204)
     expect(await list()).toMatchObject([{ isCurrent: true }])

@@ -44,7 +44,7 @@ it('runs alone with its own PostgreSQL, is paid from the command line, and ends 
   expect(acquirers).toMatchObject([{ dialect: 'sicoob', baseUrl: simulator.url, chave: receiverKey }])
   expect(acquirers[0]).not.toHaveProperty('clientSecret')
 
-  const made = await ask(simulator, 'PUT', `/pix/api/v2/cob/${txidOf(1)}`, cob('15.00'))
+  const made = await call(simulator, 'PUT', `/pix/api/v2/cob/${txidOf(1)}`, cob('15.00'))
   expect(made.status).toBe(201)
   const paid = await run(['simulator', 'pay', '--behaviour', 'honest', String(made.body.brcode)], simulator.dataDir)
   expect(paid).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^endToEndId {2}E\w{31}\n$/) })
@@ -95,9 +95,9 @@ it('shows its certificate to a callback address that requires one, and trusts th
   cleanups.push(simulator.stop)
 
   // Efí first calls the address without a certificate, and refuses an address that accepts the call.
-  const registered = await ask(simulator, 'PUT', `/v2/webhook/${receiverKey}`, { webhookUrl: proxy.url })
+  const registered = await call(simulator, 'PUT', `/v2/webhook/${receiverKey}`, { webhookUrl: proxy.url })
   expect(registered.status).toBe(201)
-  const made = await ask(simulator, 'PUT', `/v2/cob/${txidOf(2)}`, cob('15.00'))
+  const made = await call(simulator, 'PUT', `/v2/cob/${txidOf(2)}`, cob('15.00'))
   await simulator.control('payment', { uri: String(made.body.pixCopiaECola) })
   await eventually(() => proxy.received.length > 0)
   expect(proxy.received[0]).toMatchObject({ by: 'localhost', body: { pix: [{ txid: txidOf(2) }] } })
@@ -149,7 +149,7 @@ async function run(
 type Answer = { status: number; body: Record<string, unknown> }
 
 /** Calls the PSP as its client, with the settings that it printed. */
-async function ask(simulator: SimulatorProcess, method: string, path: string, body: object): Promise<Answer> {
+async function call(simulator: SimulatorProcess, method: string, path: string, body: object): Promise<Answer> {
   const file = JSON.parse(await readFile(join(simulator.dataDir, 'simulator/acquirers.json'), 'utf8'))
   const { tls, tokenUrl, clientId, clientSecret } = file.acquirers[0]
   const identity = {

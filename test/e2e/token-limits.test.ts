@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { startTestService } from '../support/service.ts'
-import { askForToken, expectRefusal } from '../support/token.ts'
+import { requestToken, expectRefusal } from '../support/token.ts'
 
 const wrong = { client_id: 'gc_unknown', client_secret: 'guess' }
 
@@ -8,16 +8,16 @@ describe('the rate limit of the token endpoint', () => {
   it('applies per address, returns what is left, and accepts requests again when it said', async () => {
     const limited = await startTestService({ environment: { RATE_LIMIT_TOKEN: '0.2' } })
     // The service's own test client has used the one token of the bucket: ⌈0.2 × 5⌉.
-    const refused = await askForToken(limited, { form: wrong })
+    const refused = await requestToken(limited, { form: wrong })
     expectRefusal(refused, 429, 'rate_limited')
     expect(refused.headers['retry-after']).toBe('5')
     expect(refused.headers['ratelimit-policy']).toBe('"token";q=1;w=5')
     expect(refused.headers.ratelimit).toBe('"token";r=0;t=5')
     limited.clock.advance(4_999)
-    expect((await askForToken(limited, { form: wrong })).status).toBe(429)
+    expect((await requestToken(limited, { form: wrong })).status).toBe(429)
     limited.clock.advance(1)
     const { clientId, clientSecret } = limited.sandbox
-    const again = await askForToken(limited, { form: { client_id: clientId, client_secret: clientSecret } })
+    const again = await requestToken(limited, { form: { client_id: clientId, client_secret: clientSecret } })
     expect(again.status).toBe(200)
     expect(again.headers.ratelimit).toMatch(/^"token-client";r=\d+;t=\d+$/)
     await limited.stop()
@@ -26,7 +26,7 @@ describe('the rate limit of the token endpoint', () => {
   it('counts wrong secrets and malformed requests too', async () => {
     const limited = await startTestService({ environment: { RATE_LIMIT_TOKEN: '1' } })
     const answers = []
-    for (let i = 0; i < 6; i += 1) answers.push((await askForToken(limited, { form: i % 2 ? 'x' : wrong })).status)
+    for (let i = 0; i < 6; i += 1) answers.push((await requestToken(limited, { form: i % 2 ? 'x' : wrong })).status)
     // Five at once, of which the test client used one.
     expect(answers).toEqual([401, 400, 401, 400, 429, 429])
     await limited.stop()
@@ -40,14 +40,14 @@ describe('the rate limit of the token endpoint', () => {
     const guesses = await Promise.all(
       Array.from({ length: 60 }, async (_, index) => {
         const headers = from(`203.0.113.${(index % 10) + 1}`)
-        return (await askForToken(limited, { form: guess, headers })).status
+        return (await requestToken(limited, { form: guess, headers })).status
       }),
     )
     expect(new Set(guesses)).toEqual(new Set([401, 429]))
     const own = { client_id: clientId, client_secret: clientSecret }
     const statuses = []
     for (let count = 0; count < 5; count += 1)
-      statuses.push((await askForToken(limited, { form: own, headers: from('198.51.100.7') })).status)
+      statuses.push((await requestToken(limited, { form: own, headers: from('198.51.100.7') })).status)
     expect(statuses).toEqual(Array(5).fill(200))
     await limited.stop()
   })
@@ -55,7 +55,7 @@ describe('the rate limit of the token endpoint', () => {
   it('counts the addresses of one IPv6 network as one, since one host has them all', async () => {
     const limited = await startTestService({ environment: { RATE_LIMIT_TOKEN: '0.2', TRUST_PROXY: '127.0.0.1' } })
     const statusFrom = async (address: string) =>
-      (await askForToken(limited, { form: 'x', headers: { 'x-forwarded-for': address } })).status
+      (await requestToken(limited, { form: 'x', headers: { 'x-forwarded-for': address } })).status
     expect(await statusFrom('2001:db8:1:2::1')).toBe(400)
     expect(await statusFrom('2001:db8:1:2:ffff:eeee:dddd:cccc')).toBe(429)
     expect(await statusFrom('2001:db8:1:3::1')).toBe(400)
@@ -67,7 +67,7 @@ describe('the rate limit of the token endpoint', () => {
 
   it('is off at 0', async () => {
     const unlimited = await startTestService({ environment: { RATE_LIMIT_TOKEN: '0' } })
-    const answers = await Promise.all(Array.from({ length: 30 }, () => askForToken(unlimited, { form: 'x' })))
+    const answers = await Promise.all(Array.from({ length: 30 }, () => requestToken(unlimited, { form: 'x' })))
     for (const { status, headers } of answers) {
       expect(status).toBe(400)
       expect(headers.ratelimit).toBeUndefined()

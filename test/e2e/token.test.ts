@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { scopes } from '../../src/auth/scopes.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import {
-  askForToken,
+  requestToken,
   basic,
   encodeForm,
   expectRefusal,
@@ -24,7 +24,7 @@ beforeAll(async () => {
 })
 afterAll(async () => await service.stop())
 
-const ask = async (request: TokenRequest) => await askForToken(service, request)
+const send = async (request: TokenRequest) => await requestToken(service, request)
 
 function credentials(more: Record<string, string> = {}): Record<string, string> {
   return { client_id: shop.clientId, client_secret: shop.clientSecret, grant_type: 'client_credentials', ...more }
@@ -32,7 +32,7 @@ function credentials(more: Record<string, string> = {}): Record<string, string> 
 
 describe('a token is issued', () => {
   it('with every field of the service interface, and nothing else', async () => {
-    const answer = await ask({ form: credentials() })
+    const answer = await send({ form: credentials() })
     expect(answer.status).toBe(200)
     expect(answer.headers['cache-control']).toBe('no-store')
     expect(answer.headers.pragma).toBe('no-cache')
@@ -49,23 +49,23 @@ describe('a token is issued', () => {
   })
 
   it('to POST and to GET, with the form in the body', async () => {
-    for (const method of ['POST', 'GET']) expect((await ask({ method, form: credentials() })).status).toBe(200)
+    for (const method of ['POST', 'GET']) expect((await send({ method, form: credentials() })).status).toBe(200)
   })
 
   it('to HTTP Basic, by POST with and without a form, and by GET without a body', async () => {
     const headers = basic(shop.clientId, shop.clientSecret)
-    expect((await ask({ headers, form: { grant_type: 'client_credentials' } })).status).toBe(200)
-    expect((await ask({ headers })).status).toBe(200)
-    expect((await ask({ headers, method: 'GET' })).status).toBe(200)
-    expect((await ask({ headers, form: { client_id: shop.clientId } })).status).toBe(200)
+    expect((await send({ headers, form: { grant_type: 'client_credentials' } })).status).toBe(200)
+    expect((await send({ headers })).status).toBe(200)
+    expect((await send({ headers, method: 'GET' })).status).toBe(200)
+    expect((await send({ headers, form: { client_id: shop.clientId } })).status).toBe(200)
   })
 
   it('to unusual characters in HTTP Basic, which are form-encoded inside it', async () => {
     const odd = await registerShop(service, { clientId: 'shop: 100%+é@example.com/ü' })
-    expect((await ask({ headers: basic(encodeForm(odd.clientId), encodeForm(odd.clientSecret)) })).status).toBe(200)
+    expect((await send({ headers: basic(encodeForm(odd.clientId), encodeForm(odd.clientSecret)) })).status).toBe(200)
     expect(
       (
-        await ask({
+        await send({
           form: { client_id: odd.clientId, client_secret: odd.clientSecret, grant_type: 'client_credentials' },
         })
       ).status,
@@ -74,19 +74,19 @@ describe('a token is issued', () => {
 
   it('without a grant_type, and with a charset on the media type', async () => {
     const { grant_type: _, ...form } = credentials()
-    expect((await ask({ form })).status).toBe(200)
+    expect((await send({ form })).status).toBe(200)
     for (const type of ['application/x-www-form-urlencoded; charset=UTF-8', 'Application/X-WWW-Form-URLEncoded'])
       for (const method of ['POST', 'GET'])
-        expect((await ask({ method, form, headers: { 'content-type': type } })).status).toBe(200)
+        expect((await send({ method, form, headers: { 'content-type': type } })).status).toBe(200)
   })
 
   it('with all scopes of the client for an empty scope', async () => {
     for (const scope of ['', ' ', ',', ' , '])
-      expect((await ask({ form: credentials({ scope }) })).body.scope).toBe('transaction.read,transaction.write')
+      expect((await send({ form: credentials({ scope }) })).body.scope).toBe('transaction.read,transaction.write')
   })
 
   it('with a subset of the scopes, by space, by comma, and each once', async () => {
-    const scopeOf = async (scope: string) => (await ask({ form: credentials({ scope }) })).body.scope
+    const scopeOf = async (scope: string) => (await send({ form: credentials({ scope }) })).body.scope
     expect(await scopeOf('transaction.read')).toBe('transaction.read')
     expect(await scopeOf('transaction.write transaction.read')).toBe('transaction.write,transaction.read')
     expect(await scopeOf('transaction.write,transaction.read')).toBe('transaction.write,transaction.read')
@@ -96,7 +96,7 @@ describe('a token is issued', () => {
   it('that is valid for the configured time', async () => {
     const short = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '60' } })
     const { clientId, clientSecret } = short.sandbox
-    const { body } = await askForToken(short, { form: { client_id: clientId, client_secret: clientSecret } })
+    const { body } = await requestToken(short, { form: { client_id: clientId, client_secret: clientSecret } })
     expect(body).toMatchObject({ expires_in_sec: 60, expires_in: short.clock.now().getTime() / 1000 + 60 })
     expect(body.scope).toBe(scopes.join(','))
     await short.stop()
@@ -105,7 +105,7 @@ describe('a token is issued', () => {
 
 describe('the token', () => {
   it('is a JWT as in RFC 9068, verified with the published keys', async () => {
-    const { body } = await ask({ form: credentials({ scope: 'transaction.read' }) })
+    const { body } = await send({ form: credentials({ scope: 'transaction.read' }) })
     const token = String(body.access_token)
     const keys = createRemoteJWKSet(new URL(`${service.baseUrl}/.well-known/jwks.json`))
     const { payload, protectedHeader } = await jwtVerify(token, keys, {
@@ -131,12 +131,12 @@ describe('the token', () => {
   })
 
   it('differs at each request', async () => {
-    const [one, other] = await Promise.all([ask({ form: credentials() }), ask({ form: credentials() })])
+    const [one, other] = await Promise.all([send({ form: credentials() }), send({ form: credentials() })])
     expect(one.body.access_token).not.toBe(other.body.access_token)
   })
 
   it('is signed with a key of which only the public half is published', async () => {
-    const { body, headers } = await ask({ method: 'GET', path: '/.well-known/jwks.json' })
+    const { body, headers } = await send({ method: 'GET', path: '/.well-known/jwks.json' })
     expect(headers['cache-control']).toBe('public, max-age=60')
     const { keys } = body as { keys: Record<string, string>[] }
     expect(keys).toHaveLength(1)
@@ -158,46 +158,46 @@ describe('400 is answered', () => {
       ['', 'client_id, client_secret'],
     ] as const) {
       for (const method of ['POST', 'GET']) {
-        const answer = await ask({ method, form })
+        const answer = await send({ method, form })
         expectRefusal(answer, 400, 'invalid_request')
         expect(answer.body.error_description).toBe(`Missing: ${missing}.`)
       }
     }
-    expectRefusal(await ask({}), 400, 'invalid_request')
-    expectRefusal(await ask({ method: 'GET' }), 400, 'invalid_request')
+    expectRefusal(await send({}), 400, 'invalid_request')
+    expectRefusal(await send({ method: 'GET' }), 400, 'invalid_request')
   })
 
   it('to a field that is repeated, even with the same value', async () => {
     const form = new URLSearchParams(credentials()).toString()
     for (const name of ['client_id', 'client_secret', 'grant_type']) {
-      const answer = await ask({ form: `${form}&${name}=${encodeURIComponent(credentials()[name] ?? '')}` })
+      const answer = await send({ form: `${form}&${name}=${encodeURIComponent(credentials()[name] ?? '')}` })
       expectRefusal(answer, 400, 'invalid_request')
       expect(answer.body.error_description).toContain(name)
     }
-    const named = await ask({ form: `${form}&<script>=1&<script>=2` })
+    const named = await send({ form: `${form}&<script>=1&<script>=2` })
     expectRefusal(named, 400, 'invalid_request')
     expect(named.text).not.toContain('<')
   })
 
   it('to another grant_type', async () => {
     for (const grant_type of ['password', 'authorization_code', 'refresh_token', 'CLIENT_CREDENTIALS', ''])
-      expectRefusal(await ask({ form: credentials({ grant_type }) }), 400, 'unsupported_grant_type')
+      expectRefusal(await send({ form: credentials({ grant_type }) }), 400, 'unsupported_grant_type')
   })
 
   it('to a scope that is unknown or not granted', async () => {
     for (const scope of ['withdrawal.write', 'transaction.read withdrawal.read', 'admin', 'TRANSACTION.READ', '*'])
-      expectRefusal(await ask({ form: credentials({ scope }) }), 400, 'invalid_scope')
+      expectRefusal(await send({ form: credentials({ scope }) }), 400, 'invalid_scope')
   })
 
   it('to another media type, and to none', async () => {
     const form = JSON.stringify(credentials())
     for (const method of ['POST', 'GET']) {
       for (const type of ['application/json', 'text/plain', 'multipart/form-data; boundary=x', 'nonsense', ';', '']) {
-        expectRefusal(await ask({ method, form, headers: { 'content-type': type } }), 400, 'invalid_request')
+        expectRefusal(await send({ method, form, headers: { 'content-type': type } }), 400, 'invalid_request')
       }
     }
     expectRefusal(
-      await askRaw(`POST /auth/token HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\na=b`),
+      await requestRaw(`POST /auth/token HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\na=b`),
       400,
       'invalid_request',
     )
@@ -206,17 +206,17 @@ describe('400 is answered', () => {
   it('to credentials in the address, even valid ones, since logs have them by now', async () => {
     const query = new URLSearchParams(credentials()).toString()
     for (const method of ['POST', 'GET']) {
-      const answer = await ask({ method, path: `/auth/token?${query}` })
+      const answer = await send({ method, path: `/auth/token?${query}` })
       expectRefusal(answer, 400, 'invalid_request')
       expect(answer.text).not.toContain(shop.clientSecret)
-      expectRefusal(await ask({ method, path: '/auth/token?client_id=x', form: credentials() }), 400, 'invalid_request')
+      expectRefusal(await send({ method, path: '/auth/token?client_id=x', form: credentials() }), 400, 'invalid_request')
     }
   })
 
   it('to HTTP Basic together with credentials in the form, and to two identifiers', async () => {
     const headers = basic(shop.clientId, shop.clientSecret)
-    expectRefusal(await ask({ headers, form: credentials() }), 400, 'invalid_request')
-    expectRefusal(await ask({ headers, form: { client_id: 'another' } }), 400, 'invalid_request')
+    expectRefusal(await send({ headers, form: credentials() }), 400, 'invalid_request')
+    expectRefusal(await send({ headers, form: { client_id: 'another' } }), 400, 'invalid_request')
   })
 
   it('to an Authorization header that is not valid HTTP Basic', async () => {
@@ -232,7 +232,7 @@ describe('400 is answered', () => {
       `Basic ${Buffer.from('a:').toString('base64')}`,
       `Basic ${Buffer.from('a\0b:c').toString('base64')}`,
     ])
-      expectRefusal(await ask({ headers: { authorization } }), 400, 'invalid_request')
+      expectRefusal(await send({ headers: { authorization } }), 400, 'invalid_request')
   })
 
   it('to a form that is not well-formed', async () => {
@@ -241,22 +241,22 @@ describe('400 is answered', () => {
       'client_id=a&client_secret=%',
       'client_id=%ff&client_secret=a',
     ]) {
-      for (const method of ['POST', 'GET']) expectRefusal(await ask({ method, form }), 400, 'invalid_request')
+      for (const method of ['POST', 'GET']) expectRefusal(await send({ method, form }), 400, 'invalid_request')
     }
   })
 
   it('to credentials that no client could have', async () => {
     for (const odd of ['a\0b', 'a\nb', '\u009f', 'x'.repeat(513)]) {
-      expectRefusal(await ask({ form: credentials({ client_id: odd }) }), 400, 'invalid_request')
-      expectRefusal(await ask({ form: credentials({ client_secret: odd }) }), 400, 'invalid_request')
+      expectRefusal(await send({ form: credentials({ client_id: odd }) }), 400, 'invalid_request')
+      expectRefusal(await send({ form: credentials({ client_secret: odd }) }), 400, 'invalid_request')
     }
   })
 })
 
 describe('401 is answered', () => {
   it('in the same way to an unknown client and to a wrong secret', async () => {
-    const unknown = await ask({ form: credentials({ client_id: 'gc_000000000000000000000000' }) })
-    const wrong = await ask({ form: credentials({ client_secret: 'a'.repeat(43) }) })
+    const unknown = await send({ form: credentials({ client_id: 'gc_000000000000000000000000' }) })
+    const wrong = await send({ form: credentials({ client_secret: 'a'.repeat(43) }) })
     expectRefusal(unknown, 401, 'invalid_client')
     expect(wrong.text).toBe(unknown.text)
     expect(wrong.headers['www-authenticate']).toBeUndefined()
@@ -266,7 +266,7 @@ describe('401 is answered', () => {
 
   it('with a challenge to HTTP Basic', async () => {
     for (const headers of [basic('gc_unknown', 'x'), basic(shop.clientId, 'x')]) {
-      const answer = await ask({ headers })
+      const answer = await send({ headers })
       expectRefusal(answer, 401, 'invalid_client')
       expect(answer.headers['www-authenticate']).toBe('Basic realm="guiche", charset="UTF-8"')
     }
@@ -280,7 +280,7 @@ describe('401 is answered', () => {
       `${clientSecret}x`,
       ` ${clientSecret}`,
     ])
-      expectRefusal(await ask({ form: credentials({ client_secret }) }), 401, 'invalid_client')
+      expectRefusal(await send({ form: credentials({ client_secret }) }), 401, 'invalid_client')
   })
 
   it('in a time that hardly reveals which of the two it was', async () => {
@@ -288,7 +288,7 @@ describe('401 is answered', () => {
       const times: number[] = []
       for (let i = 0; i < 60; i += 1) {
         const start = performance.now()
-        await ask({ form })
+        await send({ form })
         times.push(performance.now() - start)
       }
       return times.sort((a, b) => a - b)[30] ?? 0
@@ -303,7 +303,7 @@ describe('401 is answered', () => {
 describe('405 and 413', () => {
   it('names the allowed methods to any other method', async () => {
     for (const method of ['PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']) {
-      const answer = await ask({ method })
+      const answer = await send({ method })
       expect(answer.status).toBe(405)
       expect(answer.headers.allow?.split(', ').sort()).toEqual(['GET', 'POST'])
     }
@@ -311,13 +311,13 @@ describe('405 and 413', () => {
 
   it('refuses a form of more than 8 KiB before all of it has arrived', async () => {
     for (const method of ['POST', 'GET']) {
-      expectRefusal(await ask({ method, form: `client_id=${'x'.repeat(8 * 1024)}` }), 413, 'invalid_request')
-      expectRefusal(await ask({ method, form: `client_id=${'x'.repeat(60 * 1024)}` }), 413, 'invalid_request')
+      expectRefusal(await send({ method, form: `client_id=${'x'.repeat(8 * 1024)}` }), 413, 'invalid_request')
+      expectRefusal(await send({ method, form: `client_id=${'x'.repeat(60 * 1024)}` }), 413, 'invalid_request')
     }
     const head = 'Host: x\r\nContent-Type: application/x-www-form-urlencoded\r\nTransfer-Encoding: chunked'
     const chunk = `${(9000).toString(16)}\r\n${'x'.repeat(9000)}\r\n`
     for (const method of ['POST', 'GET'])
-      expectRefusal(await askRaw(`${method} /auth/token HTTP/1.1\r\n${head}\r\n\r\n${chunk}`), 413, 'invalid_request')
+      expectRefusal(await requestRaw(`${method} /auth/token HTTP/1.1\r\n${head}\r\n\r\n${chunk}`), 413, 'invalid_request')
   })
 })
 
@@ -342,7 +342,7 @@ describe('malicious input', () => {
     ]
     for (const form of forms) {
       for (const method of ['POST', 'GET']) {
-        const answer = await ask({ method, form })
+        const answer = await send({ method, form })
         expect(answer.status, `${method} ${form.slice(0, 40)}`).toBeLessThan(500)
         expect(answer.headers['cache-control']).toBe('no-store')
       }
@@ -352,12 +352,12 @@ describe('malicious input', () => {
   it('affects no other client when it disconnects', async () => {
     const head = 'Host: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 500'
     for (const method of ['POST', 'GET']) await breakOff(`${method} /auth/token HTTP/1.1\r\n${head}\r\n\r\nclient_id=`)
-    expect((await ask({ form: credentials() })).status).toBe(200)
+    expect((await send({ form: credentials() })).status).toBe(200)
   })
 })
 
 /** Sends bytes and reads the answer to them. */
-async function askRaw(bytes: string): Promise<TokenAnswer> {
+async function requestRaw(bytes: string): Promise<TokenAnswer> {
   const { hostname, port } = new URL(service.baseUrl)
   const text = await new Promise<string>((resolve, reject) => {
     let received = ''

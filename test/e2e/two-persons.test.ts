@@ -17,7 +17,7 @@ import {
   password,
 } from '../support/users.ts'
 import {
-  askForWithdrawal,
+  requestWithdrawal,
   expectLedgerConsistent,
   fund,
   keepSignedIn,
@@ -82,12 +82,12 @@ const changeLimits = async (person: Browser, body: object) =>
 const proposals = async (person: Browser) =>
   (await person.call<{ data: Proposal[] }>('/dashboard/api/proposal')).body.data
 
-async function askedBy(person: Browser, amount: number): Promise<string> {
+async function requestAs(person: Browser, amount: number): Promise<string> {
   const headers = { 'x-guiche-merchant': service.sandbox.clientId }
   const body = withdrawalBody({ amount })
-  const asked = await person.call<{ id: string; hold: string }>('/withdrawal', { method: 'POST', body, headers })
-  expect([asked.status, asked.body.hold], asked.text).toEqual([201, 'approval'])
-  return asked.body.id
+  const requested = await person.call<{ id: string; hold: string }>('/withdrawal', { method: 'POST', body, headers })
+  expect([requested.status, requested.body.hold], requested.text).toEqual([201, 'approval'])
+  return requested.body.id
 }
 
 async function actionsOf(recordId: string): Promise<string[]> {
@@ -183,7 +183,7 @@ describe('a limit', () => {
 
 describe('a withdrawal', () => {
   it('that one of the operator’s people requests needs another one, whatever the amount', async () => {
-    const id = await askedBy(finance, 1_000)
+    const id = await requestAs(finance, 1_000)
     expect(refusal(await post(finance, `/withdrawal/${id}/approval`))).toEqual([
       'withdrawal_not_possible',
       'approval same_person',
@@ -196,7 +196,7 @@ describe('a withdrawal', () => {
     const made = await post(admin, `/client/${service.sandbox.clientId}/secret`, { of: 'client', overlapHours: 2160 })
     const { secret } = made.body as unknown as { secret: string }
     const token = await fetchToken(service.baseUrl, { clientId: service.sandbox.clientId, clientSecret: secret })
-    const { body } = await askForWithdrawal(service, { amount: 600_000 }, { token })
+    const { body } = await requestWithdrawal(service, { amount: 600_000 }, { token })
     const refused = await post(admin, `/withdrawal/${body.id}/approval`)
     expect([refused.status, ...refusal(refused)]).toEqual([422, 'withdrawal_not_possible', 'approval own_secret'])
     expect(refused.body.detail).toContain(`npx guiche withdrawal approve ${body.id}`)
@@ -208,9 +208,9 @@ describe('a withdrawal', () => {
 
   it('is not approved by an account that the requester created, nor by the creator of the requester’s', async () => {
     const puppet = await invitedBy(admin, 'puppet@example.com')
-    const byAdmin = await askedBy(admin, 2_000)
+    const byAdmin = await requestAs(admin, 2_000)
     expect(refusal(await post(puppet, `/withdrawal/${byAdmin}/approval`))).toContain('approval account_of_requester')
-    const byPuppet = await askedBy(puppet, 2_001)
+    const byPuppet = await requestAs(puppet, 2_001)
     expect(refusal(await post(admin, `/withdrawal/${byPuppet}/approval`))).toContain('approval own_account')
     expect((await post(finance, `/withdrawal/${byPuppet}/approval`)).status).toBe(200)
     await cli.read(['withdrawal', 'approve', byAdmin])
@@ -219,7 +219,7 @@ describe('a withdrawal', () => {
 
   it('is not approved by an account that was invited or reset within a day', async () => {
     const fresh = await invitedBy(admin, 'fresh@example.com')
-    const id = await askedBy(finance, 3_000)
+    const id = await requestAs(finance, 3_000)
     expect(refusal(await post(fresh, `/withdrawal/${id}/approval`))).toContain('approval new_account')
     service.clock.advance(24 * 60 * 60_000)
     const later = await signedIn(fresh.email)
@@ -233,7 +233,7 @@ describe('a withdrawal', () => {
     const otherId = (await signedIn(other)).id
     const reset = await post(admin, `/user/${otherId}/reset`)
     await acceptInvitation(service, reset.body.url.split('/').at(-1) ?? '', { password })
-    const id = await askedBy(admin, 4_000)
+    const id = await requestAs(admin, 4_000)
     expect(refusal(await post(await signedIn(other), `/withdrawal/${id}/approval`))).toContain(
       'approval account_of_requester',
     )
@@ -248,7 +248,7 @@ describe('a withdrawal', () => {
 
   it('whose outcome the PSP cannot report is settled by what one person enters and another approves', async () => {
     finance = await signedIn(finance.email)
-    const id = await askedBy(finance, 6_000)
+    const id = await requestAs(finance, 6_000)
     const enter = async (endToEndId: string | null) =>
       await post(finance, `/withdrawal/${id}/settlement`, { endToEndId, reason: 'Not in the statement' })
     expect(refusal(await enter(null))).toEqual(['withdrawal_not_possible', 'status not_processing'])
@@ -278,7 +278,7 @@ describe('a withdrawal', () => {
   it('shows a merchant’s people that the operator requested it, but not who', async () => {
     finance = await signedIn(finance.email)
     const owner = await signedIn(await inviteUser(service, { role: 'owner', merchantId }))
-    const id = await askedBy(finance, 5_000)
+    const id = await requestAs(finance, 5_000)
     const shown = await owner.call(`/dashboard/api/withdrawal/${id}`)
     expect(shown.body).toMatchObject({ requestedBy: 'operator', isOperators: true })
     expect(shown.text).not.toContain(finance.email)
@@ -295,9 +295,9 @@ describe('a withdrawal', () => {
 
 describe('an attribution', () => {
   it('above the threshold needs a second person, and is carried out in the commit of the approval', async () => {
-    const { held } = await payUnattributed(service, { amount: 70_000 })
+    const { suspended } = await payUnattributed(service, { amount: 70_000 })
     const target = await charge(service, { amount: 100 })
-    const path = `/orphan/${held.id}/match`
+    const path = `/orphan/${suspended.id}/match`
     // A double click.
     const both = [1, 2].map(async () => await post(finance, path, { transactionId: target.id }))
     const [proposed = expect.unreachable(), again] = await Promise.all(both)
@@ -311,11 +311,11 @@ describe('an attribution', () => {
     ])
     const [waiting] = await proposals(admin)
     expect(refusal(await post(finance, `/proposal/${waiting?.id}/approval`))).toContain('approval same_person')
-    expect((await findSuspenseOf(service, held.end_to_end))?.status).toBe('held')
+    expect((await findSuspenseOf(service, suspended.end_to_end))?.status).toBe('held')
     expect((await post(admin, `/proposal/${waiting?.id}/approval`)).status).toBe(200)
     expect((await fetchTransaction(service, target.id)).status).toBe('PAID')
-    expect((await findSuspenseOf(service, held.end_to_end))?.status).toBe('matched')
-    expect(await actionsOf(held.id)).toEqual(['orphan.match.propose', 'orphan.match'])
+    expect((await findSuspenseOf(service, suspended.end_to_end))?.status).toBe('matched')
+    expect(await actionsOf(suspended.id)).toEqual(['orphan.match.propose', 'orphan.match'])
   })
 
   it('that became impossible in the meantime stays open and changes nothing', async () => {
@@ -324,7 +324,7 @@ describe('an attribution', () => {
       await payUnattributed(service, { amount: 60_100 }),
     ]
     const target = await charge(service, { amount: 100 })
-    for (const { held } of [one, other]) await post(finance, `/orphan/${held.id}/match`, { transactionId: target.id })
+    for (const { suspended } of [one, other]) await post(finance, `/orphan/${suspended.id}/match`, { transactionId: target.id })
     const waiting = await proposals(admin)
     expect((await post(admin, `/proposal/${waiting[0]?.id}/approval`)).status).toBe(200)
     const refused = await post(admin, `/proposal/${waiting[1]?.id}/approval`)
@@ -334,9 +334,9 @@ describe('an attribution', () => {
   })
 
   it('below the threshold needs one person', async () => {
-    const { held } = await payUnattributed(service, { amount: 50_000 })
+    const { suspended } = await payUnattributed(service, { amount: 50_000 })
     const target = await charge(service, { amount: 50_000 })
-    expect((await post(finance, `/orphan/${held.id}/match`, { transactionId: target.id })).body).toMatchObject({
+    expect((await post(finance, `/orphan/${suspended.id}/match`, { transactionId: target.id })).body).toMatchObject({
       status: 'matched',
     })
   })

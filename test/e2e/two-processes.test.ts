@@ -130,12 +130,12 @@ it.each(['SIGTERM', 'SIGINT'] as const)(
     const installation = await open()
     const { receiver, token } = installation
     const [leaving, staying] = installation.processes
-    let isThere = true
+    let exists = true
     const shops = openShops({
       // Each process serves half of the shops, until the load balancer sees that one is stopping.
       addresses: Array.from(
         { length: 8 },
-        (_, index) => () => (index % 2 === 0 && isThere ? leaving.baseUrl : staying.baseUrl),
+        (_, index) => () => (index % 2 === 0 && exists ? leaving.baseUrl : staying.baseUrl),
       ),
       token,
       webhookUrl: receiver.url,
@@ -149,7 +149,7 @@ it.each(['SIGTERM', 'SIGINT'] as const)(
     expect(await Promise.all(underWay.map(({ answered }) => answered))).toEqual(
       underWay.map(() => expect.toBeOneOf([200, 201])),
     )
-    isThere = false
+    exists = false
     expect(await leaving.ended).toEqual({ code: 0, signal: null })
     await sleep(500)
     await shops.stop()
@@ -195,20 +195,20 @@ it('waits for open requests on the first signal, and stops on the second', async
 it('serves on while load balancers notice that it stops, and ends at once at a second signal', async () => {
   const installation = await open({ STOP_DELAY_SECONDS: '300' })
   const [leaving] = installation.processes
-  const ask = async (path: string) => {
+  const send = async (path: string) => {
     const { statusCode, headers, body } = await request(leaving.baseUrl + path, {
       headers: { authorization: `Bearer ${installation.token}` },
     })
     return { status: statusCode, connection: headers.connection, text: await body.text() }
   }
-  expect(await ask('/health/ready')).toMatchObject({ status: 200, connection: 'keep-alive' })
+  expect(await send('/health/ready')).toMatchObject({ status: 200, connection: 'keep-alive' })
   leaving.signal('SIGTERM')
-  await eventually(async () => (await ask('/health/ready')).status === 503)
-  expect(await ask('/health/ready')).toMatchObject({ connection: 'close', text: '{"status":"stopping"}' })
+  await eventually(async () => (await send('/health/ready')).status === 503)
+  expect(await send('/health/ready')).toMatchObject({ connection: 'close', text: '{"status":"stopping"}' })
   // Both on a connection that is open and on a new one.
   for (let number = 0; number < 3; number += 1)
-    expect(await ask('/transaction')).toMatchObject({ status: 200, connection: 'close' })
-  expect(await ask('/health/live')).toMatchObject({ status: 200 })
+    expect(await send('/transaction')).toMatchObject({ status: 200, connection: 'close' })
+  expect(await send('/health/live')).toMatchObject({ status: 200 })
   leaving.signal('SIGTERM')
   expect(await leaving.ended).toEqual({ code: 1, signal: null })
 }, 300_000)

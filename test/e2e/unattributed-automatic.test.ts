@@ -35,11 +35,11 @@ const nextCharge = () => ({ amount: ++amount, customer })
 
 describe('an unattributed payment', () => {
   it('is attributed automatically when only one charge scores enough, and the audit log says so', async () => {
-    const { id, endToEnd, held } = await payUnattributed(service, nextCharge())
+    const { id, endToEnd, suspended } = await payUnattributed(service, nextCharge())
     await charge(service, { amount })
     await attributeAll(75)
     expect(await fetchTransaction(service, id)).toMatchObject({ status: 'PAID', endToEnd })
-    expect(await listActions(service.db, { recordIds: [held.id], limit: 5 })).toMatchObject([
+    expect(await listActions(service.db, { recordIds: [suspended.id], limit: 5 })).toMatchObject([
       { actor: 'service', action: 'orphan.match', details: { transactionId: id, score: 100 } },
     ])
   })
@@ -56,34 +56,34 @@ describe('an unattributed payment', () => {
     const twin = nextCharge()
     const one = await payUnattributed(service, twin)
     const other = await charge(service, twin)
-    const stranger = await payUnattributed(service, { amount: ++amount })
+    const outsider = await payUnattributed(service, { amount: ++amount })
     await attributeAll(75)
-    for (const { id } of [one, other, stranger])
+    for (const { id } of [one, other, outsider])
       expect((await fetchTransaction(service, id)).status).toBe('PIX_QRCODE_GENERATED')
     // It was checked once: an unclear one is not attributed later without the operator.
     await service.call(`/sandbox/payment`, { body: { uri: other.uri, behaviour: 'honest' } })
     await untilStatus(service, other.id, 'PAID')
     await attributeAll(1)
-    for (const { endToEnd } of [one, stranger])
+    for (const { endToEnd } of [one, outsider])
       expect(await findSuspenseOf(service, endToEnd)).toMatchObject({ status: 'held', check_at: null })
   })
 
   it('is not attributed automatically again once an operator has reversed that', async () => {
-    const { endToEnd, held } = await payUnattributed(service, nextCharge())
+    const { endToEnd, suspended } = await payUnattributed(service, nextCharge())
     await attributeAll(75)
-    await recordReversal(deps(), { id: held.id, by: { actor: 'cli:test' } })
+    await recordReversal(deps(), { id: suspended.id, by: { actor: 'cli:test' } })
     await charge(service, { amount, customer })
     await attributeAll(1)
     expect(await findSuspenseOf(service, endToEnd)).toMatchObject({ status: 'held' })
   })
 
   it('has for candidates the unpaid charges of its amount, from three days before it to five minutes after', async () => {
-    const { id, held } = await payUnattributed(service, nextCharge())
+    const { id, suspended } = await payUnattributed(service, nextCharge())
     const paid = await payOne(service, amount)
     const other = await charge(service, { amount: amount + 1, customer })
     const at = async (ms: number, of: Partial<SuspenseRow> = {}) => {
-      const paid_at = new Date(held.paid_at.getTime() + ms)
-      return (await listCandidates(service.db, { ...held, ...of, paid_at }, null)).map((one) => one.id)
+      const paid_at = new Date(suspended.paid_at.getTime() + ms)
+      return (await listCandidates(service.db, { ...suspended, ...of, paid_at }, null)).map((one) => one.id)
     }
     const days = 24 * 3_600_000
     expect([await at(0), await at(3 * days), await at(-5 * 60_000)]).toEqual([[id], [id], [id]])
@@ -124,21 +124,21 @@ describe('a return under MED', () => {
   })
 
   it('of an attributed one belongs to the transaction', async () => {
-    const { id, endToEnd, held } = await payUnattributed(service, nextCharge())
-    await recordAttribution(deps(), { id: held.id, transactionId: id, by: { actor: 'cli:test' } })
+    const { id, endToEnd, suspended } = await payUnattributed(service, nextCharge())
+    await recordAttribution(deps(), { id: suspended.id, transactionId: id, by: { actor: 'cli:test' } })
     await returnUnannounced(service, endToEnd)
     await untilReturned(id)
     expect(await disputesOf(service, id)).toMatchObject([{ state: 'returned', amount }])
-    await expect(recordReversal(deps(), { id: held.id, by: { actor: 'cli:test' } })).rejects.toThrow(
+    await expect(recordReversal(deps(), { id: suspended.id, by: { actor: 'cli:test' } })).rejects.toThrow(
       /returned to the payer under a MED/,
     )
   })
 
   it('of one whose attribution was reversed belongs to the operator, and costs the merchant nothing', async () => {
     const before = await balancesOf(service)
-    const { id, endToEnd, held } = await payUnattributed(service, nextCharge())
-    await recordAttribution(deps(), { id: held.id, transactionId: id, by: { actor: 'cli:test' } })
-    await recordReversal(deps(), { id: held.id, by: { actor: 'cli:test' } })
+    const { id, endToEnd, suspended } = await payUnattributed(service, nextCharge())
+    await recordAttribution(deps(), { id: suspended.id, transactionId: id, by: { actor: 'cli:test' } })
+    await recordReversal(deps(), { id: suspended.id, by: { actor: 'cli:test' } })
     await returnUnannounced(service, endToEnd)
     await eventually(async () => {
       service.clock.advance(15_000)

@@ -37,24 +37,24 @@ const match = async (id: string, transactionId: string) =>
 const undo = async (id: string) => await recordReversal(deps(), { id, by: { actor: 'cli:test' } })
 
 it('is counted by the metrics while it waits for the operator', async () => {
-  const held = async () => {
+  const suspended = async () => {
     const { text } = await service.call('/metrics')
     return Number(/^suspense_payments\{status="held"\} (\d+)$/m.exec(text)?.[1])
   }
-  const before = await held()
-  const { id, held: payment } = await payUnattributed(service)
-  expect(await held()).toBe(before + 1)
+  const before = await suspended()
+  const { id, suspended: payment } = await payUnattributed(service)
+  expect(await suspended()).toBe(before + 1)
   await match(payment.id, id)
-  expect(await held()).toBe(before)
+  expect(await suspended()).toBe(before)
 })
 
 describe('an attribution', () => {
   it('may be to a transaction whose code has expired', async () => {
-    const { id, held } = await payUnattributed(service)
+    const { id, suspended } = await payUnattributed(service)
     service.clock.advance(3_600_000)
     await service.runJob('transactions.check')
     await untilStatus(service, id, 'FAILED')
-    await match(held.id, id)
+    await match(suspended.id, id)
     expect(statusesOf(await fetchTransaction(service, id))).toEqual([
       'PENDING',
       'PIX_QRCODE_GENERATED',
@@ -66,9 +66,9 @@ describe('an attribution', () => {
   it('is reversed: the money is in suspense again, the fee is returned, and it can pay another transaction', async () => {
     const merchant = await balancesOf(service)
     const wrong = await charge(service)
-    const { id: right, endToEnd, held } = await payUnattributed(service)
-    await match(held.id, wrong.id)
-    expect(await undo(held.id)).toMatchObject({ transactionId: wrong.id })
+    const { id: right, endToEnd, suspended } = await payUnattributed(service)
+    await match(suspended.id, wrong.id)
+    expect(await undo(suspended.id)).toMatchObject({ transactionId: wrong.id })
     expect(await balancesOf(service)).toEqual(merchant)
     expect((await operatorBalances(service)).suspense).toBe(1000)
     const refunded = await fetchRefundable(service, wrong.id)
@@ -82,20 +82,20 @@ describe('an attribution', () => {
     ])
     expect(await returnsOf(service.db, endToEnd)).toEqual([])
 
-    await match(held.id, right)
+    await match(suspended.id, right)
     expect(await fetchTransaction(service, right)).toMatchObject({ status: 'PAID', endToEnd })
-    await undo(held.id)
+    await undo(suspended.id)
     expect(await balancesOf(service)).toEqual(merchant)
     expect((await findSuspenseOf(service, endToEnd))?.statuses).toEqual(['held', 'matched', 'held', 'matched', 'held'])
-    await expect(undo(held.id)).rejects.toThrow(/attributed to no transaction/)
-    await startSendBack(service, { id: held.id, by: { actor: 'cli:test' } })
+    await expect(undo(suspended.id)).rejects.toThrow(/attributed to no transaction/)
+    await startSendBack(service, { id: suspended.id, by: { actor: 'cli:test' } })
     await untilReturned(service, endToEnd)
   })
 
   it('is reversed after the operator drew the fee, which then comes from the operator’s own money', async () => {
     const merchant = await balancesOf(service)
-    const { id, held } = await payUnattributed(service)
-    await match(held.id, id)
+    const { id, suspended } = await payUnattributed(service)
+    await match(suspended.id, id)
     const { fees } = await balancesOf(service)
     const about = {
       acquirer: 'simulator',
@@ -106,18 +106,18 @@ describe('an attribution', () => {
     }
     await postEntry(service, { type: 'fee_draw', merchantId: null, ...about })
     const operator = await operatorBalances(service)
-    expect(await undo(held.id)).toMatchObject({ transactionId: id })
+    expect(await undo(suspended.id)).toMatchObject({ transactionId: id })
     expect(await balancesOf(service)).toMatchObject({ available: merchant.available, fees: 0 })
     expect((await operatorBalances(service)).debt).toBe(operator.debt - 30)
   })
 
   it('that is reversed when the money is spent becomes a debt, which the next payment repays', async () => {
-    const { id, held } = await payUnattributed(service, { amount: 5_000 })
-    await match(held.id, id)
+    const { id, suspended } = await payUnattributed(service, { amount: 5_000 })
+    await match(suspended.id, id)
     const amount = (await balancesOf(service)).available - 100
     await untilWithdrawal(service, await withdraw(service, { amount }), 'PROCESSED')
     const undoing = async () => {
-      await undo(held.id)
+      await undo(suspended.id)
     }
     expect(await countMoney(service, undoing)).toEqual({
       ...{ available: -100, fees: -30, acquirer: 5_000, debt: -4_870 },
@@ -128,9 +128,9 @@ describe('an attribution', () => {
 
   it('leaves a transaction whose own later payment is returned', async () => {
     const other = await charge(service)
-    const { held } = await payUnattributed(service)
-    await match(held.id, other.id)
-    await undo(held.id)
+    const { suspended } = await payUnattributed(service)
+    await match(suspended.id, other.id)
+    await undo(suspended.id)
     const { body } = await payAt(service, other.uri)
     await untilReturned(service, body.endToEndId)
     expect(await returnsOf(service.db, body.endToEndId)).toHaveLength(1)
@@ -140,25 +140,25 @@ describe('an attribution', () => {
   it('is not reversed when the money was refunded or disputed in the meantime', async () => {
     const matched = async () => {
       const one = await payUnattributed(service)
-      await match(one.held.id, one.id)
+      await match(one.suspended.id, one.id)
       return one
     }
     const [refunded, disputed] = [await matched(), await matched()]
     await untilRefund(service, refunded.id, await refund(service, refunded.id, { amount: 100 }), 'REFUNDED')
-    await expect(undo(refunded.held.id)).rejects.toThrow(/part of the payment was refunded/)
+    await expect(undo(refunded.suspended.id)).rejects.toThrow(/part of the payment was refunded/)
     await dispute(service, disputed.endToEnd)
     await pollUntil(service, disputed.id, 'BLOCKED')
-    await expect(undo(disputed.held.id)).rejects.toThrow(/disputed/)
+    await expect(undo(disputed.suspended.id)).rejects.toThrow(/disputed/)
   })
 
   it('and a return of the same payment never both succeed, in any order', async () => {
     for (let round = 0; round < 5; round += 1) {
-      const { id, endToEnd, held } = await payUnattributed(service)
-      const asks = [
-        async () => await match(held.id, id),
-        async () => await startSendBack(service, { id: held.id, by: { actor: 'cli:test' } }),
+      const { id, endToEnd, suspended } = await payUnattributed(service)
+      const actions = [
+        async () => await match(suspended.id, id),
+        async () => await startSendBack(service, { id: suspended.id, by: { actor: 'cli:test' } }),
       ]
-      const tries = Array.from({ length: 8 }, async (_, n) => await asks[(n + round) % 2]?.())
+      const tries = Array.from({ length: 8 }, async (_, n) => await actions[(n + round) % 2]?.())
       expect((await Promise.allSettled(tries)).filter((one) => one.status === 'fulfilled')).toHaveLength(1)
       const { status } = await fetchTransaction(service, id)
       if (status !== 'PAID') await untilReturned(service, endToEnd)
@@ -168,12 +168,12 @@ describe('an attribution', () => {
 
   it('may only be to an unpaid transaction, and one of several concurrent tries succeeds', async () => {
     const paid = await payOne(service)
-    const { id, held } = await payUnattributed(service)
-    await expect(match(held.id, paid.id)).rejects.toThrow(/is PAID: it is already paid/)
+    const { id, suspended } = await payUnattributed(service)
+    await expect(match(suspended.id, paid.id)).rejects.toThrow(/is PAID: it is already paid/)
     await expect(match(randomUUID(), id)).rejects.toThrow(/no payment in suspense/)
-    await expect(match(held.id, randomUUID())).rejects.toThrow(/no transaction with this id/)
+    await expect(match(suspended.id, randomUUID())).rejects.toThrow(/no transaction with this id/)
     const another = await charge(service)
-    const tries = Array.from({ length: 10 }, async (_, n) => await match(held.id, n % 2 === 0 ? id : another.id))
+    const tries = Array.from({ length: 10 }, async (_, n) => await match(suspended.id, n % 2 === 0 ? id : another.id))
     const outcomes = await Promise.allSettled(tries)
     expect(outcomes.filter(({ status: outcome }) => outcome === 'fulfilled')).toHaveLength(1)
     const statuses = await Promise.all(
@@ -184,14 +184,14 @@ describe('an attribution', () => {
 })
 
 it('a dispute that is reopened after the attribution was reversed follows the payment to its next transaction', async () => {
-  const { id: right, endToEnd, held } = await payUnattributed(service)
+  const { id: right, endToEnd, suspended } = await payUnattributed(service)
   const wrong = await charge(service)
-  await match(held.id, wrong.id)
+  await match(suspended.id, wrong.id)
   const reference = await dispute(service, endToEnd)
   await pollUntil(service, wrong.id, 'BLOCKED')
   await decide(service, reference, 'reject')
   await pollUntil(service, wrong.id, 'PAID')
-  await undo(held.id)
+  await undo(suspended.id)
   // A poll found the payment at its former transaction, and waited for the lock in the meantime.
   const late = {
     reference,
@@ -202,11 +202,11 @@ it('a dispute that is reopened after the attribution was reversed follows the pa
     deadline: null,
   }
   const found = { ...late, state: 'rejected', openedAt: service.clock.now() } as const
-  const { paid_at: paidAt } = held
+  const { paid_at: paidAt } = suspended
   const payment = { endToEndId: endToEnd, txid: null, amount: cents(1000), paidAt, payer: null, returns: [], fee: null }
   const former = { merchantId: await merchantOf(service), id: wrong.id }
   expect(await recordReported(deps(), { ...former, found, payment })).toBe(false)
-  await match(held.id, right)
+  await match(suspended.id, right)
   await service.db.query(sql`
     update simulator.disputes set state = 'open', changed_at = ${service.clock.now()} where id = ${reference}`)
   const money = await countMoney(service, async () => await pollUntil(service, right, 'BLOCKED'))
@@ -216,7 +216,7 @@ it('a dispute that is reopened after the attribution was reversed follows the pa
   await decide(service, reference, 'reject')
   await pollUntil(service, right, 'PAID')
   // Reopened while the payment is in suspense: the attribution blocks it in the same commit.
-  await undo(held.id)
+  await undo(suspended.id)
   await service.db.query(sql`
     update simulator.disputes set state = 'open', changed_at = ${service.clock.now()} where id = ${reference}`)
   await eventually(async () => {
@@ -226,6 +226,6 @@ it('a dispute that is reopened after the attribution was reversed follows the pa
     return kept.length === 1
   })
   const third = await charge(service)
-  await match(held.id, third.id)
+  await match(suspended.id, third.id)
   expect((await fetchTransaction(service, third.id)).status).toBe('BLOCKED')
 })

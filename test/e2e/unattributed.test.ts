@@ -36,24 +36,24 @@ describe('an unattributed payment', () => {
   it('is the operator’s, and shown with candidate charges, the likeliest first', async () => {
     const operator = await operatorBalances(service)
     const merchant = await balancesOf(service)
-    const { id, held } = await payUnattributed(service, { amount: 1_500, customer: payingCustomer })
+    const { id, suspended } = await payUnattributed(service, { amount: 1_500, customer: payingCustomer })
     expect(await balancesOf(service)).toEqual(merchant)
     expect(await operatorBalances(service)).toEqual({ ...operator, suspense: 1_500, acquirer: -1_500 })
     expect(await fetchTransaction(service, id)).toMatchObject({ status: 'PIX_QRCODE_GENERATED' })
 
     const listed = await cli.read(['orphan', 'list'])
-    expect(listed).toMatch(new RegExp(`${held.id} +orphan +held +R\\$ 15,00`))
-    const shown = await cli.runJson<Shown>(['orphan', 'show', held.id])
-    expect(shown).toMatchObject({ id: held.id, status: 'held' })
+    expect(listed).toMatch(new RegExp(`${suspended.id} +orphan +held +R\\$ 15,00`))
+    const shown = await cli.runJson<Shown>(['orphan', 'show', suspended.id])
+    expect(shown).toMatchObject({ id: suspended.id, status: 'held' })
     expect(shown.candidates[0]).toMatchObject({ score: 100, transactionId: id })
-    expect(await cli.read(['orphan', 'show', held.id])).toMatch(new RegExp(`^100 +${id} .*same amount \\(30\\)`, 'm'))
+    expect(await cli.read(['orphan', 'show', suspended.id])).toMatch(new RegExp(`^100 +${id} .*same amount \\(30\\)`, 'm'))
   })
 
   it('is posted like any payment once an operator attributes it', async () => {
     const operator = await operatorBalances(service)
     const merchant = await balancesOf(service)
-    const { id, endToEnd, held } = await payUnattributed(service, { amount: 1_500 })
-    const matched = await cli.runJson(['orphan', 'match', held.id, '--transaction', id])
+    const { id, endToEnd, suspended } = await payUnattributed(service, { amount: 1_500 })
+    const matched = await cli.runJson(['orphan', 'match', suspended.id, '--transaction', id])
     expect(matched).toMatchObject({ status: 'matched', matched: { transactionId: id } })
     expect(await fetchTransaction(service, id)).toMatchObject({
       ...{ status: 'PAID', amountPaid: 1_500, endToEnd, payer: { name: payingCustomer.name } },
@@ -67,29 +67,29 @@ describe('an unattributed payment', () => {
       acquirer: merchant.acquirer - 1_500,
     })
     expect(await operatorBalances(service)).toEqual(operator)
-    expect(await auditOf(held.id)).toEqual(['orphan.match'])
-    expect(await cli.read(['orphan', 'list'])).not.toContain(held.id)
-    await cli.expectFailure(['orphan', 'match', held.id, '--transaction', id], /already attributed.*orphan undo/)
+    expect(await auditOf(suspended.id)).toEqual(['orphan.match'])
+    expect(await cli.read(['orphan', 'list'])).not.toContain(suspended.id)
+    await cli.expectFailure(['orphan', 'match', suspended.id, '--transaction', id], /already attributed.*orphan undo/)
   })
 
   it('is returned to the payer when an operator says so', async () => {
-    const { endToEnd, held } = await payUnattributed(service)
-    expect(await cli.runJson(['orphan', 'return', held.id])).toMatchObject({ status: 'returning', returnAmount: 1000 })
+    const { endToEnd, suspended } = await payUnattributed(service)
+    expect(await cli.runJson(['orphan', 'return', suspended.id])).toMatchObject({ status: 'returning', returnAmount: 1000 })
     const returned = await untilReturned(service, endToEnd)
     const id = returned.return_id?.replaceAll('-', '')
     expect(await returnsOf(service.db, endToEnd)).toEqual([{ id, amount: 1000, nature: 'ORIGINAL' }])
-    expect(await auditOf(held.id)).toEqual(['orphan.return'])
-    await cli.expectFailure(['orphan', 'return', held.id], /already sent back/)
+    expect(await auditOf(suspended.id)).toEqual(['orphan.return'])
+    await cli.expectFailure(['orphan', 'return', suspended.id], /already sent back/)
     await cli.expectFailure(['orphan', 'return', randomUUID()], /no payment .* in suspense.*orphan list --all/)
   })
 
   it('has its attribution reversed, and the merchant’s transaction is refunded', async () => {
-    const { id, held } = await payUnattributed(service)
-    await recordAttribution(deps(), { id: held.id, transactionId: id, by: { actor: 'cli:test' } })
-    expect(await cli.runJson(['orphan', 'undo', held.id])).toMatchObject({ status: 'held', transactionId: id })
+    const { id, suspended } = await payUnattributed(service)
+    await recordAttribution(deps(), { id: suspended.id, transactionId: id, by: { actor: 'cli:test' } })
+    expect(await cli.runJson(['orphan', 'undo', suspended.id])).toMatchObject({ status: 'held', transactionId: id })
     expect(await fetchTransaction(service, id)).toMatchObject({ status: 'REFUNDED' })
-    expect(await auditOf(held.id)).toEqual(['orphan.match', 'orphan.undo'])
-    await cli.expectFailure(['orphan', 'undo', held.id], /attributed to no transaction/)
+    expect(await auditOf(suspended.id)).toEqual(['orphan.match', 'orphan.undo'])
+    await cli.expectFailure(['orphan', 'undo', suspended.id], /attributed to no transaction/)
   })
 })
 
@@ -103,17 +103,17 @@ describe('a disputed payment in suspense', () => {
     })
 
   it('shows its dispute, is not returned meanwhile, and is blocked in the commit that attributes it', async () => {
-    const { id, endToEnd, held } = await payUnattributed(service, { amount: 50_000 })
+    const { id, endToEnd, suspended } = await payUnattributed(service, { amount: 50_000 })
     const merchant = await balancesOf(service)
     const reference = await dispute(service, endToEnd)
     await untilKept(endToEnd, 'open')
-    expect(await cli.runJson(['orphan', 'show', held.id])).toMatchObject({
+    expect(await cli.runJson(['orphan', 'show', suspended.id])).toMatchObject({
       disputes: [{ reference, amount: 50_000, state: 'open', status: 'ABERTA', deadline: expect.any(String) }],
     })
-    expect(await cli.read(['orphan', 'show', held.id])).toMatch(/disputed \(MED\)/)
-    await cli.expectFailure(['orphan', 'return', held.id], /payment has an open dispute \(MED\)/)
+    expect(await cli.read(['orphan', 'show', suspended.id])).toMatch(/disputed \(MED\)/)
+    await cli.expectFailure(['orphan', 'return', suspended.id], /payment has an open dispute \(MED\)/)
 
-    await cli.runJson(['orphan', 'match', held.id, '--transaction', id])
+    await cli.runJson(['orphan', 'match', suspended.id, '--transaction', id])
     expect(await fetchDisputed(service, id)).toMatchObject({
       status: 'BLOCKED',
       disputes: [{ amount: 50_000, amountBlocked: 50_000, status: 'OPEN' }],
@@ -133,12 +133,12 @@ describe('a disputed payment in suspense', () => {
   })
 
   it('can be returned once its dispute is over', async () => {
-    const { endToEnd, held } = await payUnattributed(service, { amount: 50_000 })
+    const { endToEnd, suspended } = await payUnattributed(service, { amount: 50_000 })
     const reference = await dispute(service, endToEnd)
     await untilKept(endToEnd, 'open')
     await decide(service, reference, 'cancel')
     await untilKept(endToEnd, 'canceled')
-    expect(await cli.runJson(['orphan', 'return', held.id])).toMatchObject({ status: 'returning' })
+    expect(await cli.runJson(['orphan', 'return', suspended.id])).toMatchObject({ status: 'returning' })
   })
 
   it('is returned when the bank returns it, and its dispute ends only when the bank says so', async () => {

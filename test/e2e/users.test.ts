@@ -178,14 +178,14 @@ describe('a session', () => {
   })
 
   it('elsewhere ends when the password is changed, and this one continues', async () => {
-    const here = await newUser('support')
-    const there = await openBrowser(service, { email: here.email, password })
+    const current = await newUser('support')
+    const elsewhere = await openBrowser(service, { email: current.email, password })
     const body = { current: password, password: 'another good password' }
-    const wrong = await here.call('/dashboard/api/password', { method: 'PUT', body: { ...body, current: 'wrong' } })
+    const wrong = await current.call('/dashboard/api/password', { method: 'PUT', body: { ...body, current: 'wrong' } })
     expect([wrong.status, wrong.body.errors]).toMatchObject([422, [{ field: 'current' }]])
-    expect((await here.call('/dashboard/api/password', { method: 'PUT', body })).status).toBe(204)
-    expect((await here.call('/dashboard/api/session')).status).toBe(200)
-    expect((await there.call('/dashboard/api/session')).status).toBe(401)
+    expect((await current.call('/dashboard/api/password', { method: 'PUT', body })).status).toBe(204)
+    expect((await current.call('/dashboard/api/session')).status).toBe(200)
+    expect((await elsewhere.call('/dashboard/api/session')).status).toBe(401)
   })
 })
 
@@ -335,16 +335,16 @@ describe('a security event', () => {
   it('is in the log for tokens: granted, refused, forged, and without the scope', async () => {
     const from = logged.length
     const { clientId, clientSecret } = service.sandbox
-    const ask = async (form: Record<string, string>) =>
+    const request = async (form: Record<string, string>) =>
       await service.call<{ access_token: string }>('/auth/token', {
         method: 'POST',
         token: null,
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
         rawBody: new URLSearchParams({ grant_type: 'client_credentials', ...form }).toString(),
       })
-    const granted = await ask({ client_id: clientId, client_secret: clientSecret, scope: 'balance.read' })
-    await ask({ client_id: clientId, client_secret: 'wrong' })
-    await ask({ client_id: '52998224725', client_secret: 'wrong' })
+    const granted = await request({ client_id: clientId, client_secret: clientSecret, scope: 'balance.read' })
+    await request({ client_id: clientId, client_secret: 'wrong' })
+    await request({ client_id: '52998224725', client_secret: 'wrong' })
     await service.call('/balance', { token: 'no.token.atall' })
     await service.call('/transaction', { token: granted.body.access_token })
     // The first of the client's tokens may be from the start.

@@ -7,7 +7,7 @@ import { startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/webhooks.ts'
 import {
   act,
-  askForWithdrawal,
+  requestWithdrawal,
   countMoney,
   expectLedgerConsistent,
   fetchWithdrawal,
@@ -40,10 +40,10 @@ const reject = async (id: string) =>
     { id, reason: 'Ask the shop first', by: { actor: 'cli:maria' } },
   )
 /** Above the threshold, and requested twice: a duplicate that needs approval too. */
-async function askTwice(amount: number): Promise<string> {
+async function requestTwice(amount: number): Promise<string> {
   const pixKey = { key: randomUUID(), type: 'EVP' }
   const first = await withdraw(service, { amount, pixKey })
-  const second = await askForWithdrawal(service, { amount, pixKey })
+  const second = await requestWithdrawal(service, { amount, pixKey })
   expect(second.body.hold).toBe('duplicate')
   if (amount > 10_000) await act(service, first, 'cancel')
   return second.body.id
@@ -51,14 +51,14 @@ async function askTwice(amount: number): Promise<string> {
 
 it('is pending review above the threshold, and not at it', async () => {
   await untilWithdrawal(service, await withdraw(service, { amount: 10_000 }), 'PROCESSED')
-  const held = await askForWithdrawal(service, { amount: 10_001 })
-  expect([held.status, held.body.hold, held.body.status]).toEqual([201, 'approval', 'PENDING'])
-  expect(await fetchWithdrawal(service, held.body.id)).toMatchObject({ status: 'PENDING', hold: 'approval' })
-  expect(await transfersOf(service, held.body.id)).toEqual(['withdrawal_reserved available>reserved 10001'])
-  const refused = await act(service, held.body.id, 'confirm')
+  const pending = await requestWithdrawal(service, { amount: 10_001 })
+  expect([pending.status, pending.body.hold, pending.body.status]).toEqual([201, 'approval', 'PENDING'])
+  expect(await fetchWithdrawal(service, pending.body.id)).toMatchObject({ status: 'PENDING', hold: 'approval' })
+  expect(await transfersOf(service, pending.body.id)).toEqual(['withdrawal_reserved available>reserved 10001'])
+  const refused = await act(service, pending.body.id, 'confirm')
   expect([refused.status, ...refusal(refused)]).toEqual([422, 'withdrawal_not_possible', 'hold not_pending_review'])
-  await approve(held.body.id)
-  expect(await untilWithdrawal(service, held.body.id, 'PROCESSED')).not.toHaveProperty('hold')
+  await approve(pending.body.id)
+  expect(await untilWithdrawal(service, pending.body.id, 'PROCESSED')).not.toHaveProperty('hold')
 })
 
 it('is rejected with a reason that the merchant reads, and amount and fee are released', async () => {
@@ -78,7 +78,7 @@ it('is rejected with a reason that the merchant reads, and amount and fee are re
 })
 
 it('needs both the merchant and the operator when it looks like a duplicate and is above the threshold', async () => {
-  const id = await askTwice(30_000)
+  const id = await requestTwice(30_000)
   expect((await act(service, id, 'confirm')).body).toMatchObject({ status: 'PENDING', hold: 'approval' })
   expect((await act(service, id, 'confirm')).body).toMatchObject({ status: 'PENDING', hold: 'approval' })
   await approve(id)
@@ -86,7 +86,7 @@ it('needs both the merchant and the operator when it looks like a duplicate and 
 })
 
 it.each([9_000, 31_000])('is approved by the operator alone, duplicate or not: %i', async (amount) => {
-  const id = await askTwice(amount)
+  const id = await requestTwice(amount)
   await approve(id)
   await untilWithdrawal(service, id, 'PROCESSED')
   await expect(approve(id)).rejects.toMatchObject({ code: 'withdrawal_not_possible' })

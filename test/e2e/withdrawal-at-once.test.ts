@@ -7,7 +7,7 @@ import { type Answer, startTestService, type TestService } from '../support/serv
 import { eventually } from '../support/webhooks.ts'
 import {
   act,
-  askForWithdrawal,
+  requestWithdrawal,
   balancesOf,
   countMoney,
   countPayouts,
@@ -39,10 +39,10 @@ afterAll(async () => {
 /** The same number of requests at each of the two processes. */
 async function atOnce<Body>(
   count: number,
-  ask: (process: TestService, index: number) => Promise<Answer<Body>>,
+  request: (process: TestService, index: number) => Promise<Answer<Body>>,
 ): Promise<Answer<Body>[]> {
   return await Promise.all(
-    Array.from({ length: count }, async (_, index) => await ask(index % 2 === 0 ? service : other, index)),
+    Array.from({ length: count }, async (_, index) => await request(index % 2 === 0 ? service : other, index)),
   )
 }
 
@@ -92,7 +92,7 @@ describe('many concurrent requests', () => {
     await Promise.all(
       Array.from({ length: 16 }, async (_, writer) => {
         const process = writer % 2 === 0 ? service : other
-        for (let turn = 0; turn < 10; turn++) answers.push(await askForWithdrawal(process, {}, { token }))
+        for (let turn = 0; turn < 10; turn++) answers.push(await requestWithdrawal(process, {}, { token }))
       }),
     )
     const accepted = answers.filter(({ status }) => status === 201)

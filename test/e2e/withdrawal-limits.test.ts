@@ -5,7 +5,7 @@ import { type Answer, startTestService, type TestService } from '../support/serv
 import { eventually } from '../support/webhooks.ts'
 import {
   act,
-  askForWithdrawal,
+  requestWithdrawal,
   expectLedgerConsistent,
   fund,
   keepSignedIn,
@@ -35,11 +35,11 @@ afterAll(async () => await service.stop())
 
 const limit = async (changed: Partial<Limits>) =>
   await setWithdrawalLimits(service, { by: { actor: 'cli:test' }, merchantId, ...changed })
-const ask = async (more: Record<string, unknown> = {}) => await askForWithdrawal(service, more)
+const request = async (more: Record<string, unknown> = {}) => await requestWithdrawal(service, more)
 const at = (hours: number, ms = 0) => service.clock.set(new Date(noon + hours * hour + ms))
 
 async function expectAccepted(more: Record<string, unknown>): Promise<string> {
-  const answer = await ask(more)
+  const answer = await request(more)
   expect([answer.status, answer.body.hold], answer.text).toEqual([201, undefined])
   return answer.body.id
 }
@@ -53,7 +53,7 @@ describe('the limit', () => {
   it('of one withdrawal is exact to the cent, and nothing beyond it is stored', async () => {
     await limit({ perWithdrawal: 5_000 })
     const before = await service.call<{ total: number }>('/withdrawal')
-    expectRefused(await ask({ amount: 5_001 }), 'limit_per_withdrawal')
+    expectRefused(await request({ amount: 5_001 }), 'limit_per_withdrawal')
     expect((await service.call<{ total: number }>('/withdrawal')).body.total).toBe(before.body.total)
     await expectAccepted({ amount: 5_000 })
     await limit({ perWithdrawal: null })
@@ -63,21 +63,21 @@ describe('the limit', () => {
   it('of a day counts what was requested on it, and what may still leave', async () => {
     await limit({ perDay: 10_000 })
     await expectAccepted({ amount: 6_000 })
-    expectRefused(await ask({ amount: 4_001 }), 'limit_per_day')
+    expectRefused(await request({ amount: 4_001 }), 'limit_per_day')
     await expectAccepted({ amount: 4_000 })
-    expectRefused(await ask({ amount: 10 }), 'limit_per_day')
+    expectRefused(await request({ amount: 10 }), 'limit_per_day')
   })
 
   it('does not count what was canceled or failed', async () => {
     await limit({ perDay: 1_000_000 })
     // Amounts that the simulated bank rejects.
     const failed = await expectAccepted({ amount: 900_005 })
-    expectRefused(await ask({ amount: 900_000 }), 'limit_per_day')
+    expectRefused(await request({ amount: 900_000 }), 'limit_per_day')
     await untilWithdrawal(service, failed, 'FAILED')
     await limit({ approvalAbove: 0 })
-    const held = await ask({ amount: 900_000 })
-    expectRefused(await ask({ amount: 900_000 }), 'limit_per_day')
-    expect((await act(service, held.body.id, 'cancel')).body.status).toBe('CANCELED')
+    const pending = await request({ amount: 900_000 })
+    expectRefused(await request({ amount: 900_000 }), 'limit_per_day')
+    expect((await act(service, pending.body.id, 'cancel')).body.status).toBe('CANCELED')
     await limit({ approvalAbove: null })
     await expectAccepted({ amount: 900_000 })
   })
@@ -85,7 +85,7 @@ describe('the limit', () => {
   it('names every broken rule, and what is left', async () => {
     await limit({ perWithdrawal: 1_000, perDay: 1_500 })
     await expectAccepted({ amount: 1_000 })
-    const answer = await ask({ amount: 1_001 })
+    const answer = await request({ amount: 1_001 })
     expectRefused(answer, 'limit_per_withdrawal', 'limit_per_day')
     expect(answer.text).toContain('500 cents that are left of the limit of 1500 cents for this day')
   })
@@ -93,17 +93,17 @@ describe('the limit', () => {
   it('is the day’s from 06:00 and the night’s from 20:00, in São Paulo', async () => {
     await limit({ perDay: 2_000, perNight: 1_000 })
     at(-6, -1)
-    expectRefused(await ask({ amount: 1_001 }), 'limit_per_night')
+    expectRefused(await request({ amount: 1_001 }), 'limit_per_night')
     await expectAccepted({ amount: 1_000 })
     at(-6)
     await expectAccepted({ amount: 2_000 })
     at(8, -1)
-    expectRefused(await ask({ amount: 10 }), 'limit_per_day')
+    expectRefused(await request({ amount: 10 }), 'limit_per_day')
     at(8)
     await expectAccepted({ amount: 600 })
     // After midnight it is still the same night.
     at(13)
-    expectRefused(await ask({ amount: 401 }), 'limit_per_night')
+    expectRefused(await request({ amount: 401 }), 'limit_per_night')
     await expectAccepted({ amount: 400 })
     at(18)
     await expectAccepted({ amount: 2_000 })
@@ -111,7 +111,7 @@ describe('the limit', () => {
 
   it('refuses one of two concurrent withdrawals that exceed it together', async () => {
     await limit({ perDay: 5_000 })
-    const answers = await Promise.all(Array.from({ length: 16 }, async () => await ask({ amount: 1_000 })))
+    const answers = await Promise.all(Array.from({ length: 16 }, async () => await request({ amount: 1_000 })))
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(5)
     for (const answer of answers.filter(({ status }) => status !== 201)) expectRefused(answer, 'limit_per_day')
   })
@@ -132,7 +132,7 @@ describe('the guard against duplicates', () => {
     const pixKey = { key: randomUUID(), type: 'EVP' }
     await expectAccepted({ pixKey })
     service.clock.advance(afterMs)
-    return await ask({ pixKey, ...change })
+    return await request({ pixKey, ...change })
   }
 
   it('keeps the same amount to the same key pending review under another idempotency key', async () => {
@@ -168,7 +168,7 @@ describe('the guard against duplicates', () => {
 
   it('recognizes a key in another notation, and ignores other amounts and keys', async () => {
     await expectAccepted({ pixKey: { key: '529.982.247-25', type: 'CPF' } })
-    expect((await ask({ pixKey: { key: '52998224725', type: 'CPF' } })).body.hold).toBe('duplicate')
+    expect((await request({ pixKey: { key: '52998224725', type: 'CPF' } })).body.hold).toBe('duplicate')
     expect((await pair(0, { amount: 1_001 })).body.hold).toBeUndefined()
     expect((await pair(0, { pixKey: { key: randomUUID(), type: 'EVP' } })).body.hold).toBeUndefined()
   })
@@ -182,18 +182,18 @@ describe('the guard against duplicates', () => {
 
   it('keeps all but one of many concurrent ones pending review', async () => {
     const pixKey = { key: randomUUID(), type: 'EVP' }
-    const answers = await Promise.all(Array.from({ length: 8 }, async () => await ask({ pixKey })))
+    const answers = await Promise.all(Array.from({ length: 8 }, async () => await request({ pixKey })))
     expect(answers.map(({ body }) => body.hold ?? 'none').sort()).toEqual([...Array(7).fill('duplicate'), 'none'])
   })
 
   it('releases once what its merchant confirms, and gives the same answer again', async () => {
-    const held = await pair(1_000)
+    const pending = await pair(1_000)
     const body = { pixKey: { key: randomUUID(), type: 'EVP' } }
-    const confirmed = await act(service, held.body.id, 'confirm')
+    const confirmed = await act(service, pending.body.id, 'confirm')
     expect(confirmed.status).toBe(200)
     expect(confirmed.body).not.toHaveProperty('hold')
-    await untilWithdrawal(service, held.body.id, 'PROCESSED')
-    expect((await act(service, held.body.id, 'confirm')).body.status).toBe('PROCESSED')
+    await untilWithdrawal(service, pending.body.id, 'PROCESSED')
+    expect((await act(service, pending.body.id, 'confirm')).body.status).toBe('PROCESSED')
     const never = await expectAccepted(body)
     expect(refusal(await act(service, never, 'confirm'))).toEqual(['withdrawal_not_possible', 'hold not_pending_review'])
   })
@@ -202,17 +202,17 @@ describe('the guard against duplicates', () => {
     const pixKey = { key: randomUUID(), type: 'EVP' }
     await expectAccepted({ pixKey })
     const again = { pixKey, idempotencyKey: randomUUID() }
-    const first = await ask(again)
+    const first = await request(again)
     expect(first.body.hold).toBe('duplicate')
     await act(service, first.body.id, 'confirm')
     await untilWithdrawal(service, first.body.id, 'PROCESSED')
-    expect((await ask(again)).text).toBe(first.text)
+    expect((await request(again)).text).toBe(first.text)
   })
 
   it('cannot be confirmed after it was canceled', async () => {
-    const held = await pair(1_000)
-    await act(service, held.body.id, 'cancel')
-    const refused = await act(service, held.body.id, 'confirm')
+    const pending = await pair(1_000)
+    await act(service, pending.body.id, 'cancel')
+    const refused = await act(service, pending.body.id, 'confirm')
     expect([refused.status, ...refusal(refused)]).toEqual([422, 'withdrawal_not_possible', 'status not_pending'])
   })
 })

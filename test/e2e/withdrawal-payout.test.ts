@@ -92,13 +92,13 @@ describe('a slow payout', () => {
     await runToEnd(service, 'withdrawals.check')
     expect(await isIn(id, 'PROCESSING')()).toBe(true)
     await sweep(isIn(id, 'PROCESSED'))
-    expect(await bank.countPayouts(id)).toEqual({ asked: 1, made: 1 })
+    expect(await bank.countPayouts(id)).toEqual({ requested: 1, made: 1 })
     expect(await eventsOf(service, id)).toEqual(['withdrawal.processing', 'withdrawal.processed'])
   })
 })
 
 describe('a callback', () => {
-  const untilHeard = async (id: string, state: string) =>
+  const untilReceived = async (id: string, state: string) =>
     await eventually(async () => {
       const rows = await service.db.query<{ state: string }>(sql`
         select state from callback_inbox where txid = ${toTxid(id)} and state = ${state}`)
@@ -110,29 +110,29 @@ describe('a callback', () => {
     const id = await withdraw(service, { amount: slowPayoutAmount })
     await untilWithdrawal(service, id, 'PROCESSING')
     expect(await bank.claim(id)).toBe(200)
-    await untilHeard(id, 'received')
+    await untilReceived(id, 'received')
     await new Promise((done) => setTimeout(done, 200))
     expect(await isIn(id, 'PROCESSING')()).toBe(true)
     service.clock.advance(slowMs)
     await bank.claim(id, { endToEndId: `E${'1'.repeat(31)}` })
     await untilWithdrawal(service, id, 'PROCESSED')
-    await untilHeard(id, 'settled')
+    await untilReceived(id, 'settled')
   })
 
   it('sends nothing that is pending review, and returns nothing that was not returned', async () => {
     const pixKey = { key: randomUUID(), type: 'EVP' }
     const sent = await withdraw(service, { pixKey })
     await untilWithdrawal(service, sent, 'PROCESSED')
-    const held = await withdraw(service, { pixKey })
+    const pending = await withdraw(service, { pixKey })
     const devolucoes = [{ rtrId: `D${'2'.repeat(31)}`, valor: '10.00', status: 'DEVOLVIDO' }]
     await bank.claim(sent, { endToEndId: `E${'2'.repeat(31)}`, devolucoes })
-    await untilHeard(sent, 'settled')
-    await bank.claim(held, { endToEndId: `E${'3'.repeat(31)}`, devolucoes })
+    await untilReceived(sent, 'settled')
+    await bank.claim(pending, { endToEndId: `E${'3'.repeat(31)}`, devolucoes })
     await bank.claim(randomUUID(), { endToEndId: `E${'4'.repeat(31)}` })
-    await untilHeard(held, 'received')
+    await untilReceived(pending, 'received')
     await new Promise((done) => setTimeout(done, 200))
-    expect([await isIn(sent, 'PROCESSED')(), await isIn(held, 'PENDING')()]).toEqual([true, true])
-    await act(service, held, 'cancel')
+    expect([await isIn(sent, 'PROCESSED')(), await isIn(pending, 'PENDING')()]).toEqual([true, true])
+    await act(service, pending, 'cancel')
   })
 })
 
@@ -141,16 +141,16 @@ describe('a missing answer', () => {
     ['time_out_before', 2],
     ['error_500', 2],
     ['time_out_after', 1],
-  ])('by %s leaves the withdrawal PROCESSING, and nothing is sent twice', async (disturbance, asked) => {
+  ])('by %s leaves the withdrawal PROCESSING, and nothing is sent twice', async (disturbance, requested) => {
     bank.sendCallbacks(false)
     bank.disturb(once(isSend, disturbance))
     const money = await countMoney(service, async () => {
       const id = await withdraw(service)
       await untilWithdrawal(service, id, 'PROCESSING')
-      await eventually(async () => (await bank.countPayouts(id)).asked === 1)
+      await eventually(async () => (await bank.countPayouts(id)).requested === 1)
       expect((await balancesOf(service)).reserved).toBe(1_000)
       await sweep(isIn(id, 'PROCESSED'))
-      expect(await bank.countPayouts(id)).toEqual({ asked, made: 1 })
+      expect(await bank.countPayouts(id)).toEqual({ requested, made: 1 })
     })
     expect(money).toEqual({ available: -1_000, acquirer: 1_000 })
   })
@@ -166,7 +166,7 @@ describe('a missing answer', () => {
     })
     const id = await withdraw(service)
     await untilWithdrawal(service, id, 'PROCESSING')
-    await eventually(async () => (await bank.countPayouts(id)).asked === 1)
+    await eventually(async () => (await bank.countPayouts(id)).requested === 1)
     for (let hour = 0; hour < 12; hour++) {
       service.clock.advance(60 * 60_000)
       await runToEnd(service, 'withdrawals.check')
@@ -175,14 +175,14 @@ describe('a missing answer', () => {
     expect((await balancesOf(service)).reserved).toBe(1_000)
     isAway = false
     await sweep(isIn(id, 'PROCESSED'), 5 * 60_000)
-    expect(await bank.countPayouts(id)).toEqual({ asked: 1, made: 1 })
+    expect(await bank.countPayouts(id)).toEqual({ requested: 1, made: 1 })
   })
 
   it('is settled by the callback, if there is one', async () => {
     bank.disturb(once(isSend, 'time_out_after'))
     const id = await withdraw(service)
     await untilWithdrawal(service, id, 'PROCESSED')
-    expect(await bank.countPayouts(id)).toEqual({ asked: 1, made: 1 })
+    expect(await bank.countPayouts(id)).toEqual({ requested: 1, made: 1 })
   })
 })
 

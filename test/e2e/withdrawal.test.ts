@@ -5,7 +5,7 @@ import { addTestClient, refusedFields } from '../support/requests.ts'
 import { type Answer, startTestService, type TestService } from '../support/service.ts'
 import {
   act,
-  askForWithdrawal,
+  requestWithdrawal,
   balancesOf,
   countMoney,
   expectLedgerConsistent,
@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterEach(async () => await expectLedgerConsistent(service))
 afterAll(async () => await service.stop())
 
-const ask = async (more: Record<string, unknown> = {}) => await askForWithdrawal(service, more)
+const request = async (more: Record<string, unknown> = {}) => await requestWithdrawal(service, more)
 const isReplay = (answer: Answer<unknown>) => answer.headers.get('idempotent-replayed') === 'true'
 const isoDate = expect.stringMatching(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/)
 
@@ -147,7 +147,7 @@ describe('the body', () => {
       ['amount', 'method', 'pixKey.key', 'idempotencyKey'],
     ],
   ])('with %s is refused', async (_, more, fields) => {
-    expect(refusedFields(await ask(more)).sort()).toEqual([...fields].sort())
+    expect(refusedFields(await request(more)).sort()).toEqual([...fields].sort())
   })
 
   it('may have unknown fields, and the smallest and largest amounts', async () => {
@@ -191,7 +191,7 @@ describe('a key', () => {
     ['EVP', '123e4567e12b12d1a456426655440000'],
     ['EVP', ''],
   ])('that is not a valid %s is refused: %s', async (type, key) => {
-    expect(refusedFields(await ask({ pixKey: { key, type } }))).toEqual(['pixKey.key'])
+    expect(refusedFields(await request({ pixKey: { key, type } }))).toEqual(['pixKey.key'])
   })
 })
 
@@ -255,13 +255,13 @@ describe('the balance', () => {
     const [validFrom, operation] = [service.clock.now(), 'withdrawal' as const]
     const rule = { merchantId, operation, validFrom, fixed: 100, basis_points: 0, minimum: 0, maximum: null }
     await service.db.transaction(async (tx) => await insertFeeRule(tx, rule))
-    const refused = await askForWithdrawal(service, { amount: 4_901 }, { token })
+    const refused = await requestWithdrawal(service, { amount: 4_901 }, { token })
     expect([refused.status, refused.body.code]).toEqual([422, 'insufficient_balance'])
     const listed = await service.call<{ total: number }>('/withdrawal', { token })
     expect(listed.body.total).toBe(0)
-    expect((await askForWithdrawal(service, { amount: 4_900 }, { token })).status).toBe(201)
+    expect((await requestWithdrawal(service, { amount: 4_900 }, { token })).status).toBe(201)
     expect(await balancesOf(service, merchantId)).toMatchObject({ available: 0 })
-    expect(refusal(await askForWithdrawal(service, { amount: 10 }, { token }))).toEqual(['insufficient_balance'])
+    expect(refusal(await requestWithdrawal(service, { amount: 10 }, { token }))).toEqual(['insufficient_balance'])
   })
 })
 
@@ -271,7 +271,7 @@ describe('during a payout freeze', () => {
     const first = await service.call<{ id: string }>('/withdrawal', { body })
     await untilWithdrawal(service, first.body.id, 'PROCESSED')
     await stopMoney(service)
-    const refused = await ask()
+    const refused = await request()
     expect([refused.status, refused.body.code, refused.headers.get('retry-after')]).toEqual([
       503,
       'payouts_stopped',

@@ -14,7 +14,7 @@ export function findAccountFaults(world: World, seen: Seen): string[] {
     const balances = new Map<string, number>(rows.map(({ account, balance }) => [account, balance]))
     const [available, debt] = [balances.get('available') ?? 0, balances.get('debt') ?? 0]
     const own = ofMerchant(seen, merchantId)
-    const paidIn = enteredFor(world, seen, merchantId).held
+    const paidIn = enteredFor(world, seen, merchantId).clearing
     const posted = holdsByRecords(own) + paidIn
     const { known, underWay } = holdsByBank(own, seen)
     const expected: Partial<Record<Account, number>> = {
@@ -42,10 +42,10 @@ export function findAccountFaults(world: World, seen: Seen): string[] {
  */
 function findOperatorFaults(world: World, seen: Seen): string[] {
   const rows = seen.balances.filter(({ merchant_id }) => merchant_id === operatorMerchantId)
-  const { held, fees, debt } = enteredFor(world, seen, operatorMerchantId)
+  const { clearing, fees, debt } = enteredFor(world, seen, operatorMerchantId)
   const nothing = { available: 0, reserved: 0, blocked: 0, suspense: 0 }
-  const there = new Map(rows.map(({ account, balance }) => [account, balance]))
-  return compare(operatorMerchantId, there, { acquirer: 0 - held, fees, debt, ...nothing })
+  const balances = new Map(rows.map(({ account, balance }) => [account, balance]))
+  return compare(operatorMerchantId, balances, { acquirer: 0 - clearing, fees, debt, ...nothing })
 }
 
 function compare(
@@ -54,8 +54,8 @@ function compare(
   expected: Partial<Record<Account, number>>,
 ): string[] {
   return Object.entries(expected).flatMap(([account, amount]) => {
-    const there = balances.get(account) ?? 0
-    return there === amount ? [] : [`${account} of ${merchantId} is ${there}, not ${amount}`]
+    const actual = balances.get(account) ?? 0
+    return actual === amount ? [] : [`${account} of ${merchantId} is ${actual}, not ${amount}`]
   })
 }
 
@@ -63,11 +63,11 @@ function compare(
 function enteredFor({ memory }: World, { refunds, covers }: Seen, merchantId: string): Omit<Entered, 'merchantId'> {
   const covered = refunds
     .filter((one) => one.merchant_id === merchantId)
-    .map((one) => ({ held: one.covered, fees: one.covered, debt: 0 }))
-  const ofOperator = covers.map(({ debit, amount }) => ({ held: 0 - amount, fees: 0, debt: 0, [debit]: 0 - amount }))
+    .map((one) => ({ clearing: one.covered, fees: one.covered, debt: 0 }))
+  const ofOperator = covers.map(({ debit, amount }) => ({ clearing: 0 - amount, fees: 0, debt: 0, [debit]: 0 - amount }))
   const entered = memory.entered.filter((one) => one.merchantId === merchantId)
   const own = [...entered, ...(merchantId === operatorMerchantId ? ofOperator : covered)]
-  return { held: sum(own, ({ held }) => held), fees: sum(own, ({ fees }) => fees), debt: sum(own, ({ debt }) => debt) }
+  return { clearing: sum(own, ({ clearing }) => clearing), fees: sum(own, ({ fees }) => fees), debt: sum(own, ({ debt }) => debt) }
 }
 
 /** The fees that a merchant has paid, less what the operator's entries took from them. */
@@ -150,8 +150,8 @@ function holdsByBank({ transactions, refunds, disputes, withdrawals }: Own, { ba
   const med = returns.filter(({ nature }) => nature !== 'ORIGINAL')
   const refunded = returns.filter(({ nature }) => nature === 'ORIGINAL')
   const sent = withdrawals.flatMap((row) => {
-    const there = bank.payouts.find(({ id }) => id === row.payout)
-    return there?.is_settled && there.rejection === null ? [{ ...there, row }] : []
+    const atBank = bank.payouts.find(({ id }) => id === row.payout)
+    return atBank?.is_settled && atBank.rejection === null ? [{ ...atBank, row }] : []
   })
   const known =
     sum(pix, ({ amount }) => amount) -

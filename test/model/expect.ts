@@ -1,5 +1,5 @@
 import { sql } from '../../src/db/sql.ts'
-import { type Asked, feeBy, feeReturnedBy } from './memory.ts'
+import { type Requested, feeBy, feeReturnedBy } from './memory.ts'
 import { readAll, sum } from './read.ts'
 import type { World } from './world.ts'
 
@@ -16,7 +16,7 @@ const no = (code: string): Expected => ({ code, hold: null })
 
 export async function expectRefund(
   { db, clock, memory }: World,
-  { merchantId, transactionId, input }: Extract<Asked, { kind: 'refund' }>,
+  { merchantId, transactionId, input }: Extract<Requested, { kind: 'refund' }>,
 ): Promise<Expected> {
   const now = clock.now()
   const seen = await readAll(db, now)
@@ -37,7 +37,7 @@ export async function expectRefund(
 
 export async function expectWithdrawal(
   { db, clock, memory }: World,
-  { merchantId, input }: Extract<Asked, { kind: 'withdrawal' }>,
+  { merchantId, input }: Extract<Requested, { kind: 'withdrawal' }>,
 ): Promise<Expected> {
   if (memory.isStopped) return no('payouts_stopped')
   const now = clock.now()
@@ -48,8 +48,8 @@ export async function expectWithdrawal(
   const open = withdrawals.filter(({ status }) => status === 'PENDING' || status === 'PROCESSING')
   const clearing = balances.filter(({ account }) => account === 'acquirer')
   // A merchant can own money that is not in the account at the PSP: another merchant or the operator owes it.
-  const held = 0 - sum(clearing, ({ balance }) => balance) - sum(open, (one) => one.amount)
-  if (amount > held) return no('withdrawal_not_possible')
+  const available = 0 - sum(clearing, ({ balance }) => balance) - sum(open, (one) => one.amount)
+  if (amount > available) return no('withdrawal_not_possible')
   const isAlike = withdrawals.some(
     (one) =>
       one.merchant_id === merchantId &&

@@ -71,15 +71,15 @@ function findRefundFaults({ memory }: World, { transactions, refunds, bank }: Se
   }
   return [
     ...refunds.flatMap((row) => {
-      const there = sent.find(({ id }) => id === row.payout)
+      const atBank = sent.find(({ id }) => id === row.payout)
       const fee = feeBy(memory.rules, row.merchant_id, 'refund', row.amount, row.created_at)
       if (fee !== row.fee_amount) return [`refund ${row.id} has a fee of ${row.fee_amount}, not ${fee}`]
       const returned = returnedBy(row)
       if (returned !== row.fee_returned)
         return [`refund ${row.id} brings ${row.fee_returned} of a fee back, not ${returned}`]
-      const isDone = there?.is_settled === true && there.rejection === null
+      const isDone = atBank?.is_settled === true && atBank.rejection === null
       if (row.status === 'REFUNDED' && !isDone) return [`refund ${row.id} is REFUNDED and has not left the bank`]
-      if (row.status === 'FAILED' && there && !(there.is_settled && there.rejection !== null))
+      if (row.status === 'FAILED' && atBank && !(atBank.is_settled && atBank.rejection !== null))
         return [`refund ${row.id} is FAILED and left the bank`]
       return []
     }),
@@ -94,17 +94,17 @@ function findRefundFaults({ memory }: World, { transactions, refunds, bank }: Se
 function findWithdrawalFaults({ memory }: World, { withdrawals, bank }: Seen): string[] {
   return [
     ...withdrawals.flatMap((row) => {
-      const there = bank.payouts.find(({ id }) => id === row.payout)
+      const atBank = bank.payouts.find(({ id }) => id === row.payout)
       const fee = feeBy(memory.rules, row.merchant_id, 'withdrawal', row.amount, row.created_at)
       if (fee !== row.fee_amount) return [`withdrawal ${row.id} has a fee of ${row.fee_amount}, not ${fee}`]
-      const isDone = there?.is_settled === true && there.rejection === null
+      const isDone = atBank?.is_settled === true && atBank.rejection === null
       if (/^(?:PROCESSED|REFUNDED)$/.test(row.status) && !isDone)
         return [`withdrawal ${row.id} is ${row.status} and has not left the bank`]
-      if (row.status === 'FAILED' && there && !(there.is_settled && there.rejection !== null))
+      if (row.status === 'FAILED' && atBank && !(atBank.is_settled && atBank.rejection !== null))
         return [`withdrawal ${row.id} is FAILED and left the bank`]
-      if (/^(?:PENDING|CANCELED|REJECTED)$/.test(row.status) && there)
+      if (/^(?:PENDING|CANCELED|REJECTED)$/.test(row.status) && atBank)
         return [`withdrawal ${row.id} is ${row.status} and was sent`]
-      if (row.returned > (there?.returned ?? 0)) return [`withdrawal ${row.id} got more back than its receiver sent`]
+      if (row.returned > (atBank?.returned ?? 0)) return [`withdrawal ${row.id} got more back than its receiver sent`]
       return []
     }),
     ...bank.payouts.flatMap(({ id, amount, pix_key }) => {

@@ -3,7 +3,7 @@ import type { CreateTransactionInput } from '../../src/transactions/schema.ts'
 import type { CreateWithdrawalInput } from '../../src/withdrawals/schema.ts'
 
 /** A request under an idempotency key, stored so that it can be sent again. */
-export type Asked = { merchantId: string; id: string | null } & (
+export type Requested = { merchantId: string; id: string | null } & (
   | { kind: 'transaction'; input: CreateTransactionInput }
   | { kind: 'refund'; transactionId: string; input: RefundInput }
   | { kind: 'withdrawal'; input: CreateWithdrawalInput }
@@ -26,11 +26,11 @@ export type Rule = {
  * What an operator's entry changes in a merchant's accounts: what the bank holds, fees, and what the operator owes from
  * its own money.
  */
-export type Entered = { merchantId: string; held: number; fees: number; debt: number }
+export type Entered = { merchantId: string; clearing: number; fees: number; debt: number }
 
 /** What the model knows itself. Nothing of it is read from the service's tables. */
 export type Memory = {
-  asked: Asked[]
+  requested: Requested[]
   rules: Rule[]
   /** Withdrawals that are not pending review, according to the model: only these may be at the bank. */
   free: Set<string>
@@ -48,7 +48,7 @@ export type Memory = {
 
 export function createMemory(): Memory {
   return {
-    asked: [],
+    requested: [],
     rules: [],
     free: new Set(),
     isStopped: false,

@@ -33,7 +33,7 @@ const weights: [string, number, Step][] = [
   ['takeBack', 2, network.takeBack],
   ['takeBackPart', 2, network.takeBackPart],
   ['enter', 2, network.enter],
-  ['decideHere', 2, network.decideHere],
+  ['decideHere', 2, network.decideInGateway],
   ['payIn', 2, operator.payIn],
   ['drawFees', 2, operator.drawFees],
   ['payPsp', 2, operator.payPsp],

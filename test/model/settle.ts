@@ -3,7 +3,7 @@ import { attempt } from './attempt.ts'
 import { findFaults } from './invariants.ts'
 import { workUntilQuiet } from './queue.ts'
 import { readAll, type Seen, sum } from './read.ts'
-import { tellAll } from './steps-bank.ts'
+import { sendAllCallbacks } from './steps-bank.ts'
 import { releaseMoney } from './steps-machine.ts'
 import type { World } from './world.ts'
 
@@ -35,14 +35,14 @@ export async function settleAllOpen(world: World): Promise<string[]> {
   world.setLosses(0)
   await releaseMoney(world)
   world.clock.advance(minute)
-  await tellAll(world)
+  await sendAllCallbacks(world)
   await workUntilQuiet(world)
   const unblocked = findUnblocked(await readAll(world.db, world.clock.now()))
   await decideDisputes(world)
   for (const pause of pauses) {
     world.clock.advance(pause)
     // A PSP repeats a callback until it is accepted.
-    await tellAll(world)
+    await sendAllCallbacks(world)
     await workUntilQuiet(world)
   }
   // A dispute that the PSP reopened may be read only in the last pauses, and then waits for a return of the rest that
@@ -83,7 +83,7 @@ async function decideDisputes(world: World): Promise<void> {
     if (state === 'open') await world.bank.decideDispute({ reference: id, decision })
   }
   clock.advance(minute)
-  await tellAll(world)
+  await sendAllCallbacks(world)
   await workUntilQuiet(world)
   await endDisputes(world)
 }

@@ -34,7 +34,7 @@ export const callback: Step = async (world) => {
 }
 
 /** Sends every callback of the bank once: in the end each one arrives. */
-export async function tellAll(world: World): Promise<void> {
+export async function sendAllCallbacks(world: World): Promise<void> {
   const { bank } = await readAll(world.db, world.clock.now())
   for (const { end_to_end_id } of bank.pix) await sendCallback(world, await pixEntry(world, end_to_end_id))
   for (const { id } of bank.payouts) await sendCallback(world, await payoutEntry(world, id))
@@ -165,7 +165,7 @@ export const enter: Step = async (world) => {
   return `the operator disputes ${row.id}: ${describe(await attempt(async () => await recordDispute(process.deps, input)))}`
 }
 
-export const decideHere: Step = async (world) => {
+export const decideInGateway: Step = async (world) => {
   const { random, process } = world
   const { disputes } = await readAll(world.db, world.clock.now())
   const open = random.pick(disputes.filter(isUndecided))

@@ -54,31 +54,31 @@ function owedBy({ balances }: Seen, merchantId: string): number {
   return 0 - (balances.find((one) => one.merchant_id === merchantId && one.account === 'debt')?.balance ?? 0)
 }
 
-type Asked = Pick<NewEntry, 'type' | 'merchantId' | 'amount'>
+type Requested = Pick<NewEntry, 'type' | 'merchantId' | 'amount'>
 
 /**
  * Posts an entry, compares the result with the expected one, and sometimes sends it again, unchanged or with another
  * amount.
  */
-async function enter(world: World, asked: Asked): Promise<string> {
+async function enter(world: World, requested: Requested): Promise<string> {
   const { random, db, clock, memory } = world
-  const moves = foresee(world, await readAll(db, clock.now()), asked)
+  const moves = foresee(world, await readAll(db, clock.now()), requested)
   const idempotencyKey = randomUUID()
   const send = async (amount: number) => {
     const about = { acquirer: simulatorName, description: 'the model', by: { actor: 'cli:model' }, idempotencyKey }
-    return await attempt(async () => await postEntry(world.process.deps, { ...asked, ...about, amount }))
+    return await attempt(async () => await postEntry(world.process.deps, { ...requested, ...about, amount }))
   }
-  const first = await send(asked.amount)
-  const isThere = await isPosted(world, idempotencyKey)
+  const first = await send(requested.amount)
+  const exists = await isPosted(world, idempotencyKey)
   if (first.did !== 'lost' && (first.did === 'done') !== (moves !== null))
-    throw new Unexpected(`${asked.type} of ${asked.amount}: ${describe(first)}`)
-  if (first.did !== 'lost' && (first.did === 'done') !== isThere)
-    throw new Unexpected(`${asked.type} is posted, or not`)
-  if (isThere) memory.entered.push(...(moves ?? []))
-  const said = `${asked.type} of ${asked.amount} for ${asked.merchantId ?? 'the operator'}: ${describe(first)}`
-  if (!isThere || random.percent(60)) return said
+    throw new Unexpected(`${requested.type} of ${requested.amount}: ${describe(first)}`)
+  if (first.did !== 'lost' && (first.did === 'done') !== exists)
+    throw new Unexpected(`${requested.type} is posted, or not`)
+  if (exists) memory.entered.push(...(moves ?? []))
+  const said = `${requested.type} of ${requested.amount} for ${requested.merchantId ?? 'the operator'}: ${describe(first)}`
+  if (!exists || random.percent(60)) return said
   const isOther = random.percent(30)
-  const again = await send(asked.amount + (isOther ? 1 : 0))
+  const again = await send(requested.amount + (isOther ? 1 : 0))
   const isRight = isOther ? again.did === 'refused' : again.did === 'done' && again.value.isReplay
   if (again.did !== 'lost' && !isRight) throw new Unexpected(`${said}, and once more: ${describe(again)}`)
   return `${said}, and once more: ${describe(again)}`
@@ -89,13 +89,13 @@ async function isPosted({ db }: World, key: string): Promise<boolean> {
 }
 
 /** The changes that an entry makes, by account. Null if it must be refused. */
-function foresee(world: World, seen: Seen, { type, merchantId, amount }: Asked): Entered[] | null {
+function foresee(world: World, seen: Seen, { type, merchantId, amount }: Requested): Entered[] | null {
   const id = merchantId ?? operatorMerchantId
   switch (type) {
     case 'pay_in': {
-      if (merchantId !== null) return [{ merchantId: id, held: amount, fees: 0, debt: 0 }]
+      if (merchantId !== null) return [{ merchantId: id, clearing: amount, fees: 0, debt: 0 }]
       const owed = Math.min(amount, owedBy(seen, id))
-      return [{ merchantId: id, held: amount, fees: amount - owed, debt: owed }]
+      return [{ merchantId: id, clearing: amount, fees: amount - owed, debt: owed }]
     }
     case 'fee_draw':
       return spend(world, seen, { amount, except: null, mayLose: false })
@@ -103,7 +103,7 @@ function foresee(world: World, seen: Seen, { type, merchantId, amount }: Asked):
       if (amount > owedBy(seen, id)) return null
       const own = Math.min(amount, feesOf(world, seen, id))
       const rest = { amount: amount - own, except: id, mayLose: true }
-      return [{ merchantId: id, held: amount - own, fees: 0 - own, debt: 0 }, ...(spend(world, seen, rest) ?? [])]
+      return [{ merchantId: id, clearing: amount - own, fees: 0 - own, debt: 0 }, ...(spend(world, seen, rest) ?? [])]
     }
     default:
       return spend(world, seen, { amount, except: null, mayLose: true })
@@ -123,8 +123,8 @@ function spend(world: World, seen: Seen, { amount, except, mayLose }: Spending):
   const taken = [...holders, operatorMerchantId].map((merchantId): Entered => {
     const part = Math.min(rest, feesOf(world, seen, merchantId))
     rest -= part
-    return { merchantId, held: 0 - part, fees: 0 - part, debt: 0 }
+    return { merchantId, clearing: 0 - part, fees: 0 - part, debt: 0 }
   })
   if (rest > 0 && !mayLose) return null
-  return [...taken, { merchantId: operatorMerchantId, held: 0 - rest, fees: 0, debt: 0 - rest }]
+  return [...taken, { merchantId: operatorMerchantId, clearing: 0 - rest, fees: 0, debt: 0 - rest }]
 }

@@ -5,10 +5,10 @@ import { cancelWithdrawal } from '../../src/withdrawals/cancel.ts'
 import { confirmWithdrawal } from '../../src/withdrawals/confirm.ts'
 import { rejectWithdrawal } from '../../src/withdrawals/reject.ts'
 import { withdrawalAmountMin } from '../../src/withdrawals/schema.ts'
-import { ask, askOther } from './ask.ts'
+import { send, requestOther } from './request.ts'
 import { attempt, describe } from './attempt.ts'
 import { approvalAbove, findAvailable } from './expect.ts'
-import { type Asked, feeBy } from './memory.ts'
+import { type Requested, feeBy } from './memory.ts'
 import { readAll, type TransactionSeen } from './read.ts'
 import type { World } from './world.ts'
 
@@ -36,7 +36,7 @@ export const create: Step = async (world, mode) => {
     pix: { expirationSeconds },
     idempotencyKey: randomUUID(),
   }
-  return await askNew(world, { kind: 'transaction', input }, mode)
+  return await requestNew(world, { kind: 'transaction', input }, mode)
 }
 
 export const pay: Step = async (world) => {
@@ -59,7 +59,7 @@ export const refund: Step = async (world, mode) => {
   const paid = row.amount_paid ?? 1
   const amount = random.percent(40) ? undefined : random.percent(25) ? random.pick(oddRefunds) : 1 + random.below(paid)
   const input = { idempotencyKey: randomUUID(), ...(amount !== undefined && { amount }) }
-  return await askNew(world, { kind: 'refund', merchantId: row.merchant_id, transactionId: row.id, input }, mode)
+  return await requestNew(world, { kind: 'refund', merchantId: row.merchant_id, transactionId: row.id, input }, mode)
 }
 
 /** Usually a PAID one; else any, since a refused request must be refused in any status. */
@@ -84,42 +84,42 @@ export const withdraw: Step = async (world, mode) => {
   const key = random.pick(pixKeys) ?? pixKeys[0]
   const pixKey = { key, type: key.includes('@') ? ('EMAIL' as const) : ('EVP' as const) }
   const input = { amount, method: 'PIX' as const, pixKey, idempotencyKey: randomUUID() }
-  return await askNew(world, { kind: 'withdrawal', merchantId, input }, mode)
+  return await requestNew(world, { kind: 'withdrawal', merchantId, input }, mode)
 }
 
 /** Repeats an earlier request, unchanged or with other content. */
 export const repeat: Step = async (world, mode) => {
   const { random, memory } = world
-  const unknown = memory.asked.filter(({ id }) => id === null)
-  const asked = random.pick(random.percent(50) ? unknown : memory.asked)
-  if (!asked) return 'nothing to repeat'
-  if (asked.id !== null && random.percent(30)) return await askOther(world, asked)
-  return `again: ${await ask(world, asked, mode)}`
+  const unknown = memory.requested.filter(({ id }) => id === null)
+  const requested = random.pick(random.percent(50) ? unknown : memory.requested)
+  if (!requested) return 'nothing to repeat'
+  if (requested.id !== null && random.percent(30)) return await requestOther(world, requested)
+  return `again: ${await send(world, requested, mode)}`
 }
 
 /** The same request several times concurrently. */
 export const insist: Step = async (world) => {
-  const before = world.memory.asked.length
+  const before = world.memory.requested.length
   const first = await (world.random.pick([create, withdraw, refund]) ?? create)(world, { isAlone: true })
-  const asked = world.memory.asked[before]
-  if (!asked) return first
-  const said = await Promise.all([1, 2, 3].map(async () => await ask(world, asked, { isAlone: false })))
+  const requested = world.memory.requested[before]
+  if (!requested) return first
+  const said = await Promise.all([1, 2, 3].map(async () => await send(world, requested, { isAlone: false })))
   return [first, ...said].join('; ')
 }
 
 type NewRequest = {
-  [Kind in Asked['kind']]: Omit<Extract<Asked, { kind: Kind }>, 'merchantId' | 'id'>
-}[Asked['kind']]
+  [Kind in Requested['kind']]: Omit<Extract<Requested, { kind: Kind }>, 'merchantId' | 'id'>
+}[Requested['kind']]
 
-async function askNew(
+async function requestNew(
   world: World,
   request: NewRequest & { merchantId?: string },
   mode: { isAlone: boolean },
 ): Promise<string> {
   const merchantId = request.merchantId ?? world.random.pick(world.merchants) ?? ''
-  const asked: Asked = { ...request, merchantId, id: null }
-  world.memory.asked.push(asked)
-  return await ask(world, asked, mode)
+  const requested: Requested = { ...request, merchantId, id: null }
+  world.memory.requested.push(requested)
+  return await send(world, requested, mode)
 }
 
 export const cancel: Step = async (world) => {
@@ -166,6 +166,6 @@ export const reject: Step = async (world) => {
 async function pickWaiting({ random, db, clock }: World) {
   const { withdrawals } = await readAll(db, clock.now())
   const waiting = withdrawals.filter(({ status }) => status === 'PENDING')
-  const held = waiting.filter(({ review_reason }) => review_reason !== null)
-  return random.pick(random.percent(60) ? held : random.percent(80) ? waiting : withdrawals)
+  const pendingReview = waiting.filter(({ review_reason }) => review_reason !== null)
+  return random.pick(random.percent(60) ? pendingReview : random.percent(80) ? waiting : withdrawals)
 }

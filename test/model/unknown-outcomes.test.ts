@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { lengthOf } from '../support/random.ts'
-import { ask } from './ask.ts'
+import { request } from './request.ts'
 import { findFaults } from './invariants.ts'
-import type { Asked } from './memory.ts'
+import type { Requested } from './memory.ts'
 import { workUntilQuiet } from './queue.ts'
 import { readAll } from './read.ts'
 import { openWorld, type World } from './world.ts'
@@ -17,7 +17,7 @@ it(`of ${2 * half} payouts and refunds whose first answer is lost, none is made 
   const world = await openWorld(20_260_302)
   try {
     await earn(world)
-    const asked = [...(await askForRefunds(world)), ...(await askForPayouts(world))]
+    const requested = [...(await requestRefunds(world)), ...(await requestPayouts(world))]
     // The bank carries out every second one, and sends no callback.
     world.setLosses(100, ['time_out_after', 'time_out_before'])
     await workUntilQuiet(world)
@@ -36,7 +36,7 @@ it(`of ${2 * half} payouts and refunds whose first answer is lost, none is made 
     const { bank, refunds, withdrawals } = await readAll(world.db, world.clock.now())
     expect(new Set(refunds.map(({ status }) => status))).toEqual(new Set(['REFUNDED']))
     expect(new Set(withdrawals.map(({ status }) => status))).toEqual(new Set(['PROCESSED']))
-    expect(bank.payouts.length + bank.returns.length).toBe(asked.length)
+    expect(bank.payouts.length + bank.returns.length).toBe(requested.length)
   } finally {
     await world.close()
   }
@@ -44,7 +44,7 @@ it(`of ${2 * half} payouts and refunds whose first answer is lost, none is made 
 
 /** As many payments as refunds, each large enough for its refund and a payout. */
 async function earn(world: World): Promise<void> {
-  const asked = Array.from({ length: half }, (_, made): Asked => {
+  const requested = Array.from({ length: half }, (_, made): Requested => {
     const input = {
       amount: 1_000,
       paymentMethod: 'PIX' as const,
@@ -53,34 +53,34 @@ async function earn(world: World): Promise<void> {
     }
     return { kind: 'transaction', merchantId: world.merchants[made % 2] ?? '', id: null, input }
   })
-  await askAll(world, asked)
+  await requestAll(world, requested)
   for (const { pix_uri } of (await readAll(world.db, world.clock.now())).transactions)
     expect(await world.bank.pay({ uri: pix_uri ?? '' })).toMatchObject({ ok: true })
   await workUntilQuiet(world)
 }
 
-async function askForRefunds(world: World): Promise<Asked[]> {
+async function requestRefunds(world: World): Promise<Requested[]> {
   const { transactions } = await readAll(world.db, world.clock.now())
-  const asked = transactions.map((row, made): Asked => {
+  const requested = transactions.map((row, made): Requested => {
     const input = { amount: 1 + (made % 500), idempotencyKey: randomUUID() }
     return { kind: 'refund', merchantId: row.merchant_id, transactionId: row.id, id: null, input }
   })
-  return await askAll(world, asked)
+  return await requestAll(world, requested)
 }
 
-async function askForPayouts(world: World): Promise<Asked[]> {
-  const asked = Array.from({ length: half }, (_, made): Asked => {
+async function requestPayouts(world: World): Promise<Requested[]> {
+  const requested = Array.from({ length: half }, (_, made): Requested => {
     const pixKey = { key: randomUUID(), type: 'EVP' as const }
     const input = { amount: 10, method: 'PIX' as const, pixKey, idempotencyKey: randomUUID() }
     return { kind: 'withdrawal', merchantId: world.merchants[made % 2] ?? '', id: null, input }
   })
-  return await askAll(world, asked)
+  return await requestAll(world, requested)
 }
 
-async function askAll(world: World, asked: Asked[]): Promise<Asked[]> {
-  for (const one of asked) await ask(world, one, { isAlone: false })
-  expect(asked.filter(({ id }) => id === null)).toEqual([])
-  return asked
+async function requestAll(world: World, requested: Requested[]): Promise<Requested[]> {
+  for (const one of requested) await request(world, one, { isAlone: false })
+  expect(requested.filter(({ id }) => id === null)).toEqual([])
+  return requested
 }
 
 async function listOpen({ db, clock }: World): Promise<string[]> {

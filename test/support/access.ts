@@ -186,7 +186,7 @@ export const expectations: Record<string, Expected> = {
     elsewhere: 200,
   }),
 
-  'GET /dashboard/api/withdrawal/held': listed('withdrawal.read'),
+  'GET /dashboard/api/withdrawal/pending-review': listed('withdrawal.read'),
   'GET /dashboard/api/withdrawal/:id': one('withdrawal.read', 'withdrawal'),
   'POST /dashboard/api/withdrawal/preview': { may: 'withdrawal.write' },
   'POST /dashboard/api/withdrawal/:id/approval': one('withdrawal.approve', 'withdrawal'),
@@ -216,7 +216,7 @@ export const expectations: Record<string, Expected> = {
   'POST /dashboard/api/orphan/:id/return': operator('reconciliation.decide'),
   'POST /dashboard/api/orphan/:id/undoing': operator('reconciliation.decide'),
   'GET /dashboard/api/reconciliation': operator('reconciliation.read'),
-  'GET /dashboard/api/reconciliation/asked/:id': operator('reconciliation.read'),
+  'GET /dashboard/api/reconciliation/requested/:id': operator('reconciliation.read'),
   'GET /dashboard/api/reconciliation/day': operator('reconciliation.read'),
   'GET /dashboard/api/reconciliation/day/:acquirer/:day': operator('reconciliation.read'),
   'GET /dashboard/api/reconciliation/day/:acquirer/:day/statement.jws': operator('reconciliation.read'),

@@ -24,7 +24,7 @@ const patienceMs = 90_000
 /** The rules that depend on the theme. */
 const rulesOfColor = ['color-contrast', 'link-in-text-block']
 
-export type Look = { width: 390 | 1440; theme: 'light' | 'dark' }
+export type Appearance = { width: 390 | 1440; theme: 'light' | 'dark' }
 
 export type Visit = {
   page: Page
@@ -36,21 +36,21 @@ export type Visit = {
   /** Chooses the language in the menu of the account. */
   readIn(language: 'English' | 'Português'): Promise<void>
   /** Changes the width of the window and the theme of the system. */
-  turn(to: Partial<Look>): Promise<void>
+  turn(to: Partial<Appearance>): Promise<void>
   /**
    * Checks the screen for serious accessibility problems, checks that it is no wider than the window, and takes a
    * screenshot.
    */
-  look(name: string): Promise<void>
+  checkScreen(name: string): Promise<void>
   /** The same at both widths and in both themes, without loading the page again. */
-  lookAtEach(name: string): Promise<void>
+  checkScreenAtEachSize(name: string): Promise<void>
   close(): Promise<void>
 }
 
 /** A visit by one person, with separate cookies. */
 export async function visit(
   browser: Browser,
-  { width = 1440, theme = 'light', locale = 'en-US' }: Partial<Look & { locale: 'en-US' | 'pt-BR' }> = {},
+  { width = 1440, theme = 'light', locale = 'en-US' }: Partial<Appearance & { locale: 'en-US' | 'pt-BR' }> = {},
 ): Promise<Visit> {
   const context = await browser.newContext({
     viewport: { width, height: 900 },
@@ -68,8 +68,8 @@ export async function visit(
       complaints.push(message.text())
   })
   const settled = watchRequests(page)
-  let now: Look = { width, theme }
-  const look = async (name: string, rules?: string[]) => {
+  let now: Appearance = { width, theme }
+  const checkScreen = async (name: string, rules?: string[]) => {
     await settled()
     const place = `${name} at ${now.width}, ${now.theme}`
     if (picturesDir !== undefined) {
@@ -80,7 +80,7 @@ export async function visit(
     const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
     expect(wider, `${place} is wider than the window`).toBeLessThanOrEqual(0)
   }
-  const turn = async (next: Partial<Look>) => {
+  const turn = async (next: Partial<Appearance>) => {
     now = { ...now, ...next }
     await page.emulateMedia({ colorScheme: now.theme })
     await page.setViewportSize({ width: now.width, height: 900 })
@@ -99,17 +99,17 @@ export async function visit(
       await page.getByRole('menuitem').first().waitFor({ state: 'detached' })
     },
     turn,
-    look: async (name) => await look(name),
-    async lookAtEach(name) {
+    checkScreen: async (name) => await checkScreen(name),
+    async checkScreenAtEachSize(name) {
       const first = now
       const otherTheme = now.theme === 'light' ? 'dark' : 'light'
-      await look(name)
+      await checkScreen(name)
       await turn({ theme: otherTheme })
-      await look(name, rulesOfColor)
+      await checkScreen(name, rulesOfColor)
       await turn({ width: now.width === 390 ? 1440 : 390 })
-      await look(name)
+      await checkScreen(name)
       await turn({ theme: first.theme })
-      await look(name, rulesOfColor)
+      await checkScreen(name, rulesOfColor)
       await turn(first)
     },
     close: async () => await context.close(),

@@ -64,12 +64,12 @@ export async function openDatabaseLine(target: string): Promise<DatabaseLine> {
   })
   await new Promise<void>((done) => line.listen(0, '127.0.0.1', done))
   const address = line.address()
-  const here = new URL(target)
-  here.search = ''
-  here.hostname = '127.0.0.1'
-  here.port = String(typeof address === 'object' && address ? address.port : 0)
+  const own = new URL(target)
+  own.search = ''
+  own.hostname = '127.0.0.1'
+  own.port = String(typeof address === 'object' && address ? address.port : 0)
   return {
-    connectionString: here.href,
+    connectionString: own.href,
     loseConnections() {
       for (const one of connections) one.isLost = true
     },

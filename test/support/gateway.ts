@@ -39,7 +39,7 @@ export type Psp = {
   /** Decides for each request. */
   behaviour: (request: HttpRequest) => Behaviour
   /** Every request except those for tokens, such as `PUT /cob/…`. */
-  asked: string[]
+  requests: string[]
   /** Pays the PSP's charge of a transaction, and returns the content of its callback. */
   pay(transactionId: string): Promise<{ endToEndId: string; txid: string }>
   /** How many payouts it has made. */
@@ -66,7 +66,7 @@ export async function openPsp(
     name,
     bank,
     behaviour: () => 'well',
-    asked: [],
+    requests: [],
     acquirer: createBacenAcquirer({
       name,
       send: async (request) => await send(request),
@@ -81,10 +81,10 @@ export async function openPsp(
       ...(hasBreaker && { breaker: createBreaker({ name, log: { info() {}, warn() {} } }) }),
     }),
     async pay(transactionId) {
-      const found = await bank.ask('GET', `/cob/${toTxid(transactionId)}`)
+      const found = await bank.call('GET', `/cob/${toTxid(transactionId)}`)
       const outcome = await bank.pay({ uri: String(found.body.pixCopiaECola) })
       if (!outcome.ok) throw new Error(`Not paid: ${outcome.code}`)
-      const { body } = await bank.ask('GET', `/pix/${outcome.endToEndId}`)
+      const { body } = await bank.call('GET', `/pix/${outcome.endToEndId}`)
       return body as { endToEndId: string; txid: string }
     },
     countPayouts: async () => (await database.db.query(sql`select from simulator.payouts`)).length,
@@ -95,7 +95,7 @@ export async function openPsp(
   }
   async function send(request: HttpRequest): Promise<HttpResponse> {
     if (request.path === '/oauth/token') return await bank.handle(request)
-    psp.asked.push(`${request.method} ${request.path}`)
+    psp.requests.push(`${request.method} ${request.path}`)
     const behaviour = psp.behaviour(request)
     if (behaviour === 'silent') return await new Promise<never>(() => {})
     if (behaviour === 'refuses') return { status: 422, headers: {}, body: JSON.stringify({ title: 'Não.' }) }

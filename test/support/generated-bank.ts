@@ -25,7 +25,7 @@ export type GeneratedBank = {
   payments: Map<string, BankPayment>
   payouts: Map<string, BankPayout>
   /** The number of requests. */
-  asked: number
+  requested: number
   send: Send
 }
 
@@ -33,9 +33,9 @@ export function generatedBank(): GeneratedBank {
   const bank: GeneratedBank = {
     payments: new Map(),
     payouts: new Map(),
-    asked: 0,
+    requested: 0,
     send: async (request) => {
-      bank.asked += 1
+      bank.requested += 1
       return answer(bank, request)
     },
   }

@@ -50,7 +50,7 @@ export async function generateDay(
     withdrawals: [],
   }
   const postings: Posting[] = []
-  const held: BankPayment[] = []
+  const suspended: BankPayment[] = []
   const merchants = [0, 1, 2].map(() => uuid())
   let serial = 0
 
@@ -239,7 +239,7 @@ export async function generateDay(
     const { payoutId, amount } = withdrawn(at, 'PROCESSED')
     paidOut(at, { payoutId, amount })
   })
-  times(some, () => held.push(atBank(inDay())))
+  times(some, () => suspended.push(atBank(inDay())))
   // Records a few minutes outside of the day, on both sides.
   times(some, (index) => {
     const awayMs = (1 + random.below(9)) * minuteMs
@@ -342,7 +342,7 @@ export async function generateDay(
     for (let start = 0; start < inOrder.length; start += 5_000) await postAll(tx, inOrder.slice(start, start + 5_000))
     await placeInSuspense(
       tx,
-      held.map((payment) => ({
+      suspended.map((payment) => ({
         acquirer: { name: acquirer, receiver: receiverAccount },
         kind: 'orphan' as const,
         merchantId: null,

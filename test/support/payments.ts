@@ -65,10 +65,10 @@ export async function openQuietBank(service: TestService, clock = service.clock)
 
 /** Posts a callback to the URL that was registered at the acquirer. */
 export async function sendCallback(service: TestService, body: unknown): Promise<number> {
-  return (await tellRaw(service, JSON.stringify(body))).status
+  return (await sendRawCallback(service, JSON.stringify(body))).status
 }
 
-export async function tellRaw(service: TestService, rawBody: string): Promise<Answer> {
+export async function sendRawCallback(service: TestService, rawBody: string): Promise<Answer> {
   const [row] = await service.db.query<{ url: string }>(sql`select url from simulator.webhooks`)
   const answer = await request(`${row?.url}/pix`, {
     method: 'POST',

@@ -20,7 +20,7 @@ export type DistantBank = {
   /** Posts a callback about a payout, true or false. */
   claim(withdrawalId: string, more?: object): Promise<number>
   /** How many times a payout was requested, and how many were made. */
-  countPayouts(withdrawalId: string): Promise<{ asked: number; made: number }>
+  countPayouts(withdrawalId: string): Promise<{ requested: number; made: number }>
   stop(): Promise<void>
 }
 
@@ -32,7 +32,7 @@ export async function startDistantBank({
 } = {}): Promise<DistantBank> {
   const clock = manualClock()
   const database = await createTestDatabase()
-  const asked: string[] = []
+  const requested: string[] = []
   let disturb: Disturb = () => 'none'
   let sendsCallbacks = true
   const simulator = await createSimulator({
@@ -42,7 +42,7 @@ export async function startDistantBank({
     sendCallback: async (url, body) => (sendsCallbacks ? await post(url, body) : 200),
     log: { warn: () => {} },
     disturb: (asking) => {
-      if (asking.method === 'PUT') asked.push(asking.path)
+      if (asking.method === 'PUT') requested.push(asking.path)
       return disturb(asking)
     },
   })
@@ -68,7 +68,7 @@ export async function startDistantBank({
     async countPayouts(withdrawalId) {
       const id = withdrawalId.replaceAll('-', '')
       const rows = await database.db.query(sql`select from simulator.payouts where id = ${id}`)
-      return { asked: asked.filter((path) => path.endsWith(id)).length, made: rows.length }
+      return { requested: requested.filter((path) => path.endsWith(id)).length, made: rows.length }
     },
     async stop() {
       await service.stop()

@@ -137,16 +137,16 @@ async function untilListening(child: ChildProcess, port: number): Promise<void> 
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (data: Buffer) => said.push(data.toString()))
   for (;;) {
     if (child.exitCode !== null) throw new Error(`The proxy ended with ${child.exitCode}: ${said.join('')}`)
-    const isThere = await new Promise<boolean>((resolve) => {
+    const exists = await new Promise<boolean>((resolve) => {
       const socket = connect(port, '127.0.0.1', () => resolve(true))
       socket.once('error', () => resolve(false)).once('connect', () => socket.destroy())
     })
-    if (isThere) return
+    if (exists) return
     await sleep(20)
   }
 }
 
-export type Asked = {
+export type Requested = {
   host?: string
   /** A host for the handshake that differs from the request's. */
   servername?: string
@@ -160,20 +160,20 @@ export type Asked = {
 }
 
 /** Sends a request over TLS. Null if the proxy ended the handshake or the connection. */
-export async function askProxy(
+export async function requestThroughProxy(
   { port }: RunningProxy,
   { authority }: Certificates,
-  { host = apiHost, servername = host, show, body, ...asked }: Asked,
+  { host = apiHost, servername = host, show, body, ...requested }: Requested,
 ): Promise<{ status: number; text: string } | null> {
   return await new Promise((resolve) => {
     const sent = request(
       {
-        ...asked,
+        ...requested,
         host: '127.0.0.1',
         port,
         servername,
-        method: asked.method ?? (body === undefined ? 'GET' : 'POST'),
-        headers: { host, ...(body !== undefined && { 'content-type': 'application/json' }), ...asked.headers },
+        method: requested.method ?? (body === undefined ? 'GET' : 'POST'),
+        headers: { host, ...(body !== undefined && { 'content-type': 'application/json' }), ...requested.headers },
         ca: authority,
         ...(show && { cert: show.certificate, key: show.key }),
         agent: false,

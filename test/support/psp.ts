@@ -112,13 +112,13 @@ export async function openPsp(pool: pg.Pool, name: DialectName, quirks: string[]
   }
 }
 
-export async function askToken(psp: Psp, { token }: RequestForm): Promise<Answer> {
+export async function requestPspToken(psp: Psp, { token }: RequestForm): Promise<Answer> {
   const path = token.query ? `${token.path}?${token.query}` : token.path
   return await fetched(psp, { method: 'POST', path, headers: token.headers, body: token.body })
 }
 
 /** Sends a request with a new token, as the PSP documents it. */
-export async function asked(
+export async function sendRequest(
   psp: Psp,
   form: { [Member in keyof RequestForm]: RequestForm[Member] | undefined } & Pick<RequestForm, 'token'>,
   method: string,

@@ -73,7 +73,7 @@ export type FaultyNetwork = {
   /** Sets the faults of the next requests, by method and part of the path. Later requests are answered. */
   disturb(method: string, path: string, ...disturbances: Disturbance[]): void
   /** The number of such requests. */
-  asked(method: string, path: string): number
+  countRequests(method: string, path: string): number
   stop(): Promise<void>
 }
 
@@ -106,7 +106,7 @@ export async function startOnFaultyNetwork(): Promise<FaultyNetwork> {
     disturb: (method, path, ...disturbances) => {
       faults = [...faults.filter((one) => one.method !== method || one.path !== path), { method, path, disturbances }]
     },
-    asked: (method, path) => requests.filter((one) => one.startsWith(method) && one.includes(path)).length,
+    countRequests: (method, path) => requests.filter((one) => one.startsWith(method) && one.includes(path)).length,
     stop: async () => {
       await service.stop()
       await server.close()
@@ -116,7 +116,7 @@ export async function startOnFaultyNetwork(): Promise<FaultyNetwork> {
   }
 }
 
-export async function askForRefund(
+export async function requestRefund(
   service: TestService,
   id: string,
   more: Record<string, unknown> = {},
@@ -127,7 +127,7 @@ export async function askForRefund(
 
 /** Requests a refund that must be accepted, and returns its id. */
 export async function refund(service: TestService, id: string, more: Record<string, unknown> = {}): Promise<string> {
-  const { status, text, body } = await askForRefund(service, id, more)
+  const { status, text, body } = await requestRefund(service, id, more)
   expect(status, text.slice(0, 300)).toBe(201)
   return body.id
 }

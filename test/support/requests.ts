@@ -68,10 +68,10 @@ export function refusedFields(answer: Answer<unknown>): string[] {
 export type TestClient = { merchantId: string; token: string }
 
 /** Another client of the same service. */
-export async function addTestClient(service: TestService, held: readonly Scope[] = scopes): Promise<TestClient> {
+export async function addTestClient(service: TestService, granted: readonly Scope[] = scopes): Promise<TestClient> {
   const { key } = await loadSecretKey(service.db, null)
   const client = await service.db.transaction(
-    async (tx) => await createMerchant(tx, { clock: service.clock, key }, { name: 'Another shop', scopes: [...held] }),
+    async (tx) => await createMerchant(tx, { clock: service.clock, key }, { name: 'Another shop', scopes: [...granted] }),
   )
   return { merchantId: client.merchantId, token: await fetchToken(service.baseUrl, client) }
 }

@@ -87,7 +87,7 @@ export async function startTestService(options: Options = {}): Promise<TestServi
     sandbox,
     firstAdminUrl: service.firstAdminUrl,
     token,
-    call: async (path, call) => await ask(service.baseUrl + path, { token, ...call }),
+    call: async (path, call) => await request(service.baseUrl + path, { token, ...call }),
     runJob: async (name) => await enqueueJob(db, { name, payload: {}, key: name }),
     async stop() {
       await service.stop()
@@ -111,7 +111,7 @@ export async function fetchToken(baseUrl: string, client: { clientId: string; cl
   return body.access_token
 }
 
-async function ask<Body>(url: string, { method, headers, body, rawBody, token }: Call): Promise<Answer<Body>> {
+async function request<Body>(url: string, { method, headers, body, rawBody, token }: Call): Promise<Answer<Body>> {
   const sent = rawBody ?? (body === undefined ? undefined : JSON.stringify(body))
   const answer = await fetch(url, {
     method: method ?? (sent === undefined ? 'GET' : 'POST'),

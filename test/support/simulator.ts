@@ -4,7 +4,7 @@ import { receiverKey, simulatorCredentials } from '../../simulator/receiver-acco
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../simulator/simulator.ts'
 import { type ManualClock, manualClock } from './clock.ts'
 
-type Asked = { status: number; headers: Record<string, string>; body: Record<string, unknown> }
+type Requested = { status: number; headers: Record<string, string>; body: Record<string, unknown> }
 
 export type TestSimulator = Simulator & {
   clock: ManualClock
@@ -16,7 +16,7 @@ export type TestSimulator = Simulator & {
   toStrangers: { status: number }
   warnings: string[]
   /** Sends a request with a token. The body of the answer is parsed. */
-  ask(method: string, path: string, more?: { body?: unknown; query?: Record<string, string> }): Promise<Asked>
+  send(method: string, path: string, more?: { body?: unknown; query?: Record<string, string> }): Promise<Requested>
   /** Creates a charge and returns its copy-and-paste code. */
   charge(txid: string, amount?: string, expiracao?: number): Promise<string>
 }
@@ -52,7 +52,7 @@ export async function testSimulator(
     },
   })
 
-  async function ask(
+  async function send(
     method: string,
     path: string,
     { body, query }: { body?: unknown; query?: Record<string, string> } = {},
@@ -68,12 +68,12 @@ export async function testSimulator(
   }
 
   async function charge(txid: string, amount = '10.00', expiracao = 3600): Promise<string> {
-    const { status, body } = await ask('PUT', `/cob/${txid}`, { body: cob(amount, expiracao) })
+    const { status, body } = await send('PUT', `/cob/${txid}`, { body: cob(amount, expiracao) })
     if (status !== 201) throw new Error(`No charge: ${status}`)
     return String(body.pixCopiaECola)
   }
 
-  return { ...simulator, clock, callbacks, answers, toStrangers, warnings, ask, charge }
+  return { ...simulator, clock, callbacks, answers, toStrangers, warnings, request: send, charge }
 }
 
 /** The body of a charge. */
@@ -93,7 +93,7 @@ export function tokenRequest(
   return { ...request('POST', '/oauth/token'), headers: { authorization }, body }
 }
 
-export function parse(answer: HttpResponse): Asked {
+export function parse(answer: HttpResponse): Requested {
   return { ...answer, body: answer.body === '' ? {} : JSON.parse(answer.body) }
 }
 

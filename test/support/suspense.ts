@@ -18,7 +18,7 @@ export const payingCustomer = {
 type Paid = Charged & { endToEnd: string }
 
 /** A charge, and a payment that was meant for it. */
-export async function payAmiss(
+export async function payWithFault(
   service: TestService,
   behaviour: 'without_txid' | 'twice',
   more: Record<string, unknown> = {},
@@ -33,9 +33,9 @@ export async function payAmiss(
 export async function payUnattributed(
   service: TestService,
   more: Record<string, unknown> = {},
-): Promise<Paid & { held: SuspenseRow }> {
-  const paid = await payAmiss(service, 'without_txid', more)
-  return { ...paid, held: await untilSuspense(service, paid.endToEnd, 'held') }
+): Promise<Paid & { suspended: SuspenseRow }> {
+  const paid = await payWithFault(service, 'without_txid', more)
+  return { ...paid, suspended: await untilSuspense(service, paid.endToEnd, 'held') }
 }
 
 export async function findSuspenseOf(service: TestService, endToEnd: string): Promise<SuspenseRow | null> {

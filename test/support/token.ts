@@ -18,7 +18,7 @@ export type TokenRequest = {
  * Sends a request to the token endpoint as a shop's own HTTP client may. Unlike fetch, this one sends a GET with a
  * body.
  */
-export async function askForToken(
+export async function requestToken(
   { baseUrl }: { baseUrl: string },
   { method = 'POST', path = '/auth/token', form, headers = {} }: TokenRequest,
 ): Promise<TokenAnswer> {

@@ -50,13 +50,13 @@ export function withdrawalBody(more: Json = {}): Json {
 
 type Call = { token?: string; headers?: Record<string, string> }
 
-export async function askForWithdrawal(service: TestService, more: Json = {}, call: Call = {}) {
+export async function requestWithdrawal(service: TestService, more: Json = {}, call: Call = {}) {
   return await service.call<Withdrawal & Problem>('/withdrawal', { body: withdrawalBody(more), ...call })
 }
 
 /** Requests a withdrawal that must be accepted, and returns its id. */
 export async function withdraw(service: TestService, more: Json = {}): Promise<string> {
-  const { status, text, body } = await askForWithdrawal(service, more)
+  const { status, text, body } = await requestWithdrawal(service, more)
   expect(status, text.slice(0, 300)).toBe(201)
   return body.id
 }

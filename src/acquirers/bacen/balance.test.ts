@@ -22,23 +22,23 @@ function open(send: (request: HttpRequest) => Promise<HttpResponse>, profile = e
 
 /** Efí, with this answer to the balance request. */
 function answering(status: number, body: unknown) {
-  const asked: HttpRequest[] = []
+  const requests: HttpRequest[] = []
   const acquirer = open(async (request) => {
     const isToken = request.path === '/oauth/token'
-    if (!isToken) asked.push(request)
+    if (!isToken) requests.push(request)
     const answer = isToken ? { access_token: 'x', token_type: 'Bearer', expires_in: 3600 } : body
     return { status: isToken ? 200 : status, headers: {}, body: JSON.stringify(answer) }
   })
-  return { asked, read: async () => await acquirer.readBalance?.() }
+  return { requests, read: async () => await acquirer.readBalance?.() }
 }
 
 // As in Efí's documentation of "Consultar saldo da conta".
 const documented = { saldo: '100.00', bloqueios: { judicial: '3.00', med: '7.50', total: '10.50' } }
 
 it('reads the balance as Efí documents it', async () => {
-  const { asked, read } = answering(200, documented)
+  const { requests, read } = answering(200, documented)
   expect(await read()).toEqual({ available: 10_000, blocked: 1_050, disputed: 750 })
-  expect(asked).toMatchObject([{ method: 'GET', path: '/v2/gn/saldo', query: { bloqueios: 'true' } }])
+  expect(requests).toMatchObject([{ method: 'GET', path: '/v2/gn/saldo', query: { bloqueios: 'true' } }])
 })
 
 it.each([

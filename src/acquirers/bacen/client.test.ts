@@ -297,7 +297,7 @@ describe('a hostile PSP', () => {
     return { url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/v2/`, paths }
   }
 
-  async function ask(listener: Listener): Promise<unknown> {
+  async function call(listener: Listener): Promise<unknown> {
     const { url, paths } = await listen(listener)
     const http = createHttpSend({ baseUrl: url, timeoutMs: 500 })
     closers.push(http.close)
@@ -335,7 +335,7 @@ describe('a hostile PSP', () => {
   }
 
   it.each(Object.entries(hostile))('that %s leaves the outcome unknown', async (_, listener) => {
-    expect(await ask(listener)).toBeInstanceOf(AcquirerUnavailable)
+    expect(await call(listener)).toBeInstanceOf(AcquirerUnavailable)
   })
 
   it('that is not reachable leaves the outcome unknown, with the cause', async () => {
@@ -360,12 +360,12 @@ describe('a hostile PSP', () => {
   })
 
   it('whose token arrives after the time-out gets no request with it', async () => {
-    const asked: string[] = []
+    const requests: string[] = []
     let release = (_: HttpResponse) => {}
     const acquirer = open(async (request) => {
-      asked.push(request.isToken ? 'token' : 'charge')
+      requests.push(request.isToken ? 'token' : 'charge')
       if (!request.isToken) return json(401, {})
-      if (asked.length === 1) return token()
+      if (requests.length === 1) return token()
       return new Promise((resolve) => {
         release = resolve
       })
@@ -373,7 +373,7 @@ describe('a hostile PSP', () => {
     await expect(acquirer.createCharge(input)).rejects.toThrow('in time')
     release(token())
     await new Promise(setImmediate)
-    expect(asked).toEqual(['token', 'charge', 'token'])
+    expect(requests).toEqual(['token', 'charge', 'token'])
   })
 
   it('that issues tokens at another host gets the request there', async () => {

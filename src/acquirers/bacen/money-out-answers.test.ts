@@ -19,15 +19,15 @@ const now = clock.now().toISOString()
 
 const json = (status: number, body: unknown): HttpResponse => ({ status, headers: {}, body: JSON.stringify(body) })
 
-type Psp = { acquirer: Acquirer; asked: string[] }
+type Psp = { acquirer: Acquirer; requests: string[] }
 
 function psp(answer: (request: HttpRequest) => HttpResponse): Psp {
-  const asked: string[] = []
+  const requests: string[] = []
   const acquirer = createBacenAcquirer({
     name: 'psp',
     send: async (request) => {
       if (request.isToken) return json(200, { access_token: 't', expires_in: 3600 })
-      asked.push(`${request.method} ${request.path}`)
+      requests.push(`${request.method} ${request.path}`)
       return answer(request)
     },
     credentials: { clientId: 'a', clientSecret: 'b' },
@@ -37,7 +37,7 @@ function psp(answer: (request: HttpRequest) => HttpResponse): Psp {
     profile: { offers: { payouts: true, disputes: true } },
     clock,
   })
-  return { acquirer, asked }
+  return { acquirer, requests }
 }
 
 const devolucao = { id, rtrId, valor: '1.00', horario: { solicitacao: now }, status: 'EM_PROCESSAMENTO' }
@@ -69,7 +69,7 @@ describe.each(operations)('$name', ({ path, taken, done, send, find }) => {
       method === 'PUT' ? json(422, { mensagem: 'Não.' }) : json(404, { nome: 'x' }),
     )
     expect(await send(refusing)).toEqual({ outcome: 'refused', reason: 'Não.' })
-    expect(refusing.asked.at(-1)).toBe(`GET ${path}`)
+    expect(refusing.requests.at(-1)).toBe(`GET ${path}`)
   })
 
   it.each([400, 403, 404, 409, 422])(
@@ -180,16 +180,16 @@ describe('callbacks', () => {
 
 describe('disputes', () => {
   const [documented] = efiDocumented.infracoes
-  const asked = async (answer: HttpResponse) => {
+  const listFrom = async (answer: HttpResponse) => {
     const { acquirer } = psp(() => answer)
     const found = []
     for await (const one of acquirer.disputes?.list({ from: clock.now(), to: clock.now() }) ?? []) found.push(one)
     return found
   }
-  const list = async (...entries: unknown[]) => await asked(json(200, { infracoes: entries }))
+  const list = async (...entries: unknown[]) => await listFrom(json(200, { infracoes: entries }))
 
   it('are read as Efí documents them, in every state', async () => {
-    const found = await asked(json(200, efiDocumented))
+    const found = await listFrom(json(200, efiDocumented))
     expect(found.map(({ status, state }) => [status, state])).toEqual([
       ['ABERTA', 'open'],
       ['EM_DEFESA', 'open'],
@@ -235,10 +235,10 @@ describe('disputes', () => {
   it('are not offered where the PSP has switched the list off, which is not an outage', async () => {
     const detail = 'Funcionalidade desabilitada em ambiente de homologação.'
     const type = 'https://pix.bcb.gov.br/api/v2/error/InfracaoErroInterno'
-    await expect(asked(json(500, { type, title: 'Erro Interno', status: 500, detail }))).rejects.toBeInstanceOf(
+    await expect(listFrom(json(500, { type, title: 'Erro Interno', status: 500, detail }))).rejects.toBeInstanceOf(
       NotOffered,
     )
-    const other = asked(json(500, { type, title: 'Erro Interno', status: 500, detail: 'Ocorreu um erro interno.' }))
+    const other = listFrom(json(500, { type, title: 'Erro Interno', status: 500, detail: 'Ocorreu um erro interno.' }))
     await expect(other).rejects.not.toBeInstanceOf(NotOffered)
   })
 })

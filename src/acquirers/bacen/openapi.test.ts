@@ -96,8 +96,8 @@ describe.skipIf(!hasBacenOpenApi)('against the Central Bank’s OpenAPI', () => 
   }
 
   it('every request that the adapter sends fits', () => {
-    const asked = exchanges.filter(({ request }) => !request.isToken).map(({ request }) => request)
-    expect(new Set(asked.map((request) => `${request.method} ${pathOf(request)}`))).toEqual(
+    const requests = exchanges.filter(({ request }) => !request.isToken).map(({ request }) => request)
+    expect(new Set(requests.map((request) => `${request.method} ${pathOf(request)}`))).toEqual(
       new Set([
         'PUT /webhook/{chave}',
         'GET /webhook/{chave}',
@@ -109,7 +109,7 @@ describe.skipIf(!hasBacenOpenApi)('against the Central Bank’s OpenAPI', () => 
         'GET /pix/{e2eid}/devolucao/{id}',
       ]),
     )
-    for (const request of asked) {
+    for (const request of requests) {
       const path = pathOf(request)
       const method = request.method.toLowerCase()
       const parameters = openApi.parameters(method, path)

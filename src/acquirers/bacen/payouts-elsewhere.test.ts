@@ -47,7 +47,7 @@ function open(
     log: { info() {}, warn: (data) => warnings.push(data) },
   })
   const payouts: Payouts = acquirer.payouts ?? expect.unreachable('it has payouts')
-  return { acquirer, payouts, warnings, requests: () => received.filter(({ isToken }) => !isToken), asked: received }
+  return { acquirer, payouts, warnings, requests: () => received.filter(({ isToken }) => !isToken), requested: received }
 }
 
 describe('Inter', () => {
@@ -59,7 +59,7 @@ describe('Inter', () => {
   }
 
   it('receives our id as the idempotency key', async () => {
-    const { payouts, requests, asked: received } = open('inter', () => json(200, interPsp.taken))
+    const { payouts, requests, requested: received } = open('inter', () => json(200, interPsp.taken))
     expect(await payouts.send(order)).toEqual({ outcome: 'processing', endToEndId: null, reference: reference.inter })
     const [request] = requests()
     expect(request).toMatchObject({ method: 'POST', path: '/banking/v2/pix' })
@@ -142,7 +142,7 @@ describe('Sicoob', () => {
     const {
       payouts,
       requests,
-      asked: received,
+      requested: received,
     } = open('sicoob', ({ path }) =>
       json(200, path.endsWith('/confirmacao') ? { ...sicoobPsp.payout, estado: 'EM_PROCESSAMENTO' } : sicoobPsp.begun),
     )
@@ -228,28 +228,28 @@ describe('the simulator', () => {
 
   it('answers with the fields that Inter documents, and the same to the same key', async () => {
     const body = { valor: 15.1, descricao: 'x', destinatario: { tipo: 'CHAVE', chave: '52998224725' } }
-    const taken = await at('inter').ask('POST', '/banking/v2/pix', { body })
+    const taken = await at('inter').call('POST', '/banking/v2/pix', { body })
     expect(keysOf(taken.body)).toEqual(keysOf(interPsp.taken))
-    const shown = (await at('inter').ask('GET', `/banking/v2/pix/${String(taken.body.codigoSolicitacao)}`)).body
+    const shown = (await at('inter').call('GET', `/banking/v2/pix/${String(taken.body.codigoSolicitacao)}`)).body
     expect(keysOf(shown.transacaoPix)).toEqual(keysOf(interPsp.payout.transacaoPix))
-    expect(keysOf((await at('inter').ask('GET', '/banking/v2/saldo')).body)).toEqual(keysOf(interPsp.balance))
+    expect(keysOf((await at('inter').call('GET', '/banking/v2/saldo')).body)).toEqual(keysOf(interPsp.balance))
   })
 
   it('answers with the fields that Sicoob documents', async () => {
-    const begun = await at('sicoob').ask('POST', '/pix-pagamentos/v2/pagamentos', { body: { chave: '52998224725' } })
+    const begun = await at('sicoob').call('POST', '/pix-pagamentos/v2/pagamentos', { body: { chave: '52998224725' } })
     expect(keysOf(begun.body)).toEqual(keysOf(sicoobPsp.begun))
     expect(keysOf(begun.body.proprietario)).toEqual(keysOf(sicoobPsp.begun.proprietario))
     const { endToEndId } = begun.body
     const path = `/pix-pagamentos/v2/pagamentos/${String(endToEndId)}`
-    expect((await at('sicoob').ask('GET', path)).status).toBe(404)
+    expect((await at('sicoob').call('GET', path)).status).toBe(404)
     const body = { endToEndId, valor: '15,1', meioIniciacao: 'CHAVE' }
-    const taken = await at('sicoob').ask('POST', '/pix-pagamentos/v2/pagamentos/confirmacao', { body })
+    const taken = await at('sicoob').call('POST', '/pix-pagamentos/v2/pagamentos/confirmacao', { body })
     expect(taken.body).toMatchObject({ estado: 'EM_PROCESSAMENTO', valor: 15.1 })
-    const shown = await at('sicoob').ask('GET', path)
+    const shown = await at('sicoob').call('GET', path)
     expect(keysOf(shown.body)).toEqual(keysOf(sicoobPsp.payout))
     expect(keysOf(shown.body.destino)).toEqual(keysOf(sicoobPsp.payout.destino))
-    expect((await at('sicoob').ask('POST', '/pix-pagamentos/v2/pagamentos/confirmacao', { body })).status).toBe(400)
-    expect(keysOf((await at('sicoob').ask('GET', '/conta-corrente/v4/saldo')).body)).toEqual(keysOf(sicoobPsp.balance))
+    expect((await at('sicoob').call('POST', '/pix-pagamentos/v2/pagamentos/confirmacao', { body })).status).toBe(400)
+    expect(keysOf((await at('sicoob').call('GET', '/conta-corrente/v4/saldo')).body)).toEqual(keysOf(sicoobPsp.balance))
   })
 
   it.each(['inter', 'sicoob'] as const)(

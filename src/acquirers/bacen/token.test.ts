@@ -10,14 +10,14 @@ const json = (status: number, body: unknown, headers = {}): HttpResponse => ({
   body: JSON.stringify(body),
 })
 
-function open(answer: (asked: number) => HttpResponse, scopes: string[] = []) {
+function open(answer: (count: number) => HttpResponse, scopes: string[] = []) {
   const clock = manualClock()
-  const seen = { asked: 0, missing: [] as string[][] }
+  const seen = { count: 0, missing: [] as string[][] }
   const tokens = createTokens({
     credentials: { clientId: 'a', clientSecret: 'b' },
     profile: withOverrides(standardProfile, { token: { scopes } }),
     clock,
-    send: async (_: HttpRequest) => answer(++seen.asked),
+    send: async (_: HttpRequest) => answer(++seen.count),
     onFewerScopes: (missing) => seen.missing.push(missing),
   })
   return { clock, seen, tokens }
@@ -28,15 +28,15 @@ describe('a token that is refused', () => {
     const { clock, seen, tokens } = open(() => json(401, { error: 'invalid_client' }))
     await expect(tokens.get()).rejects.toThrow('answered 401 to the request for a token: invalid_client')
     for (let i = 0; i < 50; i++) await expect(tokens.get()).rejects.toThrow('invalid_client')
-    expect(seen.asked).toBe(1)
+    expect(seen.count).toBe(1)
     clock.advance(5_000)
     await expect(tokens.get()).rejects.toThrow()
     clock.advance(5_000)
     await expect(tokens.get()).rejects.toThrow()
-    expect(seen.asked).toBe(2)
+    expect(seen.count).toBe(2)
     clock.advance(5_000)
     await expect(tokens.get()).rejects.toThrow()
-    expect(seen.asked).toBe(3)
+    expect(seen.count).toBe(3)
   })
 
   it('is requested again when the PSP allows it', async () => {
@@ -44,14 +44,14 @@ describe('a token that is refused', () => {
     await expect(tokens.get()).rejects.toThrow('429')
     clock.advance(599_000)
     await expect(tokens.get()).rejects.toThrow('429')
-    expect(seen.asked).toBe(1)
+    expect(seen.count).toBe(1)
     clock.advance(1_000)
     await expect(tokens.get()).rejects.toThrow('429')
-    expect(seen.asked).toBe(2)
+    expect(seen.count).toBe(2)
   })
 
   it('is requested again at once after a 5xx, which is not a refusal', async () => {
-    const { tokens } = open((asked) => (asked === 1 ? json(503, {}) : json(200, { access_token: 't', expires_in: 60 })))
+    const { tokens } = open((count) => (count === 1 ? json(503, {}) : json(200, { access_token: 't', expires_in: 60 })))
     await expect(tokens.get()).rejects.toThrow('503')
     expect(await tokens.get()).toBe('t')
   })
@@ -74,7 +74,7 @@ describe('a token that is issued', () => {
       expect(await tokens.get()).toBe('t')
       clock.advance(600_000)
     }
-    expect(seen).toEqual({ asked: 3, missing: [['cob.write']] })
+    expect(seen).toEqual({ count: 3, missing: [['cob.write']] })
   })
 
   it('without a lifetime is used for some minutes', async () => {
@@ -82,14 +82,14 @@ describe('a token that is issued', () => {
     await tokens.get()
     clock.advance(239_000)
     await tokens.get()
-    expect(seen.asked).toBe(1)
+    expect(seen.count).toBe(1)
     clock.advance(1_000)
     await tokens.get()
-    expect(seen.asked).toBe(2)
+    expect(seen.count).toBe(2)
   })
 
   it('and refused as well is not replaced again at once', async () => {
-    const { clock, seen, tokens } = open((asked) => json(200, { access_token: `t${asked}`, expires_in: 3600 }))
+    const { clock, seen, tokens } = open((count) => json(200, { access_token: `t${count}`, expires_in: 3600 }))
     const first = await tokens.get()
     expect(await tokens.replace(first)).toBe('t2')
     tokens.wasUseless()
@@ -98,6 +98,6 @@ describe('a token that is issued', () => {
     expect(await tokens.replace('t2')).toBe('t3')
     // A late call with the old token gets the new one.
     expect(await tokens.replace('t2')).toBe('t3')
-    expect(seen.asked).toBe(3)
+    expect(seen.count).toBe(3)
   })
 })

@@ -3,7 +3,7 @@ import { refundTransaction } from '../../src/transactions/refund/refund.ts'
 import { createWithdrawal } from '../../src/withdrawals/create.ts'
 import { type Attempted, attempt, describe, Unexpected } from './attempt.ts'
 import { type Expected, expectRefund, expectWithdrawal } from './expect.ts'
-import type { Asked } from './memory.ts'
+import type { Requested } from './memory.ts'
 import { readAll } from './read.ts'
 import type { World } from './world.ts'
 
@@ -13,66 +13,66 @@ type Answer = { id: string; isReplay: boolean; hold: string | null }
  * Sends a request under an idempotency key, for the first time or again, and compares the answer with the expected one.
  * While other steps run at the same time, it checks only what holds in any order.
  */
-export async function ask(world: World, asked: Asked, { isAlone }: { isAlone: boolean }): Promise<string> {
-  const expected = isAlone && asked.id === null ? await foresee(world, asked) : null
-  const answered = await attempt(async () => await send(world, asked))
+export async function request(world: World, requested: Requested, { isAlone }: { isAlone: boolean }): Promise<string> {
+  const expected = isAlone && requested.id === null ? await foresee(world, requested) : null
+  const answered = await attempt(async () => await send(world, requested))
   if (answered.did === 'done') {
     const { id, isReplay, hold } = answered.value
-    if (asked.id !== null && (asked.id !== id || !isReplay))
-      throw new Unexpected(`the key ${asked.input.idempotencyKey} gave ${asked.id} and then ${id}`)
-    asked.id = id
-    if (asked.kind === 'withdrawal' && hold === null) world.memory.free.add(id)
+    if (requested.id !== null && (requested.id !== id || !isReplay))
+      throw new Unexpected(`the key ${requested.input.idempotencyKey} gave ${requested.id} and then ${id}`)
+    requested.id = id
+    if (requested.kind === 'withdrawal' && hold === null) world.memory.free.add(id)
   } else if (answered.did === 'lost') {
-    await noteIfCommitted(world, asked, expected)
-  } else if (asked.id !== null) {
+    await noteIfCommitted(world, requested, expected)
+  } else if (requested.id !== null) {
     throw new Unexpected(
-      `the key ${asked.input.idempotencyKey} gave ${asked.id} and was then refused: ${answered.code}`,
+      `the key ${requested.input.idempotencyKey} gave ${requested.id} and was then refused: ${answered.code}`,
     )
   }
   compare(expected, answered)
-  return `${asked.kind} ${JSON.stringify(asked.input)}: ${describe(answered)} ${asked.id ?? ''}`
+  return `${requested.kind} ${JSON.stringify(requested.input)}: ${describe(answered)} ${requested.id ?? ''}`
 }
 
 /** A request that was interrupted after its commit took effect. It may be sent unless it needed a review. */
-async function noteIfCommitted({ db, clock, memory }: World, asked: Asked, expected: Expected | null): Promise<void> {
-  if (asked.kind !== 'withdrawal') return
+async function noteIfCommitted({ db, clock, memory }: World, requested: Requested, expected: Expected | null): Promise<void> {
+  if (requested.kind !== 'withdrawal') return
   const { withdrawals } = await readAll(db, clock.now())
-  const row = withdrawals.find(({ idempotency_key }) => idempotency_key === asked.input.idempotencyKey)
+  const row = withdrawals.find(({ idempotency_key }) => idempotency_key === requested.input.idempotencyKey)
   if (row && (expected ?? { hold: row.initial_review_reason }).hold === null) memory.free.add(row.id)
 }
 
 /** The same key with other content, after the first request was answered. It must be refused at any time. */
-export async function askOther(world: World, asked: Asked): Promise<string> {
-  const answered = await attempt(async () => await send(world, withOtherAmount(asked)))
-  const isRight = answered.did === 'lost' || (answered.did === 'refused' && isRefusalOfKey(asked, answered.code))
+export async function requestOther(world: World, requested: Requested): Promise<string> {
+  const answered = await attempt(async () => await send(world, withOtherAmount(requested)))
+  const isRight = answered.did === 'lost' || (answered.did === 'refused' && isRefusalOfKey(requested, answered.code))
   if (!isRight)
     throw new Unexpected(
-      `the key ${asked.input.idempotencyKey} of ${asked.id} came with other content: ${describe(answered)}`,
+      `the key ${requested.input.idempotencyKey} of ${requested.id} came with other content: ${describe(answered)}`,
     )
-  return `${asked.kind} with the key of another: ${describe(answered)}`
+  return `${requested.kind} with the key of another: ${describe(answered)}`
 }
 
-function withOtherAmount(asked: Asked): Asked {
+function withOtherAmount(requested: Requested): Requested {
   // No payment of the model is this large, so the rest of a payment is never equal to it.
-  const amount = (asked.input.amount ?? 5_000_000) + 1
-  switch (asked.kind) {
+  const amount = (requested.input.amount ?? 5_000_000) + 1
+  switch (requested.kind) {
     case 'transaction':
-      return { ...asked, input: { ...asked.input, amount } }
+      return { ...requested, input: { ...requested.input, amount } }
     case 'refund':
-      return { ...asked, input: { ...asked.input, amount } }
+      return { ...requested, input: { ...requested.input, amount } }
     case 'withdrawal':
-      return { ...asked, input: { ...asked.input, amount } }
+      return { ...requested, input: { ...requested.input, amount } }
   }
 }
 
-function isRefusalOfKey({ kind }: Asked, code: string): boolean {
+function isRefusalOfKey({ kind }: Requested, code: string): boolean {
   // The charge is requested before the key is checked, and the bank may not answer or may refuse it.
   return code === 'idempotency_key_reused' || (kind === 'transaction' && /^acquirer_/.test(code))
 }
 
-async function foresee(world: World, asked: Asked): Promise<Expected | null> {
-  if (asked.kind === 'transaction') return null
-  return asked.kind === 'refund' ? await expectRefund(world, asked) : await expectWithdrawal(world, asked)
+async function foresee(world: World, requested: Requested): Promise<Expected | null> {
+  if (requested.kind === 'transaction') return null
+  return requested.kind === 'refund' ? await expectRefund(world, requested) : await expectWithdrawal(world, requested)
 }
 
 function compare(expected: Expected | null, answered: Attempted<Answer>): void {
@@ -89,20 +89,20 @@ function compare(expected: Expected | null, answered: Attempted<Answer>): void {
     throw new Unexpected(`held for ${answered.value.hold}, expected ${expected.hold}`)
 }
 
-async function send({ process: { deps } }: World, asked: Asked): Promise<Answer> {
-  const { merchantId } = asked
-  switch (asked.kind) {
+async function send({ process: { deps } }: World, requested: Requested): Promise<Answer> {
+  const { merchantId } = requested
+  switch (requested.kind) {
     case 'transaction': {
       const { row, isReplay } = await createTransaction(deps, {
         merchantId,
         clientId: merchantId,
         by: null,
-        input: asked.input,
+        input: requested.input,
       })
       return { id: row.id, isReplay, hold: null }
     }
     case 'refund': {
-      const { transactionId, input } = asked
+      const { transactionId, input } = requested
       const { refund, isReplay } = await refundTransaction(deps, { merchantId, transactionId, by: null, input })
       return { id: refund.id, isReplay, hold: null }
     }
@@ -111,7 +111,7 @@ async function send({ process: { deps } }: World, asked: Asked): Promise<Answer>
         merchantId,
         clientId: merchantId,
         by: null,
-        input: asked.input,
+        input: requested.input,
       })
       return { id: row.id, isReplay, hold: row.initial_review_reason }
     }
