@@ -79,7 +79,7 @@ const listPending = async (person: Browser, query = '') =>
   (await person.call<{ total: number; data: PendingReview[] }>(`/dashboard/api/withdrawal/pending-review${query}`)).body
 
 describe('a withdrawal above the limit', () => {
-  it('that a person requested is approved by another, and by the requester neither here nor at the command line', async () => {
+  it('that a person requested is approved by another, and by the requester neither in the dashboard nor at the command line', async () => {
     const { finance, admin } = people
     const id = await requestAs(finance, { amount: 20_000 })
     const refused = await post(finance, `/withdrawal/${id}/approval`)

@@ -38,14 +38,14 @@ async function matchSecond(): Promise<{ named: string; paid: string; second: str
 }
 
 describe('a duplicate payment that is attributed to another transaction than it names', () => {
-  it('is disputed there', async () => {
+  it('is disputed at that transaction', async () => {
     const { named, paid, second } = await matchSecond()
     await dispute(service, second)
     await pollUntil(service, paid, 'BLOCKED')
     expect((await fetchTransaction(service, named)).status).toBe('PAID')
   })
 
-  it('is returned there when the bank returned it without announcing it', async () => {
+  it('is returned at that transaction when the bank returned it without announcing it', async () => {
     const { named, paid, second } = await matchSecond()
     await returnUnannounced(service, second)
     await eventually(async () => (await fetchTransaction(service, paid)).status === 'INFRACTION')

@@ -95,7 +95,7 @@ describe('a token from an external provider', () => {
     expect([created.status, created.body.code]).toEqual([403, 'insufficient_scope'])
   })
 
-  it('is returned with the scopes that it has here', async () => {
+  it('is returned with the scopes that the client has in Guichê', async () => {
     const scopeOf = async (credentials: Credentials, scope?: string) =>
       (await send({ form: formOf(credentials, scope ? { scope } : {}) })).body.scope
     expect(await scopeOf(shop)).toBe('transaction.read,transaction.write')
@@ -128,7 +128,7 @@ describe('a token from an external provider', () => {
     expect(foreign.status).toBe(404)
   })
 
-  it('gives no access to a client that is not registered here', async () => {
+  it('gives no access to a client that is not registered in Guichê', async () => {
     expect(await list(await tokenOf(outsider))).toEqual([403, 'client_not_registered'])
   })
 
@@ -159,7 +159,7 @@ describe('the provider refuses', () => {
     expectRefusal(await send({ form: formOf(reader, { scope: 'withdrawal.read' }) }), 400, 'invalid_scope')
   })
 
-  it('and malformed requests are refused here, without asking it', async () => {
+  it('and malformed requests are refused without a request to the provider', async () => {
     expectRefusal(await send({ form: { client_id: 'a' } }), 400, 'invalid_request')
     expectRefusal(await send({ form: formOf(shop, { grant_type: 'password' }) }), 400, 'unsupported_grant_type')
   })
@@ -250,7 +250,7 @@ describe('a token that the provider did not issue for this purpose', () => {
   })
 })
 
-describe('a client that is revoked here', () => {
+describe('a client that is revoked in Guichê', () => {
   it('stays revoked, whatever tokens the provider issues, until a rotation', async () => {
     const deps = { db: service.db, clock: service.clock, key: (await loadSecretKey(service.db, null)).key }
     const token = await tokenOf(reader)

@@ -140,7 +140,7 @@ describe('a payment at the first, whose answer was lost', () => {
   })
 })
 
-it('an unpaid code expires when all asked acquirers confirm it, and not earlier', async () => {
+it('an unpaid code expires when all acquirers that may have its charge confirm it, and not earlier', async () => {
   const id = await createAtBoth()
   setBehaviour(alfa, 'down', 'GET /cob')
   await wait(1800_000 + expiryGraceMs)
@@ -257,7 +257,7 @@ describe('a payment without a transaction', () => {
     expect(await gateway.available()).toBe(before)
   })
 
-  it('pays nothing at an acquirer that was not asked for its charge, whatever its txid', async () => {
+  it('pays nothing at an acquirer that got no request for its charge, whatever its txid', async () => {
     const { body } = await gateway.create({ amount: 700 })
     expect(await gateway.acquirersOf(body.id)).toEqual(['alfa'])
     const payment = await payUnnamed(beta, toTxid(body.id))
