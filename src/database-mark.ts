@@ -9,7 +9,7 @@ import { type Db, onNewConnection, type Tx } from './db/sql.ts'
 import { advanceMark, findMark, lockMark, type MarkRow, saveCounter } from './ledger/mark-store.ts'
 import { freezePayoutsAlso } from './ledger/payout-freeze.ts'
 import type { Clock } from './lib/clock.ts'
-import { enqueueRun } from './reconciliation/by-hand.ts'
+import { enqueueRun } from './reconciliation/requested-run.ts'
 import { readListsAgain } from './transactions/store.ts'
 
 /** How much of what was committed last may be lost unnoticed. */

@@ -13,7 +13,7 @@ import { observeJobs } from './jobs/metrics.ts'
 import type { Clock } from './lib/clock.ts'
 import type { SecretKey } from './lib/secrets.ts'
 import { privacyJobs, privacySchedules } from './privacy/retention.ts'
-import { byHandJobs } from './reconciliation/by-hand.ts'
+import { requestedRunJobs } from './reconciliation/requested-run.ts'
 import { observeReconciliation, reconciliationJobs, reconciliationSchedules } from './reconciliation/jobs.ts'
 import { type Retention, retentionJobs, retentionSchedules } from './retention/jobs.ts'
 import { suspenseJobs, suspenseSchedules } from './suspense/jobs.ts'
@@ -66,7 +66,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       ...attributionJobs(settleDeps),
       ...verificationJobs(deps),
       ...reconciliationJobs({ ...deps, ...settleDeps }),
-      ...byHandJobs(deps),
+      ...requestedRunJobs(deps),
       ...retentionJobs(deps),
       ...privacyJobs({ ...deps, ...deps.retention }),
     },

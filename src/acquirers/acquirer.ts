@@ -150,7 +150,7 @@ export type MoneyOut =
       /**
        * The settlement system or a bank failed for the moment: the same may succeed a little later, under another id.
        */
-      isPassing?: true
+      isTemporary?: true
     }
 
 export type PayoutOrder = { payoutId: string; amount: Cents; pixKey: PixKey }

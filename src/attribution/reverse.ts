@@ -12,7 +12,7 @@ import { operatorMerchantId } from '../suspense/status.ts'
 import { findSuspense, lockSuspense, type SuspenseRow } from '../suspense/store.ts'
 import { settleDisputes } from '../transactions/dispute/steps.ts'
 import { clearReferences } from '../transactions/dispute/store.ts'
-import { insertUndoing, listRefunds } from '../transactions/refund/store.ts'
+import { insertReversal, listRefunds } from '../transactions/refund/store.ts'
 import { type LockedTransaction, lockTransaction } from '../transactions/store.ts'
 import { updateAttributionReversed } from './store.ts'
 
@@ -63,7 +63,7 @@ async function reverse(tx: Tx, row: LockedTransaction, payment: SuspenseRow, now
   assert(amount === payment.amount, 'an attributed payment was posted whole')
   const last = refunds.at(-1)
   const refundId = newUuid()
-  await insertUndoing(tx, {
+  await insertReversal(tx, {
     merchant_id: merchantId,
     id: refundId,
     transaction_id: transactionId,
@@ -76,7 +76,7 @@ async function reverse(tx: Tx, row: LockedTransaction, payment: SuspenseRow, now
   await settleDisputes(tx, row, now)
   await clearReferences(tx, row)
   await updateAttributionReversed(tx, { merchantId, transactionId, now })
-  const undone = {
+  const reversal = {
     eventKey: `refund:${refundId}:undone`,
     recordType: 'refund' as const,
     recordId: refundId,
@@ -89,9 +89,9 @@ async function reverse(tx: Tx, row: LockedTransaction, payment: SuspenseRow, now
   })
   await postAll(tx, [
     await returnToSuspense(tx, payment, now),
-    { ...undone, merchantId, transfers },
+    { ...reversal, merchantId, transfers },
     // The operator has drawn the fee meanwhile: its own merchant pays what is missing.
-    { ...undone, merchantId: operatorMerchantId, transfers: feeReturnedByOperator(() => rest) },
+    { ...reversal, merchantId: operatorMerchantId, transfers: feeReturnedByOperator(() => rest) },
   ])
 }
 

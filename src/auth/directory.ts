@@ -6,7 +6,7 @@ import { findClients, type KnownClient } from './store.ts'
 const ageMaxMs = 500
 const clientsMax = 10_000
 /** The maximum number of clients that are read together with another one. */
-const alongMax = 100
+const readTogetherMax = 100
 
 /** What the guard needs at every request: the client, and since when its tokens are valid, if at all. */
 export type ClientDirectory = {
@@ -23,28 +23,28 @@ type Reading = { at: number; clients: Clients | Promise<Clients> }
  */
 export function createClientDirectory({ db, clock }: { db: Db; clock: Clock }): ClientDirectory {
   // In the order in which they were read.
-  const known = new Map<string, { reading: Reading; isRequestedAgain: boolean }>()
+  const known = new Map<string, { reading: Reading; wasUsed: boolean }>()
 
   /**
    * Returns the cached clients that were used since they were read, to read them again together; the others are
    * forgotten.
    */
-  function takeAlong(now: number): string[] {
-    const along: string[] = []
-    for (const [clientId, { reading, isRequestedAgain }] of known) {
-      if (now - reading.at < ageMaxMs / 2 || along.length === alongMax) break
+  function takeRecentlyUsed(now: number): string[] {
+    const used: string[] = []
+    for (const [clientId, { reading, wasUsed }] of known) {
+      if (now - reading.at < ageMaxMs / 2 || used.length === readTogetherMax) break
       known.delete(clientId)
-      if (isRequestedAgain) along.push(clientId)
+      if (wasUsed) used.push(clientId)
     }
-    return along
+    return used
   }
 
   function read(clientId: string, now: number): Reading {
     // An unknown client is read alone: if the database rejects its id, no other client is affected.
-    const clientIds = known.delete(clientId) ? [clientId, ...takeAlong(now)] : [clientId]
+    const clientIds = known.delete(clientId) ? [clientId, ...takeRecentlyUsed(now)] : [clientId]
     const clients = readClients(db, clientIds, clock.now())
     const reading: Reading = { at: now, clients }
-    for (const id of clientIds) known.set(id, { reading, isRequestedAgain: false })
+    for (const id of clientIds) known.set(id, { reading, wasUsed: false })
     clients.then(
       (read) => {
         reading.clients = read
@@ -65,7 +65,7 @@ export function createClientDirectory({ db, clock }: { db: Db; clock: Clock }): 
       const now = performance.now()
       const entry = known.get(clientId)
       const isFresh = entry !== undefined && now - entry.reading.at < ageMaxMs
-      if (isFresh) entry.isRequestedAgain = true
+      if (isFresh) entry.wasUsed = true
       const { clients } = isFresh ? entry.reading : read(clientId, now)
       return clients instanceof Promise
         ? clients.then((read) => read.get(clientId) ?? null)

@@ -19,7 +19,7 @@ import {
   listRuns,
   type RunRow,
 } from '../operator/reconciliation-store.ts'
-import { keyOfRun, requestRun } from '../reconciliation/by-hand.ts'
+import { keyOfRun, requestRun } from '../reconciliation/requested-run.ts'
 import { classNames } from '../reconciliation/classes.ts'
 import { correctionOf } from '../reconciliation/decide.ts'
 import { countOpen, type DifferenceState } from '../reconciliation/store.ts'

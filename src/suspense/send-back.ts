@@ -160,7 +160,7 @@ async function recordReturned(deps: SendBackDeps, row: SuspenseRow, endToEnd: st
 /** The pauses before each retry of a return that was refused for a temporary reason. */
 const passingPausesMs = [60_000, 10 * 60_000, 60 * 60_000]
 
-type Refused = { reason: string; isPassing?: boolean; payment: Payment | null; isOfThisRequest: boolean }
+type Refused = { reason: string; isTemporary?: boolean; payment: Payment | null; isOfThisRequest: boolean }
 
 /**
  * A refused return is certain not to be sent. The payment is back in suspense; after a temporary reason it is sent
@@ -169,7 +169,7 @@ type Refused = { reason: string; isPassing?: boolean; payment: Payment | null; i
 async function recordRefused(
   deps: SendBackDeps,
   row: SuspenseRow,
-  { reason, isPassing = false, payment, isOfThisRequest }: Refused,
+  { reason, isTemporary = false, payment, isOfThisRequest }: Refused,
 ): Promise<boolean> {
   return await change(deps, row, async (tx, locked, now) => {
     if (isOfThisRequest && !isSameRequest(row.return_requested_at, locked.return_requested_at)) return null
@@ -178,7 +178,7 @@ async function recordRefused(
     const stopped = await updateSuspense(tx, locked, { to: 'held', now, set })
     const taken = payment ? await takeReturns(tx, stopped, payment, now) : []
     const attempts = stopped.statuses.filter((status) => status === 'returning').length
-    const pauseMs = isPassing && taken.length === 0 ? passingPausesMs[attempts - 1] : undefined
+    const pauseMs = isTemporary && taken.length === 0 ? passingPausesMs[attempts - 1] : undefined
     if (pauseMs === undefined) {
       deps.log.error({ suspenseId: row.id, reason }, 'a payment could not be sent back: `guiche orphan list` shows it')
       return taken

@@ -45,7 +45,7 @@ export type WithdrawalRow = CreatedFields &
     status: WithdrawalStatus
     review_reason: ReviewReason | null
     /**
-     * When the latest repeat of the request to send it was made. If the acquirer refuses a repeat without telling the
+     * When the latest repeat of the request to send it was made. If the acquirer refuses a repeat without reporting the
      * outcome of the first request, the time before it is restored.
      */
     requested_at: Date | null

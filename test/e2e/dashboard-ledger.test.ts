@@ -12,7 +12,7 @@ import { enqueueJob } from '../../src/jobs/jobs.ts'
 import { dayBefore, dayOf, windowOf } from '../../src/lib/brasilia.ts'
 import type { DifferenceView } from '../../src/operator/discrepancies.ts'
 import type { FeeView } from '../../src/operator/fees.ts'
-import { byHandJob, keyOfRun } from '../../src/reconciliation/by-hand.ts'
+import { requestedRunJob, keyOfRun } from '../../src/reconciliation/requested-run.ts'
 import { verifyStatement } from '../../src/reconciliation/sign.ts'
 import { payOne, refund, untilRefund } from '../support/refunds.ts'
 import { addTestClient, type Problem } from '../support/requests.ts'
@@ -244,7 +244,7 @@ describe('a manual reconciliation', () => {
       insert into reconciliation_pairs (run_id, subject, key, acquirer_amount, acquirer_at, acquirer_state)
       values (${runId}, 'payment', 'E0', 1, ${from}, 'done')`)
     const payload = { runId, acquirer: 'simulator', day: null, from, to }
-    await enqueueJob(service.db, { name: byHandJob, payload, key: keyOfRun(runId) })
+    await enqueueJob(service.db, { name: requestedRunJob, payload, key: keyOfRun(runId) })
     await eventually(
       async () => !(await get<RequestedRunView>(people.reader, `/reconciliation/requested/${runId}`)).body.isUnderWay,
     )

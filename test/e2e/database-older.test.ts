@@ -97,7 +97,7 @@ it('freezes payouts and reads the lists again when the database becomes an older
   expect(await requestWithdrawal(service)).toMatchObject({ status: 503, body: { code: 'payouts_stopped' } })
   expect((await service.call('/metrics')).text).toMatch(/^guiche_database_commits_lost_total 1$/m)
   expect(lines.filter(({ msg }) => String(msg).startsWith('the database went back in time'))).toHaveLength(1)
-  expect(await database.db.query(sql`select from jobs where name = 'reconciliation.by-hand'`)).toHaveLength(1)
+  expect(await database.db.query(sql`select from jobs where name = 'reconciliation.requested-run'`)).toHaveLength(1)
   // The payment is found again in the acquirer's list, although no callback announces it a second time.
   await service.runJob('transactions.poll')
   await eventually(async () => (await fetchRefundable(service, id)).status === 'PAID')

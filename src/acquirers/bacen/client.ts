@@ -5,7 +5,7 @@ import type { HttpRequest, HttpResponse, Send } from './http.ts'
 import type { ProtocolProfile } from './profile.ts'
 import { explainReach } from './reach.ts'
 import { isRecord, type Json } from './read.ts'
-import { isOfNoRoute, toReason } from './reason.ts'
+import { isMissingRoute, toReason } from './reason.ts'
 import { retried } from './retry.ts'
 import { type Credentials, createTokens } from './token.ts'
 
@@ -169,7 +169,7 @@ function read({ status, headers, body }: HttpResponse): Answer {
   // A 404 without a readable body may come from a proxy on the way, which has no charges.
   if (!parsed) throw new AcquirerUnavailable(`The acquirer answered ${status} with a body that cannot be read`)
   if (isYes) return { ok: true, body: parsed }
-  if (status === 404 && isOfNoRoute(parsed))
+  if (status === 404 && isMissingRoute(parsed))
     throw new AcquirerUnavailable(
       'The acquirer answered 404 because it has no such path: check baseUrl and overrides.paths',
     )

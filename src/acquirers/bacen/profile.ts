@@ -9,7 +9,7 @@ const Texts = Type.Record(
 )
 
 /** The fields, with their form in a settings file. */
-const members = {
+const fields = {
   token: {
     /** Under the base URL, unless the PSP has another host for tokens. */
     path: Path,
@@ -67,7 +67,7 @@ const members = {
   },
 }
 
-const { token, paths, offers, payoutApi, headers, query, registrationHeaders, moneyOutTimeoutMs, list } = members
+const { token, paths, offers, payoutApi, headers, query, registrationHeaders, moneyOutTimeoutMs, list } = fields
 
 /** How a PSP implements the Central Bank's API Pix: the differences between PSPs, as data. */
 export const ProtocolProfile = Type.Object({

@@ -16,17 +16,17 @@ export function toReason(status: number, body: Json): string {
 }
 
 function linesOf(body: Json): string[] {
-  const message = sayings.map((name) => text(body, name)).find((one) => one !== null)
-  const faults = faultLists.flatMap((name) => asList(body[name])).filter(isRecord)
-  const reasons = faults.map((fault) => text(fault, 'razao') ?? text(fault, 'mensagem') ?? text(fault, 'message'))
+  const message = messageFields.map((name) => text(body, name)).find((one) => one !== null)
+  const errors = errorLists.flatMap((name) => asList(body[name])).filter(isRecord)
+  const reasons = errors.map((error) => text(error, 'razao') ?? text(error, 'mensagem') ?? text(error, 'message'))
   return [...new Set([message, ...reasons].flatMap((line) => (line ? unwrap(line) : [])))]
 }
 
 // The most informative first: title and name count only where there is nothing else.
-const sayings = [
+const messageFields = [
   ...['detail', 'mensagem', 'message', 'errorMessage', 'error_description', '_message', 'title', 'nome', 'error'],
 ] as const
-const faultLists = ['violacoes', 'erros', 'mensagens', 'errors', '_details']
+const errorLists = ['violacoes', 'erros', 'mensagens', 'errors', '_details']
 
 /** The lines of another system's answer that a text contains as JSON; else the text itself. */
 function unwrap(line: string): string[] {
@@ -58,7 +58,7 @@ export function toPlainText(page: string): string {
  * A 404 of a proxy before the PSP's API, or of the server's framework: the path does not exist. It says nothing about
  * charges.
  */
-export function isOfNoRoute(body: Json): boolean {
+export function isMissingRoute(body: Json): boolean {
   if (isProblem(body)) return false
   const isSpring = text(body, 'path') !== null && body.timestamp !== undefined
   return isSpring || /no route matched|no matching route|cannot (?:get|put) \//i.test(text(body, 'message') ?? '')

@@ -5,7 +5,7 @@ import { AcquirerUnavailable, type MoneyOut, type RefundInput } from '../acquire
 import { type Client, foundOrNull } from './client.ts'
 import type { ProtocolProfile } from './profile.ts'
 import { amount, dateTime, type Json, record, text } from './read.ts'
-import { explainRejection, isPassingRejection } from './spi-codes.ts'
+import { explainRejection, isTemporaryRejection } from './spi-codes.ts'
 
 type Deps = { client: Client; paths: ProtocolProfile['paths']; clock: Clock }
 
@@ -52,7 +52,7 @@ function readRefund({ clock }: Deps, requested: RefundId & Partial<RefundInput>,
   if (status === 'NAO_REALIZADO') {
     const description = text(body, 'motivo')
     const reason = explainRejection({ code: null, description })
-    return { outcome: 'refused', reason, ...(isPassingRejection(description) && { isPassing: true as const }) }
+    return { outcome: 'refused', reason, ...(isTemporaryRejection(description) && { isTemporary: true as const }) }
   }
   if (status !== 'DEVOLVIDO') return { outcome: 'processing', endToEndId }
   const times = record(body, 'horario')

@@ -57,9 +57,9 @@ function isKnown(code: string | null | undefined): code is RejectionCode {
  * Time-outs and errors of the settlement system or the other bank, by the SPI's own catalogue; all other codes are
  * final.
  */
-const passingCodes: ReadonlySet<string> = new Set(['AB03', 'AB09', 'ED05'])
+const temporaryCodes: ReadonlySet<string> = new Set(['AB03', 'AB09', 'ED05'])
 
 /** Whether a request that was rejected with this text may succeed a little later. */
-export function isPassingRejection(description: string | null): boolean {
-  return passingCodes.has(codeShape.exec(description ?? '')?.[0] ?? '')
+export function isTemporaryRejection(description: string | null): boolean {
+  return temporaryCodes.has(codeShape.exec(description ?? '')?.[0] ?? '')
 }

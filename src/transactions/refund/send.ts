@@ -116,6 +116,6 @@ async function recordRefund(
  * A refused refund is never repeated automatically: it has one id at the acquirer, by which lost responses, the
  * bank's lists and callbacks find it. Its money is available again, and the merchant decides.
  */
-function toErrorMessage({ reason, isPassing }: Extract<Certain, { outcome: 'refused' }>): string {
-  return isPassing ? `${reason} This may be temporary: request the refund again, with a new idempotencyKey.` : reason
+function toErrorMessage({ reason, isTemporary }: Extract<Certain, { outcome: 'refused' }>): string {
+  return isTemporary ? `${reason} This may be temporary: request the refund again, with a new idempotencyKey.` : reason
 }

@@ -60,7 +60,7 @@ export async function insertRefund(tx: Tx, refund: NewRefund): Promise<boolean> 
 }
 
 /** Records a reversed attribution: complete at once, and its money is in the suspense account. */
-export async function insertUndoing(
+export async function insertReversal(
   tx: Tx,
   refund: Pick<
     RefundRow,

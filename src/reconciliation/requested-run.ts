@@ -12,7 +12,7 @@ import { deletePairs } from './pairs-store.ts'
 import { reconcile, recordRun } from './run.ts'
 
 /** The job that compares or closes what a user requests at the dashboard. Its key is {@link keyOfRun}. */
-export const byHandJob = 'reconciliation.by-hand'
+export const requestedRunJob = 'reconciliation.requested-run'
 
 /** The request: a day, which is compared and closed, or a window, which is compared. */
 type RunRequest = { acquirer: string; day: string } | { acquirer: string; window: Window }
@@ -25,7 +25,7 @@ const Payload = Type.Object({
   to: Type.String(),
 })
 
-/** Enqueues it for the worker, since it may take minutes. Returns the id of the future run. */
+/** Enqueues the run for the worker, since it may take minutes. Returns the id of the future run. */
 export async function requestRun(
   { db, clock }: { db: Db; clock: Clock },
   request: RunRequest & { by: By },
@@ -52,18 +52,18 @@ export async function enqueueRun(
       ? { kind: 'manual' as const, window: request.window }
       : { kind: 'daily' as const, window: windowOf(request.day) }
   await recordRun(tx, { ...run, acquirer: request.acquirer, startedAt: now }, by)
-  await enqueueJob(tx, { name: byHandJob, payload, key: keyOfRun(runId), ...(runAt && { runAt }) })
+  await enqueueJob(tx, { name: requestedRunJob, payload, key: keyOfRun(runId), ...(runAt && { runAt }) })
   return runId
 }
 
 /** While a job has this key, the run is waiting or in progress. */
 export function keyOfRun(runId: string): string {
-  return `${byHandJob} ${runId}`
+  return `${requestedRunJob} ${runId}`
 }
 
-export function byHandJobs(deps: CloseDeps & { log: Logger }): Record<string, Job> {
+export function requestedRunJobs(deps: CloseDeps & { log: Logger }): Record<string, Job> {
   return {
-    [byHandJob]: async (payload, stopping) => {
+    [requestedRunJob]: async (payload, stopping) => {
       const { runId, acquirer: name, day, from, to } = Value.Parse(Payload, payload)
       // Rows that remain from a process that ended in the middle of this run.
       await deletePairs(deps.db, { runId, before: new Date(0) })
