@@ -29,30 +29,30 @@ export function guardRoutes(app: Server, deps: Deps): void {
     if (request.is404 || (access && 'public' in access)) return done()
     if (!access) throw new AppError('insufficient_scope', { detail: 'This route is open to nobody.' })
     // A token takes precedence over a cookie, because a browser sends its cookie with every request.
-    const entering =
+    const authentication =
       'scope' in access && request.headers.authorization !== undefined
-        ? letInByToken(deps, request, access.scope)
-        : letInBySession(deps, request, access)
-    if (entering instanceof Promise) void onceIn(entering, done)
+        ? authenticateByToken(deps, request, access.scope)
+        : authenticateBySession(deps, request, access)
+    if (authentication instanceof Promise) void callDone(authentication, done)
     else done()
   })
 }
 
-async function onceIn(entering: Promise<void>, done: (error?: Error) => void): Promise<void> {
-  const failure = await entering.then(
+async function callDone(authentication: Promise<void>, done: (error?: Error) => void): Promise<void> {
+  const failure = await authentication.then(
     () => undefined,
     (error: Error) => error,
   )
   done(failure)
 }
 
-function letInByToken(deps: Deps, request: FastifyRequest, scope: string): void | Promise<void> {
+function authenticateByToken(deps: Deps, request: FastifyRequest, scope: string): void | Promise<void> {
   return after(authorize(deps, request, scope), (caller) => {
     request.caller = caller
   })
 }
 
-async function letInBySession(
+async function authenticateBySession(
   deps: Deps,
   request: FastifyRequest,
   access: Exclude<Access, { public: true }>,

@@ -38,7 +38,7 @@ export function createKeyRing(deps: { db: Db; clock: Clock; key: SecretKey }): K
   let keys: Key[] = []
   let loadedAt = Number.NEGATIVE_INFINITY
   let loading: Promise<void> | null = null
-  let making: Promise<void> | null = null
+  let rotating: Promise<void> | null = null
 
   async function load(): Promise<void> {
     loading ??= (async () => {
@@ -72,21 +72,21 @@ export function createKeyRing(deps: { db: Db; clock: Clock; key: SecretKey }): K
     await load()
   }
 
-  const isSpent = (createdAt: Date | undefined) =>
+  const isDue = (createdAt: Date | undefined) =>
     !createdAt || clock.now().getTime() - createdAt.getTime() >= signsForMs
 
   return {
     async signingKey() {
       const [newest] = await freshKeys(copyAgeMaxMs)
-      if (newest && !isSpent(newest.createdAt)) return newest
+      if (newest && !isDue(newest.createdAt)) return newest
       // All callers wait for one rotation: otherwise each would hold a connection while waiting for the same lock.
-      making ??= rotate(isSpent, null).finally(() => {
-        making = null
+      rotating ??= rotate(isDue, null).finally(() => {
+        rotating = null
       })
-      await making
-      const [made] = keys
-      assert(made, 'there is a signing key after one was made')
-      return made
+      await rotating
+      const [rotated] = keys
+      assert(rotated, 'there is a signing key after one was made')
+      return rotated
     },
     async findKey(kid) {
       const find = (all: Key[]) => all.find((key) => key.kid === kid) ?? null
@@ -97,9 +97,9 @@ export function createKeyRing(deps: { db: Db; clock: Clock; key: SecretKey }): K
     },
     async rotate(by) {
       await rotate(() => true, by)
-      const [made] = keys
-      assert(made, 'there is a signing key after one was made')
-      return made.kid
+      const [newest] = keys
+      assert(newest, 'there is a signing key after one was made')
+      return newest.kid
     },
   }
 }

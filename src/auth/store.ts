@@ -79,7 +79,7 @@ export async function insertClientSecret(
  * Who created the secrets through which a request at this time may have come: a token outlives its secret by at most
  * a day.
  */
-export async function listSecretMakers(tx: Db | Tx, merchantId: string, at: Date): Promise<string[]> {
+export async function listSecretCreators(tx: Db | Tx, merchantId: string, at: Date): Promise<string[]> {
   const rows = await tx.query<{ made_by: string }>(sql`
     select distinct made_by from client_secrets
     where merchant_id = ${merchantId} and made_by is not null and created_at <= ${at}
@@ -102,15 +102,15 @@ export async function expireAllButNewestSecret(tx: Tx, merchantId: string, at: D
 }
 
 /** When each valid secret was created and ends, newest first. */
-export async function listSecretsAlive(db: Db, merchantId: string, now: Date): Promise<SecretAlive[]> {
-  return await db.query<SecretAlive>(sql`
+export async function listValidSecrets(db: Db, merchantId: string, now: Date): Promise<ValidSecret[]> {
+  return await db.query<ValidSecret>(sql`
     select created_at as "createdAt", expires_at as "expiresAt" from client_secrets
     where merchant_id = ${merchantId} and (expires_at is null or expires_at > ${now})
     order by expires_at desc nulls first, created_at desc`)
 }
 
 /** `expiresAt` is null until the next secret is created. */
-export type SecretAlive = { createdAt: Date; expiresAt: Date | null }
+export type ValidSecret = { createdAt: Date; expiresAt: Date | null }
 
 export async function findSecretHashes(db: Db, merchantId: string, now: Date): Promise<Buffer[]> {
   const rows = await db.query<{ hash: Buffer }>(sql`

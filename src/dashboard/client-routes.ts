@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { byUser } from '../audit/record.ts'
 import { changeScopes, revokeClient } from '../auth/clients.ts'
 import { scopes } from '../auth/scopes.ts'
-import { findClient, type KnownClient, listClients, listSecretsAlive } from '../auth/store.ts'
+import { findClient, type KnownClient, listClients, listValidSecrets } from '../auth/store.ts'
 import type { Db } from '../db/sql.ts'
 import { merchantSeenBy, type SignedIn, userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
@@ -12,7 +12,7 @@ import { AppError } from '../lib/errors.ts'
 import type { SecretKey } from '../lib/secrets.ts'
 import { createClient, rotateSecret, toClientView } from '../operator/clients.ts'
 import { listSecretsSigning } from '../webhooks/store.ts'
-import { ClientDetailView, ClientView, DataOf, NewClientView, NewSecretView, type SecretAlive } from './schema.ts'
+import { ClientDetailView, ClientView, DataOf, NewClientView, NewSecretView, type ValidSecret } from './schema.ts'
 
 type Deps = {
   db: Db
@@ -81,7 +81,7 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
       const client = await find(deps, userOf(request), request.params.clientId)
       const now = clock.now()
       const [secrets, webhookSecrets] = await Promise.all([
-        listSecretsAlive(db, client.merchant_id, now),
+        listValidSecrets(db, client.merchant_id, now),
         listSecretsSigning(db, client.merchant_id, now),
       ])
       const { hasProvider } = deps
@@ -162,7 +162,7 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
   )
 }
 
-function toSecretView({ createdAt, expiresAt }: { createdAt: Date; expiresAt: Date | null }): SecretAlive {
+function toSecretView({ createdAt, expiresAt }: { createdAt: Date; expiresAt: Date | null }): ValidSecret {
   return { createdAt: createdAt.toISOString(), expiresAt: expiresAt?.toISOString() ?? null }
 }
 

@@ -103,7 +103,7 @@ export const NewSecretView = Type.Object({ secret: Text, formerExpiresAt: Time }
 export type ClientView = Static<typeof ClientView>
 export type ClientDetail = Static<typeof ClientDetailView>
 export type NewClient = Static<typeof NewClientView>
-export type SecretAlive = Static<typeof SecretView>
+export type ValidSecret = Static<typeof SecretView>
 
 // ——— Proposals, which wait for a second person
 

@@ -149,7 +149,7 @@ export async function createServer(options: Options): Promise<Server> {
   const security = createSecurityLog({ log: options.log, hash: options.hashPerson })
   app.decorate('logSecurity', security.write)
   app.addHook('onClose', async () => security.close())
-  letGoOfConnections(app, options)
+  closeConnectionsOnStop(app, options)
 
   app.addHook('onRequest', (request, reply, done) => {
     void reply.headers(headers).header('x-request-id', request.id)
@@ -205,8 +205,8 @@ function collectSecurityHeaders(): Record<string, string> {
   }
   // For Internet Explorer, Flash and XSS filters that browsers have removed. Each would cost a third of a microsecond
   // per response.
-  const forNobody = { xDownloadOptions: false, xPermittedCrossDomainPolicies: false, xXssProtection: false }
-  helmet({ contentSecurityPolicy, ...forNobody })(
+  const obsoleteHeaders = { xDownloadOptions: false, xPermittedCrossDomainPolicies: false, xXssProtection: false }
+  helmet({ contentSecurityPolicy, ...obsoleteHeaders })(
     {} as IncomingMessage,
     answer as unknown as ServerResponse,
     (error) => {
@@ -222,7 +222,7 @@ function collectSecurityHeaders(): Record<string, string> {
  * aborted, which the client notices because the end is missing. Browsers open connections before they need them: Node
  * does not count one without any request as idle, so it is closed here.
  */
-function letGoOfConnections(app: Server, { shareConnections }: Options): void {
+function closeConnectionsOnStop(app: Server, { shareConnections }: Options): void {
   let isStopping = false
   const streams = new Set<Readable>()
   const connections = new Set<Socket>()
@@ -230,7 +230,7 @@ function letGoOfConnections(app: Server, { shareConnections }: Options): void {
     connections.add(socket)
     socket.once('close', () => connections.delete(socket))
   })
-  const isOneTooMany = shareConnections?.(() => connections.size)
+  const shouldClose = shareConnections?.(() => connections.size)
   app.decorate('isStopping', () => isStopping)
   app.decorate('drain', async (ms) => {
     isStopping = true
@@ -250,7 +250,7 @@ function letGoOfConnections(app: Server, { shareConnections }: Options): void {
   })
   app.addHook('onSend', ({ raw }, reply, payload, done) => {
     // Not while the request is still arriving: its sender might never read the response.
-    if (isStopping || (raw.complete && isOneTooMany?.())) void reply.header('connection', 'close')
+    if (isStopping || (raw.complete && shouldClose?.())) void reply.header('connection', 'close')
     if (payload instanceof Readable) {
       streams.add(payload)
       payload.once('close', () => streams.delete(payload))

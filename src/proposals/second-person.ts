@@ -9,7 +9,7 @@ export type Request = {
   /** The requester, as the audit log names people. Null: a merchant's token. */
   requestedBy: string | null
   /** Who created the client secrets that the token may have come from. */
-  secretsMadeBy?: string[]
+  secretCreators?: string[]
 }
 
 export const obstacleCodes = [
@@ -36,7 +36,7 @@ export type Obstacle = {
  */
 export async function findObstacle(
   db: Db | Tx,
-  { requestedBy, secretsMadeBy = [] }: Request,
+  { requestedBy, secretCreators = [] }: Request,
   { by, now, command }: { by: string; now: Date; command: string },
 ): Promise<Obstacle | null> {
   const obstacle = (code: Obstacle['code'], why: string): Obstacle => ({
@@ -49,7 +49,7 @@ export async function findObstacle(
       message: 'must come from another person: nobody can approve their own request',
     }
   if (!by.startsWith('user:')) return null
-  if (secretsMadeBy.some((maker) => isSamePerson(maker, by)))
+  if (secretCreators.some((maker) => isSamePerson(maker, by)))
     return obstacle('own_secret', 'you created a client secret that this request may have used')
   const approver = await findEnrolment(db, by)
   const requester = requestedBy === null ? null : await findEnrolment(db, requestedBy)

@@ -38,7 +38,7 @@ export function reconciliationJobs(deps: CloseDeps & SettleDeps): Record<string,
   return {
     'reconciliation.rolling': async (_, stopping) =>
       await forEach(deps, stopping, async (acquirer) => {
-        await rollOn(deps, acquirer, stopping)
+        await compareSinceLastRun(deps, acquirer, stopping)
         await settleOpen(deps, { acquirer: acquirer.name, stopping })
       }),
     'reconciliation.balance': async (_, stopping) =>
@@ -68,7 +68,7 @@ async function forEach(
   }
 }
 
-async function rollOn(deps: CloseDeps, acquirer: Acquirer, stopping: AbortSignal): Promise<void> {
+async function compareSinceLastRun(deps: CloseDeps, acquirer: Acquirer, stopping: AbortSignal): Promise<void> {
   const now = deps.clock.now().getTime()
   const until = (await findComparedUntil(deps.db, acquirer.name))?.getTime() ?? now - trailMs
   const openSince = await findOpenSince(deps.db, acquirer.name, new Date(until - openReachMs))

@@ -27,7 +27,7 @@ import {
   sumListed,
 } from './pairs-store.ts'
 import { keepFound } from './save.ts'
-import { finishRun, insertRun, type NewRun, type RunKind, resolveComeTo, resolveTimed, resolveUnseen } from './store.ts'
+import { finishRun, insertRun, type NewRun, type RunKind, resolvePosted, resolveTimed, resolveUnseen } from './store.ts'
 import { toUnreadable } from './unreadable.ts'
 
 export type ReconcileDeps = { db: Db; clock: Clock; acquirers: Acquirers; log: Logger }
@@ -297,7 +297,7 @@ async function complete({ db, clock }: ReconcileDeps, run: Run, tally: Tally): P
     await finishRun(tx, { id: runId, state: 'complete', error: null, counts: tally, totals, at: now })
     const unseen = await resolveUnseen(tx, { acquirer, runId, startedAt, seen, now })
     const timed = kind === 'daily' ? await resolveTimed(tx, { acquirer, before: window.from, now }) : 0
-    return unseen + timed + (await resolveComeTo(tx, { acquirer, now }))
+    return unseen + timed + (await resolvePosted(tx, { acquirer, now }))
   })
   return { ...toResult(run, tally), state: 'complete', error: null, resolvedCount, totals }
 }

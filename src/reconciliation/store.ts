@@ -186,7 +186,7 @@ export async function resolveTimed(
  * Resolves payments that the service has posted or placed in suspense meanwhile, however old: a rolling run does not
  * read that far back.
  */
-export async function resolveComeTo(tx: Tx, { acquirer, now }: { acquirer: string; now: Date }): Promise<number> {
+export async function resolvePosted(tx: Tx, { acquirer, now }: { acquirer: string; now: Date }): Promise<number> {
   const rows = await tx.query(sql`
     update differences set state = 'resolved', decided_at = ${now}
     where acquirer = ${acquirer} and state = 'open' and subject = 'payment' and not is_timing

@@ -1,5 +1,5 @@
 import { type By, recordAction } from '../audit/record.ts'
-import { listSecretMakers } from '../auth/store.ts'
+import { listSecretCreators } from '../auth/store.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -41,6 +41,6 @@ export async function findObstacleOf(
   { by, now }: { by: string; now: Date },
 ): Promise<Obstacle | null> {
   const { id, requested_by: requestedBy } = row
-  const secretsMadeBy = requestedBy === null ? await listSecretMakers(db, row.merchant_id, row.created_at) : []
-  return await findObstacle(db, { requestedBy, secretsMadeBy }, { by, now, command: `withdrawal approve ${id}` })
+  const secretCreators = requestedBy === null ? await listSecretCreators(db, row.merchant_id, row.created_at) : []
+  return await findObstacle(db, { requestedBy, secretCreators }, { by, now, command: `withdrawal approve ${id}` })
 }

@@ -40,7 +40,7 @@ const reachMs = 100 * 24 * 60 * 60_000
  */
 const wholeEveryMs = 15 * 60_000
 /** The return follows within the hour, or a complete poll or a callback finds it. */
-const awaitedMs = 60 * 60_000
+const returnExpectedMs = 60 * 60_000
 /** How long to wait before asking an acquirer that has switched its list off again. */
 export const notOfferedMs = 60 * 60_000
 
@@ -145,7 +145,7 @@ async function findStart({ db }: SettleDeps, acquirer: string, to: Date): Promis
 async function follow(deps: SettleDeps, reading: Reading, found: DisputeFound): Promise<boolean> {
   try {
     const known = await findReported(deps.db, { acquirer: reading.acquirer.name, reference: found.reference })
-    if (known ? !mayHaveMoved(known, found, reading, deps.clock.now()) : await isKeptAsEnded(deps, reading, found))
+    if (known ? !mayHaveMoved(known, found, reading, deps.clock.now()) : await isStoredAsEnded(deps, reading, found))
       return true
     await record(deps, reading.acquirer, found)
     const isNewlyUnknown = found.state === 'unknown' && known?.acquirer_status !== found.status
@@ -170,20 +170,20 @@ function mayHaveMoved(known: DisputeRow, found: DisputeFound, { isWhole }: Readi
   const isSame = known.acquirer_status === found.status && known.deadline_at?.getTime() === found.deadline?.getTime()
   if (!isSame) return true
   if (!isUndecided(known) || known.state !== 'accepted') return false
-  return isWhole || now.getTime() - (known.decided_at?.getTime() ?? 0) < awaitedMs
+  return isWhole || now.getTime() - (known.decided_at?.getTime() ?? 0) < returnExpectedMs
 }
 
 /** True when the dispute ended without effect before its payment had a transaction: there is nothing to follow. */
-async function isKeptAsEnded({ db }: SettleDeps, { acquirer }: Reading, found: DisputeFound): Promise<boolean> {
+async function isStoredAsEnded({ db }: SettleDeps, { acquirer }: Reading, found: DisputeFound): Promise<boolean> {
   if (found.state !== 'rejected' && found.state !== 'canceled') return false
-  const kept = await findUnattributedDispute(db, { acquirer: acquirer.name, reference: found.reference })
-  return kept?.acquirer_status === found.status
+  const stored = await findUnattributedDispute(db, { acquirer: acquirer.name, reference: found.reference })
+  return stored?.acquirer_status === found.status
 }
 
 /** The payment gives the owner, and how much was really returned. */
 async function record(deps: SettleDeps, acquirer: Acquirer, found: DisputeFound): Promise<void> {
   const { endToEndId } = found
-  const keep = async () => {
+  const storeUnattributed = async () => {
     const isNew = await saveUnattributedDispute(deps.db, { acquirer: acquirer.name, found, now: deps.clock.now() })
     if (isNew)
       deps.log.warn(
@@ -192,15 +192,15 @@ async function record(deps: SettleDeps, acquirer: Acquirer, found: DisputeFound)
       )
   }
   const suspended = await findSuspenseOf(deps.db, { acquirer: acquirer.name, endToEndId })
-  if (suspended && suspended.status !== 'matched') return await keep()
+  if (suspended && suspended.status !== 'matched') return await storeUnattributed()
   const payment = await acquirer.findPayment(endToEndId)
   const owner = await findOwner(deps, { endToEndId, txid: payment?.txid ?? null })
-  if (!payment || !owner || !mayHaveCharge(owner, acquirer.name)) return await keep()
+  if (!payment || !owner || !mayHaveCharge(owner, acquirer.name)) return await storeUnattributed()
   const key = { merchantId: owner.merchant_id, id: owner.id }
   // The callback of the payment has not arrived yet.
   if (owner.end_to_end === null)
     await settleTransaction(deps, { ...key, reported: { acquirer: acquirer.name, endToEndId } })
-  if (!(await recordReported(deps, { ...key, found, payment }))) await keep()
+  if (!(await recordReported(deps, { ...key, found, payment }))) await storeUnattributed()
 }
 
 /**

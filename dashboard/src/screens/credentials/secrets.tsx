@@ -8,7 +8,7 @@ import { Section } from '../../components/page.tsx'
 import { SecretsModal } from '../../components/secrets-modal.tsx'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
-import type { SecretAlive } from '../../types.ts'
+import type { ValidSecret } from '../../types.ts'
 import { words } from './text.ts'
 
 /** The valid secrets of one kind, and a button to rotate them. */
@@ -21,7 +21,7 @@ export function Secrets({
 }: {
   of: 'client' | 'webhook'
   clientId: string
-  secrets: SecretAlive[]
+  secrets: ValidSecret[]
   /** An external identity provider keeps the secret. */
   hasProvider?: boolean
   /** Whoever creates a secret can do everything that the client can. */
