@@ -84,7 +84,11 @@ export function endWithUs(child: ChildProcess): void {
 }
 
 /** A child process of the bench that answers each message with one. It ends with the bench. */
-export type Worker<Message extends object, Answer> = { request(message: Message): Promise<Answer>; pid: number; end(): void }
+export type Worker<Message extends object, Answer> = {
+  request(message: Message): Promise<Answer>
+  pid: number
+  end(): void
+}
 
 export function startWorker<Message extends object, Answer>(file: string): Worker<Message, Answer> {
   const child: ChildProcess = fork(join(import.meta.dirname, file), { serialization: 'advanced', execArgv: [] })

@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createEmptyDatabase, type TestDatabase } from '../test/support/database.ts'
 import {
-  sendRequest,
-  requestPspToken,
   clientId,
   controlToken,
   fetched,
   openPsp,
   type Psp,
   requestForms,
+  requestPspToken,
   scope,
+  sendRequest,
   toCode,
 } from '../test/support/psp.ts'
 import { cob, txidOf } from '../test/support/simulator.ts'
@@ -108,7 +108,7 @@ describe.each(names)('%s', (name) => {
     if (name === 'efi') {
       // The address answered a call without a certificate.
       expect(registered).toMatchObject({ status: 400, body: { nome: 'webhook_invalido' } })
-      psp.simulator.toStrangers.status = 403
+      psp.simulator.toAnonymous.status = 403
       expect((await call('PUT', pix(`webhook/${receiverKey}`), { webhookUrl: url })).status).toBe(201)
     } else expect(registered.status).toBe(name === 'inter' ? 204 : 200)
     expect((await call('GET', pix(`webhook/${receiverKey}`))).body).toMatchObject({ webhookUrl: url })
@@ -234,7 +234,9 @@ describe('quirks', () => {
       status: 400,
       body: { violacoes: [{ propriedade: 'inicio' }, { propriedade: 'fim' }] },
     })
-    expect((await sendRequest(at('itau'), requestForms.itau, 'GET', `/pix_recebimentos/v2/pix?${precise}`)).status).toBe(200)
+    expect(
+      (await sendRequest(at('itau'), requestForms.itau, 'GET', `/pix_recebimentos/v2/pix?${precise}`)).status,
+    ).toBe(200)
     const long = 'inicio=2026-01-01T00:00:00Z&fim=2026-01-07T00:00:00Z'
     expect((await sendRequest(at('bb'), requestForms.bb, 'GET', `/pix/v2/pix?${long}`)).status).toBe(400)
   })
@@ -252,7 +254,13 @@ describe('quirks', () => {
   })
 
   it('name the code brcode and keep nulls at Sicoob, and return only the location at Santander', async () => {
-    const sicoob = await sendRequest(at('sicoob'), requestForms.sicoob, 'PUT', `/pix/api/v2/cob/${txidOf(++count)}`, cob())
+    const sicoob = await sendRequest(
+      at('sicoob'),
+      requestForms.sicoob,
+      'PUT',
+      `/pix/api/v2/cob/${txidOf(++count)}`,
+      cob(),
+    )
     expect(sicoob.body).toMatchObject({ brcode: expect.stringMatching(/^0002/), devedor: null, pix: null })
     expect(sicoob.body).not.toHaveProperty('pixCopiaECola')
     const santander = await sendRequest(
@@ -275,9 +283,9 @@ describe('quirks', () => {
       body: { violacoes: [{ razao: expect.stringContaining('422') }] },
     })
     const open = { webhookUrl: 'http://guiche.test/open' }
-    expect((await sendRequest(at('inter'), requestForms.inter, 'PUT', `/pix/v2/webhook/${receiverKey}`, open)).status).toBe(
-      400,
-    )
+    expect(
+      (await sendRequest(at('inter'), requestForms.inter, 'PUT', `/pix/v2/webhook/${receiverKey}`, open)).status,
+    ).toBe(400)
   })
 
   it('limit the token requests of one address at Sicredi', async () => {
@@ -291,7 +299,9 @@ describe('quirks', () => {
 
   it('grant fewer scopes than requested, and refuse requests that need the others', async () => {
     const psp = await openPsp(database.db.pool, 'sicredi', ['deniedScopes=webhook.write,pix.write'])
-    expect((await requestPspToken(psp, requestForms.sicredi)).body.scope).toBe('cob.read cob.write pix.read webhook.read')
+    expect((await requestPspToken(psp, requestForms.sicredi)).body.scope).toBe(
+      'cob.read cob.write pix.read webhook.read',
+    )
     const path = `/api/v2/webhook/${receiverKey}`
     const refused = await sendRequest(psp, requestForms.sicredi, 'PUT', path, { webhookUrl: 'https://guiche.test/x' })
     expect(refused).toMatchObject({ status: 403, body: { detail: expect.stringContaining('webhook.write') } })
@@ -315,7 +325,9 @@ describe('quirks', () => {
 
   it('can be set one by one: the case of a txid, and a callback without suffix', async () => {
     const psp = await openPsp(database.db.pool, 'generic', ['txidCase=upper', 'hasPixSuffix=false'])
-    await sendRequest(psp, requestForms.generic, 'PUT', `/webhook/${receiverKey}`, { webhookUrl: 'https://guiche.test/bare' })
+    await sendRequest(psp, requestForms.generic, 'PUT', `/webhook/${receiverKey}`, {
+      webhookUrl: 'https://guiche.test/bare',
+    })
     const txid = txidOf(0xabcdef00 + ++count)
     const made = await sendRequest(psp, requestForms.generic, 'PUT', `/cob/${txid}`, cob())
     expect(made.body.txid).toBe(txid.toUpperCase())

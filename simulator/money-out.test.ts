@@ -54,7 +54,9 @@ describe('a return', () => {
     const done = { ...devolucao, horario: { solicitacao: now, liquidacao: now }, status: 'DEVOLVIDO' }
     expect(await simulator.request('GET', path)).toMatchObject({ status: 200, body: done })
     expect((await simulator.request('GET', `/pix/${endToEndId}`)).body.devolucoes).toEqual([done])
-    expect((await simulator.request('GET', `/cob/${txid}`)).body.pix).toMatchObject([{ endToEndId, devolucoes: [done] }])
+    expect((await simulator.request('GET', `/cob/${txid}`)).body.pix).toMatchObject([
+      { endToEndId, devolucoes: [done] },
+    ])
     const pix = expect.objectContaining({ endToEndId, txid, valor: '10.00', devolucoes: [done] })
     await expect.poll(reported).toContainEqual({ pix: [pix] })
   })
@@ -105,7 +107,8 @@ describe('a return', () => {
 
   it('leaves the money for another return when it was rejected', async () => {
     const { endToEndId } = await paid('8000.01')
-    const put = (valor: string) => simulator.request('PUT', `/pix/${endToEndId}/devolucao/${newId()}`, { body: { valor } })
+    const put = (valor: string) =>
+      simulator.request('PUT', `/pix/${endToEndId}/devolucao/${newId()}`, { body: { valor } })
     await put('8000.01')
     expect((await simulator.request('GET', `/pix/${endToEndId}`)).body.devolucoes).toMatchObject([
       { status: 'NAO_REALIZADO', motivo: expect.stringMatching(/^AM04: /) },

@@ -203,11 +203,11 @@ describe('a charge', () => {
     const own = await testSimulator(database.db.pool)
     const txid = newTxid()
     let answered: number | undefined
-    const late = own.send('PUT', `/cob/${txid}`, { body: cob('50405.04') }).then(({ status }) => {
+    const late = own.request('PUT', `/cob/${txid}`, { body: cob('50405.04') }).then(({ status }) => {
       answered = status
     })
-    await expect.poll(async () => (await own.send('GET', `/cob/${txid}`)).status).toBe(200)
-    expect((await own.send('PUT', `/cob/${txid}`, { body: cob('50405.04') })).status).toBe(200)
+    await expect.poll(async () => (await own.request('GET', `/cob/${txid}`)).status).toBe(200)
+    expect((await own.request('PUT', `/cob/${txid}`, { body: cob('50405.04') })).status).toBe(200)
     expect(answered).toBeUndefined()
     await own.close()
     await late
@@ -302,7 +302,7 @@ describe('state', () => {
     const txid = newTxid()
     const uri = await simulator.charge(txid)
     const moved = await start('https://pix.shop.example')
-    const again = await moved.send('PUT', `/cob/${txid}`, { body: cob() })
+    const again = await moved.request('PUT', `/cob/${txid}`, { body: cob() })
     expect(again).toMatchObject({ status: 200, body: { pixCopiaECola: uri } })
     expect(await moved.pay({ uri })).toMatchObject({ ok: true })
   })
@@ -324,8 +324,8 @@ describe('state', () => {
     const own = await testSimulator(empty.db.pool)
     await own.charge(txidOf(1))
     await empty.drop()
-    expect(await own.send('GET', `/cob/${txidOf(1)}`)).toMatchObject({ status: 503 })
-    expect(await own.send('PUT', `/cob/${txidOf(2)}`, { body: cob() })).toMatchObject({ status: 503 })
+    expect(await own.request('GET', `/cob/${txidOf(1)}`)).toMatchObject({ status: 503 })
+    expect(await own.request('PUT', `/cob/${txidOf(2)}`, { body: cob() })).toMatchObject({ status: 503 })
     expect(own.warnings).toHaveLength(2)
   })
 })

@@ -113,8 +113,8 @@ function loop(connections: number, write: (token: string) => Parameters<typeof t
   return async ({ port, token, seconds }) => {
     const requests = [toRequest(write(token))]
     const job = { port, connections, seconds, warmUpSeconds: 0, perSecond: null, requests, once: false, keep: null }
-    const requests = generate(job)
-    return async () => void (await requests)
+    const running = generate(job)
+    return async () => void (await running)
   }
 }
 

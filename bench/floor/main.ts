@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto'
 import { newHistogram, record } from '../load/histogram.ts'
 import type { FloorExample, FloorJob, FloorReport } from './job.ts'
-import { connectClient, toExecution, type ProtocolClient } from './wire.ts'
+import { connectClient, type ProtocolClient, toExecution } from './wire.ts'
 
 // A separate process, like the load generator.
 process.on('message', (job: FloorJob) => {
@@ -30,7 +30,12 @@ async function open(job: FloorJob): Promise<ProtocolClient> {
   return client
 }
 
-function loop(client: ProtocolClient, { values, fresh }: FloorExample, endAt: number, report: FloorReport): Promise<void> {
+function loop(
+  client: ProtocolClient,
+  { values, fresh }: FloorExample,
+  endAt: number,
+  report: FloorReport,
+): Promise<void> {
   const messages = values.map((own, index) => toExecution(`s${index}`, own))
   const places = fresh.map((text) => messages.map((bytes) => findAll(bytes, text)))
   return new Promise((resolve, reject) => {

@@ -10,7 +10,11 @@ export type ProtocolClient = {
   send(message: Buffer, onReady: (error: string | null) => void): void
 }
 
-export async function connectClient(options: { path: string; user: string; database: string }): Promise<ProtocolClient> {
+export async function connectClient(options: {
+  path: string
+  user: string
+  database: string
+}): Promise<ProtocolClient> {
   const socket: Socket = connect({ path: options.path })
   let rest: Buffer = Buffer.alloc(0)
   let failure: string | null = null

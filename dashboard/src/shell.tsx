@@ -16,7 +16,7 @@ import {
 import { useDisclosure } from '@mantine/hooks'
 import { type ReactNode, useEffect } from 'react'
 import { Link, useLocation } from 'wouter'
-import { setActingMerchant, request } from './api.ts'
+import { request, setActingMerchant } from './api.ts'
 import { ClientSwitch } from './components/client-switch.tsx'
 import { IconOf } from './components/icons.tsx'
 import { OfflineBar } from './components/offline-bar.tsx'

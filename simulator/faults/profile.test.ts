@@ -58,7 +58,10 @@ describe('a draw of faults', () => {
   const draws = (seed: number, sentRequests: string[]) => {
     const personality = createFaultProfile({ name: 'hostile', seed, traits: everything })
     return new Map(
-      sentRequests.map((txid) => [txid, drawBehaviours(personality, { txid, amount: 1000, requested: undefined }).join()]),
+      sentRequests.map((txid) => [
+        txid,
+        drawBehaviours(personality, { txid, amount: 1000, requested: undefined }).join(),
+      ]),
     )
   }
 

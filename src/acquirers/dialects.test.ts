@@ -46,67 +46,68 @@ const basic = `Basic ${Buffer.from('the id:s&p').toString('base64')}`
 const standard = 'scope=cob.read+cob.write+pix.read+pix.write+webhook.read+webhook.write'
 
 /** From each PSP's documentation: the request for a token, and the paths of a charge and of a payment. */
-const expected: Record<DialectName, { token: string; body: string; authorization?: string; cob: string; pix: string }> = {
-  generic: {
-    token: '/oauth/token',
-    body: 'grant_type=client_credentials',
-    authorization: basic,
-    cob: '/cob',
-    pix: '/pix',
-  },
-  efi: {
-    token: '/oauth/token',
-    body: '{"grant_type":"client_credentials"}',
-    authorization: basic,
-    cob: '/v2/cob',
-    pix: '/v2/pix',
-  },
-  bb: {
-    token: '/oauth/token',
-    body: `grant_type=client_credentials&${standard}`,
-    authorization: basic,
-    cob: '/pix/v2/cob',
-    pix: '/pix/v2/pix',
-  },
-  itau: {
-    token: '/api/oauth/token',
-    body: 'grant_type=client_credentials&client_id=the+id&client_secret=s%26p',
-    cob: '/pix_recebimentos/v2/cob',
-    pix: '/pix_recebimentos/v2/pix',
-  },
-  sicredi: {
-    token: '/oauth/token',
-    body: `grant_type=client_credentials&${standard}`,
-    authorization: basic,
-    cob: '/api/v3/cob',
-    pix: '/api/v2/pix',
-  },
-  sicoob: {
-    token: '/auth/realms/cooperado/protocol/openid-connect/token',
-    body: `grant_type=client_credentials&client_id=the+id&${standard}`,
-    cob: '/pix/api/v2/cob',
-    pix: '/pix/api/v2/pix',
-  },
-  inter: {
-    token: '/oauth/v2/token',
-    body: `grant_type=client_credentials&client_id=the+id&client_secret=s%26p&${standard}`,
-    cob: '/pix/v2/cob',
-    pix: '/pix/v2/pix',
-  },
-  santander: {
-    token: '/oauth/token',
-    body: 'grant_type=client_credentials&client_id=the+id&client_secret=s%26p',
-    cob: '/api/v1/cob',
-    pix: '/api/v1/pix',
-  },
-  bradesco: {
-    token: '/auth/server/oauth/token',
-    body: 'grant_type=client_credentials',
-    authorization: basic,
-    cob: '/v2/cob',
-    pix: '/v2/pix',
-  },
-}
+const expected: Record<DialectName, { token: string; body: string; authorization?: string; cob: string; pix: string }> =
+  {
+    generic: {
+      token: '/oauth/token',
+      body: 'grant_type=client_credentials',
+      authorization: basic,
+      cob: '/cob',
+      pix: '/pix',
+    },
+    efi: {
+      token: '/oauth/token',
+      body: '{"grant_type":"client_credentials"}',
+      authorization: basic,
+      cob: '/v2/cob',
+      pix: '/v2/pix',
+    },
+    bb: {
+      token: '/oauth/token',
+      body: `grant_type=client_credentials&${standard}`,
+      authorization: basic,
+      cob: '/pix/v2/cob',
+      pix: '/pix/v2/pix',
+    },
+    itau: {
+      token: '/api/oauth/token',
+      body: 'grant_type=client_credentials&client_id=the+id&client_secret=s%26p',
+      cob: '/pix_recebimentos/v2/cob',
+      pix: '/pix_recebimentos/v2/pix',
+    },
+    sicredi: {
+      token: '/oauth/token',
+      body: `grant_type=client_credentials&${standard}`,
+      authorization: basic,
+      cob: '/api/v3/cob',
+      pix: '/api/v2/pix',
+    },
+    sicoob: {
+      token: '/auth/realms/cooperado/protocol/openid-connect/token',
+      body: `grant_type=client_credentials&client_id=the+id&${standard}`,
+      cob: '/pix/api/v2/cob',
+      pix: '/pix/api/v2/pix',
+    },
+    inter: {
+      token: '/oauth/v2/token',
+      body: `grant_type=client_credentials&client_id=the+id&client_secret=s%26p&${standard}`,
+      cob: '/pix/v2/cob',
+      pix: '/pix/v2/pix',
+    },
+    santander: {
+      token: '/oauth/token',
+      body: 'grant_type=client_credentials&client_id=the+id&client_secret=s%26p',
+      cob: '/api/v1/cob',
+      pix: '/api/v1/pix',
+    },
+    bradesco: {
+      token: '/auth/server/oauth/token',
+      body: 'grant_type=client_credentials',
+      authorization: basic,
+      cob: '/v2/cob',
+      pix: '/v2/pix',
+    },
+  }
 
 describe.each(dialectNames)('%s', (name) => {
   it('gets requests for a token and a charge in its own form', async () => {

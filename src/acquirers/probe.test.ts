@@ -74,7 +74,7 @@ const isList = ({ path }: HttpRequest) => path === '/pix'
 
 describe('a PSP that supports everything', () => {
   it('passes every check, by requests that only read', async () => {
-    await simulator.call('PUT', `/webhook/${receiverKey}`, { body: { webhookUrl: callbackUrl } })
+    await simulator.request('PUT', `/webhook/${receiverKey}`, { body: { webhookUrl: callbackUrl } })
     await simulator.pay({ uri: await simulator.charge(txidOf(1)) })
     const { findings, requests } = await probe()
     expect(findings.map(({ subject, state }) => [subject, state])).toEqual([
@@ -91,7 +91,9 @@ describe('a PSP that supports everything', () => {
       ['disputes (MED)', 'ok'],
       ['balance', 'ok'],
     ])
-    expect(new Set(requests.map(({ method, isToken }) => (isToken ? 'token' : method)))).toEqual(new Set(['token', 'GET']))
+    expect(new Set(requests.map(({ method, isToken }) => (isToken ? 'token' : method)))).toEqual(
+      new Set(['token', 'GET']),
+    )
     // The path of a callback is a secret.
     expect(JSON.stringify(findings)).not.toContain('secret')
   })

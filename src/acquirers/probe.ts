@@ -46,9 +46,9 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
   const { token, answeredAt } = reached
   findings.push(scopes(settings, token.scopes), clockSkew(answeredAt, deps.clock))
   const statuses: number[] = []
-  const send = createSender(settings, deps, token.value)
+  const tryGet = createGetter(settings, deps, token.value)
   const get = async (path: string, query?: Record<string, string>) => {
-    const result = await send(path, query)
+    const result = await tryGet(path, query)
     if ('answer' in result) statuses.push(result.answer.status)
     return result
   }
@@ -110,7 +110,7 @@ function toUnknownPayout({ payoutApi, paths }: ProtocolProfile): string {
   return `${paths.payout}/${id}`
 }
 
-function createSender({ profile }: AcquirerSettings, { send }: ProbeDeps, token: string) {
+function createGetter({ profile }: AcquirerSettings, { send }: ProbeDeps, token: string) {
   return async (path: string, query: Record<string, string> = {}): Promise<ProbeResult> => {
     try {
       const answer = await send(toRequest({ method: 'GET', path, query }, token, profile))

@@ -72,8 +72,7 @@ export function createKeyRing(deps: { db: Db; clock: Clock; key: SecretKey }): K
     await load()
   }
 
-  const isDue = (createdAt: Date | undefined) =>
-    !createdAt || clock.now().getTime() - createdAt.getTime() >= signsForMs
+  const isDue = (createdAt: Date | undefined) => !createdAt || clock.now().getTime() - createdAt.getTime() >= signsForMs
 
   return {
     async signingKey() {

@@ -22,7 +22,10 @@ beforeAll(async () => {
   base64 = new X509Certificate(shown.certificate).raw.toString('base64')
 })
 
-type Requested = { settings?: NonNullable<Parameters<typeof toCallbackAccess>[0]>['clientCertificate']; header?: unknown }
+type Requested = {
+  settings?: NonNullable<Parameters<typeof toCallbackAccess>[0]>['clientCertificate']
+  header?: unknown
+}
 
 function faultOf({ settings = {}, header = `:${base64}:`, at = now }: Requested & { at?: Date } = {}) {
   const rule = toCallbackAccess({ clientCertificate: settings }).clientCertificate

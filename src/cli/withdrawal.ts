@@ -31,19 +31,30 @@ export function withdrawalCommands(program: Command): void {
     .option('--client <client-id>', 'only those of one client')
     .option('--last <count>', 'how many', toRowCount, 50)
     .option('--json', 'print JSON')
-    .action(async ({ json, pendingReview, client, last }: Json & { pendingReview?: boolean; client?: string; last: number }) => {
-      const rows = await withContext(async (context) => {
-        const merchantId = client === undefined ? null : await findMerchant(context, client)
-        return await listLatest(context, { merchantId, isPendingReview: pendingReview ?? false, limit: last }, viewer())
-      })
-      print(rows, {
+    .action(
+      async ({
         json,
-        shown: rows.map(toLine),
-        note: rows.some(({ hold }) => hold !== null)
-          ? '`npx guiche withdrawal approve <id>` sends one, `reject <id> --reason …` returns its money to the balance.'
-          : undefined,
-      })
-    })
+        pendingReview,
+        client,
+        last,
+      }: Json & { pendingReview?: boolean; client?: string; last: number }) => {
+        const rows = await withContext(async (context) => {
+          const merchantId = client === undefined ? null : await findMerchant(context, client)
+          return await listLatest(
+            context,
+            { merchantId, isPendingReview: pendingReview ?? false, limit: last },
+            viewer(),
+          )
+        })
+        print(rows, {
+          json,
+          shown: rows.map(toLine),
+          note: rows.some(({ hold }) => hold !== null)
+            ? '`npx guiche withdrawal approve <id>` sends one, `reject <id> --reason …` returns its money to the balance.'
+            : undefined,
+        })
+      },
+    )
 
   withdrawal
     .command('approve')

@@ -19,9 +19,9 @@ import {
   listRuns,
   type RunRow,
 } from '../operator/reconciliation-store.ts'
-import { keyOfRun, requestRun } from '../reconciliation/requested-run.ts'
 import { classNames } from '../reconciliation/classes.ts'
 import { correctionOf } from '../reconciliation/decide.ts'
+import { keyOfRun, requestRun } from '../reconciliation/requested-run.ts'
 import { countOpen, type DifferenceState } from '../reconciliation/store.ts'
 import { countOpenSuspense } from '../suspense/store.ts'
 import type { SettleDeps } from '../transactions/settle.ts'

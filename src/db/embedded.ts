@@ -77,7 +77,7 @@ export async function lockPlace(place: Place, { holder, log }: { holder: LockHol
   const giveUpAt = Date.now() + commandMaxMs
   for (let waited = false; ; waited = true) {
     const lock = await lockFolder(`${place.dataDir}/postgres.lock`, holder)
-    if (!('heldBy' in lock)) return lock
+    if (!('lockedBy' in lock)) return lock
     // A command can use the server that the other command runs, and need not wait.
     if (holder === 'command' || !lock.isCommand || Date.now() > giveUpAt)
       throw new FolderInUse(

@@ -42,7 +42,12 @@ it('totals both sides of a day, so that each closing follows from its opening', 
   const { statement } = await close()
   const { ledgerSide, acquirerSide: acquirer } = statement
   expect(ledgerSide.closing).toBe(
-    ledgerSide.opening + ledgerSide.in.sum - ledgerSide.returned.sum - ledgerSide.paidOut.sum + ledgerSide.payoutsReturned.sum + ledgerSide.corrections.sum,
+    ledgerSide.opening +
+      ledgerSide.in.sum -
+      ledgerSide.returned.sum -
+      ledgerSide.paidOut.sum +
+      ledgerSide.payoutsReturned.sum +
+      ledgerSide.corrections.sum,
   )
   expect(acquirer.closing).toBe(
     acquirer.opening + acquirer.in.sum - acquirer.returned.sum - acquirer.paidOut.sum - (acquirer.fees ?? 0),

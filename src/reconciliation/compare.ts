@@ -136,7 +136,8 @@ function compareReturn(pair: Pair, { now }: Rules): Found[] {
     return [toFound(pair, { class: 'return', proposal: { action: 'settle' } })]
   // The payment is not posted, or in suspense: that is a discrepancy of its own, and the return is investigated after
   // it.
-  if (!inLedger || inLedger.isInSuspense) return [toFound(pair, { class: 'return', proposal: { action: 'investigate' } })]
+  if (!inLedger || inLedger.isInSuspense)
+    return [toFound(pair, { class: 'return', proposal: { action: 'investigate' } })]
   return [toFound(pair, { class: 'return', proposal: correct(sentInLedger - sentAtAcquirer) })]
 }
 

@@ -117,7 +117,14 @@ async function closeOne(deps: CloseDeps, acquirer: Acquirer, day: string, stoppi
 }
 
 function isEmpty({ ledgerSide, acquirerSide, differences }: Statement): boolean {
-  const moved = [ledgerSide.in, ledgerSide.returned, ledgerSide.paidOut, ledgerSide.payoutsReturned, ledgerSide.corrections, acquirerSide.in]
+  const moved = [
+    ledgerSide.in,
+    ledgerSide.returned,
+    ledgerSide.paidOut,
+    ledgerSide.payoutsReturned,
+    ledgerSide.corrections,
+    acquirerSide.in,
+  ]
   return differences.length === 0 && moved.every(({ count }) => count === 0)
 }
 

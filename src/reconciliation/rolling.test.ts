@@ -88,7 +88,8 @@ it('leaves time for the service’s usual delay, in a window that trails behind 
 it('settles what needs no decision as the service, and leaves corrections to a person', async () => {
   await runWith(deps)
   const before = await listed(true)
-  const isSettleable = ({ proposal }: { proposal: { action: string } }) => ['settle', 'suspend'].includes(proposal.action)
+  const isSettleable = ({ proposal }: { proposal: { action: string } }) =>
+    ['settle', 'suspend'].includes(proposal.action)
   expect(before.filter(isSettleable).length).toBeGreaterThan(10)
   await reconciliationJobs(deps)['reconciliation.rolling']?.({}, never)
   const after = new Map((await listed()).map((row) => [row.id, row]))

@@ -277,9 +277,9 @@ it('stores an unreadable entry, closes the day, and posts the payment automatica
   await runWith(breaking)
   await reconciliationJobs(breaking)['reconciliation.rolling']?.({}, never)
   expect((await unreadable()).map(({ state }) => state)).toEqual(['open', 'open'])
-  expect((await listed(true)).filter((row) => row.class === 'missing_at_acquirer' && row.reference === endToEndId)).toEqual(
-    [],
-  )
+  expect(
+    (await listed(true)).filter((row) => row.class === 'missing_at_acquirer' && row.reference === endToEndId),
+  ).toEqual([])
 
   isBroken = false
   await reconciliationJobs(breaking)['reconciliation.rolling']?.({}, never)

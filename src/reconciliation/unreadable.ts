@@ -2,7 +2,7 @@ import type { UnreadableEntry } from '../acquirers/acquirer.ts'
 import type { Window } from '../lib/brasilia.ts'
 import { refusal } from '../lib/errors.ts'
 import { fromTxid } from '../pix/ids.ts'
-import { type SettleDeps, settleOwned, mayHaveCharge } from '../transactions/settle.ts'
+import { mayHaveCharge, type SettleDeps, settleOwned } from '../transactions/settle.ts'
 import { suspendUnattributed } from '../transactions/suspend.ts'
 import type { Found, Subject } from './classes.ts'
 import type { DifferenceRow } from './store.ts'
@@ -48,6 +48,7 @@ export async function settleUnreadable(
     )
   const id = payment.txid === null ? null : fromTxid(payment.txid)
   const owner = id === null ? null : await deps.settlement.findOwner(id)
-  const isSettled = owner && mayHaveCharge(owner, name) && (await settleOwned(deps, owner, { acquirer: name, endToEndId }))
+  const isSettled =
+    owner && mayHaveCharge(owner, name) && (await settleOwned(deps, owner, { acquirer: name, endToEndId }))
   if (!isSettled || isSettled === 'unpaid') await suspendUnattributed(deps, { acquirer, payment })
 }

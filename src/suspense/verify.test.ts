@@ -31,7 +31,12 @@ beforeAll(async () => {
   await startSendBack(service, { id: returned.suspended.id, by: { actor: 'cli:test' } })
   await untilReturned(service, returned.endToEnd)
   const paid = await payOne(service)
-  Object.assign(ids, { matched: matched.suspended.id, undone: undone.suspended.id, returned: returned.suspended.id, paid: paid.id })
+  Object.assign(ids, {
+    matched: matched.suspended.id,
+    undone: undone.suspended.id,
+    returned: returned.suspended.id,
+    paid: paid.id,
+  })
   Object.assign(ids, { e2e: paid.endToEnd, transaction: undone.id })
 })
 afterAll(async () => await service.stop())
@@ -52,13 +57,21 @@ const transfer = (key: string, kind: string, debit: string, credit: string, type
   values ('{operator}', '${key}', 9, '${kind}', '${debit}', '${credit}', 1000, 0, 0, '${type}', '{${id}}', now())`
 
 it.each<[what: string, rule: string, sql: string]>([
-  ['one of another amount', 'suspense_transfers', "update suspense_payments set amount = 1001 where id = '{suspended}'"],
+  [
+    'one of another amount',
+    'suspense_transfers',
+    "update suspense_payments set amount = 1001 where id = '{suspended}'",
+  ],
   [
     'one that was never posted',
     'suspense_transfers',
     "update suspense_payments set id = gen_random_uuid() where id = '{suspended}'",
   ],
-  ['one held twice', 'suspense_transfers', transfer('suspense:{suspended}:again', 'payment_held', 'acquirer', 'suspense')],
+  [
+    'one held twice',
+    'suspense_transfers',
+    transfer('suspense:{suspended}:again', 'payment_held', 'acquirer', 'suspense'),
+  ],
   [
     'one added to a past event',
     'suspense_transfers',

@@ -13,10 +13,10 @@ import { phoneDigits } from '../lib/phone.ts'
 import { keyedHash, newUuid, type SecretKey } from '../lib/secrets.ts'
 import { toSearchText } from '../lib/text.ts'
 import { toTxid } from '../pix/ids.ts'
-import { type Answered, requestCharge } from './request-charge.ts'
 import { toEvent, toSnapshot } from './change.ts'
 import { expiryGraceMs } from './check.ts'
 import { contentOf, differingFields, type TransactionContent, toContent, toNormalForm } from './content.ts'
+import { type Answered, requestCharge } from './request-charge.ts'
 import type { CreateTransactionInput } from './schema.ts'
 import {
   findTransactionByKey,

@@ -12,7 +12,7 @@ import { fromTxid } from '../pix/ids.ts'
 import { settleReturnsInOrder } from './dispute/poll.ts'
 import { type CheckReturnsPayload, checkReturnsJob } from './dispute/returns.ts'
 import { findOwners, type Owner } from './owner-store.ts'
-import { type ReportedPayment, type SettleDeps, settleTransaction, mayHaveCharge } from './settle.ts'
+import { mayHaveCharge, type ReportedPayment, type SettleDeps, settleTransaction } from './settle.ts'
 import { enqueueUnattributed } from './settle-unattributed.ts'
 import { findListedUntil, saveListedUntil } from './store.ts'
 

@@ -3,7 +3,7 @@ import { enqueueJobs } from '../jobs/jobs.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { settleReturns } from './dispute/returns.ts'
 import { checkRefundsOf } from './refund/send.ts'
-import { type ReportedPayment, type SettleDeps, settleOwned, mayHaveCharge } from './settle.ts'
+import { mayHaveCharge, type ReportedPayment, type SettleDeps, settleOwned } from './settle.ts'
 import { suspendUnattributed } from './suspend.ts'
 
 /** The job that looks up one payment that is listed and seems to belong to no transaction. */

@@ -18,7 +18,7 @@ import {
 import { fetchTransaction } from '../support/payments.ts'
 import { payOne, setFixedFee } from '../support/refunds.ts'
 import { fetchToken, startTestService, type TestService } from '../support/service.ts'
-import { payWithFault, payingCustomer, payUnattributed, untilSuspense } from '../support/suspense.ts'
+import { payingCustomer, payUnattributed, payWithFault, untilSuspense } from '../support/suspense.ts'
 import { findSandboxMerchant, inviteUser, signIn } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
 import { expectLedgerConsistent } from '../support/withdrawals.ts'

@@ -1,7 +1,14 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
-import { chromiumPath, type Appearance, openChromium, reloadAfterFailure, type Visit, visit } from '../support/browser.ts'
+import {
+  type Appearance,
+  chromiumPath,
+  openChromium,
+  reloadAfterFailure,
+  type Visit,
+  visit,
+} from '../support/browser.ts'
 import { dispute, disputesOf, pollUntil } from '../support/disputes.ts'
 import { fetchRefundable, payOne, setFixedFee } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'

@@ -5,7 +5,7 @@ import { type Scope, scopes } from '../../src/auth/scopes.ts'
 import { type ErrorCode, errors } from '../../src/lib/errors.ts'
 import { decodePart, es256, hs256, keyRingOf, makeJwt, newEcKey } from '../support/forge.ts'
 import { type Answer, fetchToken, smallestTransaction, startTestService, type TestService } from '../support/service.ts'
-import { requestToken, registerShop, type Shop } from '../support/token.ts'
+import { registerShop, requestToken, type Shop } from '../support/token.ts'
 
 type Route = { method: string; path: string; scope: Scope }
 type Problem = { code: string; detail: string; status: number; requestId: string }
@@ -108,7 +108,8 @@ describe('without a valid token', () => {
       `Bearer "${service.token}"`,
       `Bearer ${service.token}, Bearer ${service.token}`,
     ])
-      if (route) expectRefusal(await request(route, null, { authorization }), 'invalid_token', authorization.slice(0, 20))
+      if (route)
+        expectRefusal(await request(route, null, { authorization }), 'invalid_token', authorization.slice(0, 20))
   })
 
   it('accepts no token from the address or the body', async () => {
@@ -368,7 +369,10 @@ async function revoke(shop: Shop, tokensOnly: boolean): Promise<void> {
   expect(isDone).toBe(true)
 }
 
-async function tokenWith(client: { clientId: string; clientSecret: string }, granted: readonly Scope[]): Promise<string> {
+async function tokenWith(
+  client: { clientId: string; clientSecret: string },
+  granted: readonly Scope[],
+): Promise<string> {
   const form = { ...credentialsOf(client), scope: granted.join(' ') }
   return String((await requestToken(service, { form })).body.access_token)
 }

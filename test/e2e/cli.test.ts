@@ -10,7 +10,7 @@ import { manualClock } from '../support/clock.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 import { fetchToken, startTestService, type TestService } from '../support/service.ts'
-import { requestToken, registerShop } from '../support/token.ts'
+import { registerShop, requestToken } from '../support/token.ts'
 
 type Ran = { code: number; stdout: string; stderr: string }
 type Made = { clientId: string; clientSecret: string; webhookSecret: string; merchantId: string }

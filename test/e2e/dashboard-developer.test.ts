@@ -165,7 +165,8 @@ describe('the resend of a period', () => {
     const before = receiver.received.length
     const resendId = randomUUID()
     const body = { ...period, states: ['gone', 'exhausted'] }
-    const request = async () => await developer.call(`/dashboard/api/webhook/resend/${resendId}`, { method: 'PUT', body })
+    const request = async () =>
+      await developer.call(`/dashboard/api/webhook/resend/${resendId}`, { method: 'PUT', body })
     const answers = await Promise.all([request(), request(), request()])
     expect(answers.map((answer) => [answer.status, answer.body.count])).toEqual([
       [200, 6],

@@ -4,23 +4,29 @@ import { sql } from '../../src/db/sql.ts'
 import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
 import { dispute, disputesOf, pollUntil } from '../support/disputes.ts'
-import { requestRefund, payOne, setFixedFee, untilRefund } from '../support/refunds.ts'
+import { payOne, requestRefund, setFixedFee, untilRefund } from '../support/refunds.ts'
 import { addTestClient, type Problem } from '../support/requests.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
 import {
-  requestWithdrawal,
   countPayouts,
   expectLedgerConsistent,
   fund,
   refusal,
+  requestWithdrawal,
   untilWithdrawal,
   withdraw,
   withdrawalBody,
 } from '../support/withdrawals.ts'
 
 type Person = Browser & { email: string }
-type PendingReview = { id: string; requestedBy: string | null; isOwn: boolean; hold: string; earlier: { id: string } | null }
+type PendingReview = {
+  id: string
+  requestedBy: string | null
+  isOwn: boolean
+  hold: string
+  earlier: { id: string } | null
+}
 
 let service: TestService
 let merchantId: string

@@ -89,7 +89,9 @@ describe('an unattributed payment', () => {
     expect(sent.body.status).toMatch(/^return/)
     await untilReturned(service, endToEnd)
     expect((await send(people.finance, `/orphan/${suspended.id}/return`)).status).toBe(422)
-    expect(await actionsOf(suspended.id)).toMatchObject([{ action: 'orphan.return', actor: `user:${people.finance.email}` }])
+    expect(await actionsOf(suspended.id)).toMatchObject([
+      { action: 'orphan.return', actor: `user:${people.finance.email}` },
+    ])
     const closed = await get<{ data: ListedPaymentView[] }>(people.reader, '/orphan?isOpen=false')
     expect(closed.body.data.map(({ id }) => id)).toContain(suspended.id)
     expect((await balancesOf(service, operatorMerchantId)).available).toBe(0)
@@ -103,7 +105,10 @@ describe('an unattributed payment', () => {
     const unknown = await send(people.finance, `/orphan/${suspended.id}/match`, { transactionId: randomUUID() })
     expect(unknown.status).toBe(404)
     const { id: other } = await charge(service, { amount: 901 })
-    const preview = await get<AttributionPreview>(people.finance, `/orphan/${suspended.id}/match?transactionId=${other}`)
+    const preview = await get<AttributionPreview>(
+      people.finance,
+      `/orphan/${suspended.id}/match?transactionId=${other}`,
+    )
     expect(preview.body).toMatchObject({ amount: 900, transaction: { amount: 901 } })
   })
 })

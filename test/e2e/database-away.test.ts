@@ -29,7 +29,12 @@ it.each(['1', '2'])(
         ...(body && { body: JSON.stringify(body) }),
       })
     const create = async (amount: number) =>
-      await request('POST', '/transaction', { amount, paymentMethod: 'PIX', pix: {}, idempotencyKey: `amount-${amount}` })
+      await request('POST', '/transaction', {
+        amount,
+        paymentMethod: 'PIX',
+        pix: {},
+        idempotencyKey: `amount-${amount}`,
+      })
     const before = await create(1_000)
     expect(before.status).toBe(201)
     const { id } = (await before.json()) as { id: string }
@@ -54,7 +59,9 @@ it.each(['1', '2'])(
     expect(await (await request('GET', `/transaction/${id}`)).json()).toMatchObject({ id, amount: 1_000 })
     expect(running.lines.map(({ msg }) => msg)).toContain('PostgreSQL was restarted')
     // Background work runs again as well.
-    const { pixResponse } = (await (await request('GET', `/transaction/${id}`)).json()) as { pixResponse: { uri: string } }
+    const { pixResponse } = (await (await request('GET', `/transaction/${id}`)).json()) as {
+      pixResponse: { uri: string }
+    }
     await vi.waitFor(
       async () => {
         const paid = await request('POST', '/sandbox/payment', { uri: pixResponse.uri })
@@ -110,7 +117,9 @@ it('answers 503 while its PostgreSQL is frozen, and goes on when it answers agai
     request(`/transaction/${id}`),
     request('/transaction'),
     request('/balance'),
-    request(callbackPath(key, 'simulator'), { pix: [{ endToEndId: 'E0000000020260101000000000000001', valor: '1.00' }] }),
+    request(callbackPath(key, 'simulator'), {
+      pix: [{ endToEndId: 'E0000000020260101000000000000001', valor: '1.00' }],
+    }),
     request('/dashboard/api/session', { email: 'nobody@example.com', password: 'not a password' }),
     request(new URL(url).pathname),
   ])

@@ -11,12 +11,12 @@ import { decide, dispute, disputesOf, fetchDisputed, pollUntil, returnUnannounce
 import { eventsOf, openQuietBank, type QuietBank, statusesOf, untilStatus } from '../support/payments.ts'
 import { listDifferences } from '../support/reconciling.ts'
 import {
-  requestRefund,
   drain,
   type FaultyNetwork,
   fetchRefundable,
   payOne,
   refund,
+  requestRefund,
   startOnFaultyNetwork,
   untilRefund,
   untilSent,

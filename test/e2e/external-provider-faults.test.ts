@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { scopes } from '../../src/auth/scopes.ts'
 import { type FakeProvider, json, startFakeProvider, startServiceWithProvider } from '../support/oidc.ts'
 import type { TestService } from '../support/service.ts'
-import { requestToken, expectRefusal, registerShop } from '../support/token.ts'
+import { expectRefusal, registerShop, requestToken } from '../support/token.ts'
 
 // No good provider can be made to do these things, so this one is a fake: an HTTP server with set answers. The
 // last group repeats Keycloak's habits as its documentation and its answers show them.

@@ -5,7 +5,7 @@ import { loadSecretKey } from '../../src/auth/secret-key.ts'
 import { decodePart, hs256, makeJwt } from '../support/forge.ts'
 import { providerAudience, startOidcProvider, startServiceWithProvider, type TestProvider } from '../support/oidc.ts'
 import { smallestTransaction, type TestService } from '../support/service.ts'
-import { requestToken, basic, encodeForm, expectRefusal, registerShop, type TokenRequest } from '../support/token.ts'
+import { basic, encodeForm, expectRefusal, registerShop, requestToken, type TokenRequest } from '../support/token.ts'
 
 /** The provider's clients: two that are registered here, and one that is not. The provider has their secrets. */
 const shop = { clientId: 'shop:1', clientSecret: 'the secret of + shop:1 % & ="' }

@@ -178,7 +178,7 @@ describe.each([...unreachable, ...Object.keys(answers).filter((name) => name !==
       ]
       return sold.body.amountRefunded === 400 && sent.body.status === 'PROCESSED'
     })
-    const { body } = await psp.bank.call('GET', `/pix/${sale.endToEnd}`)
+    const { body } = await psp.bank.request('GET', `/pix/${sale.endToEnd}`)
     expect(body.devolucoes).toHaveLength(1)
     expect(await gateway.available()).toBe(before - 400 - 1_500)
     expect(await findBreaches(gateway.db)).toEqual([])

@@ -359,7 +359,8 @@ describe('an item', () => {
   })
 
   it('of another client is in no list', async () => {
-    const request = async (query: string) => await service.call<Page>(`/transaction?${query}`, { token: outsider.token })
+    const request = async (query: string) =>
+      await service.call<Page>(`/transaction?${query}`, { token: outsider.token })
     for (const query of [
       '',
       `id=${ids['maria-00']}`,

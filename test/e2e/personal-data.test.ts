@@ -14,9 +14,9 @@ import { inviteUser, openBrowser, password } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
 import {
   act,
-  requestWithdrawal,
   fetchWithdrawal,
   merchantOf,
+  requestWithdrawal,
   untilWithdrawal,
   withdraw,
 } from '../support/withdrawals.ts'

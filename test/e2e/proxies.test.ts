@@ -16,15 +16,15 @@ import type { Server } from '../../src/http/server.ts'
 import { charge, openQuietBank, type QuietBank, untilStatus } from '../support/payments.ts'
 import { findFreePort } from '../support/process.ts'
 import {
-  type Requested,
   apiHost,
-  requestThroughProxy,
   type Certificates,
   callbacksHost,
   isInstalled,
   makeCertificates,
   proxyNames,
+  type Requested,
   type RunningProxy,
+  requestThroughProxy,
   startProxy,
 } from '../support/proxies.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -106,7 +106,8 @@ describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) =
     if (!proxy) throw new Error('it does not run')
     return await requestThroughProxy(proxy, certificates, requested)
   }
-  const call = async (requested: Partial<Requested> = {}) => await request({ host: callbacksHost, path, body: '{}', ...requested })
+  const call = async (requested: Partial<Requested> = {}) =>
+    await request({ host: callbacksHost, path, body: '{}', ...requested })
 
   const runs = isInstalled(name)
   beforeAll(async () => {
@@ -164,7 +165,8 @@ describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) =
   it.runIf(runs)('the gateway refuses calls without a certificate that the proxy passes on', async () => {
     const loose = await startProxy(name, certificates, { gatewayPort: portOf(gatewayUrl), mayShowNone: true })
     const post = async (more: Partial<Requested>) =>
-      (await requestThroughProxy(loose, certificates, { host: callbacksHost, path, body: '{}', ...more }))?.status ?? null
+      (await requestThroughProxy(loose, certificates, { host: callbacksHost, path, body: '{}', ...more }))?.status ??
+      null
     const header = { 'client-cert': encodeURIComponent(certificates.shown.psp.certificate) }
     expect(await post({ show: certificates.shown.psp })).toBe(200)
     expect(await post({})).toBe(403)
@@ -182,7 +184,8 @@ describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) =
         expect((await call({ path: other, show }))?.status, other).toBe(404)
       for (const inner of [path, `${path}/pix`, `/./docs/..${path}`, `/%63${path.slice(2)}`])
         expect((await request({ path: inner, body: '{}' }))?.status, inner).toBe(404)
-      for (const inner of ['/metrics', '/health/ready']) expect((await request({ path: inner }))?.status, inner).toBe(404)
+      for (const inner of ['/metrics', '/health/ready'])
+        expect((await request({ path: inner }))?.status, inner).toBe(404)
       expect(await request({ path: '/docs', host: 'unknown.example.com' })).toBeNull()
     },
   )
@@ -192,9 +195,9 @@ describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) =
     const body = JSON.stringify({ amount: 1000, paymentMethod: 'PIX', pix: {} })
     const created = await request({ path: '/transaction', body, headers: token })
     expect(created?.status).toBe(201)
-    expect((await request({ path: `/transaction/${JSON.parse(created?.text ?? '{}').id}`, headers: token }))?.status).toBe(
-      200,
-    )
+    expect(
+      (await request({ path: `/transaction/${JSON.parse(created?.text ?? '{}').id}`, headers: token }))?.status,
+    ).toBe(200)
     // Each of these has a separate bucket, whatever the header says.
     service.clock.advance(60_000)
     const asToken = { path: '/auth/token', body: JSON.stringify({}) }

@@ -7,7 +7,7 @@ import { dayBefore, dayOf, windowOf } from '../../src/lib/brasilia.ts'
 import { findBreaches } from '../../src/verification.ts'
 import { manualClock } from '../support/clock.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
-import { requestRefund, payOne } from '../support/refunds.ts'
+import { payOne, requestRefund } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 type Difference = { id: string; class: string; reference: string; state: string; decidedBy: string | null }

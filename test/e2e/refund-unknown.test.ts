@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Disturbance } from '../../simulator/disturb.ts'
 import {
-  requestRefund,
   type FaultyNetwork,
   fetchRefundable,
   payOne,
   refund,
+  requestRefund,
   returnsOf,
   startOnFaultyNetwork,
 } from '../support/refunds.ts'

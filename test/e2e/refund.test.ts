@@ -4,12 +4,12 @@ import { sql } from '../../src/db/sql.ts'
 import { refundsMax } from '../../src/transactions/refund/refund.ts'
 import { charge, eventsOf, statusesOf, untilStatus } from '../support/payments.ts'
 import {
-  requestRefund,
   drain,
   fetchRefundable,
   payOne,
   type RefundAnswer,
   refund,
+  requestRefund,
   returnsOf,
   setFixedFee,
   untilRefund,

@@ -126,7 +126,9 @@ describe.each([
     expect(await requested('/sandbox/personality', { name: 'wicked' })).toEqual(['name'])
     expect(await requested('/sandbox/personality', { name: 'hostile', seed: -1 })).toEqual(['seed'])
     expect(await requested('/sandbox/personality', { name: 'hostile', traits: { twice: 2 } })).toEqual(['traits.twice'])
-    expect(await requested('/sandbox/personality', { name: 'hostile', traits: { thrice: 1 } })).toEqual(['traits.thrice'])
+    expect(await requested('/sandbox/personality', { name: 'hostile', traits: { thrice: 1 } })).toEqual([
+      'traits.thrice',
+    ])
   })
 
   it('requires a token to change it', async () => {

@@ -13,7 +13,7 @@ import { findSigningSecrets } from '../../src/webhooks/secrets.ts'
 import { createEmptyDatabase, createTestDatabase } from '../support/database.ts'
 import { keyRingOf } from '../support/forge.ts'
 import { fetchToken, smallestTransaction, startTestService, type TestService } from '../support/service.ts'
-import { requestToken, registerShop, type Shop } from '../support/token.ts'
+import { registerShop, requestToken, type Shop } from '../support/token.ts'
 
 const hourMs = 60 * 60 * 1000
 const dayMs = 24 * hourMs

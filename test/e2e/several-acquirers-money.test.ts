@@ -84,7 +84,8 @@ async function untilSuspended(endToEndId: string, status: string): Promise<void>
   )
 }
 
-const returnsAt = async (psp: Psp, endToEndId = '') => (await psp.bank.request('GET', `/pix/${endToEndId}`)).body.devolucoes
+const returnsAt = async (psp: Psp, endToEndId = '') =>
+  (await psp.bank.request('GET', `/pix/${endToEndId}`)).body.devolucoes
 
 /** One of our payouts: the poller lists sent Pix from time to time. */
 const isPayout = (line: string) => /^(?:PUT \/v3\/gn\/pix\/|GET \/v2\/gn\/pix\/enviados\/)/.test(line)

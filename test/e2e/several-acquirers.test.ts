@@ -155,7 +155,7 @@ describe('routes', () => {
     setBehaviour(frail, 'down')
     for (let count = 0; count < 5; count++) expect((await request()).status).toBe(201)
     await eventually(() => !frail.acquirer.isAvailable())
-    const puts = () => frail.requested.filter((line) => line.startsWith('PUT')).length
+    const puts = () => frail.requests.filter((line) => line.startsWith('PUT')).length
     const before = puts()
     expect((await request()).status).toBe(201)
     expect(puts()).toBe(before)

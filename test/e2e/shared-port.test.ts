@@ -51,7 +51,8 @@ function connect({ running, token }: Installation, count: number) {
     return {
       timesBroken: () => broken,
       metrics: async () => (await request('GET', '/metrics')).text,
-      create: async () => (await request('POST', '/transaction', { amount: 100, paymentMethod: 'PIX', pix: {} })).status,
+      create: async () =>
+        (await request('POST', '/transaction', { amount: 100, paymentMethod: 'PIX', pix: {} })).status,
     }
   })
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { startTestService } from '../support/service.ts'
-import { requestToken, expectRefusal } from '../support/token.ts'
+import { expectRefusal, requestToken } from '../support/token.ts'
 
 const wrong = { client_id: 'gc_unknown', client_secret: 'guess' }
 

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { scopes } from '../../src/auth/scopes.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import {
-  requestToken,
   basic,
   encodeForm,
   expectRefusal,
   registerShop,
+  requestToken,
   type Shop,
   type TokenAnswer,
   type TokenRequest,
@@ -209,7 +209,11 @@ describe('400 is answered', () => {
       const answer = await send({ method, path: `/auth/token?${query}` })
       expectRefusal(answer, 400, 'invalid_request')
       expect(answer.text).not.toContain(shop.clientSecret)
-      expectRefusal(await send({ method, path: '/auth/token?client_id=x', form: credentials() }), 400, 'invalid_request')
+      expectRefusal(
+        await send({ method, path: '/auth/token?client_id=x', form: credentials() }),
+        400,
+        'invalid_request',
+      )
     }
   })
 
@@ -317,7 +321,11 @@ describe('405 and 413', () => {
     const head = 'Host: x\r\nContent-Type: application/x-www-form-urlencoded\r\nTransfer-Encoding: chunked'
     const chunk = `${(9000).toString(16)}\r\n${'x'.repeat(9000)}\r\n`
     for (const method of ['POST', 'GET'])
-      expectRefusal(await requestRaw(`${method} /auth/token HTTP/1.1\r\n${head}\r\n\r\n${chunk}`), 413, 'invalid_request')
+      expectRefusal(
+        await requestRaw(`${method} /auth/token HTTP/1.1\r\n${head}\r\n\r\n${chunk}`),
+        413,
+        'invalid_request',
+      )
   })
 })
 

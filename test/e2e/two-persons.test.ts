@@ -17,12 +17,12 @@ import {
   password,
 } from '../support/users.ts'
 import {
-  requestWithdrawal,
   expectLedgerConsistent,
   fund,
   keepSignedIn,
   loseOutcome,
   refusal,
+  requestWithdrawal,
   untilWithdrawal,
   withdrawalBody,
 } from '../support/withdrawals.ts'
@@ -324,7 +324,8 @@ describe('an attribution', () => {
       await payUnattributed(service, { amount: 60_100 }),
     ]
     const target = await charge(service, { amount: 100 })
-    for (const { suspended } of [one, other]) await post(finance, `/orphan/${suspended.id}/match`, { transactionId: target.id })
+    for (const { suspended } of [one, other])
+      await post(finance, `/orphan/${suspended.id}/match`, { transactionId: target.id })
     const waiting = await proposals(admin)
     expect((await post(admin, `/proposal/${waiting[0]?.id}/approval`)).status).toBe(200)
     const refused = await post(admin, `/proposal/${waiting[1]?.id}/approval`)

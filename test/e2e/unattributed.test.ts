@@ -46,7 +46,9 @@ describe('an unattributed payment', () => {
     const shown = await cli.runJson<Shown>(['orphan', 'show', suspended.id])
     expect(shown).toMatchObject({ id: suspended.id, status: 'held' })
     expect(shown.candidates[0]).toMatchObject({ score: 100, transactionId: id })
-    expect(await cli.read(['orphan', 'show', suspended.id])).toMatch(new RegExp(`^100 +${id} .*same amount \\(30\\)`, 'm'))
+    expect(await cli.read(['orphan', 'show', suspended.id])).toMatch(
+      new RegExp(`^100 +${id} .*same amount \\(30\\)`, 'm'),
+    )
   })
 
   it('is posted like any payment once an operator attributes it', async () => {
@@ -74,7 +76,10 @@ describe('an unattributed payment', () => {
 
   it('is returned to the payer when an operator says so', async () => {
     const { endToEnd, suspended } = await payUnattributed(service)
-    expect(await cli.runJson(['orphan', 'return', suspended.id])).toMatchObject({ status: 'returning', returnAmount: 1000 })
+    expect(await cli.runJson(['orphan', 'return', suspended.id])).toMatchObject({
+      status: 'returning',
+      returnAmount: 1000,
+    })
     const returned = await untilReturned(service, endToEnd)
     const id = returned.return_id?.replaceAll('-', '')
     expect(await returnsOf(service.db, endToEnd)).toEqual([{ id, amount: 1000, nature: 'ORIGINAL' }])

@@ -7,13 +7,13 @@ import { startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/webhooks.ts'
 import {
   act,
-  requestWithdrawal,
   countMoney,
   expectLedgerConsistent,
   fetchWithdrawal,
   fund,
   merchantOf,
   refusal,
+  requestWithdrawal,
   transfersOf,
   untilWithdrawal,
   withdraw,

@@ -7,13 +7,13 @@ import { type Answer, startTestService, type TestService } from '../support/serv
 import { eventually } from '../support/webhooks.ts'
 import {
   act,
-  requestWithdrawal,
   balancesOf,
   countMoney,
   countPayouts,
   expectLedgerConsistent,
   fetchWithdrawal,
   fund,
+  requestWithdrawal,
   transfersOf,
   untilWithdrawal,
   type Withdrawal,

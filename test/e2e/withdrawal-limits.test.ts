@@ -5,12 +5,12 @@ import { type Answer, startTestService, type TestService } from '../support/serv
 import { eventually } from '../support/webhooks.ts'
 import {
   act,
-  requestWithdrawal,
   expectLedgerConsistent,
   fund,
   keepSignedIn,
   merchantOf,
   refusal,
+  requestWithdrawal,
   untilWithdrawal,
 } from '../support/withdrawals.ts'
 
@@ -195,7 +195,10 @@ describe('the guard against duplicates', () => {
     await untilWithdrawal(service, pending.body.id, 'PROCESSED')
     expect((await act(service, pending.body.id, 'confirm')).body.status).toBe('PROCESSED')
     const never = await expectAccepted(body)
-    expect(refusal(await act(service, never, 'confirm'))).toEqual(['withdrawal_not_possible', 'hold not_pending_review'])
+    expect(refusal(await act(service, never, 'confirm'))).toEqual([
+      'withdrawal_not_possible',
+      'hold not_pending_review',
+    ])
   })
 
   it('repeats the first answer with its hold, even after the confirmation', async () => {

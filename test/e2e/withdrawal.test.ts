@@ -5,7 +5,6 @@ import { addTestClient, refusedFields } from '../support/requests.ts'
 import { type Answer, startTestService, type TestService } from '../support/service.ts'
 import {
   act,
-  requestWithdrawal,
   balancesOf,
   countMoney,
   expectLedgerConsistent,
@@ -14,6 +13,7 @@ import {
   letMoneyGo,
   merchantOf,
   refusal,
+  requestWithdrawal,
   stopMoney,
   transfersOf,
   untilWithdrawal,

@@ -64,10 +64,19 @@ function enteredFor({ memory }: World, { refunds, covers }: Seen, merchantId: st
   const covered = refunds
     .filter((one) => one.merchant_id === merchantId)
     .map((one) => ({ clearing: one.covered, fees: one.covered, debt: 0 }))
-  const ofOperator = covers.map(({ debit, amount }) => ({ clearing: 0 - amount, fees: 0, debt: 0, [debit]: 0 - amount }))
+  const ofOperator = covers.map(({ debit, amount }) => ({
+    clearing: 0 - amount,
+    fees: 0,
+    debt: 0,
+    [debit]: 0 - amount,
+  }))
   const entered = memory.entered.filter((one) => one.merchantId === merchantId)
   const own = [...entered, ...(merchantId === operatorMerchantId ? ofOperator : covered)]
-  return { clearing: sum(own, ({ clearing }) => clearing), fees: sum(own, ({ fees }) => fees), debt: sum(own, ({ debt }) => debt) }
+  return {
+    clearing: sum(own, ({ clearing }) => clearing),
+    fees: sum(own, ({ fees }) => fees),
+    debt: sum(own, ({ debt }) => debt),
+  }
 }
 
 /** The fees that a merchant has paid, less what the operator's entries took from them. */

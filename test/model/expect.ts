@@ -1,5 +1,5 @@
 import { sql } from '../../src/db/sql.ts'
-import { type Requested, feeBy, feeReturnedBy } from './memory.ts'
+import { feeBy, feeReturnedBy, type Requested } from './memory.ts'
 import { readAll, sum } from './read.ts'
 import type { World } from './world.ts'
 

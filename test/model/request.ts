@@ -13,7 +13,11 @@ type Answer = { id: string; isReplay: boolean; hold: string | null }
  * Sends a request under an idempotency key, for the first time or again, and compares the answer with the expected one.
  * While other steps run at the same time, it checks only what holds in any order.
  */
-export async function request(world: World, requested: Requested, { isAlone }: { isAlone: boolean }): Promise<string> {
+export async function sendAndCompare(
+  world: World,
+  requested: Requested,
+  { isAlone }: { isAlone: boolean },
+): Promise<string> {
   const expected = isAlone && requested.id === null ? await foresee(world, requested) : null
   const answered = await attempt(async () => await send(world, requested))
   if (answered.did === 'done') {
@@ -34,7 +38,11 @@ export async function request(world: World, requested: Requested, { isAlone }: {
 }
 
 /** A request that was interrupted after its commit took effect. It may be sent unless it needed a review. */
-async function noteIfCommitted({ db, clock, memory }: World, requested: Requested, expected: Expected | null): Promise<void> {
+async function noteIfCommitted(
+  { db, clock, memory }: World,
+  requested: Requested,
+  expected: Expected | null,
+): Promise<void> {
   if (requested.kind !== 'withdrawal') return
   const { withdrawals } = await readAll(db, clock.now())
   const row = withdrawals.find(({ idempotency_key }) => idempotency_key === requested.input.idempotencyKey)

@@ -5,11 +5,11 @@ import { cancelWithdrawal } from '../../src/withdrawals/cancel.ts'
 import { confirmWithdrawal } from '../../src/withdrawals/confirm.ts'
 import { rejectWithdrawal } from '../../src/withdrawals/reject.ts'
 import { withdrawalAmountMin } from '../../src/withdrawals/schema.ts'
-import { send, requestOther } from './request.ts'
 import { attempt, describe } from './attempt.ts'
 import { approvalAbove, findAvailable } from './expect.ts'
-import { type Requested, feeBy } from './memory.ts'
+import { feeBy, type Requested } from './memory.ts'
 import { readAll, type TransactionSeen } from './read.ts'
+import { requestOther, sendAndCompare } from './request.ts'
 import type { World } from './world.ts'
 
 /**
@@ -94,7 +94,7 @@ export const repeat: Step = async (world, mode) => {
   const requested = random.pick(random.percent(50) ? unknown : memory.requested)
   if (!requested) return 'nothing to repeat'
   if (requested.id !== null && random.percent(30)) return await requestOther(world, requested)
-  return `again: ${await send(world, requested, mode)}`
+  return `again: ${await sendAndCompare(world, requested, mode)}`
 }
 
 /** The same request several times concurrently. */
@@ -103,7 +103,7 @@ export const insist: Step = async (world) => {
   const first = await (world.random.pick([create, withdraw, refund]) ?? create)(world, { isAlone: true })
   const requested = world.memory.requested[before]
   if (!requested) return first
-  const said = await Promise.all([1, 2, 3].map(async () => await send(world, requested, { isAlone: false })))
+  const said = await Promise.all([1, 2, 3].map(async () => await sendAndCompare(world, requested, { isAlone: false })))
   return [first, ...said].join('; ')
 }
 
@@ -119,7 +119,7 @@ async function requestNew(
   const merchantId = request.merchantId ?? world.random.pick(world.merchants) ?? ''
   const requested: Requested = { ...request, merchantId, id: null }
   world.memory.requested.push(requested)
-  return await send(world, requested, mode)
+  return await sendAndCompare(world, requested, mode)
 }
 
 export const cancel: Step = async (world) => {

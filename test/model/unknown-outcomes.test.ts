@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { lengthOf } from '../support/random.ts'
-import { request } from './request.ts'
 import { findFaults } from './invariants.ts'
 import type { Requested } from './memory.ts'
 import { workUntilQuiet } from './queue.ts'
 import { readAll } from './read.ts'
+import { sendAndCompare } from './request.ts'
 import { openWorld, type World } from './world.ts'
 
 const count = lengthOf({ short: 200, long: 1_000 })
@@ -78,7 +78,7 @@ async function requestPayouts(world: World): Promise<Requested[]> {
 }
 
 async function requestAll(world: World, requested: Requested[]): Promise<Requested[]> {
-  for (const one of requested) await request(world, one, { isAlone: false })
+  for (const one of requested) await sendAndCompare(world, one, { isAlone: false })
   expect(requested.filter(({ id }) => id === null)).toEqual([])
   return requested
 }

@@ -235,7 +235,11 @@ export const edgeMutations: Mutation[] = [
   {
     name: 'the creator of a client secret approves requests made with it',
     edits: [
-      edit('src/proposals/second-person.ts', 'if (secretCreators.some((maker) => isSamePerson(maker, by)))', 'if (!by)'),
+      edit(
+        'src/proposals/second-person.ts',
+        'if (secretCreators.some((maker) => isSamePerson(maker, by)))',
+        'if (!by)',
+      ),
     ],
     caughtBy: twoPersonsTest,
   },

@@ -81,10 +81,10 @@ export async function openPsp(
       ...(hasBreaker && { breaker: createBreaker({ name, log: { info() {}, warn() {} } }) }),
     }),
     async pay(transactionId) {
-      const found = await bank.call('GET', `/cob/${toTxid(transactionId)}`)
+      const found = await bank.request('GET', `/cob/${toTxid(transactionId)}`)
       const outcome = await bank.pay({ uri: String(found.body.pixCopiaECola) })
       if (!outcome.ok) throw new Error(`Not paid: ${outcome.code}`)
-      const { body } = await bank.call('GET', `/pix/${outcome.endToEndId}`)
+      const { body } = await bank.request('GET', `/pix/${outcome.endToEndId}`)
       return body as { endToEndId: string; txid: string }
     },
     countPayouts: async () => (await database.db.query(sql`select from simulator.payouts`)).length,

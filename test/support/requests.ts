@@ -71,7 +71,8 @@ export type TestClient = { merchantId: string; token: string }
 export async function addTestClient(service: TestService, granted: readonly Scope[] = scopes): Promise<TestClient> {
   const { key } = await loadSecretKey(service.db, null)
   const client = await service.db.transaction(
-    async (tx) => await createMerchant(tx, { clock: service.clock, key }, { name: 'Another shop', scopes: [...granted] }),
+    async (tx) =>
+      await createMerchant(tx, { clock: service.clock, key }, { name: 'Another shop', scopes: [...granted] }),
   )
   return { merchantId: client.merchantId, token: await fetchToken(service.baseUrl, client) }
 }

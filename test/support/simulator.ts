@@ -13,10 +13,10 @@ export type TestSimulator = Simulator & {
   /** The answers of the callback receiver, in order; 200 after the last. */
   answers: (number | Error)[]
   /** Its answer to a caller without a certificate. */
-  toStrangers: { status: number }
+  toAnonymous: { status: number }
   warnings: string[]
   /** Sends a request with a token. The body of the answer is parsed. */
-  send(method: string, path: string, more?: { body?: unknown; query?: Record<string, string> }): Promise<Requested>
+  request(method: string, path: string, more?: { body?: unknown; query?: Record<string, string> }): Promise<Requested>
   /** Creates a charge and returns its copy-and-paste code. */
   charge(txid: string, amount?: string, expiracao?: number): Promise<string>
 }
@@ -35,7 +35,7 @@ export async function testSimulator(
 ): Promise<TestSimulator> {
   const callbacks: { url: string; body: unknown }[] = []
   const answers: (number | Error)[] = []
-  const toStrangers = { status: 200 }
+  const toAnonymous = { status: 200 }
   const warnings: string[] = []
   const simulator = await createSimulator({
     pool,
@@ -44,7 +44,7 @@ export async function testSimulator(
     ...options,
     log: { warn: (_, message) => warnings.push(message) },
     sendCallback: async (url, body, how) => {
-      if (how?.isAnonymous) return toStrangers.status
+      if (how?.isAnonymous) return toAnonymous.status
       callbacks.push({ url, body })
       const answer = answers.shift() ?? 200
       if (answer instanceof Error) throw answer
@@ -73,7 +73,7 @@ export async function testSimulator(
     return String(body.pixCopiaECola)
   }
 
-  return { ...simulator, clock, callbacks, answers, toStrangers, warnings, request: send, charge }
+  return { ...simulator, clock, callbacks, answers, toAnonymous, warnings, request: send, charge }
 }
 
 /** The body of a charge. */

@@ -1,5 +1,5 @@
 import { Alert, Button, Group, Text } from '@mantine/core'
-import { codeOf, fieldErrorsOf, ApiError, sentenceOf } from '../api.ts'
+import { ApiError, codeOf, fieldErrorsOf, sentenceOf } from '../api.ts'
 import { type WrittenError, writeError } from '../error-texts.ts'
 import { texts, useLanguage, useText } from '../text.ts'
 

@@ -37,7 +37,11 @@ export function useMutationForm<Values extends Record<string, unknown>, Answer>(
       const fieldErrors = fieldErrorsOf(error)
       // The notice shows all of them if one is of a field without an input.
       if (!fieldErrors.every(({ field }) => form.getInputNode(field))) return
-      form.setErrors(Object.fromEntries(fieldErrors.map((fieldError) => [fieldError.field, <FieldMessage key={fieldError.field} of={fieldError} />])))
+      form.setErrors(
+        Object.fromEntries(
+          fieldErrors.map((fieldError) => [fieldError.field, <FieldMessage key={fieldError.field} of={fieldError} />]),
+        ),
+      )
     },
   })
   // The error belongs to the values that were sent.

@@ -47,7 +47,13 @@ function open(
     log: { info() {}, warn: (data) => warnings.push(data) },
   })
   const payouts: Payouts = acquirer.payouts ?? expect.unreachable('it has payouts')
-  return { acquirer, payouts, warnings, requests: () => received.filter(({ isToken }) => !isToken), requested: received }
+  return {
+    acquirer,
+    payouts,
+    warnings,
+    requests: () => received.filter(({ isToken }) => !isToken),
+    requested: received,
+  }
 }
 
 describe('Inter', () => {
@@ -228,28 +234,32 @@ describe('the simulator', () => {
 
   it('answers with the fields that Inter documents, and the same to the same key', async () => {
     const body = { valor: 15.1, descricao: 'x', destinatario: { tipo: 'CHAVE', chave: '52998224725' } }
-    const taken = await at('inter').call('POST', '/banking/v2/pix', { body })
+    const taken = await at('inter').request('POST', '/banking/v2/pix', { body })
     expect(keysOf(taken.body)).toEqual(keysOf(interPsp.taken))
-    const shown = (await at('inter').call('GET', `/banking/v2/pix/${String(taken.body.codigoSolicitacao)}`)).body
+    const shown = (await at('inter').request('GET', `/banking/v2/pix/${String(taken.body.codigoSolicitacao)}`)).body
     expect(keysOf(shown.transacaoPix)).toEqual(keysOf(interPsp.payout.transacaoPix))
-    expect(keysOf((await at('inter').call('GET', '/banking/v2/saldo')).body)).toEqual(keysOf(interPsp.balance))
+    expect(keysOf((await at('inter').request('GET', '/banking/v2/saldo')).body)).toEqual(keysOf(interPsp.balance))
   })
 
   it('answers with the fields that Sicoob documents', async () => {
-    const begun = await at('sicoob').call('POST', '/pix-pagamentos/v2/pagamentos', { body: { chave: '52998224725' } })
+    const begun = await at('sicoob').request('POST', '/pix-pagamentos/v2/pagamentos', {
+      body: { chave: '52998224725' },
+    })
     expect(keysOf(begun.body)).toEqual(keysOf(sicoobPsp.begun))
     expect(keysOf(begun.body.proprietario)).toEqual(keysOf(sicoobPsp.begun.proprietario))
     const { endToEndId } = begun.body
     const path = `/pix-pagamentos/v2/pagamentos/${String(endToEndId)}`
-    expect((await at('sicoob').call('GET', path)).status).toBe(404)
+    expect((await at('sicoob').request('GET', path)).status).toBe(404)
     const body = { endToEndId, valor: '15,1', meioIniciacao: 'CHAVE' }
-    const taken = await at('sicoob').call('POST', '/pix-pagamentos/v2/pagamentos/confirmacao', { body })
+    const taken = await at('sicoob').request('POST', '/pix-pagamentos/v2/pagamentos/confirmacao', { body })
     expect(taken.body).toMatchObject({ estado: 'EM_PROCESSAMENTO', valor: 15.1 })
-    const shown = await at('sicoob').call('GET', path)
+    const shown = await at('sicoob').request('GET', path)
     expect(keysOf(shown.body)).toEqual(keysOf(sicoobPsp.payout))
     expect(keysOf(shown.body.destino)).toEqual(keysOf(sicoobPsp.payout.destino))
-    expect((await at('sicoob').call('POST', '/pix-pagamentos/v2/pagamentos/confirmacao', { body })).status).toBe(400)
-    expect(keysOf((await at('sicoob').call('GET', '/conta-corrente/v4/saldo')).body)).toEqual(keysOf(sicoobPsp.balance))
+    expect((await at('sicoob').request('POST', '/pix-pagamentos/v2/pagamentos/confirmacao', { body })).status).toBe(400)
+    expect(keysOf((await at('sicoob').request('GET', '/conta-corrente/v4/saldo')).body)).toEqual(
+      keysOf(sicoobPsp.balance),
+    )
   })
 
   it.each(['inter', 'sicoob'] as const)(

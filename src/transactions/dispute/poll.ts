@@ -15,7 +15,7 @@ import {
 } from '../../suspense/dispute-store.ts'
 import { findSuspenseOf } from '../../suspense/store.ts'
 import { findOwners, findPaidBy, type Owner } from '../owner-store.ts'
-import { type SettleDeps, settleTransaction, mayHaveCharge } from '../settle.ts'
+import { mayHaveCharge, type SettleDeps, settleTransaction } from '../settle.ts'
 import { findListedUntil, findTransaction, saveListedUntil } from '../store.ts'
 import { recordReported } from './dispute.ts'
 import { type CheckReturnsPayload, returnsUnderMed, settleReturns } from './returns.ts'

@@ -195,7 +195,8 @@ function Sessions() {
     queryFn: async () => (await request<{ data: SignedInSession[] }>('GET', '/own-session')).data,
   })
   const end = useMutation({
-    mutationFn: async (id: string | null) => await request('DELETE', id === null ? '/own-session' : `/own-session/${id}`),
+    mutationFn: async (id: string | null) =>
+      await request('DELETE', id === null ? '/own-session' : `/own-session/${id}`),
     onSettled: async () => await queries.invalidateQueries({ queryKey: ['own-sessions'] }),
   })
   return (

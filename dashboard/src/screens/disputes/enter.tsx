@@ -39,7 +39,10 @@ export function EnterDispute({ onClose }: { onClose: () => void }) {
   const found = useQuery({
     queryKey: ['record', transactionId],
     queryFn: async () =>
-      await request<Pick<ExplainedRecord, 'type' | 'amount' | 'clientId' | 'status'>>('GET', `/record/${transactionId}`),
+      await request<Pick<ExplainedRecord, 'type' | 'amount' | 'clientId' | 'status'>>(
+        'GET',
+        `/record/${transactionId}`,
+      ),
     enabled: uuid.test(transactionId),
   })
   const idInput = entering.input('transactionId')

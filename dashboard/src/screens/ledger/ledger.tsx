@@ -1,7 +1,7 @@
 import { Alert, Anchor, Group, SimpleGrid, Skeleton, Stack, Table, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import { request, guiche, withQuery } from '../../api.ts'
+import { guiche, request, withQuery } from '../../api.ts'
 import { RequireClient } from '../../components/choose-client.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page, Section } from '../../components/page.tsx'
@@ -12,7 +12,7 @@ import { useClient, useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { Account, LedgerView } from '../../types.ts'
 import { NewEntry, OperatorEntries } from './entries.tsx'
-import { FeeRules, AllFeeRules } from './fees.tsx'
+import { AllFeeRules, FeeRules } from './fees.tsx'
 import { Statement } from './statement.tsx'
 import { words } from './text.ts'
 
@@ -25,7 +25,9 @@ export default function Ledger() {
   const may = useMay()
   if (client === null && may('ledger.read')) return <WholeLedger />
   return (
-    <RequireClient title={t.titleOfClient}>{(clientId) => <MerchantLedger key={clientId} client={clientId} />}</RequireClient>
+    <RequireClient title={t.titleOfClient}>
+      {(clientId) => <MerchantLedger key={clientId} client={clientId} />}
+    </RequireClient>
   )
 }
 

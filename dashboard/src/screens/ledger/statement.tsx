@@ -2,7 +2,7 @@ import type { StatementEntry } from '@guiche/sdk'
 import { Anchor, Group, MultiSelect, Stack, Text, Title } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import { request, guiche } from '../../api.ts'
+import { guiche, request } from '../../api.ts'
 import { EmptyList } from '../../components/empty.tsx'
 import { ExportButton } from '../../components/export-button.tsx'
 import { FilterBar } from '../../components/filter-bar.tsx'
@@ -186,7 +186,8 @@ function useEntryLink(client: string, entries: StatementEntry[]): (entry: Statem
     queryKey: ['statement-transactions', client, ids],
     queryFn: async () => {
       const query = new URLSearchParams([['clientId', client], ...ids.map((id) => ['id', id])])
-      return (await request<{ data: { id: string; transactionId: string }[] }>('GET', `/ledger/transactions?${query}`)).data
+      return (await request<{ data: { id: string; transactionId: string }[] }>('GET', `/ledger/transactions?${query}`))
+        .data
     },
     enabled: ids.length > 0,
     staleTime: Number.POSITIVE_INFINITY,

@@ -12,8 +12,8 @@ import { type Format, useFormat } from '../../format.ts'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { Amount, ClosedDayView, DifferenceClass } from '../../types.ts'
-import { RequestedRunNotice } from './requested-run.tsx'
 import { words } from './days-text.ts'
+import { RequestedRunNotice } from './requested-run.tsx'
 import { words as reconciliationWords } from './text.ts'
 
 /** A closed day: the totals of both sides, discrepancies, changes since the previous version, and the signed file. */
@@ -68,7 +68,9 @@ export default function Day() {
       }
     >
       {again.isError && <ErrorNotice error={again.error} />}
-      {requested !== '' && <RequestedRunNotice key={requested} id={requested} onClose={() => filters.set({ requested: '' })} />}
+      {requested !== '' && (
+        <RequestedRunNotice key={requested} id={requested} onClose={() => filters.set({ requested: '' })} />
+      )}
       {data ? (
         <>
           <Select
@@ -188,7 +190,7 @@ function Differences({ day: { differences, differenceCount } }: { day: ClosedDay
           </div>
           <Group gap="sm">
             <Text size="sm">
-              {atAcquirer ? format.money(there.amount) : r.nothing} / {inLedger ? format.money(here.amount) : r.nothing}
+              {atAcquirer ? format.money(atAcquirer.amount) : r.nothing} / {inLedger ? format.money(inLedger.amount) : r.nothing}
             </Text>
             <Badge variant="light" color={state === 'open' ? 'orange' : 'gray'} tt="none" radius="sm">
               {r.outcomes[state] ?? state}

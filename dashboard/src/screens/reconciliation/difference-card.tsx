@@ -61,7 +61,7 @@ export function DifferenceCard({ difference }: { difference: DifferenceView }) {
         </Group>
         {atAcquirer?.raw !== undefined && (
           <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
-            {there.raw}
+            {atAcquirer.raw}
           </Code>
         )}
         <Decision difference={difference} />

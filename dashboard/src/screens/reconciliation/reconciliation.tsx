@@ -9,9 +9,9 @@ import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { ReconciliationView } from '../../types.ts'
-import { RequestedRunNotice } from './requested-run.tsx'
 import { ClosedDays } from './closed-days.tsx'
 import { Differences } from './differences.tsx'
+import { RequestedRunNotice } from './requested-run.tsx'
 import { Runs } from './runs.tsx'
 import { AcquirerSelect, useSummary } from './summary.tsx'
 import { SuspenseList } from './suspense-list.tsx'
@@ -43,7 +43,9 @@ export default function Reconciliation() {
       }
     >
       {summary.isError && <ErrorNotice error={summary.error} onRetry={() => void summary.refetch()} />}
-      {requested !== '' && <RequestedRunNotice key={requested} id={requested} onClose={() => filters.set({ requested: '' })} />}
+      {requested !== '' && (
+        <RequestedRunNotice key={requested} id={requested} onClose={() => filters.set({ requested: '' })} />
+      )}
       <Tabs
         value={tab}
         keepMounted={false}

@@ -152,7 +152,15 @@ function Actions({ payment }: { payment: PaymentView }) {
 }
 
 /** Keeps the text for which it was opened, even if the payment changes meanwhile. */
-function ActionDialog({ what, payment, onClose }: { what: 'undo' | 'sendBack'; payment: PaymentView; onClose: () => void }) {
+function ActionDialog({
+  what,
+  payment,
+  onClose,
+}: {
+  what: 'undo' | 'sendBack'
+  payment: PaymentView
+  onClose: () => void
+}) {
   const t = useText(words)
   const format = useFormat()
   const queries = useQueryClient()

@@ -3,7 +3,7 @@ import { Anchor, Badge, Group, Image, SimpleGrid, Skeleton, Stack, Text, Timelin
 import { useQuery } from '@tanstack/react-query'
 import { Fragment, type ReactNode } from 'react'
 import { Link, useLocation, useParams } from 'wouter'
-import { request, guiche } from '../../api.ts'
+import { guiche, request } from '../../api.ts'
 import { RequireClient } from '../../components/choose-client.tsx'
 import { Copyable } from '../../components/copy.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
@@ -15,12 +15,12 @@ import { useMay, useUser } from '../../session.tsx'
 import { useLanguage, useText } from '../../text.ts'
 import type { ExplainedRecord } from '../../types.ts'
 import { RecordActions } from './actions.tsx'
+import { findScreenLink, writeReason, writeSentence } from './current-status.ts'
 import { Disputes } from './disputes.tsx'
-import { writeEntry } from './timeline.ts'
 import { PaymentPage } from './payment-page.tsx'
 import { Refunds } from './refund.tsx'
-import { findScreenLink, writeReason, writeSentence } from './current-status.ts'
 import { words } from './text.ts'
+import { writeEntry } from './timeline.ts'
 import { WithdrawalDetails } from './withdrawal.tsx'
 
 /** Dates arrive as text in JSON. */
@@ -30,7 +30,11 @@ export default function RecordScreen() {
   const [location] = useLocation()
   const isTransaction = location.startsWith('/transactions/')
   const title = isTransaction ? t.transaction : t.withdrawal
-  return <RequireClient title={title}>{(client) => <RecordPage client={client} isTransaction={isTransaction} />}</RequireClient>
+  return (
+    <RequireClient title={title}>
+      {(client) => <RecordPage client={client} isTransaction={isTransaction} />}
+    </RequireClient>
+  )
 }
 
 function RecordPage({ client, isTransaction }: { client: string; isTransaction: boolean }) {

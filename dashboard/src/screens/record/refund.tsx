@@ -3,7 +3,7 @@ import { Button, Group, SegmentedControl, Skeleton, Stack, Text, Textarea, Toolt
 import { useDebouncedValue } from '@mantine/hooks'
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { request, fieldMessagesOf, guiche, ApiError, withQuery } from '../../api.ts'
+import { ApiError, fieldMessagesOf, guiche, request, withQuery } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { useSentence } from '../../components/error-notice.tsx'
 import { useMutationForm } from '../../components/form.tsx'
@@ -121,7 +121,8 @@ function Dialog({
   const [debouncedAmount] = useDebouncedValue(amount, 250)
   const preview = useQuery({
     queryKey: ['refundable', id, debouncedAmount, 'part'],
-    queryFn: async () => await request<RefundPreview>('GET', withQuery(`/transaction/${id}/refund`, { amount: debouncedAmount })),
+    queryFn: async () =>
+      await request<RefundPreview>('GET', withQuery(`/transaction/${id}/refund`, { amount: debouncedAmount })),
     enabled: isPart && debouncedAmount !== null && debouncedAmount > 0,
     placeholderData: keepPreviousData,
   })
@@ -154,7 +155,9 @@ function Dialog({
           label={t.amount}
           required
           data-autofocus
-          error={preview.isError ? (fieldMessagesOf(preview.error).amount ?? sentence(preview.error)) : amountInput.error}
+          error={
+            preview.isError ? (fieldMessagesOf(preview.error).amount ?? sentence(preview.error)) : amountInput.error
+          }
         />
       )}
       <Textarea {...refunding.input('reason')} label={t.reason} maxLength={140} />

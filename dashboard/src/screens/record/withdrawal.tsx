@@ -1,7 +1,7 @@
 import { Group, Skeleton, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { request, guiche } from '../../api.ts'
+import { guiche, request } from '../../api.ts'
 import { Copyable } from '../../components/copy.tsx'
 import { Section } from '../../components/page.tsx'
 import { Proposal } from '../../components/proposals.tsx'
@@ -10,8 +10,8 @@ import { useClientLink } from '../../links.ts'
 import { texts, useText } from '../../text.ts'
 import type { WithdrawalView } from '../../types.ts'
 import { Decisions } from '../withdrawals/decide.tsx'
-import { PixKeyCard } from '../withdrawals/pix-key-card.tsx'
 import { ReviewBadge, WhyPending } from '../withdrawals/pending-review.tsx'
+import { PixKeyCard } from '../withdrawals/pix-key-card.tsx'
 
 const words = texts({
   en: {

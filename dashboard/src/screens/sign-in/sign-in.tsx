@@ -1,8 +1,8 @@
 import { Alert, Button, PasswordInput, PinInput, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { request, ApiError } from '../../api.ts'
-import { SignedOutPage } from '../../components/signed-out-page.tsx'
+import { ApiError, request } from '../../api.ts'
 import { ActionForm, useMutationForm } from '../../components/form.tsx'
+import { SignedOutPage } from '../../components/signed-out-page.tsx'
 import { texts, useText } from '../../text.ts'
 import type { Session } from '../../types.ts'
 

@@ -135,7 +135,15 @@ export default function Users() {
   )
 }
 
-function Invite({ isOpen, onClose, onCreated }: { isOpen: boolean; onClose: () => void; onCreated: (url: string) => void }) {
+function Invite({
+  isOpen,
+  onClose,
+  onCreated,
+}: {
+  isOpen: boolean
+  onClose: () => void
+  onCreated: (url: string) => void
+}) {
   const t = useText(words)
   const { merchant } = useUser()
   const clients = useClients()

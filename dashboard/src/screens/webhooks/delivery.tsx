@@ -1,7 +1,7 @@
 import { Alert, Button, Code, Drawer, Group, Skeleton, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import { request, guiche, withQuery } from '../../api.ts'
+import { guiche, request, withQuery } from '../../api.ts'
 import { CopyAction, Copyable } from '../../components/copy.tsx'
 import { ErrorBoundary } from '../../components/error-boundary.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
@@ -34,7 +34,9 @@ export function DeliveryDrawer({
       size="lg"
       closeButtonProps={{ 'aria-label': t.close }}
     >
-      <ErrorBoundary resetKey={eventId}>{eventId !== '' && <Delivery client={client} eventId={eventId} />}</ErrorBoundary>
+      <ErrorBoundary resetKey={eventId}>
+        {eventId !== '' && <Delivery client={client} eventId={eventId} />}
+      </ErrorBoundary>
     </Drawer>
   )
 }

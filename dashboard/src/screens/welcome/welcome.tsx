@@ -2,9 +2,9 @@ import { Button, Loader, PasswordInput, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useLocation } from 'wouter'
 import { request } from '../../api.ts'
-import { SignedOutPage } from '../../components/signed-out-page.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { ActionForm, useMutationForm } from '../../components/form.tsx'
+import { SignedOutPage } from '../../components/signed-out-page.tsx'
 import { texts, useText } from '../../text.ts'
 import type { Invitation, Session } from '../../types.ts'
 import { words as userWords } from '../users/text.ts'
@@ -62,7 +62,8 @@ export default function Welcome({ token, onSignedIn }: { token: string; onSigned
     },
   })
   if (invitation.isPending) return <SignedOutPage title={t.join}>{<Loader type="dots" />}</SignedOutPage>
-  if (invitation.isError) return <SignedOutPage title={t.join}>{<ErrorNotice error={invitation.error} />}</SignedOutPage>
+  if (invitation.isError)
+    return <SignedOutPage title={t.join}>{<ErrorNotice error={invitation.error} />}</SignedOutPage>
   const { email, role, merchantName, isReset, needsCode } = invitation.data
   const field = (name: keyof typeof accept.values) => ({ ...accept.input(name), label: t[name], required: true })
   return (

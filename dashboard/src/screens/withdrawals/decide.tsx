@@ -1,7 +1,7 @@
 import { Button, Group, Text, Textarea } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
-import { request, guiche } from '../../api.ts'
+import { guiche, request } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { useMutationForm } from '../../components/form.tsx'
 import { ObstacleNotice } from '../../components/proposals.tsx'
@@ -56,7 +56,15 @@ export function Decisions({ withdrawal }: { withdrawal: WithdrawalView }) {
   )
 }
 
-function Decision({ withdrawal, action, onClose }: { withdrawal: WithdrawalView; action: Action; onClose: () => void }) {
+function Decision({
+  withdrawal,
+  action,
+  onClose,
+}: {
+  withdrawal: WithdrawalView
+  action: Action
+  onClose: () => void
+}) {
   const t = useText(words)
   const format = useFormat()
   const queries = useQueryClient()

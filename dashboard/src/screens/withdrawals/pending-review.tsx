@@ -23,7 +23,8 @@ export function PendingReview({ client }: { client: string | null }) {
   const [page, setPage] = useState(1)
   const pending = useQuery({
     queryKey: ['pending-review', client, page],
-    queryFn: async () => await request<Answer>('GET', withQuery('/withdrawal/pending-review', { clientId: client, page })),
+    queryFn: async () =>
+      await request<Answer>('GET', withQuery('/withdrawal/pending-review', { clientId: client, page })),
     placeholderData: keepPreviousData,
     refetchInterval: 10_000,
   })
@@ -94,7 +95,8 @@ export function WhyPending({
   return (
     <>
       <Text size="xs" c="dimmed">
-        {hold === 'approval' && `${isOperators && approvalAbove === 0 ? t.reviewReasons.operators : t.reviewReasons.approval(limit)}. `}
+        {hold === 'approval' &&
+          `${isOperators && approvalAbove === 0 ? t.reviewReasons.operators : t.reviewReasons.approval(limit)}. `}
         {hold === 'duplicate' && `${t.reviewReasons.duplicate}. `}
         {requestedBy === null
           ? t.requestedByMerchant(at)

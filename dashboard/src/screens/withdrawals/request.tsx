@@ -2,7 +2,7 @@ import { Alert, Button, Group, Modal, Select, Skeleton, Stack, Text, TextInput }
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { request, guiche } from '../../api.ts'
+import { guiche, request } from '../../api.ts'
 import { ErrorBoundary } from '../../components/error-boundary.tsx'
 import { ActionForm, useMutationForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'

@@ -16,7 +16,7 @@ import { useClientLink } from '../../links.ts'
 import { useClient, useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import { Limits } from './limits.tsx'
-import { ReviewBadge, PendingReview } from './pending-review.tsx'
+import { PendingReview, ReviewBadge } from './pending-review.tsx'
 import { RequestButton } from './request.tsx'
 import { words } from './text.ts'
 
