@@ -197,7 +197,7 @@ describe('400 is answered', () => {
       }
     }
     expectRefusal(
-      await requestRaw(`POST /auth/token HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\na=b`),
+      await sendRaw(`POST /auth/token HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\na=b`),
       400,
       'invalid_request',
     )
@@ -321,11 +321,7 @@ describe('405 and 413', () => {
     const head = 'Host: x\r\nContent-Type: application/x-www-form-urlencoded\r\nTransfer-Encoding: chunked'
     const chunk = `${(9000).toString(16)}\r\n${'x'.repeat(9000)}\r\n`
     for (const method of ['POST', 'GET'])
-      expectRefusal(
-        await requestRaw(`${method} /auth/token HTTP/1.1\r\n${head}\r\n\r\n${chunk}`),
-        413,
-        'invalid_request',
-      )
+      expectRefusal(await sendRaw(`${method} /auth/token HTTP/1.1\r\n${head}\r\n\r\n${chunk}`), 413, 'invalid_request')
   })
 })
 
@@ -365,7 +361,7 @@ describe('malicious input', () => {
 })
 
 /** Sends bytes and reads the answer to them. */
-async function requestRaw(bytes: string): Promise<TokenAnswer> {
+async function sendRaw(bytes: string): Promise<TokenAnswer> {
   const { hostname, port } = new URL(service.baseUrl)
   const text = await new Promise<string>((resolve, reject) => {
     let received = ''
