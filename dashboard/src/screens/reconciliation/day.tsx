@@ -190,7 +190,8 @@ function Differences({ day: { differences, differenceCount } }: { day: ClosedDay
           </div>
           <Group gap="sm">
             <Text size="sm">
-              {atAcquirer ? format.money(atAcquirer.amount) : r.nothing} / {inLedger ? format.money(inLedger.amount) : r.nothing}
+              {atAcquirer ? format.money(atAcquirer.amount) : r.nothing} /{' '}
+              {inLedger ? format.money(inLedger.amount) : r.nothing}
             </Text>
             <Badge variant="light" color={state === 'open' ? 'orange' : 'gray'} tt="none" radius="sm">
               {r.outcomes[state] ?? state}
