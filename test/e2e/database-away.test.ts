@@ -1,9 +1,9 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { afterEach, expect, it, vi } from 'vitest'
 import { callbackPath } from '../../src/callbacks/path.ts'
 import { parseSecretKey } from '../../src/lib/secrets.ts'
 import { fetchSandboxToken } from '../crash/shops.ts'
-import { findFreePort, makeDataDir, type ServiceProcess, startServiceProcess } from '../support/process.ts'
+import { findFreePort, freeze, makeDataDir, type ServiceProcess, startServiceProcess } from '../support/process.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -151,24 +151,3 @@ it('answers 503 while its PostgreSQL is frozen, and goes on when it answers agai
   )
   expect(stacksOf(running)).toEqual([])
 }, 180_000)
-
-/** Stops a PostgreSQL server and all its processes, as a frozen machine would. Returns what lets them go on. */
-function freeze(postmaster: number): () => void {
-  const parents = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((name) => ({ pid: Number(name), parent: parentOf(name) }))
-  const pids = [postmaster, ...parents.filter(({ parent }) => parent === postmaster).map(({ pid }) => pid)]
-  for (const pid of pids) process.kill(pid, 'SIGSTOP')
-  return () => {
-    // Some may have ended after they were counted.
-    for (const pid of pids) if (parentOf(String(pid)) !== null) process.kill(pid, 'SIGCONT')
-  }
-}
-
-function parentOf(pid: string): number | null {
-  try {
-    return Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1])
-  } catch {
-    return null
-  }
-}

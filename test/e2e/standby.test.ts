@@ -1,7 +1,10 @@
 import { pino } from 'pino'
+import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { readConfig } from '../../src/config.ts'
 import { migrate, migrationsFolder } from '../../src/db/migrate.ts'
-import { connect, type Db } from '../../src/db/sql.ts'
+import { connect, type Db, sql } from '../../src/db/sql.ts'
+import { openReads } from '../../src/standby.ts'
 import { smallestTransaction, startTestService, type TestService } from '../support/service.ts'
 import { type Pair, startPair } from '../support/standby.ts'
 import { eventually } from '../support/webhooks.ts'
@@ -109,7 +112,7 @@ describe('reads on a standby', () => {
       query = `perPage=5&cursor=${nextCursor}`
       isPaused = !isPaused
       await setReplay(isPaused)
-      if (isPaused) seen.push(await create())
+      if (isPaused) await create()
       else await untilRead('standby')
     }
     if (isPaused) await setReplay(false)
@@ -117,7 +120,7 @@ describe('reads on a standby', () => {
     expect(seen.length).toBe(new Set(seen).size)
   })
 
-  it('fail none when the standby ends their statements or dies, and return to it', async () => {
+  it('fail none when the standby breaks their connections, dies or freezes, and return to it', async () => {
     await untilRead('standby')
     let isLoaded = true
     const statuses: number[] = []
@@ -134,9 +137,43 @@ describe('reads on a standby', () => {
     await pair.standby.start()
     const after = await outcomes()
     await eventually(async () => (await outcomes()).standby > after.standby + 5)
+    const resume = pair.standby.freeze()
+    const frozen = await outcomes()
+    await eventually(async () => (await outcomes()).away > frozen.away + 5)
+    resume()
+    await eventually(async () => (await outcomes()).standby > frozen.standby + 20)
     isLoaded = false
     await Promise.all(load)
     expect(statuses.filter((status) => status !== 200)).toEqual([])
+  })
+
+  it('are answered by the primary when the standby ends a statement that conflicts with the log', async () => {
+    await pair.standby.query("alter system set max_standby_streaming_delay = '0'")
+    await pair.standby.query('select pg_reload_conf()')
+    const registry = new Registry()
+    const config = readConfig({ DATABASE_URL: pair.primary, DATABASE_READ_URL: pair.standby.connectionString })
+    const { reads, close } = await openReads({ config, db, log: pino({ level: 'silent' }), registry })
+    const answers: { is_standby: boolean }[][] = []
+    const running = new Set<Promise<void>>()
+    await eventually(async () => {
+      // On a busy machine the standby may not be ready in time, and the primary answers at once.
+      if (running.size === 0) {
+        const read = reads
+          .query<{ is_standby: boolean }>(sql`
+            select pg_is_in_recovery() as is_standby, case when pg_is_in_recovery() then pg_sleep(60) end
+            from (select count(*) from transactions) counted`)
+          .then((rows) => void answers.push(rows))
+          .finally(() => running.delete(read))
+        running.add(read)
+      }
+      const sleeping = "select from pg_stat_activity where wait_event = 'PgSleep' and state = 'active'"
+      return (await pair.standby.query(sleeping)).length > 0
+    })
+    await db.transaction(async (tx) => await tx.query(sql`lock table transactions in access exclusive mode`))
+    await Promise.all(running)
+    expect(answers.at(-1)).toMatchObject([{ is_standby: false }])
+    expect(await registry.getSingleMetricAsString('guiche_standby_reads_total')).toContain('{outcome="conflict"} 1')
+    await close()
   })
 
   it('are never answered by a copy that was promoted', async () => {

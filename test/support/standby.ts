@@ -1,11 +1,12 @@
-import { appendFile, readFile, writeFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { appendFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { pino } from 'pino'
 import { asAdministrator, type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded.ts'
 import { restoreBackup, writeBackup } from '../../src/db/embedded-backup.ts'
 import { openDatabaseLine } from './database-line.ts'
-import { makeDataDir } from './process.ts'
+import { freeze, makeDataDir } from './process.ts'
 
 const log = pino({ level: 'silent' })
 
@@ -15,6 +16,8 @@ export type Standby = {
   query<Row extends object>(text: string): Promise<Row[]>
   /** Ends all its processes at once, as a power cut does. */
   kill(): Promise<void>
+  /** Stops all its processes, as a frozen machine would. Returns what lets them go on. */
+  freeze(): () => void
   start(): Promise<void>
 }
 
@@ -42,6 +45,7 @@ export async function startPair(prepare: (connectionString: string) => Promise<v
   await writeFile(join(folder, 'standby.signal'), '')
   let running: EmbeddedPostgres = await startEmbeddedPostgres({ dataDir: two.dataDir, log })
   const { connectionString } = running
+  const postmaster = () => Number(readFileSync(join(folder, 'postmaster.pid'), 'utf8').split('\n')[0])
   return {
     primary: primary.connectionString,
     standby: {
@@ -56,11 +60,11 @@ export async function startPair(prepare: (connectionString: string) => Promise<v
         }
       },
       async kill() {
-        const postmaster = Number((await readFile(join(folder, 'postmaster.pid'), 'utf8')).split('\n')[0])
         // SIGQUIT ends the others at once as well; after SIGKILL they would go on with their statement.
-        process.kill(postmaster, 'SIGQUIT')
+        process.kill(postmaster(), 'SIGQUIT')
         await running.stop()
       },
+      freeze: () => freeze(postmaster()),
       async start() {
         running = await startEmbeddedPostgres({ dataDir: two.dataDir, log })
       },
