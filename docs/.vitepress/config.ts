@@ -37,8 +37,9 @@ const chapters: Chapters = {
 const translated: Chapters = {
   Início: ['pt/index', 'pt/quick-start'],
   Conceitos: ['pt/statuses', 'pt/idempotency', 'pt/money', 'pt/webhooks', 'pt/errors'],
-  Integração: ['pt/api', 'pt/payment-page', 'pt/withdrawals', 'pt/sandbox'],
+  Integração: ['pt/api', 'pt/sdk', 'pt/payment-page', 'pt/withdrawals', 'pt/sandbox'],
   Produção: ['pt/going-live'],
+  Operação: ['pt/dashboard', 'pt/suspense'],
 }
 
 type Chapters = Record<string, string[]>

@@ -87,7 +87,7 @@ it.each([
   expect(Object.fromEntries(written)).toEqual(moves)
 })
 
-it('roles have every permission', () => {
+it.each(['docs/dashboard.md', 'docs/pt/dashboard.md'])('roles have every permission in %s', (document) => {
   const table = (roles: typeof operatorRoles | typeof merchantRoles, isOperator: boolean) => {
     const all = roles.map((role) => permissionsOf({ role, isOperator }))
     const shown = [...scopes, ...permissions].filter((one) => all.some((granted) => granted.includes(one)))
@@ -95,7 +95,7 @@ it('roles have every permission', () => {
       `| \`${one}\` | ${all.map((granted) => (granted.includes(one) ? '✓ |' : '|')).join(' ')}`
     return [`| | ${roles.map((role) => `\`${role}\``).join(' | ')} |`, ...shown.map(row)]
   }
-  const lines = readDocument('docs/dashboard.md').split('\n')
+  const lines = readDocument(document).split('\n')
   for (const [roles, isOperator] of [
     [operatorRoles, true],
     [merchantRoles, false],
@@ -116,12 +116,16 @@ it('the layout has every folder', () => {
   expect(folders.filter((folder) => !named.has(folder))).toEqual([])
 })
 
-it('the screens of the dashboard are those of its navigation', () => {
-  const [, words = ''] = /en: \{(.*?)\n {4}account:/s.exec(readFileSync('dashboard/src/shell.tsx', 'utf8')) ?? []
+it.each([
+  ['en', 'docs/dashboard.md', '| screen | |'],
+  ['pt', 'docs/pt/dashboard.md', '| tela | |'],
+])('the screens of the dashboard in %s are those of its navigation', (language, document, head) => {
+  const shell = readFileSync('dashboard/src/shell.tsx', 'utf8')
+  const [, words = ''] = new RegExp(`${language}: \\{(.*?)\\n {4}account:`, 's').exec(shell) ?? []
   const names = [...words.matchAll(/: '(.*)',$/gm)].map(([, name]) => name)
   expect(names.length).toBeGreaterThan(10)
-  const lines = readDocument('docs/dashboard.md').split('\n')
-  const at = lines.indexOf('| screen | |')
+  const lines = readDocument(document).split('\n')
+  const at = lines.indexOf(head)
   const written = lines.slice(at + 2, lines.indexOf('', at)).map((line) => line.split('|')[1]?.trim())
   expect(written).toEqual(names)
 })
