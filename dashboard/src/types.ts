@@ -16,11 +16,11 @@ export type { Amount } from '../../src/reconciliation/statement.ts'
 export type { SuspenseStatus } from '../../src/suspense/status.ts'
 export type { AttemptErrorCode } from '../../src/webhooks/attempt-errors.ts'
 
-/** Moments are text in JSON. */
+/** Dates are text in JSON. */
 export type ExplainedRecord = Explanation<string>
 export type Session = Static<typeof SessionView>
 export type User = Session['user']
 export type Person = Static<typeof UserView>
-export type OfferedFactor = Static<typeof FactorView>
+export type NewSecondFactor = Static<typeof FactorView>
 export type Invitation = Static<typeof InvitationView>
 export type SignedInSession = Static<typeof OwnSession>

@@ -10,7 +10,7 @@ import { Page, Section } from '../../components/page.tsx'
 import { useFormat } from '../../format.ts'
 import { useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
-import type { OfferedFactor, SignedInSession } from '../../types.ts'
+import type { NewSecondFactor, SignedInSession } from '../../types.ts'
 import { words } from './text.ts'
 
 /** The user's own password, second factor and sessions. */
@@ -80,19 +80,19 @@ function SecondFactor({ isOn }: { isOn: boolean }) {
   const queries = useQueryClient()
   const renew = async () => await queries.refetchQueries({ queryKey: ['session'] })
   const [dialog, setDialog] = useState<'add' | 'remove' | null>(null)
-  const offer = useMutationForm({
+  const enrol = useMutationForm({
     initialValues: { password: '' },
-    send: async (values) => await request<OfferedFactor>('POST', '/second-factor', values),
+    send: async (values) => await request<NewSecondFactor>('POST', '/second-factor', values),
     onSuccess: () => {
       setDialog(null)
-      offer.clear()
+      enrol.clear()
     },
   })
   const confirm = useMutationForm({
     initialValues: { code: '' },
     send: async (values) => await request('PUT', '/second-factor', values),
     onSuccess: async () => {
-      offer.reset()
+      enrol.reset()
       confirm.clear()
       await renew()
     },
@@ -123,12 +123,12 @@ function SecondFactor({ isOn }: { isOn: boolean }) {
             </Button>
           </Group>
         )}
-        {!isOn && !offer.data && (
+        {!isOn && !enrol.data && (
           <Group>
             <Button onClick={() => setDialog('add')}>{t.add}</Button>
           </Group>
         )}
-        {!isOn && offer.data && (
+        {!isOn && enrol.data && (
           <ActionForm
             action={confirm}
             buttons={
@@ -141,7 +141,7 @@ function SecondFactor({ isOn }: { isOn: boolean }) {
           >
             <Text size="sm">{t.scan}</Text>
             <Image
-              src={offer.data.qrCodeBase64}
+              src={enrol.data.qrCodeBase64}
               alt={t.factor}
               w={180}
               h={180}
@@ -151,7 +151,7 @@ function SecondFactor({ isOn }: { isOn: boolean }) {
               <Text size="xs" c="dimmed">
                 {t.key}
               </Text>
-              <Copyable value={offer.data.secret} label={t.key} />
+              <Copyable value={enrol.data.secret} label={t.key} />
             </div>
             <TextInput {...confirm.input('code')} {...codeInput} required />
           </ActionForm>
@@ -162,11 +162,11 @@ function SecondFactor({ isOn }: { isOn: boolean }) {
         isOpen={dialog === 'add'}
         onClose={() => setDialog(null)}
         confirm={t.proceed}
-        action={offer}
-        isReady={offer.values.password !== ''}
+        action={enrol}
+        isReady={enrol.values.password !== ''}
       >
         <Text size="sm">{t.addLead}</Text>
-        <PasswordInput {...offer.input('password')} label={t.current} autoComplete="current-password" data-autofocus />
+        <PasswordInput {...enrol.input('password')} label={t.current} autoComplete="current-password" data-autofocus />
       </Confirm>
       <Confirm
         title={t.remove}

@@ -27,8 +27,8 @@ export default function Disputes() {
       lead={t.lead}
       actions={may('infraction.decide') && <Button onClick={() => setEntering(true)}>{t.enter}</Button>}
     >
-      <Running />
-      <Ended />
+      <OpenDisputes />
+      <ClosedDisputes />
       {isEntering && <EnterDispute onClose={() => setEntering(false)} />}
     </Page>
   )
@@ -47,7 +47,7 @@ function useDisputes(isOpen: boolean, page: number) {
   })
 }
 
-function Running() {
+function OpenDisputes() {
   const t = useText(words)
   const [page, setPage] = useState(1)
   const disputes = useDisputes(true, page)
@@ -107,7 +107,7 @@ function Unattributed({ dispute }: { dispute: UnattributedView }) {
 
 const stateColors = { open: 'orange', accepted: 'orange', returned: 'grape', rejected: 'teal', canceled: 'gray' }
 
-function Ended() {
+function ClosedDisputes() {
   const t = useText(words)
   const format = useFormat()
   const { merchant } = useUser()

@@ -197,7 +197,7 @@ function ChangeRule({
         />
       )}
       <Text size="sm">
-        <SetLead what={what} rule={toRule(save.values)} />
+        <RuleSummary what={what} rule={toRule(save.values)} />
       </Text>
     </Confirm>
   )
@@ -219,7 +219,7 @@ function toRule({ fixed, basisPoints: percent, minimum, ...others }: RuleInputs)
   return { fixed: fixed ?? 0, basisPoints, minimum: minimum ?? 0, ...others }
 }
 
-function SetLead({ what, rule }: { what: string; rule: Rule }) {
+function RuleSummary({ what, rule }: { what: string; rule: Rule }) {
   const t = useText(words)
   const format = useFormat()
   return t.setLead(what, describeRule(rule, t, format))

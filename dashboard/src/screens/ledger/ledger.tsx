@@ -44,8 +44,8 @@ function WholeLedger() {
     <Page title={t.title} lead={t.lead} actions={<NewEntry client={null} />}>
       {data ? <Health ledger={data} /> : <Skeleton height={84} />}
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
-        <Section title={t.together}>
-          {data ? <Accounts label={t.together} of={data.accounts} /> : <Skeleton height={260} />}
+        <Section title={t.allMerchants}>
+          {data ? <Accounts label={t.allMerchants} of={data.accounts} /> : <Skeleton height={260} />}
         </Section>
         <Section title={t.operator} aside={<SuspenseLink />}>
           <Text size="sm" c="dimmed" mb="xs">
@@ -91,7 +91,7 @@ function PspBalances({ of }: { of: LedgerView['acquirers'] }) {
             <Fact
               name={t.difference}
               value={compared ? format.money(compared.difference) : '–'}
-              isOff={compared !== null && compared.difference !== 0}
+              isDiscrepant={compared !== null && compared.difference !== 0}
             />
           </SimpleGrid>
         </div>
@@ -262,19 +262,26 @@ function Fact({
   name,
   value,
   note = null,
-  isOff = false,
+  isDiscrepant = false,
 }: {
   name: string
   value: string
   note?: string | null
-  isOff?: boolean
+  isDiscrepant?: boolean
 }) {
   return (
     <div>
       <Text size="xs" c="dimmed" component="dt">
         {name}
       </Text>
-      <Text size="sm" fw={600} component="dd" m={0} c={isOff ? 'red' : undefined} style={{ overflowWrap: 'anywhere' }}>
+      <Text
+        size="sm"
+        fw={600}
+        component="dd"
+        m={0}
+        c={isDiscrepant ? 'red' : undefined}
+        style={{ overflowWrap: 'anywhere' }}
+      >
         {value}
       </Text>
       {note && (

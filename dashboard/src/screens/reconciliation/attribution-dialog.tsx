@@ -20,7 +20,7 @@ export function AttributionDialog({
 }) {
   const t = useText(words)
   const format = useFormat()
-  const needsTwo = payment.amount > payment.approvalAbove
+  const needsApproval = payment.amount > payment.approvalAbove
   const queries = useQueryClient()
   const preview = useQuery({
     queryKey: ['match', payment.id, transactionId],
@@ -42,12 +42,12 @@ export function AttributionDialog({
       title={t.matchTitle}
       isOpen
       onClose={onClose}
-      confirm={needsTwo ? t.proposeMatch : t.confirmMatch}
+      confirm={needsApproval ? t.proposeMatch : t.confirmMatch}
       action={{ ...match, error: match.error ?? preview.error }}
       isReady={preview.isSuccess}
     >
       {preview.isPending && <Skeleton height={140} />}
-      {needsTwo && <Alert color="blue">{t.needsTwo(format.money(payment.approvalAbove))}</Alert>}
+      {needsApproval && <Alert color="blue">{t.needsApproval(format.money(payment.approvalAbove))}</Alert>}
       {preview.data && <TransactionSummary payment={payment} preview={preview.data} />}
     </Confirm>
   )

@@ -10,7 +10,7 @@ import type { DifferenceView, Side } from '../../types.ts'
 import { ConfirmDifference, DismissDifference } from './decide.tsx'
 import { type Words, words } from './text.ts'
 
-const timely = new Set(['late', 'cut_off'])
+const timingClasses = new Set(['late', 'cut_off'])
 const outcomeColors: Record<string, string> = { confirmed: 'teal', dismissed: 'gray', resolved: 'gray', open: 'orange' }
 
 /** One discrepancy: what each side has, and the proposed action. */
@@ -29,7 +29,12 @@ export function DifferenceCard({ difference }: { difference: DifferenceView }) {
         <Group justify="space-between" align="flex-start" gap="xs">
           <div style={{ flex: 1, minWidth: 220 }}>
             <Group gap="xs">
-              <Badge variant="light" color={timely.has(difference.class) ? 'gray' : 'orange'} tt="none" radius="sm">
+              <Badge
+                variant="light"
+                color={timingClasses.has(difference.class) ? 'gray' : 'orange'}
+                tt="none"
+                radius="sm"
+              >
                 {name}
               </Badge>
               {difference.client && (

@@ -99,7 +99,7 @@ export const words = texts({
     confirmMatch: 'Attribute payment',
     proposeMatch: 'Propose attribution',
     proposed: 'Waiting for a second person',
-    needsTwo: (money: string) =>
+    needsApproval: (money: string) =>
       `Above ${money}, two people are needed: you propose the attribution and another person approves it.`,
   },
   pt: {
@@ -172,7 +172,7 @@ export const words = texts({
     confirmMatch: 'Conciliar pagamento',
     proposeMatch: 'Propor conciliação',
     proposed: 'Aguardando uma segunda pessoa',
-    needsTwo: (money: string) =>
+    needsApproval: (money: string) =>
       `Acima de ${money}, são necessárias duas pessoas: você propõe a conciliação e outra pessoa aprova.`,
   },
 })

@@ -23,7 +23,6 @@ import { words } from './text.ts'
 import { writeEntry } from './timeline.ts'
 import { WithdrawalDetails } from './withdrawal.tsx'
 
-/** Dates arrive as text in JSON. */
 /** One transaction or withdrawal: its current status in sentences, its timeline and its details. */
 export default function RecordScreen() {
   const t = useText(words)

@@ -145,7 +145,7 @@ function Review({
         </Group>
       }
     >
-      <Text size="sm">{t.goes(format.money(amount))}</Text>
+      <Text size="sm">{t.willBeSent(format.money(amount))}</Text>
       <PixKeyCard of={pixKey} />
       <Stack gap={0} component="dl" m={0}>
         {[
