@@ -51,7 +51,7 @@ const move = (id: string, statuses: string) => `
   update suspense_payments set statuses = string_to_array('${statuses}', ' '),
     status_dates = array_fill(now(), array[cardinality(string_to_array('${statuses}', ' '))])
   where id = '{${id}}'`
-const transfer = (key: string, kind: string, debit: string, credit: string, type = 'suspense', id = 'held') => `
+const transfer = (key: string, kind: string, debit: string, credit: string, type = 'suspense', id = 'suspended') => `
   insert into ledger_transfers (merchant_id, event_key, position, kind, debit, credit, amount, debit_balance, credit_balance,
     record_type, record_id, created_at)
   values ('{operator}', '${key}', 9, '${kind}', '${debit}', '${credit}', 1000, 0, 0, '${type}', '{${id}}', now())`
@@ -68,7 +68,7 @@ it.each<[what: string, rule: string, sql: string]>([
     "update suspense_payments set id = gen_random_uuid() where id = '{suspended}'",
   ],
   [
-    'one held twice',
+    'one placed in suspense twice',
     'suspense_transfers',
     transfer('suspense:{suspended}:again', 'payment_held', 'acquirer', 'suspense'),
   ],
@@ -78,7 +78,7 @@ it.each<[what: string, rule: string, sql: string]>([
     transfer('suspense:{suspended}:held', 'payment_held', 'acquirer', 'suspense'),
   ],
   [
-    'one that left suspense and is held',
+    'one that left suspense and has the status held',
     'suspense_transfers',
     transfer('suspense:{suspended}:returned', 'held_returned', 'suspense', 'acquirer'),
   ],
@@ -115,7 +115,7 @@ it.each<[what: string, rule: string, sql: string]>([
     transfer('refund:{paid}:undone', 'match_undone', 'available', 'acquirer', 'refund', 'paid'),
   ],
   [
-    'a payment that is held and pays a transaction',
+    'a payment that is in suspense and pays a transaction',
     'suspense_payment_once',
     "update suspense_payments set end_to_end = '{e2e}' where id = '{suspended}'",
   ],
