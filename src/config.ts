@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { Ajv } from 'ajv'
 import { type Static, Type } from 'typebox'
+import { type Cell, isCellName } from './lib/cell.ts'
 import { parseServers } from './lib/database-url.ts'
 import { parseSecretKey, type SecretKey } from './lib/secrets.ts'
 
@@ -15,6 +16,7 @@ const Environment = Type.Object({
   HOST: Type.String({ minLength: 1, default: defaultHost }),
   PORT: Type.Integer({ minimum: 0, maximum: 65535, default: 3000 }),
   BASE_URL: Type.Optional(Type.String({ minLength: 1 })),
+  CELL: Type.Optional(Type.String({ minLength: 1 })),
   DATA_DIR: Type.String({ minLength: 1, default: './data' }),
   DATABASE_URL: Type.Optional(Type.String({ minLength: 1 })),
   DATABASE_URL_FILE: Type.Optional(Type.String({ minLength: 1 })),
@@ -59,6 +61,8 @@ export type Config = Readonly<{
   port: number
   /** Without a trailing slash. Null: derived from host and port once the port is known. */
   baseUrl: string | null
+  /** Null: this installation is no cell. */
+  cell: Cell | null
   dataDir: string
   databaseUrl: string | null
   /** The address of a standby that serves lists, exports and figures. */
@@ -161,6 +165,8 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   if (text('DATABASE_READ_URL') !== undefined && text('DATABASE_URL') === undefined)
     faults.push('DATABASE_READ_URL needs DATABASE_URL: the embedded PostgreSQL has no standby')
   if (text('HOST') && !isHost(text('HOST') ?? '')) faults.push('HOST must be an IP address or a host name')
+  if (text('CELL') !== undefined && !isCellName(text('CELL') ?? ''))
+    faults.push('CELL must be 1 to 4 lowercase letters and digits')
   const acquirersFile = text('ACQUIRERS_FILE')
   if (acquirersFile !== undefined && simulatorUrl !== null)
     faults.push(
@@ -191,6 +197,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     host: settings.HOST,
     port: settings.PORT,
     baseUrl,
+    cell: settings.CELL ?? null,
     dataDir: resolve(settings.DATA_DIR),
     databaseUrl: databaseUrl && (settings.DATABASE_URL ?? null),
     databaseReadUrl,

@@ -32,6 +32,7 @@ async function register(one: ReturnType<typeof psp>['one']) {
   const registration = await registerCallbacks(
     {
       key,
+      cell: null,
       baseUrl: 'https://shop.example',
       log: { warn: (...said: unknown[]) => void warnings.push(said) },
       wait: async (ms) => void waits.push(ms),
@@ -63,7 +64,10 @@ it('happens once if it succeeds, and not at all if it is done by hand', async ()
 
 it('ends when the service stops', async () => {
   const { registered, one } = psp(Number.POSITIVE_INFINITY)
-  const registration = await registerCallbacks({ key, baseUrl: 'https://shop.example', log: { warn() {} } }, [one])
+  const registration = await registerCallbacks(
+    { key, cell: null, baseUrl: 'https://shop.example', log: { warn() {} } },
+    [one],
+  )
   await registration.stop()
   expect(registered).toEqual([])
 })

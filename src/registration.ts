@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Acquirer } from './acquirers/acquirer.ts'
 import { callbackPath } from './callbacks/path.ts'
+import type { Cell } from './lib/cell.ts'
 import type { SecretKey } from './lib/secrets.ts'
 import type { NetworkAcquirer } from './network.ts'
 
@@ -12,6 +13,7 @@ const startWaitsMs = 1_000
 
 type Deps = {
   key: SecretKey
+  cell: Cell | null
   log: Pick<Logger, 'warn'>
   baseUrl: string
   /** Ends early when the service stops. */
@@ -20,10 +22,12 @@ type Deps = {
 
 /** The address to which an acquirer posts its callbacks, without the `/pix` that it appends. */
 export function toCallbackUrl(
-  { key, baseUrl }: Pick<Deps, 'key' | 'baseUrl'>,
+  { key, cell, baseUrl }: Pick<Deps, 'key' | 'cell' | 'baseUrl'>,
   { acquirer, callbacks }: Pick<NetworkAcquirer, 'callbacks'> & { acquirer: Pick<Acquirer, 'name' | 'callbacks'> },
 ): string {
-  return (callbacks.baseUrl ?? baseUrl) + callbackPath(key, acquirer.name, acquirer.callbacks.version)
+  return (
+    (callbacks.baseUrl ?? baseUrl) + callbackPath(key, acquirer.name, { version: acquirer.callbacks.version, cell })
+  )
 }
 
 /**

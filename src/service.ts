@@ -4,6 +4,7 @@ import { createRequestObserver, observeAcquirers } from './acquirers/metrics.ts'
 import { recordExchanges } from './acquirers/record.ts'
 import { type Acquirers, createRegistry } from './acquirers/registry.ts'
 import { createApp } from './app.ts'
+import { claimCell } from './auth/cell.ts'
 import { loadSecretKey, replaceSecretKey } from './auth/secret-key.ts'
 import { saveSetting } from './auth/store.ts'
 import type { ClusterWorker } from './cluster/worker.ts'
@@ -74,6 +75,7 @@ export async function startService({
       log.warn('SECRET_KEY is not set: a generated key is stored in the database, next to the secrets that it protects')
     }
 
+    const cell = await claimCell(db, config.cell)
     warnOfOpenings({ config, log })
 
     const registry = new Registry()
@@ -100,6 +102,7 @@ export async function startService({
     const acquirers = createRegistry(
       recorded.map(({ acquirer }) => acquirer),
       network.routes,
+      cell,
     )
     const instance = await createInstance(db)
     const deps = { config, db, instance, clock, key, log, registry, acquirers, baseUrl, version }
@@ -133,7 +136,7 @@ export async function startService({
       await server.close()
     })
     await app.listen({ host: config.host, port, backlog: backlogMax })
-    stops.push((await registerCallbacks(deps, recorded)).stop)
+    stops.push((await registerCallbacks({ ...deps, cell }, recorded)).stop)
     await saveSetting(db, baseUrlSetting, baseUrl)
     await warnOfUnconfigured(deps)
     const newSandbox = network.sandbox && (await takeSandboxToShow({ db, dataDir: config.dataDir }))

@@ -23,6 +23,7 @@ const chapters: Chapters = {
     'dashboard',
     'configuration',
     'operations',
+    'scaling',
     'upgrading',
     'backups',
     'monitoring',

@@ -1,4 +1,5 @@
 import { assert } from '../lib/assert.ts'
+import type { Cell } from '../lib/cell.ts'
 import { type Acquirer, AcquirerUnavailable, NeedsPerson } from './acquirer.ts'
 import { drawFirst, findRoute, type PaymentToRoute, type RouteSettings } from './routes.ts'
 
@@ -20,10 +21,16 @@ export type Acquirers = {
   /** The acquirer that a record names. Throws {@link AcquirerNotConfigured}. */
   named(name: string): Acquirer
   readonly all: readonly Acquirer[]
+  /** The cell to which these accounts at PSPs belong, each to one only. Null: this installation is no cell. */
+  readonly cell: Cell | null
 }
 
 /** Without routes the first acquirer gets all charges, and the others replace it when it does not answer. */
-export function createRegistry(acquirers: readonly Acquirer[], routes: readonly RouteSettings[] = []): Acquirers {
+export function createRegistry(
+  acquirers: readonly Acquirer[],
+  routes: readonly RouteSettings[] = [],
+  cell: Cell | null = null,
+): Acquirers {
   const byName = new Map(acquirers.map((acquirer) => [acquirer.name, acquirer]))
   assert(acquirers.length > 0 && byName.size === acquirers.length, 'every acquirer has a name of its own')
   const routed = routes.flatMap((route) => route.acquirers)
@@ -34,7 +41,7 @@ export function createRegistry(acquirers: readonly Acquirer[], routes: readonly 
   const isAlone = acquirers.length === 1
 
   const hasPayouts = acquirers.some(({ payouts }) => payouts)
-  return { forCharge, forWithdrawal, hasPayouts, get: (name) => byName.get(name), named, all: acquirers }
+  return { forCharge, forWithdrawal, hasPayouts, get: (name) => byName.get(name), named, all: acquirers, cell }
 
   function forCharge(payment: PaymentToRoute & { id: string }): readonly Acquirer[] {
     if (isAlone) return acquirers

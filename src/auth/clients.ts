@@ -2,8 +2,10 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ActionName } from '../audit/actions.ts'
 import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
+import { clientIdPrefix } from '../lib/cell.ts'
 import type { Clock } from '../lib/clock.ts'
 import { keyedHash, keyedHashes, newSecret, newUuid, type SecretKey } from '../lib/secrets.ts'
+import { findCell } from './cell.ts'
 import type { Scope } from './scopes.ts'
 import * as store from './store.ts'
 
@@ -21,7 +23,7 @@ export async function registerClient(
   input: { name: string; scopes: Scope[]; clientId?: string; merchantId?: string; madeBy?: string },
 ): Promise<NewClient> {
   const merchantId = input.merchantId ?? newUuid()
-  const clientId = input.clientId ?? `gc_${randomBytes(12).toString('hex')}`
+  const clientId = input.clientId ?? clientIdPrefix(await findCell(tx)) + randomBytes(12).toString('hex')
   const clientSecret = newSecret()
   const now = clock.now()
   await store.insertClient(tx, {

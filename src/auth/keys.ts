@@ -2,8 +2,10 @@ import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, imp
 import { type By, recordAction } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
+import { type Cell, keyIdPrefix } from '../lib/cell.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type SecretKey, seal, unseal } from '../lib/secrets.ts'
+import { findCell } from './cell.ts'
 import * as store from './store.ts'
 
 /** The one algorithm that tokens are signed with, and the only one that is accepted. */
@@ -22,6 +24,8 @@ const reloadPauseMs = 500
 
 type Key = { kid: string; publicJwk: JWK; publicKey: CryptoKey; privateKey: CryptoKey; createdAt: Date }
 
+type Signing = Pick<Key, 'kid' | 'createdAt'>
+
 export type KeyRing = {
   /** The newest key, made when there is none or it has signed long enough. */
   signingKey(): Promise<Key>
@@ -36,6 +40,7 @@ export type KeyRing = {
 export function createKeyRing(deps: { db: Db; clock: Clock; key: SecretKey }): KeyRing {
   const { db, clock } = deps
   let keys: Key[] = []
+  let cell: Cell | null = null
   let loadedAt = Number.NEGATIVE_INFINITY
   let loading: Promise<void> | null = null
   let rotating: Promise<void> | null = null
@@ -43,6 +48,7 @@ export function createKeyRing(deps: { db: Db; clock: Clock; key: SecretKey }): K
   async function load(): Promise<void> {
     loading ??= (async () => {
       const rows = await store.listSigningKeys(db, clock.now())
+      cell = await findCell(db)
       const known = new Map(keys.map((key) => [key.kid, key]))
       keys = await Promise.all(rows.map(async (row) => known.get(row.kid) ?? (await openKey(deps.key, row))))
       loadedAt = performance.now()
@@ -57,14 +63,18 @@ export function createKeyRing(deps: { db: Db; clock: Clock; key: SecretKey }): K
     return keys
   }
 
-  async function rotate(isDue: (newest: Date | undefined) => boolean, by: By | null): Promise<void> {
+  async function rotate(
+    isDue: (newest: Signing | undefined, cell: Cell | null) => boolean,
+    by: By | null,
+  ): Promise<void> {
     await db.transaction(async (tx) => {
       await store.lockSigningKeys(tx)
       const now = clock.now()
       const [newest] = await store.listSigningKeys(tx, now)
-      if (!isDue(newest?.created_at)) return
+      const ownCell = await findCell(tx)
+      if (!isDue(newest && { kid: newest.kid, createdAt: newest.created_at }, ownCell)) return
       await store.retireSigningKeys(tx, new Date(now.getTime() + overlapMs))
-      await store.insertSigningKey(tx, await makeKey(deps.key, now))
+      await store.insertSigningKey(tx, await makeKey(deps.key, ownCell, now))
       await recordAction(tx, { by, action: 'rotate-signing-key', now })
     })
     // A read that began before the commit lacks the new key.
@@ -72,12 +82,14 @@ export function createKeyRing(deps: { db: Db; clock: Clock; key: SecretKey }): K
     await load()
   }
 
-  const isDue = (createdAt: Date | undefined) => !createdAt || clock.now().getTime() - createdAt.getTime() >= signsForMs
+  // A key from before the installation became a cell does not carry it.
+  const isDue = (key: Signing | undefined, ownCell: Cell | null) =>
+    !key || clock.now().getTime() - key.createdAt.getTime() >= signsForMs || !key.kid.startsWith(keyIdPrefix(ownCell))
 
   return {
     async signingKey() {
       const [newest] = await freshKeys(copyAgeMaxMs)
-      if (newest && !isDue(newest.createdAt)) return newest
+      if (newest && !isDue(newest, cell)) return newest
       // All callers wait for one rotation: otherwise each would hold a connection while waiting for the same lock.
       rotating ??= rotate(isDue, null).finally(() => {
         rotating = null
@@ -103,10 +115,10 @@ export function createKeyRing(deps: { db: Db; clock: Clock; key: SecretKey }): K
   }
 }
 
-async function makeKey(secretKey: SecretKey, now: Date): Promise<store.SigningKeyRow> {
+async function makeKey(secretKey: SecretKey, cell: Cell | null, now: Date): Promise<store.SigningKeyRow> {
   const { publicKey, privateKey } = await generateKeyPair(algorithm, { extractable: true })
   const publicJwk = await exportJWK(publicKey)
-  const kid = await calculateJwkThumbprint(publicJwk)
+  const kid = keyIdPrefix(cell) + (await calculateJwkThumbprint(publicJwk))
   return {
     kid,
     public_jwk: { ...publicJwk, kid, alg: algorithm, use: 'sig' },

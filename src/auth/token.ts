@@ -39,7 +39,8 @@ export async function issueToken(
   const expiresAt = input.issuedAt + input.lifetimeSeconds
   const key = await deps.keys.signingKey()
   const token = await new SignJWT({ client_id: input.clientId, scope: input.scopes.join(' ') })
-    .setProtectedHeader({ alg: algorithm, typ: type, kid: key.kid })
+    // First, so that a proxy can see the cell in the first characters of a token (lib/cell.ts).
+    .setProtectedHeader({ kid: key.kid, alg: algorithm, typ: type })
     .setIssuer(input.issuer)
     .setSubject(input.clientId)
     .setAudience(audience)

@@ -1,10 +1,18 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { CallbackAccess } from '../acquirers/callbacks.ts'
+import { type Cell, callbackPrefix } from '../lib/cell.ts'
 import { keyedHashes, type SecretKey } from '../lib/secrets.ts'
 
-/** The address of an acquirer's callbacks, with a part that nobody can guess. The acquirer appends `/pix`. */
-export function callbackPath(key: SecretKey, acquirer: string, version = 1): string {
-  return `/callbacks/${acquirer}/${callbackSecrets(key, acquirer, version)[0]}`
+/**
+ * The address of an acquirer's callbacks, with a part that nobody can guess, after the name of the cell. The acquirer
+ * appends `/pix`.
+ */
+export function callbackPath(
+  key: SecretKey,
+  acquirer: string,
+  { version = 1, cell = null }: { version?: number; cell?: Cell | null } = {},
+): string {
+  return `/callbacks/${acquirer}/${callbackPrefix(cell)}${callbackSecrets(key, acquirer, version)[0]}`
 }
 
 export function isCallbackSecret(
@@ -13,8 +21,10 @@ export function isCallbackSecret(
   secret: string,
 ): boolean {
   const { version, acceptPrevious } = acquirer.callbacks
+  // The name of a cell is only for the proxy; an address from before there was one has none.
+  const own = secret.slice(secret.indexOf('.') + 1)
   const versions = acceptPrevious && version > 1 ? [version, version - 1] : [version]
-  return versions.some((one) => callbackSecrets(key, acquirer.name, one).some((known) => isEqual(known, secret)))
+  return versions.some((one) => callbackSecrets(key, acquirer.name, one).some((known) => isEqual(known, own)))
 }
 
 function isEqual(expected: string, received: string): boolean {

@@ -93,8 +93,9 @@ async function check(config: Config, settings: AcquirerSettings): Promise<Findin
 async function findCallbackUrl(config: Config, { name, callbacks }: AcquirerSettings): Promise<string | null> {
   const key =
     config.secretKey ?? (await withContext(async (context) => context.key).catch((): SecretKey | null => null))
+  const { cell } = config
   const acquirer = { name, callbacks: toCallbackAccess(callbacks) }
-  return key && toCallbackUrl({ key, baseUrl: toBaseUrl(config) }, { acquirer, callbacks })
+  return key && toCallbackUrl({ key, cell, baseUrl: toBaseUrl(config) }, { acquirer, callbacks })
 }
 
 const marks: Record<Finding['state'], string> = { ok: '✓', missing: '✗', warning: '!', skipped: '–' }

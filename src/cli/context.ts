@@ -1,11 +1,13 @@
 import { userInfo } from 'node:os'
 import type { Command } from 'commander'
 import type { By } from '../audit/record.ts'
+import { findCell } from '../auth/cell.ts'
 import { loadSecretKey } from '../auth/secret-key.ts'
 import { findSetting } from '../auth/store.ts'
 import { baseUrlSetting, type Config, readConfig, toBaseUrl } from '../config.ts'
 import { openDatabase } from '../database.ts'
 import type { Db } from '../db/sql.ts'
+import type { Cell } from '../lib/cell.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import type { SecretKey } from '../lib/secrets.ts'
 import { createLog } from '../log.ts'
@@ -14,6 +16,7 @@ export type Context = {
   db: Db
   clock: Clock
   key: SecretKey
+  cell: Cell | null
   /** The service's address: as configured, or where it last ran. */
   baseUrl: string
   /** AUTH_ISSUER is set: an external provider manages the clients' secrets. */
@@ -32,6 +35,7 @@ export async function withContext<Result>(work: (context: Context) => Promise<Re
       db,
       clock: systemClock,
       key,
+      cell: await findCell(db),
       baseUrl: config.baseUrl ?? (await findSetting(db, baseUrlSetting)) ?? toBaseUrl(config),
       hasProvider: config.authIssuer !== null,
       wakeDeliveries: () => {},

@@ -1,5 +1,6 @@
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { createKeyRing } from '../auth/keys.ts'
+import { isCellName, prefixesOf } from '../lib/cell.ts'
 import { newSecretKey } from '../lib/secrets.ts'
 import { byOf, withContext } from './context.ts'
 import { print, write } from './print.ts'
@@ -21,4 +22,21 @@ export function keysCommands(program: Command): void {
     .command('secret-key')
     .description('make a value for SECRET_KEY')
     .action(() => write(`${newSecretKey()}\n`))
+
+  program
+    .command('cell')
+    .argument('<names...>', 'names of cells', toCellNames)
+    .description('what the ids, tokens and addresses of a cell begin with, for the configuration of a proxy')
+    .option('--json', 'print JSON')
+    .action((names: string[], { json }: { json?: boolean }) => {
+      print(
+        names.map((cell) => ({ cell, ...prefixesOf(cell) })),
+        { json },
+      )
+    })
+}
+
+function toCellNames(name: string, before: string[] = []): string[] {
+  if (!isCellName(name)) throw new InvalidArgumentError('1 to 4 lowercase letters and digits.')
+  return [...before, name]
 }

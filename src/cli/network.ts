@@ -17,6 +17,7 @@ export async function withAcquirers<Result>(work: (context: Context & SettleDeps
       const acquirers = createRegistry(
         network.acquirers.map(({ acquirer }) => acquirer),
         network.routes,
+        context.cell,
       )
       const settlement = createSettlement(context)
       return await work({ ...context, log, acquirers, settlement })

@@ -4,13 +4,14 @@ import { type Db, mayBeOneRowsFault, type Tx } from '../db/sql.ts'
 import { idempotencyKeyReused } from '../http/idempotency-key.ts'
 import { assert } from '../lib/assert.ts'
 import { createBatcher } from '../lib/batch.ts'
+import { cellOfId, newIdIn } from '../lib/cell.ts'
 import type { Clock } from '../lib/clock.ts'
 import { compare } from '../lib/compare.ts'
 import { AppError } from '../lib/errors.ts'
 import { canonicalJson } from '../lib/json.ts'
 import { cents } from '../lib/money.ts'
 import { phoneDigits } from '../lib/phone.ts'
-import { keyedHash, newUuid, type SecretKey } from '../lib/secrets.ts'
+import { keyedHash, type SecretKey } from '../lib/secrets.ts'
 import { toSearchText } from '../lib/text.ts'
 import { toTxid } from '../pix/ids.ts'
 import { toEvent, toSnapshot } from './change.ts'
@@ -68,7 +69,7 @@ export async function createTransaction(
   const content = toContent(input)
   const idempotencyKey = input.idempotencyKey ?? null
   const createdAt = deps.clock.now()
-  const id = toId(deps.key, merchantId, idempotencyKey, content)
+  const id = toId(deps, merchantId, idempotencyKey, content)
   const acquirers = deps.acquirers.forCharge({ clientId, amount: content.amount, now: createdAt, id })
   // When the acquirer is remote, look for a used key first and save the request.
   if (idempotencyKey !== null && acquirers.some(({ isRemote }) => isRemote)) {
@@ -185,7 +186,7 @@ function toOutcomeColumns(
     case 'refused':
       return {
         // A refused request uses up no key: the same key may be used again, and would derive the same id.
-        id: newUuid(),
+        id: newIdIn(cellOfId(id)),
         idempotency_key: null,
         pix_uri: null,
         pix_expires_at: null,
@@ -201,11 +202,16 @@ function toOutcomeColumns(
  * A random id; or, with an idempotency key, the same id for every retry of the same request, so that the acquirer's
  * charge is the same too.
  */
-function toId(key: SecretKey, merchantId: string, idempotencyKey: string | null, content: TransactionContent): string {
-  if (idempotencyKey === null) return newUuid()
+function toId(
+  { key, acquirers: { cell } }: Pick<CreateDeps, 'key' | 'acquirers'>,
+  merchantId: string,
+  idempotencyKey: string | null,
+  content: TransactionContent,
+): string {
+  if (idempotencyKey === null) return newIdIn(cell)
   // The order of the fields is fixed, except in the merchant's metadata.
   const normal = { ...toNormalForm(content), metadata: canonicalJson(content.metadata) }
-  return newUuid(keyedHash(key, 'transaction-id', JSON.stringify([merchantId, idempotencyKey, normal])))
+  return newIdIn(cell, keyedHash(key, 'transaction-id', JSON.stringify([merchantId, idempotencyKey, normal])))
 }
 
 type ChargeRequest = {

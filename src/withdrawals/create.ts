@@ -9,10 +9,10 @@ import { insufficientBalance, post } from '../ledger/post.ts'
 import { findBalances, lockBalances } from '../ledger/store.ts'
 import { reserved } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
+import { newIdIn } from '../lib/cell.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { differingPaths } from '../lib/json.ts'
-import { newUuid } from '../lib/secrets.ts'
 import { contentOf, toContent, type WithdrawalContent } from './content.ts'
 import { judgeWithdrawal } from './limits.ts'
 import type { CreateWithdrawalInput } from './schema.ts'
@@ -47,7 +47,7 @@ export async function createWithdrawal(
 ): Promise<CreatedWithdrawal> {
   const content = toContent(input)
   const { idempotencyKey } = input
-  const id = newUuid()
+  const id = newIdIn(deps.acquirers.cell)
   return await deps.db.transaction(async (tx) => {
     // First of all: each of several concurrent requests then sees what those before it did, and finds a used key here
     // instead of conflicting on insert.

@@ -6,9 +6,9 @@ import { enqueueJob } from '../../jobs/jobs.ts'
 import { refundFees } from '../../ledger/fees.ts'
 import { assertPayoutsAllowed } from '../../ledger/payout-freeze.ts'
 import { assert } from '../../lib/assert.ts'
+import { cellOfId, newIdIn } from '../../lib/cell.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { AppError, type FieldErrorCode, refusal } from '../../lib/errors.ts'
-import { newUuid } from '../../lib/secrets.ts'
 import { changeStatus } from '../change.ts'
 import { postRefund } from '../money.ts'
 import type { TransactionStatus } from '../status.ts'
@@ -183,7 +183,7 @@ async function toRefund(tx: Tx, { row, refunds, amount, input, now }: ToRefund):
   const { fee, feeReturned } = await feesOfRefund(tx, row, { refunds, amount, now })
   return {
     merchant_id: row.merchant_id,
-    id: newUuid(),
+    id: newIdIn(cellOfId(row.id)),
     transaction_id: row.id,
     amount,
     fee_amount: fee,

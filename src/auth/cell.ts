@@ -1,0 +1,27 @@
+import type { Db, Tx } from '../db/sql.ts'
+import type { Cell } from '../lib/cell.ts'
+import * as store from './store.ts'
+
+const cellSetting = 'cell'
+
+/** The cell to which the database belongs; null for an installation that is no cell. */
+export async function findCell(db: Db | Tx): Promise<Cell | null> {
+  return await store.findSetting(db, cellSetting)
+}
+
+/**
+ * Fixes the cell of the database at the first start that names one. An installation may become a cell later: what it
+ * gave out before carries no cell, and a proxy sends it to its default.
+ *
+ * @throws {Error} if the database belongs to another cell: ids of two cells must never come from one database
+ */
+export async function claimCell(db: Db, configured: Cell | null): Promise<Cell | null> {
+  if (configured !== null) await store.insertSetting(db, cellSetting, configured)
+  const claimed = await findCell(db)
+  if (claimed === configured) return claimed
+  throw new Error(
+    configured === null
+      ? `This database belongs to the cell ${claimed}, and CELL is not set: set CELL=${claimed}.`
+      : `CELL is ${configured}, but this database belongs to the cell ${claimed}. Set CELL=${claimed}, or use the database of the cell ${configured}.`,
+  )
+}
