@@ -93,3 +93,16 @@ create table unattributed_disputes (
 create index unattributed_disputes_of_payment on unattributed_disputes (acquirer, end_to_end);
 create index unattributed_disputes_undecided on unattributed_disputes (acquirer, opened_at)
   where acquirer_state in ('open', 'accepted', 'unknown');
+
+-- Payments in an acquirer's list that name a charge of another cell (docs/scaling.md): an account is configured in two
+-- cells. They are posted in their own cell; here they are only counted.
+create table other_cell_payments (
+  acquirer text not null,
+  end_to_end text not null,
+  cell text not null,
+  txid text not null,
+  amount bigint not null,
+  paid_at timestamptz(3) not null,
+  seen_at timestamptz(3) not null,
+  primary key (acquirer, end_to_end)
+);

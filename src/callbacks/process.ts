@@ -164,6 +164,7 @@ function toResult(isSettled: boolean): CheckResult {
 const resultOf: Record<Unattributed, CheckResult> = {
   suspended: toResult(true),
   settled: toResult(true),
+  other_cell: { state: 'unmatched', isFinal: true },
   early: { state: 'unmatched', isFinal: false },
   unconfirmed: toResult(false),
 }

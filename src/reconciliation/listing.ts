@@ -2,6 +2,7 @@ import type { Acquirer, MoneyOut, Payment, PayoutListed, UnreadableEntry } from 
 import type { Db } from '../db/sql.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
 import type { Window } from '../lib/brasilia.ts'
+import { type Cell, isOfOtherCell } from '../lib/cell.ts'
 import { createThrottle } from '../lib/throttle.ts'
 import { fromTxid, toTxid } from '../pix/ids.ts'
 import { findPayoutKey } from '../withdrawals/store.ts'
@@ -12,6 +13,8 @@ type Reading = {
   db: Db
   acquirer: Acquirer
   runId: string
+  /** Entries that name records of another cell are left out: its account is configured in two cells. */
+  cell: Cell | null
   /** The range to read: the window of the run with its margins. */
   range: Window
   now: Date
@@ -86,7 +89,7 @@ export async function queryPayouts({ db, acquirer, runId, stopping }: Reading): 
 }
 
 async function storeAll<Item>(
-  { db, runId, stopping }: Reading,
+  { db, runId, cell, stopping }: Reading,
   items: AsyncIterable<Item>,
   toRows: (item: Item) => Listed[],
 ): Promise<number> {
@@ -101,7 +104,7 @@ async function storeAll<Item>(
   }
   for await (const item of items) {
     stopping.throwIfAborted()
-    for (const row of toRows(item)) rows.set(`${row.subject} ${row.key}`, row)
+    for (const row of toRows(item)) if (!isOfOtherCell(cell, row.namedId)) rows.set(`${row.subject} ${row.key}`, row)
     if (rows.size < chunkRows) continue
     await flush()
     await throttle()

@@ -154,7 +154,7 @@ type Run = NewRun & {
 type Tally = Pick<RunResult, 'compared' | 'counts' | 'newCount'>
 
 async function readBothSides(
-  { db }: ReconcileDeps,
+  { db, acquirers: { cell } }: ReconcileDeps,
   acquirer: Acquirer,
   { id: runId, windows, kind, startedAt: now, unreadable }: Run,
   stopping: AbortSignal,
@@ -164,7 +164,17 @@ async function readBothSides(
   const onUnreadable = (subject: Subject) => (entry: UnreadableEntry) => {
     unreadable.set(entry.reference, toUnreadable(subject, entry, windows[subject]))
   }
-  const reading = { db, acquirer, runId, range, now, includesOldReturns: kind !== 'rolling', onUnreadable, stopping }
+  const reading = {
+    db,
+    acquirer,
+    runId,
+    cell,
+    range,
+    now,
+    includesOldReturns: kind !== 'rolling',
+    onUnreadable,
+    stopping,
+  }
   const count = await readPayments(reading)
   await readPayouts({ ...reading, range: withMargins(windows.payout, marginMs) })
   await analyzePairs(db)

@@ -2,6 +2,7 @@ import type { UnreadableEntry } from '../acquirers/acquirer.ts'
 import type { Window } from '../lib/brasilia.ts'
 import { refusal } from '../lib/errors.ts'
 import { fromTxid } from '../pix/ids.ts'
+import { takeOtherCells } from '../suspense/other-cell.ts'
 import { mayHaveCharge, type SettleDeps, settleOwned } from '../transactions/settle.ts'
 import { suspendUnattributed } from '../transactions/suspend.ts'
 import type { Found, Subject } from './classes.ts'
@@ -50,5 +51,7 @@ export async function settleUnreadable(
   const owner = id === null ? null : await deps.settlement.findOwner(id)
   const isSettled =
     owner && mayHaveCharge(owner, name) && (await settleOwned(deps, owner, { acquirer: name, endToEndId }))
-  if (!isSettled || isSettled === 'unpaid') await suspendUnattributed(deps, { acquirer, payment })
+  if (isSettled && isSettled !== 'unpaid') return
+  if ((await takeOtherCells(deps, name, [payment])).length === 0) return
+  await suspendUnattributed(deps, { acquirer, payment })
 }

@@ -9,6 +9,7 @@ import { enqueueJob } from '../jobs/jobs.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
 import { createThrottle } from '../lib/throttle.ts'
 import { fromTxid } from '../pix/ids.ts'
+import { takeOtherCells } from '../suspense/other-cell.ts'
 import { settleReturnsInOrder } from './dispute/poll.ts'
 import { type CheckReturnsPayload, checkReturnsJob } from './dispute/returns.ts'
 import { findOwners, type Owner } from './owner-store.ts'
@@ -123,7 +124,11 @@ async function settleMissing(deps: SettleDeps, poll: Poll, payments: Payment[]):
     missing += 1
     await settle(deps, { ...key, reported: { acquirer, endToEndId } })
   })
-  const unattributed = payments.filter((payment) => !ownerOf(payment))
+  const unattributed = await takeOtherCells(
+    deps,
+    acquirer,
+    payments.filter((payment) => !ownerOf(payment)),
+  )
   if (poll.suspendsUnattributed) await enqueueUnattributed(deps, acquirer, unattributed)
   return missing
 }

@@ -1,6 +1,7 @@
 import { type Acquirer, AcquirerUnavailable, type Payment } from '../acquirers/acquirer.ts'
 import { enqueueJobs } from '../jobs/jobs.ts'
 import { fromTxid } from '../pix/ids.ts'
+import { takeOtherCells } from '../suspense/other-cell.ts'
 import { settleReturns } from './dispute/returns.ts'
 import { checkRefundsOf } from './refund/send.ts'
 import { mayHaveCharge, type ReportedPayment, type SettleDeps, settleOwned } from './settle.ts'
@@ -43,10 +44,10 @@ export async function settleListedUnattributed(deps: SettleDeps, payment: Report
 }
 
 /**
- * suspended: it is in suspense. settled: it belongs to a transaction after all. early: its transaction may still appear.
+ * suspended: it is in suspense. other_cell: it belongs to another cell. settled: it belongs to a transaction after all. early: its transaction may still appear.
  * unconfirmed: the acquirer shows no such payment.
  */
-export type Unattributed = 'suspended' | 'settled' | 'early' | 'unconfirmed'
+export type Unattributed = 'suspended' | 'other_cell' | 'settled' | 'early' | 'unconfirmed'
 
 /**
  * Looks up a payment that seems to belong to no transaction: asks the acquirer, and places it in suspense if it was
@@ -64,6 +65,7 @@ export async function settleUnattributed(deps: SettleDeps, reported: ReportedPay
   const owner = id === null ? null : await deps.settlement.findOwner(id)
   if (owner && mayHaveCharge(owner, reported.acquirer))
     return (await settleOwned(deps, owner, reported)) === 'unpaid' ? 'unconfirmed' : 'settled'
+  if ((await takeOtherCells(deps, reported.acquirer, [payment])).length === 0) return 'other_cell'
   const isEarly = deps.clock.now().getTime() < payment.paidAt.getTime() + earlyMs
   if (id !== null && !owner && isEarly) return 'early'
   return await suspend(deps, acquirer, payment)

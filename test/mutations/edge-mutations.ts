@@ -344,6 +344,13 @@ export const edgeMutations: Mutation[] = [
     caughtBy: 'test/e2e/database-older.test.ts',
   },
   {
+    name: 'a payment of another cell is placed in suspense',
+    edits: [
+      edit('src/suspense/other-cell.ts', 'payments.filter(({ endToEndId }) => !taken.has(endToEndId))', 'payments'),
+    ],
+    caughtBy: 'test/e2e/cells.test.ts',
+  },
+  {
     name: 'a transaction that PostgreSQL rolled back counts as committed',
     edits: [edit('src/db/sql.ts', "assert(command === 'COMMIT',", "assert(command !== '',")],
     caughtBy: 'src/db/outage.test.ts',

@@ -13,6 +13,7 @@ import {
   findUnattributedDispute,
   saveUnattributedDispute,
 } from '../../suspense/dispute-store.ts'
+import { takeOtherCells } from '../../suspense/other-cell.ts'
 import { findSuspenseOf } from '../../suspense/store.ts'
 import { findOwners, findPaidBy, type Owner } from '../owner-store.ts'
 import { mayHaveCharge, type SettleDeps, settleTransaction } from '../settle.ts'
@@ -195,6 +196,7 @@ async function record(deps: SettleDeps, acquirer: Acquirer, found: DisputeFound)
   if (suspended && suspended.status !== 'matched') return await storeUnattributed()
   const payment = await acquirer.findPayment(endToEndId)
   const owner = await findOwner(deps, { endToEndId, txid: payment?.txid ?? null })
+  if (payment && !owner && (await takeOtherCells(deps, acquirer.name, [payment])).length === 0) return
   if (!payment || !owner || !mayHaveCharge(owner, acquirer.name)) return await storeUnattributed()
   const key = { merchantId: owner.merchant_id, id: owner.id }
   // The callback of the payment has not arrived yet.
