@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import type { IncomingHttpHeaders } from 'node:http'
 import { request } from 'node:https'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -13,11 +14,13 @@ export const apiHost = 'api.example.com'
 export const callbacksHost = 'callbacks.example.com'
 
 export type ProxyName = 'nginx' | 'caddy'
+export type CellsProxyName = 'nginx' | 'haproxy'
 
 /** A proxy that is not installed cannot be tested. */
 export const proxyNames: ProxyName[] = ['nginx', 'caddy']
-export function isInstalled(name: ProxyName): boolean {
-  return spawnSync(name, [name === 'nginx' ? '-v' : 'version']).status === 0
+export const cellsProxyNames: CellsProxyName[] = ['nginx', 'haproxy']
+export function isInstalled(name: ProxyName | CellsProxyName): boolean {
+  return spawnSync(name, [name === 'caddy' ? 'version' : '-v']).status === 0
 }
 
 const documented = fileURLToPath(new URL('../../docs/proxies/', import.meta.url))
@@ -51,6 +54,8 @@ export async function makeCertificates(): Promise<Certificates> {
   for (const [name, { certificate, key }] of Object.entries(files)) {
     await writeFile(join(folder, `${name}.pem`), certificate)
     await writeFile(join(folder, `${name}.key`), key)
+    // As HAProxy reads it.
+    await writeFile(join(folder, `${name}.all.pem`), certificate + key)
   }
   await writeFile(join(folder, 'psp-ca.pem'), psp.certificate)
   return {
@@ -98,11 +103,7 @@ export async function startProxy(name: ProxyName, { folder }: Certificates, opti
     ...own,
     ...(mayShowNone ? [looser] : []),
   ]
-  const config = changed.reduce((before, [from, to]) => {
-    const after = before.replace(from, to)
-    if (after === before) throw new Error(`${name}'s documented configuration has no ${from}`)
-    return after
-  }, text)
+  const config = change(text, changed)
   const file = join(place, name === 'nginx' ? 'nginx.conf' : 'Caddyfile')
   await writeFile(file, config)
   const child =
@@ -113,6 +114,50 @@ export async function startProxy(name: ProxyName, { folder }: Certificates, opti
           env: { PATH: process.env.PATH, HOME: place, XDG_DATA_HOME: place, XDG_CONFIG_HOME: place },
         })
   await untilListening(child, port)
+  return toRunning(child, port)
+}
+
+/** The same for the configurations in front of two cells. */
+export async function startCellsProxy(
+  name: CellsProxyName,
+  { folder }: Certificates,
+  ports: { a: number; b: number },
+): Promise<RunningProxy> {
+  const port = await findFreePort()
+  const place = join(folder, `cells-${name}-${port}`)
+  await mkdir(place)
+  const source = name === 'nginx' ? 'cells-nginx.conf' : 'cells-haproxy.cfg'
+  const own: [RegExp, string][] =
+    name === 'nginx'
+      ? [
+          [/listen 443/g, `listen 127.0.0.1:${port}`],
+          [/\/run|\/var\/log\/nginx/g, place],
+          [/^http \{$/m, nginxFolders(place)],
+        ]
+      : [[/bind :443/, `bind 127.0.0.1:${port}`]]
+  const config = change(await readFile(join(documented, source), 'utf8'), [
+    [/\/etc\/guiche\/tls/g, folder],
+    [/127\.0\.0\.1:3001/g, `127.0.0.1:${ports.a}`],
+    [/127\.0\.0\.1:3002/g, `127.0.0.1:${ports.b}`],
+    ...own,
+  ])
+  const file = join(place, source)
+  await writeFile(file, config)
+  const args = name === 'nginx' ? ['-c', file, '-g', 'daemon off;'] : ['-db', '-f', file]
+  const child = spawn(name, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  await untilListening(child, port)
+  return toRunning(child, port)
+}
+
+function change(text: string, changes: [RegExp, string][]): string {
+  return changes.reduce((before, [from, to]) => {
+    const after = before.replace(from, to)
+    if (after === before) throw new Error(`the documented configuration has no ${from}`)
+    return after
+  }, text)
+}
+
+function toRunning(child: ChildProcess, port: number): RunningProxy {
   return {
     port,
     async stop() {
@@ -164,7 +209,7 @@ export async function requestThroughProxy(
   { port }: RunningProxy,
   { authority }: Certificates,
   { host = apiHost, servername = host, show, body, ...requested }: Requested,
-): Promise<{ status: number; text: string } | null> {
+): Promise<{ status: number; text: string; headers: IncomingHttpHeaders } | null> {
   return await new Promise((resolve) => {
     const sent = request(
       {
@@ -181,7 +226,13 @@ export async function requestThroughProxy(
       (answer) => {
         const chunks: Buffer[] = []
         answer.on('data', (chunk: Buffer) => chunks.push(chunk))
-        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text: Buffer.concat(chunks).toString() }))
+        answer.on('end', () =>
+          resolve({
+            status: answer.statusCode ?? 0,
+            text: Buffer.concat(chunks).toString(),
+            headers: answer.headers,
+          }),
+        )
       },
     )
     sent.once('error', () => resolve(null))
