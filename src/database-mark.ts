@@ -7,7 +7,7 @@ import { Value } from 'typebox/value'
 import { byService } from './audit/record.ts'
 import { type Db, onNewConnection, type Tx } from './db/sql.ts'
 import { advanceMark, findMark, lockMark, type MarkRow, saveCounter } from './ledger/mark-store.ts'
-import { freezePayoutsAlso } from './ledger/payout-freeze.ts'
+import { freezePayoutsAlso, writeLossReason } from './ledger/payout-freeze.ts'
 import type { Clock } from './lib/clock.ts'
 import { enqueueRun } from './reconciliation/requested-run.ts'
 import { readListsAgain } from './transactions/store.ts'
@@ -111,30 +111,12 @@ async function recover(
   const now = clock.now()
   const from = new Date(lastMarkAt.getTime() - marginMs)
   await saveCounter(tx, known.counter + leap)
-  await freezePayoutsAlso(tx, { reason: toReason(lastMarkAt), now })
+  await freezePayoutsAlso(tx, { reason: writeLossReason(lastMarkAt), now })
   await readListsAgain(tx, from)
   const runAt = new Date(now.getTime() + compareAfterMs)
   for (const { name } of acquirers.all)
     await enqueueRun(tx, { acquirer: name, window: { from, to: now }, by: byService, now, runAt })
 }
-
-function toReason(lastMarkAt: Date): string {
-  return `The database went back in time: it has lost what was committed after ${lastMarkAt.toISOString()}. \`npx guiche ledger release\` lists what to check first.`
-}
-
-/** Whether a payout freeze has this reason, perhaps among others. */
-export function isForLostCommits({ reason }: { reason: string }): boolean {
-  return reason.includes('The database went back in time')
-}
-
-/** What a person checks before payouts are released after a loss. */
-export const checksAfterLoss = [
-  'End the old server: if it still runs, another service may still be writing to it.',
-  'Withdrawals and refunds that the database has forgotten may have been sent. Compare the account with the PSP for the time since then: `npx guiche reconcile list --open` lists them as soon as the lists were compared, ten minutes after the loss at the earliest.',
-  'Decide on these discrepancies, so that no balance contains money that has already left.',
-  'Merchants may have answers for charges, refunds and withdrawals that no longer exist, and will not repeat them. Give the merchants the time from which on they must compare.',
-  'Run `npx guiche ledger verify`.',
-]
 
 async function readKnown(path: string): Promise<Known | null> {
   const text = await readFile(path, 'utf8').catch(() => null)

@@ -137,6 +137,7 @@ export const sentences: Record<Language, Sentences> = {
       still_open: () => 'Not finished yet. Until then the data is needed.',
       last_admin: () => 'No admin would be left. Make somebody else an admin first.',
       not_over: () => 'This day is not over in Brasília.',
+      not_checked: () => 'Confirm that everything in the list was checked.',
     },
   },
   pt: {
@@ -254,6 +255,7 @@ export const sentences: Record<Language, Sentences> = {
       still_open: () => 'Ainda não terminou. Até lá os dados são necessários.',
       last_admin: () => 'Não restaria nenhum administrador. Torne outra pessoa administradora antes.',
       not_over: () => 'Este dia ainda não terminou em Brasília.',
+      not_checked: () => 'Confirme que tudo na lista foi verificado.',
     },
   },
 }

@@ -14,6 +14,7 @@ export type ErrorCode =
   | 'difference_not_possible'
   | 'entry_not_possible'
   | 'withdrawal_not_possible'
+  | 'release_not_possible'
   | 'proposal_not_possible'
   | 'erasure_not_possible'
   | 'user_not_possible'

@@ -51,7 +51,7 @@ const attribution = { transactionId: Name, amount: Cents }
  */
 const detailsOf = {
   'payouts.freeze': reason,
-  'payouts.release': details({ reason: Text, breaches: Count }),
+  'payouts.release': details({ reason: Text, breaches: Count, isChecked: Type.Boolean() }),
   'client.create': details({ clientId: Name, scopes: Names }),
   'client.revoke': details({ clientId: Name, tokensOnly: Type.Boolean() }),
   'client.rotate-secret': details({ clientId: Name, overlapHours: Type.Number() }),

@@ -1,7 +1,12 @@
 import type { Command } from 'commander'
-import { checksAfterLoss, isForLostCommits } from '../database-mark.ts'
 import { countLedger } from '../ledger/operator-store.ts'
-import { type PayoutFreezeView, releasePayouts, showPayoutFreeze, stopPayouts } from '../ledger/payout-freeze.ts'
+import {
+  assertChecked,
+  type PayoutFreezeView,
+  releasePayouts,
+  showPayoutFreeze,
+  stopPayouts,
+} from '../ledger/payout-freeze.ts'
 import type { Breach } from '../ledger/verify.ts'
 import { findBreaches } from '../verification.ts'
 import { toReason } from './arguments.ts'
@@ -55,10 +60,15 @@ export function ledgerCommands(program: Command): void {
       const released = await withContext(async (context) => {
         const engaged = await showPayoutFreeze(context.db)
         if (!engaged) return null
-        if (isForLostCommits(engaged) && !checked) throw new Error(listChecks(engaged))
+        // Before the verification, which takes minutes.
+        assertChecked(engaged, checked ?? false)
         const breaches = await findBreaches(context.db)
         if (breaches.length > 0 && !force) throw new Error(refuseRelease(engaged, breaches))
-        return await releasePayouts(context, { breaches: breaches.length, by: byOf(program) })
+        return await releasePayouts(context, {
+          breaches: breaches.length,
+          isChecked: checked ?? false,
+          by: byOf(program),
+        })
       })
       if (!released) print({ released }, { json, shown: { released: 'nothing: payouts were not frozen' } })
       else
@@ -108,16 +118,6 @@ function refuseRelease(payoutFreeze: PayoutFreezeView, breaches: Breach[]): stri
     `The ledger still has breaches, so nothing is released. Payouts are frozen since ${payoutFreeze.engagedAt}: ${payoutFreeze.reason}`,
     listBreaches(breaches),
     'Fix them first by posting correcting transfers, or release with --force.',
-  ].join('\n')
-}
-
-function listChecks({ engagedAt, reason }: PayoutFreezeView): string {
-  const checks = checksAfterLoss.map((check, index) => `  ${index + 1}. ${check}`)
-  return [
-    `Nothing is released yet. Payouts are frozen since ${engagedAt}: ${reason}`,
-    'Check first:',
-    ...checks,
-    'Then release with --checked.',
   ].join('\n')
 }
 

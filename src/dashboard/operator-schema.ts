@@ -14,7 +14,7 @@ const ClientName = Type.Object({ clientId: Text, name: Text })
 
 // ——— System and audit log
 
-const PayoutFreeze = OrNull(Type.Object({ reason: Text, engagedAt: Time }))
+const PayoutFreeze = OrNull(Type.Object({ reason: Text, engagedAt: Time, needsChecks: Flag }))
 const Verification = Type.Object({ at: Time, tookMs: Type.Number() })
 /** The last verifications of the whole ledger and of its recent changes. */
 const Verified = OrNull(Type.Object({ all: Verification, recent: Verification }))

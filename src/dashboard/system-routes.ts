@@ -22,7 +22,9 @@ const actionsMax = 100
 const deliveriesMs = 24 * 60 * 60_000
 /** The merchants whose webhooks fail most. Few, to keep the screen short. */
 const merchantsMax = 5
-const Reason = Type.Object({ reason: Type.String({ minLength: 3, maxLength: 500 }) })
+const reason = Type.String({ minLength: 3, maxLength: 500 })
+const Reason = Type.Object({ reason })
+const Release = Type.Object({ reason, isChecked: Type.Optional(Type.Boolean()) })
 
 /** The state of the service, the payout freeze, and the audit log. */
 export function registerSystemRoutes(app: Server, deps: Deps): void {
@@ -91,13 +93,12 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
       schema: {
         hide: true,
         querystring: NoQuery,
-        body: Reason,
+        body: Release,
         response: { 200: ReleaseView, ...problems(401, 403, 422) },
       },
     },
     async (request) => {
-      const { reason } = request.body
-      return { released: await releasePayouts(deps, { reason, by: byUser(userOf(request)) }) }
+      return { released: await releasePayouts(deps, { ...request.body, by: byUser(userOf(request)) }) }
     },
   )
 

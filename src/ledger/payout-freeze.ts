@@ -1,7 +1,7 @@
 import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError } from '../lib/errors.ts'
+import { AppError, refusal } from '../lib/errors.ts'
 import { newUuid } from '../lib/secrets.ts'
 import {
   addFreezeReason,
@@ -55,19 +55,30 @@ export async function stopPayouts(
  * An operator releases the payout freeze. Returns the freeze that was active, or null.
  *
  * @param reason by default the reason of the freeze
+ * @param isChecked the operator confirms {@link checksAfterLoss}; only needed after the database lost commits
+ * @throws {AppError} `release_not_possible` without that confirmation: money that has left could be sent again
  */
 export async function releasePayouts(
   { db, clock }: Deps,
-  { by, reason, breaches }: { by: By; reason?: string; breaches?: number },
+  { by, reason, breaches, isChecked = false }: { by: By; reason?: string; breaches?: number; isChecked?: boolean },
 ): Promise<PayoutFreezeView | null> {
   return await db.transaction(async (tx) => {
     const now = clock.now()
     const released = await releasePayoutFreeze(tx, { by: by.actor, now })
     if (!released) return null
-    const details = { reason: reason ?? released.reason, breaches }
+    const view = toView(released)
+    // After the update: a loss that adds its reason meanwhile has then committed, or waits for this transaction.
+    assertChecked(view, isChecked)
+    const details = { reason: reason ?? released.reason, breaches, ...(view.needsChecks && { isChecked }) }
     await recordAction(tx, { by, action: 'payouts.release', details, now })
-    return toView(released)
+    return view
   })
+}
+
+/** @throws {AppError} `release_not_possible` if the freeze needs the confirmation, with the list of what to check */
+export function assertChecked(payoutFreeze: PayoutFreezeView, isChecked: boolean): void {
+  if (!payoutFreeze.needsChecks || isChecked) return
+  throw refusal('release_not_possible', 'not_checked', listChecks(payoutFreeze), { field: 'isChecked' })
 }
 
 export type PayoutFreezeView = ReturnType<typeof toView>
@@ -78,6 +89,36 @@ export async function showPayoutFreeze(db: Db | Tx): Promise<PayoutFreezeView | 
   return row && toView(row)
 }
 
-function toView({ reason, engaged_at: engagedAt }: PayoutFreezeRow) {
-  return { reason, engagedAt: engagedAt.toISOString() }
+function toView(row: PayoutFreezeRow) {
+  return {
+    reason: row.reason,
+    engagedAt: row.engaged_at.toISOString(),
+    /** The database lost commits: the release needs the confirmation of {@link checksAfterLoss}. */
+    needsChecks: row.reason.includes(lossReason),
+  }
+}
+
+const lossReason = 'The database went back in time'
+
+/** The reason of the freeze when the database lost what was committed after that moment. */
+export function writeLossReason(lastMarkAt: Date): string {
+  return `${lossReason}: it has lost what was committed after ${lastMarkAt.toISOString()}. \`npx guiche ledger release\` lists what to check first.`
+}
+
+/** What a person checks before payouts are released after a loss. The dashboard lists the same in its languages. */
+const checksAfterLoss = [
+  'End the old server: if it still runs, another service may still be writing to it.',
+  'Withdrawals and refunds that the database has forgotten may have been sent. Compare the account with the PSP for the time since then: `npx guiche reconcile list --open` lists them as soon as the lists were compared, ten minutes after the loss at the earliest.',
+  'Decide on these discrepancies, so that no balance contains money that has already left.',
+  'Merchants may have answers for charges, refunds and withdrawals that no longer exist, and will not repeat them. Give the merchants the time from which on they must compare.',
+  'Run `npx guiche ledger verify`.',
+]
+
+function listChecks({ engagedAt, reason }: PayoutFreezeView): string {
+  return [
+    `Nothing is released yet. Payouts are frozen since ${engagedAt}: ${reason}`,
+    'Check first:',
+    ...checksAfterLoss.map((check, index) => `  ${index + 1}. ${check}`),
+    'Then release with --checked.',
+  ].join('\n')
 }

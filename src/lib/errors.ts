@@ -15,6 +15,7 @@ export const errors = {
   difference_not_possible: { status: 422, title: 'This decision on the discrepancy is not possible' },
   entry_not_possible: { status: 422, title: 'The ledger entry cannot be posted' },
   withdrawal_not_possible: { status: 422, title: 'The withdrawal is not possible' },
+  release_not_possible: { status: 422, title: 'Payouts cannot be released yet' },
   proposal_not_possible: { status: 422, title: 'This action on the proposal is not possible' },
   erasure_not_possible: { status: 422, title: 'The personal data cannot be erased yet' },
   user_not_possible: { status: 422, title: 'This change of the user is not possible' },
@@ -74,7 +75,7 @@ export const fieldErrorCodes = [
   ...(['refund_in_progress', 'refunds_failed', 'refunded', 'returned', 'only_returnable', 'only_refundable'] as const),
   ...(['attributed', 'not_attributed', 'other_merchant', 'returning', 'sent_back', 'no_code', 'code_unknown'] as const),
   ...(['already_accepted', 'resolves_itself', 'needs_investigation', 'not_confirmed', 'other_proposal'] as const),
-  ...(['still_open', 'last_admin', 'not_over'] as const),
+  ...(['still_open', 'last_admin', 'not_over', 'not_checked'] as const),
   // Amounts.
   ...(['limit_per_withdrawal', 'limit_per_day', 'limit_per_night'] as const),
   ...(['more_than_fees', 'more_than_owed', 'more_than_balance', 'more_than_payout_account', 'same_account'] as const),

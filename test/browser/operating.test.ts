@@ -1,6 +1,7 @@
 import { Secret, TOTP } from 'otpauth'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { freezePayouts, writeLossReason } from '../../src/ledger/payout-freeze.ts'
 import { chromiumPath, openChromium, reloadAfterFailure, type Visit, visit } from '../support/browser.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { inviteUser, password, signIn } from '../support/users.ts'
@@ -119,6 +120,18 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
     await page.getByRole('button', { name: 'Lift the payout freeze' }).click()
     await page.getByRole('dialog').getByLabel('Reason').fill('it was a drill')
     await page.getByRole('dialog').getByRole('button', { name: 'Lift the payout freeze' }).click()
+    await page.getByText('Payouts are enabled', { exact: true }).waitFor()
+
+    const now = service.clock.now()
+    await freezePayouts(service.db, { reason: writeLossReason(now), now })
+    await page.getByRole('button', { name: 'Lift the payout freeze' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Reason').fill('it was checked')
+    await checkScreen('system-checks')
+    const confirm = dialog.getByRole('button', { name: 'Lift the payout freeze' })
+    expect(await confirm.isDisabled()).toBe(true)
+    await dialog.getByLabel('I have checked all of this').check()
+    await confirm.click()
     await page.getByText('Payouts are enabled', { exact: true }).waitFor()
   })
 

@@ -17,6 +17,7 @@ import { openDatabaseLine } from '../support/database-line.ts'
 import { charge } from '../support/payments.ts'
 import { fetchRefundable } from '../support/refunds.ts'
 import { startTestService } from '../support/service.ts'
+import { inviteUser, openBrowser, password } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
 import { requestWithdrawal } from '../support/withdrawals.ts'
 
@@ -101,6 +102,16 @@ it('freezes payouts and reads the lists again when the database becomes an older
   // The payment is found again in the acquirer's list, although no callback announces it a second time.
   await service.runJob('transactions.poll')
   await eventually(async () => (await fetchRefundable(service, id)).status === 'PAID')
+
+  const desk = await openBrowser(service, { email: await inviteUser(service, { role: 'admin' }), password })
+  const release = async (body: object) => await desk.call('/dashboard/api/payout-freeze/release', { body })
+  expect(await release({ reason: 'I did not read why' })).toMatchObject({
+    status: 422,
+    body: { code: 'release_not_possible', errors: [{ field: 'isChecked', code: 'not_checked' }] },
+  })
+  expect(await showPayoutFreeze(database.db)).toMatchObject({ needsChecks: true })
+  expect((await release({ reason: 'All of it was checked', isChecked: true })).status).toBe(200)
+  expect(await showPayoutFreeze(database.db)).toBeNull()
 })
 
 it('notices at its start that the database is older than the file in DATA_DIR', async () => {

@@ -1,4 +1,17 @@
-import { Alert, Anchor, Badge, Button, Group, SimpleGrid, Skeleton, Stack, Text, Textarea } from '@mantine/core'
+import {
+  Alert,
+  Anchor,
+  Badge,
+  Button,
+  Checkbox,
+  Group,
+  List,
+  SimpleGrid,
+  Skeleton,
+  Stack,
+  Text,
+  Textarea,
+} from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
@@ -43,8 +56,11 @@ function PayoutFreeze({ payoutFreeze }: { payoutFreeze: SystemView['payoutFreeze
   const queries = useQueryClient()
   const [isConfirming, setConfirming] = useState(false)
   const act = useMutationForm({
-    initialValues: { reason: '' },
-    send: async (values) => await request('POST', payoutFreeze ? '/payout-freeze/release' : '/payout-freeze', values),
+    initialValues: { reason: '', isChecked: false },
+    send: async ({ reason, isChecked }) =>
+      payoutFreeze
+        ? await request('POST', '/payout-freeze/release', { reason, isChecked })
+        : await request('POST', '/payout-freeze', { reason }),
     onSuccess: async () => {
       setConfirming(false)
       act.clear()
@@ -81,9 +97,19 @@ function PayoutFreeze({ payoutFreeze }: { payoutFreeze: SystemView['payoutFreeze
         confirm={payoutFreeze ? t.release : t.engage}
         isDangerous={payoutFreeze === null}
         action={act}
-        isReady={act.values.reason.trim().length >= 3}
+        isReady={act.values.reason.trim().length >= 3 && (act.values.isChecked || !payoutFreeze?.needsChecks)}
       >
         <Text size="sm">{payoutFreeze ? t.releaseLead : t.engageLead}</Text>
+        {payoutFreeze?.needsChecks && (
+          <>
+            <List type="ordered" size="sm" spacing="xs">
+              {t.checksAfterLoss.map((check) => (
+                <List.Item key={check}>{check}</List.Item>
+              ))}
+            </List>
+            <Checkbox {...act.checkbox('isChecked')} label={t.isChecked} />
+          </>
+        )}
         <Textarea {...act.input('reason')} label={t.reason} required />
       </Confirm>
     </Alert>
