@@ -169,11 +169,11 @@ function refuseLate({ path, finds }: Leaving): { countRequests: () => number; re
   }
 }
 
-/** The first request for money comes to `disturbance`; everything else is answered. Returns how many there were. */
-function disturbFirst({ path }: Leaving, disturbance: Disturbance): () => number {
+/** The first request for money comes to `disturbance`, and other requests to `others`. Returns how many there were. */
+function disturbFirst({ path }: Leaving, disturbance: Disturbance, others: Disturb = () => 'none'): () => number {
   let count = 0
   bank.disturb((request) => {
-    if (request.method !== 'PUT' || !request.path.includes(path)) return 'none'
+    if (request.method !== 'PUT' || !request.path.includes(path)) return others(request)
     count += 1
     return count === 1 ? disturbance : 'none'
   })
@@ -274,11 +274,17 @@ describe.each(Object.entries(kinds))('a %s', (_, kind) => {
   })
 
   it('waits for an acquirer that is not configured any more, and the log and the status say so', async () => {
-    const countRequests = disturbFirst(kind, 'time_out_before')
+    let areListsRefused = false
+    const countRequests = disturbFirst(kind, 'time_out_before', ({ method, path }) =>
+      areListsRefused && method === 'GET' && path.endsWith('/pix') ? 'refused' : 'none',
+    )
     const id = await kind.send()
     await eventually(() => countRequests() === 1)
     await untilRequested(kind)
     const { db } = bank.service
+    // Read now, a list would record the payment a second time.
+    areListsRefused = true
+    await eventually(async () => (await db.query(sql`select from jobs where name = 'transactions.poll'`)).length === 0)
     const moveTo = async (acquirer: string) =>
       await db.query(sql`
         update ${raw(kind.table)} set acquirer = ${acquirer} where ${raw(kind.key)} = ${id}`)
@@ -293,6 +299,7 @@ describe.each(Object.entries(kinds))('a %s', (_, kind) => {
     expect(countRequests()).toBe(1)
     expect(await listUnconfigured(db, ['simulator'])).toEqual([{ name: 'sold-psp', open: 1 }])
     await moveTo('simulator')
+    areListsRefused = false
     await untilStatus(kind, id, kind.done)
     expect(await kind.leftOf(id)).toBe(1)
   })

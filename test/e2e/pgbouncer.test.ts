@@ -85,14 +85,16 @@ describe.skipIf(program === undefined)('behind PgBouncer', () => {
 
   it('refuses transaction mode', async () => {
     const connectionString = await startPgBouncer('pool_mode = transaction', 'default_pool_size = 20')
-    await expect(startTestService({ database: { db: database.db, connectionString } })).rejects.toThrow(
+    const environment = { DATABASE_WAIT_SECONDS: '2' }
+    await expect(startTestService({ database: { db: database.db, connectionString }, environment })).rejects.toThrow(
       /pool_mode = transaction.*Set pool_mode = session/,
     )
   })
 
   it('refuses fewer connections than it may need', async () => {
     const connectionString = await startPgBouncer('pool_mode = session', 'default_pool_size = 3')
-    await expect(startTestService({ database: { db: database.db, connectionString } })).rejects.toThrow(
+    const environment = { DATABASE_WAIT_SECONDS: '2' }
+    await expect(startTestService({ database: { db: database.db, connectionString }, environment })).rejects.toThrow(
       /fewer than 8 connections.*default_pool_size/,
     )
   })

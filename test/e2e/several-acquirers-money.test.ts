@@ -25,7 +25,7 @@ afterAll(async () => {
   await Promise.all([alfa.close(), beta.close()])
 })
 beforeEach(() => {
-  for (const psp of [alfa, beta]) Object.assign(psp, { behaviour: () => 'well', requested: [] })
+  for (const psp of [alfa, beta]) Object.assign(psp, { behaviour: () => 'well', requests: [] })
 })
 afterEach(async () => {
   expect(await findBreaches(gateway.db)).toEqual([])
