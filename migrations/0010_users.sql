@@ -9,8 +9,14 @@ create table users (
   -- Null: one of the operator's people.
   merchant_id uuid references clients,
   role text not null,
-  -- argon2id, with its parameters.
-  password_hash text not null,
+  -- argon2id, with its parameters. Null: the person signs in at the identity provider.
+  password_hash text,
+  -- Who the person is at the identity provider (the claims iss and sub of its ID token). An e-mail address identifies
+  -- nobody there: it changes, and may be given to somebody else.
+  issuer text,
+  subject text,
+  -- The provider no longer gives the person a role here. Set together with disabled_at; ends when it gives one again.
+  is_disabled_by_provider boolean not null default false,
   -- The secret of the second factor (RFC 6238), sealed under the service's secret key; required once it was confirmed.
   sealed_totp bytea,
   is_totp_confirmed boolean not null default false,
@@ -26,6 +32,9 @@ create table users (
   totp_failures integer not null default 0,
   totp_locked_at timestamptz(3),
   constraint users_email_key unique (email),
+  constraint users_identity_key unique (issuer, subject),
+  constraint users_identity_whole check ((issuer is null) = (subject is null)),
+  constraint users_disabled_by_provider check (not is_disabled_by_provider or disabled_at is not null),
   constraint users_role_of_side check (
     case when merchant_id is null then role in ('admin', 'finance', 'support', 'read_only')
     else role in ('owner', 'finance', 'developer') end)

@@ -33,6 +33,7 @@ import { createTransactionWriter } from './transactions/create.ts'
 import { registerTransactionRoutes } from './transactions/routes.ts'
 import { createSettlement } from './transactions/settle.ts'
 import { createTransactionReader } from './transactions/view.ts'
+import { createOidcClient } from './users/oidc.ts'
 import { registerUserRoutes } from './users/routes.ts'
 import { findSignedIn } from './users/session.ts'
 import { checkWebhookUrl } from './webhooks/address.ts'
@@ -139,6 +140,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
   })
   registerUserRoutes(app, {
     ...sessionDeps,
+    oidc: config.oidc && createOidcClient(config.oidc, deps),
     // Some failures at once, then one every few seconds: at most 9,000 guesses a day from one address for one person,
     // of 10^18 possible passwords or more. From an address where the person signed in before, more than anybody types
     // by hand.

@@ -33,6 +33,7 @@ describe('an empty environment', () => {
     secretKeyPrevious: null,
     authIssuer: null,
     authAudience: null,
+    oidc: null,
     tokenLifetimeSeconds: 900,
     rateLimitCreate: { perSecond: 100, burst: 200 },
     rateLimitToken: { perSecond: 20, burst: 100 },
@@ -113,9 +114,11 @@ describe('a secret in a file', () => {
       SECRET_KEY: newSecretKey(),
       SECRET_KEY_PREVIOUS: newSecretKey(),
       METRICS_TOKEN: 'a-metrics-token',
+      OIDC_CLIENT_SECRET: 'of-the-provider',
     }
     const files = Object.entries(values).map(([name, value]) => [`${name}_FILE`, write(name, `${value}\n`)])
-    const [read, expected] = [readConfig(Object.fromEntries(files)), readConfig(values)]
+    const more = { OIDC_ISSUER: 'https://a.example', OIDC_CLIENT_ID: 'a', OIDC_ROLES_CLAIM: 'a', OIDC_ROLES: 'a=admin' }
+    const [read, expected] = [readConfig({ ...more, ...Object.fromEntries(files) }), readConfig({ ...more, ...values })]
     expect(read).toEqual({ ...expected, variable: read.variable })
     // ACQUIRERS_FILE is no secret in a file.
     const named = referenceNames().filter((name) => name.endsWith('_FILE') && name !== 'ACQUIRERS_FILE')
@@ -189,6 +192,7 @@ it('accepts every variable', () => {
     secretKey: { current: Buffer.from(secretKey, 'base64url'), former: [] },
     authIssuer: 'https://sso.example.com/realms/shops',
     authAudience: 'guiche',
+    oidc: null,
     tokenLifetimeSeconds: 300,
     rateLimitCreate: { perSecond: 0.5, burst: 7 },
     rateLimitToken: { perSecond: 1, burst: 5 },

@@ -5,6 +5,7 @@ import { Ajv } from 'ajv'
 import { type Static, Type } from 'typebox'
 import { type Cell, isCellName } from './lib/cell.ts'
 import { parseServers } from './lib/database-url.ts'
+import { type OidcSettings, readOidcSettings, roleNames } from './lib/oidc-settings.ts'
 import { parseSecretKey, type SecretKey } from './lib/secrets.ts'
 
 const defaultHost = '127.0.0.1'
@@ -31,6 +32,17 @@ const Environment = Type.Object({
   SECRET_KEY_PREVIOUS_FILE: Type.Optional(Type.String({ minLength: 1 })),
   AUTH_ISSUER: Type.Optional(Type.String({ minLength: 1 })),
   AUTH_AUDIENCE: Type.Optional(Type.String({ minLength: 1 })),
+  OIDC_ISSUER: Type.Optional(Type.String({ minLength: 1 })),
+  OIDC_CLIENT_ID: Type.Optional(Type.String({ minLength: 1 })),
+  OIDC_CLIENT_SECRET: Type.Optional(Type.String({ minLength: 1 })),
+  OIDC_CLIENT_SECRET_FILE: Type.Optional(Type.String({ minLength: 1 })),
+  OIDC_SCOPES: Type.String({ minLength: 1, default: 'openid email profile' }),
+  OIDC_ROLES_CLAIM: Type.Optional(Type.String({ minLength: 1 })),
+  OIDC_ROLES: Type.Optional(Type.String({ minLength: 1 })),
+  OIDC_NAME: Type.Optional(Type.String({ minLength: 1, maxLength: 40 })),
+  OIDC_ONLY: Type.Boolean({ default: false }),
+  OIDC_SECOND_FACTOR: Type.Enum(['claims', 'trusted'], { default: 'claims' }),
+  OIDC_ACR_VALUES: Type.Optional(Type.String({ minLength: 1 })),
   TOKEN_LIFETIME_SECONDS: Type.Integer({ minimum: 60, maximum: 86_400, default: 900 }),
   RATE_LIMIT_CREATE: Type.Number({ minimum: 0, maximum: 1_000_000, default: 100 }),
   RATE_LIMIT_CREATE_BURST: Type.Optional(Type.Integer({ minimum: 1, maximum: 10_000_000 })),
@@ -79,6 +91,8 @@ export type Config = Readonly<{
   authIssuer: string | null
   /** The audience that tokens of an external provider must have. Null: the operator waived this with `any`. */
   authAudience: string | null
+  /** Where people sign in to the dashboard. Null: with passwords only. */
+  oidc: OidcSettings | null
   tokenLifetimeSeconds: number
   /** Per client and second; 0 disables the limit. */
   rateLimitCreate: { perSecond: number; burst: number }
@@ -159,6 +173,10 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     faults.push('SECRET_KEY must be set together with SECRET_KEY_PREVIOUS: it is the key that replaces it')
   const baseUrl = readBase('BASE_URL', text('BASE_URL'), faults)
   const authIssuer = readBase('AUTH_ISSUER', text('AUTH_ISSUER'), faults)
+  const oidcIssuer = readBase('OIDC_ISSUER', text('OIDC_ISSUER'), faults)
+  if (oidcIssuer?.startsWith('http:') && !isLoopback(new URL(oidcIssuer).hostname))
+    faults.push('OIDC_ISSUER must begin with https://: its answers decide who signs in')
+  const oidc = readOidcSettings(oidcIssuer, text, faults)
   const simulatorUrl = readBase('SIMULATOR_URL', text('SIMULATOR_URL'), faults)
   const databaseUrl = readDatabaseUrl('DATABASE_URL', text('DATABASE_URL'), faults)
   const databaseReadUrl = readDatabaseUrl('DATABASE_READ_URL', text('DATABASE_READ_URL'), faults)
@@ -209,6 +227,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     secretKeyPrevious,
     authIssuer: authIssuer && (settings.AUTH_ISSUER ?? null),
     authAudience: settings.AUTH_AUDIENCE === anyAudience ? null : (settings.AUTH_AUDIENCE ?? null),
+    oidc,
     tokenLifetimeSeconds: settings.TOKEN_LIFETIME_SECONDS,
     rateLimitCreate: {
       perSecond: settings.RATE_LIMIT_CREATE,
@@ -320,9 +339,6 @@ function isHost(text: string): boolean {
   if (/^[\d.]+$|:/.test(text)) return isIP(text) !== 0
   return /^(?!-)[a-z\d-]{1,63}(?:\.(?!-)[a-z\d-]{1,63})*\.?$/i.test(text)
 }
-
-/** The operator's and merchants' roles of users/roles.ts. */
-const roleNames = ['admin', 'finance', 'support', 'read_only', 'owner', 'developer']
 
 function readRoles(name: string, text: string | undefined, faults: string[]): string[] {
   const roles = (text ?? '').split(',').flatMap((part) => part.trim() || [])

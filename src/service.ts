@@ -141,8 +141,8 @@ export async function startService({
     await warnOfUnconfigured(deps)
     const newSandbox = network.sandbox && (await takeSandboxToShow({ db, dataDir: config.dataDir }))
     // Only the latest invitation is valid: the one of the process that shows it.
-    const firstAdminUrl =
-      clusterWorker && !clusterWorker.isFirst ? null : await inviteFirstAdmin(db, { now: clock.now(), baseUrl })
+    const makesAdmins = config.oidc?.isOnly !== true && (clusterWorker === null || clusterWorker.isFirst)
+    const firstAdminUrl = !makesAdmins ? null : await inviteFirstAdmin(db, { now: clock.now(), baseUrl })
     const served = acquirers.all.map(({ name }) => name)
     const isSimulated = network.environment === 'simulated'
     return { baseUrl, newSandbox, firstAdminUrl, acquirers: served, isSimulated, stop }

@@ -82,7 +82,7 @@ export const sentences: Record<Language, Sentences> = {
       own_account: () => 'You invited or reset the account that requested this, so another person has to approve it.',
       account_of_requester: () =>
         'The person who requested this invited you or reset your password, so another person has to approve it.',
-      new_account: () => 'Your account is new or was reset. You can approve after 24 hours.',
+      new_account: () => 'Your account is new, or was reset or linked. You can approve after 24 hours.',
       limit_per_withdrawal: (limit) => `Above the limit of ${limit} for one withdrawal.`,
       limit_per_day: (limit) => `Above the ${limit} that are left of the limit for this day (06:00 to 20:00).`,
       limit_per_night: (limit) => `Above the ${limit} that are left of the limit for this night (20:00 to 06:00).`,
@@ -199,7 +199,7 @@ export const sentences: Record<Language, Sentences> = {
       own_account: () => 'Você convidou ou redefiniu a conta que fez o pedido, então outra pessoa precisa aprovar.',
       account_of_requester: () =>
         'Quem fez o pedido convidou você ou redefiniu sua senha, então outra pessoa precisa aprovar.',
-      new_account: () => 'Sua conta é nova ou foi redefinida. Você poderá aprovar depois de 24 horas.',
+      new_account: () => 'Sua conta é nova, ou foi redefinida ou vinculada. Você poderá aprovar depois de 24 horas.',
       limit_per_withdrawal: (limit) => `Acima do limite de ${limit} por saque.`,
       limit_per_day: (limit) => `Acima dos ${limit} que restam do limite deste dia (das 6h às 20h).`,
       limit_per_night: (limit) => `Acima dos ${limit} que restam do limite desta noite (das 20h às 6h).`,

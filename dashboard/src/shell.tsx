@@ -25,6 +25,7 @@ import { useClientLink } from './links.ts'
 import { screens } from './screens.ts'
 import { useClient, useUser } from './session.tsx'
 import { languages, texts, useLanguage, useText } from './text.ts'
+import type { SignedOut } from './types.ts'
 
 export const navigationWords = texts<Record<string, string>>({
   en: {
@@ -224,13 +225,16 @@ function UserMenu({ onSignedOut }: { onSignedOut: () => void }) {
           </Menu.Item>
         ))}
         <Menu.Divider />
-        <Menu.Item
-          leftSection={<IconOf name="out" size={16} />}
-          onClick={() => void request('DELETE', '/session').finally(onSignedOut)}
-        >
+        <Menu.Item leftSection={<IconOf name="out" size={16} />} onClick={() => void signOut().finally(onSignedOut)}>
           {t.signOut}
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>
   )
+}
+
+/** Ends the session here, and at the identity provider if it has a page for that. */
+async function signOut(): Promise<void> {
+  const { providerSignOutUrl } = await request<SignedOut>('DELETE', '/session')
+  if (providerSignOutUrl !== null) location.assign(providerSignOutUrl)
 }

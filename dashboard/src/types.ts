@@ -1,6 +1,14 @@
 import type { Static } from 'typebox'
 import type { Explanation } from '../../src/explain/explain.ts'
-import type { FactorView, InvitationView, OwnSession, SessionView, UserView } from '../../src/users/schema.ts'
+import type {
+  FactorView,
+  InvitationView,
+  OwnSession,
+  SessionView,
+  SignedOut as SignedOutView,
+  SignInOptions as SignInOptionsView,
+  UserView,
+} from '../../src/users/schema.ts'
 
 /** The types of the service's answers, from the schemas of its routes: the dashboard takes them from here alone. */
 
@@ -14,12 +22,15 @@ export type { ErrorCode, FieldErrorCode } from '../../src/lib/errors.ts'
 export type { DifferenceClass, Side } from '../../src/reconciliation/classes.ts'
 export type { Amount } from '../../src/reconciliation/statement.ts'
 export type { SuspenseStatus } from '../../src/suspense/status.ts'
+export type { SignInFault } from '../../src/users/oidc.ts'
 export type { AttemptErrorCode } from '../../src/webhooks/attempt-errors.ts'
 
 /** Dates are text in JSON. */
 export type ExplainedRecord = Explanation<string>
 export type Session = Static<typeof SessionView>
 export type User = Session['user']
+export type SignInOptions = Static<typeof SignInOptionsView>
+export type SignedOut = Static<typeof SignedOutView>
 export type Person = Static<typeof UserView>
 export type NewSecondFactor = Static<typeof FactorView>
 export type Invitation = Static<typeof InvitationView>

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { changeUser, inviteUser, type Manager, resetUser } from '../users/manage.ts'
+import { changeUser, inviteUser, type Manager, resetUser, unlinkUser } from '../users/manage.ts'
 import { merchantRoles, operatorRoles } from '../users/roles.ts'
 import { toUserView } from '../users/schema.ts'
 import { findUserByEmail, listUsers } from '../users/store.ts'
@@ -58,6 +58,19 @@ export function userCommands(program: Command): void {
       print(link, { json, note: linkNote })
     })
 
+  user
+    .command('unlink')
+    .description('separate a user from the person at the identity provider (OIDC_ISSUER); ends all sessions')
+    .requiredOption('--email <address>', 'address of the user')
+    .option('--json', 'print JSON')
+    .action(async ({ json, email }: Json & { email: string }) => {
+      await withContext(async (context) => {
+        await unlinkUser(context, { id: await findId(context, email) }, manager())
+      })
+      const note = 'The next person whom the provider names with this verified address becomes this user.'
+      print({ email, isLinked: false }, { json, note })
+    })
+
   for (const [name, isDisabled, description] of [
     ['disable', true, 'disable a user immediately'],
     ['enable', false, 'enable a user again'],
@@ -86,7 +99,8 @@ type View = ReturnType<typeof toUserView>
 
 function toLine(user: View) {
   const { email, name, role, merchant, seenAt } = user
-  const secondFactor = user.isFactorLocked ? 'locked' : user.hasSecondFactor ? 'yes' : 'no'
+  const own = user.isFactorLocked ? 'locked' : user.hasSecondFactor ? 'yes' : 'no'
+  const secondFactor = user.hasPassword ? own : 'at the provider'
   return { email, name, role, client: merchant?.clientId, secondFactor, state: stateOf(user), seenAt }
 }
 

@@ -13,6 +13,8 @@ export type SignedIn = {
   /** Null for the operator's users. */
   merchant: { merchantId: string; clientId: string; name: string } | null
   permissions: readonly string[]
+  /** False: the user signs in at the identity provider, which has the second factor too. */
+  hasPassword: boolean
   hasSecondFactor: boolean
   /** The role requires a second factor and the user has none yet: only their own account is open to them. */
   needsSecondFactor: boolean

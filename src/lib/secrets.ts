@@ -17,6 +17,7 @@ type Purpose =
   | 'csrf-token'
   | 'device'
   | 'second-factor'
+  | 'sign-in'
   | 'person'
   | 'limit'
 

@@ -2,7 +2,7 @@ import { isSamePerson } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { findEnrolment } from './store.ts'
 
-/** So that the other admins see who was invited or reset before that account can approve anything. */
+/** So that the other admins see who was invited, reset or linked before that account can approve anything. */
 const accountAgeMsMin = 24 * 60 * 60_000
 
 export type Request = {
@@ -55,14 +55,15 @@ export async function findObstacle(
   const requester = requestedBy === null ? null : await findEnrolment(db, requestedBy)
   if (requester !== null && requester.enrolled_by !== null && requester.enrolled_by === approver?.id)
     return obstacle('own_account', 'you invited or reset the account that requested it')
-  if (!approver || approver.enrolled_by === null) return null
-  if (approver.enrolled_by === requester?.id)
+  // An account of the command line may approve at once.
+  if (!approver || (approver.enrolled_by === null && !approver.is_of_provider)) return null
+  if (approver.enrolled_by !== null && approver.enrolled_by === requester?.id)
     return obstacle('account_of_requester', 'the requester invited you or reset your password')
   const since = new Date((approver.enrolled_at?.getTime() ?? 0) + accountAgeMsMin)
   if (since > now)
     return obstacle(
       'new_account',
-      `your account was invited or reset less than 24 hours ago, and may approve from ${since.toISOString()} on`,
+      `your account was invited, reset or linked less than 24 hours ago, and may approve from ${since.toISOString()} on`,
     )
   return null
 }

@@ -78,12 +78,18 @@ export async function listOpenProposals(
     order by proposed_at, id limit ${limit}`)
 }
 
-export type Enrolment = { id: string; enrolled_by: string | null; enrolled_at: Date | null }
+export type Enrolment = {
+  id: string
+  enrolled_by: string | null
+  enrolled_at: Date | null
+  /** The account signs in at the identity provider. */
+  is_of_provider: boolean
+}
 
 /** Who invited or reset an account, by its name in the audit log; null when the actor is no account. */
 export async function findEnrolment(db: Db | Tx, actor: string): Promise<Enrolment | null> {
   const email = actor.slice(actor.indexOf(':') + 1).toLowerCase()
   const rows = await db.query<Enrolment>(sql`
-    select id, enrolled_by, enrolled_at from users where email = ${email}`)
+    select id, enrolled_by, enrolled_at, password_hash is null as is_of_provider from users where email = ${email}`)
   return rows[0] ?? null
 }

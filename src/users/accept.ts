@@ -8,9 +8,23 @@ import { emailTaken, toTokenHash } from './invite.ts'
 import { findPasswordFault, hashPassword } from './password.ts'
 import { createSession } from './session.ts'
 import { deleteSessions } from './session-store.ts'
-import { endInvitations, findInvitation, insertUser, updateEnrolment, updateUser, useInvitation } from './store.ts'
+import {
+  endInvitations,
+  findInvitation,
+  type InvitationFound,
+  insertUser,
+  updateEnrolment,
+  updateUser,
+  useInvitation,
+} from './store.ts'
 
-type Deps = { db: Db; clock: Clock; key: SecretKey }
+type Deps = {
+  db: Db
+  clock: Clock
+  key: SecretKey
+  /** Passwords are off: only the links of the command line work. They are the way in while the provider is down. */
+  isPasswordOff: boolean
+}
 
 /** What a link is for. `email` is null if its holder chooses the address: the first admin. */
 export type InvitationShown = {
@@ -23,9 +37,8 @@ export type InvitationShown = {
 }
 
 /** @throws {AppError} `not_found` if the link was used, has expired or never existed */
-export async function findInvited({ db, clock }: Pick<Deps, 'db' | 'clock'>, token: string): Promise<InvitationShown> {
-  const invitation = await findInvitation(db, toTokenHash(token), clock.now())
-  if (!invitation) throw gone()
+export async function findInvited(deps: Omit<Deps, 'key'>, token: string): Promise<InvitationShown> {
+  const invitation = await findUsable(deps, token)
   return {
     email: invitation.user_email ?? invitation.email,
     role: invitation.role,
@@ -42,7 +55,7 @@ export async function findInvited({ db, clock }: Pick<Deps, 'db' | 'clock'>, tok
  * `second_factor_locked`
  */
 export async function acceptInvitation(
-  { db, clock, key }: Deps,
+  deps: Deps,
   {
     token,
     device,
@@ -58,8 +71,8 @@ export async function acceptInvitation(
     network: string | null
   },
 ): Promise<string> {
-  const invitation = await findInvitation(db, toTokenHash(token), clock.now())
-  if (!invitation) throw gone()
+  const { db, clock } = deps
+  const invitation = await findUsable(deps, token)
   const email = invitation.user_email ?? invitation.email ?? chosen.email?.toLowerCase()
   const isNew = invitation.user_id === null
   const fields: FieldError[] = []
@@ -71,7 +84,7 @@ export async function acceptInvitation(
   if (email === undefined || fields.length > 0) throw new AppError('validation_failed', { fields })
   if (invitation.user_id !== null && invitation.needs_code) {
     if (chosen.code === undefined) throw codeNeeded()
-    if (!(await checkCode({ db, clock, key }, { id: invitation.user_id }, chosen.code))) {
+    if (!(await checkCode(deps, { id: invitation.user_id }, chosen.code))) {
       const message = 'The code is not the one that the app shows now.'
       throw new AppError('validation_failed', { fields: [{ field: 'code', code: 'wrong', message }] })
     }
@@ -113,6 +126,12 @@ export async function acceptInvitation(
     })
     return await createSession(tx, { userId, device, network }, now)
   })
+}
+
+async function findUsable({ db, clock, isPasswordOff }: Omit<Deps, 'key'>, token: string): Promise<InvitationFound> {
+  const invitation = await findInvitation(db, toTokenHash(token), clock.now())
+  if (!invitation || (isPasswordOff && invitation.invited_by !== null)) throw gone()
+  return invitation
 }
 
 function gone(): AppError {

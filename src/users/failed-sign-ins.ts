@@ -5,6 +5,9 @@ import { AppError } from '../lib/errors.ts'
 import { findUserByEmail } from './store.ts'
 
 const hourMs = 60 * 60_000
+
+export type FailureRecorder = { note(error: unknown): Promise<void> }
+
 /**
  * Which failures of a person within an hour are recorded: at most five entries, however many failures there are. Each
  * entry has the count.
@@ -16,11 +19,11 @@ const recordedCounts = new Set([1, 10, 100, 1_000, 10_000])
  * user; all others together, so that invented addresses cannot fill the log. Each process counts its own. The
  * service's log has every failure, with its address.
  */
-export function createFailureRecorder({ db, clock }: { db: Db; clock: Clock }) {
+export function createFailureRecorder({ db, clock }: { db: Db; clock: Clock }): FailureRecorder {
   let hour = 0
   const counts = new Map<string, number>()
   return {
-    async note(error: unknown): Promise<void> {
+    async note(error) {
       if (!(error instanceof AppError) || error.code !== 'sign_in_failed') return
       const { email = '', factor = 'password' } = error.details.about ?? {}
       const user = await findUserByEmail(db, email.toLowerCase())

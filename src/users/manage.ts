@@ -70,6 +70,10 @@ export async function changeUser(
         field: 'role',
       })
     }
+    if (role !== user.role && user.password_hash === null) {
+      const detail = 'This user signs in at the identity provider, which gives the role. Change it there.'
+      throw refusal('user_not_possible', 'not_offered', detail, { field: 'role' })
+    }
     if (role !== user.role) await updateUser(tx, user.id, { role })
     if (isDisabled !== undefined) await updateUser(tx, user.id, { disabled_at: isDisabled ? now : null })
     if (isDisabled) await deleteSessions(tx, user.id, null)
@@ -111,6 +115,24 @@ export async function resetUser(
     const about = { merchantId: user.merchant_id, recordId: user.id, details: { secondFactor } }
     await recordAction(tx, { by, action: 'user.reset', ...about, now })
     return { url: toInvitationUrl(baseUrl, token) }
+  })
+}
+
+/**
+ * Separates a user from the person at the identity provider, for when another person has the address there now, or
+ * after a change of the provider. The next person whom it names with this address, verified, becomes this user.
+ */
+export async function unlinkUser(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  { id }: { id: string },
+  { by, merchantId: ofMerchant }: Manager,
+): Promise<void> {
+  const now = clock.now()
+  await db.transaction(async (tx) => {
+    const user = await lockManaged(tx, { id, ofMerchant })
+    await updateUser(tx, user.id, { issuer: null, subject: null })
+    await deleteSessions(tx, user.id, null)
+    await recordAction(tx, { by, action: 'user.unlink', merchantId: user.merchant_id, recordId: user.id, now })
   })
 }
 

@@ -7,12 +7,15 @@ import { countFailures, enforceRateLimit, type RateLimiter, toHost } from '../ht
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { assert } from '../lib/assert.ts'
-import { AppError } from '../lib/errors.ts'
+import { AppError, refusal } from '../lib/errors.ts'
 import { acceptInvitation, findInvited } from './accept.ts'
 import { isCodeNeeded } from './check-code.ts'
+import { isFromOtherSite } from './cookies.ts'
 import { type Device, describeDevice, findKnownDevice, readDevice, rememberDevice } from './device.ts'
-import { createFailureRecorder } from './failed-sign-ins.ts'
+import { createFailureRecorder, type FailureRecorder } from './failed-sign-ins.ts'
 import { changeUser, inviteUser, type Manager, resetUser } from './manage.ts'
+import type { OidcClient } from './oidc.ts'
+import { registerOidcRoutes } from './oidc-routes.ts'
 import { registerOwnRoutes } from './own-routes.ts'
 import {
   AcceptBody,
@@ -22,6 +25,7 @@ import {
   LinkView,
   ResetBody,
   SessionView,
+  SignedOut,
   SignInBody,
   TokenParams,
   toUserView,
@@ -33,22 +37,25 @@ import { signIn } from './sign-in.ts'
 import { listUsers } from './store.ts'
 
 export type UserRoutesDeps = SessionDeps & {
+  /** Null: people sign in with passwords only. */
+  oidc: OidcClient | null
   /** Failures per address, per address and user, and per known device; and recorded actions per user. */
   limits: { perAddress: RateLimiter; perPerson: RateLimiter; perDevice: RateLimiter; recorded: RateLimiter }
 }
 
 const hidden = { hide: true, querystring: NoQuery }
-const nothing = Type.Unsafe<undefined>({ type: 'null' })
 
 /** Sign-in and user management for the dashboard. Not part of the merchants' API. */
 export function registerUserRoutes(app: Server, deps: UserRoutesDeps): void {
-  registerSessionRoutes(app, deps)
+  const failures = createFailureRecorder(deps)
+  registerSessionRoutes(app, deps, failures)
+  registerOidcRoutes(app, deps, failures)
   registerOwnRoutes(app, deps)
   registerManagingRoutes(app, deps)
 }
 
-function registerSessionRoutes(app: Server, deps: UserRoutesDeps): void {
-  const failures = createFailureRecorder(deps)
+function registerSessionRoutes(app: Server, deps: UserRoutesDeps, failures: FailureRecorder): void {
+  const isPasswordOff = deps.oidc?.settings.isOnly === true
   app.post(
     '/dashboard/api/session',
     {
@@ -57,6 +64,7 @@ function registerSessionRoutes(app: Server, deps: UserRoutesDeps): void {
     },
     async (request, reply) => {
       assertSameOrigin(request)
+      if (isPasswordOff) throw passwordsOff()
       const email = request.body.email.toLowerCase()
       const device = readDevice(deps, request)
       const known = await findKnownDevice(deps.db, email, device, deps.clock.now())
@@ -87,14 +95,16 @@ function registerSessionRoutes(app: Server, deps: UserRoutesDeps): void {
     '/dashboard/api/session',
     {
       config: { access: { permission: null, beforeSecondFactor: true } },
-      schema: { ...hidden, response: { 204: nothing, ...problems(401, 403) } },
+      schema: { ...hidden, response: { 200: SignedOut, ...problems(401, 403) } },
     },
     async (request, reply) => {
       await endSession(deps, request)
       setSessionCookie(reply, deps.baseUrl, null)
       // Clears cached pages. Not cookies, which would forget the browser, nor storage, which contains the language.
       void reply.header('clear-site-data', '"cache"')
-      return await reply.code(204).send()
+      // Otherwise the next click on the sign-in page would open the dashboard again, for anybody at this browser.
+      const provider = userOf(request).hasPassword ? null : deps.oidc
+      return { providerSignOutUrl: provider && (await provider.findSignOutUrl()) }
     },
   )
 
@@ -106,7 +116,7 @@ function registerSessionRoutes(app: Server, deps: UserRoutesDeps): void {
     },
     async (request, reply) => {
       enforceRateLimit(deps.limits.perAddress, toHost(request.ip), reply)
-      return await findInvited(deps, request.params.token)
+      return await findInvited({ ...deps, isPasswordOff }, request.params.token)
     },
   )
 
@@ -125,7 +135,8 @@ function registerSessionRoutes(app: Server, deps: UserRoutesDeps): void {
       assertSameOrigin(request)
       enforceRateLimit(deps.limits.perAddress, toHost(request.ip), reply)
       const { token: invitation } = request.params
-      const token = await acceptInvitation(deps, { ...request.body, token: invitation, ...describeDevice(request) })
+      const chosen = { ...request.body, token: invitation, ...describeDevice(request) }
+      const token = await acceptInvitation({ ...deps, isPasswordOff }, chosen)
       return await begin(deps, request, reply, { token, device: readDevice(deps, request) })
     },
   )
@@ -150,6 +161,7 @@ function registerManagingRoutes(app: Server, deps: UserRoutesDeps): void {
       schema: { ...hidden, body: InviteBody, response: { 201: LinkView, ...problems(401, 403, 404, 422) } },
     },
     async (request, reply) => {
+      if (deps.oidc?.settings.isOnly) throw passwordsOff()
       const { email, role, clientId } = request.body
       const merchantId = await findMerchantId(deps, userOf(request), clientId)
       return await reply.code(201).send(await inviteUser(deps, { email, role, merchantId }, managerOf(request)))
@@ -185,10 +197,16 @@ function registerManagingRoutes(app: Server, deps: UserRoutesDeps): void {
       },
     },
     async (request, reply) => {
+      if (deps.oidc?.settings.isOnly) throw passwordsOff()
       const reset = { ...request.params, secondFactor: request.body.secondFactor ?? false }
       return await reply.code(201).send(await resetUser(deps, reset, managerOf(request)))
     },
   )
+}
+
+function passwordsOff(): AppError {
+  const detail = 'People sign in at the identity provider only: passwords, invitations and resets are off.'
+  return refusal('user_not_possible', 'not_offered', detail)
 }
 
 function managerOf(request: FastifyRequest): Manager {
@@ -240,9 +258,7 @@ async function begin(
   return toSessionView(user)
 }
 
-/** Rejects a sign-in from a form on another site. Clients that are not browsers send no such header. */
+/** Rejects a sign-in from a form on another site. */
 function assertSameOrigin(request: FastifyRequest): void {
-  const site = request.headers['sec-fetch-site']
-  if (site === undefined || site === 'same-origin' || site === 'none') return
-  throw new AppError('csrf_token_missing', { detail: 'Sign in at the dashboard itself.' })
+  if (isFromOtherSite(request)) throw new AppError('csrf_token_missing', { detail: 'Sign in at the dashboard itself.' })
 }

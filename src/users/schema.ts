@@ -10,6 +10,14 @@ const Role = Type.Enum([...new Set([...operatorRoles, ...merchantRoles])])
 
 export const SignInBody = Type.Object({ email: Email, password: Password, code: Type.Optional(Code) })
 
+/** How people sign in here: with a password, and at the provider of this name. */
+export const SignInOptions = Type.Object({
+  password: Type.Boolean(),
+  provider: Type.Union([Type.String(), Type.Null()]),
+})
+/** Null: nothing is left to do. */
+export const SignedOut = Type.Object({ providerSignOutUrl: Type.Union([Type.String(), Type.Null()]) })
+
 export const MerchantNamed = Type.Object({ clientId: Type.String(), name: Type.String() })
 
 export const SessionView = Type.Object({
@@ -20,6 +28,7 @@ export const SessionView = Type.Object({
     role: Type.String(),
     merchant: Type.Union([MerchantNamed, Type.Null()]),
     permissions: Type.Array(Type.String()),
+    hasPassword: Type.Boolean(),
     hasSecondFactor: Type.Boolean(),
     needsSecondFactor: Type.Boolean(),
   }),
@@ -76,6 +85,7 @@ export const UserView = Type.Object({
   name: Type.String(),
   role: Type.String(),
   merchant: Type.Union([MerchantNamed, Type.Null()]),
+  hasPassword: Type.Boolean(),
   hasSecondFactor: Type.Boolean(),
   isFactorLocked: Type.Boolean(),
   isDisabled: Type.Boolean(),
@@ -90,6 +100,7 @@ export function toUserView(row: ListedUser) {
     name: row.name,
     role: row.role,
     merchant: row.client_id === null ? null : { clientId: row.client_id, name: row.merchant_name ?? row.client_id },
+    hasPassword: row.has_password,
     hasSecondFactor: row.is_totp_confirmed,
     isFactorLocked: row.totp_locked_at !== null,
     isDisabled: row.disabled_at !== null,

@@ -12,6 +12,7 @@ export type SessionRow = {
   client_id: string | null
   merchant_name: string | null
   is_totp_confirmed: boolean
+  has_password: boolean
 }
 
 export async function insertSession(
@@ -40,7 +41,7 @@ export async function findSession(
   const [row] = await db.query<SessionRow>(
     sql`
       select user_id, seen_at, email, users.name, role, users.merchant_id, client_id, clients.name as merchant_name,
-        is_totp_confirmed
+        is_totp_confirmed, password_hash is not null as has_password
       from sessions join users on users.id = user_id left join clients on clients.merchant_id = users.merchant_id
       where token_hash = ${tokenHash} and sessions.expires_at > ${now} and seen_at > ${seenSince} and disabled_at is null`,
     'find-session',

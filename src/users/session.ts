@@ -98,8 +98,10 @@ function toSignedIn(
     merchant:
       merchantId === null || clientId === null ? null : { merchantId, clientId, name: merchantName ?? clientId },
     permissions: permissionsOf({ role: row.role, isOperator: merchantId === null }),
+    hasPassword: row.has_password,
     hasSecondFactor: row.is_totp_confirmed,
-    needsSecondFactor: !row.is_totp_confirmed && requireSecondFactor.includes(row.role),
+    // A user without a password has signed in at the provider, where the second factor was checked (oidc-sign-in.ts).
+    needsSecondFactor: row.has_password && !row.is_totp_confirmed && requireSecondFactor.includes(row.role),
     csrfToken,
   }
 }

@@ -8,7 +8,12 @@ export type UserRow = {
   /** Null for a user of the operator. */
   merchant_id: string | null
   role: Role
-  password_hash: string
+  /** Null: the person signs in at the identity provider. */
+  password_hash: string | null
+  /** Who the person is at the identity provider; null if the person never signed in there. */
+  issuer: string | null
+  subject: string | null
+  is_disabled_by_provider: boolean
   sealed_totp: Buffer | null
   is_totp_confirmed: boolean
   totp_step: number
@@ -19,10 +24,15 @@ export type UserRow = {
   disabled_at: Date | null
 }
 
+/** A person at the identity provider. */
+export type Identity = { issuer: string; subject: string }
+
 export type NewUser = Pick<
   UserRow,
   'id' | 'email' | 'name' | 'merchant_id' | 'role' | 'password_hash' | 'created_at'
 > & {
+  /** Of a user whom the identity provider has made. */
+  identity?: Identity
   /** Who created the link; null: the command line or the service. */
   enrolled_by: string | null
 }
@@ -40,21 +50,36 @@ export type InvitationRow = {
 export type NewInvitation = InvitationRow & { token_hash: Buffer; created_at: Date }
 
 const columns = sql`
-  id, email, name, merchant_id, role, password_hash, sealed_totp, is_totp_confirmed, totp_step, totp_failures,
-  totp_locked_at, created_at, disabled_at`
+  id, email, name, merchant_id, role, password_hash, issuer, subject, is_disabled_by_provider, sealed_totp, 
+  is_totp_confirmed, totp_step, totp_failures, totp_locked_at, created_at, disabled_at`
 
 /** False if the address is taken. */
 export async function insertUser(tx: Tx, user: NewUser): Promise<boolean> {
   const rows = await tx.query(sql`
-    insert into users (id, email, name, merchant_id, role, password_hash, created_at, enrolled_by, enrolled_at)
-    values (${user.id}, ${user.email}, ${user.name}, ${user.merchant_id}, ${user.role}, ${user.password_hash}, ${user.created_at},
-      ${user.enrolled_by}, ${user.created_at})
-    on conflict (email) do nothing returning id`)
+    insert into users (id, email, name, merchant_id, role, password_hash, issuer, subject, created_at, enrolled_by,
+      enrolled_at)
+    values (${user.id}, ${user.email}, ${user.name}, ${user.merchant_id}, ${user.role}, ${user.password_hash},
+      ${user.identity?.issuer ?? null}, ${user.identity?.subject ?? null}, ${user.created_at}, ${user.enrolled_by},
+      ${user.created_at})
+    on conflict do nothing returning id`)
   return rows.length > 0
 }
 
 export async function findUserByEmail(db: Db | Tx, email: string): Promise<UserRow | null> {
   const [row] = await db.query<UserRow>(sql`select ${columns} from users where email = ${email}`)
+  return row ?? null
+}
+
+/** The user of an identity at the provider, locked until the commit. */
+export async function lockUserOfIdentity(tx: Tx, { issuer, subject }: Identity): Promise<UserRow | null> {
+  const [row] = await tx.query<UserRow>(sql`
+    select ${columns} from users where issuer = ${issuer} and subject = ${subject} for no key update`)
+  return row ?? null
+}
+
+/** The user of an address, locked until the commit. */
+export async function lockUserOfEmail(tx: Tx, email: string): Promise<UserRow | null> {
+  const [row] = await tx.query<UserRow>(sql`select ${columns} from users where email = ${email} for no key update`)
   return row ?? null
 }
 
@@ -66,7 +91,11 @@ export async function lockUser(tx: Tx, id: string, ofMerchant: string | null): P
   return row ?? null
 }
 
-export type ListedUser = Omit<UserRow, 'password_hash' | 'sealed_totp' | 'totp_step' | 'totp_failures'> & {
+export type ListedUser = Omit<
+  UserRow,
+  'password_hash' | 'issuer' | 'subject' | 'sealed_totp' | 'totp_step' | 'totp_failures'
+> & {
+  has_password: boolean
   client_id: string | null
   merchant_name: string | null
   seen_at: Date | null
@@ -75,7 +104,8 @@ export type ListedUser = Omit<UserRow, 'password_hash' | 'sealed_totp' | 'totp_s
 /** All users, or a merchant's. */
 export async function listUsers(db: Db, ofMerchant: string | null): Promise<ListedUser[]> {
   return await db.query<ListedUser>(sql`
-    select users.id, users.email, users.name, users.merchant_id, users.role, users.is_totp_confirmed,
+    select users.id, users.email, users.name, users.merchant_id, users.role,
+      users.password_hash is not null as has_password, users.is_disabled_by_provider, users.is_totp_confirmed,
       users.totp_locked_at, users.created_at, users.disabled_at, clients.client_id, clients.name as merchant_name,
       (select max(seen_at) from sessions where sessions.user_id = users.id) as seen_at
     from users left join clients using (merchant_id)
@@ -99,15 +129,33 @@ export async function updateUser(
   tx: Tx,
   id: string,
   change: Partial<
-    Pick<UserRow, 'role' | 'disabled_at' | 'password_hash' | 'sealed_totp' | 'is_totp_confirmed' | 'totp_step'>
+    Pick<
+      UserRow,
+      | 'role'
+      | 'merchant_id'
+      | 'disabled_at'
+      | 'is_disabled_by_provider'
+      | 'password_hash'
+      | 'issuer'
+      | 'subject'
+      | 'sealed_totp'
+      | 'is_totp_confirmed'
+      | 'totp_step'
+    >
   >,
 ): Promise<void> {
-  const { role, disabled_at, password_hash, sealed_totp, is_totp_confirmed, totp_step } = change
+  const { role, merchant_id, disabled_at, password_hash, issuer, subject, sealed_totp, is_totp_confirmed, totp_step } =
+    change
+  const { is_disabled_by_provider = disabled_at === undefined ? undefined : false } = change
   await tx.query(sql`
     update users set id = id
       ${role === undefined ? empty : sql`, role = ${role}`}
+      ${merchant_id === undefined ? empty : sql`, merchant_id = ${merchant_id}`}
       ${disabled_at === undefined ? empty : sql`, disabled_at = ${disabled_at}`}
+      ${is_disabled_by_provider === undefined ? empty : sql`, is_disabled_by_provider = ${is_disabled_by_provider}`}
       ${password_hash === undefined ? empty : sql`, password_hash = ${password_hash}`}
+      ${issuer === undefined ? empty : sql`, issuer = ${issuer}`}
+      ${subject === undefined ? empty : sql`, subject = ${subject}`}
       ${sealed_totp === undefined ? empty : sql`, sealed_totp = ${sealed_totp}`}
       ${is_totp_confirmed === undefined ? empty : sql`, is_totp_confirmed = ${is_totp_confirmed}`}
       ${totp_step === undefined ? empty : sql`, totp_step = ${totp_step}`}

@@ -3,6 +3,7 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { invite } from '../../src/users/invite.ts'
 import { chromiumPath, openChromium, visit } from '../support/browser.ts'
+import { type SignInProvider, signInClient, startSignInProvider } from '../support/oidc.ts'
 import { charge } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { findSandboxMerchant, inviteUser, password, signIn, signInOnPage } from '../support/users.ts'
@@ -10,13 +11,25 @@ import { findSandboxMerchant, inviteUser, password, signIn, signInOnPage } from 
 describe.skipIf(chromiumPath === null)('the dashboard', () => {
   let service: TestService
   let browser: Browser
+  let provider: SignInProvider
   beforeAll(async () => {
-    service = await startTestService()
+    provider = await startSignInProvider()
+    const environment = {
+      OIDC_ISSUER: provider.issuer,
+      OIDC_CLIENT_ID: signInClient.clientId,
+      OIDC_CLIENT_SECRET: signInClient.clientSecret,
+      OIDC_ROLES_CLAIM: 'groups',
+      OIDC_ROLES: 'staff=support',
+      OIDC_NAME: 'Acme',
+    }
+    service = await startTestService({ environment })
+    provider.open(service.baseUrl)
     browser = await openChromium()
   })
   afterAll(async () => {
     await browser.close()
     await service.stop()
+    await provider.stop()
   })
 
   it('lets the first admin in through the link of the first start, and with a password after that', async () => {
@@ -61,6 +74,33 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await page.getByText('PT', { exact: true }).click()
     await page.getByRole('heading', { name: 'Entrar' }).waitFor()
     expect(await page.evaluate(() => document.documentElement.lang)).toBe('pt-BR')
+    await close()
+  })
+
+  it('signs a person in at the identity provider by one button, and says in words why not', async () => {
+    const person = { sub: 'ana', email: 'ana@acme.example', email_verified: true, name: 'Ana Souza' }
+    provider.person = { ...person, groups: [] }
+    const { page, complaints, checkScreen, readIn, close } = await visit(browser, { width: 390, locale: 'pt-BR' })
+    await page.goto(`${service.baseUrl}/dashboard/transactions`)
+    await page.getByRole('link', { name: 'Continuar com Acme' }).click()
+    await page.getByRole('alert').getByText('não tem um perfil aqui').waitFor()
+    await checkScreen('sign-in-provider')
+    provider.person = { ...person, groups: ['staff'] }
+    await page.getByRole('link', { name: 'Continuar com Acme' }).click()
+    await page.getByRole('heading', { name: 'Transações' }).waitFor()
+    expect(new URL(page.url()).searchParams.get('signIn')).toBeNull()
+    await readIn('English')
+    await page.getByRole('button', { name: /Your account/ }).click()
+    await page.getByRole('menuitem', { name: 'Your account' }).click()
+    await page.getByText('You sign in at your identity provider.').waitFor()
+    await checkScreen('account-of-provider')
+    await page.getByRole('button', { name: /Your account/ }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await page.waitForURL(`${provider.issuer}/session/end**`)
+    await page.goto(`${service.baseUrl}/dashboard?signIn=cancelled`)
+    await page.getByRole('alert').getByText('The sign-in was cancelled.').waitFor()
+    await checkScreen('sign-in-cancelled')
+    expect(complaints).toEqual([])
     await close()
   })
 

@@ -181,6 +181,9 @@ describe('the chart', () => {
       expect(metadata.annotations['helm.sh/hook']).toBe('pre-install,pre-upgrade')
       expect(Number(metadata.annotations['helm.sh/hook-weight'])).toBeLessThan(0)
       expect(Object.keys(stringData)).toEqual(['database-url', 'database-read-url', 'secret-key', 'metrics-token'])
+      const oidc = ['config.OIDC_ISSUER=https://sso.example.com', 'secrets.oidcClientSecret=of-the-provider']
+      const more = render(...[...values.map((one) => `secrets.${one}`), ...oidc].flatMap((one) => ['--set', one]))
+      expect(find(more, 'Secret').stringData['oidc-client-secret']).toBe('of-the-provider')
       expect(helm.run('template', 'guiche', chart).output).toContain('secrets.existingSecret, or secrets.databaseUrl')
     })
 

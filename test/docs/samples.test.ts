@@ -61,7 +61,7 @@ afterAll(async () => {
 it('no block is skipped without a reason, and no reason is unused', () => {
   const kinds = ['sh', 'ts', 'js', 'json']
   const open = all.filter((block) => !kinds.includes(block.language) && !isCommands(block) && !untriedReason(block))
-  const known = ['HOST=127.0.0.1', 'RateLimit-Policy', '{"url":']
+  const known = ['HOST=127.0.0.1', 'OIDC_ISSUER=', 'RateLimit-Policy', '{"url":']
   expect(
     open
       .filter(({ text }) => !known.some((beginning) => text.startsWith(beginning)))
@@ -141,11 +141,27 @@ describe('settings', () => {
     expect(read.acquirers[0]).toMatchObject({ name: 'efi', dialect: 'efi' })
   })
 
+  const readVariables = ({ text }: Block): Record<string, string> =>
+    Object.fromEntries(
+      text
+        .trim()
+        .split('\n')
+        .map((line) => line.split(/=(.*)/s).slice(0, 2)),
+    )
+
+  it('the settings of each identity provider in dashboard.md', () => {
+    const blocks = all.filter(({ text }) => text.startsWith('OIDC_ISSUER='))
+    expect(blocks).toHaveLength(4)
+    for (const block of blocks) {
+      const { OIDC_CLIENT_SECRET_FILE: _, ...set } = readVariables(block)
+      const { oidc } = readConfig({ OIDC_CLIENT_ID: 'guiche', OIDC_CLIENT_SECRET: 'secret', ...set })
+      expect(oidc?.rules.length).toBeGreaterThan(1)
+    }
+  })
+
   it('the environment of going-live.md', () => {
     const block = all.find(({ document, text }) => document === 'docs/going-live.md' && text.startsWith('HOST='))
-    const set = Object.fromEntries(
-      (block?.text.trim().split('\n') ?? []).map((line) => line.split(/=(.*)/s).slice(0, 2)),
-    )
+    const set = block && readVariables(block)
     const config = readConfig({ ...set, SECRET_KEY: 'A'.repeat(43), METRICS_TOKEN: 'of-the-metrics' })
     expect(config).toMatchObject({ baseUrl: 'https://api.example.com', acquirersFile: resolve('acquirers.json') })
   })

@@ -103,6 +103,7 @@ export const expectations: Record<string, Expected> = {
   'GET /qr/jwks.json': open,
   'GET /qr/v2/:id': open,
   'POST /dashboard/api/session': open,
+  'GET /dashboard/api/sign-in': open,
   'GET /dashboard/api/invitation/:token': open,
   'POST /dashboard/api/invitation/:token': open,
 

@@ -66,6 +66,108 @@ export async function startOidcProvider(
   }
 }
 
+/** What the provider knows of a person, as claims; `amr` is how the person signs in there. */
+export type PersonAtProvider = { sub: string; amr?: string[] } & Record<string, unknown>
+
+export type SignInProvider = {
+  issuer: string
+  /** Signs in next. Changing it is a change at the provider. */
+  person: PersonAtProvider | null
+  /** Creates the provider, once the service has an address. */
+  open(redirectOrigin: string): void
+  stop(): Promise<void>
+}
+
+/** Of the provider's client that signs people in. */
+export const signInClient = { clientId: 'dashboard', clientSecret: 'the secret of + the dashboard : %' }
+
+/**
+ * The same provider, for people: authorization code with PKCE. Its sign-in page asks nothing: it signs in `person`, or
+ * cancels if that is null.
+ */
+export async function startSignInProvider(): Promise<SignInProvider> {
+  const { server, origin: issuer } = await listen()
+  const running: SignInProvider = {
+    issuer,
+    person: null,
+    open(redirectOrigin) {
+      const provider = new OidcProvider(issuer, {
+        clients: [
+          {
+            client_id: signInClient.clientId,
+            client_secret: signInClient.clientSecret,
+            redirect_uris: [`${redirectOrigin}/dashboard/api/sign-in/callback`],
+            post_logout_redirect_uris: [`${redirectOrigin}/dashboard`],
+          },
+        ],
+        claims: {
+          openid: ['sub', 'groups', 'amr'],
+          email: ['email', 'email_verified'],
+          profile: ['name'],
+        },
+        // Most providers put these claims into the ID token.
+        conformIdTokenClaims: false,
+        features: { devInteractions: { enabled: false } },
+        interactions: { url: (_ctx: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
+        findAccount: (_ctx: unknown, sub: string) => ({ accountId: sub, claims: () => ({ ...running.person, sub }) }),
+        async loadExistingGrant({ oidc }: { oidc: { provider: typeof provider; client: object; session: object } }) {
+          const { clientId } = oidc.client as { clientId: string }
+          const { accountId } = oidc.session as { accountId: string }
+          const grant = new oidc.provider.Grant({ clientId, accountId })
+          grant.addOIDCScope('openid email profile')
+          await grant.save()
+          return grant
+        },
+      })
+      const handle = provider.callback()
+      server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+        if (!request.url?.startsWith('/interaction/')) return void handle(request, response)
+        const { person } = running
+        const result = person
+          ? { login: { accountId: person.sub, amr: person.amr, remember: false } }
+          : { error: 'access_denied' }
+        void provider.interactionFinished(request, response, result)
+      })
+    },
+    stop: async () => await close(server),
+  }
+  return running
+}
+
+/** A browser that goes where it is sent, with the cookies of each origin. */
+export function openRedirectBrowser() {
+  const cookies = new Map<string, Map<string, string>>()
+  async function visit(url: string, headers: Record<string, string> = {}): Promise<Response> {
+    const { origin } = new URL(url)
+    const own = cookies.get(origin) ?? new Map<string, string>()
+    cookies.set(origin, own)
+    const cookie = [...own].map(([name, value]) => `${name}=${value}`).join('; ')
+    const answer = await fetch(url, { redirect: 'manual', headers: { ...(cookie !== '' && { cookie }), ...headers } })
+    for (const line of answer.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
+      if (value === '') own.delete(name)
+      else own.set(name, value)
+    }
+    return answer
+  }
+  return {
+    cookies,
+    visit,
+    /** Follows redirects until `isEnd`, and returns the address that it would go to next. */
+    async follow(start: string, isEnd: (url: string) => boolean): Promise<string> {
+      let url = start
+      for (let steps = 0; steps < 15; steps++) {
+        if (isEnd(url)) return url
+        const answer = await visit(url)
+        const to = answer.headers.get('location')
+        if (to === null) throw new Error(`${url} answered ${answer.status}: ${await answer.text()}`)
+        url = new URL(to, url).href
+      }
+      throw new Error('too many redirects')
+    },
+  }
+}
+
 export type FakeProvider = {
   issuer: string
   /** The handler of each path. A test replaces it. */

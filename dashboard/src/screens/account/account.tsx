@@ -25,8 +25,9 @@ export default function Account() {
             {t.neededLead}
           </Alert>
         )}
-        {!user.needsSecondFactor && <Password />}
-        <SecondFactor isOn={user.hasSecondFactor} />
+        {!user.hasPassword && <Alert color="gray">{t.ofProvider}</Alert>}
+        {user.hasPassword && !user.needsSecondFactor && <Password />}
+        {user.hasPassword && <SecondFactor isOn={user.hasSecondFactor} />}
         <Sessions />
       </Stack>
     </Page>
@@ -188,6 +189,7 @@ function SecondFactor({ isOn }: { isOn: boolean }) {
 /** The user's sessions, with buttons to end them. */
 function Sessions() {
   const t = useText(words)
+  const { hasPassword } = useUser()
   const format = useFormat()
   const queries = useQueryClient()
   const sessions = useQuery({
@@ -211,7 +213,7 @@ function Sessions() {
       }
     >
       <Text size="sm" c="dimmed" mb="xs">
-        {t.sessionsLead}
+        {hasPassword ? t.sessionsLead : t.sessionsLeadOfProvider}
       </Text>
       {sessions.isError && <ErrorNotice error={sessions.error} onRetry={() => void sessions.refetch()} />}
       {end.isError && <ErrorNotice error={end.error} />}

@@ -1,31 +1,16 @@
-import { Alert, Button, PasswordInput, PinInput, Text, TextInput } from '@mantine/core'
-import { useState } from 'react'
-import { ApiError, request } from '../../api.ts'
-import { ActionForm, useMutationForm } from '../../components/form.tsx'
+import { Alert, Button, Divider, Loader, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useSearchParams } from 'wouter'
+import { request, withQuery } from '../../api.ts'
+import { ErrorNotice } from '../../components/error-notice.tsx'
 import { SignedOutPage } from '../../components/signed-out-page.tsx'
-import { texts, useText } from '../../text.ts'
-import type { Session } from '../../types.ts'
+import { useText } from '../../text.ts'
+import type { Session, SignInOptions } from '../../types.ts'
+import { PasswordForm } from './password-form.tsx'
+import { words } from './text.ts'
 
-const words = texts({
-  en: {
-    title: 'Sign in',
-    email: 'E-mail',
-    password: 'Password',
-    signIn: 'Sign in',
-    code: 'Code from your authenticator app',
-    ended: 'Your session ended. Sign in again to continue where you left off.',
-    help: 'Forgot your password? An admin can send you a link to set a new one.',
-  },
-  pt: {
-    title: 'Entrar',
-    email: 'E-mail',
-    password: 'Senha',
-    signIn: 'Entrar',
-    code: 'Código do seu aplicativo autenticador',
-    ended: 'Sua sessão expirou. Entre de novo para continuar de onde parou.',
-    help: 'Esqueceu a senha? Um administrador pode enviar um link para criar uma nova.',
-  },
-})
+/** What the service adds to the address when it sends the browser back after a sign-in that failed. */
+const faultParameter = 'signIn'
 
 export default function SignIn({
   hasEnded,
@@ -36,59 +21,57 @@ export default function SignIn({
   onSignedIn: (session: Session) => void
 }) {
   const t = useText(words)
-  const signIn = useMutationForm({
-    initialValues: { email: '', password: '', code: '' },
-    send: async ({ email, password, code }) =>
-      await request<Session>('POST', '/session', { email, password, ...(code !== '' && { code }) }),
-    onSuccess: onSignedIn,
+  const [query, setQuery] = useSearchParams()
+  const options = useQuery({
+    queryKey: ['sign-in'],
+    queryFn: async () => await request<SignInOptions>('GET', '/sign-in'),
   })
-  const codeInput = signIn.input('code')
-  const needsCode = signIn.error instanceof ApiError && signIn.error.code === 'second_factor_needed'
-  const [showsCode, setShowsCode] = useState(false)
-  if (needsCode && !showsCode) setShowsCode(true)
+  const fault = query.get(faultParameter)
+  const enter = (session: Session) => {
+    if (fault !== null)
+      setQuery((before) => new URLSearchParams([...before].filter(([name]) => name !== faultParameter)), {
+        replace: true,
+      })
+    onSignedIn(session)
+  }
   return (
     <SignedOutPage title={t.title}>
-      <ActionForm
-        action={{ ...signIn, error: needsCode ? null : signIn.error }}
-        buttons={
-          <>
-            <Button type="submit" loading={signIn.isPending} fullWidth>
-              {t.signIn}
-            </Button>
-            <Text size="xs" c="dimmed">
-              {t.help}
-            </Text>
-          </>
-        }
-      >
-        {hasEnded && (
-          <Alert color="yellow" role="status">
-            {t.ended}
-          </Alert>
-        )}
-        <TextInput {...signIn.input('email')} label={t.email} type="email" autoComplete="username" required />
-        <PasswordInput {...signIn.input('password')} label={t.password} autoComplete="current-password" required />
-        {showsCode && (
-          <div>
-            <Text size="sm" fw={500} mb={4} id="code-label">
-              {t.code}
-            </Text>
-            <PinInput
-              length={6}
-              type="number"
-              oneTimeCode
-              autoFocus
-              aria-label={t.code}
-              value={codeInput.value}
-              onChange={codeInput.onChange}
-              onComplete={(code) => {
-                signIn.setValues({ code })
-                signIn.mutate()
-              }}
-            />
-          </div>
-        )}
-      </ActionForm>
+      {fault === null && hasEnded && (
+        <Alert color="yellow" role="status" mb="md">
+          {t.ended}
+        </Alert>
+      )}
+      {fault !== null && (
+        <Alert color="red" role="alert" mb="md">
+          {t.faults[fault] ?? t.faults.failed}
+        </Alert>
+      )}
+      {options.isPending && <Loader type="dots" aria-label="…" />}
+      {options.isError && <ErrorNotice error={options.error} onRetry={() => void options.refetch()} />}
+      {options.data?.provider != null && (
+        <Button
+          component="a"
+          href={withQuery('/dashboard/api/sign-in/provider', { returnTo: currentPage() })}
+          variant={options.data.password ? 'default' : 'filled'}
+          fullWidth
+        >
+          {t.provider(options.data.provider)}
+        </Button>
+      )}
+      {options.data?.provider != null && options.data.password && <Divider my="lg" label={t.or} />}
+      {options.data?.password && <PasswordForm onSignedIn={enter} />}
+      {options.data?.password === false && (
+        <Text size="xs" c="dimmed" mt="md">
+          {t.providerHelp}
+        </Text>
+      )}
     </SignedOutPage>
   )
+}
+
+/** The page to open after the sign-in. */
+function currentPage(): string {
+  const { pathname, searchParams, search } = new URL(location.href)
+  searchParams.delete(faultParameter)
+  return search === '' || searchParams.size === 0 ? pathname : `${pathname}?${searchParams}`
 }

@@ -13,7 +13,7 @@ import { SecretsModal } from '../../components/secrets-modal.tsx'
 import { useFormat } from '../../format.ts'
 import { useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
-import type { Person } from '../../types.ts'
+import type { Person, SignInOptions } from '../../types.ts'
 import { words } from './text.ts'
 
 const rolesOf = { operator: ['admin', 'finance', 'support', 'read_only'], merchant: ['owner', 'finance', 'developer'] }
@@ -30,8 +30,14 @@ export default function Users() {
     queryKey: ['users'],
     queryFn: async () => (await request<{ data: Person[] }>('GET', '/user')).data,
   })
+  const options = useQuery({
+    queryKey: ['sign-in'],
+    queryFn: async () => await request<SignInOptions>('GET', '/sign-in'),
+  })
+  // Without passwords, people come from the identity provider alone.
+  const invite = options.data?.password ? <Button onClick={() => setInviting(true)}>{t.invite}</Button> : undefined
   return (
-    <Page title={t.title} lead={t.lead} actions={<Button onClick={() => setInviting(true)}>{t.invite}</Button>}>
+    <Page title={t.title} lead={t.lead} actions={invite}>
       {people.isError ? (
         <ErrorNotice error={people.error} onRetry={() => void people.refetch()} />
       ) : (
@@ -70,8 +76,10 @@ export default function Users() {
             {
               name: t.factor,
               isMinor: true,
-              cell: ({ hasSecondFactor, isFactorLocked }) =>
-                isFactorLocked ? (
+              cell: ({ hasPassword, hasSecondFactor, isFactorLocked }) =>
+                !hasPassword ? (
+                  t.atProvider
+                ) : isFactorLocked ? (
                   <Badge variant="light" color="red" tt="none" radius="sm">
                     {t.locked}
                   </Badge>
@@ -123,6 +131,7 @@ export default function Users() {
       {changed && (
         <Change
           person={changed}
+          mayReset={options.data?.password === true}
           onClose={() => setChanged(null)}
           onLink={(url) => {
             setChanged(null)
@@ -204,7 +213,17 @@ function RoleSelect({ side, ...input }: { side: keyof typeof rolesOf } & SelectP
   )
 }
 
-function Change({ person, onClose, onLink }: { person: Person; onClose: () => void; onLink: (url: string) => void }) {
+function Change({
+  person,
+  mayReset,
+  onClose,
+  onLink,
+}: {
+  person: Person
+  mayReset: boolean
+  onClose: () => void
+  onLink: (url: string) => void
+}) {
   const t = useText(words)
   const queries = useQueryClient()
   const [dialog, setDialog] = useState<'disable' | 'reset' | null>(null)
@@ -245,13 +264,19 @@ function Change({ person, onClose, onLink }: { person: Person; onClose: () => vo
       closeButtonProps={{ 'aria-label': t.close }}
     >
       <Stack>
-        <RoleSelect side={person.merchant === null ? 'operator' : 'merchant'} {...save.input('role')} />
+        {person.hasPassword ? (
+          <RoleSelect side={person.merchant === null ? 'operator' : 'merchant'} {...save.input('role')} />
+        ) : (
+          <Text size="sm">{t.roleOfProvider(t.roles[person.role] ?? person.role)}</Text>
+        )}
         {(save.error ?? toggle.error) && <ErrorNotice error={save.error ?? toggle.error} />}
         <Group justify="space-between">
           <Group gap="xs">
-            <Button variant="default" onClick={() => setDialog('reset')}>
-              {t.reset}
-            </Button>
+            {mayReset && (
+              <Button variant="default" onClick={() => setDialog('reset')}>
+                {t.reset}
+              </Button>
+            )}
             {person.isDisabled ? (
               <Button variant="default" loading={toggle.isPending} onClick={() => toggle.mutate()}>
                 {t.enable}
@@ -262,9 +287,11 @@ function Change({ person, onClose, onLink }: { person: Person; onClose: () => vo
               </Button>
             )}
           </Group>
-          <Button loading={save.isPending} disabled={save.values.role === person.role} onClick={save.mutate}>
-            {t.save}
-          </Button>
+          {person.hasPassword && (
+            <Button loading={save.isPending} disabled={save.values.role === person.role} onClick={save.mutate}>
+              {t.save}
+            </Button>
+          )}
         </Group>
       </Stack>
     </Modal>

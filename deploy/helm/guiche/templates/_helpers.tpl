@@ -60,6 +60,10 @@ env:
     value: /run/secrets/guiche/secret-key
   - name: METRICS_TOKEN_FILE
     value: /run/secrets/guiche/metrics-token
+  {{- if .Values.config.OIDC_ISSUER }}
+  - name: OIDC_CLIENT_SECRET_FILE
+    value: /run/secrets/guiche/oidc-client-secret
+  {{- end }}
   {{- if .Values.acquirers.existingSecret }}
   - name: ACQUIRERS_FILE
     value: /etc/guiche/acquirers.json
