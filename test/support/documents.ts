@@ -30,10 +30,12 @@ export function blocksOf(document: string): Block[] {
   )
 }
 
-/** Texts between single backticks outside of blocks, tables included. */
+/** Texts between single backticks outside of blocks, tables included. One may continue on the next line. */
 export function inlineOf(document: string): string[] {
   const text = readDocument(document).replace(/^ *```.*?^ *```$/gms, '')
-  return [...text.matchAll(/`([^`\n]+)`/g)].map(([, inside = '']) => inside.replaceAll('\\|', '|'))
+  return [...text.matchAll(/`((?:[^`\n]|\n(?!\n))+)`/g)].map(([, inside = '']) =>
+    inside.replaceAll('\\|', '|').replaceAll(/\s*\n\s*/g, ' '),
+  )
 }
 
 /** The rows of the tables below a heading. Cells are not interpreted. */
