@@ -74,12 +74,17 @@ async function setReplay(isPaused: boolean): Promise<void> {
 }
 
 describe('reads on a standby', () => {
-  it('are answered by the standby, and have what was written just before', async () => {
+  it('are answered by the standby, and have what was written just before, also at another service', async () => {
     await untilRead('standby')
-    for (let count = 0; count < 20; count += 1) {
+    const other = await open({ DATABASE_READ_URL: pair.standby.connectionString })
+    for (let count = 0; count < 10; count += 1) {
       const id = await create()
       expect((await list()).data.map((one) => one.id)).toContain(id)
+      const next = await create()
+      const listed = await other.call<Page>('/transaction?perPage=100', { token: service.token })
+      expect(listed.body.data.map((one) => one.id)).toContain(next)
     }
+    await other.stop()
     const [{ count } = { count: 0 }] = await pair.standby.query<{ count: string }>('select count(*) from transactions')
     expect(Number(count)).toBeGreaterThan(0)
   })
