@@ -173,7 +173,7 @@ describe.each(cellsProxyNames.map((name) => ({ name })))('behind $name', ({ name
     if (runs) await proxy.stop()
   })
 
-  const ask = async (requested: Requested) => {
+  const callCell = async (requested: Requested) => {
     const answer = await requestThroughProxy(proxy, certificates, { servername: 'api.example.com', ...requested })
     if (!answer) throw new Error('no answer')
     return answer
@@ -196,7 +196,7 @@ describe.each(cellsProxyNames.map((name) => ({ name })))('behind $name', ({ name
     },
   })
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
-  const tokenFrom = async (requested: Requested) => String(JSON.parse((await ask(requested)).text).access_token)
+  const tokenFrom = async (requested: Requested) => String(JSON.parse((await callCell(requested)).text).access_token)
 
   it.runIf(runs).each(names)('a shop of the cell %s gets a token, creates, reads and is paid', async (cell) => {
     const of = cells[cell]
@@ -204,19 +204,19 @@ describe.each(cellsProxyNames.map((name) => ({ name })))('behind $name', ({ name
     const token = await tokenFrom(basic(of))
     const headers = bearer(token)
     const body = JSON.stringify({ amount: 1_000, paymentMethod: 'PIX', pix: {} })
-    const created = await ask({ path: '/transaction', body, headers })
+    const created = await callCell({ path: '/transaction', body, headers })
     expect(created.status, created.text).toBe(201)
     const { id, pixResponse } = JSON.parse(created.text)
     expect(cellOfId(id)).toBe(cell)
-    expect((await ask({ path: `/transaction/${id}`, headers })).status).toBe(200)
-    const { url } = JSON.parse((await ask({ path: `/transaction/${id}/payment-link`, headers })).text)
-    expect((await ask({ path: new URL(url).pathname })).status).toBe(200)
+    expect((await callCell({ path: `/transaction/${id}`, headers })).status).toBe(200)
+    const { url } = JSON.parse((await callCell({ path: `/transaction/${id}/payment-link`, headers })).text)
+    expect((await callCell({ path: new URL(url).pathname })).status).toBe(200)
 
     const bank = await openQuietBank(of)
     const payment = await bank.payQuietly(pixResponse.uri)
     expect(cellOfId(fromTxid(payment.txid) ?? '')).toBe(cell)
     const path = `${await callbackPathOf(of)}/pix`
-    expect((await ask({ path, body: JSON.stringify({ pix: [payment] }) })).status).toBe(200)
+    expect((await callCell({ path, body: JSON.stringify({ pix: [payment] }) })).status).toBe(200)
     of.clock.advance(10_000)
     await untilStatus(of, id, 'PAID')
     await bank.close()
@@ -224,32 +224,36 @@ describe.each(cellsProxyNames.map((name) => ({ name })))('behind $name', ({ name
 
   it.runIf(runs)('what carries another cell reaches only that one', async () => {
     const path = await callbackPathOf(cells.a)
-    expect((await ask({ path: path.replace('/a.', '/b.'), body: '{}' })).status).toBe(404)
-    const { status, text } = await ask({ host: 'b.example.com', path: '/transaction', headers: bearer(cells.a.token) })
+    expect((await callCell({ path: path.replace('/a.', '/b.'), body: '{}' })).status).toBe(404)
+    const { status, text } = await callCell({
+      host: 'b.example.com',
+      path: '/transaction',
+      headers: bearer(cells.a.token),
+    })
     expect(status, text).toBe(401)
-    expect((await ask({ host: 'a.example.com', path: '/transaction', headers: bearer(cells.a.token) })).status).toBe(
-      200,
-    )
+    expect(
+      (await callCell({ host: 'a.example.com', path: '/transaction', headers: bearer(cells.a.token) })).status,
+    ).toBe(200)
     // The name is first, whatever else the request says.
-    expect((await ask({ ...form(cells.b), host: 'a.example.com' })).status).toBe(401)
+    expect((await callCell({ ...form(cells.b), host: 'a.example.com' })).status).toBe(401)
   })
 
   it.runIf(runs)('what carries no cell, or one that does not exist, goes to the first', async () => {
     const unknown = { client_id: 'gc_zz_0', client_secret: 'x', grant_type: 'client_credentials' }
-    expect((await ask({ ...form(cells.a), body: new URLSearchParams(unknown).toString() })).status).toBe(401)
-    expect((await ask({ path: '/docs' })).status).toBe(200)
-    expect((await ask({ path: '/pay/zz__0000' })).status).toBe(404)
-    expect((await ask({ path: '/transaction', headers: bearer('x') })).status).toBe(401)
-    for (const inner of ['/metrics', '/health/ready']) expect((await ask({ path: inner })).status).toBe(404)
+    expect((await callCell({ ...form(cells.a), body: new URLSearchParams(unknown).toString() })).status).toBe(401)
+    expect((await callCell({ path: '/docs' })).status).toBe(200)
+    expect((await callCell({ path: '/pay/zz__0000' })).status).toBe(404)
+    expect((await callCell({ path: '/transaction', headers: bearer('x') })).status).toBe(401)
+    for (const inner of ['/metrics', '/health/ready']) expect((await callCell({ path: inner })).status).toBe(404)
   })
 
   it.runIf(runs)('a browser chooses the cell of its dashboard', async () => {
-    const chosen = await ask({ path: '/cells/b' })
+    const chosen = await callCell({ path: '/cells/b' })
     expect(chosen.status).toBe(302)
     const [cookie = ''] = chosen.headers['set-cookie']?.[0]?.split(';') ?? []
     expect(cookie).toBe('guiche_cell=b')
     const kids = async (headers: Record<string, string>) =>
-      JSON.parse((await ask({ path: '/.well-known/jwks.json', headers })).text).keys[0].kid
+      JSON.parse((await callCell({ path: '/.well-known/jwks.json', headers })).text).keys[0].kid
     expect(await kids({ cookie })).toMatch(/^b\./)
     expect(await kids({})).toMatch(/^a\./)
   })
