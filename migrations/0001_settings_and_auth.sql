@@ -28,6 +28,10 @@ create table clients (
   -- Tokens issued before this moment are refused.
   not_before timestamptz(0),
   created_at timestamptz(3) not null,
+  -- The cell that the merchant has moved to, and its address there: new charges are refused here (docs/scaling.md).
+  moved_to_cell text,
+  moved_to_address text,
+  constraint clients_moved_whole check ((moved_to_cell is null) = (moved_to_address is null)),
   constraint clients_client_id_key unique (client_id),
   -- The operator's own merchant has accounts and never a client (src/suspense/status.ts).
   constraint clients_operator_has_none check (merchant_id <> '00000000-0000-8000-8000-000000000001')

@@ -38,7 +38,7 @@ create table ledger_transfers (
   credit_balance bigint not null,
   record_type text not null check (record_type in (
     'transaction', 'refund', 'infraction', 'withdrawal', 'suspense', 'correction',
-    'fee_draw', 'pay_in', 'write_off', 'psp_fee', 'manual_entry')),
+    'fee_draw', 'pay_in', 'write_off', 'psp_fee', 'manual_entry', 'move_out', 'move_in')),
   record_id uuid not null,
   created_at timestamptz(3) not null,
   primary key (merchant_id, id),
@@ -56,7 +56,7 @@ create index ledger_transfers_of_debit on ledger_transfers (merchant_id, debit, 
 create index ledger_transfers_of_credit on ledger_transfers (merchant_id, credit, id) include (kind, created_at);
 -- An entry may be in the accounts of many merchants.
 create index ledger_transfers_of_entries on ledger_transfers (record_id)
-  where record_type in ('fee_draw', 'pay_in', 'write_off', 'psp_fee', 'manual_entry');
+  where record_type in ('fee_draw', 'pay_in', 'write_off', 'psp_fee', 'manual_entry', 'move_out', 'move_in');
 -- Only added to, so a page of the coarsest index is enough for thousands of rows.
 create index ledger_transfers_created on ledger_transfers using brin (created_at) with (pages_per_range = 32, autosummarize = on);
 
@@ -79,7 +79,7 @@ create table fee_rules (
 -- operator pays in, a debt that is written off, what a PSP charges, and what two persons enter by hand.
 create table operator_entries (
   id uuid primary key,
-  type text not null check (type in ('fee_draw', 'pay_in', 'write_off', 'psp_fee', 'manual_entry')),
+  type text not null check (type in ('fee_draw', 'pay_in', 'write_off', 'psp_fee', 'manual_entry', 'move_out', 'move_in')),
   idempotency_key text not null,
   -- The owner of the accounts; the operator's own merchant if there is no other.
   merchant_id uuid not null,
@@ -97,7 +97,9 @@ create table operator_entries (
   proposal_id uuid,
   created_at timestamptz(3) not null,
   constraint operator_entries_key unique (idempotency_key),
-  constraint operator_entries_manual check ((type = 'manual_entry') = (debit is not null and credit is not null and proposal_id is not null))
+  constraint operator_entries_manual check ((type = 'manual_entry') = (debit is not null and credit is not null and proposal_id is not null)),
+  -- One person proposes the move of a balance to another cell, another approves it: in each of the two cells.
+  constraint operator_entries_move check (type not in ('move_out', 'move_in') or proposal_id is not null)
 );
 create index operator_entries_newest on operator_entries (created_at);
 -- A movement in a PSP's list belongs to one entry.

@@ -113,7 +113,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     findUser: async (request) => await findSignedIn(sessionDeps, request),
     findMerchant: async (clientId) => {
       const client = await directory.find(clientId)
-      return client && { merchantId: client.merchant_id, clientId }
+      return client && { merchantId: client.merchant_id, clientId, movedTo: client.moved_to_address }
     },
   })
 

@@ -31,6 +31,7 @@ export type ErrorCode =
   | 'csrf_token_missing'
   | 'permission_missing'
   | 'client_not_registered'
+  | 'merchant_moved'
   | 'certificate_refused'
   | 'insufficient_scope'
   | 'not_found'
@@ -72,7 +73,7 @@ export type WithdrawalHold = 'approval' | 'duplicate'
 export type RefundStatus = 'PROCESSING' | 'REFUNDED' | 'FAILED'
 
 /** The reason of a change of the available balance. */
-export type StatementKind = 'payment' | 'fee' | 'debt_repaid' | 'refund_reserved' | 'refund_sent' | 'refund_released' | 'fee_returned' | 'fee_return_reversed' | 'infraction_blocked' | 'infraction_returned' | 'infraction_released' | 'withdrawal_reserved' | 'withdrawal_sent' | 'withdrawal_released' | 'withdrawal_returned' | 'payment_held' | 'held_returned' | 'held_matched' | 'match_undone' | 'correction' | 'fees_drawn' | 'pay_in' | 'debt_written_off' | 'psp_fee' | 'manual'
+export type StatementKind = 'payment' | 'fee' | 'debt_repaid' | 'refund_reserved' | 'refund_sent' | 'refund_released' | 'fee_returned' | 'fee_return_reversed' | 'infraction_blocked' | 'infraction_returned' | 'infraction_released' | 'withdrawal_reserved' | 'withdrawal_sent' | 'withdrawal_released' | 'withdrawal_returned' | 'payment_held' | 'held_returned' | 'held_matched' | 'match_undone' | 'correction' | 'fees_drawn' | 'pay_in' | 'debt_written_off' | 'psp_fee' | 'manual' | 'moved_out' | 'moved_in'
 
 /** The state of an event’s delivery. Waiting: behind an earlier event of its record; pending: to be tried; delivered; exhausted: all attempts failed; gone: the receiver answered 410. */
 export type DeliveryState = 'waiting' | 'pending' | 'delivered' | 'exhausted' | 'gone'
@@ -346,7 +347,7 @@ export interface StatementEntry {
   amount: number
   /** The available balance after it, in cents. */
   balance: number
-  recordType: 'transaction' | 'refund' | 'infraction' | 'withdrawal' | 'suspense' | 'correction' | 'fee_draw' | 'pay_in' | 'write_off' | 'psp_fee' | 'manual_entry'
+  recordType: 'transaction' | 'refund' | 'infraction' | 'withdrawal' | 'suspense' | 'correction' | 'fee_draw' | 'pay_in' | 'write_off' | 'psp_fee' | 'manual_entry' | 'move_out' | 'move_in'
   /** Identifier of the record that it was posted for. */
   recordId: string
   /** The transaction of that record: GET /transaction/{id} shows the refund, the dispute or the correction. */

@@ -42,6 +42,7 @@ const limits = {
   duplicateWindowSeconds: Count,
 }
 const manualEntry = { acquirer: Name, amount: Cents, debit: Name, credit: Name, description: Text }
+const move = { acquirer: Name, amount: Cents, description: Text, otherCell: Name, otherClientId: Name }
 const settlement = { endToEndId: orNull(Name), reason: Text }
 const attribution = { transactionId: Name, amount: Cents }
 
@@ -53,6 +54,7 @@ const detailsOf = {
   'payouts.freeze': reason,
   'payouts.release': details({ reason: Text, breaches: Count, isChecked: Type.Boolean() }),
   'client.create': details({ clientId: Name, scopes: Names }),
+  'client.move': details({ clientId: Name, cell: orNull(Name), address: orNull(Name) }),
   'client.revoke': details({ clientId: Name, tokensOnly: Type.Boolean() }),
   'client.rotate-secret': details({ clientId: Name, overlapHours: Type.Number() }),
   'client.rotate-webhook-secret': details({ clientId: Name, overlapHours: Type.Number() }),
@@ -62,6 +64,12 @@ const detailsOf = {
   'entry.manual': details({ ...manualEntry, ...decided }),
   'entry.manual.propose': details(manualEntry),
   'entry.manual.reject': details({ ...manualEntry, ...decided }),
+  'entry.move_in': details({ ...move, ...decided }),
+  'entry.move_in.propose': details(move),
+  'entry.move_in.reject': details({ ...move, ...decided }),
+  'entry.move_out': details({ ...move, ...decided }),
+  'entry.move_out.propose': details(move),
+  'entry.move_out.reject': details({ ...move, ...decided }),
   'entry.pay_in': details({ ...entryFields, ...decided }),
   'entry.pay_in.propose': entry,
   'entry.pay_in.reject': details({ ...entryFields, ...decided }),

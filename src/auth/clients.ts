@@ -2,7 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ActionName } from '../audit/actions.ts'
 import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
-import { clientIdPrefix } from '../lib/cell.ts'
+import { type Cell, clientIdPrefix } from '../lib/cell.ts'
 import type { Clock } from '../lib/clock.ts'
 import { keyedHash, keyedHashes, newSecret, newUuid, type SecretKey } from '../lib/secrets.ts'
 import { findCell } from './cell.ts'
@@ -104,6 +104,24 @@ export async function changeScopes(
     if (!client) return false
     await record(tx, client, { clientId, by, action: 'client.scopes', details: { scopes }, now: clock.now() })
     await store.updateScopes(tx, client.merchant_id, scopes)
+    return true
+  })
+}
+
+/**
+ * Moves a merchant to another cell: new charges are refused here from now on, on every instance within a second, with
+ * its address there. What exists stays here. `to` null: it is back. False if the client does not exist.
+ */
+export async function moveClient(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  { clientId, to, by }: { clientId: string; to: { cell: Cell; address: string } | null; by: By },
+): Promise<boolean> {
+  return await db.transaction(async (tx) => {
+    const client = await store.lockClient(tx, clientId)
+    if (!client) return false
+    const details = to ?? { cell: null, address: null }
+    await record(tx, client, { clientId, by, action: 'client.move', details, now: clock.now() })
+    await store.updateMovedTo(tx, client.merchant_id, details)
     return true
   })
 }

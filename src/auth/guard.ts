@@ -100,8 +100,7 @@ function assertMay(
 
 /** Merchant users act for their own merchant; operator users name one. */
 async function actFor(deps: Deps, request: FastifyRequest, user: SignedIn): Promise<Caller> {
-  if (user.merchant) return { merchantId: user.merchant.merchantId, clientId: user.merchant.clientId }
-  const named = request.headers['x-guiche-merchant']
+  const named = user.merchant?.clientId ?? request.headers['x-guiche-merchant']
   const merchant = typeof named === 'string' ? await deps.findMerchant(named) : null
   if (merchant) return merchant
   throw new AppError('not_found', {
@@ -145,7 +144,7 @@ function toCaller(claims: TokenClaims, client: KnownClient | null, scope: string
       about: { clientId: client.client_id },
     })
   }
-  return { merchantId: client.merchant_id, clientId: client.client_id }
+  return { merchantId: client.merchant_id, clientId: client.client_id, movedTo: client.moved_to_address }
 }
 
 function readBearer(request: FastifyRequest): string {

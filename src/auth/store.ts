@@ -8,12 +8,21 @@ export type ClientRow = {
   scopes: Scope[]
   not_before: Date | null
   created_at: Date
+  /** Both null unless the merchant has moved to another cell. */
+  moved_to_cell: string | null
+  moved_to_address: string | null
 }
+
+const clientColumns = sql`
+  merchant_id, client_id, name, scopes, not_before, created_at, moved_to_cell, moved_to_address`
 
 /** A client, and whether it has a valid secret. A revoked client has none, and all its tokens are refused. */
 export type KnownClient = ClientRow & { has_secret: boolean }
 
-export async function insertClient(tx: Tx, client: Omit<ClientRow, 'not_before'>): Promise<void> {
+export async function insertClient(
+  tx: Tx,
+  client: Omit<ClientRow, 'not_before' | 'moved_to_cell' | 'moved_to_address'>,
+): Promise<void> {
   await tx.query(sql`
     insert into clients (merchant_id, client_id, name, scopes, created_at)
     values (${client.merchant_id}, ${client.client_id}, ${client.name}, ${client.scopes}, ${client.created_at})`)
@@ -21,7 +30,7 @@ export async function insertClient(tx: Tx, client: Omit<ClientRow, 'not_before'>
 
 export async function listClients(db: Db | Tx, now: Date): Promise<KnownClient[]> {
   return await db.query<KnownClient>(sql`
-    select merchant_id, client_id, name, scopes, not_before, created_at, ${hasSecret(now)} as has_secret
+    select ${clientColumns}, ${hasSecret(now)} as has_secret
     from clients order by created_at, client_id`)
 }
 
@@ -33,7 +42,7 @@ export async function findClient(db: Db | Tx, clientId: string, now: Date): Prom
 export async function findClients(db: Db | Tx, clientIds: string[], now: Date): Promise<KnownClient[]> {
   return await db.query<KnownClient>(
     sql`
-      select merchant_id, client_id, name, scopes, not_before, created_at, ${hasSecret(now)} as has_secret
+      select ${clientColumns}, ${hasSecret(now)} as has_secret
       from clients where client_id = any(${clientIds})`,
     'find-clients',
   )
@@ -48,7 +57,7 @@ function hasSecret(now: Date): Sql {
 /** Locks the client, so that concurrent rotations run one after the other. */
 export async function lockClient(tx: Tx, clientId: string): Promise<ClientRow | null> {
   const rows = await tx.query<ClientRow>(sql`
-    select merchant_id, client_id, name, scopes, not_before, created_at from clients
+    select ${clientColumns} from clients
     where client_id = ${clientId} for no key update`)
   return rows[0] ?? null
 }
@@ -64,6 +73,15 @@ export async function updateNotBefore(tx: Tx, merchantId: string, notBefore: Dat
 
 export async function updateScopes(tx: Tx, merchantId: string, scopes: Scope[]): Promise<void> {
   await tx.query(sql`update clients set scopes = ${scopes} where merchant_id = ${merchantId}`)
+}
+
+export async function updateMovedTo(
+  tx: Tx,
+  merchantId: string,
+  { cell, address }: { cell: string | null; address: string | null },
+): Promise<void> {
+  await tx.query(sql`
+    update clients set moved_to_cell = ${cell}, moved_to_address = ${address} where merchant_id = ${merchantId}`)
 }
 
 export async function insertClientSecret(

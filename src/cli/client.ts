@@ -3,6 +3,7 @@ import { revokeClient } from '../auth/clients.ts'
 import { parseScopes, type Scope, scopes } from '../auth/scopes.ts'
 import { findClient, type KnownClient, listClients } from '../auth/store.ts'
 import { createClient, rotateSecret, toClientView } from '../operator/clients.ts'
+import { moveClient } from '../operator/moves.ts'
 import { byOf, type Context, withContext } from './context.ts'
 import { print } from './print.ts'
 
@@ -46,9 +47,38 @@ export function clientCommands(program: Command): void {
         json,
         shown: clients.map(({ clientId, name, isActive, merchantId, createdAt, tokensRefusedBefore, ...more }) => {
           const state = isActive ? 'active' : 'revoked'
-          return { clientId, name, state, merchantId, createdAt, tokensRefusedBefore, scopes: more.scopes }
+          const movedTo = more.movedTo && `${more.movedTo.cell} ${more.movedTo.address}`
+          return { clientId, name, state, movedTo, merchantId, createdAt, tokensRefusedBefore, scopes: more.scopes }
         }),
       })
+    })
+
+  client
+    .command('move <client-id>')
+    .description('refuse new charges of a merchant that has moved to another cell, and name its address there')
+    .requiredOption('--to <cell>', 'the other cell')
+    .requiredOption('--address <url>', 'its address: what the merchant’s program uses from now on', toAddress)
+    .option('--json', 'print JSON')
+    .action(async (clientId: string, { json, to: cell, address }: Json & { to: string; address: string }) => {
+      const moving = { clientId, to: { cell, address }, by: byOf(program) }
+      await withContext(async (context) => await moveClient(context, moving))
+      print(
+        { clientId, movedTo: { cell, address } },
+        {
+          json,
+          shown: { clientId, cell, address },
+          note: 'What exists stays here. `npx guiche ledger move-out` moves its balance.',
+        },
+      )
+    })
+
+  client
+    .command('move-back <client-id>')
+    .description('accept new charges of a merchant here again')
+    .option('--json', 'print JSON')
+    .action(async (clientId: string, { json }: Json) => {
+      await withContext(async (context) => await moveClient(context, { clientId, to: null, by: byOf(program) }))
+      print({ clientId, movedTo: null }, { json })
     })
 
   client
@@ -103,6 +133,12 @@ async function findKnown({ db, clock }: Pick<Context, 'db' | 'clock'>, clientId:
   const client = await findClient(db, clientId, clock.now())
   if (!client) throw unknownClient(clientId)
   return client
+}
+
+function toAddress(text: string): string {
+  if (!URL.canParse(text) || !/^https?:\/\//.test(text) || text.length > 200)
+    throw new InvalidArgumentError('A URL such as https://b.pay.example.com.')
+  return text.replace(/\/+$/, '')
 }
 
 function unknownClient(clientId: string): Error {

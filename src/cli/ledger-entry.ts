@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { postEntry } from '../entries/post.ts'
 import { type ManualAccount, manualAccounts, proposeEntry } from '../entries/propose.ts'
 import { listEntries, sumFees } from '../entries/store.ts'
-import type { EntryType } from '../ledger/accounts.ts'
+import type { WrittenType } from '../ledger/accounts.ts'
 import { findClearingBalances } from '../ledger/clearing-store.ts'
 import { inReais } from '../lib/money.ts'
 import { newUuid } from '../lib/secrets.ts'
@@ -117,7 +117,7 @@ export function entryCommands(program: Command, ledger: Command): void {
 
 async function addEntry(
   program: Command,
-  type: Exclude<EntryType, 'manual_entry'>,
+  type: Exclude<WrittenType, 'manual_entry'>,
   options: EntryOptions,
 ): Promise<void> {
   const { json, amount, reference = null, description, key = newUuid() } = options
@@ -156,14 +156,14 @@ function account(flags: string, description: string): Option {
   return new Option(flags, description).choices(manualAccounts).makeOptionMandatory()
 }
 
-const notes: Record<Exclude<EntryType, 'manual_entry'>, string> = {
+const notes: Record<Exclude<WrittenType, 'manual_entry'>, string> = {
   fee_draw: 'No money was moved: move it at the PSP. Reconciliation recognizes that payout within three days.',
   pay_in: 'What the merchant owed was repaid first.',
   write_off: 'The merchant no longer owes it.',
   psp_fee: 'It was taken from the operator’s fees.',
 }
 
-async function findOnlyAcquirer({ db }: Context): Promise<string> {
+export async function findOnlyAcquirer({ db }: Context): Promise<string> {
   const names = [...(await findClearingBalances(db)).keys()]
   const [only] = names
   if (only !== undefined && names.length === 1) return only

@@ -12,6 +12,7 @@ import { findBreaches } from '../verification.ts'
 import { toReason } from './arguments.ts'
 import { byOf, withContext } from './context.ts'
 import { entryCommands } from './ledger-entry.ts'
+import { moveCommands } from './move.ts'
 import { print, write } from './print.ts'
 
 type Json = { json?: boolean }
@@ -89,6 +90,7 @@ export function ledgerCommands(program: Command): void {
     })
 
   entryCommands(program, ledger)
+  moveCommands(program, ledger)
 }
 
 const stopNote = 'Incoming payments are not affected. `npx guiche ledger release` ends the freeze.'

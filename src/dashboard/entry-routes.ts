@@ -15,7 +15,7 @@ import { listEntries } from '../entries/store.ts'
 import { type SignedIn, userOf } from '../http/caller.ts'
 import { Amount, NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
-import { entryTypes } from '../ledger/accounts.ts'
+import { writtenTypes } from '../ledger/accounts.ts'
 import { findClearingBalances } from '../ledger/clearing-store.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError, type FieldError, type FieldErrorCode } from '../lib/errors.ts'
@@ -42,7 +42,7 @@ const deciding = { access: { permission: 'reconciliation.decide' } } as const
 
 const Entry = Type.Object(
   {
-    type: Type.Enum(entryTypes),
+    type: Type.Enum(writtenTypes),
     clientId: ClientFilter,
     acquirer: Type.String({ minLength: 1, maxLength: 128 }),
     amount: Amount(1, 'Cents', centsMax),

@@ -85,6 +85,7 @@ export const ExplanationView = Type.Unsafe<Explanation>(
 const client = {
   ...{ clientId: Text, merchantId: Text, name: Text, scopes: Type.Array(Type.Enum([...scopes])), isActive: Flag },
   ...{ createdAt: Time, tokensRefusedBefore: OrNull(Time) },
+  movedTo: OrNull(Type.Object({ cell: Text, address: Text })),
 }
 /** `expiresAt` is null until the next secret is created. */
 const SecretView = Type.Object({ createdAt: Time, expiresAt: OrNull(Time) })

@@ -3,7 +3,7 @@ import type { Db, Tx } from '../db/sql.ts'
 import { idempotencyKeyReused } from '../http/idempotency-key.ts'
 import type { Account, Balances, EntryType, TransferKind } from '../ledger/accounts.ts'
 import { type Posting, postAll, type Transfer, upTo } from '../ledger/post.ts'
-import { paidIn, paidInByOperator, writtenOff } from '../ledger/transfers.ts'
+import { movedIn, movedOut, paidIn, paidInByOperator, writtenOff } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError, type FieldError } from '../lib/errors.ts'
@@ -20,6 +20,8 @@ import {
 } from './store.ts'
 
 export type NewEntry = {
+  /** Of a move between cells, the same in both; others get a new one. */
+  id?: string
   type: EntryType
   idempotencyKey: string
   /** Null: the operator's own merchant. */
@@ -52,7 +54,7 @@ type Deps = { db: Db; clock: Clock }
 export async function postEntry({ db, clock }: Deps, input: NewEntry): Promise<PostedEntry> {
   return await db.transaction(async (tx) => {
     const { type, by, clientId, acquirer, amount, reference = null, description } = input
-    assert(type !== 'manual_entry', 'a manual entry takes a second person')
+    assert(type !== 'manual_entry' && !isMove(type), 'this entry takes a second person')
     const now = clock.now()
     const posted = await post(tx, input, now)
     const details = { acquirer, amount, reference, description, ...(clientId && { clientId }) }
@@ -101,7 +103,7 @@ function toRow(input: NewEntry, now: Date): EntryRow {
   const { type, idempotencyKey, merchantId, acquirer, amount, reference = null, description, by } = input
   const { manual, proposalId = null } = input
   return {
-    id: newUuid(),
+    id: input.id ?? newUuid(),
     type,
     idempotency_key: idempotencyKey,
     merchant_id: merchantId ?? operatorMerchantId,
@@ -156,6 +158,13 @@ async function toPostings(tx: Tx, row: EntryRow): Promise<Plan> {
       }
       return { postings: [posting, ...spent.postings], finish: spent.finish }
     }
+    case 'move_out': {
+      const [transfer] = movedOut(amount)()
+      assert(transfer, 'a balance that leaves is one transfer')
+      return only({ ...about(row, merchantId), transfers: (balances) => [assertCovered(balances, transfer)] })
+    }
+    case 'move_in':
+      return only({ ...about(row, merchantId), transfers: movedIn(amount) })
     case 'manual_entry': {
       const { debit, credit } = row
       assert(debit && credit, 'a manual entry names its accounts')
@@ -171,7 +180,13 @@ function only(posting: Posting): Plan {
 }
 
 function about({ id, type, acquirer, created_at: now }: EntryRow, merchantId: string): Omit<Posting, 'transfers'> {
-  return { merchantId, eventKey: `${type}:${id}`, recordType: type, recordId: id, acquirer, now }
+  // Both cells post a move under the same key.
+  const eventKey = isMove(type) ? `move:${id}` : `${type}:${id}`
+  return { merchantId, eventKey, recordType: type, recordId: id, acquirer, now }
+}
+
+export function isMove(type: EntryType): type is 'move_out' | 'move_in' {
+  return type === 'move_out' || type === 'move_in'
 }
 
 type Spending = { kind: TransferKind; left: number; mayLose: boolean }

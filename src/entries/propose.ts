@@ -43,6 +43,27 @@ export const creditProposals: readonly ProposalKind[] = creditTypes.map((type) =
     await post(tx, { ...toEntry(proposal, proposal.content as CreditContent), type }, now),
 }))
 
+type MoveContent = Amount & { otherCell: string; otherClientId: string }
+
+/** The two halves of a move between cells. The id of the move is that of the record, in both cells. */
+export const moveProposals: readonly ProposalKind[] = (['move_out', 'move_in'] as const).map((type) => ({
+  name: `entry.${type}`,
+  permission,
+  carryOut: async (tx, proposal, now) => {
+    const { otherCell: _, otherClientId: _client, ...content } = proposal.content as MoveContent
+    const id = proposal.record_id
+    return await post(tx, { ...toEntry(proposal, content), id, idempotencyKey: `move:${id}`, type }, now)
+  },
+}))
+
+/** Proposes one half of a move. Its other half is posted in the other cell (operator/moves.ts). */
+export async function proposeMove(
+  deps: { db: Db; clock: Clock },
+  { type, merchantId, by, recordId, ...content }: MoveContent & Required<Proposed> & { type: 'move_out' | 'move_in' },
+): Promise<ProposalRow> {
+  return await keep(deps, `entry.${type}`, content, { merchantId, by, recordId })
+}
+
 /**
  * Keyed by the record and not by the proposal: a form that was sent twice is posted once, whichever of its proposals
  * is approved.

@@ -32,6 +32,11 @@ export async function insertEntry(tx: Tx, row: EntryRow): Promise<EntryRow | nul
   return rows[0] ?? null
 }
 
+export async function findEntry(db: Db | Tx, id: string): Promise<EntryRow | null> {
+  const rows = await db.query<EntryRow>(sql`select ${columns} from operator_entries where id = ${id}`)
+  return rows[0] ?? null
+}
+
 export async function findEntryByKey(tx: Tx, key: string): Promise<EntryRow | null> {
   const rows = await tx.query<EntryRow>(sql`select ${columns} from operator_entries where idempotency_key = ${key}`)
   return rows[0] ?? null
@@ -98,4 +103,4 @@ export async function sumFees(db: Db | Tx): Promise<number> {
 }
 
 /** The condition of the index of ledger_transfers for them. */
-export const isEntryTransfer = sql`record_type in ('fee_draw', 'pay_in', 'write_off', 'psp_fee', 'manual_entry')`
+export const isEntryTransfer = sql`record_type in ('fee_draw', 'pay_in', 'write_off', 'psp_fee', 'manual_entry', 'move_out', 'move_in')`

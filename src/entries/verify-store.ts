@@ -32,19 +32,24 @@ export async function findUnequalEntries(db: Db | Tx, filter: RecordFilter): Pro
     ), sums as (
       select s.record_id, min(s.merchant_id::text)::uuid as merchant_id,
         -- The change of the operator's money, or the amount received.
-        sum(amount) filter (where kind in ('fees_drawn', 'psp_fee', 'pay_in', 'manual')) as moved,
+        sum(amount) filter (where kind in ('fees_drawn', 'psp_fee', 'pay_in', 'manual', 'moved_out', 'moved_in')) as moved,
         sum(amount) filter (where kind = 'debt_written_off' and credit = 'debt') as forgiven,
         coalesce(sum(amount) filter (where kind = 'debt_written_off' and debit = 'acquirer'), 0)
           - coalesce(sum(amount) filter (where kind = 'debt_written_off' and credit = 'acquirer'), 0) as unpaid
       from sides s group by s.record_id
     ), shapes as (
       select s.record_id, bool_and(
-        s.record_type = e.type and s.event_key = e.type || ':' || e.id and (s.acquirer is null or s.acquirer = e.acquirer)
+        s.record_type = e.type and s.event_key = case when e.type in ('move_out', 'move_in') then 'move' else e.type end || ':' || e.id and (s.acquirer is null or s.acquirer = e.acquirer)
         and case e.type
           when 'fee_draw' then (kind, s.debit, s.credit) = ('fees_drawn', 'fees', 'acquirer')
           when 'psp_fee' then kind = 'psp_fee' and s.debit in ('fees', 'debt') and s.credit = 'acquirer'
           when 'pay_in' then s.merchant_id = e.merchant_id and (
             (kind = 'pay_in' and s.debit = 'acquirer' and s.credit in ('available', 'fees', 'debt'))
+            or (kind, s.debit, s.credit) = ('debt_repaid', 'available', 'debt'))
+          when 'move_out' then
+            (kind, s.debit, s.credit, s.merchant_id) = ('moved_out', 'available', 'acquirer', e.merchant_id)
+          when 'move_in' then s.merchant_id = e.merchant_id and (
+            (kind, s.debit, s.credit) = ('moved_in', 'acquirer', 'available')
             or (kind, s.debit, s.credit) = ('debt_repaid', 'available', 'debt'))
           when 'write_off' then kind = 'debt_written_off' and (
             (s.merchant_id = e.merchant_id and s.debit in ('fees', 'acquirer') and s.credit = 'debt')

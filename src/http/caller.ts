@@ -2,7 +2,12 @@ import type { FastifyRequest } from 'fastify'
 import { assert } from '../lib/assert.ts'
 
 /** Who makes a request, set once the guard has accepted it. */
-export type Caller = { merchantId: string; clientId: string }
+export type Caller = {
+  merchantId: string
+  clientId: string
+  /** The merchant's address in another cell, if it has moved there. */
+  movedTo: string | null
+}
 
 /** A user who is signed in to the dashboard. */
 export type SignedIn = {

@@ -63,12 +63,19 @@ export const transferKinds = [
   'debt_written_off',
   'psp_fee',
   'manual',
+  'moved_out',
+  'moved_in',
 ] as const
 
 export type TransferKind = (typeof transferKinds)[number]
 
-/** The operator's own entries (src/entries/). */
-export const entryTypes = ['fee_draw', 'pay_in', 'write_off', 'psp_fee', 'manual_entry'] as const
+/** The operator's own entries that a person writes (src/entries/). */
+export const writtenTypes = ['fee_draw', 'pay_in', 'write_off', 'psp_fee', 'manual_entry'] as const
+
+/** All of them: also a merchant's balance that leaves for another cell, or comes from one. */
+export const entryTypes = [...writtenTypes, 'move_out', 'move_in'] as const
+
+export type WrittenType = (typeof writtenTypes)[number]
 
 export type EntryType = (typeof entryTypes)[number]
 

@@ -262,7 +262,7 @@ const statementColumns = sql`
       where transactions.merchant_id = ledger_transfers.merchant_id and transactions.id = (
         select differences.record_id from differences where differences.id = ledger_transfers.record_id))
   end as transaction_id,
-  case when record_type in ('pay_in', 'write_off', 'manual_entry') then (
+  case when record_type in ('pay_in', 'write_off', 'manual_entry', 'move_out', 'move_in') then (
     select description from operator_entries where operator_entries.id = ledger_transfers.record_id) end as entry_description,
   case when record_type = 'correction' then (
     select subject from differences where differences.id = ledger_transfers.record_id) end as corrected_subject,

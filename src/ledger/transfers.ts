@@ -220,6 +220,19 @@ export function paidInByOperator(amount: number) {
   }
 }
 
+/** A merchant's balance leaves for another cell: the operator moves the money between the accounts at the PSPs. */
+export function movedOut(amount: number) {
+  return (): Transfer[] => [{ kind: 'moved_out', debit: 'available', credit: 'acquirer', amount }]
+}
+
+/** A merchant's balance comes from another cell: a debt in this one is repaid first. */
+export function movedIn(amount: number) {
+  return (balances: Balances): Transfer[] => [
+    { kind: 'moved_in', debit: 'acquirer', credit: 'available', amount },
+    repayDebt(balances, amount),
+  ]
+}
+
 /**
  * A debt of a merchant is written off: from the fees that it has paid, and `rest` from the operator's other money,
  * which is paid in for it.

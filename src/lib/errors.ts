@@ -32,6 +32,7 @@ export const errors = {
   csrf_token_missing: { status: 403, title: 'The request does not come from this dashboard session' },
   permission_missing: { status: 403, title: 'Your role does not allow this' },
   client_not_registered: { status: 403, title: 'The API client is not registered in this installation' },
+  merchant_moved: { status: 403, title: 'The merchant has moved to another address' },
   certificate_refused: { status: 403, title: 'The required client certificate was not presented' },
   insufficient_scope: { status: 403, title: 'The access token lacks a scope' },
   not_found: { status: 404, title: 'Not found' },

@@ -70,6 +70,10 @@ export function toClientView(row: KnownClient) {
     scopes: row.scopes,
     isActive: row.has_secret,
     createdAt: row.created_at.toISOString(),
+    movedTo:
+      row.moved_to_cell === null || row.moved_to_address === null
+        ? null
+        : { cell: row.moved_to_cell, address: row.moved_to_address },
     tokensRefusedBefore: row.not_before?.toISOString() ?? null,
   }
 }

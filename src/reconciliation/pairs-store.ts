@@ -188,7 +188,7 @@ export async function addEntries(db: Db, { runId, acquirer }: Of): Promise<void>
           where d.acquirer = ${acquirer} and d.subject = 'payout' and d.reference = key and d.state = 'confirmed')
     ), drawn as (
       select id, amount, created_at, row_number() over (partition by amount order by created_at, id) as place
-      from operator_entries where acquirer = ${acquirer} and type = 'fee_draw' and reference is null
+      from operator_entries where acquirer = ${acquirer} and type in ('fee_draw', 'move_out') and reference is null
     )
     update operator_entries entry set reference = unknown.key
     from drawn join unknown on unknown.acquirer_amount = drawn.amount and unknown.place = drawn.place
@@ -199,7 +199,7 @@ export async function addEntries(db: Db, { runId, acquirer }: Of): Promise<void>
       posted_at = e.created_at, ledger_state = 'PROCESSED'
     from operator_entries e
     where pair.run_id = ${runId} and pair.subject = 'payout' and pair.record_id is null and pair.acquirer_state = 'done'
-      and e.acquirer = ${acquirer} and e.reference = pair.key and e.type <> 'pay_in'`)
+      and e.acquirer = ${acquirer} and e.reference = pair.key and e.type not in ('pay_in', 'move_in')`)
 }
 
 /** Our payouts that the list does not have. */

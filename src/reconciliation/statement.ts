@@ -141,7 +141,16 @@ function toLedgerSide(moved: Moved[], opening: number): LedgerSide {
     paidOut: negated(of('withdrawal_sent', 'fees_drawn')),
     payoutsReturned: of('withdrawal_returned'),
     // Includes the operator's entries, whose other side the acquirer's lists do not have.
-    corrections: of('correction', 'pay_in', 'debt_written_off', 'fee_returned', 'psp_fee', 'manual'),
+    corrections: of(
+      'correction',
+      'pay_in',
+      'debt_written_off',
+      'fee_returned',
+      'psp_fee',
+      'manual',
+      'moved_out',
+      'moved_in',
+    ),
     closing: opening + sum(moved.map(({ change }) => change)),
   }
 }

@@ -133,6 +133,7 @@ describe('the id of a request with a key', () => {
     }
     const creating = createTransaction(deps, {
       ...requested,
+      movedTo: null,
       by: null,
       input: { ...smallest, idempotencyKey: 'the same', ...input },
     })

@@ -54,7 +54,7 @@ export type Created = { row: NewTransaction | TransactionRow; view: TransactionC
  * Creates a transaction: requests a charge from an acquirer under our own txid, then commits row, history and event
  * together.
  *
- * @throws {AppError} `idempotency_key_reused`, `acquirer_refused`, or `acquirer_unavailable` when the outcome is
+ * @throws {AppError} `merchant_moved`, `idempotency_key_reused`, `acquirer_refused`, or `acquirer_unavailable` when the outcome is
  *   not known yet
  */
 export async function createTransaction(
@@ -62,12 +62,20 @@ export async function createTransaction(
   {
     merchantId,
     clientId,
+    movedTo,
     by,
     input,
-  }: { merchantId: string; clientId: string; by: By | null; input: CreateTransactionInput },
+  }: {
+    merchantId: string
+    clientId: string
+    movedTo: string | null
+    by: By | null
+    input: CreateTransactionInput
+  },
 ): Promise<Created> {
   const content = toContent(input)
   const idempotencyKey = input.idempotencyKey ?? null
+  if (movedTo !== null) return await replayOnly(deps, { merchantId, idempotencyKey, content, movedTo })
   const createdAt = deps.clock.now()
   const id = toId(deps, merchantId, idempotencyKey, content)
   const acquirers = deps.acquirers.forCharge({ clientId, amount: content.amount, now: createdAt, id })
@@ -96,6 +104,20 @@ export async function createTransaction(
   if (row.webhook_url !== null) deps.wakeDeliveries()
   if (view === null) throw withoutCode(row)
   return { row, view, isReplay: false }
+}
+
+/** A merchant that has moved creates nothing new. A repeated request still gets its first response. */
+async function replayOnly(
+  { db }: Pick<CreateDeps, 'db'>,
+  request: { merchantId: string; idempotencyKey: string | null; content: TransactionContent; movedTo: string },
+): Promise<Created> {
+  const { merchantId, idempotencyKey, content, movedTo: address } = request
+  const first = idempotencyKey === null ? null : await findTransactionByKey(db, merchantId, idempotencyKey)
+  if (first) return replay(first, content)
+  throw new AppError('merchant_moved', {
+    detail: `New charges of this merchant are created at ${address}, with its credentials there. Existing transactions stay here.`,
+    members: { address },
+  })
 }
 
 /** Builds the response with its QR image after the statement was sent: it is drawn while PostgreSQL works. */

@@ -358,6 +358,13 @@ export const edgeMutations: Mutation[] = [
     caughtBy: 'test/e2e/cells.test.ts',
   },
   {
+    name: 'a balance arrives from another cell each time that its document is read',
+    edits: [
+      edit('src/entries/propose.ts', 'id, idempotencyKey: `move:${id}`', 'idempotencyKey: `move:${proposal.id}`'),
+    ],
+    caughtBy: 'test/e2e/cells.test.ts',
+  },
+  {
     name: 'a transaction that PostgreSQL rolled back counts as committed',
     edits: [edit('src/db/sql.ts', "assert(command === 'COMMIT',", "assert(command !== '',")],
     caughtBy: 'src/db/outage.test.ts',

@@ -8,6 +8,8 @@ const typesEn: Record<EntryType, [name: string, hint: string]> = {
   write_off: ['Write-off of a debt', 'A merchant no longer has to pay its debt. Earned fees cover it.'],
   psp_fee: ['PSP fee', 'The PSP charged a fee to the account. Earned fees cover it.'],
   manual_entry: ['Manual entry', 'Moves money between two accounts when no other type explains why.'],
+  move_out: ['Move to another cell', 'A merchant’s balance left for another cell.'],
+  move_in: ['Move from another cell', 'A merchant’s balance came from another cell.'],
 }
 
 const typesPt: Record<EntryType, [name: string, hint: string]> = {
@@ -16,6 +18,8 @@ const typesPt: Record<EntryType, [name: string, hint: string]> = {
   write_off: ['Perdão de dívida', 'O lojista deixa de pagar o que deve. As tarifas recebidas cobrem o valor.'],
   psp_fee: ['Tarifa do PSP', 'O PSP debitou uma tarifa da conta. As tarifas recebidas cobrem o valor.'],
   manual_entry: ['Lançamento manual', 'Move dinheiro entre duas contas, quando nenhum outro tipo explica o motivo.'],
+  move_out: ['Mudança para outra célula', 'O saldo de um lojista foi para outra célula.'],
+  move_in: ['Mudança de outra célula', 'O saldo de um lojista veio de outra célula.'],
 }
 
 export const words = texts({

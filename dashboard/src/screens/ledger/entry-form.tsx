@@ -9,7 +9,7 @@ import { Amount } from '../../components/record-table.tsx'
 import { useFormat } from '../../format.ts'
 import { newIdempotencyKey } from '../../idempotency.ts'
 import { useText } from '../../text.ts'
-import type { EntriesView, EntryPreview, EntryType, LedgerView } from '../../types.ts'
+import type { EntriesView, EntryPreview, LedgerView, WrittenType } from '../../types.ts'
 import { words } from './entries-text.ts'
 import { words as ledgerWords } from './text.ts'
 
@@ -17,7 +17,7 @@ const manualAccounts = ['available', 'fees', 'debt', 'acquirer'] as const
 type ManualAccount = (typeof manualAccounts)[number]
 
 const initialValues = {
-  type: 'pay_in' as EntryType,
+  type: 'pay_in' as WrittenType,
   clientId: null as string | null,
   acquirer: null as string | null,
   amount: null as number | null,
@@ -29,14 +29,14 @@ const initialValues = {
 type Values = typeof initialValues
 
 /** The fields of each entry type, besides those that all types have. */
-const fieldsOf: Record<EntryType, { client: 'required' | 'optional' | 'none'; reference: boolean }> = {
+const fieldsOf: Record<WrittenType, { client: 'required' | 'optional' | 'none'; reference: boolean }> = {
   pay_in: { client: 'optional', reference: true },
   fee_draw: { client: 'none', reference: true },
   psp_fee: { client: 'none', reference: true },
   write_off: { client: 'required', reference: false },
   manual_entry: { client: 'optional', reference: false },
 }
-const types = Object.keys(fieldsOf) as EntryType[]
+const types = Object.keys(fieldsOf) as WrittenType[]
 
 /** The posted entries, and the PSP accounts that an entry can name. */
 export function useEntries(client: string | null) {
@@ -165,7 +165,7 @@ export function EntryForm({ client, onClose }: { client: string | null; onClose:
 }
 
 /** How much can be drawn or written off. */
-function useHint(type: EntryType, client: string | null): string | undefined {
+function useHint(type: WrittenType, client: string | null): string | undefined {
   const t = useText(words)
   const format = useFormat()
   const isOfFees = type === 'fee_draw' || type === 'psp_fee'

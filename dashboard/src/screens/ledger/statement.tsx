@@ -36,6 +36,8 @@ const kinds: Kind[] = [
   'correction',
   'pay_in',
   'manual',
+  'moved_out',
+  'moved_in',
 ]
 
 /** The changes of a merchant's available balance. The filters are kept in the address. */

@@ -27,6 +27,8 @@ const kindsEn: Record<TransferKind, string> = {
   debt_written_off: 'Debt written off',
   psp_fee: 'PSP fee',
   manual: 'Manual entry',
+  moved_out: 'Moved to another cell',
+  moved_in: 'Moved from another cell',
 }
 
 const kindsPt: Record<TransferKind, string> = {
@@ -55,6 +57,8 @@ const kindsPt: Record<TransferKind, string> = {
   debt_written_off: 'Dívida perdoada',
   psp_fee: 'Tarifa do PSP',
   manual: 'Lançamento manual',
+  moved_out: 'Transferido para outra célula',
+  moved_in: 'Recebido de outra célula',
 }
 
 const accountsEn: Record<Account, [name: string, meaning: string]> = {
