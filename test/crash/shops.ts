@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool, request } from 'undici'
 import { fetchToken } from '../support/service.ts'
 import type { TestReceiver } from '../support/webhooks.ts'
@@ -24,6 +25,8 @@ type Options = {
   webhookUrl: string
   /** Prefix of the names of all requests, so that those of two runs differ. */
   name: string
+  /** Between two charges of a shop. Eight shops without a pause keep two cores busy. */
+  pauseMs?: number
 }
 
 type Sent = { baseUrl: string; answered: Promise<number | null> }
@@ -37,7 +40,7 @@ const answerMaxMs = 15_000
  * Shops that create and pay charges, one request after the other. An unanswered request is repeated under the same
  * idempotency key until it is answered.
  */
-export function openShops({ addresses, token, webhookUrl, name }: Options): Shops {
+export function openShops({ addresses, token, webhookUrl, name, pauseMs = 0 }: Options): Shops {
   const connections = new Map<string, Pool>()
   const underWay = new Set<Sent>()
   const acknowledged: Observation['acknowledged'] = []
@@ -45,7 +48,10 @@ export function openShops({ addresses, token, webhookUrl, name }: Options): Shop
   const surprises: string[] = []
   let isOpen = true
   const shops = addresses.map(async (address, index) => {
-    for (let order = 0; isOpen; order++) await sell(address, `${name}-${index}-${order}`, 100 + order)
+    for (let order = 0; isOpen; order++) {
+      await sell(address, `${name}-${index}-${order}`, 100 + order)
+      await sleep(pauseMs)
+    }
   })
 
   return {
@@ -86,7 +92,7 @@ export function openShops({ addresses, token, webhookUrl, name }: Options): Shop
       // nobody. Any other error is wrong.
       if (answer && answer.status < 500 && !isCutOff(answer))
         surprises.push(`${path} answered ${answer.status} ${JSON.stringify(answer.body)}`)
-      await new Promise((resolve) => setTimeout(resolve, pauseAfterFailureMs))
+      await sleep(pauseAfterFailureMs)
     }
   }
 

@@ -77,7 +77,13 @@ it('a backup made while shops sell is restored whole, and what came after it is 
   const service = await open(original)
   const token = await fetchSandboxToken(original, service.baseUrl)
   const sell = (name: string) =>
-    openShops({ addresses: [() => service.baseUrl, () => service.baseUrl], token, webhookUrl: receiver.url, name })
+    openShops({
+      addresses: [() => service.baseUrl, () => service.baseUrl],
+      token,
+      webhookUrl: receiver.url,
+      name,
+      pauseMs: 20,
+    })
   // Payments from before the first reading of the PSP's list are not for this database.
   await eventually(async () => (await query(original, 'select from acquirer_cursors')).length > 0)
   const shops = sell('order')

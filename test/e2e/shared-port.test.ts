@@ -122,6 +122,7 @@ describe('a service of several processes', () => {
       token,
       webhookUrl: receiver.url,
       name: 'shared-port-kill',
+      pauseMs: 20,
     })
     await eventually(() => shops.acknowledged.length > 8)
     const [killed = 0] = livePids(running.lines)
@@ -187,6 +188,7 @@ describe('a service of several processes', () => {
       token,
       webhookUrl: receiver.url,
       name: 'shared-port-end',
+      pauseMs: 20,
     })
     await eventually(() => shops.acknowledged.length > 8 && shops.underWay().length > 0)
     const underWay = shops.underWay()

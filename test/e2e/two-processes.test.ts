@@ -140,6 +140,7 @@ it.each(['SIGTERM', 'SIGINT'] as const)(
       token,
       webhookUrl: receiver.url,
       name: `leaving-${signal}`,
+      pauseMs: 20,
     })
     await eventually(() => shops.acknowledged.length > 8)
     const atLeaving = () => shops.underWay().filter(({ baseUrl }) => baseUrl === leaving.baseUrl)
@@ -221,7 +222,7 @@ it('fails no request while each is replaced by the next version in turn behind a
   cleanups.push(balancer.stop)
   await eventually(() => processes.every(({ baseUrl }) => balancer.isReady(baseUrl)))
   const addresses = Array.from({ length: 8 }, () => () => balancer.baseUrl)
-  const shops = openShops({ addresses, token, webhookUrl: receiver.url, name: 'rolling' })
+  const shops = openShops({ addresses, token, webhookUrl: receiver.url, name: 'rolling', pauseMs: 50 })
   for (const index of [0, 1] as const) {
     const leaving = processes[index]
     const before = shops.acknowledged.length
