@@ -29,6 +29,9 @@ export type NewJob = JobRow & {
 const attemptsMax = 10_000
 /** How soon others notice that a process has died. */
 const releaseEveryMs = 1_000
+/** Jobs with long periods read much: a process that has just started serves its first requests before it runs them. */
+const longPeriodMs = 60_000
+const longJobsStartAfterMs = 10_000
 
 /** Puts a job into the queue in the caller's transaction. */
 export async function enqueueJob(db: Db | Tx, { ifQueued = 'replace', ...job }: NewJob): Promise<void> {
@@ -94,7 +97,7 @@ export async function startJobs(options: Options): Promise<Jobs> {
 }
 
 /**
- * Runs a function now and then periodically, at times that are whole periods since 1970 plus the phase; never twice
+ * Runs a function soon and then periodically, at times that are whole periods since 1970 plus the phase; never twice
  * concurrently.
  */
 function repeat(
@@ -103,7 +106,7 @@ function repeat(
   work: () => Promise<void>,
 ): { stop(): Promise<void> } {
   let running: Promise<void> | null = null
-  let timer: NodeJS.Timeout
+  let timer: NodeJS.Timeout | undefined
   const begin = () => {
     running ??= work()
       .catch((error: unknown) => log.error({ err: error }, 'a recurring task failed'))
@@ -114,7 +117,8 @@ function repeat(
     timer = setTimeout(begin, Math.ceil(everyMs - ((Date.now() - phase * everyMs) % everyMs)) + 1)
   }
   // After a crash, nothing should have to wait for the first period.
-  begin()
+  if (everyMs < longPeriodMs) begin()
+  else timer = setTimeout(begin, longJobsStartAfterMs)
   return {
     async stop() {
       clearTimeout(timer)
