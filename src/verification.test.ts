@@ -165,15 +165,15 @@ it('reports when the ledger was last verified, and how long it took', async () =
     { labels: { scope: 'all' }, value: all },
     { labels: { scope: 'recent' }, value: recent },
   ]
-  expect(await value('guiche_books_verified_timestamp_seconds')).toMatchObject(both(0, 0))
+  expect(await value('guiche_ledger_verified_timestamp_seconds')).toMatchObject(both(0, 0))
   await startProcess({ tookMs: 42 * second }).verify()
   const first = clock.now().getTime() / 1000
-  expect(await value('guiche_books_verified_timestamp_seconds')).toMatchObject(both(first, first))
-  expect(await value('guiche_books_verification_seconds')).toMatchObject(both(42, 42))
+  expect(await value('guiche_ledger_verified_timestamp_seconds')).toMatchObject(both(first, first))
+  expect(await value('guiche_ledger_verification_seconds')).toMatchObject(both(42, 42))
   clock.advance(300 * second)
   await startProcess().verify()
-  expect(await value('guiche_books_verified_timestamp_seconds')).toMatchObject(both(first, first + 300))
-  expect(await value('guiche_books_verification_seconds')).toMatchObject(both(42, 0))
+  expect(await value('guiche_ledger_verified_timestamp_seconds')).toMatchObject(both(first, first + 300))
+  expect(await value('guiche_ledger_verification_seconds')).toMatchObject(both(42, 0))
 })
 
 it('freezes payouts when it finds an inconsistency, and logs it', async () => {

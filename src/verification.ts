@@ -197,14 +197,14 @@ export const verificationSchedules: Record<string, JobSchedule> = { 'ledger.veri
 
 export function observeVerification({ db, registry }: { db: Db; registry: Registry }): void {
   const took = new Gauge({
-    name: 'guiche_books_verification_seconds',
+    name: 'guiche_ledger_verification_seconds',
     aggregator: 'max',
     help: 'How long the last verification of the ledger took: the last complete one, or the last of either kind',
     labelNames: ['scope'],
     registers: [registry],
   })
   new Gauge({
-    name: 'guiche_books_verified_timestamp_seconds',
+    name: 'guiche_ledger_verified_timestamp_seconds',
     aggregator: 'max',
     help: 'Unix time at which the last verification of the ledger ended, complete or of either kind, in any process; 0 before the first',
     labelNames: ['scope'],

@@ -254,7 +254,7 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     const suspended = await untilSuspense(service, endToEnd, 'held')
     const { page, go, checkScreenAtEachSize, complaints } = desk
     const paths = {
-      books: '/ledger',
+      'whole-ledger': '/ledger',
       ledger: `/ledger?client=${service.sandbox.clientId}`,
       suspended: `/reconciliation/suspense/${suspended.id}`,
       day: `/reconciliation/days/simulator/${day}`,

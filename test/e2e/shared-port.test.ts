@@ -95,7 +95,7 @@ it('counts limits over all processes, and reports metrics as one', async () => {
   // The database's figures are not counted once per process.
   const [shop] = shops
   const verifiedAt = async () =>
-    Number(/^guiche_books_verified_timestamp_seconds\{scope="all"\} (\S+)$/m.exec((await shop?.metrics()) ?? '')?.[1])
+    Number(/^guiche_ledger_verified_timestamp_seconds\{scope="all"\} (\S+)$/m.exec((await shop?.metrics()) ?? '')?.[1])
   await expect.poll(verifiedAt, { timeout: 90_000, interval: 500 }).toBeGreaterThan(0)
   expect(await verifiedAt()).toBeLessThanOrEqual(Date.now() / 1000)
 
