@@ -128,5 +128,17 @@ create table database_mark (
 );
 insert into database_mark default values;
 
+-- PostgreSQL begins a new timeline when a standby becomes the primary, and gives the numbers of lost transactions to new
+-- ones. A service that acknowledged a number from `first_xid` on before the timeline began has lost that transaction.
+create table database_timelines (
+  -- The cluster: a dump that is loaded into another one takes the rows along.
+  system_identifier text,
+  timeline integer,
+  -- Of the service that saw the timeline first, before it wrote anything else.
+  first_xid bigint not null,
+  loss_found_at timestamptz(3),
+  primary key (system_identifier, timeline)
+);
+
 -- The service's own role may add to it and read it, nothing else. An owner can give up its own rights.
 revoke update, delete, truncate on ledger_transfers from current_user;

@@ -5,14 +5,26 @@ import { Counter, type Registry } from 'prom-client'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { byService } from './audit/record.ts'
-import { type Db, onNewConnection, type Tx } from './db/sql.ts'
-import { advanceMark, findMark, lockMark, type MarkRow, saveCounter } from './ledger/mark-store.ts'
+import { type Db, isDatabaseAway, onNewConnection, type Tx } from './db/sql.ts'
+import { DatabaseAway } from './db/watched-pool.ts'
+import {
+  advanceMark,
+  claimLoss,
+  findMark,
+  findTimeline,
+  hasLostOne,
+  insertTimeline,
+  lockMark,
+  type MarkRow,
+  saveCounter,
+  type Timeline,
+} from './ledger/mark-store.ts'
 import { freezePayoutsAlso, writeLossReason } from './ledger/payout-freeze.ts'
 import type { Clock } from './lib/clock.ts'
 import { enqueueRun } from './reconciliation/requested-run.ts'
 import { readListsAgain } from './transactions/store.ts'
 
-/** How much of what was committed last may be lost unnoticed. */
+/** How much may be lost unnoticed of what no running process has committed. */
 const markEveryMs = 1_000
 /** The lists are read again from this long before the last mark: a payment may be recorded long after its own time. */
 const marginMs = 10 * 60_000
@@ -37,10 +49,16 @@ type Deps = {
 
 /**
  * Notices that the database lost what it had committed: an older copy was restored, or a standby that had not received
- * everything became the primary. The database has a counter that grows in each second in which something is written.
- * Each process remembers the highest value that it has seen, and keeps it in a file beside the database. If a new
- * connection finds a lower one, payouts are frozen before that connection is used: the database no longer knows which
- * money has left. The acquirers' lists are then read again from before the loss.
+ * everything became the primary.
+ *
+ * The database has a counter that grows in each second in which something is written. Each process remembers the highest
+ * value that it has seen, and keeps it in a file beside the database. It also remembers its newest transactions that were
+ * acknowledged. If a new connection finds a lower counter, or one of these transactions is not committed, payouts are
+ * frozen before that connection is used: the database no longer knows which money has left. The acquirers' lists are then
+ * read again from before the loss.
+ *
+ * A lost transaction's number is used again by the next one, so the first process that sees a new timeline records the
+ * next number before it writes anything else.
  */
 export async function keepDatabaseMark(deps: Deps): Promise<{ stop(): Promise<void> }> {
   const { db, log } = deps
@@ -51,6 +69,8 @@ export async function keepDatabaseMark(deps: Deps): Promise<{ stop(): Promise<vo
     registers: [deps.registry],
   })
   let known = await readKnown(path)
+  let lastTimeline: Timeline | null = null
+  const hasTimelines = await canFindTimeline(db, log)
   let running: Promise<void> = Promise.resolve()
   let hasWarned = false
   const warnOnce = ({ message }: Error) => {
@@ -74,18 +94,46 @@ export async function keepDatabaseMark(deps: Deps): Promise<{ stop(): Promise<vo
   }
 
   async function compare(on: Db): Promise<void> {
+    const timeline = await followTimeline(on)
     const expected = known
-    if (expected === null || !isOlder(await findMark(on), expected)) return
+    const xids = db.recentXids.slice()
+    const row = await findMark(on)
+    const isCounterLower = expected !== null && isOlder(row, expected)
+    const hasLost = timeline !== null && lastTimeline !== null && (await isBehind(on, { xids, lastTimeline, timeline }))
+    if (isCounterLower || hasLost) {
+      await report(on, { expected, timeline })
+      // Connections that were opened at the same time compare the same.
+      if (db.recentXids[0] === xids[0]) db.recentXids.splice(0, xids.length)
+    }
+    lastTimeline = timeline
+  }
+
+  async function report(
+    on: Db,
+    { expected, timeline }: { expected: Known | null; timeline: Timeline | null },
+  ): Promise<void> {
     const lastMarkAt = await on.transaction(async (tx) => {
-      const row = await lockMark(tx)
+      const locked = await lockMark(tx)
+      const isFirst = timeline !== null && (await claimLoss(tx, timeline, deps.clock.now()))
       // Another process has reported it.
-      if (!isOlder(row, expected)) return null
-      await recover(deps, tx, { known: expected, lastMarkAt: row.marked_at })
-      return row.marked_at
+      if (!isFirst && !(expected !== null && isOlder(locked, expected))) return null
+      const counter = Math.max(locked.counter, expected?.counter ?? 0) + leap
+      await recover(deps, tx, { counter, lastMarkAt: locked.marked_at })
+      return locked.marked_at
     })
     if (lastMarkAt === null) return
     losses.inc()
     log.error({ lastMarkAt }, 'the database went back in time: payouts are frozen, and the lists are read again')
+  }
+
+  /** Null if the server reports none. */
+  async function followTimeline(on: Db): Promise<Timeline | null> {
+    if (!hasTimelines) return null
+    const timeline = await findTimeline(on)
+    // It may become the primary while the connection is open, and would then be used unchecked.
+    if (timeline === null) throw new DatabaseAway('the database is a read-only standby')
+    if (timeline.timeline !== lastTimeline?.timeline) await insertTimeline(on, timeline)
+    return timeline
   }
 
   async function mark(): Promise<void> {
@@ -103,14 +151,40 @@ function isOlder(row: MarkRow, known: Known): boolean {
   return row.database_id === known.databaseId && row.counter < known.counter
 }
 
+/** Some managed servers do not report their timeline. Then only the counter shows a loss. */
+async function canFindTimeline(db: Db, log: Logger): Promise<boolean> {
+  try {
+    await findTimeline(db)
+    return true
+  } catch (error) {
+    if (isDatabaseAway(error)) throw error
+    log.info(
+      { err: error },
+      'this PostgreSQL does not report its timeline: a loss of less than a second may go unnoticed',
+    )
+    return false
+  }
+}
+
+/** Whether the server lacks one of these transactions, which were acknowledged on `lastTimeline`. */
+async function isBehind(
+  on: Db,
+  { xids, lastTimeline, timeline }: { xids: number[]; lastTimeline: Timeline; timeline: Timeline },
+): Promise<boolean> {
+  // Numbers of another cluster mean nothing.
+  if (timeline.system_identifier !== lastTimeline.system_identifier) return false
+  if (timeline.timeline < lastTimeline.timeline) return true
+  return await hasLostOne(on, xids, { since: lastTimeline, now: timeline })
+}
+
 async function recover(
   { clock, acquirers }: Deps,
   tx: Tx,
-  { known, lastMarkAt }: { known: Known; lastMarkAt: Date },
+  { counter, lastMarkAt }: { counter: number; lastMarkAt: Date },
 ): Promise<void> {
   const now = clock.now()
   const from = new Date(lastMarkAt.getTime() - marginMs)
-  await saveCounter(tx, known.counter + leap)
+  await saveCounter(tx, counter)
   await freezePayoutsAlso(tx, { reason: writeLossReason(lastMarkAt), now })
   await readListsAgain(tx, from)
   const runAt = new Date(now.getTime() + compareAfterMs)

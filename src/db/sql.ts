@@ -24,6 +24,11 @@ export type Db = Reads & {
    * committed.
    */
   transaction<Result>(work: (tx: Tx) => Promise<Result>, lock?: AdvisoryLock): Promise<Result>
+  /**
+   * The newest transactions that PostgreSQL has acknowledged: numbers of the transactions of `transaction`, and those
+   * that a statement outside of it returned as `committed_xid`. Transactions with asynchronous commit are left out.
+   */
+  readonly recentXids: number[]
 }
 
 /** Runs statements that only read. A standby may answer them, if it has all that the primary had when the read began. */
@@ -108,10 +113,23 @@ export function connect(options: ConnectOptions): Db {
   return toDb(pool)
 }
 
+/** More than can be in progress at once: acknowledgements arrive almost in the order of the commits. */
+const recentXidsMax = 128
+
 export function toDb(pool: pg.Pool): Db {
+  const recentXids: number[] = []
+  const note = (xid: number | null | undefined) => {
+    if (xid && recentXids.push(xid) > recentXidsMax) recentXids.splice(0, recentXidsMax / 2)
+  }
+  const queryPool = toQuery(pool)
   return {
     pool,
-    query: toQuery(pool),
+    recentXids,
+    query: async <Row extends object>(statement: Sql, name?: string) => {
+      const rows = await queryPool<Row>(statement, name)
+      note((rows[0] as { committed_xid?: number } | undefined)?.committed_xid)
+      return rows
+    },
     transaction: async (work, lock) => {
       const client = await pool.connect()
       let broken: Error | undefined
@@ -125,9 +143,11 @@ export function toDb(pool: pg.Pool): Db {
             return query(statement, name)
           },
         })
-        const { command } = await client.query('commit')
+        writeOnce(client)
+        const [xid, { command }] = await Promise.all([findXid(client), client.query('commit')])
         // PostgreSQL rolls back instead, without an error, when a statement failed and `work` ignored that.
         assert(command === 'COMMIT', 'a transaction in which a statement failed is not committed')
+        note(xid)
         return result
       } catch (error) {
         // A connection that cannot even roll back is destroyed, not returned to the pool.
@@ -158,6 +178,21 @@ export async function onConnection<Result>(
     throw error
   } finally {
     client.release(broken)
+  }
+}
+
+/** Null if the transaction has written nothing, if its commit waits for no disk, or if it has failed. */
+async function findXid(client: pg.PoolClient): Promise<number | null> {
+  try {
+    const { rows } = await client.query<{ xid: number | null }>({
+      name: 'find-xid',
+      text: `
+        select case when current_setting('synchronous_commit') <> 'off'
+          then pg_current_xact_id_if_assigned()::text::bigint end as xid`,
+    })
+    return rows[0]?.xid ?? null
+  } catch {
+    return null
   }
 }
 

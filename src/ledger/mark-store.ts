@@ -65,3 +65,64 @@ export async function findSystem(db: Db): Promise<string> {
   assert(row, 'a server has a number')
   return row.system
 }
+
+/** A cluster of PostgreSQL, and which of its histories a server continues. */
+export type Timeline = { system_identifier: string; timeline: number }
+
+/** Null for a read-only standby: its timeline may change while a connection is open. */
+export async function findTimeline(db: Db): Promise<Timeline | null> {
+  const [row] = await db.query<{ system_identifier: string; timeline: number | null }>(sql`
+    select system_identifier::text,
+      case when not pg_is_in_recovery()
+        then ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer end as timeline
+    from pg_control_system()`)
+  assert(row, 'a server has an identifier')
+  const { system_identifier, timeline } = row
+  return timeline === null ? null : { system_identifier, timeline }
+}
+
+/**
+ * Before anything else is written on a timeline. It means nothing on another one, so it waits for no standby: a new
+ * primary may still have none.
+ */
+export async function insertTimeline(db: Db, { system_identifier, timeline }: Timeline): Promise<void> {
+  await db.query(sql`
+    insert into database_timelines (system_identifier, timeline, first_xid)
+    select ${system_identifier}, ${timeline}, pg_current_xact_id()::text::bigint
+    from (select set_config('synchronous_commit', 'local', true)) local_commit
+    where not exists (
+      select from database_timelines where system_identifier = ${system_identifier} and timeline = ${timeline})
+    on conflict do nothing`)
+}
+
+/**
+ * Whether one of these transactions, which were acknowledged on the timeline `since` or before, is not committed: its
+ * number is not used yet, was used without a commit, or belongs to a later timeline.
+ */
+export async function hasLostOne(
+  db: Db,
+  xids: number[],
+  { since, now }: { since: Timeline; now: Timeline },
+): Promise<boolean> {
+  if (xids.length === 0) return false
+  const [row] = await db.query<{ has_lost: boolean }>(sql`
+    select coalesce(bool_or(
+      case when xid >= pg_snapshot_xmax(pg_current_snapshot())::text::bigint then true
+      else
+        coalesce(pg_xact_status(xid::text::xid8) = 'aborted', false)
+        or exists (
+          select from database_timelines
+          where system_identifier = ${now.system_identifier} and timeline > ${since.timeline} and first_xid <= xid)
+      end), false) as has_lost
+    from unnest(${xids}::bigint[]) recent (xid)`)
+  return row?.has_lost === true
+}
+
+/** False if another process has reported a loss on this timeline. */
+export async function claimLoss(tx: Tx, { system_identifier, timeline }: Timeline, now: Date): Promise<boolean> {
+  const rows = await tx.query(sql`
+    update database_timelines set loss_found_at = ${now}
+    where system_identifier = ${system_identifier} and timeline = ${timeline} and loss_found_at is null
+    returning timeline`)
+  return rows.length === 1
+}

@@ -154,7 +154,7 @@ export async function insertTransactions(
   transactions: NewTransaction[],
   events: NewEvent[],
 ): Promise<Set<string>> {
-  const rows = await db.query<{ id: string }>(
+  const rows = await db.query<{ id: string; committed_xid: number }>(
     sql`
       with inserted as (
         insert into transactions (
@@ -171,7 +171,7 @@ export async function insertTransactions(
         on conflict do nothing
         returning id, merchant_id
       ), ${firstEvents(events)}
-      select id from inserted`,
+      select id, pg_current_xact_id()::text::bigint as committed_xid from inserted`,
     'insert-transactions',
   )
   return new Set(rows.map((row) => row.id))

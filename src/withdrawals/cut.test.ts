@@ -97,6 +97,7 @@ function losing(db: Db, before: number): { db: Db; statements: () => number } {
     statements: () => statements,
     db: {
       pool: db.pool,
+      recentXids: db.recentXids,
       query: async (statement) => {
         step()
         return await db.query(statement)

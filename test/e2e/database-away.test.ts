@@ -1,9 +1,12 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { afterEach, expect, it, vi } from 'vitest'
 import { callbackPath } from '../../src/callbacks/path.ts'
+import { asAdministrator, attachEmbeddedPostgres } from '../../src/db/embedded.ts'
+import { connect, raw } from '../../src/db/sql.ts'
 import { parseSecretKey } from '../../src/lib/secrets.ts'
 import { fetchSandboxToken } from '../crash/shops.ts'
-import { findFreePort, freeze, makeDataDir, type ServiceProcess, startServiceProcess } from '../support/process.ts'
+import { freeze, postgresProcesses, postmasterOf } from '../support/postmaster.ts'
+import { findFreePort, makeDataDir, type ServiceProcess, startServiceProcess } from '../support/process.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
@@ -40,10 +43,10 @@ it.each(['1', '2'])(
     const { id } = (await before.json()) as { id: string }
 
     // While this file names another version, no server starts on this folder.
-    const [versionFile, pidFile] = [`${dataDir}/postgres/PG_VERSION`, `${dataDir}/postgres/postmaster.pid`]
+    const versionFile = `${dataDir}/postgres/PG_VERSION`
     const version = readFileSync(versionFile, 'utf8')
     writeFileSync(versionFile, '17\n')
-    process.kill(Number(readFileSync(pidFile, 'utf8').split('\n')[0]), 'SIGKILL')
+    process.kill(postmasterOf(`${dataDir}/postgres`) ?? 0, 'SIGKILL')
     await vi.waitFor(async () => {
       const away = await create(2_000)
       expect(away.status).toBe(503)
@@ -108,8 +111,7 @@ it('answers 503 while its PostgreSQL is frozen, and goes on when it answers agai
   const key = parseSecretKey(secretKey)
   if (!key) throw new Error('this is a key')
 
-  const postmaster = Number(readFileSync(`${dataDir}/postgres/postmaster.pid`, 'utf8').split('\n')[0])
-  const resume = freeze(postmaster)
+  const resume = freeze(postgresProcesses(`${dataDir}/postgres`))
   cleanups.push(async () => resume())
   // All at once: statements in progress, new connections, and requests that wait for one.
   const answers = await Promise.all([
@@ -149,5 +151,26 @@ it('answers 503 while its PostgreSQL is frozen, and goes on when it answers agai
     async () => expect(await (await request(`/transaction/${id}`)).json()).toMatchObject({ status: 'PAID' }),
     { timeout: 60_000, interval: 200 },
   )
+
+  // A server that answers, but whose commits wait for a synchronous standby that is gone.
+  const server = await attachEmbeddedPostgres({ dataDir })
+  if (!server) throw new Error('it runs')
+  const options = { connectionString: asAdministrator(server.connectionString), connectionsMax: 1, onError: () => {} }
+  const admin = connect(options)
+  cleanups.push(async () => await admin.pool.end())
+  await admin.query(raw("alter system set synchronous_standby_names = 'nobody'"))
+  await admin.query(raw('select pg_reload_conf()'))
+  const waiting = await Promise.all(Array.from({ length: 30 }, (_, index) => create(`order-alone-${index}`)))
+  for (const answer of waiting) {
+    expect(answer.status).toBe(503)
+    expect(await answer.json()).toMatchObject({ code: 'database_unavailable' })
+  }
+  expect((await request('/health/ready')).status).toBe(503)
+  await admin.query(raw('alter system reset synchronous_standby_names'))
+  await admin.query(raw('select pg_reload_conf()'))
+  await vi.waitFor(async () => expect((await create('order-alone-0')).status).toBe(201), {
+    timeout: 60_000,
+    interval: 200,
+  })
   expect(stacksOf(running)).toEqual([])
 }, 180_000)

@@ -8,6 +8,7 @@ import { startSimulatorServer } from '../../simulator/server.ts'
 import { createSimulator } from '../../simulator/simulator.ts'
 import { keepDatabaseMark } from '../../src/database-mark.ts'
 import { asAdministrator } from '../../src/db/embedded.ts'
+import { migrate, migrationsFolder } from '../../src/db/migrate.ts'
 import { connect, type Db, raw, sql } from '../../src/db/sql.ts'
 import { showPayoutFreeze } from '../../src/ledger/payout-freeze.ts'
 import { manualClock } from '../support/clock.ts'
@@ -17,6 +18,7 @@ import { openDatabaseLine } from '../support/database-line.ts'
 import { charge } from '../support/payments.ts'
 import { fetchRefundable } from '../support/refunds.ts'
 import { startTestService } from '../support/service.ts'
+import { startPair } from '../support/standby.ts'
 import { inviteUser, openBrowser, password } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
 import { requestWithdrawal } from '../support/withdrawals.ts'
@@ -148,4 +150,79 @@ it('notices at its start that the database is older than the file in DATA_DIR', 
   expect(await showPayoutFreeze(db)).toBeNull()
   await writeFile(join(dataDir, 'database-mark.json'), '{')
   await expect(start()).rejects.toThrow(/database-mark\.json is damaged/)
+})
+
+it('notices that the database lacks one transaction that was acknowledged', async () => {
+  const database = await createTestDatabase()
+  const dataDir = await mkdtemp(join(tmpdir(), 'guiche-mark-'))
+  const { db } = database
+  const clock = manualClock()
+  const acquirers = { all: [] }
+  const [log, registry] = [pino({ level: 'silent' }), new Registry()]
+  const kept = await keepDatabaseMark({ db, clock, log, registry, acquirers, dataDir })
+  cleanups.push(async () => {
+    await kept.stop()
+    await database.drop()
+    await rm(dataDir, { recursive: true })
+  })
+  const openConnections = async () => {
+    for (const client of await Promise.all([db.pool.connect(), db.pool.connect()])) client.release(true)
+    await db.query(sql`select`)
+  }
+  await db.transaction(async (tx) => await tx.query(sql`insert into settings (name, value) values ('one', '1')`))
+  expect(db.recentXids).toHaveLength(1)
+  await openConnections()
+  expect(await showPayoutFreeze(db)).toBeNull()
+
+  const rolledBack = new Error()
+  const lost = await new Promise<number>((resolve, reject) => {
+    const work = db.transaction(async (tx) => {
+      const [row] = await tx.query<{ xid: number }>(sql`select pg_current_xact_id()::text::bigint as xid`)
+      resolve(row?.xid ?? 0)
+      throw rolledBack
+    })
+    work.catch((error) => error === rolledBack || reject(error))
+  })
+  db.recentXids.push(lost)
+  await openConnections()
+  expect(await showPayoutFreeze(db)).not.toBeNull()
+  expect(await registry.getSingleMetric('guiche_database_commits_lost_total')?.get()).toMatchObject({
+    values: [{ value: 1 }],
+  })
+})
+
+it('notices that one charge was lost when an asynchronous standby became the primary', async () => {
+  const pair = await startPair(async (connectionString) => {
+    const prepared = connect({ connectionString, connectionsMax: 1, onError: () => {} })
+    await migrate(prepared, { folder: migrationsFolder(), log: pino({ level: 'silent' }) })
+    await prepared.pool.end()
+  })
+  cleanups.push(pair.stop)
+  const primary = await openDatabaseLine(pair.primary)
+  const standby = await openDatabaseLine(pair.standby.connectionString)
+  cleanups.push(primary.stop, standby.stop)
+  const { host } = new URL(standby.connectionString)
+  const connectionString = primary.connectionString.replace(/(?=\/[^/]*$)/, `,${host}`)
+  const db = connect({ connectionString, connectionsMax: 2, onError: () => {} })
+  cleanups.push(async () => await db.pool.end())
+  const service = await startTestService({ database: { db, connectionString } })
+  cleanups.push(service.stop)
+  const first = await charge(service)
+  // From here on no mark is set, so the counter cannot show the loss.
+  const blocker = await db.pool.connect()
+  blocker.on('error', () => {})
+  await blocker.query('begin; select from database_mark for update')
+  const isThere = `select from transactions where id = '${first.id}'`
+  await eventually(async () => (await pair.standby.query(isThere)).length === 1)
+  pair.cut()
+  const last = await charge(service)
+  primary.setDown(true)
+  blocker.release(true)
+  await pair.standby.query('select pg_promote()')
+
+  await eventually(async () => (await service.call('/health/ready')).status === 200)
+  expect((await service.call(`/transaction/${first.id}`)).status).toBe(200)
+  expect((await service.call(`/transaction/${last.id}`)).status).toBe(404)
+  expect(await showPayoutFreeze(db)).toMatchObject({ reason: expect.stringMatching(/^The database went back in time/) })
+  expect((await service.call('/metrics')).text).toMatch(/^guiche_database_commits_lost_total 1$/m)
 })

@@ -46,6 +46,7 @@ export function createLife(): Life {
 export function mortalDb(db: Db, life: Life): Db {
   return {
     pool: db.pool,
+    recentXids: db.recentXids,
     async query<Row extends object>(statement: Sql) {
       life.step('a statement')
       const rows = await db.query<Row>(statement)

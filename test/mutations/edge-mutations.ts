@@ -351,6 +351,16 @@ export const edgeMutations: Mutation[] = [
     caughtBy: 'test/e2e/database-older.test.ts',
   },
   {
+    name: 'the loss of a single transaction is not noticed',
+    edits: [edit('src/ledger/mark-store.ts', "= 'aborted', false)", "= 'aborted' and false, false)")],
+    caughtBy: 'test/e2e/database-older.test.ts',
+  },
+  {
+    name: 'a service remembers no transaction that it has acknowledged',
+    edits: [edit('src/db/sql.ts', '        note(xid)\n', '')],
+    caughtBy: 'test/e2e/database-older.test.ts',
+  },
+  {
     name: 'a payment of another cell is placed in suspense',
     edits: [
       edit('src/suspense/other-cell.ts', 'payments.filter(({ endToEndId }) => !taken.has(endToEndId))', 'payments'),

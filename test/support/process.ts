@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -120,25 +119,4 @@ export async function makeDataDir(): Promise<{ dataDir: string; remove(): Promis
 
 export async function findFreePort(): Promise<number> {
   return await findFreePortOf('127.0.0.1')
-}
-
-/** Stops a PostgreSQL server and all its processes, as a frozen machine would. Returns what lets them go on. */
-export function freeze(postmaster: number): () => void {
-  const parents = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map((name) => ({ pid: Number(name), parent: parentOf(name) }))
-  const pids = [postmaster, ...parents.filter(({ parent }) => parent === postmaster).map(({ pid }) => pid)]
-  for (const pid of pids) process.kill(pid, 'SIGSTOP')
-  return () => {
-    // Some may have ended after they were counted.
-    for (const pid of pids) if (parentOf(String(pid)) !== null) process.kill(pid, 'SIGCONT')
-  }
-}
-
-function parentOf(pid: string): number | null {
-  try {
-    return Number(/\) \S (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1])
-  } catch {
-    return null
-  }
 }

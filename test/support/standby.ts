@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { appendFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
@@ -6,7 +5,8 @@ import { pino } from 'pino'
 import { asAdministrator, type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded.ts'
 import { restoreBackup, writeBackup } from '../../src/db/embedded-backup.ts'
 import { openDatabaseLine } from './database-line.ts'
-import { freeze, makeDataDir } from './process.ts'
+import { freeze, postgresProcesses, postmasterOf } from './postmaster.ts'
+import { makeDataDir } from './process.ts'
 
 const log = pino({ level: 'silent' })
 
@@ -21,7 +21,13 @@ export type Standby = {
   start(): Promise<void>
 }
 
-export type Pair = { primary: string; standby: Standby; stop(): Promise<void> }
+export type Pair = {
+  primary: string
+  standby: Standby
+  /** From now on nothing that the primary commits reaches the standby. */
+  cut(): void
+  stop(): Promise<void>
+}
 
 /**
  * Two PostgreSQL of their own: a primary, and a standby that streams its log. `prepare` runs on the primary before the
@@ -45,7 +51,6 @@ export async function startPair(prepare: (connectionString: string) => Promise<v
   await writeFile(join(folder, 'standby.signal'), '')
   let running: EmbeddedPostgres = await startEmbeddedPostgres({ dataDir: two.dataDir, log })
   const { connectionString } = running
-  const postmaster = () => Number(readFileSync(join(folder, 'postmaster.pid'), 'utf8').split('\n')[0])
   return {
     primary: primary.connectionString,
     standby: {
@@ -61,14 +66,15 @@ export async function startPair(prepare: (connectionString: string) => Promise<v
       },
       async kill() {
         // SIGQUIT ends the others at once as well; after SIGKILL they would go on with their statement.
-        process.kill(postmaster(), 'SIGQUIT')
+        process.kill(postmasterOf(folder) ?? 0, 'SIGQUIT')
         await running.stop()
       },
-      freeze: () => freeze(postmaster()),
+      freeze: () => freeze(postgresProcesses(folder)),
       async start() {
         running = await startEmbeddedPostgres({ dataDir: two.dataDir, log })
       },
     },
+    cut: () => line.setDown(true),
     async stop() {
       await running.stop()
       await line.stop()
