@@ -14,6 +14,9 @@ const quietMaxMs = 1_000
 const probeShare = 5 / 6
 const pollEveryMs = 250
 
+/** A commit that a synchronous standby has not confirmed for this long is not waited for. */
+const standbyMaxMs = 2_500
+
 /** A statement is in progress while the driver is not ready for the next one. */
 type Client = pg.PoolClient & { readyForQuery: boolean; processID: number; connection: { stream: Socket } }
 
@@ -26,7 +29,8 @@ type Seen = { bytesRead: number; since: number; isSuspected: boolean }
  *
  * If the server does not answer there either, all statements in progress fail, and new ones fail at once until it
  * answers. If it answers but does not work on the statement (the connection is lost on the way, or the address now
- * belongs to another server), that statement fails.
+ * belongs to another server), that statement fails. If it answers that commits wait for a synchronous standby, these
+ * commits fail without a known outcome, and new statements fail at once until no commit waits.
  */
 export class WatchedPool extends pg.Pool {
   /** Runs on each new connection before it is used. */
@@ -54,7 +58,7 @@ export class WatchedPool extends pg.Pool {
   override connect(callback: ConnectCallback): void
   override connect(callback?: ConnectCallback): unknown {
     if (!this.#isAway) return callback ? super.connect(callback) : super.connect()
-    const error = new DatabaseAway('the database does not answer')
+    const error = new DatabaseAway('the database does not answer, or no synchronous standby confirms its commits')
     if (!callback) return Promise.reject(error)
     process.nextTick(() => callback(error, undefined, () => {}))
   }
@@ -90,15 +94,16 @@ export class WatchedPool extends pg.Pool {
 
   async #probeServer(quiet: Client[]): Promise<void> {
     const observed = quiet.map((client) => ({ client, bytesRead: client.connection.stream.bytesRead }))
-    const busy = await probe(this.options)
+    const answer = await probe(this.options)
     const isQuiet = ({ client, bytesRead }: (typeof observed)[number]) =>
       this.#inUse.has(client) && !client.readyForQuery && client.connection.stream.bytesRead === bytesRead
-    this.#isAway = busy === 'away'
-    if (busy === 'alive') return
+    this.#isAway = answer === 'away' || (answer !== 'alive' && answer.unconfirmed.size > 0)
+    if (answer === 'alive') return
     for (const { client } of observed.filter(isQuiet)) {
       const seen = this.#inUse.get(client)
-      if (busy === 'away') fail(client, 'the database does not answer')
-      else if (busy.has(client.processID) || !seen) continue
+      if (answer === 'away') fail(client, 'the database does not answer')
+      else if (answer.unconfirmed.has(client.processID)) fail(client, 'no synchronous standby confirms the commit')
+      else if (answer.busy.has(client.processID) || !seen) continue
       // Only the second time: its answer may have been on the way.
       else if (seen.isSuspected) fail(client, 'the connection to the database was lost')
       else seen.isSuspected = true
@@ -117,10 +122,16 @@ function fail(client: Client, reason: string): void {
 }
 
 /**
+ * Processes of the server that work on a statement, and those of them that wait for a standby: to confirm their commit, or
+ * another one whose locks they need.
+ */
+type Working = { busy: ReadonlySet<number>; unconfirmed: ReadonlySet<number> }
+
+/**
  * Asks the server on a new connection which of its processes work on a statement. `alive`: it answers, but not that,
  * because it has no free connection or a pooler hides its processes.
  */
-async function probe(config: pg.PoolConfig): Promise<'away' | 'alive' | ReadonlySet<number>> {
+async function probe(config: pg.PoolConfig): Promise<'away' | 'alive' | Working> {
   const { Client = pg.Client } = config as { Client?: typeof pg.Client }
   const client = new Client({ ...config, pipeline: false } as pg.ClientConfig)
   client.on('error', () => {})
@@ -145,11 +156,16 @@ async function probe(config: pg.PoolConfig): Promise<'away' | 'alive' | Readonly
   }
 }
 
-async function listBusy(client: Client): Promise<'alive' | ReadonlySet<number>> {
+async function listBusy(client: Client): Promise<'alive' | Working> {
   await (client as unknown as pg.Client).connect()
-  const { rows } = await client.query<{ pid: number; own: number }>(`
-    select pid, pg_backend_pid() as own from pg_stat_activity
+  const { rows } = await client.query<{ pid: number; own: number; is_unconfirmed: boolean; is_blocked: boolean }>(`
+    select pid, pg_backend_pid() as own, coalesce(wait_event_type = 'Lock', false) as is_blocked,
+      coalesce(wait_event = 'SyncRep' and clock_timestamp() - query_start > interval '${standbyMaxMs} ms', false) as is_unconfirmed
+    from pg_stat_activity
     where state is null or state not in ('idle', 'idle in transaction', 'idle in transaction (aborted)')`)
   const isDirect = rows[0]?.own === client.processID
-  return isDirect ? new Set(rows.map(({ pid }) => pid)) : 'alive'
+  if (!isDirect) return 'alive'
+  const isWaiting = rows.some((row) => row.is_unconfirmed)
+  const unconfirmed = rows.filter((row) => row.is_unconfirmed || (isWaiting && row.is_blocked))
+  return { busy: new Set(rows.map(({ pid }) => pid)), unconfirmed: new Set(unconfirmed.map(({ pid }) => pid)) }
 }
