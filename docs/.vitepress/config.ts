@@ -26,6 +26,7 @@ const chapters: Chapters = {
     'scaling',
     'upgrading',
     'backups',
+    'high-availability',
     'monitoring',
     'privacy',
     'security',

@@ -24,6 +24,8 @@ const untried: [document: string, beginning: string, why: string][] = [
   ['docs/backups.md', 'archive_mode = on', 'the test of backups archives with exactly these lines'],
   ['docs/going-live.md', 'curl -s -o /dev/null', 'uses the reader’s hosts; proxies have separate tests'],
   ['docs/installation.md', 'node --heap', 'the flags of npm start'],
+  ['docs/high-availability.md', 'merchants, PSPs ─►', 'a drawing'],
+  ['docs/high-availability.md', 'create role guiche', 'npm run test:ha does it'],
   ...['useradd', 'export DATABASE', 'docker', 'mkdir', 'kubectl'].map((beginning): [string, string, string] => [
     'docs/installation.md',
     beginning,

@@ -74,13 +74,15 @@ export type RunningProxy = { port: number; stop(): Promise<void> }
 
 type Options = {
   gatewayPort: number
+  /** Of a second service, for nginx. */
+  otherGatewayPort?: number
   /** The configuration's option: a call may come without a certificate. */
   mayShowNone?: boolean
 }
 
 /** Runs the documented configuration unchanged, except for ports and the folders that it reads and writes. */
 export async function startProxy(name: ProxyName, { folder }: Certificates, options: Options): Promise<RunningProxy> {
-  const { gatewayPort, mayShowNone = false } = options
+  const { gatewayPort, otherGatewayPort, mayShowNone = false } = options
   const port = await findFreePort()
   const place = join(folder, `${name}-${port}`)
   await mkdir(place)
@@ -100,6 +102,9 @@ export async function startProxy(name: ProxyName, { folder }: Certificates, opti
   const changed: [RegExp, string][] = [
     [/\/etc\/guiche\/tls/g, folder],
     [/127\.0\.0\.1:3000/g, `127.0.0.1:${gatewayPort}`],
+    ...(otherGatewayPort === undefined
+      ? []
+      : [[/^( *)server (127\.0\.0\.1):\d+(.*)$/m, `$&\n$1server $2:${otherGatewayPort}$3`] satisfies [RegExp, string]]),
     ...own,
     ...(mayShowNone ? [looser] : []),
   ]
