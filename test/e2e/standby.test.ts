@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect as connectTo, createServer, type Socket } from 'node:net'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
@@ -78,6 +80,27 @@ async function setReplay(isPaused: boolean): Promise<void> {
     const [row] = await pair.standby.query<{ state: string }>('select pg_get_wal_replay_pause_state() as state')
     return row?.state === (isPaused ? 'paused' : 'not paused')
   })
+}
+
+/** A balancer whose first connection leads to the first of these servers, and all others to the last. */
+async function startPortOf(targets: [string, string]) {
+  const sockets: Socket[] = []
+  const server = createServer((client) => {
+    const target = new URL(targets[sockets.length === 0 ? 0 : 1])
+    const upstream = connectTo(`${target.searchParams.get('host')}/.s.PGSQL.${target.port}`)
+    sockets.push(client)
+    for (const socket of [client, upstream]) socket.on('error', () => {})
+    client.pipe(upstream).pipe(client)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  return {
+    connectionString: `postgres://guiche@127.0.0.1:${(server.address() as AddressInfo).port}/guiche`,
+    async stop() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
 }
 
 describe('reads on a standby', () => {
@@ -185,6 +208,23 @@ describe('reads on a standby', () => {
     expect(answers.at(-1)).toMatchObject([{ is_standby: false }])
     expect(await registry.getSingleMetricAsString('guiche_standby_reads_total')).toContain('{outcome="conflict"} 1')
     await close()
+  })
+
+  it('are not answered by a server that is behind when a balancer leads the next connection to it', async () => {
+    await untilRead('standby')
+    await setReplay(true)
+    const id = await create()
+    const balancer = await startPortOf([pair.primary, pair.standby.connectionString])
+    const { reads, close } = await openOwnReads(balancer.connectionString)
+    // It occupies the first connection, which leads to a server that has everything.
+    const first = reads.query(sql`select pg_sleep(2)`)
+    const running = sql`select from pg_stat_activity where wait_event = 'PgSleep' and state = 'active'`
+    await eventually(async () => (await db.query(running)).length > 0)
+    expect(await reads.query(sql`select from transactions where id = ${id}`)).toHaveLength(1)
+    await first
+    await close()
+    await balancer.stop()
+    await setReplay(false)
   })
 
   it('are never answered by a copy that was promoted', async () => {

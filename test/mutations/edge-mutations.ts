@@ -385,6 +385,13 @@ export const edgeMutations: Mutation[] = [
     caughtBy: standbyTest,
   },
   {
+    name: 'a list is answered on a connection to a standby that is behind',
+    edits: [
+      edit('src/standby.ts', 'hasAll(position.value, committed) ? found.value : null', 'position.value && found.value'),
+    ],
+    caughtBy: standbyTest,
+  },
+  {
     name: 'a promoted copy answers a list',
     edits: [edit('src/standby.ts', 'return server.started_at === committed.started_at', 'return true')],
     caughtBy: standbyTest,
