@@ -212,8 +212,8 @@ it('notices that one charge was lost when an asynchronous standby became the pri
   const blocker = await db.pool.connect()
   blocker.on('error', () => {})
   await blocker.query('begin; select from database_mark for update')
-  const isThere = `select from transactions where id = '${first.id}'`
-  await eventually(async () => (await pair.standby.query(isThere)).length === 1)
+  const isReplicated = `select from transactions where id = '${first.id}'`
+  await eventually(async () => (await pair.standby.query(isReplicated)).length === 1)
   pair.cut()
   const last = await charge(service)
   primary.setDown(true)

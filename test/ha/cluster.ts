@@ -128,7 +128,7 @@ export async function startCluster({ patroni, etcd, haproxy, postgresBin }: Prog
 
   const members = async (): Promise<Member[]> => {
     for (const { address } of nodes) {
-      const answer = await ask(address, 'GET', '/cluster').catch(() => null)
+      const answer = await call(address, 'GET', '/cluster').catch(() => null)
       if (answer?.ok) return ((await answer.json()) as { members: Member[] }).members
     }
     return []
@@ -170,13 +170,13 @@ export async function startCluster({ patroni, etcd, haproxy, postgresBin }: Prog
     },
     async switchOver() {
       const { name, address } = await cluster.primary()
-      const answer = await ask(address, 'POST', '/switchover', { leader: name })
+      const answer = await call(address, 'POST', '/switchover', { leader: name })
       if (!answer.ok) throw new Error(`The switchover failed: ${await answer.text()}`)
     },
     async makeAsynchronous() {
       isAsynchronous = true
       const { address } = await cluster.primary()
-      const answer = await ask(address, 'PATCH', '/config', { synchronous_mode: false })
+      const answer = await call(address, 'PATCH', '/config', { synchronous_mode: false })
       if (!answer.ok) throw new Error(`The settings were refused: ${await answer.text()}`)
       while ((await members()).some(({ role }) => role === 'sync_standby')) await sleep(250)
     },
@@ -218,7 +218,7 @@ export async function startCluster({ patroni, etcd, haproxy, postgresBin }: Prog
   }
 }
 
-async function ask(address: string, method: string, path: string, body?: object): Promise<Response> {
+async function call(address: string, method: string, path: string, body?: object): Promise<Response> {
   return await fetch(`http://${address}:8008${path}`, {
     method,
     headers: { authorization: `Basic ${Buffer.from(`patroni:${password}`).toString('base64')}` },

@@ -282,5 +282,5 @@ async function report(rows: string[]): Promise<void> {
   const path = process.env.GUICHE_HA
   if (path === undefined) return
   const document = await readFile(path, 'utf8')
-  await writeFile(path, document.replace(/(<!-- figures -->\n).*(\n<!-- end of figures -->)/s, `$1${text}$2`))
+  await writeFile(path, document.replace(/(<!-- figures -->\n\n).*(\n\n<!-- end of figures -->)/s, `$1${text}$2`))
 }

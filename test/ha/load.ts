@@ -128,7 +128,7 @@ export function openLoad({ services, headers, bank, name, shops = 6 }: Options):
     body?: object,
   ): Promise<Record<string, unknown>> {
     for (;;) {
-      const { status, json } = await ask(what, method, path, body)
+      const { status, json } = await send(what, method, path, body)
       if (status === 200 || status === 201) return json
       // Of what is lost, nothing more can be requested.
       if (status === 404 || stopping.signal.aborted) throw new GivenUp()
@@ -136,7 +136,7 @@ export function openLoad({ services, headers, bank, name, shops = 6 }: Options):
     }
   }
 
-  async function ask(what: string, method: 'GET' | 'POST', path: string, body?: object) {
+  async function send(what: string, method: 'GET' | 'POST', path: string, body?: object) {
     const service = turn++ % services.length
     const atMs = nowMs()
     const note = (status: number, code: string, retryAfter: string | null) =>
