@@ -41,7 +41,7 @@ const translated: Chapters = {
   Conceitos: ['pt/statuses', 'pt/idempotency', 'pt/money', 'pt/webhooks', 'pt/errors'],
   Integração: ['pt/api', 'pt/sdk', 'pt/payment-page', 'pt/withdrawals', 'pt/sandbox'],
   Produção: ['pt/going-live'],
-  Operação: ['pt/dashboard', 'pt/suspense'],
+  Operação: ['pt/dashboard', 'pt/configuration', 'pt/operations', 'pt/monitoring', 'pt/suspense'],
 }
 
 type Chapters = Record<string, string[]>

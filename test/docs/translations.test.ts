@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
-import { blocksOf, documents, inlineOf, readDocument, translations } from '../support/documents.ts'
+import { blocksOf, codesIn, documents, readDocument, translations } from '../support/documents.ts'
 
 /** A page that only introduces the others. */
 const [, ...pages] = translations.toSorted(
   (one, other) => Number(other.includes('index')) - Number(one.includes('index')),
 )
 
-it('the pages that an integration needs first are in Portuguese', () => {
-  expect(pages.length).toBeGreaterThanOrEqual(9)
+it('the pages that integrations and the daily operation need are in Portuguese', () => {
+  expect(pages.length).toBeGreaterThanOrEqual(17)
   expect(pages.map(originalOf).filter((page) => !documents.includes(page))).toEqual([])
 })
 
@@ -19,13 +19,18 @@ function originalOf(page: string): string {
   return page.replace('docs/pt/', 'docs/')
 }
 
+/** The table of metrics is in English only, like the texts of `GET /metrics` that it repeats. */
+const metricsTable = /(?<=^## Metrics\n.*?)(?:^\|.*\n)+/ms
+
 function describePage(page: string) {
-  const text = readDocument(page).replace(/^ *```.*?^ *```$/gms, '')
+  const text = readDocument(page)
+    .replace(/^ *```.*?^ *```$/gms, '')
+    .replace(metricsTable, '')
   return {
     headings: [...text.matchAll(/^#+(?= )/gm)].map(([level]) => level),
     samples: blocksOf(page).map(({ language, text }) => ({ language, text })),
     // Of each row, the codes and numbers of its first cell.
     rows: [...text.matchAll(/^\| *(.*?) *(?<!\\)\|/gm)].map(([, cell = '']) => cell.match(/`[^`]+`|\d+/g)),
-    codes: [...new Set(inlineOf(page))].toSorted(),
+    codes: [...new Set(codesIn(text))].toSorted(),
   }
 }

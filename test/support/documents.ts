@@ -30,9 +30,13 @@ export function blocksOf(document: string): Block[] {
   )
 }
 
-/** Texts between single backticks outside of blocks, tables included. One may continue on the next line. */
+/** Texts between single backticks outside of blocks, tables included. */
 export function inlineOf(document: string): string[] {
-  const text = readDocument(document).replace(/^ *```.*?^ *```$/gms, '')
+  return codesIn(readDocument(document).replace(/^ *```.*?^ *```$/gms, ''))
+}
+
+/** Texts between single backticks. One may continue on the next line. */
+export function codesIn(text: string): string[] {
   return [...text.matchAll(/`((?:[^`\n]|\n(?!\n))+)`/g)].map(([, inside = '']) =>
     inside.replaceAll('\\|', '|').replaceAll(/\s*\n\s*/g, ' '),
   )
