@@ -180,12 +180,14 @@ export async function openReads({
 }
 
 /**
- * Whether this server has all that the primary had committed at a position. The log's position alone could belong to
- * commits that were lost in a failover: the counter of database-mark.ts is raised above all that such a server has.
+ * Whether this server has all that the primary had committed at a position. After a failover, the log's position alone
+ * could belong to commits that were lost: a standby of the lost primary lacks what database-mark.ts writes before
+ * anything else on the new timeline, or when it notices the loss.
  */
 function hasAll(server: Position, committed: Position): boolean {
   if (!server.is_standby) return server.started_at === committed.started_at
-  return !committed.is_standby && server.lsn >= committed.lsn && server.counter >= committed.counter
+  if (server.timelines < committed.timelines || server.counter < committed.counter) return false
+  return !committed.is_standby && server.lsn >= committed.lsn
 }
 
 /** The server of DATABASE_READ_URL is not one that can answer for the primary. */

@@ -38,6 +38,8 @@ export type Position = {
   is_standby: boolean
   lsn: number
   counter: number
+  /** The number of timelines that services have written on. */
+  timelines: number
   /** Identifies the running server. */
   started_at: string
   database_id: string
@@ -47,6 +49,7 @@ export async function findPosition(db: Pick<Reads, 'query'>): Promise<Position> 
   const [row] = await db.query<Position>(
     sql`
       select pg_is_in_recovery() as is_standby, counter, database_id,
+        (select count(*) from database_timelines) as timelines,
         extract(epoch from pg_postmaster_start_time())::text as started_at,
         coalesce(pg_wal_lsn_diff(
           case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_flush_lsn() end, '0/0'), 0) as lsn

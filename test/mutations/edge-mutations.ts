@@ -381,7 +381,7 @@ export const edgeMutations: Mutation[] = [
   },
   {
     name: 'a standby that is behind answers a list',
-    edits: [edit('src/standby.ts', 'server.lsn >= committed.lsn && ', '')],
+    edits: [edit('src/standby.ts', ' && server.lsn >= committed.lsn', '')],
     caughtBy: standbyTest,
   },
   {
