@@ -14,7 +14,7 @@ afterAll(async () => await rm(build, { recursive: true, force: true }))
 
 // The figures are not checked: they are meaningful only on an idle machine.
 it('runs a case against a service of its own, and prints a card without errors', async () => {
-  const args = ['--only', 'create', '--no-peers', '--rounds', '1', '--seconds', '0.3']
+  const args = ['--only', 'create', '--no-peers', '--rounds', '1', '--seconds', '0.2', '--processes', '1']
   const { stdout } = await promisify(execFile)(process.execPath, [join(build, 'bench/main.js'), ...args])
   expect(stdout).toMatch(/^# Capacity card\n/)
   for (const name of ['Guichê, 64 connections', 'PostgreSQL, one statement per create', 'PostgreSQL, BEGIN'])
