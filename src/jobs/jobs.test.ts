@@ -140,11 +140,12 @@ it.each(['fails', 'dies with its process'])('runs a later job under the key of o
   expect(await isGivenUp()).toBe(true)
 })
 
-it('runs a job that it claimed in a statement whose answer was lost', async () => {
+it('runs a job that it claimed in a statement whose answer was lost, also if it was carried out later', async () => {
   const done: string[] = []
   let release = () => {}
   const { lines } = await start({
     lost: async () => void done.push('lost'),
+    later: async () => void done.push('later'),
     slow: async () => {
       await new Promise<void>((resolve) => {
         release = resolve
@@ -157,19 +158,24 @@ it('runs a job that it claimed in a statement whose answer was lost', async () =
     (await db.query<{ by: number | null }>(sql`select locked_by as by from jobs`))[0]?.by ?? null
   await eventually(async () => (await findInstance()) !== null)
   const instance = await findInstance()
-  await db.transaction(async (tx) => {
-    await enqueueJob(tx, { name: 'lost', payload: {} })
-    await tx.query(sql`
-      update jobs set locked_by = ${instance}, locked_at = now(), attempts = 1 where locked_by is null`)
-  })
+  const claimUnnoticed = async (name: string) =>
+    await db.transaction(async (tx) => {
+      await enqueueJob(tx, { name, payload: {} })
+      await tx.query(sql`
+        update jobs set locked_by = ${instance}, locked_at = now(), attempts = 1 where locked_by is null`)
+    })
+  await claimUnnoticed('lost')
   // After a claim has failed for any reason, it is not certain which jobs it claimed.
   await db.query(sql`alter table jobs rename to jobs_hidden`)
   await eventually(() => lines.some(({ msg }) => msg === 'jobs could not be claimed'))
   await db.query(sql`alter table jobs_hidden rename to jobs`)
   await eventually(() => done.includes('lost'))
+  // A server that was frozen carries out a claim long after its connection has ended.
+  await claimUnnoticed('later')
+  await eventually(() => done.includes('later'))
   release()
   await eventually(async () => (await countJobs()) === 0)
-  expect(done).toEqual(['lost', 'slow'])
+  expect(done).toEqual(['lost', 'later', 'slow'])
 })
 
 it('takes over the jobs of a dead process, and leaves those of a living one alone', async () => {

@@ -29,6 +29,12 @@ const atOnceMax = 8
 const pollEveryMs = 1_000
 /** A pause after a database failure, so that its return does not cause a burst of requests. */
 const faultPauseMs = 1_000
+/**
+ * How long after an error this process looks for jobs that it has claimed without knowing it: a server that was frozen,
+ * or waits for a standby, may carry out a claim long after its connection has ended. Without this the job would be ours
+ * until the process ends.
+ */
+const doubtMs = 60_000
 /** The acquirer may be back after a minute. */
 const retryPauseMaxSeconds = 60
 
@@ -41,8 +47,10 @@ export function startQueueRunner({ db, instance, log, jobs, recurring, stopping 
   const lock = holdInstanceLock(db, { instance, log, onNewJob: signal.notify })
   const names = Object.keys(jobs)
   const inHand = new Map<number, Promise<void>>()
-  // After an error the state in the database is unknown: jobs may be claimed without our knowledge.
-  let isInDoubt = false
+  let doubtEndsAt = 0
+  const beginDoubt = () => {
+    doubtEndsAt = performance.now() + doubtMs
+  }
   const stopped = new Promise<void>((resolve) => {
     const stop = () => {
       signal.notify()
@@ -67,7 +75,7 @@ export function startQueueRunner({ db, instance, log, jobs, recurring, stopping 
       // Jobs are claimed only while the lock is held; otherwise they would be taken from us again.
       await Promise.race([lock.held(), stopped])
       const hasMore = await runRound().catch(async (error: unknown) => {
-        isInDoubt = true
+        beginDoubt()
         log.error({ err: error }, 'jobs could not be claimed')
         await sleep(faultPauseMs, undefined, { signal: stopping }).catch(() => {})
         return false
@@ -79,10 +87,7 @@ export function startQueueRunner({ db, instance, log, jobs, recurring, stopping 
   /** True when there may be more that is due. */
   async function runRound(): Promise<boolean> {
     if (stopping.aborted) return false
-    if (isInDoubt) {
-      isInDoubt = false
-      await releaseJobs(db, { instance, inHand: [...inHand.keys()] })
-    }
+    if (performance.now() < doubtEndsAt) await releaseJobs(db, { instance, inHand: [...inHand.keys()] })
     const limit = atOnceMax - inHand.size
     if (limit === 0) return false
     const claimed = await claimJobs(db, { instance, names, limit, inHand: [...inHand.keys()] })
@@ -105,7 +110,7 @@ export function startQueueRunner({ db, instance, log, jobs, recurring, stopping 
         await postponeJob(db, { instance, id, pauseSeconds, error: failure.message })
       }
     } catch (error) {
-      isInDoubt = true
+      beginDoubt()
       log.error({ err: error, job: name }, 'the end of a job could not be written, so it will be run again')
     }
     if (failure === null) return
