@@ -10,7 +10,7 @@ const failuresMax = 5
 const pauseMs = { first: 2_000, max: 60_000 }
 
 export type Breaker = {
-  /** Calls `ask`, or throws {@link AcquirerUnavailable} at once while the circuit is open: then nothing was sent. */
+  /** Makes the call, or throws {@link AcquirerUnavailable} at once while the circuit is open: then nothing was sent. */
   guard<Result>(call: () => Promise<Result>): Promise<Result>
   isClosed(): boolean
   /** 0 closed, 1 open, 2 one request at a time. */

@@ -38,7 +38,7 @@ const leet: Record<string, string> = {
 let common: Set<string> | null = null
 let leaked: Set<number> | null = null
 
-/** Bytes kept of each hash: so many that one password in 25 million is refused by mistake. */
+/** Bytes kept of each hash. With this many, one password in 25 million is refused by mistake. */
 const leakedHashBytes = 5
 
 /** @param own words that a guesser knows about this person and this service: they count as one character */

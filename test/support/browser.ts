@@ -4,7 +4,7 @@ import { source as axeSource } from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core'
 import { afterEach, expect, inject } from 'vitest'
 
-/** Folder for screenshots. If set, each {@link Visit.look} saves one there. */
+/** Folder for screenshots. If set, each {@link Visit.checkScreen} saves one there. */
 const picturesDir = process.env.GUICHE_PICTURES
 
 /** Null without a browser: skip visibly. */

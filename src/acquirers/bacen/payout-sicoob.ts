@@ -45,8 +45,8 @@ async function prepare({ client, paths }: Deps, { pixKey }: PayoutOrder): Promis
 }
 
 /**
- * A refusal may answer a repeat of an accepted request: only when nothing is found under its id did certainly nothing
- * leave.
+ * A refusal may answer a repeat of an accepted request. It is certain that no money left only if nothing is found under
+ * its id.
  */
 async function send(deps: Deps, order: SendInput): Promise<PayoutSent> {
   const { reference } = order

@@ -14,8 +14,8 @@ type RefundId = { endToEndId: string; refundId: string }
 const refundIdShape = /^[a-zA-Z0-9]{1,35}$/
 
 /**
- * `PUT /pix/{e2eid}/devolucao/{id}`. A refusal may answer a repeat of an accepted request, each PSP in its own words:
- * only when no refund is found under our id did certainly nothing leave.
+ * `PUT /pix/{e2eid}/devolucao/{id}`. A refusal may answer a repeat of an accepted request, each PSP in its own words. It
+ * is certain that no money left only if no refund is found under our id.
  */
 export async function refund(deps: Deps, input: RefundInput): Promise<MoneyOut> {
   const answer = await deps.client({
