@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { Ajv } from 'ajv'
 import { type Static, Type } from 'typebox'
+import { type AlertSettings, languages, readAlertChannels } from './lib/alert-settings.ts'
 import { type Cell, isCellName } from './lib/cell.ts'
 import { parseServers } from './lib/database-url.ts'
 import { type OidcSettings, readOidcSettings, roleNames } from './lib/oidc-settings.ts'
@@ -11,6 +12,8 @@ import { parseSecretKey, type SecretKey } from './lib/secrets.ts'
 const defaultHost = '127.0.0.1'
 /** The value of AUTH_AUDIENCE that accepts tokens for any audience. */
 const anyAudience = 'any'
+
+const text = Type.Optional(Type.String({ minLength: 1 }))
 
 /** Every variable that Guichê reads. `.env.example` is the reference for people. */
 const Environment = Type.Object({
@@ -62,6 +65,16 @@ const Environment = Type.Object({
   REQUIRE_SECOND_FACTOR: Type.Optional(Type.String({ minLength: 1 })),
   METRICS_TOKEN: Type.Optional(Type.String({ minLength: 8 })),
   METRICS_TOKEN_FILE: Type.Optional(Type.String({ minLength: 1 })),
+  ...{ SMTP_URL: text, SMTP_URL_FILE: text, ALERT_EMAIL_TO: text, ALERT_EMAIL_FROM: text },
+  ...{ ALERT_SLACK_URL: text, ALERT_SLACK_URL_FILE: text },
+  ...{
+    ALERT_TELEGRAM_TOKEN: text,
+    ALERT_TELEGRAM_TOKEN_FILE: text,
+    ALERT_TELEGRAM_CHAT: text,
+    ALERT_TELEGRAM_URL: text,
+  },
+  ...{ ALERT_WEBHOOK_URL: text, ALERT_WEBHOOK_SECRET: text, ALERT_WEBHOOK_SECRET_FILE: text },
+  ALERT_LANGUAGE: Type.Enum([...languages], { default: 'en' }),
   STOP_DELAY_SECONDS: Type.Optional(Type.Integer({ minimum: 0, maximum: 300 })),
   LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error', 'silent'], { default: 'info' }),
   LOG_FORMAT: Type.Enum(['auto', 'json', 'pretty'], { default: 'auto' }),
@@ -128,6 +141,7 @@ export type Config = Readonly<{
   requireSecondFactor: readonly string[]
   /** Null: /metrics is open on this machine, and closed if the service is public. */
   metricsToken: string | null
+  alerts: AlertSettings
   /** How long a stopping service still serves, so that load balancers can notice. */
   stopDelaySeconds: number
   logLevel: string
@@ -197,6 +211,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     )
   const roles = readRoles('REQUIRE_SECOND_FACTOR', text('REQUIRE_SECOND_FACTOR'), faults)
   const trustedProxies = readNetworks('TRUST_PROXY', text('TRUST_PROXY'), faults)
+  const alerts = readAlertChannels(text, faults)
   if (authIssuer !== null && text('AUTH_AUDIENCE') === undefined)
     faults.push(
       `AUTH_AUDIENCE must be set together with AUTH_ISSUER: the audience ("aud") of tokens for this gateway. AUTH_AUDIENCE=${anyAudience} accepts tokens that were issued for any service`,
@@ -255,6 +270,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     isPublic,
     requireSecondFactor: roles,
     metricsToken: settings.METRICS_TOKEN ?? null,
+    alerts: { ...alerts, language: settings.ALERT_LANGUAGE },
     // Without a load balancer nobody would notice, and Ctrl-C on a laptop is quick.
     stopDelaySeconds: settings.STOP_DELAY_SECONDS ?? (isPublic ? 5 : 0),
     logLevel: settings.LOG_LEVEL,

@@ -128,6 +128,7 @@ export async function startService({
       webhookAllowPrivate: config.webhookAllowPrivate,
       retention: config.retention,
       attributionThreshold: config.attributionThreshold,
+      alerts: config.alerts,
     })
     stops.push(worker.stop)
     const server = app

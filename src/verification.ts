@@ -5,9 +5,9 @@ import { runWithoutTimeout } from './db/long-work.ts'
 import type { Db, Tx } from './db/sql.ts'
 import { entryVerification } from './entries/verify.ts'
 import type { Job, JobSchedule } from './jobs/jobs.ts'
-import { freezePayouts } from './ledger/payout-freeze.ts'
+import { freezePayouts, showPayoutFreeze } from './ledger/payout-freeze.ts'
 import type { RecordKey, Window } from './ledger/record-filter-store.ts'
-import { findPayoutFreeze, findReleasedAt } from './ledger/store.ts'
+import { findReleasedAt } from './ledger/store.ts'
 import {
   type Breach,
   findAccountBreaches,
@@ -196,35 +196,39 @@ function nightOf(at: number): string {
 export const verificationSchedules: Record<string, JobSchedule> = { 'ledger.verify': { everySeconds: 300 } }
 
 export function observeVerification({ db, registry }: { db: Db; registry: Registry }): void {
-  const took = new Gauge({
-    name: 'guiche_ledger_verification_seconds',
-    aggregator: 'max',
-    help: 'How long the last verification of the ledger took: the last complete one, or the last of either kind',
-    labelNames: ['scope'],
-    registers: [registry],
-  })
-  new Gauge({
-    name: 'guiche_ledger_verified_timestamp_seconds',
-    aggregator: 'max',
-    help: 'Unix time at which the last verification of the ledger ended, complete or of either kind, in any process; 0 before the first',
-    labelNames: ['scope'],
-    registers: [registry],
-    async collect() {
-      const verified = await findVerified(db)
-      for (const scope of ['all', 'recent'] as const) {
-        const run = verified?.[scope]
-        this.set({ scope }, run ? Date.parse(run.at) / 1000 : 0)
-        took.set({ scope }, (run?.tookMs ?? 0) / 1000)
-      }
-    },
-  })
+  const ofRuns = (name: string, help: string, value: (run: Run | undefined) => number) =>
+    new Gauge({
+      name,
+      help,
+      aggregator: 'max',
+      labelNames: ['scope'],
+      registers: [registry],
+      async collect() {
+        const verified = await findVerified(db)
+        for (const scope of ['all', 'recent'] as const) this.set({ scope }, value(verified?.[scope]))
+      },
+    })
+  ofRuns(
+    'guiche_ledger_verification_seconds',
+    'How long the last verification of the ledger took: the last complete one, or the last of either kind',
+    (run) => (run?.tookMs ?? 0) / 1000,
+  )
+  ofRuns(
+    'guiche_ledger_verified_timestamp_seconds',
+    'Unix time at which the last verification of the ledger ended, complete or of either kind, in any process; 0 before the first',
+    (run) => (run ? Date.parse(run.at) / 1000 : 0),
+  )
   new Gauge({
     name: 'guiche_payouts_stopped',
     aggregator: 'max',
-    help: '1 while withdrawals and refunds are frozen: the ledger is inconsistent, or an operator froze them',
+    help: '1 while withdrawals and refunds are frozen, with the time since when, and whether the database lost commits: the ledger is inconsistent, or an operator froze them',
+    labelNames: ['since', 'reason'],
     registers: [registry],
     async collect() {
-      this.set((await findPayoutFreeze(db)) === null ? 0 : 1)
+      const freeze = await showPayoutFreeze(db)
+      this.reset()
+      if (freeze) this.set({ since: freeze.engagedAt, reason: freeze.needsChecks ? 'database_loss' : 'other' }, 1)
+      else this.set(0)
     },
   })
 }

@@ -1,6 +1,8 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Acquirers } from './acquirers/registry.ts'
+import { openChannels } from './alerts/channels.ts'
+import { alertJobs, alertSchedules } from './alerts/jobs.ts'
 import { attributionJobs, attributionSchedules } from './attribution/jobs.ts'
 import { startInbox } from './callbacks/inbox.ts'
 import { observeInbox } from './callbacks/metrics.ts'
@@ -10,6 +12,7 @@ import { releaseNoticesOf } from './callbacks/store.ts'
 import type { Db } from './db/sql.ts'
 import { startJobs } from './jobs/jobs.ts'
 import { observeJobs } from './jobs/metrics.ts'
+import type { AlertSettings } from './lib/alert-settings.ts'
 import type { Clock } from './lib/clock.ts'
 import type { SecretKey } from './lib/secrets.ts'
 import { privacyJobs, privacySchedules } from './privacy/retention.ts'
@@ -25,7 +28,7 @@ import { loadTransactionVersions } from './transactions/view.ts'
 import { observeVerification, verificationJobs, verificationSchedules } from './verification.ts'
 import { type Deliveries, startDeliveries } from './webhooks/deliver.ts'
 import { releaseLeasesOf } from './webhooks/queue-store.ts'
-import { withdrawalJobs, withdrawalSchedules } from './withdrawals/jobs.ts'
+import { observeWithdrawals, withdrawalJobs, withdrawalSchedules } from './withdrawals/jobs.ts'
 import { loadWithdrawalVersions } from './withdrawals/view.ts'
 
 export type WorkerDeps = {
@@ -40,6 +43,9 @@ export type WorkerDeps = {
   webhookAllowPrivate: boolean
   retention: Retention & { personalDataDays: number | null }
   attributionThreshold: number | null
+  /** For links in alerts. */
+  baseUrl: string
+  alerts: AlertSettings
 }
 
 export type Worker = { wakeDeliveries(): void; workOn: ReceiveDeps['workOn']; stop(): Promise<void> }
@@ -49,6 +55,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const { db, instance, clock, log, registry } = deps
   let deliveries: Deliveries | null = null
   const settleDeps = { ...deps, settlement: createSettlement(deps), wakeDeliveries: () => deliveries?.wake() }
+  const channels = openChannels(deps.alerts, deps)
   const jobs = await startJobs({
     db,
     instance,
@@ -69,6 +76,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       ...requestedRunJobs(deps),
       ...retentionJobs(deps),
       ...privacyJobs({ ...deps, ...deps.retention }),
+      ...alertJobs({ ...deps, language: deps.alerts.language, channels: channels.all }),
     },
     schedules: {
       ...transactionSchedules,
@@ -79,6 +87,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       ...reconciliationSchedules,
       ...retentionSchedules,
       ...privacySchedules,
+      ...alertSchedules,
     },
   })
   // After the jobs: now every other process can see that this one is alive.
@@ -96,7 +105,8 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   observeJobs({ db, registry })
   observeInbox({ ...deps })
   observeVerification({ db, registry })
-  observeSuspense({ db, registry })
+  observeSuspense({ db, clock, registry })
+  observeWithdrawals({ db, clock, registry })
   observeDisputes(deps)
   observeReconciliation({ db, registry })
   return {
@@ -104,6 +114,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     workOn: inbox.workOn,
     async stop() {
       await Promise.all([jobs.stop(), inbox.stop(), started.stop()])
+      await channels.close()
     },
   }
 }

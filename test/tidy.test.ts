@@ -11,7 +11,7 @@ const ranks: string[][] = [
   ['pix', 'db', 'config.ts'],
   ['http', 'jobs', 'acquirers', 'audit'],
   ['auth', 'ledger', 'webhooks', 'exchanges', 'retention'],
-  ['payouts'],
+  ['payouts', 'alerts'],
   ['suspense', 'users', 'proposals'],
   ['transactions', 'withdrawals', 'entries'],
   ['callbacks', 'attribution', 'sandbox', 'explain', 'merchant.ts', 'reconciliation', 'privacy'],
@@ -213,7 +213,7 @@ it("CONTRIBUTING.md's table has every layer", () => {
 })
 
 it('.env.example names exactly the variables that the configuration reads', () => {
-  const configured = [...read('src/config.ts').matchAll(/^ {2}([A-Z][A-Z_]*): Type\./gm)].map(([, name]) => name)
+  const configured = [...read('src/config.ts').matchAll(/\b([A-Z][A-Z_]*): (?:Type\.|text\b)/g)].map(([, name]) => name)
   const named = [...readFileSync('.env.example', 'utf8').matchAll(/^([A-Z][A-Z_]*)=/gm)].map(([, name]) => name)
   expect(configured.length).toBeGreaterThan(10)
   expect(named.toSorted()).toEqual(configured.toSorted())

@@ -26,6 +26,7 @@ const groups: Group[] = [
   { names: ['customer'], load: async () => (await import('./customer.ts')).customerCommands },
   { names: ['close'], load: async () => (await import('./close.ts')).closeCommands },
   { names: ['audit'], load: async () => (await import('./audit.ts')).auditCommands },
+  { names: ['alert'], load: async () => (await import('./alert.ts')).alertCommands },
   { names: ['backup', 'restore'], load: async () => (await import('./backup.ts')).backupCommands },
 ]
 

@@ -52,6 +52,15 @@ export const ActionsView = Type.Object({
   next: OrNull(Count),
 })
 
+/** Worded in the language that was asked for. `screen` is a path of the dashboard. */
+const AlertView = Type.Object({
+  ...{ id: Text, severity: Type.Enum(['critical', 'warning']), title: Text, fact: OrNull(Text), advice: Text },
+  ...{ screen: Text, beganAt: Time, endedAt: OrNull(Time) },
+})
+/** The open ones, then those that ended lately. */
+export const AlertsView = Type.Object({ data: Type.Array(AlertView) })
+
+export type AlertsView = Static<typeof AlertsView>
 export type SystemView = Static<typeof SystemView>
 export type Action = Static<typeof ActionView>
 export type Actions = Static<typeof ActionsView>

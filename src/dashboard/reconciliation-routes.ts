@@ -71,12 +71,18 @@ function registerReading(app: Server, deps: SettleDeps): void {
     },
     async () => {
       const names = acquirers.all.map(({ name }) => name)
-      const [open, runs, suspense] = await Promise.all([
+      const [open, runs, { held, returning }] = await Promise.all([
         countOpen(db),
         listLatestRuns(db, names),
         countOpenSuspense(db),
       ])
-      return { acquirers: names, today: dayOf(clock.now()), open, runs: runs.map(toRunView), suspense }
+      return {
+        acquirers: names,
+        today: dayOf(clock.now()),
+        open,
+        runs: runs.map(toRunView),
+        suspense: { held, returning },
+      }
     },
   )
 

@@ -1,5 +1,8 @@
 import { Type } from 'typebox'
 import type { Acquirers } from '../acquirers/registry.ts'
+import { conditionOf } from '../alerts/conditions.ts'
+import { listAlerts } from '../alerts/store.ts'
+import { screenOf, wordAlert } from '../alerts/text.ts'
 import { byUser } from '../audit/record.ts'
 import { listActionsBefore } from '../audit/store.ts'
 import { findInboxBacklog } from '../callbacks/store.ts'
@@ -10,14 +13,16 @@ import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { findJobBacklog } from '../jobs/store.ts'
 import { releasePayouts, showPayoutFreeze, stopPayouts } from '../ledger/payout-freeze.ts'
+import { languages } from '../lib/alert-settings.ts'
 import type { Clock } from '../lib/clock.ts'
 import { findVerified } from '../verification.ts'
 import { listUndelivered, type MerchantDeliveries } from '../webhooks/resend-store.ts'
-import { ActionsView, FreezeView, ReleaseView, SystemView } from './operator-schema.ts'
+import { ActionsView, AlertsView, FreezeView, ReleaseView, SystemView } from './operator-schema.ts'
 
 type Deps = { db: Db; reads: Reads; clock: Clock; acquirers: Acquirers; version: string }
 
 const actionsMax = 100
+const endedAlertsMax = 10
 /** The same period as on the screen of a merchant's webhooks. */
 const deliveriesMs = 24 * 60 * 60_000
 /** The merchants whose webhooks fail most. Few, to keep the screen short. */
@@ -68,6 +73,31 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
         unconfigured: unconfigured.map(({ name }) => name),
         verified,
         payoutFreeze,
+      }
+    },
+  )
+
+  app.get(
+    '/dashboard/api/alerts',
+    {
+      config: { access: { permission: 'system.read' } },
+      schema: {
+        hide: true,
+        querystring: Type.Object({ language: Type.Enum([...languages]) }, { additionalProperties: false }),
+        response: { 200: AlertsView, ...problems(401, 403, 422) },
+      },
+    },
+    async (request) => {
+      const alerts = await listAlerts(db, { endedMax: endedAlertsMax })
+      return {
+        data: alerts.map((alert) => ({
+          id: alert.id,
+          severity: conditionOf(alert.kind).severity,
+          ...wordAlert(alert, request.query.language),
+          screen: screenOf(alert),
+          beganAt: alert.began_at.toISOString(),
+          endedAt: alert.ended_at?.toISOString() ?? null,
+        })),
       }
     },
   )

@@ -1,19 +1,33 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Db } from '../db/sql.ts'
+import type { Clock } from '../lib/clock.ts'
 import { countOtherCells } from './other-cell-store.ts'
 import { countOpenSuspense } from './store.ts'
 
-/** How many payments wait for a decision or for their return, and are of other cells, read at each scrape. */
-export function observeSuspense({ db, registry }: { db: Db; registry: Registry }): void {
+type Deps = { db: Db; clock: Clock; registry: Registry }
+
+/** How many payments wait for a decision or for their return, how long, and how many are of other cells: read at each scrape. */
+export function observeSuspense({ db, clock, registry }: Deps): void {
+  const shared = { aggregator: 'max' as const, labelNames: ['status'], registers: [registry] }
   new Gauge({
+    ...shared,
     name: 'guiche_suspense_payments',
-    aggregator: 'max',
     help: 'Payments in suspense: held, until an operator decides, or returning, until the acquirer confirms the return',
-    labelNames: ['status'],
-    registers: [registry],
     async collect() {
-      const counts = await countOpenSuspense(db)
-      for (const status of ['held', 'returning'] as const) this.set({ status }, counts[status])
+      const { held, returning } = await countOpenSuspense(db)
+      this.set({ status: 'held' }, held)
+      this.set({ status: 'returning' }, returning)
+    },
+  })
+  new Gauge({
+    ...shared,
+    name: 'guiche_suspense_oldest_seconds',
+    help: 'How long the oldest payment in suspense has had this status; 0 while there is none',
+    async collect() {
+      const { waitingSince, returningSince } = await countOpenSuspense(db)
+      const age = (since: Date | null) => (since ? Math.max(0, clock.now().getTime() - since.getTime()) / 1000 : 0)
+      this.set({ status: 'held' }, age(waitingSince))
+      this.set({ status: 'returning' }, age(returningSince))
     },
   })
   new Gauge({

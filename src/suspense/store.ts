@@ -88,12 +88,16 @@ export async function findSuspenseOf(
   return rows[0] ?? null
 }
 
-/** How many wait for a decision, and how many are being sent back. */
-export async function countOpenSuspense(db: Db): Promise<{ held: number; returning: number }> {
-  const [counts] = await db.query<{ held: number; returning: number }>(sql`
-    select count(*) filter (where status = 'held') as held, count(*) filter (where status = 'returning') as returning
+type OpenSuspense = { held: number; returning: number; waitingSince: Date | null; returningSince: Date | null }
+
+/** How many wait for a decision, how many are being sent back, and since when the oldest of each. */
+export async function countOpenSuspense(db: Db): Promise<OpenSuspense> {
+  const since = sql`min(status_dates[cardinality(status_dates)])`
+  const [counts] = await db.query<OpenSuspense>(sql`
+    select count(*) filter (where status = 'held') as held, count(*) filter (where status = 'returning') as returning,
+      ${since} filter (where status = 'held') as "waitingSince", ${since} filter (where status = 'returning') as "returningSince"
     from suspense_payments where status in ('held', 'returning')`)
-  return counts ?? { held: 0, returning: 0 }
+  return counts ?? { held: 0, returning: 0, waitingSince: null, returningSince: null }
 }
 
 export async function lockSuspense(tx: Tx, merchantId: string, id: string): Promise<SuspenseRow | null> {

@@ -1,12 +1,16 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
+import { registerGauges } from '../lib/gauges.ts'
 import type { Answer } from './attempt.ts'
-import { findBacklog } from './queue-store.ts'
+import { findBacklog, listFailingReceivers } from './queue-store.ts'
+
+/** Receivers with a series of their own, and at most as many alerts. */
+const failingMax = 20
 
 export type DeliveryMetrics = { observe(answer: Answer): void }
 
-/** Attempts by outcome, their duration, and the backlog, which is counted only at a scrape. */
+/** Attempts by outcome, their duration, and the backlog and the failing receivers, which are read only at a scrape. */
 export function createMetrics({ registry, db, clock }: { registry: Registry; db: Db; clock: Clock }): DeliveryMetrics {
   const registers = [registry]
   const attempts = new Counter({
@@ -21,22 +25,33 @@ export function createMetrics({ registry, db, clock }: { registry: Registry; db:
     buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 15],
     registers,
   })
-  const age = new Gauge({
-    name: 'guiche_webhook_deliveries_oldest_due_seconds',
-    aggregator: 'max',
-    help: 'How long the oldest due webhook delivery has been due',
-    registers,
-  })
+  const read = async () => {
+    const now = clock.now()
+    return { ...(await findBacklog(db, now)), now }
+  }
+  registerGauges(registry, read, [
+    {
+      name: 'guiche_webhook_deliveries_oldest_due_seconds',
+      help: 'How long the oldest due webhook delivery has been due',
+      value: ({ oldest, now }) => (oldest ? Math.max(0, now.getTime() - oldest.getTime()) / 1000 : 0),
+    },
+    {
+      name: 'guiche_webhook_deliveries_due',
+      help: 'Webhook deliveries that are due and not leased by a worker',
+      value: ({ due }) => due,
+    },
+  ])
   new Gauge({
-    name: 'guiche_webhook_deliveries_due',
+    name: 'guiche_webhook_receiver_failing_seconds',
+    help: `How long deliveries to a merchant’s receiver have failed without one that arrived; only the ${failingMax} that fail longest`,
+    labelNames: ['client', 'receiver'],
     aggregator: 'max',
-    help: 'Webhook deliveries that are due and not leased by a worker',
     registers,
     async collect() {
-      const now = clock.now()
-      const { due, oldest } = await findBacklog(db, now)
-      this.set(due)
-      age.set(oldest ? Math.max(0, now.getTime() - oldest.getTime()) / 1000 : 0)
+      const now = clock.now().getTime()
+      this.reset()
+      for (const { client, receiver, since } of await listFailingReceivers(db, failingMax))
+        this.set({ client, receiver }, Math.max(0, now - since.getTime()) / 1000)
     },
   })
   return {

@@ -299,3 +299,37 @@ export async function findBacklog(db: Db, now: Date): Promise<{ due: number; old
     from webhook_deliveries where state = 'pending' and next_attempt_at <= ${now}`)
   return row ?? { due: 0, oldest: null }
 }
+
+export type FailingReceiver = { client: string; receiver: string; since: Date }
+
+/**
+ * The receivers of merchants that have failed longest: every delivery that is tried again has failed since then, and
+ * none of the merchant's latest events arrived there. One event that a receiver refuses forever does not count.
+ */
+export async function listFailingReceivers(db: Db, limit: number): Promise<FailingReceiver[]> {
+  return await db.query<FailingReceiver>(sql`
+    with failing as (
+      select merchant_id, receiver from webhook_deliveries where state = 'pending' and attempts > attempts_before
+      group by merchant_id, receiver
+    )
+    select clients.client_id as client, receiver, since
+    from failing join clients using (merchant_id)
+    cross join lateral (
+      -- Those that have failed longest have the longest pauses.
+      select min(a.started_at) as since from (
+        select merchant_id, event_id, attempts_before from webhook_deliveries d
+        where d.receiver = failing.receiver and d.state = 'pending' and d.merchant_id = failing.merchant_id
+          and d.attempts > d.attempts_before
+        order by d.next_attempt_at desc limit 100
+      ) oldest
+      join webhook_attempts a on a.merchant_id = oldest.merchant_id and a.event_id = oldest.event_id and a.number = oldest.attempts_before + 1
+    ) first
+    where since is not null and not exists (
+      select from (
+        select id from events where merchant_id = failing.merchant_id order by occurred_at desc, id desc limit 200
+      ) newest
+      join webhook_deliveries d on d.merchant_id = failing.merchant_id and d.event_id = newest.id
+      where d.receiver = failing.receiver and d.state = 'delivered' and d.finished_at >= since
+    )
+    order by since, client, receiver limit ${limit}`)
+}

@@ -1,7 +1,11 @@
+import { Gauge, type Registry } from 'prom-client'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
+import type { Db } from '../db/sql.ts'
 import type { Job, JobSchedule } from '../jobs/jobs.ts'
+import type { Clock } from '../lib/clock.ts'
 import { checkOpenWithdrawals, checkReturnedWithdrawals } from './check.ts'
+import { findPendingReviewSince } from './operator-store.ts'
 import { sendJob, sendWithdrawal } from './send.ts'
 import type { SettleWithdrawalDeps } from './settle.ts'
 
@@ -19,4 +23,18 @@ export function withdrawalJobs(deps: SettleWithdrawalDeps): Record<string, Job> 
 export const withdrawalSchedules: Record<string, JobSchedule> = {
   'withdrawals.check': { everySeconds: 5 },
   'withdrawals.returns': { everySeconds: 30 },
+}
+
+/** How long withdrawals wait for a person, read at each scrape. */
+export function observeWithdrawals({ db, clock, registry }: { db: Db; clock: Clock; registry: Registry }): void {
+  new Gauge({
+    name: 'guiche_withdrawals_oldest_pending_review_seconds',
+    help: 'How long the oldest withdrawal pending review has waited for a person; 0 while there is none',
+    aggregator: 'max',
+    registers: [registry],
+    async collect() {
+      const since = await findPendingReviewSince(db)
+      this.set(since ? Math.max(0, clock.now().getTime() - since.getTime()) / 1000 : 0)
+    },
+  })
 }

@@ -59,6 +59,13 @@ export async function listPendingReview(
   return { total: rows[0]?.total ?? 0, items: rows }
 }
 
+/** Since when the oldest withdrawal pending review waits; null for none. */
+export async function findPendingReviewSince(db: Db): Promise<Date | null> {
+  const [row] = await db.query<{ since: Date | null }>(sql`
+    select min(created_at) as since from withdrawals where review_reason is not null`)
+  return row?.since ?? null
+}
+
 export async function findToDecide(db: Db, id: string): Promise<WithdrawalToDecide | null> {
   const rows = await db.query<WithdrawalToDecide>(sql`
     select ${columnsToDecide} from withdrawals record ${withEarlier} where record.id = ${id}`)

@@ -1,7 +1,10 @@
 import type { Command } from 'commander'
 import { CommanderError } from 'commander'
 import { describe, expect, it } from 'vitest'
+import { alertKinds } from '../../src/alerts/conditions.ts'
+import { wordAlert } from '../../src/alerts/text.ts'
 import { createProgram } from '../../src/cli/program.ts'
+import { languages } from '../../src/lib/alert-settings.ts'
 import { blocksOf, documents, inlineOf } from '../support/documents.ts'
 
 /** Placeholders for the reader's own values. */
@@ -43,6 +46,13 @@ describe.each(documents)('%s', (document) => {
       expect(leftOut.includes(fault?.code ?? '') ? null : fault, `npx guiche ${line}`).toBeNull()
     }
   })
+})
+
+it.each(alertKinds)('the alert %s names only existing commands', async (kind) => {
+  for (const language of languages) {
+    const { advice } = wordAlert({ kind, subject: '{"acquirer":"efi"}', value: 0 }, language)
+    for (const [, line = ''] of advice.matchAll(/`npx guiche (.*?)`/g)) expect(await findFault(line), line).toBeNull()
+  }
 })
 
 it('would find an unknown option', async () => {

@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { type AlertKind, alertKinds, conditionOf } from '../../src/alerts/conditions.ts'
+import { wordAlert } from '../../src/alerts/text.ts'
 import { scopes } from '../../src/auth/scopes.ts'
 import { errors } from '../../src/lib/errors.ts'
 import { transactionTransitions } from '../../src/transactions/status.ts'
@@ -16,6 +18,65 @@ const metricsIn = (expression: string) =>
   [...expression.matchAll(/\b(?:guiche|process|nodejs)_\w+/g)].map(([name]) =>
     name.replace(/_(?:bucket|count|sum)$/, ''),
   )
+
+type Rule = {
+  alert: string
+  expr: string
+  for?: string
+  labels: { severity: string }
+  annotations: { summary: string; description: string }
+}
+
+/** Rules on metrics that differ between processes, or on their course over time: a message to people has neither. */
+const onlyRules = [
+  'GuicheLedgerNotVerified',
+  'GuicheReconciliationOverdue',
+  'GuicheMerchantsOwe',
+  'GuicheAcquirerAway',
+  'GuicheCallbacksRefused',
+  'GuicheErrors',
+  'GuicheDatabaseConnectionsShort',
+  'GuicheStandbyBehind',
+]
+
+/** The rule for Prometheus with the condition of an alert. */
+function toRule(kind: AlertKind): Rule {
+  const { rule, severity, metric, where = {}, except = {}, by = [], combine = 'max', ...rest } = conditionOf(kind)
+  const { isAbsolute, above, below, forSeconds } = rest
+  const selectors = [
+    ...Object.entries(where).map(([name, value]) => `${name}="${value}"`),
+    ...Object.entries(except).map(([name, values]) => `${name}!~"${values.join('|')}"`),
+  ]
+  const series = metric + (selectors.length > 0 ? `{${selectors.join(',')}}` : '')
+  const grouped = (how: string, labels: string[]) => how + (labels.length > 0 ? ` by (${labels.join(', ')}) ` : '')
+  // Each service has the same series of the database.
+  const combined =
+    combine === 'sum'
+      ? `${grouped('max', by)}(${grouped('sum', [...by, 'instance'])}(${series}))`
+      : `${grouped(combine, by)}(${isAbsolute ? `abs(${series})` : series})`
+  const limits = [...(above === undefined ? [] : [`> ${above}`]), ...(below === undefined ? [] : [`< ${below}`])]
+  const subject = JSON.stringify(Object.fromEntries(by.map((name) => [name, `{{ $labels.${name} }}`])))
+  const { title: summary, advice: description } = wordAlert({ kind, subject, value: 0 }, 'en')
+  return {
+    alert: rule,
+    expr: [combined, ...limits].join(' '),
+    ...(forSeconds !== undefined && { for: toDuration(forSeconds) }),
+    labels: { severity },
+    annotations: { summary, description },
+  }
+}
+
+function toDuration(seconds: number): string {
+  const [name, size] = (
+    [
+      ['d', 86_400],
+      ['h', 3_600],
+      ['m', 60],
+    ] as const
+  ).find(([, one]) => seconds % one === 0) ?? ['s', 1]
+  return `${seconds / size}${name}`
+}
+
 const unique = (names: string[]) => [...new Set(names)].sort()
 
 const codes = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, code]) => code)
@@ -40,10 +101,18 @@ describe('the tables of', () => {
     expect(own.filter((name) => !name.startsWith('guiche_'))).toEqual([])
     // So do the files for Prometheus and Grafana. Each alert on a metric is a rule, and each metric is on a dashboard.
     const rules = parse(readFileSync('deploy/monitoring/alerts.yaml', 'utf8')) as {
-      groups: { rules: { alert: string; expr: string }[] }[]
+      groups: { rules: Rule[] }[]
     }
-    const alerted = rules.groups.flatMap((group) => group.rules).flatMap(({ expr }) => metricsIn(expr))
+    const written = rules.groups.flatMap((group) => group.rules)
+    const alerted = written.flatMap(({ expr }) => metricsIn(expr))
     expect(unique(alerted)).toEqual(mentioned)
+    // What people are notified of has the same conditions, thresholds and words.
+    for (const kind of alertKinds) {
+      const rule = toRule(kind)
+      expect(written.find(({ alert }) => alert === rule.alert)).toEqual(rule)
+    }
+    const others = written.filter(({ alert }) => !alertKinds.some((kind) => conditionOf(kind).rule === alert))
+    expect(others.map(({ alert }) => alert)).toEqual(onlyRules)
     const shown = ['operation', 'money'].flatMap((name) => {
       const file = JSON.parse(readFileSync(`deploy/monitoring/${name}.json`, 'utf8')) as {
         panels: { targets: { expr: string }[] }[]

@@ -7,17 +7,14 @@ import {
   standbyTest,
   twoPersonsTest,
 } from './mutation.ts'
+import { operationMutations } from './operation-mutations.ts'
 
 /**
  * Mutations outside of the path of a payment: the operator's money, disputes, strict requests, personal data, and the
  * second person.
  */
 export const edgeMutations: Mutation[] = [
-  {
-    name: 'payouts are released after a loss of the database without the checks',
-    edits: [edit('src/ledger/payout-freeze.ts', '    assertChecked(view, isChecked)\n', '')],
-    caughtBy: 'test/e2e/database-older.test.ts',
-  },
+  ...operationMutations,
   {
     name: 'the hash over the transfers of a day omits their amounts',
     edits: [
@@ -341,13 +338,6 @@ export const edgeMutations: Mutation[] = [
   {
     name: 'a database that went back in time is not noticed',
     edits: [edit('src/database-mark.ts', 'row.counter < known.counter', 'row.counter < 0')],
-    caughtBy: 'test/e2e/database-older.test.ts',
-  },
-  {
-    name: 'payouts are not frozen when the database went back in time',
-    edits: [
-      edit('src/database-mark.ts', 'await freezePayoutsAlso(tx, { reason: writeLossReason(lastMarkAt), now })', ''),
-    ],
     caughtBy: 'test/e2e/database-older.test.ts',
   },
   {

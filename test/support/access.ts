@@ -231,6 +231,7 @@ export const expectations: Record<string, Expected> = {
   'POST /dashboard/api/reconciliation/run': operator('reconciliation.decide'),
 
   'GET /dashboard/api/system': operator('system.read'),
+  'GET /dashboard/api/alerts': { ...operator('system.read'), query: 'language=en' },
   'POST /dashboard/api/payout-freeze': operator('payouts.release'),
   'POST /dashboard/api/payout-freeze/release': operator('payouts.release'),
   'GET /dashboard/api/audit': operator('audit.read'),

@@ -178,6 +178,7 @@ export async function openGateway(psps: Psp[], { clock, routes = [], successorOf
     webhookAllowPrivate: false,
     retention: config.retention,
     attributionThreshold: config.attributionThreshold,
+    alerts: config.alerts,
   })
   const app = await createApp({ ...deps, wakeDeliveries: worker.wakeDeliveries, workOn: worker.workOn })
   const client = successorOf?.client ?? (await addClient(database, { clock, key }))

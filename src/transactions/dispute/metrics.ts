@@ -1,10 +1,11 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Acquirers } from '../../acquirers/registry.ts'
 import type { Db } from '../../db/sql.ts'
+import { dayOf } from '../../lib/brasilia.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { findListedUntil } from '../store.ts'
 import { disputesCursor, notOfferedCursor, notOfferedMs } from './poll.ts'
-import { countDisputes, findNextDeadline, sumBlocked, sumDebts } from './store.ts'
+import { countDisputes, listDeadlines, sumBlocked, sumDebts } from './store.ts'
 
 type Deps = { db: Db; clock: Clock; registry: Registry; acquirers: Pick<Acquirers, 'all'> }
 
@@ -24,11 +25,13 @@ export function observeDisputes({ db, clock, registry, acquirers }: Deps): void 
     this.set(await sumBlocked(db))
   })
   gauge(
-    'guiche_disputes_next_deadline_seconds',
-    'Unix time of the nearest deadline of an open dispute; 0 while there is none',
-    [],
+    'guiche_disputes_deadline_in_seconds',
+    'Seconds until the first of the deadlines of open disputes on a day (Brasília); negative once it has passed',
+    ['day'],
     async function () {
-      this.set((await findNextDeadline(db)) ?? 0)
+      this.reset()
+      for (const deadline of await listDeadlines(db))
+        this.set({ day: dayOf(deadline) }, (deadline.getTime() - clock.now().getTime()) / 1000)
     },
   )
   gauge(

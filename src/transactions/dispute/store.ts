@@ -196,10 +196,14 @@ export async function sumBlocked(db: Db): Promise<number> {
   return row?.blocked ?? 0
 }
 
-export async function findNextDeadline(db: Db): Promise<number | null> {
-  const [row] = await db.query<{ deadline: Date | null }>(sql`
-    select min(coalesce(deadline_at, opened_at + ${analysis})) as deadline from disputes where state = 'open'`)
-  return row?.deadline ? row.deadline.getTime() / 1000 : null
+/** The first deadline of each day on which banks decide open disputes. */
+export async function listDeadlines(db: Db): Promise<Date[]> {
+  const rows = await db.query<{ deadline: Date }>(sql`
+    select min(deadline) as deadline from (
+      select coalesce(deadline_at, opened_at + ${analysis}) as deadline from disputes where state = 'open'
+    ) open
+    group by (deadline at time zone 'America/Sao_Paulo')::date`)
+  return rows.map(({ deadline }) => deadline)
 }
 
 export async function sumDebts(db: Db): Promise<number> {

@@ -24,6 +24,7 @@ import { useFormat } from '../../format.ts'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { SystemView } from '../../types.ts'
+import { Alerts } from './alerts.tsx'
 import { words } from './text.ts'
 
 /** The health of the service, and the payout freeze. */
@@ -39,6 +40,7 @@ export default function System() {
   return (
     <Page title={t.title}>
       {data ? <PayoutFreeze payoutFreeze={data.payoutFreeze} /> : <Skeleton height={96} />}
+      <Alerts />
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
         <Section title={t.queues}>{data ? <Queues system={data} /> : <Skeleton height={140} />}</Section>
         <Section title={t.acquirers}>{data ? <Acquirers system={data} /> : <Skeleton height={140} />}</Section>

@@ -1,0 +1,146 @@
+import { hostname } from 'node:os'
+import type { AlertSettings } from '../lib/alert-settings.ts'
+import type { Clock } from '../lib/clock.ts'
+import { createSender } from '../webhooks/attempt.ts'
+import { createDialler } from '../webhooks/dial.ts'
+import { signDelivery } from '../webhooks/sign.ts'
+import type { Message } from './text.ts'
+
+/** For a whole message. Mail servers make strangers wait. */
+const deadlineMs = 10_000
+const mailDeadlineMs = 30_000
+
+/** A way to reach people. */
+export type Channel = {
+  name: 'email' | 'slack' | 'telegram' | 'webhook'
+  /**
+   * Resolves with what the other side answered.
+   *
+   * @throws {ChannelError} the message was not accepted, or it is not known whether it was
+   */
+  send(message: Message): Promise<string>
+}
+
+/** The message has no secret and no address: it is logged. */
+export class ChannelError extends Error {
+  constructor(channel: Channel['name'], message: string, options?: { cause?: unknown }) {
+    super(`${channel}: ${message}`, options)
+    this.name = 'ChannelError'
+  }
+}
+
+export type Channels = { all: Channel[]; close(): Promise<void> }
+
+/** The channels that are configured. */
+export function openChannels(settings: AlertSettings, { clock, baseUrl }: { clock: Clock; baseUrl: string }): Channels {
+  // The operator chose these addresses, so they may be in the operator's own network.
+  const dialler = createDialler({ allowPrivate: true })
+  const sender = createSender({ dialler, deadlineMs, now: () => clock.now() })
+  const post = async (name: Channel['name'], url: string, body: Buffer, headers: Record<string, string> = {}) => {
+    const { outcome, status, error } = await sender.send({ url, headers, body })
+    if (outcome !== 'success') throw new ChannelError(name, error ?? 'the attempt was broken off')
+    return String(status)
+  }
+  const { email, slack, telegram, webhook } = settings
+  const all: Channel[] = []
+  if (email) all.push(createEmail(email, baseUrl))
+  if (slack)
+    all.push({
+      name: 'slack',
+      send: async (message) => await post('slack', slack.url, toJson({ text: escapeSlack(toText(message)) })),
+    })
+  if (telegram)
+    all.push({
+      name: 'telegram',
+      send: async (message) =>
+        await post(
+          'telegram',
+          `${telegram.url}/bot${telegram.token}/sendMessage`,
+          toJson({ chat_id: telegram.chat, text: toText(message), link_preview_options: { is_disabled: true } }),
+        ),
+    })
+  if (webhook)
+    all.push({
+      name: 'webhook',
+      async send(message) {
+        const body = toJson(toEvent(message))
+        const signed = { secrets: [webhook.secret], id: message.id, timestamp: clock.now(), body }
+        return await post('webhook', webhook.url, body, signDelivery(signed))
+      },
+    })
+  return {
+    all,
+    async close() {
+      sender.stop()
+      await dialler.close()
+    },
+  }
+}
+
+function createEmail({ smtpUrl, to, from }: NonNullable<AlertSettings['email']>, baseUrl: string): Channel {
+  const host = new URL(baseUrl).hostname
+  const { username, hostname: server } = new URL(smtpUrl)
+  return {
+    name: 'email',
+    async send({ id, thread, title, lines, url }) {
+      // Loaded when it is needed: most processes send no mail.
+      const { createTransport } = await import('nodemailer')
+      const transport = createTransport({
+        url: smtpUrl,
+        name: hostname(),
+        // A password is not sent in the clear to another machine.
+        requireTLS: username !== '' && !['localhost', '127.0.0.1', '[::1]'].includes(server),
+        ...{ disableFileAccess: true, disableUrlAccess: true },
+      })
+      try {
+        const sent = await transport.sendMail({
+          from: { name: 'Guichê', address: from ?? `guiche@${host}` },
+          to,
+          subject: `[Guichê] ${title}`,
+          text: [title, ...lines, url].join('\n\n'),
+          // A repeated message has the same id, and mail programs show the messages of an alert as one conversation.
+          messageId: `<${id}@guiche>`,
+          references: `<${thread}@guiche>`,
+          headers: { 'auto-submitted': 'auto-generated' },
+          signal: AbortSignal.timeout(mailDeadlineMs),
+        })
+        // Part of the recipients is not enough: the person on duty may be one of the others.
+        if (sent.rejected.length > 0) throw new ChannelError('email', 'the mail server refused a recipient')
+        return sent.response
+      } catch (error) {
+        throw error instanceof ChannelError ? error : new ChannelError('email', describeFailure(error))
+      } finally {
+        transport.close()
+      }
+    },
+  }
+}
+
+/** Answers of mail servers contain addresses. */
+function describeFailure(error: unknown): string {
+  const { code = 'unknown', responseCode } = error as { code?: string; responseCode?: number }
+  return `the mail was not accepted (${[code, responseCode].filter(Boolean).join(', ')})`
+}
+
+function toText({ title, lines, url }: Message): string {
+  return [title, ...lines, url].join('\n')
+}
+
+/** Slack's own escapes: nothing of a message may be a mention or a link to elsewhere. */
+function escapeSlack(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
+}
+
+/** The operator's webhook: as for merchants, with the fields of an alert. */
+function toEvent({ id, thread, state, kind, severity, subject, title, lines, url, beganAt, endedAt }: Message) {
+  return {
+    id,
+    type: `alert.${state}`,
+    timestamp: (endedAt ?? beganAt).toISOString(),
+    data: { alertId: thread, kind, severity, subject, title, text: lines.join('\n'), url, beganAt, endedAt },
+  }
+}
+
+function toJson(body: object): Buffer {
+  return Buffer.from(JSON.stringify(body))
+}

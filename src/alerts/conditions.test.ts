@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs'
+import { Gauge, Registry } from 'prom-client'
+import { describe, expect, it } from 'vitest'
+import { alertKinds, conditionOf, findMet } from './conditions.ts'
+import { screenOf, wordAlert } from './text.ts'
+
+type Series = [labels: Record<string, string>, value: number]
+
+/** The conditions that are met with this metric alone. */
+async function metWith(name: string, series: Series[]) {
+  const registry = new Registry()
+  const labelNames = [...new Set(series.flatMap(([labels]) => Object.keys(labels)))]
+  const gauge = new Gauge({ name, help: 'A metric', labelNames, registers: [registry] })
+  for (const [labels, value] of series) gauge.set(labels, value)
+  return (await findMet(registry)).map(({ kind, subject, value }) => [kind, JSON.parse(subject), value])
+}
+
+const hour = 3_600
+const day = 24 * hour
+
+it('compares the sum of what needs a decision, for each acquirer', async () => {
+  const name = 'guiche_reconciliation_differences_open'
+  const of = (acquirer: string, kind: string, count: number): Series => [{ acquirer, class: kind }, count]
+  expect(await metWith(name, [of('one', 'amount', 2), of('one', 'fee', 1), of('other', 'late', 5)])).toEqual([
+    ['discrepancy_open', { acquirer: 'one' }, 3],
+  ])
+})
+
+it('tells the deadlines of days apart, until they have passed', async () => {
+  const name = 'guiche_disputes_deadline_in_seconds'
+  const days = ['2026-11-20', '2026-11-21', '2026-11-22', '2026-11-30']
+  const left = [-hour, 5 * hour, 2 * day, 9 * day]
+  const series = days.map((day, index): Series => [{ day }, left[index] ?? 0])
+  expect(await metWith(name, series)).toEqual([
+    ['dispute_deadline_near', { day: '2026-11-21' }, 5 * hour],
+    ['dispute_deadline_near', { day: '2026-11-22' }, 2 * day],
+    ['dispute_deadline', { day: '2026-11-21' }, 5 * hour],
+  ])
+})
+
+it('recognizes a freeze after a loss of the database, a negative difference and an expired certificate', async () => {
+  const since = '2026-11-20T12:00:00.000Z'
+  expect(await metWith('guiche_payouts_stopped', [[{}, 0]])).toEqual([])
+  expect(await metWith('guiche_payouts_stopped', [[{ since, reason: 'database_loss' }, 1]])).toEqual([
+    ['payouts_frozen', { since }, 1],
+    ['database_went_back', { since }, 1],
+  ])
+  expect(await metWith('guiche_acquirer_balance_difference_cents', [[{ acquirer: 'one' }, -5]])).toMatchObject([
+    ['balance_differs', { acquirer: 'one' }, 5],
+  ])
+  const certificate = 'guiche_acquirer_certificate_expires_in_days'
+  expect((await metWith(certificate, [[{ acquirer: 'one' }, -0.5]])).map(([kind]) => kind)).toEqual([
+    'certificate_expires',
+    'certificate_expired',
+  ])
+  expect(await metWith(certificate, [[{ acquirer: 'one' }, 31]])).toEqual([])
+})
+
+describe.each(alertKinds)('%s', (kind) => {
+  it('has words in both languages, with each label', () => {
+    const { by = [], fact } = conditionOf(kind)
+    const subject = JSON.stringify(Object.fromEntries(by.map((name) => [name, `a ${name}`])))
+    const alert = { kind, subject, value: 7_200 }
+    const [en, pt] = [wordAlert(alert, 'en'), wordAlert(alert, 'pt')]
+    expect(pt.title).not.toBe(en.title)
+    expect(pt.advice).not.toBe(en.advice)
+    for (const worded of [en, pt]) {
+      expect(worded.title).toMatch(/^\p{Lu}.*[^.]$/u)
+      expect(worded.advice).toMatch(/\.$/)
+      expect(worded.fact !== null).toBe(fact !== undefined)
+      expect(Object.values(worded).join(' ')).not.toMatch(/[{}]|undefined/)
+    }
+    const { pathname, searchParams } = new URL(screenOf(alert), 'http://dashboard')
+    expect(readFileSync('dashboard/src/screens.ts', 'utf8')).toContain(`paths: ['${pathname}'`)
+    const tab = searchParams.get('tab')
+    if (tab)
+      expect(readFileSync('dashboard/src/screens/reconciliation/reconciliation.tsx', 'utf8')).toContain(`'${tab}'`)
+  })
+})
+
+it('writes times and amounts as people read them', () => {
+  const at = { subject: '{}', value: 26 * hour }
+  expect(wordAlert({ ...at, kind: 'suspense_waits' }, 'en').fact).toBe('For 26 hours')
+  expect(wordAlert({ ...at, kind: 'suspense_waits' }, 'pt').fact).toBe('Há 26 horas')
+  expect(wordAlert({ subject: '{}', value: 123_456, kind: 'balance_differs' }, 'pt').fact).toBe(
+    'Diferença: R$\u00a01.234,56',
+  )
+})

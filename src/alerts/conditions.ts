@@ -1,0 +1,192 @@
+import type { Registry } from 'prom-client'
+
+/** How the value of the metric is written: the age or count of what waits, or the time or days that are left. */
+export type Fact = 'age' | 'count' | 'left' | 'days' | 'cents'
+
+/** A condition on a metric. It is met for each subject whose value is above and below these limits. */
+export type Condition = {
+  /** The name of its rule in deploy/monitoring/alerts.yaml; a test compares both. */
+  rule: string
+  severity: 'critical' | 'warning'
+  metric: string
+  /** Only series with these values of a label, or without them. */
+  where?: Record<string, string>
+  except?: Record<string, string[]>
+  /** The labels that tell subjects apart. */
+  by?: string[]
+  /** How the series of a subject are combined; the largest by default. */
+  combine?: 'min' | 'sum'
+  isAbsolute?: true
+  above?: number
+  below?: number
+  /** It is reported when it has lasted this long. */
+  forSeconds?: number
+  fact?: Fact
+  /** The path of the dashboard's screen; `{name}` is a label. */
+  screen: string
+}
+
+const minute = 60
+const hour = 60 * minute
+const day = 24 * hour
+
+/**
+ * What people are notified of: the one definition for the messages, the dashboard and the alert rules. All are on
+ * metrics of the database, which are the same in each process; those of one process are rules for Prometheus only.
+ */
+export const conditions = {
+  payouts_frozen: {
+    ...{ rule: 'GuichePayoutsFrozen', severity: 'critical' },
+    ...{ metric: 'guiche_payouts_stopped', by: ['since'], above: 0 },
+    screen: '/system',
+  },
+  database_went_back: {
+    ...{ rule: 'GuicheDatabaseWentBack', severity: 'critical' },
+    ...{ metric: 'guiche_payouts_stopped', where: { reason: 'database_loss' }, by: ['since'], above: 0 },
+    screen: '/system',
+  },
+  discrepancy_open: {
+    ...{ rule: 'GuicheDiscrepancyOpen', severity: 'warning' },
+    ...{ metric: 'guiche_reconciliation_differences_open', except: { class: ['late', 'cut_off'] } },
+    ...{ by: ['acquirer'], combine: 'sum', above: 0, forSeconds: hour, fact: 'count' },
+    screen: '/reconciliation',
+  },
+  balance_differs: {
+    ...{ rule: 'GuicheBalanceDiffers', severity: 'warning' },
+    ...{ metric: 'guiche_acquirer_balance_difference_cents', isAbsolute: true, by: ['acquirer'] },
+    ...{ above: 0, forSeconds: day, fact: 'cents' },
+    screen: '/ledger',
+  },
+  suspense_waits: {
+    ...{ rule: 'GuicheSuspensePaymentWaits', severity: 'warning' },
+    ...{ metric: 'guiche_suspense_oldest_seconds', where: { status: 'held' }, above: day, fact: 'age' },
+    screen: '/reconciliation?tab=suspense',
+  },
+  return_unconfirmed: {
+    ...{ rule: 'GuicheSuspenseReturnUnconfirmed', severity: 'warning' },
+    ...{ metric: 'guiche_suspense_oldest_seconds', where: { status: 'returning' }, above: hour, fact: 'age' },
+    screen: '/reconciliation?tab=suspense',
+  },
+  other_cell_payments: {
+    ...{ rule: 'GuicheOtherCellPayments', severity: 'critical' },
+    ...{ metric: 'guiche_other_cell_payments', by: ['cell'], above: 0, fact: 'count' },
+    screen: '/system',
+  },
+  withdrawal_waits: {
+    ...{ rule: 'GuicheWithdrawalWaits', severity: 'warning' },
+    ...{ metric: 'guiche_withdrawals_oldest_pending_review_seconds', above: 4 * hour, fact: 'age' },
+    screen: '/withdrawals',
+  },
+  dispute_deadline_near: {
+    ...{ rule: 'GuicheDisputeDeadlineNear', severity: 'warning' },
+    ...{ metric: 'guiche_disputes_deadline_in_seconds', by: ['day'], combine: 'min' },
+    ...{ above: 0, below: 3 * day, fact: 'left' },
+    screen: '/disputes',
+  },
+  dispute_deadline: {
+    ...{ rule: 'GuicheDisputeDeadline', severity: 'critical' },
+    ...{ metric: 'guiche_disputes_deadline_in_seconds', by: ['day'], combine: 'min' },
+    ...{ above: 0, below: day, fact: 'left' },
+    screen: '/disputes',
+  },
+  disputes_unread: {
+    ...{ rule: 'GuicheDisputesUnread', severity: 'critical' },
+    ...{ metric: 'guiche_disputes_list_age_seconds', by: ['acquirer'], above: 10 * minute, forSeconds: 5 * minute },
+    ...{ fact: 'age', screen: '/system' },
+  },
+  dispute_status_unknown: {
+    ...{ rule: 'GuicheDisputeStatusUnknown', severity: 'warning' },
+    ...{ metric: 'guiche_disputes', where: { state: 'unknown' }, above: 0, fact: 'count' },
+    screen: '/disputes',
+  },
+  dispute_unattributed: {
+    ...{ rule: 'GuicheDisputeUnattributed', severity: 'warning' },
+    ...{ metric: 'guiche_disputes', where: { state: 'unattributed' }, above: 0, fact: 'count' },
+    screen: '/disputes',
+  },
+  certificate_expires: {
+    ...{ rule: 'GuicheCertificateExpires', severity: 'warning' },
+    ...{ metric: 'guiche_acquirer_certificate_expires_in_days', by: ['acquirer'], combine: 'min' },
+    ...{ below: 30, fact: 'days' },
+    screen: '/system',
+  },
+  certificate_expired: {
+    ...{ rule: 'GuicheCertificateExpired', severity: 'critical' },
+    ...{ metric: 'guiche_acquirer_certificate_expires_in_days', by: ['acquirer'], combine: 'min', below: 0 },
+    screen: '/system',
+  },
+  callbacks_delayed: {
+    ...{ rule: 'GuicheCallbacksDelayed', severity: 'critical' },
+    ...{ metric: 'guiche_callbacks_oldest_due_seconds', above: minute, forSeconds: minute, fact: 'age' },
+    screen: '/system',
+  },
+  callbacks_fail: {
+    ...{ rule: 'GuicheCallbacksFail', severity: 'warning' },
+    ...{ metric: 'guiche_callbacks_failing', above: 0, forSeconds: 15 * minute, fact: 'count' },
+    screen: '/system',
+  },
+  jobs_delayed: {
+    ...{ rule: 'GuicheJobsDelayed', severity: 'critical' },
+    ...{ metric: 'guiche_jobs_oldest_due_seconds', above: minute, forSeconds: minute, fact: 'age' },
+    screen: '/system',
+  },
+  job_given_up: {
+    ...{ rule: 'GuicheJobGivenUp', severity: 'warning' },
+    ...{ metric: 'guiche_jobs_given_up', above: 0, fact: 'count' },
+    screen: '/system',
+  },
+  webhooks_delayed: {
+    ...{ rule: 'GuicheWebhooksDelayed', severity: 'warning' },
+    ...{ metric: 'guiche_webhook_deliveries_oldest_due_seconds', above: minute, forSeconds: minute, fact: 'age' },
+    screen: '/system',
+  },
+  receiver_fails: {
+    ...{ rule: 'GuicheReceiverFails', severity: 'warning' },
+    ...{ metric: 'guiche_webhook_receiver_failing_seconds', by: ['client', 'receiver'], above: 2 * hour },
+    ...{ fact: 'age', screen: '/webhooks?client={client}' },
+  },
+} satisfies Record<string, Condition>
+
+export type AlertKind = keyof typeof conditions
+export const alertKinds = Object.keys(conditions) as AlertKind[]
+export const conditionOf = (kind: AlertKind): Condition => conditions[kind]
+
+/** `subject`: its labels, as JSON. */
+export type Met = { kind: AlertKind; subject: string; value: number }
+
+/** The conditions that are met now, for each subject. */
+export async function findMet(registry: Registry): Promise<Met[]> {
+  const met: Met[] = []
+  for (const kind of alertKinds) {
+    const condition = conditionOf(kind)
+    for (const [subject, value] of await readSubjects(registry, condition)) {
+      const { above = Number.NEGATIVE_INFINITY, below = Number.POSITIVE_INFINITY } = condition
+      if (value > above && value < below) met.push({ kind, subject, value: Math.round(value) })
+    }
+  }
+  return met
+}
+
+async function readSubjects(
+  registry: Registry,
+  { metric, where = {}, except = {}, by = [], combine, isAbsolute }: Condition,
+): Promise<Map<string, number>> {
+  const subjects = new Map<string, number>()
+  // While the service starts, jobs run before all metrics are there.
+  for (const { labels, value } of (await registry.getSingleMetric(metric)?.get())?.values ?? []) {
+    const label = (name: string) => String((labels as Record<string, string | number>)[name] ?? '')
+    if (Object.entries(where).some(([name, one]) => label(name) !== one)) continue
+    if (Object.entries(except).some(([name, some]) => some.includes(label(name)))) continue
+    const subject = JSON.stringify(Object.fromEntries(by.map((name) => [name, label(name)])))
+    const size = isAbsolute ? Math.abs(value) : value
+    const before = subjects.get(subject)
+    subjects.set(subject, before === undefined ? size : combinations[combine ?? 'max'](before, size))
+  }
+  return subjects
+}
+
+const combinations = {
+  min: (one: number, other: number) => Math.min(one, other),
+  max: (one: number, other: number) => Math.max(one, other),
+  sum: (one: number, other: number) => one + other,
+}

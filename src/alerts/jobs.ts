@@ -1,0 +1,132 @@
+import type { Registry } from 'prom-client'
+import { Type } from 'typebox'
+import { Value } from 'typebox/value'
+import type { Db } from '../db/sql.ts'
+import { enqueueJob, type Job, type JobSchedule } from '../jobs/jobs.ts'
+import type { Language } from '../lib/alert-settings.ts'
+import type { Clock } from '../lib/clock.ts'
+import { newUuid } from '../lib/secrets.ts'
+import type { Channel } from './channels.ts'
+import { conditionOf, findMet, type Met } from './conditions.ts'
+import {
+  type AlertRow,
+  claimNotice,
+  deleteAlerts,
+  findNotice,
+  lockOpenAlerts,
+  makeNoticesDue,
+  releaseNotice,
+  saveAlerts,
+  saveSent,
+} from './store.ts'
+import { writeMessage } from './text.ts'
+
+/** An alert that lasts is reported again after this time. */
+const remindAfterMs = 24 * 60 * 60_000
+/** An alert ends when its condition was not met for this long: one that comes and goes is one alert. */
+const endAfterMs = 5 * 60_000
+/** Ended alerts are kept this long. */
+const keptMs = 90 * 24 * 60 * 60_000
+/** Longer than any channel takes. If the process dies meanwhile, another one sends the message again, with the same id. */
+const leaseMs = 60_000
+
+const sendJob = 'alerts.send'
+const SendPayload = Type.Object({ channel: Type.String() })
+
+export type AlertDeps = {
+  db: Db
+  clock: Clock
+  registry: Registry
+  baseUrl: string
+  language: Language
+  channels: Channel[]
+}
+
+export function alertJobs(deps: AlertDeps): Record<string, Job> {
+  return {
+    'alerts.check': async () => await checkAlerts(deps),
+    [sendJob]: async (payload, stopping) => {
+      const { channel: name } = Value.Parse(SendPayload, payload)
+      const channel = deps.channels.find((one) => one.name === name)
+      // Null: it is no longer configured.
+      if (channel) await sendDue(deps, channel, stopping)
+    },
+  }
+}
+
+export const alertSchedules: Record<string, JobSchedule> = { 'alerts.check': { everySeconds: 60 } }
+
+/** Compares the conditions with the open alerts, and makes due what is to be reported. */
+async function checkAlerts({ db, clock, registry, channels }: AlertDeps): Promise<void> {
+  const met = await findMet(registry)
+  const now = clock.now()
+  await db.transaction(async (tx) => {
+    const { changed, deleted, reported } = compareAlerts(await lockOpenAlerts(tx), met, now)
+    await saveAlerts(tx, changed)
+    await deleteAlerts(tx, { ids: deleted, endedBefore: new Date(now.getTime() - keptMs) })
+    const names = channels.map(({ name }) => name)
+    // A job for each channel: one that does not answer delays no other.
+    for (const channel of await makeNoticesDue(tx, { reported, channels: names, now }))
+      await enqueueJob(tx, { name: sendJob, key: `${sendJob} ${channel}`, payload: { channel }, ifQueued: 'keep' })
+  })
+}
+
+type Comparison = { changed: AlertRow[]; deleted: string[]; reported: string[] }
+
+function compareAlerts(open: AlertRow[], met: Met[], now: Date): Comparison {
+  const rows = new Map(open.map((row) => [`${row.kind} ${row.subject}`, row]))
+  const comparison: Comparison = { changed: [], deleted: [], reported: [] }
+  const report = (row: AlertRow) => {
+    comparison.reported.push(row.id)
+    return { ...row, reported_at: now, reports: row.reports + 1 }
+  }
+  for (const one of met) {
+    const key = `${one.kind} ${one.subject}`
+    const row = { ...(rows.get(key) ?? begin(one, now)), value: one.value, met_at: now }
+    rows.delete(key)
+    comparison.changed.push(isDue(row, now) ? report(row) : row)
+  }
+  // What is left is not met any more.
+  for (const row of rows.values()) {
+    if (row.reported_at === null) comparison.deleted.push(row.id)
+    else if (now.getTime() - row.met_at.getTime() >= endAfterMs)
+      comparison.changed.push({ ...report(row), ended_at: now })
+  }
+  return comparison
+}
+
+function begin({ kind, subject, value }: Met, now: Date): AlertRow {
+  const none = { reported_at: null, reports: 0, ended_at: null }
+  return { id: newUuid(), kind, subject, value, began_at: now, met_at: now, ...none }
+}
+
+function isDue({ kind, began_at: beganAt, reported_at: reportedAt }: AlertRow, now: Date): boolean {
+  const { forSeconds = 0 } = conditionOf(kind)
+  return reportedAt === null
+    ? now.getTime() - beganAt.getTime() >= forSeconds * 1000
+    : now.getTime() - reportedAt.getTime() >= remindAfterMs
+}
+
+/**
+ * Sends what is due on a channel, the oldest first. If the channel was away for longer than an alert lasted, it gets only
+ * the last report. Throws when the channel fails: the job is tried again.
+ */
+async function sendDue(deps: AlertDeps, channel: Channel, stopping: AbortSignal): Promise<void> {
+  const { db, clock } = deps
+  while (!stopping.aborted) {
+    const now = clock.now()
+    const leaseUntil = new Date(now.getTime() + leaseMs)
+    const alertId = await claimNotice(db, channel.name, { now, leaseUntil })
+    if (alertId === null) return
+    const lease = { alertId, channel: channel.name, leaseUntil }
+    const alert = await findNotice(db, lease)
+    if (alert === null) continue
+    try {
+      if (alert.sent < alert.reports) await channel.send(writeMessage(alert, deps))
+    } catch (error) {
+      await releaseNotice(db, { ...lease, now: clock.now() })
+      throw error
+    }
+    await saveSent(db, { ...lease, sent: alert.reports })
+  }
+}

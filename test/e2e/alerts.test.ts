@@ -1,0 +1,222 @@
+import { randomBytes } from 'node:crypto'
+import { Webhook } from 'standardwebhooks'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { sql } from '../../src/db/sql.ts'
+import { freezePayouts, releasePayouts } from '../../src/ledger/payout-freeze.ts'
+import { openCommandLine } from '../support/command-line.ts'
+import { type Mail, startMailServer, type TestMailServer } from '../support/mail-server.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { inviteUser, openBrowser, password } from '../support/users.ts'
+import { eventually, type Received, startTestReceiver, type TestReceiver } from '../support/webhooks.ts'
+
+const secret = `whsec_${randomBytes(32).toString('base64')}`
+const botToken = '123456:a-token-of-a-bot-for-tests'
+const frozen = 'Withdrawals and refunds are frozen'
+const dayMs = 24 * 60 * 60_000
+
+let service: TestService
+let mailServer: TestMailServer
+let slack: TestReceiver
+let telegram: TestReceiver
+let webhook: TestReceiver
+/** What the receivers do next. */
+let isSlackDown = false
+let onWebhook = async () => {}
+
+beforeAll(async () => {
+  mailServer = await startMailServer()
+  slack = await startTestReceiver((response) => response.writeHead(isSlackDown ? 500 : 200).end('ok'))
+  telegram = await startTestReceiver((response) => response.writeHead(200).end('{"ok":true}'))
+  webhook = await startTestReceiver((response) => {
+    void onWebhook().then(() => response.writeHead(204).end())
+  })
+  service = await startTestService({ environment: settings() })
+})
+afterAll(async () => {
+  await service.stop()
+  for (const one of [mailServer, slack, telegram, webhook]) await one.stop()
+})
+
+function settings() {
+  return {
+    SMTP_URL: mailServer.url,
+    ALERT_EMAIL_TO: 'ana@example.com, rui@example.com',
+    ALERT_SLACK_URL: slack.url,
+    ALERT_TELEGRAM_URL: new URL(telegram.url).origin,
+    ALERT_TELEGRAM_TOKEN: botToken,
+    ALERT_TELEGRAM_CHAT: '-100200300',
+    ALERT_WEBHOOK_URL: webhook.url,
+    ALERT_WEBHOOK_SECRET: secret,
+  }
+}
+
+/** Checks the conditions as the schedule does, and waits until everything that is due was sent. */
+async function check(isOver = async () => (await jobsNamed('alerts.send')) === 0): Promise<void> {
+  await service.runJob('alerts.check')
+  await eventually(async () => (await jobsNamed('alerts.check')) === 0)
+  await eventually(isOver)
+}
+
+async function jobsNamed(name: string): Promise<number> {
+  return (await service.db.query(sql`select from jobs where name = ${name}`)).length
+}
+
+const freeze = async () => await freezePayouts(service.db, { reason: 'Ana said so', now: service.clock.now() })
+const release = async () => await releasePayouts(service, { by: { actor: 'cli:test' } })
+
+const textOf = ({ body }: Received) => (JSON.parse(body) as { text: string }).text
+/** Moving the clock by a day also delays other things: what is told of them is not what is tested here. */
+const isOfFreeze = (text: string) => text.includes(frozen)
+const mailsOfFreeze = (): Mail[] => mailServer.mails.filter(({ subject }) => isOfFreeze(subject))
+const ofFreeze = (receiver: TestReceiver): string[] =>
+  receiver.received.map((one) => (receiver === webhook ? eventOf(one).data.title : textOf(one))).filter(isOfFreeze)
+const counts = () => [
+  mailsOfFreeze().length,
+  ...[slack, telegram, webhook].map((receiver) => ofFreeze(receiver).length),
+]
+
+type Event = { id: string; type: string; data: { kind: string; title: string; text: string; url: string } }
+const eventOf = ({ body }: Received) => JSON.parse(body) as Event
+
+it('sends one message on each channel when a condition begins, each day while it lasts, and when it has ended', async () => {
+  await check()
+  expect(counts()).toEqual([0, 0, 0, 0])
+  await freeze()
+  await check()
+  await check()
+  expect(counts()).toEqual([1, 1, 1, 1])
+
+  const [mail] = mailsOfFreeze()
+  expect(mail).toMatchObject({
+    from: 'guiche@127.0.0.1',
+    to: ['ana@example.com', 'rui@example.com'],
+    subject: `[Guichê] ${frozen}`,
+  })
+  const screen = `${service.baseUrl}/dashboard/system`
+  for (const text of [mail?.text ?? '', ...ofFreeze(slack), ...ofFreeze(telegram)]) {
+    expect(text).toContain(frozen)
+    expect(text).toContain('Since 2 Mar 2026')
+    expect(text).toContain(screen)
+    // Why an operator froze payouts may name somebody.
+    expect(text).not.toContain('Ana')
+  }
+  expect(telegram.received[0]).toMatchObject({ path: `/bot${botToken}/sendMessage` })
+  expect(JSON.parse(telegram.received[0]?.body ?? '')).toMatchObject({ chat_id: '-100200300' })
+  const [delivery] = webhook.received
+  const { body = '', headers = {} } = delivery ?? {}
+  const seconds = Number(headers['webhook-timestamp'])
+  expect(seconds).toBe(service.clock.now().getTime() / 1000)
+  // Signed as by the library, whose own check knows only today's clock.
+  const signature = new Webhook(secret).sign(String(headers['webhook-id']), new Date(seconds * 1000), body)
+  expect(headers['webhook-signature']).toBe(signature)
+  expect(JSON.parse(body)).toMatchObject({ type: 'alert.opened', data: { kind: 'payouts_frozen', url: screen } })
+
+  service.clock.advance(dayMs - 1_000)
+  await check()
+  expect(counts()).toEqual([1, 1, 1, 1])
+  service.clock.advance(1_000)
+  await check()
+  expect(counts()).toEqual([2, 2, 2, 2])
+  expect(mailsOfFreeze()[1]?.subject).toBe(`[Guichê] Still: ${frozen}`)
+
+  await release()
+  await check()
+  expect(counts()).toEqual([2, 2, 2, 2])
+  service.clock.advance(6 * 60_000)
+  await check()
+  expect(counts()).toEqual([3, 3, 3, 3])
+  expect(mailsOfFreeze()[2]?.subject).toBe(`[Guichê] Resolved: ${frozen}`)
+  expect(ofFreeze(slack)[2]).toMatch(/^Resolved: .*\nFrom 2 Mar 2026, .* to 3 Mar 2026, /)
+  expect(webhook.received.map(eventOf).findLast(({ data }) => isOfFreeze(data.title))?.type).toBe('alert.ended')
+  service.clock.advance(2 * dayMs)
+  await check()
+  expect(counts()).toEqual([3, 3, 3, 3])
+})
+
+it('shows open and ended alerts to the operator, in the language of the screen', async () => {
+  const desk = await openBrowser(service, { email: await inviteUser(service, { role: 'admin' }), password })
+  type List = { data: { title: string; endedAt: string | null }[] }
+  const list = async (language: string) =>
+    (await desk.call<List>(`/dashboard/api/alerts?language=${language}`)).body.data
+  const of = (alerts: List['data'], title: string) => alerts.filter((one) => one.title === title)
+  expect(of(await list('en'), frozen)).toMatchObject([{ endedAt: expect.any(String) }])
+  await freeze()
+  await check()
+  const inPortuguese = of(await list('pt'), 'Saques e devoluções estão bloqueados')
+  expect(inPortuguese).toMatchObject([{ endedAt: null }, { endedAt: expect.any(String) }])
+  await release()
+  service.clock.advance(6 * 60_000)
+  await check()
+})
+
+it('does not let a channel that is away delay the others, and gives it only the last message later', async () => {
+  isSlackDown = true
+  const before = counts()
+  const refusedBefore = slack.received.length
+  await freeze()
+  // Its job stays and is tried again.
+  const othersHaveIt = async () => counts().filter((count, channel) => count > (before[channel] ?? 0)).length >= 3
+  await check(othersHaveIt)
+  await eventually(() => slack.received.length >= refusedBefore + 2)
+  await release()
+  service.clock.advance(6 * 60_000)
+  const othersHaveBoth = async () => mailsOfFreeze().length === (before[0] ?? 0) + 2
+  await check(othersHaveBoth)
+  const tries = ofFreeze(slack).length
+  isSlackDown = false
+  await eventually(async () => (await jobsNamed('alerts.send')) === 0)
+  const accepted = ofFreeze(slack).slice(tries)
+  expect(accepted.at(-1)).toMatch(/^Resolved: /)
+  await check()
+  expect(ofFreeze(slack).slice(tries)).toEqual(accepted)
+})
+
+it('sends a message again, with the same id, if it is not recorded that it was sent', async () => {
+  const before = webhook.received.length
+  // As if the process ended between the answer and the record of it.
+  onWebhook = async () => {
+    onWebhook = async () => {}
+    await service.db.query(sql`alter table alert_notices rename to alert_notices_away`)
+  }
+  await freeze()
+  await service.runJob('alerts.check')
+  await eventually(() => webhook.received.length === before + 1)
+  const isAway = async () => (await service.db.query(sql`select to_regclass('alert_notices') as name`))[0]
+  await eventually(async () => JSON.stringify(await isAway()) === '{"name":null}')
+  await service.db.query(sql`alter table alert_notices_away rename to alert_notices`)
+  // The lease of the lost process ends.
+  service.clock.advance(61_000)
+  await check(async () => webhook.received.length === before + 2)
+  await check()
+  const ids = webhook.received.slice(before).map(({ headers }) => headers['webhook-id'])
+  expect(ids).toHaveLength(2)
+  expect(new Set(ids).size).toBe(1)
+  // Mail programs recognize a repeated message.
+  const mails = mailsOfFreeze().map(({ id }) => id)
+  expect(mails.every((id) => /^<[\w-]+\.\d+@guiche>$/.test(id))).toBe(true)
+})
+
+it('tests each channel from the command line', async () => {
+  const { connectionString } = service
+  const guiche = await openCommandLine({ connectionString, environment: { ...settings(), ALERT_LANGUAGE: 'pt' } })
+  const accepted = await guiche.runJson<{ channel: string; isAccepted: boolean }[]>(['alert', 'test'])
+  expect(accepted.map(({ channel, isAccepted }) => [channel, isAccepted])).toEqual(
+    ['email', 'slack', 'telegram', 'webhook'].map((channel) => [channel, true]),
+  )
+  expect(mailServer.mails.at(-1)?.subject).toBe('[Guichê] Um teste dos alertas do Guichê')
+  await guiche.stop()
+  const wrong = {
+    ALERT_SLACK_URL: 'http://127.0.0.1:9/nothing',
+    SMTP_URL: mailServer.url,
+    ALERT_EMAIL_TO: 'x@unknown.example',
+  }
+  const other = await openCommandLine({ connectionString, environment: wrong })
+  const { code, stdout } = await other.run(['alert', 'test'])
+  expect(code).toBe(1)
+  expect(stdout).toMatch(/^email +no +email: the mail was not accepted \(EENVELOPE, 550\)$/m)
+  expect(stdout).toMatch(/^slack +no +slack: The connection /m)
+  await other.stop()
+  const none = await openCommandLine({ connectionString })
+  await none.expectFailure(['alert', 'test'], /No channel is configured/)
+  await none.stop()
+})

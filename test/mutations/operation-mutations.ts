@@ -1,0 +1,33 @@
+import { edit, type Mutation } from './mutation.ts'
+
+/** Mutations of what protects the operator: the payout freeze, and alerts to people. */
+export const operationMutations: Mutation[] = [
+  {
+    name: 'an alert is sent at every check while it lasts',
+    edits: [
+      edit(
+        'src/alerts/jobs.ts',
+        'now.getTime() - reportedAt.getTime() >= remindAfterMs',
+        'now.getTime() >= reportedAt.getTime()',
+      ),
+    ],
+    caughtBy: 'test/e2e/alerts.test.ts',
+  },
+  {
+    name: 'nobody is notified that an alert has ended',
+    edits: [edit('src/alerts/jobs.ts', '{ ...report(row), ended_at: now }', '{ ...row, ended_at: now }')],
+    caughtBy: 'test/e2e/alerts.test.ts',
+  },
+  {
+    name: 'payouts are released after a loss of the database without the checks',
+    edits: [edit('src/ledger/payout-freeze.ts', '    assertChecked(view, isChecked)\n', '')],
+    caughtBy: 'test/e2e/database-older.test.ts',
+  },
+  {
+    name: 'payouts are not frozen when the database went back in time',
+    edits: [
+      edit('src/database-mark.ts', 'await freezePayoutsAlso(tx, { reason: writeLossReason(lastMarkAt), now })', ''),
+    ],
+    caughtBy: 'test/e2e/database-older.test.ts',
+  },
+]

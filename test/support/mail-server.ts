@@ -1,0 +1,55 @@
+import { SMTPServer } from 'smtp-server'
+
+export type Mail = { from: string; to: string[]; id: string; subject: string; text: string }
+
+export type TestMailServer = { url: string; mails: Mail[]; stop(): Promise<void> }
+
+/** A mail server on the loopback address that accepts every message, except for the recipients of `unknown.example`. */
+export async function startMailServer(): Promise<TestMailServer> {
+  const mails: Mail[] = []
+  const server = new SMTPServer({
+    disabledCommands: ['STARTTLS', 'AUTH'],
+    logger: false,
+    onRcptTo: ({ address }, _, done) => {
+      done(address.endsWith('@unknown.example') ? new Error('There is no such mailbox') : null)
+    },
+    onData: (stream, { envelope }, done) => {
+      const chunks: Buffer[] = []
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+      stream.on('end', () => {
+        const from = envelope.mailFrom ? envelope.mailFrom.address : ''
+        mails.push({ from, to: envelope.rcptTo.map(({ address }) => address), ...parse(Buffer.concat(chunks)) })
+        done(null, 'Accepted as a test')
+      })
+    },
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  return {
+    url: `smtp://127.0.0.1:${port}`,
+    mails,
+    stop: async () => await new Promise((resolve) => server.close(() => resolve())),
+  }
+}
+
+function parse(raw: Buffer) {
+  const [head = '', ...body] = raw.toString('utf8').split('\r\n\r\n')
+  const unfolded = head.replace(/\r\n[ \t]/g, ' ')
+  const header = (name: string) => new RegExp(`^${name}: (.*)$`, 'im').exec(unfolded)?.[1] ?? ''
+  const text = body.join('\r\n\r\n')
+  return {
+    id: header('message-id'),
+    subject: header('subject').replace(/=\?UTF-8\?Q\?(.*?)\?= ?/gi, (_, word: string) =>
+      fromQuoted(word.replaceAll('_', ' ')),
+    ),
+    text: /quoted-printable/i.test(header('content-transfer-encoding')) ? fromQuoted(text.replace(/=\r\n/g, '')) : text,
+  }
+}
+
+function fromQuoted(text: string): string {
+  return Buffer.from(
+    text.replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+    'latin1',
+  ).toString('utf8')
+}
