@@ -1,4 +1,4 @@
-import { edit, type Mutation } from './mutation.ts'
+import { edit, jobsTest, type Mutation } from './mutation.ts'
 
 /** Mutations of what protects the operator: the payout freeze, and alerts to people. */
 export const operationMutations: Mutation[] = [
@@ -29,5 +29,15 @@ export const operationMutations: Mutation[] = [
       edit('src/database-mark.ts', 'await freezePayoutsAlso(tx, { reason: writeLossReason(lastMarkAt), now })', ''),
     ],
     caughtBy: 'test/e2e/database-older.test.ts',
+  },
+  {
+    name: 'a commit that no standby confirms is waited for',
+    edits: [edit('src/db/watched-pool.ts', "wait_event = 'SyncRep'", "wait_event = 'none'")],
+    caughtBy: 'test/e2e/database-away.test.ts',
+  },
+  {
+    name: 'a job that was claimed without an answer is never run',
+    edits: [edit('src/jobs/runner.ts', 'performance.now() < doubtEndsAt', 'false')],
+    caughtBy: jobsTest,
   },
 ]
