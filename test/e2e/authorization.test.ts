@@ -132,7 +132,7 @@ describe('without a valid token', () => {
 })
 
 describe('a token that this service did not issue', () => {
-  const strange = newEcKey()
+  const otherKey = newEcKey()
   let header: Record<string, unknown>
   let claims: Record<string, unknown>
 
@@ -159,7 +159,7 @@ describe('a token that this service did not issue', () => {
   })
 
   it('is refused when another key signed it, under our key id, under its own, or embedded in the token', async () => {
-    const jwk = strange.publicKey.export({ format: 'jwk' })
+    const jwk = otherKey.publicKey.export({ format: 'jwk' })
     const { kid: _, ...noKid } = header
     for (const other of [
       header,
@@ -171,7 +171,7 @@ describe('a token that this service did not issue', () => {
       { ...header, jku: 'http://127.0.0.1:1/jwks.json' },
       { ...header, crit: ['b64'], b64: true },
     ]) {
-      await expectRefusedEverywhere(makeJwt(other, claims, es256(strange.privateKey)), 'invalid_token')
+      await expectRefusedEverywhere(makeJwt(other, claims, es256(otherKey.privateKey)), 'invalid_token')
     }
   })
 
@@ -180,7 +180,7 @@ describe('a token that this service did not issue', () => {
     const rs256 = (text: string) => sign('sha256', Buffer.from(text), rsa.privateKey)
     await expectRefusedEverywhere(makeJwt({ ...header, alg: 'RS256' }, claims, rs256), 'invalid_token')
     await expectRefusedEverywhere(
-      makeJwt({ ...header, alg: 'ES384' }, claims, es256(strange.privateKey)),
+      makeJwt({ ...header, alg: 'ES384' }, claims, es256(otherKey.privateKey)),
       'invalid_token',
     )
   })

@@ -280,11 +280,11 @@ describe('when the provider is stopped', () => {
     const token = await tokenOf(shop)
     expect(await list(token)).toEqual([200, undefined])
     const other = await provider.signJwt({ ...decodeJwt(token), jti: 'never-seen' }, { typ: 'at+jwt' })
-    const strange = await provider.signJwt({ ...decodeJwt(token) }, { kid: 'made-up' })
+    const unknown = await provider.signJwt({ ...decodeJwt(token) }, { kid: 'made-up' })
     await provider.stop()
 
     expectRefusal(await send({ form: formOf(shop) }), 502, 'temporarily_unavailable')
-    for (let i = 0; i < 3; i += 1) expect(await list(strange)).toEqual([401, 'invalid_token'])
+    for (let i = 0; i < 3; i += 1) expect(await list(unknown)).toEqual([401, 'invalid_token'])
     expect(await list(token)).toEqual([200, undefined])
     expect(await list(other)).toEqual([200, undefined])
 

@@ -193,12 +193,12 @@ describe('the signing key of tokens', () => {
       return rows as never
     }
     await sleepMs(550)
-    const strange = ring.findKey('strange')
+    const unknown = ring.findKey('unknown')
     await reading.arrived
     committing.open()
     await sleepMs(50)
     reading.open()
-    expect(await strange).toBeNull()
+    expect(await unknown).toBeNull()
     const after = await rotated
     expect(after).not.toBe(before)
     expect((await ring.signingKey()).kid).toBe(after)
@@ -208,14 +208,14 @@ describe('the signing key of tokens', () => {
     const own = await start()
     await own.db.pool.query('delete from signing_keys')
     const two = await Promise.all([start(own), start(own)])
-    const strange = own.token.replace(
+    const unknown = own.token.replace(
       /^[^.]+/,
       Buffer.from('{"alg":"ES256","typ":"at+jwt","kid":"x"}').toString('base64url'),
     )
     const kids = await Promise.all(
       two.flatMap((at) =>
         Array.from({ length: 10 }, async () => {
-          expect((await at.call('/transaction', { token: strange })).status).toBe(401)
+          expect((await at.call('/transaction', { token: unknown })).status).toBe(401)
           return decodeProtectedHeader(await fetchToken(at.baseUrl, own.sandbox)).kid
         }),
       ),

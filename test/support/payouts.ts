@@ -41,9 +41,9 @@ export async function startDistantBank({
     publicBaseUrl: 'http://127.0.0.1:1',
     sendCallback: async (url, body) => (sendsCallbacks ? await post(url, body) : 200),
     log: { warn: () => {} },
-    disturb: (asking) => {
-      if (asking.method === 'PUT') requested.push(asking.path)
-      return disturb(asking)
+    disturb: (incoming) => {
+      if (incoming.method === 'PUT') requested.push(incoming.path)
+      return disturb(incoming)
     },
   })
   const server = await startSimulatorServer({ simulator, host: '127.0.0.1', port: 0 })
