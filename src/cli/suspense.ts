@@ -138,7 +138,7 @@ function toShown(payment: PaymentView) {
     payerDocument: payment.payer?.document,
     transactionId: payment.matched?.transactionId ?? payment.paidTransactionId,
     returnedByOthers: payment.returnedByOthers,
-    error: payment.error,
+    error: payment.error?.text,
     history: payment.history.map(({ status, at }) => `${status} ${at}`),
   }
 }

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { evidenceNames } from '../attribution/score.ts'
+import type { Reason } from '../explain/sentences.ts'
 import { FreeForm } from '../http/schemas.ts'
 import { entryTypes, fixedAccounts, transferKinds } from '../ledger/accounts.ts'
 import { classNames, type DifferenceClass, type Proposal as ProposedAction } from '../reconciliation/classes.ts'
@@ -10,6 +11,9 @@ import { BalancesView, Cents, Count, Flag, OrNull, PaymentDisputeView, ProposalV
 /** The responses of the dashboard's own API that only the operator's users see. Amounts are in cents. */
 
 const AccountName = Type.Enum([...fixedAccounts, 'acquirer'])
+/** A sentence that is stored in English, and its code; the code is null if a PSP or a person wrote it. */
+const ReasonView = Type.Unsafe<Reason>(Type.Object({ text: Text, code: OrNull(Text) }))
+
 const ClientName = Type.Object({ clientId: Text, name: Text })
 
 // ——— System and audit log
@@ -139,7 +143,7 @@ export type EntryPreview = Static<typeof EntryPreviewView>
 export const RunView = Type.Object({
   ...{ id: Text, acquirer: Text, kind: Type.Enum(['rolling', 'daily', 'manual']), from: Time, to: Time },
   ...{ startedAt: Time, finishedAt: OrNull(Time), state: Type.Enum(['running', 'complete', 'interrupted']) },
-  error: OrNull(Text),
+  error: OrNull(ReasonView),
   compared: OrNull(Type.Object({ payment: Count, return: Count, payout: Count })),
   counts: Type.Unsafe<Partial<Record<DifferenceClass, number>>>(
     Type.Object(Object.fromEntries(classNames.map((name) => [name, Type.Optional(Count)]))),
@@ -254,7 +258,7 @@ const PaymentKind = Type.Enum(['surplus', 'orphan'])
 export const ListedPaymentView = Type.Object({
   ...{ id: Text, kind: PaymentKind, status: Type.Enum([...suspenseStatuses]), clientId: OrNull(Text) },
   ...{ clientName: OrNull(Text), acquirer: Text, amount: Cents, paidAt: Time, endToEnd: Text },
-  ...{ payerName: OrNull(Text), transactionId: OrNull(Text), error: OrNull(Text) },
+  ...{ payerName: OrNull(Text), transactionId: OrNull(Text), error: OrNull(ReasonView) },
 })
 
 export const PaymentView = Type.Object({
@@ -266,7 +270,7 @@ export const PaymentView = Type.Object({
   /** For a duplicate payment: the transaction that was already paid. */
   paidTransactionId: OrNull(Text),
   matched: OrNull(Type.Object({ transactionId: Text, client: OrNull(ClientName) })),
-  ...{ returnedByOthers: Cents, returnAmount: OrNull(Cents), returnEndToEnd: OrNull(Text), error: OrNull(Text) },
+  ...{ returnedByOthers: Cents, returnAmount: OrNull(Cents), returnEndToEnd: OrNull(Text), error: OrNull(ReasonView) },
   history: Type.Array(Type.Object({ place: Count, status: Type.Enum([...suspenseStatuses]), at: Text })),
   candidates: Type.Array(
     Type.Object({

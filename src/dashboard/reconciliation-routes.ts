@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import type { Acquirers } from '../acquirers/registry.ts'
 import { byUser } from '../audit/record.ts'
+import { toReason } from '../explain/sentences.ts'
 import { userOf } from '../http/caller.ts'
 import { toDate } from '../http/formats.ts'
 import { DateTimeFilter, NoQuery, problems } from '../http/schemas.ts'
@@ -254,7 +255,7 @@ function toRunView(row: RunRow): RunView {
     startedAt: row.started_at.toISOString(),
     finishedAt: row.finished_at?.toISOString() ?? null,
     state: row.state,
-    error: row.error,
+    error: toReason(row.error),
     compared: row.counts?.compared ?? null,
     counts: row.counts?.counts ?? {},
     newCount: row.counts?.newCount ?? 0,

@@ -1,5 +1,6 @@
 import { otherAmountReason } from '../acquirers/bacen/charge.ts'
 import { type RejectionCode, rejectedWithoutReason, rejections, writeRejection } from '../acquirers/bacen/spi-codes.ts'
+import { payoutsFrozenMessage } from '../ledger/payout-freeze.ts'
 import type { SuspenseStatus } from '../suspense/status.ts'
 import { expiredMessage, removedMessage } from '../transactions/check.ts'
 import type { AttemptErrorCode } from '../webhooks/attempt-errors.ts'
@@ -117,9 +118,22 @@ const ownReasons = {
   rejected_without_reason: rejectedWithoutReason,
   returned_by_receiver: returnedMessage,
   returned_in_part_by_receiver: returnedInPartMessage,
+  payouts_frozen: payoutsFrozenMessage,
 }
 
-export type ReasonCode = keyof typeof ownReasons | RejectionCode
+/** Sentences with data in them, such as the status of an answer. The first that matches is the reason. */
+const patterns = {
+  acquirer_not_configured: /^The acquirer \S+ is not configured any more/,
+  acquirer_circuit_open: /^The acquirer did not answer lately/,
+  acquirer_silent: /^The acquirer did not answer in time/,
+  acquirer_not_reached: /^The acquirer could not be reached/,
+  acquirer_refused: /^The acquirer (?:refused|is not available)/,
+  acquirer_failed: /^The acquirer answered \d{3}$/,
+  acquirer_unreadable: /^The acquirer (?:answered|accepted|began|has more)/,
+  stopped: /^This operation was aborted$/,
+}
+
+export type ReasonCode = keyof typeof ownReasons | keyof typeof patterns | RejectionCode
 
 const codes = new Map<string, ReasonCode>([
   ...(Object.keys(ownReasons) as (keyof typeof ownReasons)[]).map((code) => [ownReasons[code], code] as const),
@@ -127,5 +141,7 @@ const codes = new Map<string, ReasonCode>([
 ])
 
 export function toReason(text: string | null): Reason | null {
-  return text === null ? null : { text, code: codes.get(text) ?? null }
+  if (text === null) return null
+  const matching = (Object.keys(patterns) as (keyof typeof patterns)[]).find((code) => patterns[code].test(text))
+  return { text, code: codes.get(text) ?? matching ?? null }
 }

@@ -11,6 +11,9 @@ import {
   releasePayoutFreeze,
 } from './store.ts'
 
+export const payoutsFrozenMessage =
+  'Payouts are frozen: withdrawals and refunds wait until the operator has checked the ledger. Nothing is lost; try again later.'
+
 /**
  * Called before money is sent: when a withdrawal or a refund is requested, and again before it is sent.
  *
@@ -20,8 +23,7 @@ import {
 export async function assertPayoutsAllowed(db: Db | Tx): Promise<void> {
   if ((await findPayoutFreeze(db)) === null) return
   throw new AppError('payouts_stopped', {
-    detail:
-      'Payouts are frozen: withdrawals and refunds wait until the operator has checked the ledger. Nothing is lost; try again later.',
+    detail: payoutsFrozenMessage,
     headers: { 'retry-after': '300' },
   })
 }

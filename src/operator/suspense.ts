@@ -9,6 +9,7 @@ import { type Candidate, rank } from '../attribution/score.ts'
 import { listCandidates } from '../attribution/store.ts'
 import type { By } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
+import { toReason } from '../explain/sentences.ts'
 import { feeFor } from '../ledger/fees.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
@@ -156,7 +157,7 @@ function toListed(row: ListedPayment) {
     endToEnd: row.end_to_end,
     payerName: row.payer_name,
     transactionId: row.attributed_transaction_id,
-    error: row.error_message,
+    error: toReason(row.error_message),
   }
 }
 
@@ -192,7 +193,7 @@ function toView(row: SuspenseRow, candidates: Candidate[], names: Map<string, Cl
     returnedByOthers: row.taken_amount,
     returnAmount: row.return_amount,
     returnEndToEnd: row.return_end_to_end,
-    error: row.error_message,
+    error: toReason(row.error_message),
     history: row.statuses.map((status, place) => ({ place, status, at: row.status_dates[place]?.toISOString() ?? '' })),
     candidates: candidates.map((candidate) => ({
       score: candidate.score,

@@ -1,6 +1,9 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { errorTexts, writeError } from '../../dashboard/src/error-texts.ts'
 import { sentences, writeFieldError } from '../../dashboard/src/field-errors.ts'
+import { writeReasonSentence } from '../../dashboard/src/reason-texts.ts'
+import { toReason } from '../../src/explain/sentences.ts'
 import { AppError, errors, fieldErrorCodes, refusal } from '../../src/lib/errors.ts'
 
 describe.each(['en', 'pt'] as const)('an error of a field, in the language %s', (language) => {
@@ -26,6 +29,33 @@ it('writes the limit of an amount as money', () => {
   expect(writeFieldError(error, 'en')).toBe('Enter at most R$25.90.')
   expect(writeFieldError(error, 'pt')).toBe('No máximo R$\u00a025,90.')
   expect(writeFieldError({ field: 'name', code: 'too_short', limit: 3 }, 'pt')).toBe('No mínimo 3 caracteres.')
+})
+
+describe('a reason that is stored in English', () => {
+  it('has words in Portuguese, whatever the acquirer did', () => {
+    const source = readdirSync('src/acquirers', { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+      .map((file) => readFileSync(`src/acquirers/${file}`, 'utf8'))
+      .join('')
+    const thrown = [...source.matchAll(/new AcquirerUnavailable\(\s*['`]([^'`]*)['`]/g)].map(([, text = '']) => text)
+    expect(thrown.length).toBeGreaterThan(15)
+    for (const template of thrown) {
+      const text = template.replace('${status}', '503').replaceAll(/\$\{[^}]*\}+/g, ': recusado')
+      const reason = toReason(text)
+      expect(reason?.code, text).not.toBeNull()
+      expect(reason && writeReasonSentence(reason, 'pt'), text).toMatch(/^\p{Lu}.*\.$/u)
+      expect(reason && writeReasonSentence(reason, 'en'), text).toContain(text)
+    }
+  })
+
+  it('keeps the words of the PSP', () => {
+    const refused = toReason('The acquirer refused to list pix: período inválido')
+    expect(refused && writeReasonSentence(refused, 'pt')).toBe('O PSP recusou a consulta: período inválido.')
+    const own = toReason('Conta encerrada')
+    expect(own && writeReasonSentence(own, 'pt')).toBe('Conta encerrada.')
+    const gone = toReason('The acquirer efi is not configured any more: configure it again.')
+    expect(gone && writeReasonSentence(gone, 'pt')).toBe('O PSP não está mais configurado: configure-o de novo.')
+  })
 })
 
 describe('a refusal', () => {

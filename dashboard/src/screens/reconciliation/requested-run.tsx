@@ -4,6 +4,7 @@ import { useEffect } from 'react'
 import { Link } from 'wouter'
 import { request } from '../../api.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import { ReasonText } from '../../components/reason.tsx'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
 import type { RequestedRunView, RunView } from '../../types.ts'
@@ -74,14 +75,14 @@ function Found({ run, version }: { run: RunView; version: number | null }) {
   )
 }
 
-function Interrupted({ error }: { error: string | null }) {
+function Interrupted({ error }: { error: RunView['error'] }) {
   const t = useText(words)
   return (
     <>
       <Text size="sm">{t.interruptedLead}</Text>
       {error && (
         <Text size="xs" style={{ overflowWrap: 'anywhere' }}>
-          {error}
+          <ReasonText of={error} />
         </Text>
       )}
     </>

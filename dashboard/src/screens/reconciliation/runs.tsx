@@ -2,6 +2,7 @@ import { Badge, Select, SimpleGrid, Stack, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { request, withQuery } from '../../api.ts'
 import { Empty } from '../../components/empty.tsx'
+import { ReasonText } from '../../components/reason.tsx'
 import { RecordList } from '../../components/record-table.tsx'
 import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
@@ -95,7 +96,7 @@ function Result({ run }: { run: RunView }) {
       </Badge>
       <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
         {run.state === 'interrupted'
-          ? run.error
+          ? run.error && <ReasonText of={run.error} />
           : run.state === 'complete' &&
             (all === 0 ? t.agree : t.differ(format.number(all), format.number(run.newCount)))}
       </Text>

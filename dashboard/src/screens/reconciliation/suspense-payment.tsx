@@ -8,6 +8,7 @@ import { Copyable } from '../../components/copy.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { Proposal } from '../../components/proposals.tsx'
+import { ReasonText } from '../../components/reason.tsx'
 import { useFormat } from '../../format.ts'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
@@ -47,7 +48,7 @@ export default function SuspensePayment() {
     >
       {data.error && (
         <Alert color="orange" title={t.error}>
-          {data.error}
+          <ReasonText of={data.error} />
         </Alert>
       )}
       {data.disputes.map((dispute) => (

@@ -1,6 +1,7 @@
 import type { Format } from '../../format.ts'
+import { withStop, writeReason } from '../../reason-texts.ts'
 import type { Language } from '../../text.ts'
-import type { NextStep, Reason, ReasonCode, Sentence, SentenceData } from '../../types.ts'
+import type { NextStep, Sentence, SentenceData } from '../../types.ts'
 import { writeAttemptError } from '../webhooks/text.ts'
 
 type AnySentence = Sentence<string>
@@ -219,44 +220,6 @@ function inPortuguese({ money, time, dateTime, isToday }: Format): Writers {
   }
 }
 
-/** The reasons that the service writes itself, in English. A reason that a PSP or a person wrote stays as it is. */
-const reasons: Record<ReasonCode, string> = {
-  code_expired: 'o QR Code expirou',
-  charge_removed: 'o PSP removeu a cobrança, e o QR Code não pode mais ser pago',
-  charge_of_other_amount: 'o PSP tem uma cobrança de outro valor com este txid',
-  rejected_without_reason: 'o PSP recusou sem informar o motivo',
-  returned_by_receiver: 'O recebedor devolveu o dinheiro',
-  returned_in_part_by_receiver: 'O recebedor devolveu uma parte do dinheiro',
-  AB03: 'o SPI interrompeu o pagamento porque demorou demais (AB03)',
-  AB09: 'o banco do recebedor teve um erro e interrompeu o pagamento (AB09)',
-  AC03: 'a conta do recebedor não existe ou o número está errado (AC03)',
-  AC06: 'a conta do recebedor está bloqueada (AC06)',
-  AC07: 'a conta do recebedor está encerrada (AC07)',
-  AC14: 'a conta do recebedor não é do tipo informado (AC14)',
-  AG03: 'a conta do recebedor não aceita este tipo de pagamento (AG03)',
-  AG13: 'uma devolução não pode ser devolvida (AG13)',
-  AM02: 'o valor passa do limite da conta do recebedor (AM02)',
-  AM04: 'o saldo da conta ou do banco pagador não cobre o valor (AM04)',
-  AM09: 'as devoluções juntas passariam do valor do pagamento (AM09)',
-  BE01: 'o CPF ou CNPJ não é o do titular da conta (BE01)',
-  BE17: 'o banco do recebedor recusou o QR Code (BE17)',
-  CH11: 'o CPF ou CNPJ do recebedor não é válido (CH11)',
-  DS04: 'o banco do recebedor recusou o pagamento (DS04)',
-  DS27: 'o banco do recebedor não participa do Pix ou ainda não participa (DS27)',
-  DT05: 'um pagamento só pode ser devolvido em até 90 dias (DT05)',
-  DUPL: 'o identificador do pagamento já foi usado (DUPL)',
-  ED05: 'o SPI não conseguiu processar o pagamento (ED05)',
-  FF08: 'o identificador fim a fim do pagamento não é válido (FF08)',
-  FRAD: 'o pagamento foi recusado por suspeita de fraude (FRAD)',
-  RC09: 'o ISPB do banco pagador não é válido (RC09)',
-  RC10: 'o ISPB do banco do recebedor não é válido (RC10)',
-  RR04: 'o pagamento é barrado por regulação ou sanção (RR04)',
-}
-
-export function writeReason({ text, code }: Reason, language: Language): string {
-  return language === 'pt' && code !== null ? reasons[code] : text
-}
-
 function answerOf(answered: string, silent: string, language: Language) {
   return ({
     httpStatus,
@@ -268,8 +231,4 @@ function answerOf(answered: string, silent: string, language: Language) {
     const written = writeAttemptError({ error, errorCode, status: httpStatus }, language)
     return written.charAt(0).toLowerCase() + written.slice(1)
   }
-}
-
-function withStop(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text}.`
 }
