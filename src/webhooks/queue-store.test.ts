@@ -3,7 +3,14 @@ import { expect, it } from 'vitest'
 import { deliveryBench } from '../../test/support/delivery-bench.ts'
 import { commitEvents, testEvent } from '../../test/support/webhooks.ts'
 import { sql, type Tx } from '../db/sql.ts'
-import { claimDue, claimDueOf, insertAttempts, promoteWaiting, type ReceiverLoad } from './queue-store.ts'
+import {
+  claimDue,
+  claimDueOf,
+  insertAttempts,
+  listFailingReceivers,
+  promoteWaiting,
+  type ReceiverLoad,
+} from './queue-store.ts'
 
 const bench = deliveryBench()
 const url = 'https://shop.example/hook'
@@ -55,6 +62,30 @@ it('does not wait for the disk to claim or to record an attempt, unless that rel
   expect(await claimAndRecord('pending')).toBe(false)
   expect(await claimAndRecord('delivered')).toBe(true)
   expect(await claimAndRecord('delivered')).toBe(false)
+})
+
+it('finds the receivers that accept nothing, until one event arrives there', async () => {
+  await bench.setUp()
+  const { db } = bench.database
+  const { merchantId } = bench.merchant
+  const now = bench.clock.now()
+  const attempt = async (state: 'delivered' | 'pending') => {
+    await commitEvents(db, testEvent({ merchantId, occurredAt: now, webhookUrl: url }))
+    const leasedUntil = new Date(now.getTime() + 20_000)
+    const some = { afterReceiver: '', receiversMax: 10, start: 10, loads: [], limit: 10 }
+    const { claimed } = await claimDue(db, { now, leasedUntil, instance: 1, ...some })
+    expect(claimed).toHaveLength(1)
+    const times = { startedAt: now, finishedAt: now, nextAttemptAt: new Date(now.getTime() + 60_000), retryAfter: null }
+    const result = { ...times, durationMs: 1, status: 500, error: null, state }
+    const attempts = claimed.map((one) => ({ ...one, ...result }))
+    await db.transaction(async (tx) => await insertAttempts(tx, attempts))
+  }
+  expect(await listFailingReceivers(db, 20)).toEqual([])
+  await attempt('pending')
+  const failing = { client: expect.any(String), receiver: 'https://shop.example', since: now }
+  expect(await listFailingReceivers(db, 20)).toEqual([failing])
+  await attempt('delivered')
+  expect(await listFailingReceivers(db, 20)).toEqual([])
 })
 
 it('claims for the listed receivers alone, up to the capacity of each, from its clear point on', async () => {
