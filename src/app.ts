@@ -27,6 +27,7 @@ import { shareLimits } from './http/shared-limits.ts'
 import { registerLedgerRoutes } from './ledger/routes.ts'
 import type { Clock } from './lib/clock.ts'
 import { keyedHash, type SecretKey } from './lib/secrets.ts'
+import { observeCell } from './operator/cell-metrics.ts'
 import { registerPayRoutes } from './pay/routes.ts'
 import { registerSandboxRoutes, type Sandbox } from './sandbox/routes.ts'
 import { createTransactionWriter } from './transactions/create.ts'
@@ -151,6 +152,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
       recorded: perPerson,
     },
   })
+  observeCell(deps)
   const readTransaction = createTransactionReader(db)
   registerTransactionRoutes(app, {
     ...deps,

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { Ajv } from 'ajv'
 import { type Static, Type } from 'typebox'
+import { isHost, isNetwork } from './lib/addresses.ts'
 import { type AlertSettings, languages, readAlertChannels } from './lib/alert-settings.ts'
-import { type Cell, isCellName } from './lib/cell.ts'
+import { type Cell, type CellAddress, isCellName, parseCells } from './lib/cell.ts'
 import { parseServers } from './lib/database-url.ts'
 import { type OidcSettings, readOidcSettings, roleNames } from './lib/oidc-settings.ts'
 import { parseSecretKey, type SecretKey } from './lib/secrets.ts'
@@ -21,6 +21,7 @@ const Environment = Type.Object({
   PORT: Type.Integer({ minimum: 0, maximum: 65535, default: 3000 }),
   BASE_URL: Type.Optional(Type.String({ minLength: 1 })),
   CELL: Type.Optional(Type.String({ minLength: 1 })),
+  CELLS: Type.Optional(Type.String({ minLength: 1 })),
   DATA_DIR: Type.String({ minLength: 1, default: './data' }),
   DATABASE_URL: Type.Optional(Type.String({ minLength: 1 })),
   DATABASE_URL_FILE: Type.Optional(Type.String({ minLength: 1 })),
@@ -88,6 +89,8 @@ export type Config = Readonly<{
   baseUrl: string | null
   /** Null: this installation is no cell. */
   cell: Cell | null
+  /** All cells and their addresses, for the operator's page. */
+  cells: readonly CellAddress[]
   dataDir: string
   databaseUrl: string | null
   /** The address of a standby that serves lists, exports and figures. */
@@ -199,6 +202,9 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   if (text('HOST') && !isHost(text('HOST') ?? '')) faults.push('HOST must be an IP address or a host name')
   if (text('CELL') !== undefined && !isCellName(text('CELL') ?? ''))
     faults.push('CELL must be 1 to 4 lowercase letters and digits')
+  const cells = parseCells(text('CELLS') ?? '')
+  if (cells === null)
+    faults.push('CELLS must be the cells and their addresses, such as a=https://a.example.com,b=https://b.example.com')
   const acquirersFile = text('ACQUIRERS_FILE')
   if (acquirersFile !== undefined && simulatorUrl !== null)
     faults.push(
@@ -231,6 +237,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     port: settings.PORT,
     baseUrl,
     cell: settings.CELL ?? null,
+    cells: cells ?? [],
     dataDir: resolve(settings.DATA_DIR),
     databaseUrl: databaseUrl && (settings.DATABASE_URL ?? null),
     databaseReadUrl,
@@ -350,12 +357,6 @@ function readDatabaseUrl(
   }
 }
 
-function isHost(text: string): boolean {
-  // Text that looks like an IP address must be one: 999.1.1.1 is not a host name either.
-  if (/^[\d.]+$|:/.test(text)) return isIP(text) !== 0
-  return /^(?!-)[a-z\d-]{1,63}(?:\.(?!-)[a-z\d-]{1,63})*\.?$/i.test(text)
-}
-
 function readRoles(name: string, text: string | undefined, faults: string[]): string[] {
   const roles = (text ?? '').split(',').flatMap((part) => part.trim() || [])
   if (roles.every((role) => roleNames.includes(role))) return roles
@@ -369,15 +370,6 @@ function readNetworks(name: string, text: string | undefined, faults: string[]):
   if (networks.every(isNetwork)) return networks
   faults.push(`${name} must be addresses or networks of proxies, separated by commas, such as 127.0.0.1,10.0.0.0/8`)
   return []
-}
-
-function isNetwork(text: string): boolean {
-  const [address = '', bits, ...rest] = text.split('/')
-  const family = isIP(address)
-  const bitsMax = family === 4 ? 32 : 128
-  return (
-    family !== 0 && rest.length === 0 && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= bitsMax))
-  )
 }
 
 /** True for addresses that only this machine can reach. */

@@ -43,6 +43,22 @@ export const SystemView = Type.Object({
   payoutFreeze: PayoutFreeze,
 })
 
+/** Of each cell what its own metrics say; null where they could not be read. */
+const CellView = Type.Object({
+  ...{ cell: Text, address: Text, state: Type.Enum(['ok', 'unreachable', 'refused', 'other']) },
+  figures: OrNull(
+    Type.Object({
+      ...{ version: Text, arePayoutsFrozen: Flag, suspense: Count, differences: Count, jobsGivenUp: Count },
+      ...{ oldestDeliverySeconds: Type.Number(), otherCellPayments: Count },
+      moves: Type.Array(Type.Object({ direction: Type.Enum(['in', 'out']), cell: Text, cents: Cents })),
+    }),
+  ),
+})
+export const CellsView = Type.Object({ data: Type.Array(CellView) })
+
+export type CellSummary = Static<typeof CellView>
+export type CellsView = Static<typeof CellsView>
+
 /** `isNew`: payouts were not frozen before. `released` is null if they were not frozen. */
 export const FreezeView = Type.Object({ payoutFreeze: PayoutFreeze, isNew: Flag })
 export const ReleaseView = Type.Object({ released: PayoutFreeze })

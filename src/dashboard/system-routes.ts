@@ -6,6 +6,7 @@ import { screenOf, wordAlert } from '../alerts/text.ts'
 import { byUser } from '../audit/record.ts'
 import { listActionsBefore } from '../audit/store.ts'
 import { findInboxBacklog } from '../callbacks/store.ts'
+import type { Config } from '../config.ts'
 import type { Db, Reads } from '../db/sql.ts'
 import { listUnconfigured } from '../explain/unconfigured-store.ts'
 import { merchantSeenBy, userOf } from '../http/caller.ts'
@@ -15,11 +16,19 @@ import { findJobBacklog } from '../jobs/store.ts'
 import { releasePayouts, showPayoutFreeze, stopPayouts } from '../ledger/payout-freeze.ts'
 import { languages } from '../lib/alert-settings.ts'
 import type { Clock } from '../lib/clock.ts'
+import { readCells } from '../operator/cells.ts'
 import { findVerified } from '../verification.ts'
 import { listUndelivered, type MerchantDeliveries } from '../webhooks/resend-store.ts'
-import { ActionsView, AlertsView, FreezeView, ReleaseView, SystemView } from './operator-schema.ts'
+import { ActionsView, AlertsView, CellsView, FreezeView, ReleaseView, SystemView } from './operator-schema.ts'
 
-type Deps = { db: Db; reads: Reads; clock: Clock; acquirers: Acquirers; version: string }
+type Deps = {
+  db: Db
+  reads: Reads
+  clock: Clock
+  acquirers: Acquirers
+  version: string
+  config: Pick<Config, 'cells' | 'metricsToken'>
+}
 
 const actionsMax = 100
 const endedAlertsMax = 10
@@ -100,6 +109,15 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
         })),
       }
     },
+  )
+
+  app.get(
+    '/dashboard/api/cells',
+    {
+      config: { access: { permission: 'system.read' } },
+      schema: { hide: true, querystring: NoQuery, response: { 200: CellsView, ...problems(401, 403) } },
+    },
+    async () => ({ data: await readCells(deps.config) }),
   )
 
   app.post(

@@ -102,5 +102,14 @@ export async function sumFees(db: Db | Tx): Promise<number> {
   return row?.sum ?? 0
 }
 
+/** The sums of the balances that left for each other cell, and that came from it. */
+export async function sumMoves(db: Db): Promise<{ direction: 'in' | 'out'; cell: string; cents: number }[]> {
+  return await db.query(sql`
+    select case type when 'move_in' then 'in' else 'out' end as direction, content ->> 'otherCell' as cell,
+      sum(amount)::bigint as cents
+    from operator_entries join proposals on proposals.id = proposal_id
+    where type in ('move_in', 'move_out') group by 1, 2 order by 1, 2`)
+}
+
 /** The condition of the index of ledger_transfers for them. */
 export const isEntryTransfer = sql`record_type in ('fee_draw', 'pay_in', 'write_off', 'psp_fee', 'manual_entry', 'move_out', 'move_in')`

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { rowsUnder } from '../../test/support/documents.ts'
 import { fromTxid, toTxid } from '../pix/ids.ts'
-import { cellOfId, isCellName, isOfOtherCell, newIdIn, prefixesOf } from './cell.ts'
+import { cellOfId, isCellName, isOfOtherCell, newIdIn, parseCells, prefixesOf } from './cell.ts'
 import { newUuid } from './secrets.ts'
 
 const names = ['a', 'z', '0', '9', 'ab', 'a0', 'br1', 'abcd', '0000', 'zzzz', '9z9z', 'a9']
@@ -57,6 +57,16 @@ describe('an id', () => {
 it('a name is 1 to 4 lowercase letters and digits', () => {
   expect(names.filter((name) => !isCellName(name))).toEqual([])
   expect(['', 'A', 'abcde', 'a_', 'a-b', 'ã', 'a ', 'a\n'].filter(isCellName)).toEqual([])
+})
+
+it('each cell has one address', () => {
+  expect(parseCells('a=http://x/, b=https://y:1/z')).toEqual([
+    { cell: 'a', address: 'http://x' },
+    { cell: 'b', address: 'https://y:1/z' },
+  ])
+  expect(parseCells('')).toEqual([])
+  for (const text of ['a', 'a=b.example.com', 'A=https://a.example.com', 'a=https://x?y', 'a=http://x,a=http://y'])
+    expect(parseCells(text), text).toBeNull()
 })
 
 it('the beginnings of the cell a are those of docs/scaling.md', () => {

@@ -24,6 +24,19 @@ export function isCellName(text: string): boolean {
   return /^[a-z\d]{1,4}$/.test(text)
 }
 
+export type CellAddress = { cell: Cell; address: string }
+
+/** Reads `a=https://a.example.com,b=https://b.example.com`. Null if it is not that, or names a cell twice. */
+export function parseCells(text: string): CellAddress[] | null {
+  const pairs = text.split(',').flatMap((part) => part.trim() || [])
+  const cells = pairs.map((pair) => {
+    const [cell = '', ...rest] = pair.split('=')
+    return { cell, address: rest.join('=').replace(/\/+$/, '') }
+  })
+  const isValid = cells.every(({ cell, address }) => isCellName(cell) && /^https?:\/\/[^?#]+$/.test(address))
+  return isValid && new Set(cells.map(({ cell }) => cell)).size === cells.length ? cells : null
+}
+
 /** A UUID v4 that carries the cell, as {@link newUuid}. 78 of its bits are random, or come from the hash. */
 export function newIdIn(cell: Cell | null, from?: Buffer): string {
   const uuid = newUuid(from)

@@ -1,6 +1,3 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createRegistry } from '../../src/acquirers/registry.ts'
 import { sql } from '../../src/db/sql.ts'
@@ -8,7 +5,6 @@ import { cellOfId, newIdIn, prefixesOf } from '../../src/lib/cell.ts'
 import { fromTxid, toTxid } from '../../src/pix/ids.ts'
 import { reconcile } from '../../src/reconciliation/run.ts'
 import { settleDepsWith } from '../support/acquirer.ts'
-import { type CommandLine, openCommandLine } from '../support/command-line.ts'
 import { charge, openQuietBank, type QuietBank, sendCallback, untilInbox, untilStatus } from '../support/payments.ts'
 import {
   type Certificates,
@@ -20,7 +16,7 @@ import {
   requestThroughProxy,
   startCellsProxy,
 } from '../support/proxies.ts'
-import { smallestTransaction, startTestService, type TestService } from '../support/service.ts'
+import { startTestService, type TestService } from '../support/service.ts'
 import { findSuspenseOf } from '../support/suspense.ts'
 import { eventually } from '../support/webhooks.ts'
 import { balancesOf, expectLedgerConsistent, withdraw } from '../support/withdrawals.ts'
@@ -266,119 +262,3 @@ describe.each(cellsProxyNames.map((name) => ({ name })))('behind $name', ({ name
 function cellOfToken(token: string): string | undefined {
   return names.find((name) => token.startsWith(prefixesOf(name).accessToken))
 }
-
-describe('a merchant that moves from a to b', () => {
-  const lines = {} as Record<Name, CommandLine>
-  const folders: string[] = []
-  beforeAll(async () => {
-    for (const name of names) lines[name] = await openCommandLine(cells[name])
-  })
-  afterAll(async () => {
-    for (const line of Object.values(lines)) await line.stop()
-    for (const folder of folders) await rm(folder, { recursive: true })
-  })
-
-  const clientOf = (name: Name) => cells[name].sandbox.clientId
-  const available = async (name: Name) => (await balancesOf(cells[name])).available
-  const address = 'https://b.example.com'
-
-  it('creates nothing new in a, and is told where; repeated requests get their first response', async () => {
-    const body = { amount: 700, paymentMethod: 'PIX', pix: {}, idempotencyKey: 'before the move' }
-    const first = await cells.a.call('/transaction', { body })
-    expect(first.status, first.text).toBe(201)
-    await lines.a.expectFailure(
-      ['client', 'move', clientOf('a'), '--to', 'a', '--address', address],
-      'a is not another cell',
-    )
-    await lines.a.runJson(['client', 'move', clientOf('a'), '--to', 'b', '--address', `${address}/`])
-    await eventually(async () => {
-      const refused = await cells.a.call('/transaction', { body: { ...body, idempotencyKey: 'after the move' } })
-      if (refused.status === 201) return false
-      expect(refused).toMatchObject({ status: 403, body: { code: 'merchant_moved', address } })
-      return true
-    })
-    const again = await cells.a.call('/transaction', { body })
-    expect(again).toMatchObject({ status: 201, body: { id: first.body.id } })
-  })
-
-  it('keeps in a what is there: a charge is paid, refunded, and in the statement', async () => {
-    const { body } = await cells.a.call<{ data: { id: string; status: string; pixResponse?: { uri: string } }[] }>(
-      '/transaction?status=PIX_QRCODE_GENERATED',
-    )
-    const [open] = body.data
-    const uri = (await cells.a.call<{ pixResponse: { uri: string } }>(`/transaction/${open?.id}`)).body.pixResponse.uri
-    await cells.a.call('/sandbox/payment', { body: { uri } })
-    await untilStatus(cells.a, open?.id ?? '', 'PAID')
-    const refund = await cells.a.call(`/transaction/${open?.id}/refund`, {
-      body: { amount: 1, idempotencyKey: 'after the move too' },
-    })
-    expect(refund.status, refund.text).toBe(201)
-    await untilStatus(cells.a, open?.id ?? '', 'PAID')
-  })
-
-  it('takes its balance along once, whatever is repeated or interrupted', async () => {
-    const before = { a: await available('a'), b: await available('b') }
-    const folder = await mkdtemp(join(tmpdir(), 'guiche-move-'))
-    folders.push(folder)
-    const [document, keys] = [join(folder, 'move.jws'), join(folder, 'keys.json')]
-    const out = (amount: number, as = 'ana') => [
-      ...['--as', as, 'ledger', 'move-out', '--client', clientOf('a'), '--to-client', clientOf('b')],
-      ...['--amount', String(amount), '--description', 'Moved to b'],
-    ]
-    type Proposed = { id: string; move: string }
-    const proposed = await lines.a.runJson<Proposed>(out(500))
-    expect(await lines.a.runJson<Proposed>(out(500))).toMatchObject({ id: proposed.id, move: proposed.move })
-    const { move } = proposed
-    await lines.a.expectFailure(['--as', 'ana', 'proposal', 'approve', proposed.id], /another person/)
-    await lines.a.expectFailure(['ledger', 'move-document', move], /There is no posted move/)
-    await lines.a.runJson(['--as', 'bruno', 'proposal', 'approve', proposed.id])
-    await lines.a.run(['--as', 'bruno', 'proposal', 'approve', proposed.id])
-    expect({ a: await available('a'), b: await available('b') }).toEqual({ a: before.a - 500, b: before.b })
-    // A crash here loses nothing: the document can be written at any time.
-    for (const _ of [1, 2]) await lines.a.runJson(['ledger', 'move-document', move, '--out', document])
-    await writeFile(keys, (await lines.a.run(['close', 'keys'])).stdout)
-
-    const into = ['--as', 'carla', 'ledger', 'move-in', document, '--keys', keys, '--acquirer', 'simulator']
-    await lines.a.expectFailure(into, 'The document is for the cell b, and this is the cell a.')
-    const arriving = await lines.b.runJson<{ id: string }>(into)
-    expect(await lines.b.runJson<{ id: string }>(into)).toMatchObject({ id: arriving.id, state: 'open' })
-    await lines.b.expectFailure(['--as', 'carla', 'proposal', 'approve', arriving.id], /another person/)
-    await lines.b.runJson(['--as', 'davi', 'proposal', 'approve', arriving.id])
-    const repeated = await lines.b.runJson<{ id: string | null; state: string }>(into)
-    if (repeated.id !== null) await lines.b.runJson(['--as', 'davi', 'proposal', 'approve', repeated.id])
-    expect(repeated.state).toBe('posted')
-    expect({ a: await available('a'), b: await available('b') }).toEqual({ a: before.a - 500, b: before.b + 500 })
-
-    // The same event in both cells, and in both statements.
-    for (const name of names) {
-      const rows = await cells[name].db.query<{ event_key: string }>(sql`
-        select event_key from ledger_transfers where record_id = ${move}`)
-      expect(rows).toEqual([{ event_key: `move:${move}` }])
-      const { body } = await cells[name].call<{ data: { kind: string; description: string | null }[] }>('/statement')
-      expect(body.data.find(({ kind }) => kind.startsWith('moved_'))).toMatchObject({ description: 'Moved to b' })
-    }
-  })
-
-  it('never takes more than it has, and a changed document is refused', async () => {
-    const more = (await available('a')) + 1
-    const proposed = await lines.a.runJson<{ id: string }>([
-      ...['--as', 'ana', 'ledger', 'move-out', '--client', clientOf('a'), '--to-client', clientOf('b')],
-      ...['--amount', String(more), '--description', 'Too much'],
-    ])
-    await lines.a.expectFailure(['--as', 'bruno', 'proposal', 'approve', proposed.id], /available has .* less than/)
-    const [folder = ''] = folders
-    const [head, body = '', signature] = (await readFile(join(folder, 'move.jws'), 'utf8')).split('.')
-    const content = JSON.parse(Buffer.from(body, 'base64url').toString())
-    const forged = Buffer.from(JSON.stringify({ ...content, amount: 5_000_000 })).toString('base64url')
-    await writeFile(join(folder, 'forged.jws'), [head, forged, signature].join('.'))
-    await lines.b.expectFailure(
-      ['ledger', 'move-in', join(folder, 'forged.jws'), '--keys', join(folder, 'keys.json'), '--acquirer', 'simulator'],
-      /it was changed/,
-    )
-  })
-
-  it('can come back', async () => {
-    await lines.a.runJson(['client', 'move-back', clientOf('a')])
-    await eventually(async () => (await cells.a.call('/transaction', { body: smallestTransaction() })).status === 201)
-  })
-})

@@ -362,7 +362,7 @@ export const edgeMutations: Mutation[] = [
     edits: [
       edit('src/entries/propose.ts', 'id, idempotencyKey: `move:${id}`', 'idempotencyKey: `move:${proposal.id}`'),
     ],
-    caughtBy: 'test/e2e/cells.test.ts',
+    caughtBy: 'test/e2e/cells-move.test.ts',
   },
   {
     name: 'a transaction that PostgreSQL rolled back counts as committed',

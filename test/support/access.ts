@@ -232,6 +232,7 @@ export const expectations: Record<string, Expected> = {
 
   'GET /dashboard/api/system': operator('system.read'),
   'GET /dashboard/api/alerts': { ...operator('system.read'), query: 'language=en' },
+  'GET /dashboard/api/cells': operator('system.read'),
   'POST /dashboard/api/payout-freeze': operator('payouts.release'),
   'POST /dashboard/api/payout-freeze/release': operator('payouts.release'),
   'GET /dashboard/api/audit': operator('audit.read'),

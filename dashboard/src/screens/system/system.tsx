@@ -25,6 +25,7 @@ import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { SystemView } from '../../types.ts'
 import { Alerts } from './alerts.tsx'
+import { Cells } from './cells.tsx'
 import { words } from './text.ts'
 
 /** The health of the service, and the payout freeze. */
@@ -47,6 +48,7 @@ export default function System() {
         <Section title={t.ledger}>{data ? <Verification system={data} /> : <Skeleton height={40} />}</Section>
         <Section title={t.process}>{data ? <Process system={data} /> : <Skeleton height={100} />}</Section>
       </SimpleGrid>
+      <Cells />
     </Page>
   )
 }
