@@ -21,7 +21,8 @@ const { programs, missing } = findPrograms()
 if (missing.length > 0)
   process.stdout.write(`Skipped, because this machine lacks:\n${missing.map((one) => `- ${one}\n`).join('')}`)
 
-const quietMaxMs = 120_000
+/** A payout that was being sent is looked up again after two minutes: until then it is leased. */
+const quietMaxMs = 240_000
 const metricsToken = 'a-token-for-the-metrics'
 const freezeMs = 40_000
 const standbysFrozenMs = 15_000
