@@ -11,6 +11,9 @@ import {
   releasePayoutFreeze,
 } from './store.ts'
 
+/** As long as the audit log takes. */
+const reasonMax = 500
+
 export const payoutsFrozenMessage =
   'Payouts are frozen: withdrawals and refunds wait until the operator has checked the ledger. Nothing is lost; try again later.'
 
@@ -71,7 +74,12 @@ export async function releasePayouts(
     const view = toView(released)
     // After the update: a loss that adds its reason meanwhile has then committed, or waits for this transaction.
     assertChecked(view, isChecked)
-    const details = { reason: reason ?? released.reason, breaches, ...(view.needsChecks && { isChecked }) }
+    // Several losses make a long reason; the freeze itself keeps it whole.
+    const details = {
+      reason: (reason ?? released.reason).slice(0, reasonMax),
+      breaches,
+      ...(view.needsChecks && { isChecked }),
+    }
     await recordAction(tx, { by, action: 'payouts.release', details, now })
     return view
   })
