@@ -2,7 +2,7 @@
 export type CpuProfile = { nodes: ProfileNode[]; samples: number[]; timeDeltas: number[] }
 type ProfileNode = {
   id: number
-  callFrame: { functionName: string; url: string; lineNumber: number }
+  callFrame: { functionName: string; url: string; lineNumber: number; columnNumber: number }
   children?: number[]
 }
 
@@ -25,7 +25,7 @@ const rules: [component: string, place: RegExp][] = [
     /\/src\/http\/(?:validate|formats|schemas)|\/node_modules\/(?:ajv|ajv-formats|fast-uri|typebox|libphonenumber-js|@brazilian-utils)\/|^anonymous-validation/,
   ],
   ['database driver', /\/node_modules\/(?:pg|pg-protocol|pg-pool|pg-types|postgres-\w+|sql-template-tag)\//],
-  ['statements and batching', /\/src\/db\/|store\.js$/],
+  ['statements and batching', /\/src\/db\/|store\.[jt]s$/],
   ['jobs and deliveries', /\/src\/(?:jobs|webhooks|worker|callbacks|exchanges)/],
   ['simulated bank', /\/simulator\/|\/src\/network\./],
   ['acquirer adapter', /\/src\/acquirers\//],
@@ -74,6 +74,6 @@ function componentOf(node: ProfileNode, parents: Map<number, ProfileNode>): stri
 }
 
 function nameOf({ callFrame: { functionName, url, lineNumber } }: ProfileNode): string {
-  const place = url.replace(/^.*\/(?:node_modules|dist)\//, '')
+  const place = url.replace(/^.*\/(?:node_modules|dist|\.\.)\//, '')
   return `${functionName || '(anonymous)'}${place && ` ${place}:${lineNumber + 1}`}`
 }

@@ -9,6 +9,7 @@ const build = resolve(`dist/bench-test-${process.pid}`)
 beforeAll(async () => {
   const options = ['--noCheck', '--incremental', 'false', '--outDir', build]
   await promisify(execFile)(resolve('node_modules/.bin/tsc'), ['-p', 'bench/tsconfig.json', ...options])
+  await promisify(execFile)(process.execPath, ['scripts/bundle.mjs', build])
 })
 afterAll(async () => await rm(build, { recursive: true, force: true }))
 

@@ -1,8 +1,9 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { SourceMap } from 'node:module'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { measure, rateOf } from './bench.ts'
 import { toErrors, toMs } from './card.ts'
 import { createJob } from './cases/create.ts'
@@ -33,7 +34,7 @@ export async function profileCreate({ seconds }: { seconds: number }): Promise<s
     await send(service.child, { profile: 'start' })
     await generate(job)
     await send(service.child, { profile: 'stop', file })
-    const profile: CpuProfile = JSON.parse(readFileSync(file, 'utf8'))
+    const profile = toSources(JSON.parse(readFileSync(file, 'utf8')))
 
     const lines = [
       `Create, 64 connections, ${seconds} s: ${Math.round(rateOf(report))}/s, p50 ${toMs(report, 50).toFixed(1)} ms, p99 ${toMs(report, 99).toFixed(1)} ms ${toErrors([report]) ?? ''}`,
@@ -51,6 +52,22 @@ export async function profileCreate({ seconds }: { seconds: number }): Promise<s
     await service.stop()
     await removeDataDir(dataDir)
   }
+}
+
+/** With the places in the sources instead of those in the bundle. */
+function toSources(profile: CpuProfile): CpuProfile {
+  const maps = new Map<string, SourceMap | null>()
+  const nodes = profile.nodes.map((node) => {
+    const { url, lineNumber, columnNumber } = node.callFrame
+    if (!maps.has(url)) {
+      const path = url.startsWith('file:') ? `${fileURLToPath(url)}.map` : ''
+      maps.set(url, existsSync(path) ? new SourceMap(JSON.parse(readFileSync(path, 'utf8'))) : null)
+    }
+    const entry = maps.get(url)?.findEntry(lineNumber, columnNumber)
+    if (!entry || !('originalSource' in entry)) return node
+    return { ...node, callFrame: { ...node.callFrame, url: entry.originalSource, lineNumber: entry.originalLine } }
+  })
+  return { ...profile, nodes }
 }
 
 function describeProfile(profile: CpuProfile, microsPerCreate: number): string[] {

@@ -52,10 +52,11 @@ const serviceMarker = 'dist/.built'
 const parts = [
   {
     made: serviceMarker,
-    sources: ['src', 'simulator', 'qr-png/src', 'scripts', 'tsconfig.json', 'tsconfig.build.json', 'package-lock.json'],
-    build: () => {
-      compile('tsconfig.build.json')
-      // The compiler writes only changed files, so none of them shows when it ran.
+    sources: ['src', 'simulator', 'qr-png/src', 'sdk/src', 'scripts', 'package-lock.json'],
+    build: async () => {
+      const { bundle } = await import('./bundle.mjs')
+      await bundle(join(root, 'dist'))
+      // Files that did not change keep their names, so none of them shows when this ran.
       writeFileSync(join(root, serviceMarker), '')
     },
   },
@@ -130,9 +131,8 @@ if (findCompiler() === null) {
   process.exit(1)
 }
 if (option === '--pack') {
-  // The compiler leaves the output of removed sources.
-  for (const name of ['src', 'simulator', 'qr-png', 'sdk', '.tsbuildinfo', '.built'])
-    rmSync(join(root, 'dist', name), { recursive: true, force: true })
+  // What a former version built would be packed, too.
+  for (const name of ['src', '.built']) rmSync(join(root, 'dist', name), { recursive: true, force: true })
 }
 const chosen =
   {

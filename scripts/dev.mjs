@@ -1,4 +1,4 @@
-// Runs the service and restarts it at each save. Node.js from 22.18 on runs the sources; before, the compiler watches
+// Runs the service and restarts it at each save. Node.js from 22.18 on runs the sources; before, the bundler watches
 // them and Node.js its output.
 import { execFileSync, spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -11,17 +11,16 @@ const build = (...args) =>
   execFileSync(process.execPath, [join(root, 'scripts/build.mjs'), ...args], { stdio: 'inherit' })
 
 /**
- * In a process group of its own: the compiler's launcher passes no signal on to the compiler.
+ * In a process group of its own, which a signal from the terminal does not reach twice.
  * @param {string[]} args
  */
 const start = (...args) => spawn(process.execPath, args, { cwd: root, stdio: 'inherit', detached: true })
 
 // Pages that the service serves are built in any case.
 build(...(runsSources ? ['--workspaces'] : []))
-const tsc = join(root, 'node_modules/typescript/bin/tsc')
 const children = runsSources
   ? [start('--watch', 'src/main.ts')]
-  : [start(tsc, '-p', 'tsconfig.build.json', '--watch', '--preserveWatchOutput'), start('--watch', 'dist/src/main.js')]
+  : [start('scripts/bundle.mjs', 'dist', '--watch'), start('--watch', 'dist/src/main.js')]
 for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM']))
   process.on(signal, () => {
     for (const { pid } of children) if (pid !== undefined) process.kill(-pid, signal)

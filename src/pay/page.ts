@@ -130,7 +130,7 @@ ${page.refreshes && html`<noscript><meta http-equiv="refresh" content="${refresh
 <p id="announced" class="unseen" role="status"></p>
 ${page.body}
 </main>
-${page.script && html`<script>${verbatim(script)}</script>`}
+${page.script && verbatim(`<script>${script}</script>`)}
 </body>
 </html>
 `.html

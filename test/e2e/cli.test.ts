@@ -121,11 +121,14 @@ describe('guiche client list', () => {
       merchantId: made.merchantId,
       createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
       tokensRefusedBefore: null,
+      movedTo: null,
       scopes: ['balance.read'],
     })
     expect(list.find(({ name }) => name === 'Sandbox')).toMatchObject({ isActive: true, scopes })
     const { stdout } = await run(['client', 'list'])
-    expect(stdout.split('\n')[0]).toMatch(/^clientId +name +state +merchantId +createdAt +tokensRefusedBefore +scopes$/)
+    expect(stdout.split('\n')[0]).toMatch(
+      /^clientId +name +state +movedTo +merchantId +createdAt +tokensRefusedBefore +scopes$/,
+    )
     expect(stdout).toMatch(new RegExp(`^${made.clientId} +Shop +active `, 'm'))
     expect(stdout).not.toContain(made.clientSecret)
   })

@@ -19,7 +19,6 @@ const copied = [
   'simulator',
   'src',
   'test',
-  'tsconfig.build.json',
   'tsconfig.json',
   'vitest.config.ts',
 ]

@@ -14,7 +14,7 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** The PostgreSQL of this run. Its database `guiche_template` is migrated: clone it, do not change it. */
     postgres: string
-    /** The compiled program, laid out as in dist/: for tests that start a process. */
+    /** The built program, laid out as in dist/: for tests that start a process. */
     build: string
     /** The path of a browser, if there is one. */
     chromium: string | null
@@ -23,6 +23,8 @@ declare module 'vitest' {
 
 const log = pino({ level: 'silent' })
 const template = 'guiche_template'
+/** What tests run in processes of their own, beside the programs. */
+const modules = ['src/db/embedded', 'src/db/sql', 'src/jobs/instances', 'src/jobs/jobs', 'src/log']
 
 /**
  * Runs once per test run: builds the program, the SDK and the dashboard, and starts a PostgreSQL with a
@@ -30,7 +32,7 @@ const template = 'guiche_template'
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await makeDatabaseFolder('guiche-test-')
-  const [build, postgres] = await Promise.all([compile(), startEmbeddedPostgres({ dataDir, log }), buildWorkspaces()])
+  const [build, postgres] = await Promise.all([bundle(), startEmbeddedPostgres({ dataDir, log }), buildWorkspaces()])
   await makeTemplate(postgres.connectionString)
   project.provide('build', build)
   project.provide('chromium', await findChromium())
@@ -43,21 +45,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
 
 /**
  * A separate folder for this run, so that two concurrent runs do not write the same files. It is inside dist/, where
- * packages are found and git does not look. Types are not checked: `npm run types` does that, and a test should not
- * fail because of another file's types.
+ * packages are found and git does not look.
  */
-async function compile(): Promise<string> {
+async function bundle(): Promise<string> {
   const folder = resolve(`dist/test-${process.pid}`)
-  const tsc = resolve('node_modules/.bin/tsc')
-  await promisify(execFile)(tsc, [
-    '-p',
-    'tsconfig.build.json',
-    '--noCheck',
-    '--incremental',
-    'false',
-    '--outDir',
-    folder,
-  ])
+  await promisify(execFile)(process.execPath, ['scripts/bundle.mjs', folder, ...modules])
   return folder
 }
 

@@ -1,0 +1,110 @@
+// Bundles the service: each start would otherwise read 1,100 files. Builds into a folder, laid out as the sources:
+// the programs, and other modules that are named. Types are not checked: `npm run types` does that.
+//
+//   node scripts/bundle.mjs <folder> [--watch] [module …]
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
+import { join, resolve } from 'node:path'
+import { rolldown, watch } from 'rolldown'
+
+const root = join(import.meta.dirname, '..')
+/** @type {{ dependencies: Record<string, string> }} */
+const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const programs = ['src/main', 'src/cli/main', 'src/cli/program', 'src/db/embedded-launcher', 'scripts/sdk-types']
+/**
+ * Packages that are copied into the bundle: typebox is 700 files, and reading them takes a quarter of a start. Others
+ * gain little, and some find their own files by their path. It stays among the dependencies, so that `npm sbom` and
+ * `npm audit` know it.
+ */
+const copied = ['typebox']
+
+/** Also in the package, as licences demand. */
+const licences = 'src/THIRD-PARTY-LICENSES'
+const chunks = 'src/chunks'
+
+/**
+ * @param {string[]} modules
+ * @returns {import('rolldown').InputOptions}
+ */
+function toInput(modules) {
+  return {
+    cwd: root,
+    input: Object.fromEntries([...programs, ...modules].map((name) => [name, `${name}.ts`])),
+    platform: 'node',
+    tsconfig: false,
+    transform: { target: 'es2023' },
+    external: (id) => {
+      if (/^[./\0]/.test(id) || copied.includes(toPackage(id))) return false
+      // For example a helper of the bundler's own, for syntax newer than the target.
+      if (!isBuiltin(id) && !(toPackage(id) in dependencies)) throw new Error(`${id} is not among the dependencies`)
+      return true
+    },
+  }
+}
+
+/**
+ * The name of the package of an import.
+ * @param {string} id
+ */
+function toPackage(id) {
+  return id
+    .split('/')
+    .slice(0, id.startsWith('@') ? 2 : 1)
+    .join('/')
+}
+
+/**
+ * @param {string} folder
+ * @returns {import('rolldown').OutputOptions}
+ */
+function toOutput(folder) {
+  return {
+    dir: folder,
+    format: 'esm',
+    entryFileNames: '[name].js',
+    // Their hashes: a process that is starting never mixes two builds.
+    chunkFileNames: `${chunks}/[name]-[hash].js`,
+    sourcemap: true,
+    keepNames: true,
+  }
+}
+
+/**
+ * @param {string} folder
+ * @param {string[]} modules Without their ending.
+ */
+export async function bundle(folder, modules = []) {
+  const build = await rolldown(toInput(modules))
+  try {
+    const { output } = await build.write(toOutput(folder))
+    const written = new Set(output.map(({ fileName }) => fileName))
+    for (const name of readdirSync(join(folder, chunks)))
+      if (!written.has(`${chunks}/${name}`)) rmSync(join(folder, chunks, name))
+    const ids = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []))
+    writeFileSync(join(folder, licences), writeLicences(ids))
+  } finally {
+    await build.close()
+  }
+}
+
+/**
+ * The licences of the packages whose modules are in the bundle.
+ * @param {string[]} ids
+ */
+function writeLicences(ids) {
+  const packages = new Set(ids.flatMap((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? []))
+  const texts = [...packages].sort().map((path) => {
+    const { name, version, license } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
+    const file = readdirSync(path).find((one) => /^licen[cs]e/i.test(one))
+    if (file === undefined) throw new Error(`${name} may not be copied into the bundle: it has no licence text`)
+    return `${name} ${version} (${license})\n\n${readFileSync(join(path, file), 'utf8').trim()}\n`
+  })
+  return `This folder contains code of these packages.\n\n${texts.join('\n\n')}`
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const [folder = 'dist', ...rest] = process.argv.slice(2)
+  const modules = rest.filter((name) => name !== '--watch')
+  if (rest.includes('--watch')) watch({ ...toInput(modules), output: toOutput(resolve(folder)) })
+  else await bundle(resolve(folder), modules)
+}
