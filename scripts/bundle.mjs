@@ -1,5 +1,5 @@
-// Bundles the service: reading each module from its own file would take a third of a start. Builds into a folder, laid out as the sources:
-// the programs, and other modules that are named. Types are not checked: `npm run types` does that.
+// Bundles the service: reading each module from its own file would take a third of a start. Builds into a folder, laid
+// out as the sources: the programs, and other modules that are named. Types are not checked: `npm run types` does that.
 //
 //   node scripts/bundle.mjs <folder> [--watch] [module …]
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
