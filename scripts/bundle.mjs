@@ -8,8 +8,8 @@ import { join, resolve } from 'node:path'
 import { rolldown, watch } from 'rolldown'
 
 const root = join(import.meta.dirname, '..')
-/** @type {{ dependencies: Record<string, string> }} */
-const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+/** @type {{ dependencies: Record<string, string>, peerDependencies: Record<string, string> }} */
+const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const programs = ['src/main', 'src/cli/main', 'src/cli/program', 'src/db/embedded-launcher', 'scripts/sdk-types']
 /**
  * Packages that are copied into the bundle: typebox is 700 files, and reading them takes a quarter of a start. Others
@@ -36,7 +36,8 @@ function toInput(modules) {
     external: (id) => {
       if (/^[./\0]/.test(id) || copied.includes(toPackage(id))) return false
       // For example a helper of the bundler's own, for syntax newer than the target.
-      if (!isBuiltin(id) && !(toPackage(id) in dependencies)) throw new Error(`${id} is not among the dependencies`)
+      if (!isBuiltin(id) && !(toPackage(id) in { ...dependencies, ...peerDependencies }))
+        throw new Error(`${id} is not among the dependencies`)
       return true
     },
   }

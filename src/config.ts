@@ -77,6 +77,8 @@ const Environment = Type.Object({
   ...{ ALERT_WEBHOOK_URL: text, ALERT_WEBHOOK_SECRET: text, ALERT_WEBHOOK_SECRET_FILE: text },
   ALERT_LANGUAGE: Type.Enum([...languages], { default: 'en' }),
   STOP_DELAY_SECONDS: Type.Optional(Type.Integer({ minimum: 0, maximum: 300 })),
+  OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(Type.String({ minLength: 1 })),
+  OTEL_SERVICE_NAME: Type.String({ minLength: 1, default: 'guiche' }),
   LOG_LEVEL: Type.Enum(['debug', 'info', 'warn', 'error', 'silent'], { default: 'info' }),
   LOG_FORMAT: Type.Enum(['auto', 'json', 'pretty'], { default: 'auto' }),
 })
@@ -147,6 +149,8 @@ export type Config = Readonly<{
   alerts: AlertSettings
   /** How long a stopping service still serves, so that load balancers can notice. */
   stopDelaySeconds: number
+  /** Where traces are sent (OTLP over HTTP). Null: they are off. */
+  tracing: { url: string; serviceName: string } | null
   logLevel: string
   logFormat: 'json' | 'pretty'
 }>
@@ -194,6 +198,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   if (oidcIssuer?.startsWith('http:') && !isLoopback(new URL(oidcIssuer).hostname))
     faults.push('OIDC_ISSUER must begin with https://: its answers decide who signs in')
   const oidc = readOidcSettings(oidcIssuer, text, faults)
+  const collector = readBase('OTEL_EXPORTER_OTLP_ENDPOINT', text('OTEL_EXPORTER_OTLP_ENDPOINT'), faults)
   const simulatorUrl = readBase('SIMULATOR_URL', text('SIMULATOR_URL'), faults)
   const databaseUrl = readDatabaseUrl('DATABASE_URL', text('DATABASE_URL'), faults)
   const databaseReadUrl = readDatabaseUrl('DATABASE_READ_URL', text('DATABASE_READ_URL'), faults)
@@ -280,6 +285,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     alerts: { ...alerts, language: settings.ALERT_LANGUAGE },
     // Without a load balancer nobody would notice, and Ctrl-C on a laptop is quick.
     stopDelaySeconds: settings.STOP_DELAY_SECONDS ?? (isPublic ? 5 : 0),
+    tracing: collector === null ? null : { url: `${collector}/v1/traces`, serviceName: settings.OTEL_SERVICE_NAME },
     logLevel: settings.LOG_LEVEL,
     logFormat:
       settings.LOG_FORMAT === 'pretty' || (settings.LOG_FORMAT === 'auto' && process.stdout.isTTY) ? 'pretty' : 'json',

@@ -23,12 +23,18 @@ import { findFreePort } from './port.ts'
 import { registerCallbacks } from './registration.ts'
 import { makeSandboxClient, revokeSandboxClient, type SandboxFile, takeSandboxToShow } from './sandbox-client.ts'
 import { openReads } from './standby.ts'
+import type { startTracing } from './tracing.ts'
 import { inviteFirstAdmin } from './users/invite.ts'
 import { version } from './version.ts'
 import { startWorker, type Worker } from './worker.ts'
 
 /** Connections that wait to be accepted. Node's default of 511 lets one host's burst delay others by a second. */
 const backlogMax = 4_096
+
+/** docs/monitoring.md has the command that installs them. */
+const tracingPackages = ['api', 'exporter-trace-otlp-http', 'resources', 'sdk-trace-base'].map(
+  (name) => `@opentelemetry/${name}`,
+)
 
 export type Service = {
   baseUrl: string
@@ -65,6 +71,7 @@ export async function startService({
     for (const step of stops.splice(0).reverse()) await step()
   }
   try {
+    if (config.tracing) stops.push((await loadTracing({ ...config.tracing, version, log })).stop)
     const database = await openDatabase({ config, log, role: clusterWorker ? 'worker' : 'service', onLost })
     stops.push(database.close)
     const { db } = database
@@ -204,4 +211,16 @@ async function warnOfUnconfigured({
       { acquirer: name, open },
       'open records belong to an acquirer that is not configured: their outcome stays unknown until it is configured again',
     )
+}
+
+/** The SDK is an optional peer: installations without traces do not carry its 25 MB. */
+async function loadTracing(options: Parameters<typeof startTracing>[0]): Promise<ReturnType<typeof startTracing>> {
+  try {
+    return (await import('./tracing.ts')).startTracing(options)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
+    throw new Error(
+      `OTEL_EXPORTER_OTLP_ENDPOINT needs packages that are not installed: npm install ${tracingPackages.join(' ')}`,
+    )
+  }
 }

@@ -34,6 +34,7 @@ const ranks: string[][] = [
     'registration.ts',
     'sandbox-client.ts',
     'service.ts',
+    'tracing.ts',
     'version.ts',
     'welcome.ts',
   ],

@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
+import { inSpan, type OpenSpan, type SpanOptions } from '../lib/spans.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { type Acquirer, AcquirerUnavailable, type Disputes, type MoneyOut, type Payouts } from './acquirer.ts'
 
@@ -116,14 +117,30 @@ function outcomeOf(answer: MoneyOut | null): Exchange['outcome'] {
   return answer?.outcome ?? 'nothing'
 }
 
-async function record<Result>(
+type Call<Result> = {
+  subject: Subject
+  toOutcome: (result: Result) => Exchange['outcome'] | null
+  call: () => Promise<Result>
+}
+
+async function record<Result>(deps: Deps, acquirer: string, input: Call<Result>): Promise<Result> {
+  const { operation, id } = input.subject
+  const options = (): SpanOptions => {
+    const recordId = id === null ? null : toRecordId(id)
+    const attributes = { 'guiche.acquirer': acquirer, 'guiche.operation': operation }
+    return { kind: 'client', attributes: { ...attributes, ...(recordId !== null && { 'guiche.record_id': recordId }) } }
+  }
+  return await inSpan(
+    `acquirer ${operation}`,
+    options,
+    async (span) => await recordCall(deps, acquirer, { ...input, span }),
+  )
+}
+
+async function recordCall<Result>(
   { write, observe, clock }: Deps,
   acquirer: string,
-  {
-    subject,
-    toOutcome,
-    call,
-  }: { subject: Subject; toOutcome: (result: Result) => Exchange['outcome'] | null; call: () => Promise<Result> },
+  { subject, toOutcome, call, span }: Call<Result> & { span: OpenSpan | null },
 ): Promise<Result> {
   const [at, startedAt] = [clock.now(), performance.now()]
   const writeOutcome = (outcome: Exchange['outcome'], error: string | null) =>
@@ -137,8 +154,10 @@ async function record<Result>(
       durationMs: Math.round(performance.now() - startedAt),
       at,
     })
-  const seen = (outcome: Observed['outcome']) =>
+  const seen = (outcome: Observed['outcome']) => {
+    span?.set({ 'guiche.outcome': outcome })
     observe?.({ acquirer, operation: subject.operation, outcome, durationMs: performance.now() - startedAt })
+  }
   try {
     const result = await call()
     const outcome = toOutcome(result)

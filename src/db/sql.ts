@@ -4,6 +4,7 @@ import pg from 'pg'
 import { raw, type Sql } from 'sql-template-tag'
 import { assert, BrokenInvariant } from '../lib/assert.ts'
 import { parseServers } from '../lib/database-url.ts'
+import { databaseSpan, inSpan } from '../lib/spans.ts'
 import { clientFor, type ServerState, serverState } from './hosts.ts'
 import { DatabaseAway, WatchedPool } from './watched-pool.ts'
 
@@ -122,6 +123,37 @@ export function toDb(pool: pg.Pool): Db {
     if (xid && recentXids.push(xid) > recentXidsMax) recentXids.splice(0, recentXidsMax / 2)
   }
   const queryPool = toQuery(pool)
+  const transact: Db['transaction'] = async (work, lock) => {
+    const client = await pool.connect()
+    let broken: Error | undefined
+    try {
+      await client.query(lock === undefined ? 'begin' : beginWithLock(lock))
+      const query = toQuery(client)
+      const result = await work({
+        inTransaction: true,
+        query: (statement, name) => {
+          writeOnce(client)
+          return query(statement, name)
+        },
+      })
+      writeOnce(client)
+      const [xid, { command }] = await Promise.all([findXid(client), client.query('commit')])
+      // PostgreSQL rolls back instead, without an error, when a statement failed and `work` ignored that.
+      assert(command === 'COMMIT', 'a transaction in which a statement failed is not committed')
+      note(xid)
+      return result
+    } catch (error) {
+      // A connection that cannot even roll back is destroyed, not returned to the pool.
+      await client.query('rollback').catch((cause: Error) => {
+        broken = cause
+      })
+      // Such as a server that became a read-only standby: the next connection may find the primary.
+      if (isDatabaseAway(error)) broken ??= error
+      throw error
+    } finally {
+      client.release(broken)
+    }
+  }
   return {
     pool,
     recentXids,
@@ -130,37 +162,8 @@ export function toDb(pool: pg.Pool): Db {
       note((rows[0] as { committed_xid?: number } | undefined)?.committed_xid)
       return rows
     },
-    transaction: async (work, lock) => {
-      const client = await pool.connect()
-      let broken: Error | undefined
-      try {
-        await client.query(lock === undefined ? 'begin' : beginWithLock(lock))
-        const query = toQuery(client)
-        const result = await work({
-          inTransaction: true,
-          query: (statement, name) => {
-            writeOnce(client)
-            return query(statement, name)
-          },
-        })
-        writeOnce(client)
-        const [xid, { command }] = await Promise.all([findXid(client), client.query('commit')])
-        // PostgreSQL rolls back instead, without an error, when a statement failed and `work` ignored that.
-        assert(command === 'COMMIT', 'a transaction in which a statement failed is not committed')
-        note(xid)
-        return result
-      } catch (error) {
-        // A connection that cannot even roll back is destroyed, not returned to the pool.
-        await client.query('rollback').catch((cause: Error) => {
-          broken = cause
-        })
-        // Such as a server that became a read-only standby: the next connection may find the primary.
-        if (isDatabaseAway(error)) broken ??= error
-        throw error
-      } finally {
-        client.release(broken)
-      }
-    },
+    transaction: async (work, lock) =>
+      await inSpan('database transaction', databaseSpan, async () => await transact(work, lock)),
   }
 }
 

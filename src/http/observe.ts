@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Counter, Histogram, type Registry } from 'prom-client'
+import { readTraceparent } from '../lib/spans.ts'
 
 /**
  * Pages and their files: the dashboard without its API, the guide and the reference. One page loads dozens of files.
@@ -41,7 +42,10 @@ export function observeRequests(app: FastifyInstance, registry: Registry): void 
     if (reply.statusCode >= 500) failures.inc({ method, route })
     const ms = Math.round(reply.elapsedTime * 10) / 10
     const level = reply.statusCode < 400 && isFile(route) ? 'debug' : 'info'
-    log[level]({ requestId: request.id, method, route, status: reply.statusCode, ms }, 'answered')
+    // Of the caller's trace, so that both sides can find the same request.
+    const caller = request.headers.traceparent === undefined ? null : readTraceparent(request.headers.traceparent)
+    const line = { requestId: request.id, method, route, status: reply.statusCode, ms }
+    log[level](caller === null ? line : { ...line, traceId: caller.traceId }, 'answered')
     done()
   })
 }

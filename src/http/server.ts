@@ -19,12 +19,14 @@ import { assert } from '../lib/assert.ts'
 import { createCountedLine } from '../lib/counted-line.ts'
 import { AppError } from '../lib/errors.ts'
 import { findNearest } from '../lib/nearest.ts'
+import { isTracing } from '../lib/spans.ts'
 import { answerBrokenRequest } from './broken-request.ts'
 import { limitConnectionsPerHost } from './connections.ts'
 import { parseJsonBody } from './json-body.ts'
 import { observeRequests } from './observe.ts'
 import { sendProblem, toAppError } from './problem.ts'
 import { createSecurityLog, logRefusal, type SecurityLog } from './security-log.ts'
+import { traceRequests } from './trace-requests.ts'
 import { createValidator, describeFaults } from './validate.ts'
 
 /** Who may call a route. Every route declares it; the service does not start if one does not. */
@@ -145,6 +147,7 @@ export async function createServer(options: Options): Promise<Server> {
   app.setValidatorCompiler(createValidator(options))
   useStrictJson(app)
   requireDeclaredAccess(app)
+  if (isTracing()) traceRequests(app)
   observeRequests(app, options.registry)
   const security = createSecurityLog({ log: options.log, hash: options.hashPerson })
   app.decorate('logSecurity', security.write)

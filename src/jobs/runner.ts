@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger as Log } from 'pino'
 import type { Db } from '../db/sql.ts'
 import { createSignal } from '../lib/signal.ts'
+import { inSpan } from '../lib/spans.ts'
 import { holdInstanceLock } from './instances.ts'
 import type { Job } from './jobs.ts'
 import { type ClaimedJob, claimJobs, deleteJob, postponeJob, releaseJobs } from './store.ts'
@@ -102,7 +103,7 @@ export function startQueueRunner({ db, instance, log, jobs, recurring, stopping 
   }
 
   async function runJob({ id, name, payload, attempts, attemptsMax }: ClaimedJob): Promise<void> {
-    const failure = await attempt(jobs[name], payload)
+    const failure = await attempt(name, payload)
     try {
       if (failure === null || recurring.includes(name)) await deleteJob(db, { instance, id })
       else {
@@ -120,9 +121,14 @@ export function startQueueRunner({ db, instance, log, jobs, recurring, stopping 
     else log.error({ ...data, payload }, 'a job failed for good')
   }
 
-  async function attempt(job: Job | undefined, payload: unknown): Promise<Error | null> {
+  async function attempt(name: string, payload: unknown): Promise<Error | null> {
+    const job = jobs[name]
     try {
-      await job?.(payload, stopping)
+      await inSpan(
+        `job ${name}`,
+        () => ({ kind: 'consumer', parent: null }),
+        async () => await job?.(payload, stopping),
+      )
       return null
     } catch (error) {
       return error instanceof Error ? error : new Error(String(error))

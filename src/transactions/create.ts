@@ -12,6 +12,7 @@ import { canonicalJson } from '../lib/json.ts'
 import { cents } from '../lib/money.ts'
 import { phoneDigits } from '../lib/phone.ts'
 import { keyedHash, type SecretKey } from '../lib/secrets.ts'
+import { databaseSpan, inSpan, rememberTrace } from '../lib/spans.ts'
 import { toSearchText } from '../lib/text.ts'
 import { toTxid } from '../pix/ids.ts'
 import { toEvent, toSnapshot } from './change.ts'
@@ -85,6 +86,7 @@ export async function createTransaction(
     if (first) return replay(first, content)
   }
 
+  rememberTrace(id)
   const answered = await requestCharge(acquirers, {
     txid: toTxid(id),
     amount: cents(content.amount),
@@ -92,7 +94,10 @@ export async function createTransaction(
   })
   const row = toRow({ id, merchantId, content, idempotencyKey, createdAt }, answered, deps.clock.now())
   const [isNew, view] = await Promise.all([
-    by ? insertBy(deps, { row, by }) : deps.insertTransaction(row),
+    by
+      ? insertBy(deps, { row, by })
+      : // Its time includes the wait for the commit before: this one is shared with other requests.
+        inSpan('database commit', databaseSpan, async () => await deps.insertTransaction(row)),
     drawMeanwhile(row),
   ])
   // Without a key, a row can only conflict with itself: a commit whose confirmation was lost and that was retried.

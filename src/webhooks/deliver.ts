@@ -8,6 +8,7 @@ import { createBatcher } from '../lib/batch.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { SecretKey } from '../lib/secrets.ts'
 import { createSignal } from '../lib/signal.ts'
+import { findTrace, inSpan, type SpanOptions, traceHeaders } from '../lib/spans.ts'
 import { type Answer, createSender } from './attempt.ts'
 import { createBudget, perReceiverMax, totalMax } from './budget.ts'
 import { createDialler } from './dial.ts'
@@ -345,7 +346,16 @@ export function startDeliveries(deps: Deps): Deliveries {
     const { merchantId, eventId, receiver, url } = delivery
     const startedAt = clock.now()
     const headers = signDelivery({ secrets, id: eventId, timestamp: startedAt, body })
-    const answer = await sender.send({ url, headers, body })
+    const answer = await inSpan(
+      'webhook delivery',
+      () => spanOf(delivery),
+      async (span) => {
+        const trace = span && traceHeaders()
+        const sent = await sender.send({ url, headers: trace ? { ...headers, ...trace } : headers, body })
+        span?.set({ 'guiche.outcome': sent.outcome, ...(sent.status && { 'http.response.status_code': sent.status }) })
+        return sent
+      },
+    )
     budget.end(receiver, { durationMs: answer.durationMs, hung: answer.outcome === 'hung' })
     // Not before undici has taken its connection back, or it opens another.
     setImmediate(() => begin(receiver))
@@ -377,4 +387,10 @@ export function startDeliveries(deps: Deps): Deliveries {
     if (state === 'pending') log.info(data, 'A webhook attempt failed and will be repeated')
     else log.warn(data, 'A webhook was given up')
   }
+}
+
+/** Continues the trace of the request that created the record, if this process served it. */
+function spanOf({ recordId, type, attempts }: Claimed): SpanOptions {
+  const attributes = { 'guiche.record_id': recordId, 'guiche.event_type': type, 'guiche.attempt': attempts + 1 }
+  return { kind: 'client', parent: findTrace(recordId), attributes }
 }

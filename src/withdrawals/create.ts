@@ -13,6 +13,7 @@ import { newIdIn } from '../lib/cell.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { differingPaths } from '../lib/json.ts'
+import { rememberTrace } from '../lib/spans.ts'
 import { contentOf, toContent, type WithdrawalContent } from './content.ts'
 import { judgeWithdrawal } from './limits.ts'
 import type { CreateWithdrawalInput } from './schema.ts'
@@ -48,6 +49,7 @@ export async function createWithdrawal(
   const content = toContent(input)
   const { idempotencyKey } = input
   const id = newIdIn(deps.acquirers.cell)
+  rememberTrace(id)
   return await deps.db.transaction(async (tx) => {
     // First of all: each of several concurrent requests then sees what those before it did, and finds a used key here
     // instead of conflicting on insert.

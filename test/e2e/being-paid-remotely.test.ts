@@ -1,10 +1,12 @@
 import { request } from 'undici'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { startSimulatorServer } from '../../simulator/server.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { sql } from '../../src/db/sql.ts'
 import { manualClock } from '../support/clock.ts'
+import { startCollector } from '../support/collector.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
+import { rowsUnder } from '../support/documents.ts'
 import { charge, eventsOf, fetchTransaction, payAt, statusesOf, untilStatus } from '../support/payments.ts'
 import { smallestTransaction, startTestService, type TestService } from '../support/service.ts'
 import { eventually, startTestReceiver } from '../support/webhooks.ts'
@@ -15,6 +17,9 @@ let psp: { database: TestDatabase; simulator: Simulator; server: { url: string; 
 let service: TestService
 let port: number
 let isTelling = true
+let collector: Awaited<ReturnType<typeof startCollector>>
+/** The requests to the PSP, with their headers. */
+const requested: { method: string; path: string; headers: Record<string, string> }[] = []
 
 beforeAll(async () => {
   const database = await createTestDatabase()
@@ -28,15 +33,27 @@ beforeAll(async () => {
     sendCallback: async (url, body) => (isTelling ? await post(url, body) : 200),
     log: { warn: () => {} },
   })
-  psp = { database, simulator, server: null }
+  const handle: Simulator['handle'] = async (received) => {
+    requested.push(received)
+    return await simulator.handle(received)
+  }
+  psp = { database, simulator: { ...simulator, handle }, server: null }
   await open()
+  collector = await startCollector()
+  vi.stubEnv('OTEL_BSP_SCHEDULE_DELAY', '50')
   service = await startTestService({
     clock,
-    environment: { SIMULATOR_URL: `http://127.0.0.1:${port}`, TOKEN_LIFETIME_SECONDS: '86400' },
+    environment: {
+      SIMULATOR_URL: `http://127.0.0.1:${port}`,
+      TOKEN_LIFETIME_SECONDS: '86400',
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    },
   })
 })
 afterAll(async () => {
   await service.stop()
+  await collector.stop()
+  vi.unstubAllEnvs()
   await shut()
   await psp.simulator.close()
   await psp.database.drop()
@@ -176,3 +193,59 @@ async function dueChecks(): Promise<number> {
     select count(*) from transactions where check_at <= ${clock.now()}`)
   return row?.count ?? 0
 }
+
+it('sends the spans of a payment to a collector, and its traceparent to the PSP and the receiver', async () => {
+  const receiver = await startTestReceiver()
+  const [traceId, callerSpanId] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331']
+  const created = await service.call<{ id: string; pixResponse: { uri: string } }>('/transaction', {
+    headers: { traceparent: `00-${traceId}-${callerSpanId}-01` },
+    body: smallestTransaction({
+      amount: 987_654,
+      webhookUrl: `${receiver.url}?secret=of-the-receiver`,
+      customer: { name: 'Maria da Silva', document: '529.982.247-25', email: 'maria@example.com' },
+    }),
+  })
+  expect(created.status, created.text).toBe(201)
+  const { id } = created.body
+  await payAt(service, created.body.pixResponse.uri)
+  await receiver.until(2)
+  const ofTrace = () => collector.spans.filter((span) => span.traceId === traceId)
+  const deliveries = () => ofTrace().filter(({ name }) => name === 'webhook delivery')
+  const isJob = ({ name }: { name: string }) => name.startsWith('job ')
+  await eventually(() => deliveries().length === 2 && collector.spans.some(isJob))
+
+  const spanOf = (name: string) => ofTrace().find((span) => span.name === name)
+  const server = spanOf('POST /transaction')
+  expect(server).toMatchObject({ parentSpanId: callerSpanId, kind: 2 })
+  expect(server?.attributes).toEqual({
+    'http.request.method': 'POST',
+    'http.route': '/transaction',
+    'http.response.status_code': 201,
+    'guiche.request_id': created.headers.get('x-request-id'),
+  })
+  const charge = spanOf('acquirer createCharge')
+  for (const inner of [charge, spanOf('database commit'), ...deliveries()])
+    expect(inner).toMatchObject({ parentSpanId: server?.spanId })
+  expect(charge?.attributes).toMatchObject({ 'guiche.acquirer': 'simulator', 'guiche.record_id': id })
+
+  const sent = `00-${traceId}-${charge?.spanId}-01`
+  expect(requested.find(({ headers }) => headers.traceparent === sent)?.method).toBe('PUT')
+  expect(receiver.received.map(({ headers }) => headers.traceparent).toSorted()).toEqual(
+    deliveries()
+      .map(({ spanId }) => `00-${traceId}-${spanId}-01`)
+      .toSorted(),
+  )
+  // The PSP's callback sends no traceparent: what it causes is a trace of its own.
+  const callback = collector.spans.find(({ name }) => name.startsWith('POST /callbacks/'))
+  const caused = collector.spans.filter((span) => span.traceId === callback?.traceId && span.traceId !== traceId)
+  expect(caused.map(({ name }) => name)).toContain('acquirer findCharge')
+
+  const everything = collector.texts.join()
+  for (const secret of ['Maria', '52998224725', '529.982', '987654', 'of-the-receiver', service.sandbox.clientSecret])
+    expect(everything).not.toContain(secret)
+  const documented = rowsUnder('docs/monitoring.md', 'Traces').flatMap(([, attributes = '']) =>
+    [...attributes.matchAll(/`([^`]+)`/g)].map(([, name]) => name),
+  )
+  const written = new Set(collector.spans.flatMap(({ attributes }) => Object.keys(attributes)))
+  expect([...written].filter((name) => !documented.includes(name))).toEqual([])
+})

@@ -347,7 +347,7 @@ export const edgeMutations: Mutation[] = [
   },
   {
     name: 'a service remembers no transaction that it has acknowledged',
-    edits: [edit('src/db/sql.ts', '        note(xid)\n', '')],
+    edits: [edit('src/db/sql.ts', '      note(xid)\n', '')],
     caughtBy: 'test/e2e/database-older.test.ts',
   },
   {
@@ -390,21 +390,5 @@ export const edgeMutations: Mutation[] = [
     name: 'a request fails because the standby died',
     edits: [edit('src/standby.ts', 'if (why === null) throw error', 'if (why !== null) throw error')],
     caughtBy: standbyTest,
-  },
-  {
-    name: 'a sign-in at the provider is not bound to the state of its browser',
-    edits: [
-      edit(
-        'src/users/oidc.ts',
-        'expectedState: pending.state,',
-        "expectedState: new URLSearchParams(query).get('state') ?? pending.state,",
-      ),
-    ],
-    caughtBy: 'test/e2e/oidc-sign-in.test.ts',
-  },
-  {
-    name: 'a role that the identity provider has taken away stays',
-    edits: [edit('src/users/oidc-sign-in.ts', 'if (known) await withdrawAccess(tx, known, now)', '')],
-    caughtBy: 'test/e2e/oidc-sign-in.test.ts',
   },
 ]

@@ -40,4 +40,20 @@ export const operationMutations: Mutation[] = [
     edits: [edit('src/jobs/runner.ts', 'performance.now() < doubtEndsAt', 'false')],
     caughtBy: jobsTest,
   },
+  {
+    name: 'a sign-in at the provider is not bound to the state of its browser',
+    edits: [
+      edit(
+        'src/users/oidc.ts',
+        'expectedState: pending.state,',
+        "expectedState: new URLSearchParams(query).get('state') ?? pending.state,",
+      ),
+    ],
+    caughtBy: 'test/e2e/oidc-sign-in.test.ts',
+  },
+  {
+    name: 'a role that the identity provider has taken away stays',
+    edits: [edit('src/users/oidc-sign-in.ts', 'if (known) await withdrawAccess(tx, known, now)', '')],
+    caughtBy: 'test/e2e/oidc-sign-in.test.ts',
+  },
 ]

@@ -1,4 +1,5 @@
 import { Agent, type Dispatcher } from 'undici'
+import { traceHeaders } from '../../lib/spans.ts'
 import { codeOf, isOfCertificate } from './reach.ts'
 import type { LiveTls } from './renewal.ts'
 
@@ -48,7 +49,9 @@ export function createHttpSend(options: HttpSendOptions): { send: Send; close: (
 
   async function send(request: HttpRequest): Promise<HttpResponse> {
     const { origin, pathname, search } = toUrl(options, request)
-    const { headers, body = null, endsAt } = request
+    const { body = null, endsAt } = request
+    const trace = traceHeaders()
+    const headers = trace ? { ...request.headers, ...trace } : request.headers
     const leftMs = endsAt === undefined ? timeoutMs : Math.ceil(endsAt - performance.now())
     const dispatched = { origin, path: pathname + search, method: toMethod(request.method), headers, body }
     try {
