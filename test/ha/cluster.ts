@@ -211,6 +211,8 @@ export async function startCluster({ patroni, etcd, haproxy, postgresBin }: Prog
     await admin.query(raw('create database guiche owner guiche'))
     await admin.pool.end()
     others.push(run('haproxy', [haproxy, '-db', '-f', join(folder, 'haproxy.cfg')]))
+    // It takes each server for up, the standbys too, until their first checks have failed.
+    await sleep(10_000)
     return cluster
   } catch (error) {
     await cluster.stop()
