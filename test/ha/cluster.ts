@@ -5,7 +5,7 @@ import { chmod, chown, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseEnv } from 'node:util'
-import { connect, raw } from '../../src/db/sql.ts'
+import { connect, raw, sql } from '../../src/db/sql.ts'
 import { makeDatabaseFolder } from '../support/database-folder.ts'
 import { childrenOf, postgresProcesses, signalAll } from '../support/postmaster.ts'
 import { findUser, type Programs } from './programs.ts'
@@ -211,12 +211,30 @@ export async function startCluster({ patroni, etcd, haproxy, postgresBin }: Prog
     await admin.query(raw('create database guiche owner guiche'))
     await admin.pool.end()
     others.push(run('haproxy', [haproxy, '-db', '-f', join(folder, 'haproxy.cfg')]))
-    // It takes each server for up, the standbys too, until their first checks have failed.
-    await sleep(10_000)
+    await leadsToPrimary(cluster.databaseUrl)
     return cluster
   } catch (error) {
     await cluster.stop()
     throw error
+  }
+}
+
+/**
+ * Waits until HAProxy leads every connection to the primary: it takes each server for up, the standbys too, until their
+ * first checks have failed. It takes the servers in turn, so two rounds of three connections see each one.
+ */
+async function leadsToPrimary(databaseUrl: string): Promise<void> {
+  const giveUpAt = Date.now() + healthyMaxMs
+  for (let inARow = 0; inARow < 6; ) {
+    if (Date.now() > giveUpAt) throw new Error('HAProxy still leads to a standby')
+    const db = connect({ connectionString: databaseUrl, connectionsMax: 1, onError: () => {} })
+    const isPrimary = await db
+      .query<{ isStandby: boolean }>(sql`select pg_is_in_recovery() as "isStandby"`)
+      .then(([row]) => row?.isStandby === false)
+      .catch(() => false)
+    await db.pool.end()
+    inARow = isPrimary ? inARow + 1 : 0
+    if (!isPrimary) await sleep(250)
   }
 }
 
