@@ -17,7 +17,7 @@ create table suspense_payments (
   -- The owner of the suspense account: the operator's own merchant, or the one whose transaction was paid twice.
   merchant_id uuid not null,
   id uuid not null,
-  kind text not null check (kind in ('orphan', 'surplus')),
+  kind text not null check (kind in ('unattributed', 'duplicate')),
   acquirer text not null,
   end_to_end text not null,
   -- As the payer's bank reported it: none of ours.
@@ -53,7 +53,7 @@ create table suspense_payments (
   foreign key (attributed_transaction_id, attributed_merchant_id) references transactions,
   constraint suspense_payments_moves_allowed check (suspense_moves_are_allowed(statuses)),
   constraint suspense_payments_history_whole check (cardinality(statuses) = cardinality(status_dates)),
-  constraint suspense_payments_duplicate_of_one check ((kind = 'surplus') = (transaction_id is not null)),
+  constraint suspense_payments_duplicate_of_one check ((kind = 'duplicate') = (transaction_id is not null)),
   constraint suspense_payments_attributed_to_one
     check ((status = 'matched') = (attributed_transaction_id is not null) and (attributed_transaction_id is null) = (attributed_merchant_id is null)),
   constraint suspense_payments_return_whole check ((return_id is null) = (return_amount is null) and return_amount > 0),

@@ -28,7 +28,7 @@ create table differences (
   -- The same table as src/reconciliation/classes.ts; a test keeps them equal. unreadable: an entry of the acquirer's list
   -- that cannot be read is set aside for a person, so that the rest of the list is read.
   class text not null check (class in (
-    'late', 'missing_in_ledger', 'missing_at_acquirer', 'amount', 'fee', 'duplicate', 'orphan', 'cut_off', 'return', 'payout', 'unreadable')),
+    'late', 'missing_in_ledger', 'missing_at_acquirer', 'amount', 'fee', 'duplicate', 'unattributed', 'cut_off', 'return', 'payout', 'unreadable')),
   subject text not null check (subject in ('payment', 'return', 'payout')),
   -- By which the acquirer knows it: an endToEndId, or our id of a payout.
   reference text not null,

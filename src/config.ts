@@ -56,7 +56,7 @@ const Environment = Type.Object({
   ACQUIRERS_FILE: Type.Optional(Type.String({ minLength: 1 })),
   SIMULATOR_URL: Type.Optional(Type.String({ minLength: 1 })),
   ATTRIBUTION_APPROVAL_ABOVE: Type.Integer({ minimum: 0, maximum: 1_000_000_000_000, default: 50_000 }),
-  ORPHAN_MATCH_THRESHOLD: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+  ATTRIBUTION_THRESHOLD: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
   WEBHOOK_ALLOW_PRIVATE: Type.Optional(Type.Boolean()),
   RETENTION_ATTEMPTS_DAYS: Type.Integer({ minimum: 7, maximum: 3650, default: 30 }),
   RETENTION_CALLBACKS_DAYS: Type.Integer({ minimum: 8, maximum: 3650, default: 30 }),
@@ -269,7 +269,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     acquirersFile: acquirersFile === undefined ? null : resolve(acquirersFile),
     variable: (name) => environment[name],
     simulatorUrl,
-    attributionThreshold: settings.ORPHAN_MATCH_THRESHOLD ?? null,
+    attributionThreshold: settings.ATTRIBUTION_THRESHOLD ?? null,
     attributionApprovalAbove: settings.ATTRIBUTION_APPROVAL_ABOVE,
     webhookAllowPrivate: settings.WEBHOOK_ALLOW_PRIVATE ?? (acquirersFile === undefined && !isPublic),
     retention: {

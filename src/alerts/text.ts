@@ -28,8 +28,8 @@ const texts: Record<Language, Texts> = {
         'The balance at {acquirer} differs from the ledger',
         'A PSP fee, a draw or a pay-in is not recorded: `npx guiche ledger accounts`.',
       ],
-      suspense_waits: ['An unattributed payment waits for a person', '`npx guiche orphan list` shows it.'],
-      return_unconfirmed: ['An acquirer does not confirm a return', '`npx guiche orphan list` shows it.'],
+      suspense_waits: ['An unattributed payment waits for a person', '`npx guiche suspense list` shows it.'],
+      return_unconfirmed: ['An acquirer does not confirm a return', '`npx guiche suspense list` shows it.'],
       other_cell_payments: [
         'Payments of cell {cell} arrive here',
         'An account at a PSP is configured in two cells: remove it from one of them.',
@@ -114,8 +114,8 @@ const texts: Record<Language, Texts> = {
         'O saldo em {acquirer} difere do razão',
         'Falta lançar uma tarifa do PSP, uma retirada ou um aporte: `npx guiche ledger accounts`.',
       ],
-      suspense_waits: ['Um pagamento não identificado aguarda uma pessoa', '`npx guiche orphan list` mostra qual é.'],
-      return_unconfirmed: ['Um PSP não confirma uma devolução', '`npx guiche orphan list` mostra qual é.'],
+      suspense_waits: ['Um pagamento não identificado aguarda uma pessoa', '`npx guiche suspense list` mostra qual é.'],
+      return_unconfirmed: ['Um PSP não confirma uma devolução', '`npx guiche suspense list` mostra qual é.'],
       other_cell_payments: [
         'Pagamentos da célula {cell} chegam aqui',
         'Uma conta em um PSP está configurada em duas células: remova-a de uma delas.',

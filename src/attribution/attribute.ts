@@ -32,7 +32,7 @@ export async function recordAttribution(
     const attributed = await attribute(tx, { id, transactionId }, now)
     const { merchant_id: merchantId } = attributed.transaction
     const details = { transactionId, ...(score !== undefined && { score }) }
-    await recordAction(tx, { by, action: 'orphan.match', merchantId, recordId: id, details, now })
+    await recordAction(tx, { by, action: 'suspense.match', merchantId, recordId: id, details, now })
     return attributed
   }, recordingLock)
   wakeDeliveries()
@@ -69,7 +69,7 @@ async function attribute(
 
 /** An attribution above the threshold, which another person has to approve. */
 export const attributionProposal: ProposalKind = {
-  name: 'orphan.match',
+  name: 'suspense.match',
   permission: 'reconciliation.decide',
   lock: recordingLock,
   carryOut: async (tx, { record_id: id, content }, now) =>
@@ -120,7 +120,7 @@ function checkPossible(payment: SuspenseRow, transaction: TransactionRow): void 
   if (payment.status !== 'held') throw refuse(...whyNotAttributable[payment.status])
   if (payment.taken_amount > 0)
     throw refuse('only_returnable', 'A part of it was returned to the payer: what is left can only be sent back.')
-  if (payment.kind === 'surplus' && payment.merchant_id !== transaction.merchant_id)
+  if (payment.kind === 'duplicate' && payment.merchant_id !== transaction.merchant_id)
     throw refuse('other_merchant', 'It was paid to another merchant, for a transaction that was already paid.')
   if (transaction.end_to_end !== null)
     throw refuse('already_paid', `The transaction is ${transaction.status}: it is already paid.`)
@@ -130,7 +130,7 @@ function checkPossible(payment: SuspenseRow, transaction: TransactionRow): void 
 type Why = [code: FieldErrorCode, detail: string]
 
 const whyNotAttributable: Record<Exclude<SuspenseStatus, 'held'>, Why> = {
-  matched: ['attributed', 'It is already attributed. Run `npx guiche orphan undo <id>` to reverse that.'],
+  matched: ['attributed', 'It is already attributed. Run `npx guiche suspense undo <id>` to reverse that.'],
   returning: ['returning', 'It is being sent back to the payer.'],
   returned: ['sent_back', 'It was sent back to the payer.'],
 }

@@ -45,7 +45,7 @@ export async function recordReversal(
       throw refuse('changed', 'The attribution was reversed meanwhile.')
     const now = clock.now()
     await reverse(tx, row, payment, now)
-    await recordAction(tx, { by, action: 'orphan.undo', merchantId, recordId: id, now })
+    await recordAction(tx, { by, action: 'suspense.undo', merchantId, recordId: id, now })
   })
   wakeDeliveries()
   return { payment: found, transactionId }

@@ -48,13 +48,16 @@ it('does nothing that cannot be recorded', async () => {
 it('lists the latest entries in order, and filters by record', async () => {
   const [recordId, other] = [randomUUID(), randomUUID()]
   await database.db.transaction(async (tx) => {
-    for (const action of ['orphan.match', 'orphan.undo', 'orphan.return'] as const)
+    for (const action of ['suspense.match', 'suspense.undo', 'suspense.return'] as const)
       await recordAction(tx, { by: { actor: 'cli:x' }, action, recordId, now })
     await recordAction(tx, { by: { actor: 'cli:x' }, action: 'user.accept', recordId: other, now })
   })
   const names = (rows: { action: string }[]) => rows.map(({ action }) => action)
-  expect(names(await actionsOf(recordId))).toEqual(['orphan.match', 'orphan.undo', 'orphan.return'])
-  expect(names(await listActions(database.db, { recordIds: null, limit: 2 }))).toEqual(['orphan.return', 'user.accept'])
+  expect(names(await actionsOf(recordId))).toEqual(['suspense.match', 'suspense.undo', 'suspense.return'])
+  expect(names(await listActions(database.db, { recordIds: null, limit: 2 }))).toEqual([
+    'suspense.return',
+    'user.accept',
+  ])
 })
 
 describe('the chain', () => {
@@ -94,7 +97,12 @@ describe('the chain', () => {
     await Promise.all(
       Array.from({ length: 40 }, async (_, number) =>
         chained.db.transaction(async (tx) => {
-          await recordAction(tx, { by: { actor: `cli:${number}` }, action: 'orphan.undo', recordId: randomUUID(), now })
+          await recordAction(tx, {
+            by: { actor: `cli:${number}` },
+            action: 'suspense.undo',
+            recordId: randomUUID(),
+            now,
+          })
           await tx.query(sql`select pg_sleep(${(number * 7) % 3 === 0 ? 0.01 : 0})`)
         }),
       ),

@@ -64,7 +64,7 @@ export function backupCommands(program: Command): void {
 const backupNote =
   'Keep it on another machine, and SECRET_KEY at a third place. `npx guiche restore` makes a database of it.'
 const restoreNote = `Payouts are frozen, because this database does not know what was paid out after the backup. Start the service: it reads
-the acquirers' lists of the last seven days. Decide what \`npx guiche reconcile\` and \`npx guiche orphan list\` show,
+the acquirers' lists of the last seven days. Decide what \`npx guiche reconcile\` and \`npx guiche suspense list\` show,
 then end the freeze with \`npx guiche ledger release\`.`
 
 function embeddedConfig(): Config {

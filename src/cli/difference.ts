@@ -64,7 +64,7 @@ function proposalInWords(proposal: Proposal, subject: string): string {
     case 'settle':
       return subject === 'payment' ? 'settle it now' : 'query the acquirer and post the result'
     case 'suspend':
-      return proposal.kind === 'surplus' ? 'place it in suspense and return it' : 'place it in suspense'
+      return proposal.kind === 'duplicate' ? 'place it in suspense and return it' : 'place it in suspense'
     case 'correct':
       return `correct the ${proposal.account} by ${inReais(proposal.cents)}`
   }

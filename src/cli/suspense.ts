@@ -16,9 +16,9 @@ import { print } from './print.ts'
 
 type Json = { json?: boolean }
 
-/** `guiche orphan …`: payments in the suspense account, unattributed or duplicate. */
+/** `guiche suspense …`: payments in the suspense account, unattributed or duplicate. */
 export function suspenseCommands(program: Command): void {
-  const group = program.command('orphan').description('payments in suspense: unattributed or duplicate')
+  const group = program.command('suspense').description('payments in suspense: unattributed or duplicate')
 
   group
     .command('list')
@@ -37,7 +37,7 @@ export function suspenseCommands(program: Command): void {
           return { id, kind, status, amount: inReais(amount), paidAt, acquirer, clientId, transactionId, error }
         }),
         note: data.some(({ status }) => status === 'held')
-          ? '`npx guiche orphan show <id>` lists the charges that a payment may be for.'
+          ? '`npx guiche suspense show <id>` lists the charges that a payment may be for.'
           : undefined,
       })
     })
@@ -75,7 +75,7 @@ export function suspenseCommands(program: Command): void {
       print(payment, {
         json,
         shown: { id, status: payment.status, transactionId: transaction },
-        note: `The transaction is PAID and the merchant is notified. \`npx guiche orphan undo ${id}\` reverses this.`,
+        note: `The transaction is PAID and the merchant is notified. \`npx guiche suspense undo ${id}\` reverses this.`,
       })
     })
 
@@ -89,7 +89,7 @@ export function suspenseCommands(program: Command): void {
       print(payment, {
         json,
         shown: { id, status: payment.status, transactionId: payment.transactionId },
-        note: 'The fee was returned. Attribute the payment to another transaction, or return it: see `npx guiche orphan show`.',
+        note: 'The fee was returned. Attribute the payment to another transaction, or return it: see `npx guiche suspense show`.',
       })
     })
 
@@ -103,7 +103,7 @@ export function suspenseCommands(program: Command): void {
       print(payment, {
         json,
         shown: { id, status: payment.status, amount: inReais(payment.returnAmount ?? 0) },
-        note: `The service sends it within seconds. \`npx guiche orphan show ${id}\` shows the outcome.`,
+        note: `The service sends it within seconds. \`npx guiche suspense show ${id}\` shows the outcome.`,
       })
     })
 }
@@ -120,8 +120,8 @@ type Candidates = PaymentView['candidates']
 
 function noteOn([best]: Candidates): string {
   return best
-    ? '`npx guiche orphan match <id> --transaction <transaction>` attributes it to one of these, `return <id>` returns it:'
-    : 'No unpaid charge of the previous three days has this amount. `npx guiche orphan return <id>` returns it.'
+    ? '`npx guiche suspense match <id> --transaction <transaction>` attributes it to one of these, `return <id>` returns it:'
+    : 'No unpaid charge of the previous three days has this amount. `npx guiche suspense return <id>` returns it.'
 }
 
 function toShown(payment: PaymentView) {

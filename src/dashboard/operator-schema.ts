@@ -189,7 +189,7 @@ const SideView = Type.Object({
 const ProposedView = Type.Unsafe<ProposedAction>(
   Type.Object({
     action: Type.Enum(['none', 'settle', 'investigate', 'suspend', 'correct']),
-    kind: Type.Optional(Type.Enum(['surplus', 'orphan'])),
+    kind: Type.Optional(Type.Enum(['duplicate', 'unattributed'])),
     cents: Type.Optional(Cents),
     account: Type.Optional(Type.Enum(['merchant', 'house'])),
   }),
@@ -269,7 +269,7 @@ export type ClosedDayView = Static<typeof ClosedDayView>
 
 // ——— Payments in suspense
 
-const PaymentKind = Type.Enum(['surplus', 'orphan'])
+const PaymentKind = Type.Enum(['duplicate', 'unattributed'])
 
 export const ListedPaymentView = Type.Object({
   ...{ id: Text, kind: PaymentKind, status: Type.Enum([...suspenseStatuses]), clientId: OrNull(Text) },

@@ -38,7 +38,7 @@ export function registerSuspenseRoutes(app: Server, deps: Deps): void {
 
 function registerReading(app: Server, deps: Deps): void {
   app.get(
-    '/dashboard/api/orphan',
+    '/dashboard/api/suspense',
     {
       config: reading,
       schema: {
@@ -58,7 +58,7 @@ function registerReading(app: Server, deps: Deps): void {
   )
 
   app.get(
-    '/dashboard/api/orphan/:id',
+    '/dashboard/api/suspense/:id',
     {
       config: reading,
       schema: {
@@ -72,7 +72,7 @@ function registerReading(app: Server, deps: Deps): void {
   )
 
   app.get(
-    '/dashboard/api/orphan/:id/match',
+    '/dashboard/api/suspense/:id/match',
     {
       config: deciding,
       schema: {
@@ -95,7 +95,7 @@ function registerDecisions(app: Server, deps: Deps): void {
     response: { 200: PaymentView, ...problems(401, 403, 404, 422, 503) },
   }
   app.post(
-    '/dashboard/api/orphan/:id/match',
+    '/dashboard/api/suspense/:id/match',
     {
       config: deciding,
       schema: { ...bare, body: Type.Object({ transactionId: TransactionId }, { additionalProperties: false }) },
@@ -110,11 +110,11 @@ function registerDecisions(app: Server, deps: Deps): void {
     },
   )
 
-  app.post('/dashboard/api/orphan/:id/undoing', { config: deciding, schema: bare }, async (request) =>
+  app.post('/dashboard/api/suspense/:id/undoing', { config: deciding, schema: bare }, async (request) =>
     toResponse(deps, await reverseAttribution(deps, toInput(request.params, userOf(request)))),
   )
 
-  app.post('/dashboard/api/orphan/:id/return', { config: deciding, schema: bare }, async (request) =>
+  app.post('/dashboard/api/suspense/:id/return', { config: deciding, schema: bare }, async (request) =>
     toResponse(deps, await returnPayment(deps, toInput(request.params, userOf(request)))),
   )
 }

@@ -37,19 +37,19 @@ export async function startServer(place: Place, log: Log): Promise<Server> {
   }
   const launcher = await findLauncher({ binaries, folder: place.folder, user: place.user })
   checkVersion(place.folder, launcher.version)
-  const giveUpAt = Date.now() + orphansMaxMs
+  const giveUpAt = Date.now() + leftoversMaxMs
   for (;;) {
     retirePidFile(place.folder, place.socketFolder)
     const started = await launch(place, launcher, log)
     if (!('failure' in started)) return started
     // The backends of a postmaster that was killed end on their own shortly after.
-    const orphans = started.failure.includes('pre-existing shared memory block')
-    if (!orphans || Date.now() > giveUpAt) throw new Error(`PostgreSQL did not start: ${started.failure}`)
+    const hasLeftovers = started.failure.includes('pre-existing shared memory block')
+    if (!hasLeftovers || Date.now() > giveUpAt) throw new Error(`PostgreSQL did not start: ${started.failure}`)
     await sleep(50)
   }
 }
 
-const orphansMaxMs = 30_000
+const leftoversMaxMs = 30_000
 
 /**
  * Creates the database in a temporary folder and renames it when complete, so that a kill in between leaves no

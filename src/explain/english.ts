@@ -40,7 +40,7 @@ function createTexts(now: Date): Texts {
     refund_reserved: () => 'The amount is reserved.',
     refunded: ({ amount }) => `all of the ${inReais(amount)} was returned to the payer.`,
     attribution_reversed: ({ amount, suspensePaymentId }) =>
-      `the attribution was reversed: the payment was not for this transaction, and its ${inReais(amount)} returned to suspense; see \`npx guiche orphan show ${suspensePaymentId}\`.`,
+      `the attribution was reversed: the payment was not for this transaction, and its ${inReais(amount)} returned to suspense; see \`npx guiche suspense show ${suspensePaymentId}\`.`,
     disputed: ({ amount, since }) =>
       `the payer's bank disputes ${inReaisOr(amount)}${since ? `, since ${time(since)}` : ''}; the amount is blocked until the dispute is decided.`,
     decide_dispute: ({ transactionId }) =>
@@ -53,7 +53,7 @@ function createTexts(now: Date): Texts {
       const what = `It was paid again: ${inReais(amount)} at ${acquirer} (${endToEnd})`
       if (status === 'returned') return `${what}; the duplicate was returned to the payer.`
       if (status === 'returning') return `${what}; the duplicate is being returned.`
-      return `${what}; the duplicate is in suspense${error ? `, because its return failed (${error})` : ''}; see \`npx guiche orphan\`.`
+      return `${what}; the duplicate is in suspense${error ? `, because its return failed (${error})` : ''}; see \`npx guiche suspense\`.`
     },
     withdrawal_over_limit: ({ amount }) =>
       `${inReais(amount)} is more than may be sent without the operator's approval.`,

@@ -152,7 +152,7 @@ describe('a transaction that is', () => {
     expect(of({ status: 'returning' })).toContain(`${what} is being returned.`)
     expect(of({ status: 'returned' })).toContain(`${what} was returned to the payer.`)
     expect(of({ status: 'held', error_message: 'Conta encerrada' })).toContain(
-      `${what} is in suspense, because its return failed (Conta encerrada); see \`npx guiche orphan\`.`,
+      `${what} is in suspense, because its return failed (Conta encerrada); see \`npx guiche suspense\`.`,
     )
   })
 
@@ -171,7 +171,7 @@ describe('a transaction that is', () => {
   it('REFUNDED by a reversed attribution: says that its money is in suspense, not returned to the payer', () => {
     const refunds = [refund({ status: 'REFUNDED', amount: 2590, suspense_payment_id: id })]
     expect(ofTransaction({ ...paid, status: 'REFUNDED' }, { refunds })).toBe(
-      `REFUNDED: the attribution was reversed: the payment was not for this transaction, and its R$ 25,90 returned to suspense; see \`npx guiche orphan show ${id}\`. ${noWebhook}`,
+      `REFUNDED: the attribution was reversed: the payment was not for this transaction, and its R$ 25,90 returned to suspense; see \`npx guiche suspense show ${id}\`. ${noWebhook}`,
     )
   })
 

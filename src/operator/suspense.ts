@@ -96,7 +96,7 @@ async function find(db: Db, id: string): Promise<SuspenseRow> {
   const row = await findSuspense(db, id)
   if (row) return row
   throw new AppError('not_found', {
-    detail: `There is no payment ${id} in suspense. \`npx guiche orphan list --all\` lists them.`,
+    detail: `There is no payment ${id} in suspense. \`npx guiche suspense list --all\` lists them.`,
   })
 }
 

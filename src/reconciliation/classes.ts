@@ -12,7 +12,7 @@ export const classes = {
   amount: 'both have the payment, with different amounts',
   fee: 'the acquirer kept another fee than agreed',
   duplicate: 'a second payment of a transaction, not in suspense yet',
-  orphan: 'a payment without one of our txids, not in suspense yet',
+  unattributed: 'a payment without one of our txids, not in suspense yet',
   cut_off: 'the two sides have it on different days, within minutes of midnight',
   return: 'a return of a payment on one side only, or of another amount',
   unreadable: 'an entry in the acquirer’s list that cannot be read',
@@ -33,7 +33,7 @@ export const classNames = Object.keys(classes) as DifferenceClass[]
  */
 export type Proposal =
   | { action: 'none' | 'settle' | 'investigate' }
-  | { action: 'suspend'; kind: 'surplus' | 'orphan' }
+  | { action: 'suspend'; kind: 'duplicate' | 'unattributed' }
   | { action: 'correct'; cents: number; account: 'merchant' | 'house' }
 
 /**

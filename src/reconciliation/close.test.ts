@@ -123,7 +123,7 @@ it('adds no version while nothing changes, and one with the changes when somethi
 it('signs the head of the audit log, so that a log rewritten as a whole is found', async () => {
   const record = async (actor: string) =>
     await database.db.transaction(
-      async (tx) => await recordAction(tx, { by: { actor }, action: 'orphan.undo', now: clock.now() }),
+      async (tx) => await recordAction(tx, { by: { actor }, action: 'suspense.undo', now: clock.now() }),
     )
   await record('cli:ana')
   await record('cli:bruno')

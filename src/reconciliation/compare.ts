@@ -88,9 +88,9 @@ function comparePayment(pair: Pair, rules: Rules): Found[] {
 
 function compareUnposted(pair: Pair, atAcquirer: NonNullable<Pair['atAcquirer']>, { now }: Rules): Found {
   const { owner } = pair
-  if (!owner) return toFound(pair, { class: 'orphan', proposal: { action: 'suspend', kind: 'orphan' } })
+  if (!owner) return toFound(pair, { class: 'unattributed', proposal: { action: 'suspend', kind: 'unattributed' } })
   if (owner.isPaid || pair.isLater)
-    return toFound(pair, { class: 'duplicate', proposal: { action: 'suspend', kind: 'surplus' } })
+    return toFound(pair, { class: 'duplicate', proposal: { action: 'suspend', kind: 'duplicate' } })
   if (isYoung(atAcquirer.at, now)) return toFound(pair, { class: 'late', proposal: { action: 'none' } })
   return toFound(pair, { class: 'missing_in_ledger', proposal: { action: 'settle' } })
 }

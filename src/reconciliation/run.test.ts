@@ -194,7 +194,7 @@ it('posts no correction of what is no longer wrong', async () => {
 
 it('resolves what no longer differs', async () => {
   await runWith(deps)
-  const [one] = (await listed(true)).filter((row) => row.class === 'orphan')
+  const [one] = (await listed(true)).filter((row) => row.class === 'unattributed')
   made.bank.payments.delete(one?.reference ?? '')
   expect((await runWith(deps)).resolvedCount).toBe(1)
   expect((await listed()).find(({ id }) => id === one?.id)).toMatchObject({ state: 'resolved' })
@@ -202,7 +202,7 @@ it('resolves what no longer differs', async () => {
 
 it('resolves nothing that another run has found since it began', async () => {
   await runWith(deps)
-  const [unattributed] = (await listed(true)).filter((row) => row.class === 'orphan')
+  const [unattributed] = (await listed(true)).filter((row) => row.class === 'unattributed')
   const payment = made.bank.payments.get(unattributed?.reference ?? '')
   if (!payment) throw new Error('an unattributed payment exists')
   // One run reads a list without the entry while another reads a list with it.
@@ -241,7 +241,7 @@ it('closes yesterday half an hour after midnight, once, and counts both in its m
   const registry = new Registry()
   observeReconciliation({ db: database.db, registry })
   const metrics = await registry.metrics()
-  expect(metrics).toContain('guiche_reconciliation_differences_open{acquirer="bank",class="orphan"} 5')
+  expect(metrics).toContain('guiche_reconciliation_differences_open{acquirer="bank",class="unattributed"} 5')
   expect(metrics).toContain(
     `guiche_reconciliation_last_run_timestamp_seconds{acquirer="bank",kind="daily"} ${clock.now().getTime() / 1000}`,
   )

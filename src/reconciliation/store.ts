@@ -190,7 +190,7 @@ export async function resolvePosted(tx: Tx, { acquirer, now }: { acquirer: strin
   const rows = await tx.query(sql`
     update differences set state = 'resolved', decided_at = ${now}
     where acquirer = ${acquirer} and state = 'open' and subject = 'payment' and not is_timing
-      and class in ('late', 'missing_in_ledger', 'duplicate', 'orphan') and (
+      and class in ('late', 'missing_in_ledger', 'duplicate', 'unattributed') and (
         exists (
           select from transactions
           where id = differences.record_id and merchant_id = differences.merchant_id and end_to_end = reference)

@@ -25,7 +25,7 @@ afterAll(async () => await database.drop())
 const unattributed = (amount: number, endToEndId = `E${randomUUID()}`): SuspensePayment => ({
   acquirer: { name: 'a-psp', receiver: receiverAccount },
   payment: { endToEndId, txid: null, amount: cents(amount), paidAt: now, payer: null, returns: [], fee: null },
-  kind: 'orphan',
+  kind: 'unattributed',
   merchantId: null,
   transactionId: null,
 })

@@ -16,8 +16,8 @@ export type SendBackPayload = { merchantId: string; id: string }
 export const firstCheckMs = 60_000
 
 /**
- * A payment without a transaction. orphan: it names no charge of ours. surplus: its transaction was already paid, and
- * it is sent back automatically. `merchantId` null means the operator's own merchant.
+ * A payment without a transaction. unattributed: it names no charge of ours. duplicate: its transaction was already
+ * paid, and it is sent back automatically. `merchantId` null means the operator's own merchant.
  */
 export type SuspensePayment = {
   /** The acquirer that holds the money. */
@@ -59,7 +59,7 @@ export async function insertIntoSuspense(tx: Tx, payments: SuspensePayment[], no
 function toRow({ acquirer, payment, kind, merchantId, transactionId }: SuspensePayment, now: Date): SuspenseRow {
   const taken = Math.min(payment.amount, takenOf(payment, null))
   const left = payment.amount - taken
-  const isSentBack = kind === 'surplus' && left > 0
+  const isSentBack = kind === 'duplicate' && left > 0
   const statuses: SuspenseStatus[] = ['held']
   if (isSentBack) statuses.push('returning')
   if (left === 0) statuses.push('returned')

@@ -78,7 +78,7 @@ export async function startSendBack(
       },
     })
     await enqueueJob(tx, { name: sendBackJob, payload: toPayload(returning) })
-    await recordAction(tx, { by, action: 'orphan.return', merchantId: row.merchant_id, recordId: id, now })
+    await recordAction(tx, { by, action: 'suspense.return', merchantId: row.merchant_id, recordId: id, now })
     return returning
   })
 }
@@ -180,7 +180,10 @@ async function recordRefused(
     const attempts = stopped.statuses.filter((status) => status === 'returning').length
     const pauseMs = isTemporary && taken.length === 0 ? passingPausesMs[attempts - 1] : undefined
     if (pauseMs === undefined) {
-      deps.log.error({ suspenseId: row.id, reason }, 'a payment could not be sent back: `guiche orphan list` shows it')
+      deps.log.error(
+        { suspenseId: row.id, reason },
+        'a payment could not be sent back: `guiche suspense list` shows it',
+      )
       return taken
     }
     deps.log.warn(

@@ -8,7 +8,7 @@ import type { SuspenseStatus } from './status.ts'
 export type SuspenseRow = {
   merchant_id: string
   id: string
-  kind: 'orphan' | 'surplus'
+  kind: 'unattributed' | 'duplicate'
   acquirer: string
   end_to_end: string
   txid: string | null

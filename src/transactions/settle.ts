@@ -55,7 +55,7 @@ export type Settlement = {
 }
 
 /**
- * settled: PAID now. already: recorded before. surplus: another payment paid the transaction first, and this one is
+ * settled: PAID now. already: recorded before. duplicate: another payment paid the transaction first, and this one is
  * sent back. gone: the payment belongs to another transaction; or it was placed in suspense, because it named no
  * transaction then, and is not there any more.
  */

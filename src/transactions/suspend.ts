@@ -33,7 +33,7 @@ export async function suspendDuplicate(deps: Deps, { merchantId, id, acquirer, p
     const row = await lockTransaction(tx, merchantId, id)
     assert(row?.end_to_end, 'a transaction with a second payment has a first')
     if (row.end_to_end === payment.endToEndId) return
-    const suspended = { acquirer, payment, kind: 'surplus', merchantId, transactionId: id } as const
+    const suspended = { acquirer, payment, kind: 'duplicate', merchantId, transactionId: id } as const
     await placeInSuspense(tx, [suspended], deps.clock.now())
   })
   const { endToEndId } = payment
@@ -52,7 +52,7 @@ export async function suspendUnattributed(
   return await db.transaction(async (tx) => {
     const paid = await findPaidBy(tx, payment.endToEndId)
     if (paid?.acquirer === acquirer.name) return paid
-    const suspended = { acquirer, payment, kind: 'orphan', merchantId: null, transactionId: null } as const
+    const suspended = { acquirer, payment, kind: 'unattributed', merchantId: null, transactionId: null } as const
     await placeInSuspense(tx, [suspended], clock.now())
     return null
   }, suspendingLock)

@@ -165,7 +165,7 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     expect(await fetchTransaction(service, id)).toMatchObject({ status: 'REFUNDED' })
     const actions = await service.db.query<{ action: string }>(sql`
       select action from audit_log where record_id = ${suspended.id} order by id`)
-    expect(actions.map(({ action }) => action)).toEqual(['orphan.match', 'orphan.undo'])
+    expect(actions.map(({ action }) => action)).toEqual(['suspense.match', 'suspense.undo'])
     expect(complaints).toEqual([])
   })
 

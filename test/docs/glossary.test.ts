@@ -13,7 +13,7 @@ const retiredNames = new Set(wordsOf(namesTable))
 
 /** Names that the interface or a library has, "to hold a lock" and "to look like". */
 const keptNames = new Set([
-  ...['ORPHAN_MATCH_THRESHOLD', 'Hold', 'hold', 'WithdrawalHold', 'payment_held', 'held_returned', 'held_matched'],
+  ...['Hold', 'hold', 'WithdrawalHold', 'payment_held', 'held_returned', 'held_matched'],
   ...['holdInstanceLock', 'holdOnce', 'IconBook2', 'lookUp', 'looksLikeName', 'looksShowable'],
 ])
 

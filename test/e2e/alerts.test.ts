@@ -65,7 +65,7 @@ const freeze = async () => await freezePayouts(service.db, { reason: 'Ana said s
 const release = async () => await releasePayouts(service, { by: { actor: 'cli:test' } })
 
 const textOf = ({ body }: Received) => (JSON.parse(body) as { text: string }).text
-/** Moving the clock by a day also delays other things: what is told of them is not what is tested here. */
+/** Moving the clock by a day also delays other things: their alerts are not what is tested here. */
 const isOfFreeze = (text: string) => text.includes(frozen)
 const mailsOfFreeze = (): Mail[] => mailServer.mails.filter(({ subject }) => isOfFreeze(subject))
 const ofFreeze = (receiver: TestReceiver): string[] =>

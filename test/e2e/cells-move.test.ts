@@ -47,7 +47,7 @@ describe('a merchant that moves from a to b', () => {
   const available = async (name: Name) => (await balancesOf(cells[name])).available
   const address = 'https://b.example.com'
 
-  it('creates nothing new in a, and is told where; repeated requests get their first response', async () => {
+  it('creates nothing new in a: the error names the other cell; repeated requests get their first response', async () => {
     const body = { amount: 700, paymentMethod: 'PIX', pix: {}, idempotencyKey: 'before the move' }
     const first = await cells.a.call('/transaction', { body })
     expect(first.status, first.text).toBe(201)

@@ -139,7 +139,7 @@ describe('a payment of another cell, at an account that is configured in two', (
     const countOf = async (cell: Name | null) => {
       const acquirers = createRegistry(deps.acquirers.all, [], cell)
       const acquirer = acquirers.named('simulator')
-      return (await reconcile({ ...deps, acquirers }, { acquirer, kind: 'manual', window })).counts.orphan
+      return (await reconcile({ ...deps, acquirers }, { acquirer, kind: 'manual', window })).counts.unattributed
     }
     expect(await countOf('a')).toBeUndefined()
     // Without a cell they would be two unattributed payments.

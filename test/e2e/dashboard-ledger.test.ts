@@ -110,17 +110,17 @@ describe('who may', () => {
     '/reconciliation/day/simulator/2026-01-01',
     '/reconciliation/day/simulator/2026-01-01/statement.jws',
     '/reconciliation/statement-keys.json',
-    '/orphan?isOpen=true',
-    `/orphan/${id}`,
+    '/suspense?isOpen=true',
+    `/suspense/${id}`,
   ]
   const decisions: [path: string, body?: object][] = [
     [`/reconciliation/difference/${id}/confirmation`],
     [`/reconciliation/difference/${id}/dismissal`, { reason: 'a reason' }],
     ['/reconciliation/run', { acquirer: 'nobody', from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' }],
     ['/reconciliation/day', { acquirer: 'nobody', day: '2026-01-01' }],
-    [`/orphan/${id}/match`, { transactionId: id }],
-    [`/orphan/${id}/undoing`],
-    [`/orphan/${id}/return`],
+    [`/suspense/${id}/match`, { transactionId: id }],
+    [`/suspense/${id}/undoing`],
+    [`/suspense/${id}/return`],
   ]
 
   it('read the ledger of all merchants: the operator’s readers, and no merchant’s people', async () => {
@@ -146,7 +146,7 @@ describe('who may', () => {
       for (const role of ['admin', 'finance'] as const)
         expect((await send(people[role], path, body)).status, `${role} ${path}`).toBe(404)
     }
-    const preview = await get(people.reader, `/orphan/${id}/match?transactionId=${id}`)
+    const preview = await get(people.reader, `/suspense/${id}/match?transactionId=${id}`)
     expect(preview.status).toBe(403)
   })
 

@@ -50,49 +50,51 @@ async function actionsOf(recordId: string) {
 describe('an unattributed payment', () => {
   it('is attributed once, even when two people do it concurrently, and the attribution is reversed', async () => {
     const { id: transactionId, suspended } = await payUnattributed(service, { amount: 1_500, customer: payingCustomer })
-    const listed = await get<{ total: number; data: ListedPaymentView[] }>(people.reader, '/orphan?isOpen=true')
-    expect(listed.body.data).toMatchObject([{ id: suspended.id, kind: 'orphan', status: 'held', clientName: null }])
-    const detail = await get<PaymentView>(people.reader, `/orphan/${suspended.id}`)
+    const listed = await get<{ total: number; data: ListedPaymentView[] }>(people.reader, '/suspense?isOpen=true')
+    expect(listed.body.data).toMatchObject([
+      { id: suspended.id, kind: 'unattributed', status: 'held', clientName: null },
+    ])
+    const detail = await get<PaymentView>(people.reader, `/suspense/${suspended.id}`)
     expect(detail.body.candidates[0]).toMatchObject({
       ...{ transactionId, score: 100, client: { clientId: service.sandbox.clientId } },
       evidence: expect.arrayContaining([{ what: 'document', points: 45 }]),
     })
     const preview = await get<AttributionPreview>(
       people.finance,
-      `/orphan/${suspended.id}/match?transactionId=${transactionId}`,
+      `/suspense/${suspended.id}/match?transactionId=${transactionId}`,
     )
     expect(preview.body).toMatchObject({
       transaction: { id: transactionId, status: 'PIX_QRCODE_GENERATED', customerName: payingCustomer.name },
       amount: 1_500,
       fee: 0,
     })
-    const [path, body] = [`/orphan/${suspended.id}/match`, { transactionId }]
+    const [path, body] = [`/suspense/${suspended.id}/match`, { transactionId }]
     const answers = await Promise.all([send(people.finance, path, body), send(people.admin, path, body)])
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 422])
     expect(await fetchTransaction(service, transactionId)).toMatchObject({ status: 'PAID', amountPaid: 1_500 })
-    expect(await actionsOf(suspended.id)).toMatchObject([{ action: 'orphan.match', details: { transactionId } }])
-    const taken = await get(people.finance, `/orphan/${suspended.id}/match?transactionId=${transactionId}`)
+    expect(await actionsOf(suspended.id)).toMatchObject([{ action: 'suspense.match', details: { transactionId } }])
+    const taken = await get(people.finance, `/suspense/${suspended.id}/match?transactionId=${transactionId}`)
     expect([taken.status, taken.body.code]).toEqual([422, 'suspense_not_possible'])
 
-    const undone = await send<PaymentView>(people.finance, `/orphan/${suspended.id}/undoing`)
+    const undone = await send<PaymentView>(people.finance, `/suspense/${suspended.id}/undoing`)
     expect(undone.body).toMatchObject({ status: 'held', matched: null })
     expect(await fetchTransaction(service, transactionId)).toMatchObject({ status: 'REFUNDED' })
-    expect((await send(people.finance, `/orphan/${suspended.id}/undoing`)).status).toBe(422)
-    expect((await actionsOf(suspended.id)).map(({ action }) => action)).toEqual(['orphan.match', 'orphan.undo'])
+    expect((await send(people.finance, `/suspense/${suspended.id}/undoing`)).status).toBe(422)
+    expect((await actionsOf(suspended.id)).map(({ action }) => action)).toEqual(['suspense.match', 'suspense.undo'])
   })
 
   it('is returned', async () => {
     const { endToEnd, suspended } = await payUnattributed(service)
     const operator = await get<LedgerView>(people.reader, '/ledger')
     expect(operator.body.operator?.suspense).toBeGreaterThanOrEqual(1000)
-    const sent = await send<PaymentView>(people.finance, `/orphan/${suspended.id}/return`)
+    const sent = await send<PaymentView>(people.finance, `/suspense/${suspended.id}/return`)
     expect(sent.body.status).toMatch(/^return/)
     await untilReturned(service, endToEnd)
-    expect((await send(people.finance, `/orphan/${suspended.id}/return`)).status).toBe(422)
+    expect((await send(people.finance, `/suspense/${suspended.id}/return`)).status).toBe(422)
     expect(await actionsOf(suspended.id)).toMatchObject([
-      { action: 'orphan.return', actor: `user:${people.finance.email}` },
+      { action: 'suspense.return', actor: `user:${people.finance.email}` },
     ])
-    const closed = await get<{ data: ListedPaymentView[] }>(people.reader, '/orphan?isOpen=false')
+    const closed = await get<{ data: ListedPaymentView[] }>(people.reader, '/suspense?isOpen=false')
     expect(closed.body.data.map(({ id }) => id)).toContain(suspended.id)
     expect((await balancesOf(service, operatorMerchantId)).available).toBe(0)
   })
@@ -100,14 +102,14 @@ describe('an unattributed payment', () => {
   it('cannot pay a transaction that is already paid', async () => {
     const { suspended } = await payUnattributed(service, { amount: 900 })
     const { id } = await payOne(service, 900)
-    const refused = await send(people.finance, `/orphan/${suspended.id}/match`, { transactionId: id })
+    const refused = await send(people.finance, `/suspense/${suspended.id}/match`, { transactionId: id })
     expect([refused.status, refused.body.detail]).toEqual([422, expect.stringContaining('it is already paid')])
-    const unknown = await send(people.finance, `/orphan/${suspended.id}/match`, { transactionId: randomUUID() })
+    const unknown = await send(people.finance, `/suspense/${suspended.id}/match`, { transactionId: randomUUID() })
     expect(unknown.status).toBe(404)
     const { id: other } = await charge(service, { amount: 901 })
     const preview = await get<AttributionPreview>(
       people.finance,
-      `/orphan/${suspended.id}/match?transactionId=${other}`,
+      `/suspense/${suspended.id}/match?transactionId=${other}`,
     )
     expect(preview.body).toMatchObject({ amount: 900, transaction: { amount: 901 } })
   })

@@ -249,8 +249,8 @@ describe('by age, with a retention period', () => {
       await payUnattributed(service, { amount: 1_503 }),
       await payUnattributed(service, { amount: 1_504 }),
     ]
-    for (const { suspended: one } of [returned, disputed]) await cli.runJson(['orphan', 'return', one.id])
-    await cli.runJson(['orphan', 'match', attributed.suspended.id, '--transaction', attributed.id])
+    for (const { suspended: one } of [returned, disputed]) await cli.runJson(['suspense', 'return', one.id])
+    await cli.runJson(['suspense', 'match', attributed.suspended.id, '--transaction', attributed.id])
     const reference = await dispute(service, attributed.endToEnd)
     await pollUntil(service, attributed.id, 'BLOCKED')
     for (const { endToEnd } of [returned, disputed]) await untilReturned(service, endToEnd)

@@ -166,7 +166,7 @@ it('a transaction that is paid at both is credited once, and the other payment i
   const [holder, other] = acquirer === 'alfa' ? [alfa, beta] : [beta, alfa]
   const duplicate = payments.find(({ endToEndId }) => endToEndId !== endToEnd)?.endToEndId ?? ''
   await untilSuspended(duplicate, 'returned')
-  expect(await findSuspended(duplicate)).toMatchObject({ kind: 'surplus', acquirer: other.name, transaction_id: id })
+  expect(await findSuspended(duplicate)).toMatchObject({ kind: 'duplicate', acquirer: other.name, transaction_id: id })
   expect(await returnsAt(other, duplicate)).toMatchObject([{ valor: '10.00', status: 'DEVOLVIDO' }])
   expect(await returnsAt(holder, endToEnd)).toBeUndefined()
   expect((await gateway.available()) - before).toBe(1000)
@@ -254,7 +254,11 @@ describe('a payment without a transaction', () => {
     await untilSuspended(payment.endToEndId, 'held')
     await gateway.sendCallback(beta, payment)
     await gateway.runJob('transactions.poll')
-    expect(await findSuspended(payment.endToEndId)).toMatchObject({ kind: 'orphan', acquirer: 'beta', amount: 700 })
+    expect(await findSuspended(payment.endToEndId)).toMatchObject({
+      kind: 'unattributed',
+      acquirer: 'beta',
+      amount: 700,
+    })
     expect(await gateway.available()).toBe(before)
   })
 
@@ -264,7 +268,7 @@ describe('a payment without a transaction', () => {
     const payment = await payUnnamed(beta, toTxid(body.id))
     await gateway.sendCallback(beta, payment)
     await untilSuspended(payment.endToEndId, 'held')
-    expect(await findSuspended(payment.endToEndId)).toMatchObject({ kind: 'orphan', acquirer: 'beta' })
+    expect(await findSuspended(payment.endToEndId)).toMatchObject({ kind: 'unattributed', acquirer: 'beta' })
     expect((await gateway.get(body.id)).status).toBe('PIX_QRCODE_GENERATED')
   })
 

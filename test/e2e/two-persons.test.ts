@@ -297,7 +297,7 @@ describe('an attribution', () => {
   it('above the threshold needs a second person, and is carried out in the commit of the approval', async () => {
     const { suspended } = await payUnattributed(service, { amount: 70_000 })
     const target = await charge(service, { amount: 100 })
-    const path = `/orphan/${suspended.id}/match`
+    const path = `/suspense/${suspended.id}/match`
     // A double click.
     const both = [1, 2].map(async () => await post(finance, path, { transactionId: target.id }))
     const [proposed = expect.unreachable(), again] = await Promise.all(both)
@@ -306,7 +306,7 @@ describe('an attribution', () => {
       200,
       {
         status: 'held',
-        proposal: { kind: 'orphan.match', content: { transactionId: target.id, amount: 70_000 }, isOwn: true },
+        proposal: { kind: 'suspense.match', content: { transactionId: target.id, amount: 70_000 }, isOwn: true },
       },
     ])
     const [waiting] = await proposals(admin)
@@ -315,7 +315,7 @@ describe('an attribution', () => {
     expect((await post(admin, `/proposal/${waiting?.id}/approval`)).status).toBe(200)
     expect((await fetchTransaction(service, target.id)).status).toBe('PAID')
     expect((await findSuspenseOf(service, suspended.end_to_end))?.status).toBe('matched')
-    expect(await actionsOf(suspended.id)).toEqual(['orphan.match.propose', 'orphan.match'])
+    expect(await actionsOf(suspended.id)).toEqual(['suspense.match.propose', 'suspense.match'])
   })
 
   it('that became impossible in the meantime stays open and changes nothing', async () => {
@@ -325,7 +325,7 @@ describe('an attribution', () => {
     ]
     const target = await charge(service, { amount: 100 })
     for (const { suspended } of [one, other])
-      await post(finance, `/orphan/${suspended.id}/match`, { transactionId: target.id })
+      await post(finance, `/suspense/${suspended.id}/match`, { transactionId: target.id })
     const waiting = await proposals(admin)
     expect((await post(admin, `/proposal/${waiting[0]?.id}/approval`)).status).toBe(200)
     const refused = await post(admin, `/proposal/${waiting[1]?.id}/approval`)
@@ -337,7 +337,7 @@ describe('an attribution', () => {
   it('below the threshold needs one person', async () => {
     const { suspended } = await payUnattributed(service, { amount: 50_000 })
     const target = await charge(service, { amount: 50_000 })
-    expect((await post(finance, `/orphan/${suspended.id}/match`, { transactionId: target.id })).body).toMatchObject({
+    expect((await post(finance, `/suspense/${suspended.id}/match`, { transactionId: target.id })).body).toMatchObject({
       status: 'matched',
     })
   })

@@ -40,7 +40,7 @@ describe('an unattributed payment', () => {
     await attributeAll(75)
     expect(await fetchTransaction(service, id)).toMatchObject({ status: 'PAID', endToEnd })
     expect(await listActions(service.db, { recordIds: [suspended.id], limit: 5 })).toMatchObject([
-      { actor: 'service', action: 'orphan.match', details: { transactionId: id, score: 100 } },
+      { actor: 'service', action: 'suspense.match', details: { transactionId: id, score: 100 } },
     ])
   })
 
@@ -99,7 +99,7 @@ describe('an unattributed payment', () => {
 })
 
 it('a service with a threshold in its settings attributes automatically', async () => {
-  const other = await startTestService({ environment: { ORPHAN_MATCH_THRESHOLD: '90' } })
+  const other = await startTestService({ environment: { ATTRIBUTION_THRESHOLD: '90' } })
   const { id } = await payUnattributed(other, nextCharge())
   await eventually(async () => {
     await other.runJob('suspense.attribute')

@@ -41,12 +41,12 @@ describe('an unattributed payment', () => {
     expect(await operatorBalances(service)).toEqual({ ...operator, suspense: 1_500, acquirer: -1_500 })
     expect(await fetchTransaction(service, id)).toMatchObject({ status: 'PIX_QRCODE_GENERATED' })
 
-    const listed = await cli.read(['orphan', 'list'])
-    expect(listed).toMatch(new RegExp(`${suspended.id} +orphan +held +R\\$ 15,00`))
-    const shown = await cli.runJson<Shown>(['orphan', 'show', suspended.id])
+    const listed = await cli.read(['suspense', 'list'])
+    expect(listed).toMatch(new RegExp(`${suspended.id} +unattributed +held +R\\$ 15,00`))
+    const shown = await cli.runJson<Shown>(['suspense', 'show', suspended.id])
     expect(shown).toMatchObject({ id: suspended.id, status: 'held' })
     expect(shown.candidates[0]).toMatchObject({ score: 100, transactionId: id })
-    expect(await cli.read(['orphan', 'show', suspended.id])).toMatch(
+    expect(await cli.read(['suspense', 'show', suspended.id])).toMatch(
       new RegExp(`^100 +${id} .*same amount \\(30\\)`, 'm'),
     )
   })
@@ -55,7 +55,7 @@ describe('an unattributed payment', () => {
     const operator = await operatorBalances(service)
     const merchant = await balancesOf(service)
     const { id, endToEnd, suspended } = await payUnattributed(service, { amount: 1_500 })
-    const matched = await cli.runJson(['orphan', 'match', suspended.id, '--transaction', id])
+    const matched = await cli.runJson(['suspense', 'match', suspended.id, '--transaction', id])
     expect(matched).toMatchObject({ status: 'matched', matched: { transactionId: id } })
     expect(await fetchTransaction(service, id)).toMatchObject({
       ...{ status: 'PAID', amountPaid: 1_500, endToEnd, payer: { name: payingCustomer.name } },
@@ -69,32 +69,35 @@ describe('an unattributed payment', () => {
       acquirer: merchant.acquirer - 1_500,
     })
     expect(await operatorBalances(service)).toEqual(operator)
-    expect(await auditOf(suspended.id)).toEqual(['orphan.match'])
-    expect(await cli.read(['orphan', 'list'])).not.toContain(suspended.id)
-    await cli.expectFailure(['orphan', 'match', suspended.id, '--transaction', id], /already attributed.*orphan undo/)
+    expect(await auditOf(suspended.id)).toEqual(['suspense.match'])
+    expect(await cli.read(['suspense', 'list'])).not.toContain(suspended.id)
+    await cli.expectFailure(
+      ['suspense', 'match', suspended.id, '--transaction', id],
+      /already attributed.*suspense undo/,
+    )
   })
 
   it('is returned to the payer when an operator says so', async () => {
     const { endToEnd, suspended } = await payUnattributed(service)
-    expect(await cli.runJson(['orphan', 'return', suspended.id])).toMatchObject({
+    expect(await cli.runJson(['suspense', 'return', suspended.id])).toMatchObject({
       status: 'returning',
       returnAmount: 1000,
     })
     const returned = await untilReturned(service, endToEnd)
     const id = returned.return_id?.replaceAll('-', '')
     expect(await returnsOf(service.db, endToEnd)).toEqual([{ id, amount: 1000, nature: 'ORIGINAL' }])
-    expect(await auditOf(suspended.id)).toEqual(['orphan.return'])
-    await cli.expectFailure(['orphan', 'return', suspended.id], /already sent back/)
-    await cli.expectFailure(['orphan', 'return', randomUUID()], /no payment .* in suspense.*orphan list --all/)
+    expect(await auditOf(suspended.id)).toEqual(['suspense.return'])
+    await cli.expectFailure(['suspense', 'return', suspended.id], /already sent back/)
+    await cli.expectFailure(['suspense', 'return', randomUUID()], /no payment .* in suspense.*suspense list --all/)
   })
 
   it('has its attribution reversed, and the merchant’s transaction is refunded', async () => {
     const { id, suspended } = await payUnattributed(service)
     await recordAttribution(deps(), { id: suspended.id, transactionId: id, by: { actor: 'cli:test' } })
-    expect(await cli.runJson(['orphan', 'undo', suspended.id])).toMatchObject({ status: 'held', transactionId: id })
+    expect(await cli.runJson(['suspense', 'undo', suspended.id])).toMatchObject({ status: 'held', transactionId: id })
     expect(await fetchTransaction(service, id)).toMatchObject({ status: 'REFUNDED' })
-    expect(await auditOf(suspended.id)).toEqual(['orphan.match', 'orphan.undo'])
-    await cli.expectFailure(['orphan', 'undo', suspended.id], /attributed to no transaction/)
+    expect(await auditOf(suspended.id)).toEqual(['suspense.match', 'suspense.undo'])
+    await cli.expectFailure(['suspense', 'undo', suspended.id], /attributed to no transaction/)
   })
 })
 
@@ -112,13 +115,13 @@ describe('a disputed payment in suspense', () => {
     const merchant = await balancesOf(service)
     const reference = await dispute(service, endToEnd)
     await untilKept(endToEnd, 'open')
-    expect(await cli.runJson(['orphan', 'show', suspended.id])).toMatchObject({
+    expect(await cli.runJson(['suspense', 'show', suspended.id])).toMatchObject({
       disputes: [{ reference, amount: 50_000, state: 'open', status: 'ABERTA', deadline: expect.any(String) }],
     })
-    expect(await cli.read(['orphan', 'show', suspended.id])).toMatch(/disputed \(MED\)/)
-    await cli.expectFailure(['orphan', 'return', suspended.id], /payment has an open dispute \(MED\)/)
+    expect(await cli.read(['suspense', 'show', suspended.id])).toMatch(/disputed \(MED\)/)
+    await cli.expectFailure(['suspense', 'return', suspended.id], /payment has an open dispute \(MED\)/)
 
-    await cli.runJson(['orphan', 'match', suspended.id, '--transaction', id])
+    await cli.runJson(['suspense', 'match', suspended.id, '--transaction', id])
     expect(await fetchDisputed(service, id)).toMatchObject({
       status: 'BLOCKED',
       disputes: [{ amount: 50_000, amountBlocked: 50_000, status: 'OPEN' }],
@@ -143,7 +146,7 @@ describe('a disputed payment in suspense', () => {
     await untilKept(endToEnd, 'open')
     await decide(service, reference, 'cancel')
     await untilKept(endToEnd, 'canceled')
-    expect(await cli.runJson(['orphan', 'return', suspended.id])).toMatchObject({ status: 'returning' })
+    expect(await cli.runJson(['suspense', 'return', suspended.id])).toMatchObject({ status: 'returning' })
   })
 
   it('is returned when the bank returns it, and its dispute ends only when the bank says so', async () => {

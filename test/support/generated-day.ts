@@ -290,7 +290,7 @@ export async function generateDay(
   times(each, (index) => {
     const txid =
       [null, null, uuid().replaceAll('-', ''), `somebodyElses${random.below(1e9)}Charge00000`][index % 4] ?? null
-    differs('orphan', atBank(inDay(), { txid }).endToEndId)
+    differs('unattributed', atBank(inDay(), { txid }).endToEndId)
   })
   times(each, () => {
     const at = new Date(generatedDay.to.getTime() - 1 - random.below(9 * minuteMs))
@@ -344,7 +344,7 @@ export async function generateDay(
       tx,
       suspended.map((payment) => ({
         acquirer: { name: acquirer, receiver: receiverAccount },
-        kind: 'orphan' as const,
+        kind: 'unattributed' as const,
         merchantId: null,
         transactionId: null,
         payment: { ...payment, amount: cents(payment.amount), fee: null, paidAt: payment.at, payer: null, returns: [] },

@@ -171,8 +171,8 @@ export function findDisagreements(ledger: LedgerState, { payments, holds }: Trut
       if (!real) return []
       if (status === 'returning') return [`${end_to_end} is still ${status}`]
       unreported += real.returned - returned
-      const isRight = real.amount === amount && (real.txid === null) === (kind === 'orphan')
-      const isOwn = kind === 'orphan' || txidOf.get(transaction_id ?? '') === real.txid
+      const isRight = real.amount === amount && (real.txid === null) === (kind === 'unattributed')
+      const isOwn = kind === 'unattributed' || txidOf.get(transaction_id ?? '') === real.txid
       const isReported = real.returned === returned || /returned|contested/.test(real.behaviours.join())
       return isRight && isOwn && isReported
         ? []

@@ -17,7 +17,7 @@ export const words = texts({
     title: 'Waiting for a second person',
     names: {
       'withdrawal.limits': 'New withdrawal limits',
-      'orphan.match': 'Attribution of a payment',
+      'suspense.match': 'Attribution of a payment',
       'entry.manual': 'Manual ledger entry',
       'withdrawal.settle': 'Outcome of a withdrawal',
       'entry.pay_in': 'Pay-in',
@@ -66,7 +66,7 @@ export const words = texts({
     title: 'Aguardando uma segunda pessoa',
     names: {
       'withdrawal.limits': 'Novos limites de saque',
-      'orphan.match': 'Conciliação de um pagamento',
+      'suspense.match': 'Conciliação de um pagamento',
       'entry.manual': 'Lançamento manual',
       'withdrawal.settle': 'Resultado de um saque',
       'entry.pay_in': 'Aporte',
@@ -193,7 +193,7 @@ function Content({ of: { kind, content, recordId, clientId } }: { of: ProposalVi
     if (name === 'debit' || name === 'credit') return ledger.accountNames[value as Account]?.[0] ?? String(value)
     return String(value)
   }
-  const links = kind === 'orphan.match'
+  const links = kind === 'suspense.match'
   return (
     <>
       {Object.entries(content)

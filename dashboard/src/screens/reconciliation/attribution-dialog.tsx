@@ -25,12 +25,12 @@ export function AttributionDialog({
   const preview = useQuery({
     queryKey: ['match', payment.id, transactionId],
     queryFn: async () =>
-      await request<AttributionPreview>('GET', withQuery(`/orphan/${payment.id}/match`, { transactionId })),
+      await request<AttributionPreview>('GET', withQuery(`/suspense/${payment.id}/match`, { transactionId })),
     staleTime: 0,
     gcTime: 0,
   })
   const match = useMutation({
-    mutationFn: async () => await request('POST', `/orphan/${payment.id}/match`, { transactionId }),
+    mutationFn: async () => await request('POST', `/suspense/${payment.id}/match`, { transactionId }),
     onSuccess: async () => {
       onClose()
       await queries.invalidateQueries({ queryKey: ['reconciliation'] })

@@ -93,7 +93,7 @@ function ActionText({
   const format = useFormat()
   const money = format.money((atAcquirer ?? inLedger)?.amount ?? 0)
   if (proposal.action === 'suspend')
-    return proposal.kind === 'surplus' ? t.what.suspendDuplicate(money) : t.what.suspendUnattributed(money)
+    return proposal.kind === 'duplicate' ? t.what.suspendDuplicate(money) : t.what.suspendUnattributed(money)
   if (subject === 'payment') return t.what.settlePayment(acquirer, money, client?.name ?? t.aMerchant)
   return t.what.settleOther(acquirer)
 }

@@ -176,7 +176,7 @@ function proposalInWords({ proposal, subject, client }: DifferenceView, t: Words
     case 'settle':
       return subject === 'payment' ? t.proposals.settlePayment : t.proposals.settleOther
     case 'suspend':
-      return proposal.kind === 'surplus' ? t.proposals.suspendDuplicate : t.proposals.suspendUnattributed
+      return proposal.kind === 'duplicate' ? t.proposals.suspendDuplicate : t.proposals.suspendUnattributed
     case 'correct': {
       const money = format.money(proposal.cents)
       return proposal.account === 'house' || client === null

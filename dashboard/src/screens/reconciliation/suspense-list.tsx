@@ -22,7 +22,7 @@ export function SuspenseList() {
     queryFn: async () =>
       await request<{ total: number; totalPages: number; data: ListedPaymentView[] }>(
         'GET',
-        withQuery('/orphan', { isOpen, page: filters.page }),
+        withQuery('/suspense', { isOpen, page: filters.page }),
       ),
     placeholderData: keepPreviousData,
     refetchInterval: 10_000,

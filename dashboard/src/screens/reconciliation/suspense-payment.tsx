@@ -25,7 +25,7 @@ export default function SuspensePayment() {
   const { id = '' } = useParams()
   const payment = useQuery({
     queryKey: ['reconciliation', 'suspense', id],
-    queryFn: async () => await request<PaymentView>('GET', `/orphan/${id}`),
+    queryFn: async () => await request<PaymentView>('GET', `/suspense/${id}`),
     refetchInterval: ({ state }) => (state.data?.status === 'returning' ? 2_000 : 15_000),
   })
   if (payment.isError) return <ErrorNotice error={payment.error} onRetry={() => void payment.refetch()} />
@@ -41,7 +41,7 @@ export default function SuspensePayment() {
             ← {t.back}
           </Anchor>
           <br />
-          {data.kind === 'orphan' ? t.unattributedLead : t.duplicateLead(data.client?.name ?? t.aMerchant)}
+          {data.kind === 'unattributed' ? t.unattributedLead : t.duplicateLead(data.client?.name ?? t.aMerchant)}
         </>
       }
       actions={isDecider && <Actions payment={data} />}
@@ -166,7 +166,7 @@ function ActionDialog({
   const format = useFormat()
   const queries = useQueryClient()
   const sending = useMutation({
-    mutationFn: async () => await request('POST', `/orphan/${payment.id}/${what === 'undo' ? 'undoing' : 'return'}`),
+    mutationFn: async () => await request('POST', `/suspense/${payment.id}/${what === 'undo' ? 'undoing' : 'return'}`),
     onSuccess: async () => {
       onClose()
       await queries.invalidateQueries({ queryKey: ['reconciliation'] })

@@ -38,7 +38,7 @@ export const words = texts({
     unknownPayer: 'unknown payer',
     amount: 'Amount',
     state: 'Status',
-    kinds: { orphan: 'unattributed payment', surplus: 'duplicate payment' } as Record<string, string>,
+    kinds: { unattributed: 'unattributed payment', duplicate: 'duplicate payment' } as Record<string, string>,
     statuses: statusesEn,
     none: 'Nothing in suspense',
     noneHint:
@@ -111,7 +111,7 @@ export const words = texts({
     unknownPayer: 'pagador não informado',
     amount: 'Valor',
     state: 'Situação',
-    kinds: { orphan: 'pagamento não identificado', surplus: 'pagamento em duplicidade' },
+    kinds: { unattributed: 'pagamento não identificado', duplicate: 'pagamento em duplicidade' },
     statuses: statusesPt,
     none: 'Nada pendente',
     noneHint:

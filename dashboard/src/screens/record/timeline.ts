@@ -84,9 +84,9 @@ const actionsEn: Record<string, string> = {
   'infraction.open': 'recorded a dispute',
   'infraction.accept': 'accepted the dispute',
   'infraction.reject': 'rejected the dispute',
-  'orphan.match': 'attributed a payment to it',
-  'orphan.undo': 'reversed the attribution',
-  'orphan.return': 'returned a duplicate payment',
+  'suspense.match': 'attributed a payment to it',
+  'suspense.undo': 'reversed the attribution',
+  'suspense.return': 'returned a duplicate payment',
   'webhook.resend': 'resent a webhook',
 }
 
@@ -159,9 +159,9 @@ const actionsPt: Record<string, string> = {
   'infraction.open': 'registrou uma contestação',
   'infraction.accept': 'aceitou a contestação',
   'infraction.reject': 'rejeitou a contestação',
-  'orphan.match': 'conciliou um pagamento com esta cobrança',
-  'orphan.undo': 'desfez a conciliação',
-  'orphan.return': 'devolveu um pagamento em duplicidade',
+  'suspense.match': 'conciliou um pagamento com esta cobrança',
+  'suspense.undo': 'desfez a conciliação',
+  'suspense.return': 'devolveu um pagamento em duplicidade',
   'webhook.resend': 'reenviou um webhook',
 }
 
