@@ -26,6 +26,12 @@ writeJson('package-lock.json', (lock) => {
 writeJson('docs/openapi.json', (document) => Object.assign(document.info, { version }))
 const chart = 'deploy/helm/guiche/Chart.yaml'
 writeFileSync(chart, readFileSync(chart, 'utf8').replaceAll(`ersion: ${former}`, `ersion: ${version}`))
+// The PHP SDK.
+for (const [path, before, after] of [
+  ['sdk-php/composer.json', `"version": "${former}"`, `"version": "${version}"`],
+  ['sdk-php/src/Guiche.php', `VERSION = '${former}'`, `VERSION = '${version}'`],
+])
+  writeFileSync(path, readFileSync(path, 'utf8').replaceAll(before, after))
 // The package files, as the documents name them, and the SDK's user agent.
 for (const [before, after] of [
   [`guiche-${former}.tgz`, `guiche-${version}.tgz`],

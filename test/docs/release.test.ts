@@ -11,7 +11,14 @@ const { version: present, workspaces } = JSON.parse(readFileSync('package.json',
 }
 
 /** Texts that name the version. */
-const texts = ['docs/sdk.md', 'docs/installation.md', 'sdk/src/http.ts', 'deploy/helm/guiche/Chart.yaml']
+const texts = [
+  'docs/sdk.md',
+  'docs/installation.md',
+  'sdk/src/http.ts',
+  'sdk-php/composer.json',
+  'sdk-php/src/Guiche.php',
+  'deploy/helm/guiche/Chart.yaml',
+]
 /** A repository with the files that a release changes. */
 let folder: string
 

@@ -1,0 +1,10 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Guiche\Exception;
+
+/** 403: the client lacks a scope, which the operator can grant, or it is not registered. */
+final class PermissionException extends GuicheException
+{
+}

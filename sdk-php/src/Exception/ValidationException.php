@@ -1,0 +1,10 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Guiche\Exception;
+
+/** 422: `errors` names every field that is missing or wrong. */
+final class ValidationException extends GuicheException
+{
+}

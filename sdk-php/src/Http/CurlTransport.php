@@ -1,0 +1,69 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Guiche\Http;
+
+/** The built-in transport. It keeps its connection open for the next request. */
+final class CurlTransport implements Transport
+{
+    private const CONNECT_TIMEOUT_MS = 10_000;
+
+    private ?\CurlHandle $handle = null;
+
+    /** @param array<int, mixed> $options more options of cURL, such as a proxy */
+    public function __construct(private readonly array $options = [])
+    {
+        if (!extension_loaded('curl')) {
+            throw new \LogicException('The PHP extension curl is missing: install it (php-curl), or pass a Psr18Transport as "transport".');
+        }
+    }
+
+    public function send(Request $request): Response
+    {
+        $headers = [];
+        $this->handle ??= curl_init();
+        // The connection survives a reset, the options do not.
+        curl_reset($this->handle);
+        curl_setopt_array($this->handle, [
+            CURLOPT_URL => $request->url,
+            CURLOPT_CUSTOMREQUEST => $request->method,
+            CURLOPT_HTTPHEADER => self::toLines($request),
+            CURLOPT_PROTOCOLS => CURLPROTO_HTTP | CURLPROTO_HTTPS,
+            CURLOPT_FOLLOWLOCATION => false,
+            CURLOPT_CONNECTTIMEOUT_MS => min(self::CONNECT_TIMEOUT_MS, $request->timeoutMs),
+            CURLOPT_TIMEOUT_MS => $request->timeoutMs,
+            CURLOPT_NOSIGNAL => true,
+            CURLOPT_ENCODING => '',
+            CURLOPT_RETURNTRANSFER => true,
+            CURLOPT_HEADERFUNCTION => static function (\CurlHandle $handle, string $line) use (&$headers): int {
+                [$name, $value] = explode(':', $line, 2) + [1 => null];
+                if ($value !== null) {
+                    $headers[strtolower(trim($name))] = trim($value);
+                }
+                return strlen($line);
+            },
+        ] + ($request->body === null ? [] : [CURLOPT_POSTFIELDS => $request->body])
+          + ($request->sink === null ? [] : [CURLOPT_FILE => $request->sink])
+          + $this->options);
+
+        $body = curl_exec($this->handle);
+        if ($body === false) {
+            $number = curl_errno($this->handle);
+            throw new TransportFailure(curl_error($this->handle), $number === CURLE_OPERATION_TIMEOUTED);
+        }
+        $status = curl_getinfo($this->handle, CURLINFO_RESPONSE_CODE);
+        return new Response($status, $headers, is_string($body) ? $body : '');
+    }
+
+    /** @return list<string> */
+    private static function toLines(Request $request): array
+    {
+        // Without this, cURL waits for permission before it sends a larger body.
+        $lines = ['Expect:'];
+        foreach ($request->headers as $name => $value) {
+            $lines[] = "$name: $value";
+        }
+        return $lines;
+    }
+}

@@ -1,0 +1,109 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Guiche\Resource;
+
+use Guiche\Http\Client;
+use Guiche\Types\SandboxDisputed;
+use Guiche\Types\SandboxPaid;
+use Guiche\Types\SandboxPersonality;
+use Guiche\Types\Shapes;
+
+/**
+ * The simulated PIX network. No real money moves. It exists only while the acquirer is the simulator: elsewhere each method
+ * throws `not_found`. The SDK retries none of these calls: a payment made twice is two payments.
+ *
+ * @phpstan-import-type Options from Client
+ * @phpstan-import-type SandboxPayment from Shapes
+ * @phpstan-import-type SandboxInfraction from Shapes
+ * @phpstan-import-type SandboxReturn from Shapes
+ * @phpstan-import-type SandboxWithdrawalReturn from Shapes
+ * @phpstan-import-type SandboxPersonalityInput from Shapes
+ */
+final class Sandbox
+{
+    public function __construct(private readonly Client $client)
+    {
+    }
+
+    /**
+     * Pays a QR code as a payer's bank does. `amount`, in cents, pays another amount than the code asks for.
+     *
+     * @param SandboxPayment $payment
+     * @param Options $options
+     * @throws \Guiche\Exception\GuicheException `payment_refused`: the code has expired, is paid already, or is not a code
+     */
+    public function pay(array $payment, array $options = []): SandboxPaid
+    {
+        return $this->client->post('/sandbox/payment', SandboxPaid::class, $options, $payment);
+    }
+
+    /**
+     * Opens a dispute (MED) by the payer of a payment, named by its `endToEnd`. The answer has the `reference` for
+     * `decide`.
+     *
+     * @param SandboxInfraction $infraction
+     * @param Options $options
+     */
+    public function openDispute(array $infraction, array $options = []): SandboxDisputed
+    {
+        return $this->client->post('/sandbox/infraction', SandboxDisputed::class, $options, $infraction);
+    }
+
+    /**
+     * Decides a dispute. Accepted, the money goes back to the payer; rejected or canceled, it stays.
+     *
+     * @param 'accept'|'reject'|'cancel' $decision
+     * @param Options $options
+     */
+    public function decide(string $reference, string $decision, array $options = []): SandboxDisputed
+    {
+        $path = '/sandbox/infraction/' . Client::toSegment($reference) . '/' . Client::toSegment($decision);
+        return $this->client->post($path, SandboxDisputed::class, $options);
+    }
+
+    /**
+     * The payer's bank returns a payment under MED without announcing it.
+     *
+     * @param SandboxReturn $input
+     * @param Options $options
+     */
+    public function returnPayment(array $input, array $options = []): SandboxPaid
+    {
+        return $this->client->post('/sandbox/return', SandboxPaid::class, $options, $input);
+    }
+
+    /**
+     * The receiver of a withdrawal sends it back, or `amount` cents of it.
+     *
+     * @param SandboxWithdrawalReturn $input
+     * @param Options $options
+     */
+    public function returnWithdrawal(string $id, array $input = [], array $options = []): SandboxPaid
+    {
+        return $this->client->post('/sandbox/withdrawal/' . Client::toSegment($id) . '/return', SandboxPaid::class, $options, $input);
+    }
+
+    /**
+     * The fault profile of the simulated bank.
+     *
+     * @param Options $options
+     */
+    public function personality(array $options = []): SandboxPersonality
+    {
+        return $this->client->get('/sandbox/personality', SandboxPersonality::class, $options);
+    }
+
+    /**
+     * Changes the fault profile of the simulated bank, for every client of the service. `['name' => 'honest']` restores the
+     * initial one.
+     *
+     * @param SandboxPersonalityInput $input
+     * @param Options $options
+     */
+    public function setPersonality(array $input, array $options = []): SandboxPersonality
+    {
+        return $this->client->post('/sandbox/personality', SandboxPersonality::class, $options, $input);
+    }
+}

@@ -1,0 +1,137 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Guiche\Testing;
+
+use Guiche\WebhookEvent;
+
+/** Events as Guichê would send them, of made-up records. */
+final class TestEvent
+{
+    private const AMOUNT = 2590;
+    private const UNPAID = ['PENDING', 'PIX_QRCODE_GENERATED', 'FAILED'];
+
+    /**
+     * `data` sets the fields that matter to the test.
+     *
+     * ```php
+     * $event = TestEvent::create('transaction.paid', ['amount' => 2590, 'externalCode' => 'order-2026-0001']);
+     * ```
+     *
+     * @param array<string, mixed> $data
+     */
+    public static function create(string $type, array $data = []): WebhookEvent
+    {
+        [$record, $status] = explode('.', strtoupper($type), 2) + [1 => ''];
+        $amount = $data['amount'] ?? self::AMOUNT;
+        $made = match ($record) {
+            'TRANSACTION' => self::makeTransaction($status, $amount),
+            'WITHDRAWAL' => self::makeWithdrawal($status, $amount),
+            default => throw new \InvalidArgumentException('The type of an event is such as "transaction.paid" or "withdrawal.processed".'),
+        };
+        return WebhookEvent::from([
+            'id' => self::uuid(),
+            'type' => $type,
+            'timestamp' => self::now(),
+            'data' => [...$made, 'sequence' => count($made['statusHistory']) - 1, ...$data],
+        ]);
+    }
+
+    /** @return array<string, mixed> */
+    private static function makeTransaction(string $status, int $amount): array
+    {
+        $isPaid = !in_array($status, self::UNPAID, true);
+        $path = ['PENDING', 'PIX_QRCODE_GENERATED', 'PAID'];
+        $before = array_slice($path, 0, $isPaid ? 3 : ($status === 'FAILED' ? 2 : 1));
+        $isReturned = in_array($status, ['REFUNDED', 'INFRACTION'], true);
+        return [
+            'id' => self::uuid(),
+            'acquirer' => 'simulator',
+            'amount' => $amount,
+            'paymentMethod' => 'PIX',
+            'isInfoProduct' => true,
+            ...self::history([...array_values(array_diff($before, [$status])), $status]),
+            ...($isPaid ? [
+                'amountPaid' => $amount,
+                'amountRefunded' => $isReturned ? $amount : 0,
+                'refunds' => [],
+                'amountReturned' => $status === 'INFRACTION' ? $amount : 0,
+                'disputes' => [],
+                'returns' => [],
+                'paymentDate' => self::now(),
+                'endToEnd' => self::endToEnd(),
+                'payer' => [
+                    'type' => 'PF',
+                    'name' => 'Maria da Silva',
+                    'document' => '52998224725',
+                    'bankAccount' => ['type' => 'CACC', 'branch' => '0001', 'number' => '123456', 'digit' => '7', 'ispb' => '60701190'],
+                    'pix' => ['key' => 'maria@example.com', 'type' => 'EMAIL'],
+                ],
+            ] : []),
+            'infractionDate' => preg_match('/INFRACTION|BLOCKED/', $status) === 1 ? self::now() : null,
+            'pixResponse' => [
+                'uri' => '00020101021226580014br.gov.bcb.pix2536pix.example.com/qr/v2/not-to-be-paid5204000053039865802BR5904LOJA6009SAO PAULO62070503***6304C0DE',
+                'qrCodeBase64' => 'data:image/png;base64,iVBORw0KGgo=',
+                'expirationDate' => self::now(1800),
+            ],
+            'errorMessage' => $status === 'FAILED' ? 'PIX QR code expired' : null,
+        ];
+    }
+
+    /** @return array<string, mixed> */
+    private static function makeWithdrawal(string $status, int $amount): array
+    {
+        $hasLeft = in_array($status, ['PROCESSED', 'REFUNDED'], true);
+        $steps = $status === 'REFUNDED' ? 3 : (in_array($status, ['CANCELED', 'REJECTED', 'PROCESSING'], true) ? 1 : 2);
+        return [
+            'id' => self::uuid(),
+            'acquirer' => 'simulator',
+            'amount' => $amount,
+            'method' => 'PIX',
+            ...self::history([...array_slice(['PENDING', 'PROCESSING', 'PROCESSED'], 0, $steps), $status]),
+            ...($hasLeft ? ['amountWithdrawn' => $amount, 'processedDate' => self::now(), 'endToEnd' => self::endToEnd()] : []),
+            'errorMessage' => in_array($status, ['FAILED', 'REJECTED', 'REFUNDED'], true) ? 'Made up for a test' : null,
+            'pixKey' => ['key' => '+5511987654321', 'type' => 'PHONE'],
+        ];
+    }
+
+    /**
+     * Statuses one second apart, up to the current one.
+     *
+     * @param list<string> $statuses
+     * @return array<string, mixed>
+     */
+    private static function history(array $statuses): array
+    {
+        $last = count($statuses) - 1;
+        return [
+            'status' => $statuses[$last],
+            'createdAt' => self::now(-$last),
+            'updatedAt' => self::now(),
+            'statusHistory' => array_map(static fn (int $index, string $status): array => [
+                'status' => $status,
+                'date' => self::now($index - $last),
+                'durationInMilliseconds' => $index === $last ? null : 1000,
+            ], array_keys($statuses), $statuses),
+        ];
+    }
+
+    private static function now(int $moreSeconds = 0): string
+    {
+        return gmdate('Y-m-d\TH:i:s.000\Z', time() + $moreSeconds);
+    }
+
+    private static function endToEnd(): string
+    {
+        return 'E60701190' . gmdate('YmdHi') . substr(bin2hex(random_bytes(6)), 0, 11);
+    }
+
+    private static function uuid(): string
+    {
+        $hex = bin2hex(random_bytes(16));
+        $hex[12] = '4';
+        $hex[16] = '89ab'[random_int(0, 3)];
+        return implode('-', [substr($hex, 0, 8), substr($hex, 8, 4), substr($hex, 12, 4), substr($hex, 16, 4), substr($hex, 20)]);
+    }
+}

@@ -1,0 +1,37 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+use Guiche\Model;
+
+/** The fields of AccountHolder. */
+final class AccountHolder extends Model
+{
+    /** @var 'PF'|'PJ' */
+    public readonly string $type;
+    public readonly string $name;
+    /** CPF or CNPJ, bare. */
+    public readonly string $document;
+    public readonly BankAccount $bankAccount;
+    public readonly PixKey $pix;
+
+    /** @param array<string, mixed> $data */
+    protected function __construct(array $data)
+    {
+        parent::__construct($data);
+        $this->type = $data['type'] ?? self::missing('type');
+        $this->name = $data['name'] ?? self::missing('name');
+        $this->document = $data['document'] ?? self::missing('document');
+        $this->bankAccount = BankAccount::from($data['bankAccount'] ?? self::missing('bankAccount'));
+        $this->pix = PixKey::from($data['pix'] ?? self::missing('pix'));
+    }
+
+    public static function from(array $data): static
+    {
+        return new self($data);
+    }
+}

@@ -1,0 +1,40 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+use Guiche\Model;
+
+/** The fields of Balance. */
+final class Balance extends Model
+{
+    /** Cents that may be withdrawn or refunded. */
+    public readonly int $available;
+    /** Cents set aside for withdrawals and refunds in progress. */
+    public readonly int $reserved;
+    /** Cents set aside while payments are disputed (MED). */
+    public readonly int $blocked;
+    /** Cents owed, because the money of a disputed payment was already spent; later payments repay it first. */
+    public readonly int $debt;
+    /** The moment of this balance. */
+    public readonly string $at;
+
+    /** @param array<string, mixed> $data */
+    protected function __construct(array $data)
+    {
+        parent::__construct($data);
+        $this->available = $data['available'] ?? self::missing('available');
+        $this->reserved = $data['reserved'] ?? self::missing('reserved');
+        $this->blocked = $data['blocked'] ?? self::missing('blocked');
+        $this->debt = $data['debt'] ?? self::missing('debt');
+        $this->at = $data['at'] ?? self::missing('at');
+    }
+
+    public static function from(array $data): static
+    {
+        return new self($data);
+    }
+}

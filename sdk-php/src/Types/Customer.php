@@ -1,0 +1,37 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+use Guiche\Model;
+
+/** The fields of Customer. */
+final class Customer extends Model
+{
+    public readonly ?string $ip;
+    public readonly string $name;
+    public readonly string $email;
+    public readonly TaxDocument $document;
+    public readonly ?string $landline;
+    public readonly ?string $mobilePhone;
+
+    /** @param array<string, mixed> $data */
+    protected function __construct(array $data)
+    {
+        parent::__construct($data);
+        $this->ip = $data['ip'] ?? null;
+        $this->name = $data['name'] ?? self::missing('name');
+        $this->email = $data['email'] ?? self::missing('email');
+        $this->document = TaxDocument::from($data['document'] ?? self::missing('document'));
+        $this->landline = $data['landline'] ?? null;
+        $this->mobilePhone = $data['mobilePhone'] ?? null;
+    }
+
+    public static function from(array $data): static
+    {
+        return new self($data);
+    }
+}

@@ -1,0 +1,61 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+use Guiche\Model;
+
+/** The fields of Delivery. */
+final class Delivery extends Model
+{
+    /** Identifier of the event: `webhook-id`. */
+    public readonly string $eventId;
+    public readonly string $type;
+    /** Identifier of the transaction or withdrawal. */
+    public readonly string $recordId;
+    public readonly int $sequence;
+    public readonly string $url;
+    /** @var 'waiting'|'pending'|'delivered'|'exhausted'|'gone' Waiting: behind an earlier event of its record; pending: to be tried; delivered; exhausted: all attempts failed; gone: the receiver answered 410. */
+    public readonly string $state;
+    /** When it is tried next. */
+    public readonly ?string $nextAttemptAt;
+    /** HTTP status of the last response. */
+    public readonly ?int $lastStatus;
+    /** Why the last attempt failed. */
+    public readonly ?string $lastError;
+    /** @var null|'no_answer'|'redirected'|'gone'|'address_not_allowed'|'private_address'|'connection_refused'|'connection_closed'|'connection_timeout'|'connection_failed'|'unreachable'|'name_not_found'|'name_without_address'|'name_server_failed'|'name_server_timeout'|'head_too_long'|'certificate_expired'|'certificate_self_signed'|'certificate_of_other_name'|'certificate_without_chain'|'not_http' The error as a code; null if the HTTP status says enough, or the sentence has details of its own. */
+    public readonly ?string $lastErrorCode;
+    /** When the event happened. */
+    public readonly string $createdAt;
+    /** When it was delivered or given up. */
+    public readonly ?string $finishedAt;
+    /** @var list<DeliveryAttempt> */
+    public readonly array $attempts;
+
+    /** @param array<string, mixed> $data */
+    protected function __construct(array $data)
+    {
+        parent::__construct($data);
+        $this->eventId = $data['eventId'] ?? self::missing('eventId');
+        $this->type = $data['type'] ?? self::missing('type');
+        $this->recordId = $data['recordId'] ?? self::missing('recordId');
+        $this->sequence = $data['sequence'] ?? self::missing('sequence');
+        $this->url = $data['url'] ?? self::missing('url');
+        $this->state = $data['state'] ?? self::missing('state');
+        $this->nextAttemptAt = $data['nextAttemptAt'] ?? null;
+        $this->lastStatus = $data['lastStatus'] ?? null;
+        $this->lastError = $data['lastError'] ?? null;
+        $this->lastErrorCode = $data['lastErrorCode'] ?? null;
+        $this->createdAt = $data['createdAt'] ?? self::missing('createdAt');
+        $this->finishedAt = $data['finishedAt'] ?? null;
+        $this->attempts = array_map(DeliveryAttempt::from(...), $data['attempts'] ?? self::missing('attempts'));
+    }
+
+    public static function from(array $data): static
+    {
+        return new self($data);
+    }
+}

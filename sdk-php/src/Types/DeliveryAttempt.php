@@ -1,0 +1,41 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+use Guiche\Model;
+
+/** The fields of DeliveryAttempt. */
+final class DeliveryAttempt extends Model
+{
+    public readonly int $number;
+    /** Start of the attempt. */
+    public readonly string $startedAt;
+    public readonly int $durationInMilliseconds;
+    /** HTTP status of the response; null when there was none. */
+    public readonly ?int $status;
+    /** Why the attempt failed. */
+    public readonly ?string $error;
+    /** @var null|'no_answer'|'redirected'|'gone'|'address_not_allowed'|'private_address'|'connection_refused'|'connection_closed'|'connection_timeout'|'connection_failed'|'unreachable'|'name_not_found'|'name_without_address'|'name_server_failed'|'name_server_timeout'|'head_too_long'|'certificate_expired'|'certificate_self_signed'|'certificate_of_other_name'|'certificate_without_chain'|'not_http' The error as a code; null if the HTTP status says enough, or the sentence has details of its own. */
+    public readonly ?string $errorCode;
+
+    /** @param array<string, mixed> $data */
+    protected function __construct(array $data)
+    {
+        parent::__construct($data);
+        $this->number = $data['number'] ?? self::missing('number');
+        $this->startedAt = $data['startedAt'] ?? self::missing('startedAt');
+        $this->durationInMilliseconds = $data['durationInMilliseconds'] ?? self::missing('durationInMilliseconds');
+        $this->status = $data['status'] ?? null;
+        $this->error = $data['error'] ?? null;
+        $this->errorCode = $data['errorCode'] ?? null;
+    }
+
+    public static function from(array $data): static
+    {
+        return new self($data);
+    }
+}

@@ -1,0 +1,17 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+/** Waiting: behind an earlier event of its record; pending: to be tried; delivered; exhausted: all attempts failed; gone: the receiver answered 410. A newer service may have more. */
+final class DeliveryState
+{
+    public const WAITING = 'waiting';
+    public const PENDING = 'pending';
+    public const DELIVERED = 'delivered';
+    public const EXHAUSTED = 'exhausted';
+    public const GONE = 'gone';
+}

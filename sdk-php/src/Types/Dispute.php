@@ -1,0 +1,52 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+use Guiche\Model;
+
+/** The fields of Dispute. */
+final class Dispute extends Model
+{
+    /** Identifier. */
+    public readonly string $id;
+    /** Disputed amount in cents. */
+    public readonly int $amount;
+    /** Cents returned to the payer under it. */
+    public readonly int $amountReturned;
+    /** Cents blocked for it now. */
+    public readonly int $amountBlocked;
+    /** @var 'OPEN'|'ACCEPTED'|'RETURNED'|'REJECTED'|'CANCELED' */
+    public readonly string $status;
+    /** Reason given by the acquirer or the operator. */
+    public readonly ?string $reason;
+    /** When it was opened. */
+    public readonly string $openedAt;
+    /** Deadline of the decision, if the acquirer gives one. */
+    public readonly ?string $deadline;
+    /** When it ended. */
+    public readonly ?string $finishedAt;
+
+    /** @param array<string, mixed> $data */
+    protected function __construct(array $data)
+    {
+        parent::__construct($data);
+        $this->id = $data['id'] ?? self::missing('id');
+        $this->amount = $data['amount'] ?? self::missing('amount');
+        $this->amountReturned = $data['amountReturned'] ?? self::missing('amountReturned');
+        $this->amountBlocked = $data['amountBlocked'] ?? self::missing('amountBlocked');
+        $this->status = $data['status'] ?? self::missing('status');
+        $this->reason = $data['reason'] ?? null;
+        $this->openedAt = $data['openedAt'] ?? self::missing('openedAt');
+        $this->deadline = $data['deadline'] ?? null;
+        $this->finishedAt = $data['finishedAt'] ?? null;
+    }
+
+    public static function from(array $data): static
+    {
+        return new self($data);
+    }
+}

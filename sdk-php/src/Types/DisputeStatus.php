@@ -1,0 +1,17 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+/** The values that this version of the SDK knows. A newer service may have more. */
+final class DisputeStatus
+{
+    public const OPEN = 'OPEN';
+    public const ACCEPTED = 'ACCEPTED';
+    public const RETURNED = 'RETURNED';
+    public const REJECTED = 'REJECTED';
+    public const CANCELED = 'CANCELED';
+}

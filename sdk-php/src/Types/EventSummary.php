@@ -1,0 +1,46 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+use Guiche\Model;
+
+/** The fields of EventSummary. */
+final class EventSummary extends Model
+{
+    /** Identifier of the event: `webhook-id` of its delivery. */
+    public readonly string $id;
+    /** Such as transaction.paid. */
+    public readonly string $type;
+    /** @var 'transaction'|'withdrawal' */
+    public readonly string $recordType;
+    /** Identifier of the transaction or withdrawal. */
+    public readonly string $recordId;
+    /** Number of this status change of the record, from 1. */
+    public readonly int $sequence;
+    /** When it happened. */
+    public readonly string $createdAt;
+    /** State of its delivery; null when the record has no webhook URL. */
+    public readonly ?string $delivery;
+
+    /** @param array<string, mixed> $data */
+    protected function __construct(array $data)
+    {
+        parent::__construct($data);
+        $this->id = $data['id'] ?? self::missing('id');
+        $this->type = $data['type'] ?? self::missing('type');
+        $this->recordType = $data['recordType'] ?? self::missing('recordType');
+        $this->recordId = $data['recordId'] ?? self::missing('recordId');
+        $this->sequence = $data['sequence'] ?? self::missing('sequence');
+        $this->createdAt = $data['createdAt'] ?? self::missing('createdAt');
+        $this->delivery = $data['delivery'] ?? null;
+    }
+
+    public static function from(array $data): static
+    {
+        return new self($data);
+    }
+}

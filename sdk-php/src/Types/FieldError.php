@@ -1,0 +1,40 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+use Guiche\Model;
+
+/** The fields of FieldError. */
+final class FieldError extends Model
+{
+    public readonly string $field;
+    public readonly string $code;
+    public readonly string $message;
+    /** The smallest or largest value that is allowed. */
+    public readonly ?int $limit;
+    /** @var null|'cents'|'bytes' Of a limit that is no plain number and counts no characters or items. */
+    public readonly ?string $unit;
+    /** The record that the error is about, if the address does not name it. */
+    public readonly ?string $recordId;
+
+    /** @param array<string, mixed> $data */
+    protected function __construct(array $data)
+    {
+        parent::__construct($data);
+        $this->field = $data['field'] ?? self::missing('field');
+        $this->code = $data['code'] ?? self::missing('code');
+        $this->message = $data['message'] ?? self::missing('message');
+        $this->limit = $data['limit'] ?? null;
+        $this->unit = $data['unit'] ?? null;
+        $this->recordId = $data['recordId'] ?? null;
+    }
+
+    public static function from(array $data): static
+    {
+        return new self($data);
+    }
+}

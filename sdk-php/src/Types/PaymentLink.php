@@ -1,0 +1,31 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+use Guiche\Model;
+
+/** The fields of PaymentLink. */
+final class PaymentLink extends Model
+{
+    /** Send the customer here; whoever has the address can see the page. */
+    public readonly string $url;
+    /** When its code expires; the page continues to show the state of the payment. Null while there is no code. */
+    public readonly ?string $expiresAt;
+
+    /** @param array<string, mixed> $data */
+    protected function __construct(array $data)
+    {
+        parent::__construct($data);
+        $this->url = $data['url'] ?? self::missing('url');
+        $this->expiresAt = $data['expiresAt'] ?? null;
+    }
+
+    public static function from(array $data): static
+    {
+        return new self($data);
+    }
+}

@@ -1,0 +1,37 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+use Guiche\Model;
+
+/** The fields of PaymentReturn. */
+final class PaymentReturn extends Model
+{
+    /** EndToEndId of the return. */
+    public readonly ?string $endToEndRefund;
+    /** Cents; negative if it corrects an earlier entry. */
+    public readonly int $amount;
+    /** The dispute under which it was returned; null if the bank returned it without one. */
+    public readonly ?string $disputeId;
+    /** When it was returned. */
+    public readonly string $date;
+
+    /** @param array<string, mixed> $data */
+    protected function __construct(array $data)
+    {
+        parent::__construct($data);
+        $this->endToEndRefund = $data['endToEndRefund'] ?? null;
+        $this->amount = $data['amount'] ?? self::missing('amount');
+        $this->disputeId = $data['disputeId'] ?? null;
+        $this->date = $data['date'] ?? self::missing('date');
+    }
+
+    public static function from(array $data): static
+    {
+        return new self($data);
+    }
+}

@@ -1,0 +1,34 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+use Guiche\Model;
+
+/** The fields of PixCode. */
+final class PixCode extends Model
+{
+    /** Copy-and-paste code (BR Code). */
+    public readonly string $uri;
+    /** The same as a PNG image, as a data URL. */
+    public readonly string $qrCodeBase64;
+    /** When the code expires. */
+    public readonly string $expirationDate;
+
+    /** @param array<string, mixed> $data */
+    protected function __construct(array $data)
+    {
+        parent::__construct($data);
+        $this->uri = $data['uri'] ?? self::missing('uri');
+        $this->qrCodeBase64 = $data['qrCodeBase64'] ?? self::missing('qrCodeBase64');
+        $this->expirationDate = $data['expirationDate'] ?? self::missing('expirationDate');
+    }
+
+    public static function from(array $data): static
+    {
+        return new self($data);
+    }
+}

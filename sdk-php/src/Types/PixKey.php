@@ -1,0 +1,30 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+use Guiche\Model;
+
+/** The fields of PixKey. */
+final class PixKey extends Model
+{
+    public readonly string $key;
+    /** @var 'CPF'|'CNPJ'|'EMAIL'|'PHONE'|'EVP' */
+    public readonly string $type;
+
+    /** @param array<string, mixed> $data */
+    protected function __construct(array $data)
+    {
+        parent::__construct($data);
+        $this->key = $data['key'] ?? self::missing('key');
+        $this->type = $data['type'] ?? self::missing('type');
+    }
+
+    public static function from(array $data): static
+    {
+        return new self($data);
+    }
+}

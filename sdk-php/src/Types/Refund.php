@@ -1,0 +1,43 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+use Guiche\Model;
+
+/** The fields of Refund. */
+final class Refund extends Model
+{
+    /** Identifier. */
+    public readonly string $id;
+    /** Cents. */
+    public readonly int $amount;
+    /** @var 'PROCESSING'|'REFUNDED'|'FAILED' */
+    public readonly string $status;
+    /** EndToEndId of the return. */
+    public readonly ?string $endToEndRefund;
+    /** Reason given in the request. */
+    public readonly ?string $reason;
+    /** When it was requested. */
+    public readonly string $createdAt;
+
+    /** @param array<string, mixed> $data */
+    protected function __construct(array $data)
+    {
+        parent::__construct($data);
+        $this->id = $data['id'] ?? self::missing('id');
+        $this->amount = $data['amount'] ?? self::missing('amount');
+        $this->status = $data['status'] ?? self::missing('status');
+        $this->endToEndRefund = $data['endToEndRefund'] ?? null;
+        $this->reason = $data['reason'] ?? null;
+        $this->createdAt = $data['createdAt'] ?? self::missing('createdAt');
+    }
+
+    public static function from(array $data): static
+    {
+        return new self($data);
+    }
+}

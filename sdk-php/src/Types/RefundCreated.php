@@ -1,0 +1,40 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+use Guiche\Model;
+
+/** The fields of RefundCreated. */
+final class RefundCreated extends Model
+{
+    /** Identifier of the refund. */
+    public readonly string $id;
+    /** The transaction that is refunded. */
+    public readonly string $transactionId;
+    /** Cents. */
+    public readonly int $amount;
+    /** @var 'REFUND' */
+    public readonly string $type;
+    /** @var 'PROCESSING' */
+    public readonly string $status;
+
+    /** @param array<string, mixed> $data */
+    protected function __construct(array $data)
+    {
+        parent::__construct($data);
+        $this->id = $data['id'] ?? self::missing('id');
+        $this->transactionId = $data['transactionId'] ?? self::missing('transactionId');
+        $this->amount = $data['amount'] ?? self::missing('amount');
+        $this->type = $data['type'] ?? self::missing('type');
+        $this->status = $data['status'] ?? self::missing('status');
+    }
+
+    public static function from(array $data): static
+    {
+        return new self($data);
+    }
+}

@@ -1,0 +1,15 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+/** The values that this version of the SDK knows. A newer service may have more. */
+final class RefundStatus
+{
+    public const PROCESSING = 'PROCESSING';
+    public const REFUNDED = 'REFUNDED';
+    public const FAILED = 'FAILED';
+}

@@ -1,0 +1,31 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+use Guiche\Model;
+
+/** The fields of Resent. */
+final class Resent extends Model
+{
+    /** Identifier of the event. */
+    public readonly string $eventId;
+    /** @var 'pending'|'waiting' */
+    public readonly string $state;
+
+    /** @param array<string, mixed> $data */
+    protected function __construct(array $data)
+    {
+        parent::__construct($data);
+        $this->eventId = $data['eventId'] ?? self::missing('eventId');
+        $this->state = $data['state'] ?? self::missing('state');
+    }
+
+    public static function from(array $data): static
+    {
+        return new self($data);
+    }
+}

@@ -1,0 +1,27 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+use Guiche\Model;
+
+/** The fields of SandboxDisputed. */
+final class SandboxDisputed extends Model
+{
+    public readonly string $reference;
+
+    /** @param array<string, mixed> $data */
+    protected function __construct(array $data)
+    {
+        parent::__construct($data);
+        $this->reference = $data['reference'] ?? self::missing('reference');
+    }
+
+    public static function from(array $data): static
+    {
+        return new self($data);
+    }
+}

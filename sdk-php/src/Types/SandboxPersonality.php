@@ -1,0 +1,34 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+use Guiche\Model;
+
+/** The fields of SandboxPersonality. */
+final class SandboxPersonality extends Model
+{
+    /** @var 'honest'|'forgetful'|'late'|'careless'|'forged'|'quarrelsome'|'hostile' */
+    public readonly string $name;
+    /** The same seed has the same effect on the same payments. */
+    public readonly int $seed;
+    /** The probability of each, from 0 to 1. */
+    public readonly SandboxTraits $traits;
+
+    /** @param array<string, mixed> $data */
+    protected function __construct(array $data)
+    {
+        parent::__construct($data);
+        $this->name = $data['name'] ?? self::missing('name');
+        $this->seed = $data['seed'] ?? self::missing('seed');
+        $this->traits = SandboxTraits::from($data['traits'] ?? self::missing('traits'));
+    }
+
+    public static function from(array $data): static
+    {
+        return new self($data);
+    }
+}

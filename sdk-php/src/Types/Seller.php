@@ -1,0 +1,29 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+use Guiche\Model;
+
+/** The fields of Seller. */
+final class Seller extends Model
+{
+    public readonly string $name;
+    public readonly TaxDocument $document;
+
+    /** @param array<string, mixed> $data */
+    protected function __construct(array $data)
+    {
+        parent::__construct($data);
+        $this->name = $data['name'] ?? self::missing('name');
+        $this->document = TaxDocument::from($data['document'] ?? self::missing('document'));
+    }
+
+    public static function from(array $data): static
+    {
+        return new self($data);
+    }
+}

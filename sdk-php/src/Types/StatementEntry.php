@@ -1,0 +1,52 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+use Guiche\Model;
+
+/** The fields of StatementEntry. */
+final class StatementEntry extends Model
+{
+    /** Number of the transfer. */
+    public readonly int $id;
+    /** @var 'payment'|'fee'|'debt_repaid'|'refund_reserved'|'refund_sent'|'refund_released'|'fee_returned'|'fee_return_reversed'|'infraction_blocked'|'infraction_returned'|'infraction_released'|'withdrawal_reserved'|'withdrawal_sent'|'withdrawal_released'|'withdrawal_returned'|'payment_held'|'held_returned'|'held_matched'|'match_undone'|'correction'|'fees_drawn'|'pay_in'|'debt_written_off'|'psp_fee'|'manual'|'moved_out'|'moved_in' */
+    public readonly string $kind;
+    /** Cents; negative if it left the available balance. */
+    public readonly int $amount;
+    /** The available balance after it, in cents. */
+    public readonly int $balance;
+    /** @var 'transaction'|'refund'|'infraction'|'withdrawal'|'suspense'|'correction'|'fee_draw'|'pay_in'|'write_off'|'psp_fee'|'manual_entry'|'move_out'|'move_in' */
+    public readonly string $recordType;
+    /** Identifier of the record that it was posted for. */
+    public readonly string $recordId;
+    /** The transaction of that record: GET /transaction/{id} shows the refund, the dispute or the correction. */
+    public readonly ?string $transactionId;
+    /** Description of an entry whose recordId cannot be looked up: an entry of the operator (pay_in, manual_entry) or a correction. Null for all others. */
+    public readonly ?string $description;
+    /** When it was posted. */
+    public readonly string $createdAt;
+
+    /** @param array<string, mixed> $data */
+    protected function __construct(array $data)
+    {
+        parent::__construct($data);
+        $this->id = $data['id'] ?? self::missing('id');
+        $this->kind = $data['kind'] ?? self::missing('kind');
+        $this->amount = $data['amount'] ?? self::missing('amount');
+        $this->balance = $data['balance'] ?? self::missing('balance');
+        $this->recordType = $data['recordType'] ?? self::missing('recordType');
+        $this->recordId = $data['recordId'] ?? self::missing('recordId');
+        $this->transactionId = $data['transactionId'] ?? null;
+        $this->description = $data['description'] ?? null;
+        $this->createdAt = $data['createdAt'] ?? self::missing('createdAt');
+    }
+
+    public static function from(array $data): static
+    {
+        return new self($data);
+    }
+}

@@ -1,0 +1,31 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+use Guiche\Model;
+
+/** The fields of TaxDocument. */
+final class TaxDocument extends Model
+{
+    /** Bare. */
+    public readonly string $value;
+    /** @var 'CPF'|'CNPJ' */
+    public readonly string $type;
+
+    /** @param array<string, mixed> $data */
+    protected function __construct(array $data)
+    {
+        parent::__construct($data);
+        $this->value = $data['value'] ?? self::missing('value');
+        $this->type = $data['type'] ?? self::missing('type');
+    }
+
+    public static function from(array $data): static
+    {
+        return new self($data);
+    }
+}

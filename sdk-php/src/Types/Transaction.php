@@ -1,0 +1,106 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+use Guiche\Model;
+
+/** The fields of Transaction. */
+final class Transaction extends Model
+{
+    /** Identifier. */
+    public readonly string $id;
+    public readonly string $acquirer;
+    /** Cents. */
+    public readonly int $amount;
+    /** @var 'PIX' */
+    public readonly string $paymentMethod;
+    public readonly ?string $webhookUrl;
+    public readonly ?string $externalCode;
+    public readonly ?Customer $customer;
+    public readonly ?Seller $seller;
+    public readonly bool $isInfoProduct;
+    public readonly ?Address $address;
+    /** @var null|list<Item> */
+    public readonly ?array $items;
+    /** @var null|array<string, mixed> */
+    public readonly ?array $metadata;
+    /** Creation. */
+    public readonly string $createdAt;
+    /** @var 'PENDING'|'PIX_QRCODE_GENERATED'|'PAID'|'PROCESSING_REFUND'|'PROCESSING_INFRACTION'|'REFUNDED'|'INFRACTION'|'FAILED'|'BLOCKED' */
+    public readonly string $status;
+    /** @var list<TransactionStatusEntry> */
+    public readonly array $statusHistory;
+    /** Last change. */
+    public readonly string $updatedAt;
+    /** Cents received. */
+    public readonly ?int $amountPaid;
+    /** Cents refunded; present once paid. */
+    public readonly ?int $amountRefunded;
+    /** @var null|list<Refund> In the order of their requests; present once paid. */
+    public readonly ?array $refunds;
+    /** Cents returned other than by refunds: under MED, or by the bank; present once paid. */
+    public readonly ?int $amountReturned;
+    /** @var null|list<Dispute> Disputes (MED), the oldest first; present once paid. */
+    public readonly ?array $disputes;
+    /** @var null|list<PaymentReturn> Returns other than refunds; present once paid. */
+    public readonly ?array $returns;
+    /** When the payer paid. */
+    public readonly ?string $paymentDate;
+    /** When a dispute (MED) was opened. */
+    public readonly ?string $infractionDate;
+    /** All three are null if the acquirer has given no code. */
+    public readonly PixCodeIfAny $pixResponse;
+    /** Why it failed, or why a refund was refused. */
+    public readonly ?string $errorMessage;
+    /** EndToEndId of the Pix. */
+    public readonly ?string $endToEnd;
+    public readonly ?AccountHolder $payer;
+    public readonly ?AccountHolder $receiver;
+    /** Cents. */
+    public readonly ?int $feeAmount;
+
+    /** @param array<string, mixed> $data */
+    protected function __construct(array $data)
+    {
+        parent::__construct($data);
+        $this->id = $data['id'] ?? self::missing('id');
+        $this->acquirer = $data['acquirer'] ?? self::missing('acquirer');
+        $this->amount = $data['amount'] ?? self::missing('amount');
+        $this->paymentMethod = $data['paymentMethod'] ?? self::missing('paymentMethod');
+        $this->webhookUrl = $data['webhookUrl'] ?? null;
+        $this->externalCode = $data['externalCode'] ?? null;
+        $this->customer = isset($data['customer']) ? Customer::from($data['customer']) : null;
+        $this->seller = isset($data['seller']) ? Seller::from($data['seller']) : null;
+        $this->isInfoProduct = $data['isInfoProduct'] ?? self::missing('isInfoProduct');
+        $this->address = isset($data['address']) ? Address::from($data['address']) : null;
+        $this->items = isset($data['items']) ? array_map(Item::from(...), $data['items']) : null;
+        $this->metadata = $data['metadata'] ?? null;
+        $this->createdAt = $data['createdAt'] ?? self::missing('createdAt');
+        $this->status = $data['status'] ?? self::missing('status');
+        $this->statusHistory = array_map(TransactionStatusEntry::from(...), $data['statusHistory'] ?? self::missing('statusHistory'));
+        $this->updatedAt = $data['updatedAt'] ?? self::missing('updatedAt');
+        $this->amountPaid = $data['amountPaid'] ?? null;
+        $this->amountRefunded = $data['amountRefunded'] ?? null;
+        $this->refunds = isset($data['refunds']) ? array_map(Refund::from(...), $data['refunds']) : null;
+        $this->amountReturned = $data['amountReturned'] ?? null;
+        $this->disputes = isset($data['disputes']) ? array_map(Dispute::from(...), $data['disputes']) : null;
+        $this->returns = isset($data['returns']) ? array_map(PaymentReturn::from(...), $data['returns']) : null;
+        $this->paymentDate = $data['paymentDate'] ?? null;
+        $this->infractionDate = $data['infractionDate'] ?? null;
+        $this->pixResponse = PixCodeIfAny::from($data['pixResponse'] ?? self::missing('pixResponse'));
+        $this->errorMessage = $data['errorMessage'] ?? null;
+        $this->endToEnd = $data['endToEnd'] ?? null;
+        $this->payer = isset($data['payer']) ? AccountHolder::from($data['payer']) : null;
+        $this->receiver = isset($data['receiver']) ? AccountHolder::from($data['receiver']) : null;
+        $this->feeAmount = $data['feeAmount'] ?? null;
+    }
+
+    public static function from(array $data): static
+    {
+        return new self($data);
+    }
+}

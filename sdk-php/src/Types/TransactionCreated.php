@@ -1,0 +1,41 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+use Guiche\Model;
+
+/** The fields of TransactionCreated. */
+final class TransactionCreated extends Model
+{
+    /** Identifier of the transaction. */
+    public readonly string $id;
+    public readonly ?string $externalCode;
+    /** Cents. */
+    public readonly int $amount;
+    /** @var 'TRANSACTION' */
+    public readonly string $type;
+    /** @var 'PIX_QRCODE_GENERATED' */
+    public readonly string $status;
+    public readonly PixCode $pixResponse;
+
+    /** @param array<string, mixed> $data */
+    protected function __construct(array $data)
+    {
+        parent::__construct($data);
+        $this->id = $data['id'] ?? self::missing('id');
+        $this->externalCode = $data['externalCode'] ?? null;
+        $this->amount = $data['amount'] ?? self::missing('amount');
+        $this->type = $data['type'] ?? self::missing('type');
+        $this->status = $data['status'] ?? self::missing('status');
+        $this->pixResponse = PixCode::from($data['pixResponse'] ?? self::missing('pixResponse'));
+    }
+
+    public static function from(array $data): static
+    {
+        return new self($data);
+    }
+}

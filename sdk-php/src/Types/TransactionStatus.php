@@ -1,0 +1,21 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+/** The values that this version of the SDK knows. A newer service may have more. */
+final class TransactionStatus
+{
+    public const PENDING = 'PENDING';
+    public const PIX_QRCODE_GENERATED = 'PIX_QRCODE_GENERATED';
+    public const PAID = 'PAID';
+    public const PROCESSING_REFUND = 'PROCESSING_REFUND';
+    public const PROCESSING_INFRACTION = 'PROCESSING_INFRACTION';
+    public const REFUNDED = 'REFUNDED';
+    public const INFRACTION = 'INFRACTION';
+    public const FAILED = 'FAILED';
+    public const BLOCKED = 'BLOCKED';
+}

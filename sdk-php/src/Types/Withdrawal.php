@@ -1,0 +1,79 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+use Guiche\Model;
+
+/** The fields of Withdrawal. */
+final class Withdrawal extends Model
+{
+    /** Identifier. */
+    public readonly string $id;
+    public readonly string $acquirer;
+    /** Cents. */
+    public readonly int $amount;
+    /** @var 'PIX' */
+    public readonly string $method;
+    public readonly ?string $webhookUrl;
+    public readonly ?string $externalCode;
+    /** @var null|array<string, mixed> */
+    public readonly ?array $metadata;
+    /** Creation. */
+    public readonly string $createdAt;
+    /** @var 'PENDING'|'PROCESSING'|'PROCESSED'|'FAILED'|'CANCELED'|'REFUNDED'|'REJECTED' */
+    public readonly string $status;
+    /** @var null|'approval'|'duplicate' Present while it is pending review and not sent: it waits for the operator (approval), or it looks like a recent one and waits for POST /withdrawal/{id}/confirm (duplicate). */
+    public readonly ?string $hold;
+    /** @var list<WithdrawalStatusEntry> */
+    public readonly array $statusHistory;
+    /** Last change. */
+    public readonly string $updatedAt;
+    /** Cents sent. */
+    public readonly ?int $amountWithdrawn;
+    /** When the bank executed it. */
+    public readonly ?string $processedDate;
+    /** Why it failed, was rejected or was returned. */
+    public readonly ?string $errorMessage;
+    /** EndToEndId of the Pix. */
+    public readonly ?string $endToEnd;
+    public readonly ?AccountHolder $payer;
+    public readonly ?AccountHolder $receiver;
+    public readonly ?PixKey $pixKey;
+    /** Cents on top of the amount; returned if it is not sent. */
+    public readonly ?int $feeAmount;
+
+    /** @param array<string, mixed> $data */
+    protected function __construct(array $data)
+    {
+        parent::__construct($data);
+        $this->id = $data['id'] ?? self::missing('id');
+        $this->acquirer = $data['acquirer'] ?? self::missing('acquirer');
+        $this->amount = $data['amount'] ?? self::missing('amount');
+        $this->method = $data['method'] ?? self::missing('method');
+        $this->webhookUrl = $data['webhookUrl'] ?? null;
+        $this->externalCode = $data['externalCode'] ?? null;
+        $this->metadata = $data['metadata'] ?? null;
+        $this->createdAt = $data['createdAt'] ?? self::missing('createdAt');
+        $this->status = $data['status'] ?? self::missing('status');
+        $this->hold = $data['hold'] ?? null;
+        $this->statusHistory = array_map(WithdrawalStatusEntry::from(...), $data['statusHistory'] ?? self::missing('statusHistory'));
+        $this->updatedAt = $data['updatedAt'] ?? self::missing('updatedAt');
+        $this->amountWithdrawn = $data['amountWithdrawn'] ?? null;
+        $this->processedDate = $data['processedDate'] ?? null;
+        $this->errorMessage = $data['errorMessage'] ?? null;
+        $this->endToEnd = $data['endToEnd'] ?? null;
+        $this->payer = isset($data['payer']) ? AccountHolder::from($data['payer']) : null;
+        $this->receiver = isset($data['receiver']) ? AccountHolder::from($data['receiver']) : null;
+        $this->pixKey = isset($data['pixKey']) ? PixKey::from($data['pixKey']) : null;
+        $this->feeAmount = $data['feeAmount'] ?? null;
+    }
+
+    public static function from(array $data): static
+    {
+        return new self($data);
+    }
+}

@@ -1,0 +1,42 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+use Guiche\Model;
+
+/** The fields of WithdrawalCreated. */
+final class WithdrawalCreated extends Model
+{
+    /** Identifier of the withdrawal. */
+    public readonly string $id;
+    public readonly ?string $externalCode;
+    /** Cents. */
+    public readonly int $amount;
+    /** @var 'WITHDRAWAL' */
+    public readonly string $type;
+    /** @var 'PENDING' */
+    public readonly string $status;
+    /** @var null|'approval'|'duplicate' Present while it is pending review and not sent: it waits for the operator (approval), or it looks like a recent one and waits for POST /withdrawal/{id}/confirm (duplicate). */
+    public readonly ?string $hold;
+
+    /** @param array<string, mixed> $data */
+    protected function __construct(array $data)
+    {
+        parent::__construct($data);
+        $this->id = $data['id'] ?? self::missing('id');
+        $this->externalCode = $data['externalCode'] ?? null;
+        $this->amount = $data['amount'] ?? self::missing('amount');
+        $this->type = $data['type'] ?? self::missing('type');
+        $this->status = $data['status'] ?? self::missing('status');
+        $this->hold = $data['hold'] ?? null;
+    }
+
+    public static function from(array $data): static
+    {
+        return new self($data);
+    }
+}

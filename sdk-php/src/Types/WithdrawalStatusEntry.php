@@ -1,0 +1,34 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+use Guiche\Model;
+
+/** The fields of WithdrawalStatusEntry. */
+final class WithdrawalStatusEntry extends Model
+{
+    /** @var 'PENDING'|'PROCESSING'|'PROCESSED'|'FAILED'|'CANCELED'|'REFUNDED'|'REJECTED' */
+    public readonly string $status;
+    /** When the status was reached. */
+    public readonly string $date;
+    /** Time spent in the status; null for the current one. */
+    public readonly ?int $durationInMilliseconds;
+
+    /** @param array<string, mixed> $data */
+    protected function __construct(array $data)
+    {
+        parent::__construct($data);
+        $this->status = $data['status'] ?? self::missing('status');
+        $this->date = $data['date'] ?? self::missing('date');
+        $this->durationInMilliseconds = $data['durationInMilliseconds'] ?? null;
+    }
+
+    public static function from(array $data): static
+    {
+        return new self($data);
+    }
+}

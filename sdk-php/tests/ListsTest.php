@@ -1,0 +1,81 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Guiche\Tests;
+
+use Guiche\Http\Request;
+use Guiche\Http\Response;
+use Guiche\Types\EventSummary;
+use PHPUnit\Framework\TestCase;
+
+final class ListsTest extends TestCase
+{
+    public function testIsReadToItsEndFromTheRequestedPageOn(): void
+    {
+        $transport = new FakeTransport([self::page(['a', 'b'], 'next'), self::page(['c'], null)]);
+        $list = $transport->guiche()->events->list(['perPage' => 2, 'page' => 3]);
+        self::assertSame([], $transport->requests);
+        self::assertSame(['a', 'b', 'c'], array_map(static fn (EventSummary $event): string => $event->id, iterator_to_array($list)));
+        self::assertSame(['perPage=2&page=3', 'perPage=2&cursor=next'], self::queries($transport));
+    }
+
+    public function testRequestsNoMoreThanIsRead(): void
+    {
+        $transport = new FakeTransport([self::page(['a', 'b'], 'next')]);
+        self::assertCount(2, $transport->guiche()->events->list()->all(limit: 2));
+        self::assertSame([], $transport->guiche()->events->list()->all(limit: 0));
+        self::assertSame(['perPage=100'], self::queries($transport));
+    }
+
+    public function testFiltersAreDatesAndSeveralValuesAndPersonalOnesStayOutOfTheAddress(): void
+    {
+        $transport = new FakeTransport([self::page([], null), self::page([], null)]);
+        $guiche = $transport->guiche();
+        $date = new \DateTimeImmutable('2026-11-01 00:00:00', new \DateTimeZone('America/Sao_Paulo'));
+        $filters = ['startDate' => $date, 'status' => ['PAID', 'REFUNDED'], 'externalCode' => null];
+        $guiche->transactions->list($filters)->page();
+        $guiche->transactions->list([...$filters, 'customerDocument' => '52998224725'])->page();
+        self::assertSame(['startDate=2026-11-01T03%3A00%3A00.000Z&status=PAID&status=REFUNDED', ''], self::queries($transport));
+        self::assertSame(['POST', 'https://pix.example.com/transaction/search'], [$transport->requests[1]->method, $transport->requests[1]->url]);
+        self::assertSame('{"startDate":"2026-11-01T03:00:00.000Z","status":["PAID","REFUNDED"],"customerDocument":"52998224725"}', $transport->requests[1]->body);
+    }
+
+    public function testAnExportIsAWholeStreamEvenAfterABrokenOne(): void
+    {
+        $transport = new FakeTransport([new Response(502, [], 'half of'), new Response(200, [], "id,amount\r\n1,2590\r\n")]);
+        $csv = $transport->guiche()->statement->export();
+        self::assertSame("id,amount\r\n1,2590\r\n", stream_get_contents($csv));
+        self::assertSame('text/csv', $transport->requests[0]->headers['Accept']);
+    }
+
+    public function testARecordKeepsWhatThisVersionDoesNotKnow(): void
+    {
+        $transport = new FakeTransport([self::page(['a'], null)]);
+        [$event] = $transport->guiche()->events->list()->page()->data;
+        self::assertSame('of a newer service', $event->toArray()['newField']);
+        self::assertStringContainsString('of a newer service', (string) json_encode($event));
+    }
+
+    /** @param list<string> $ids */
+    private static function page(array $ids, ?string $nextCursor): Response
+    {
+        $data = array_map(static fn (string $id): array => [
+            'id' => $id,
+            'type' => 'transaction.paid',
+            'recordType' => 'transaction',
+            'recordId' => $id,
+            'sequence' => 2,
+            'createdAt' => '2026-11-24T00:00:00.000Z',
+            'delivery' => null,
+            'newField' => 'of a newer service',
+        ], $ids);
+        return FakeTransport::json(200, ['total' => count($ids), 'totalPages' => 1, 'currentPage' => 1, 'perPage' => 100, 'data' => $data, 'nextCursor' => $nextCursor]);
+    }
+
+    /** @return list<string> */
+    private static function queries(FakeTransport $transport): array
+    {
+        return array_map(static fn (Request $request): string => (string) parse_url($request->url, PHP_URL_QUERY), $transport->requests);
+    }
+}

@@ -1,0 +1,88 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Guiche\Tests;
+
+use Guiche\Guiche;
+use Guiche\Http\CurlTransport;
+use Guiche\Http\Psr18Transport;
+use Guiche\Http\Request;
+use Guiche\Http\TransportFailure;
+use Nyholm\Psr7\Factory\Psr17Factory;
+use PHPUnit\Framework\TestCase;
+use Psr\Http\Client\ClientExceptionInterface;
+use Psr\Http\Client\ClientInterface;
+use Psr\Http\Message\RequestInterface;
+use Psr\Http\Message\ResponseInterface;
+
+final class TransportsTest extends TestCase
+{
+    public function testAnyPsr18ClientSendsTheRequests(): void
+    {
+        $this->needPsr();
+        $client = new class () implements ClientInterface {
+            public ?RequestInterface $last = null;
+
+            public function sendRequest(RequestInterface $request): ResponseInterface
+            {
+                $this->last = $request;
+                $factory = new Psr17Factory();
+                $body = '{"available":1,"reserved":0,"blocked":0,"debt":0,"at":"2026-11-24T00:00:00.000Z"}';
+                return $factory->createResponse(200)->withHeader('X-Request-Id', 'r')->withBody($factory->createStream($body));
+            }
+        };
+        $factory = new Psr17Factory();
+        $guiche = new Guiche('https://pix.example.com', accessToken: static fn () => 'mine', transport: new Psr18Transport($client, $factory, $factory));
+        self::assertSame(1, $guiche->balance->get()->available);
+        self::assertSame('Bearer mine', $client->last?->getHeaderLine('Authorization'));
+        self::assertSame(81, strlen((string) stream_get_contents($guiche->statement->export())));
+    }
+
+    public function testAFailureOfAPsr18ClientIsAConnectionThatFailed(): void
+    {
+        $this->needPsr();
+        $client = new class () implements ClientInterface {
+            public function sendRequest(RequestInterface $request): ResponseInterface
+            {
+                throw new class ('no route to host') extends \RuntimeException implements ClientExceptionInterface {
+                };
+            }
+        };
+        $factory = new Psr17Factory();
+        $this->expectException(TransportFailure::class);
+        (new Psr18Transport($client, $factory, $factory))->send(new Request('GET', 'https://pix.example.com', [], null, 1000));
+    }
+
+    public function testCurlSaysThatNobodyListens(): void
+    {
+        $server = stream_socket_server('tcp://127.0.0.1:0');
+        $name = stream_socket_get_name($server, false);
+        fclose($server);
+        try {
+            (new CurlTransport())->send(new Request('GET', "http://$name/", [], null, 5000));
+            self::fail('Somebody answered.');
+        } catch (TransportFailure $failure) {
+            self::assertFalse($failure->isTimeout);
+        }
+    }
+
+    public function testCurlStopsWaitingAfterTheTimeLimit(): void
+    {
+        // The connection is accepted by the system, and nobody answers.
+        $server = stream_socket_server('tcp://127.0.0.1:0');
+        try {
+            (new CurlTransport())->send(new Request('GET', 'http://' . stream_socket_get_name($server, false), [], null, 50));
+            self::fail('Somebody answered.');
+        } catch (TransportFailure $failure) {
+            self::assertTrue($failure->isTimeout);
+        }
+    }
+
+    private function needPsr(): void
+    {
+        if (!interface_exists(ClientInterface::class) || !class_exists(Psr17Factory::class)) {
+            self::markTestSkipped('nyholm/psr7 and psr/http-client are not installed.');
+        }
+    }
+}
