@@ -16,7 +16,7 @@ const root = join(docs, '..')
 const chapters: Chapters = {
   Start: ['index', 'quick-start'],
   Concepts: ['statuses', 'idempotency', 'money', 'webhooks', 'errors', 'glossary'],
-  Integrate: ['api', 'openapi', 'sdk', 'payment-page', 'withdrawals', 'sandbox'],
+  Integrate: ['api', 'openapi', 'sdk', 'developer-commands', 'payment-page', 'withdrawals', 'sandbox'],
   'Go live': ['going-live', 'acquirers', 'several-acquirers', 'simulator'],
   Operate: [
     'installation',
@@ -39,7 +39,7 @@ const chapters: Chapters = {
 const translated: Chapters = {
   Início: ['pt/index', 'pt/quick-start'],
   Conceitos: ['pt/statuses', 'pt/idempotency', 'pt/money', 'pt/webhooks', 'pt/errors'],
-  Integração: ['pt/api', 'pt/sdk', 'pt/payment-page', 'pt/withdrawals', 'pt/sandbox'],
+  Integração: ['pt/api', 'pt/sdk', 'pt/developer-commands', 'pt/payment-page', 'pt/withdrawals', 'pt/sandbox'],
   Produção: ['pt/going-live'],
   Operação: ['pt/dashboard', 'pt/configuration', 'pt/operations', 'pt/monitoring', 'pt/suspense'],
 }

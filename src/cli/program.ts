@@ -11,6 +11,10 @@ const groups: Group[] = [
     names: ['start', 'migrate', 'openapi', 'receiver', 'simulator'],
     load: async () => (await import('./service.ts')).serviceCommands,
   },
+  {
+    names: ['try', 'trigger', 'doctor'],
+    load: async () => (await import('./developer.ts')).developerCommands,
+  },
   { names: ['acquirer'], load: async () => (await import('./acquirer.ts')).acquirerCommands },
   { names: ['client'], load: async () => (await import('./client.ts')).clientCommands },
   { names: ['user'], load: async () => (await import('./user.ts')).userCommands },

@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { WebhookEvent } from '../../sdk/src/index.ts'
 import { listenForWebhooks } from '../../sdk/src/testing/receiver.ts'
 import { inReais } from '../lib/money.ts'
 import { secretPrefix } from '../webhooks/sign.ts'
+import { readSandboxFile, sandboxPath } from './developer/connect.ts'
 import { write } from './print.ts'
 
 export type Receiver = { url: string; close(): Promise<void> }
@@ -61,11 +60,10 @@ export async function runReceiver({ port, secret }: { port: number; secret?: str
   process.once('SIGTERM', () => void receiver.close())
 }
 
-/** The secret of the sandbox client, which the service writes to its data folder at the first start. */
 async function readSandboxSecret(): Promise<string> {
-  const file = join(process.env.DATA_DIR ?? './data', 'sandbox.json')
-  const sandbox = await readFile(file, 'utf8').then(JSON.parse, () => null)
-  const secret: unknown = sandbox?.webhookSecret
+  const secret: unknown = (await readSandboxFile())?.webhookSecret
   if (typeof secret === 'string' && secret.startsWith(secretPrefix)) return secret
-  throw new Error(`There is no webhookSecret in ${file}: start the service once, or give a secret with --secret`)
+  throw new Error(
+    `There is no webhookSecret in ${sandboxPath()}: start the service once, or give a secret with --secret`,
+  )
 }

@@ -224,8 +224,8 @@ describe.each(documents)('%s', (document) => {
     const set = [...inlineOf(document), ...blocksOf(document).map(({ text }) => text)].flatMap((code) =>
       [...code.matchAll(/^([A-Z][A-Z_]+_[A-Z_]+)=/gm)].map(([, name]) => name),
     )
-    // Variables of the shell in samples.
-    const ofShell = ['CLIENT_ID', 'CLIENT_SECRET']
-    expect(set.filter((name) => name && !settings.has(name) && !ofShell.includes(name))).toEqual([])
+    // Variables of the shell in samples, and those of a merchant's developer.
+    const others = /^(?:CLIENT_ID|CLIENT_SECRET|GUICHE_(?:URL|CLIENT_ID|CLIENT_SECRET|WEBHOOK_SECRET))$/
+    expect(set.filter((name) => name && !settings.has(name) && !others.test(name))).toEqual([])
   })
 })

@@ -1,0 +1,55 @@
+import { Argument, type Command, Option } from 'commander'
+import { toCentsAboveZero } from './arguments.ts'
+import { type ConnectOptions, withConnection } from './developer/connect.ts'
+import { runTrigger, type Triggered, triggered } from './developer/trigger.ts'
+
+type ChargeOptions = ConnectOptions & { amount?: number; webhookUrl?: string; externalCode?: string; json?: boolean }
+
+/**
+ * For a merchant's developer. These commands know only the HTTP API and a client's credentials, so they work from any
+ * machine that reaches the service.
+ */
+export function developerCommands(program: Command): void {
+  withConnection(program.command('try').description('create a test charge, pay it, and show each step with its time'))
+    .option('--amount <cents>', 'amount of the charge', toCentsAboveZero, 2590)
+    .option('--webhook-url <url>', 'address that gets its webhooks')
+    .option('--json', 'print JSON')
+    .action(async (options: ChargeOptions & { amount: number }) => {
+      const { runTry } = await import('./developer/try.ts')
+      await runTry(options)
+    })
+
+  withConnection(
+    program
+      .command('trigger')
+      .description('cause an event in the sandbox: creates and does what leads to it')
+      .addArgument(new Argument('<type>', 'the event').choices(triggered)),
+  )
+    .option('--amount <cents>', 'amount of the record', toCentsAboveZero)
+    .option('--webhook-url <url>', 'address that gets its webhooks')
+    .option('--external-code <code>', 'your own number of the order')
+    .option('--json', 'print JSON')
+    .action(async (type: Triggered, options: ChargeOptions) => {
+      await runTrigger(type, options)
+    })
+
+  withConnection(
+    program
+      .command('doctor')
+      .description('check the connection, the credentials and, with its address, a webhook receiver')
+      .argument('[receiver]', 'address of a webhook receiver, such as http://localhost:8000/pix'),
+  )
+    .option('--secret <secret>', 'webhook secret of the receiver (or GUICHE_WEBHOOK_SECRET, or that of the sandbox)')
+    .addOption(
+      new Option('--event <type>', 'event that is sent; it names no real record')
+        .choices(triggered)
+        .default('transaction.pix_qrcode_generated'),
+    )
+    .option('--json', 'print JSON')
+    .action(async (receiver: string | undefined, options: ConnectOptions & DoctorOptions) => {
+      const { runDoctor } = await import('./developer/doctor.ts')
+      await runDoctor(receiver, options)
+    })
+}
+
+type DoctorOptions = { secret?: string; event: Triggered; json?: boolean }

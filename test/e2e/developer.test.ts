@@ -1,0 +1,135 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createWebhookReceiver, type WebhookReceiver } from '../../sdk/src/testing.ts'
+import type { Check } from '../../src/cli/developer/checks.ts'
+import type { Triggered } from '../../src/cli/developer/trigger.ts'
+import { type CommandLine, openCommandLine } from '../support/command-line.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { registerShop } from '../support/token.ts'
+
+let service: TestService
+let receiver: WebhookReceiver
+/** The commands of a merchant's developer: they have no way to the database. */
+let line: CommandLine
+
+beforeAll(async () => {
+  // Signatures are checked against the real time.
+  service = await startTestService({ clock: { now: () => new Date(), advance: () => {}, set: () => {} } })
+  receiver = await createWebhookReceiver({ secret: service.sandbox.webhookSecret })
+  line = await openCommandLine({
+    connectionString: 'postgres://nobody@127.0.0.1:1/none',
+    environment: { DATA_DIR: service.dataDir },
+  })
+})
+afterAll(async () => {
+  await line.stop()
+  await receiver.close()
+  await service.stop()
+})
+
+describe('guiche try', () => {
+  it('goes from a charge to its payment, and shows each step with its time', async () => {
+    const shown = await line.read(['try', '--amount', '4990'])
+    expect(shown).toMatch(/^ +\d+\.\d{3} s {2}signed in +as /)
+    expect(shown).toMatch(/created +transaction [\da-f-]{36}, R\$ 49,90\n/)
+    expect(shown).toMatch(/PAID +R\$ 49,90\n/)
+    expect(shown).toMatch(/transaction\.pix_qrcode_generated\n.*transaction\.paid\n/)
+    // No colours outside a terminal.
+    expect(shown).not.toContain('\u001b')
+  })
+})
+
+describe('guiche trigger', () => {
+  // The others are on the way to one of these.
+  const last: Triggered[] = [
+    ...(['transaction.failed', 'transaction.refunded', 'transaction.infraction'] as const),
+    ...(['withdrawal.failed', 'withdrawal.canceled', 'withdrawal.refunded'] as const),
+  ]
+  it.each(last)('causes %s, and shows the event', async (type) => {
+    const { id, recordId } = await line.runJson<{ id: string; recordId: string }>([
+      ...['trigger', type, '--webhook-url', receiver.url],
+    ])
+    const event = await receiver.waitFor(type, ({ data }) => data.id === recordId)
+    expect(event.id).toBe(id)
+  })
+
+  it('names the events that it can cause', async () => {
+    await line.expectFailure(['trigger', 'transaction.shipped'], /Allowed choices are .*transaction\.paid/)
+    await line.expectFailure(['trigger', 'withdrawal.failed', '--amount', '100'], /leave --amount out/)
+  })
+})
+
+describe('guiche doctor', () => {
+  const run = async (args: string[], code = 0) => {
+    const { checks } = await line.runJson<{ checks: Check[] }>(['doctor', ...args], code)
+    return new Map(checks.map((check) => [check.name, check]))
+  }
+
+  it('finds nothing wrong with the sandbox and a receiver that verifies', async () => {
+    const checks = await run([receiver.url])
+    expect([...checks].filter(([, { outcome }]) => outcome !== 'ok').map(([name]) => name)).toEqual(['address'])
+    expect([...checks.keys()]).toEqual([
+      ...['reachable', 'clock', 'credentials', 'scopes', 'money', 'address', 'accepts', 'answer_time', 'repeat'],
+      ...['wrong_signature', 'no_signature', 'changed_body', 'old_timestamp'],
+    ])
+  })
+
+  it('says for people what to fix', async () => {
+    const server = await answerAlways(204)
+    const { port } = server.address() as AddressInfo
+    await new Promise((done) => server.close(done))
+    const { code, stdout } = await line.run(['doctor', `http://127.0.0.1:${port}/pix`])
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/fail {2}It cannot be reached: The connection was refused\n {8}Check that the receiver runs/)
+    expect(stdout).toMatch(/One thing needs a fix\.\n$/)
+  })
+
+  it.each([
+    [
+      204,
+      { accepts: 'ok', wrong_signature: 'fail', no_signature: 'fail', changed_body: 'fail', old_timestamp: 'fail' },
+    ],
+    [404, { accepts: 'fail', refuses: 'skip' }],
+    [302, { accepts: 'fail' }],
+  ] as const)('finds what is wrong with a receiver that always answers %i', async (status, expected) => {
+    const server = await answerAlways(status)
+    try {
+      const { port } = server.address() as AddressInfo
+      const checks = await run([`http://127.0.0.1:${port}/pix`], 1)
+      for (const [name, outcome] of Object.entries(expected))
+        expect([name, checks.get(name)?.outcome]).toEqual([name, outcome])
+      for (const { outcome, fix } of checks.values()) if (outcome === 'fail') expect(fix).toMatch(/\.$/)
+    } finally {
+      server.close()
+    }
+  })
+
+  it('tells wrong credentials, a lack of scopes and an address without a service apart', async () => {
+    const url = ['--url', service.baseUrl]
+    expect(
+      (await run([...url, '--client-id', 'nobody', '--client-secret', 'none'], 1)).get('credentials'),
+    ).toMatchObject({
+      outcome: 'fail',
+      detail: expect.stringContaining('refused'),
+    })
+    const shop = await registerShop(service, { scopes: ['transaction.read'] })
+    const credentials = ['--client-id', shop.clientId, '--client-secret', shop.clientSecret]
+    expect((await run([...url, ...credentials], 1)).get('scopes')).toMatchObject({
+      outcome: 'fail',
+      fix: 'Have the operator grant transaction.write.',
+    })
+    const server = await answerAlways(200)
+    const { port } = server.address() as AddressInfo
+    const elsewhere = ['--url', `http://127.0.0.1:${port}`, ...credentials]
+    expect((await run(elsewhere, 1)).get('reachable')?.detail).toContain('is not Guichê')
+    server.close()
+    await line.expectFailure(['doctor', '--client-id', 'nobody'], /GUICHE_URL, GUICHE_CLIENT_SECRET are missing/)
+  })
+})
+
+async function answerAlways(status: number): Promise<Server> {
+  const server = createServer((_, response) => response.writeHead(status, { location: '/' }).end())
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  return server
+}
