@@ -61,6 +61,8 @@ create table webhook_deliveries (
   finished_at timestamptz(3),
   -- The resend of a whole period that it was part of: a repeated request sends each once, and its progress is known.
   resend_id uuid,
+  -- How much sooner the next attempts are due: what is left of the time by which the sandbox clock was advanced.
+  advance_left interval,
   primary key (merchant_id, event_id),
   foreign key (merchant_id, record_id, sequence) references events
 ) with (

@@ -81,6 +81,7 @@ const names: [name: string, place: string, description: string][] = [
   ],
   ['SandboxPersonality', 'GET /sandbox/personality 200', 'The fault profile of the simulated bank.'],
   ['SandboxPersonalityInput', 'POST /sandbox/personality body', 'A new fault profile for the simulated bank.'],
+  ['SandboxAdvanced', 'POST /sandbox/clock 200', 'What has come due because time was let pass.'],
 
   ['TransactionFilters', 'GET /transaction query', 'Filters of the list of transactions; all must match.'],
   ['WithdrawalFilters', 'GET /withdrawal query', 'Filters of the list of withdrawals; all must match.'],

@@ -44,7 +44,7 @@ function toInfracao(row: ListedDispute) {
     identificadorTicket: [row.protocol],
     dadosAnalise: {
       abertura: toTime(row.openedAt),
-      prazoFinalizacao: toTime(new Date(row.openedAt.getTime() + analysisMs)),
+      prazoFinalizacao: toTime(row.deadlineAt ?? new Date(row.openedAt.getTime() + analysisMs)),
       ...(isDecided && { finalizacao: toTime(row.changedAt) }),
     },
     origem: { nomeParticipante: 'BANCO SIMULADO', conta: '10001', nome: 'Pagador', documento: '00000000000' },

@@ -13,6 +13,8 @@ export type DisputeRow = {
   changedAt: Date
   /** When the money goes back, once the dispute is accepted. */
   returnSettlesAt: Date | null
+  /** Set when the clock was moved. */
+  deadlineAt: Date | null
 }
 
 /** With the time of the disputed payment. */
@@ -103,7 +105,7 @@ export async function listDisputes(
 
 const columns = `
   id, protocol::text as protocol, end_to_end_id, amount::text as amount, reason, state, opened_at, changed_at,
-  return_settles_at`
+  return_settles_at, deadline_at`
 
 type DisputeRecord = {
   id: string
@@ -115,6 +117,7 @@ type DisputeRecord = {
   opened_at: Date
   changed_at: Date
   return_settles_at: Date | null
+  deadline_at: Date | null
 }
 
 function toRow(row: DisputeRecord): DisputeRow {
@@ -128,6 +131,7 @@ function toRow(row: DisputeRecord): DisputeRow {
     openedAt: row.opened_at,
     changedAt: row.changed_at,
     returnSettlesAt: row.return_settles_at,
+    deadlineAt: row.deadline_at,
   }
 }
 

@@ -8,6 +8,8 @@ import type { FaultProfileInput } from './faults/profile-store.ts'
 import { behaviours, presetNames, traitNames } from './faults/traits.ts'
 import { type HttpRequest, type HttpResponse, json, parseJson, problem } from './http.ts'
 import type { PayInput, PayOutcome } from './pay.ts'
+import { type AdvanceInput, type CameDue, idsMax, secondsMax } from './time.ts'
+import type { Waiting } from './time-store.ts'
 
 /** Controls for a gateway that reaches the simulator over the network. */
 export type Controls = {
@@ -18,6 +20,10 @@ export type Controls = {
   returnPayout(input: { payoutId: string; amount?: PayInput['amount'] }): Promise<ControlOutcome>
   /** Returns the network's fault profile, after changing it if an input is given. */
   personality(input?: FaultProfileInput): Promise<FaultProfileFields>
+  /** What waits for a later time, except unpaid charges. */
+  waiting(): Promise<Waiting>
+  /** Lets what waits of these charges and payouts happen earlier, as if time had passed for them alone. */
+  advance(input: AdvanceInput): Promise<CameDue>
 }
 
 const text = Type.Optional(Type.String({ maxLength: 255 }))
@@ -65,6 +71,14 @@ const PersonalityRequest = Type.Partial(
   ),
 )
 
+const ids = Type.Array(id, { maxItems: idsMax })
+const AdvanceRequest = Type.Object({
+  txids: ids,
+  payoutIds: ids,
+  seconds: Type.Integer({ minimum: 1, maximum: secondsMax }),
+})
+
+const advanceRequest = Compile(AdvanceRequest)
 const paymentRequest = Compile(PaymentRequest)
 const disputeRequest = Compile(DisputeRequest)
 const decisionRequest = Compile(DecisionRequest)
@@ -94,6 +108,8 @@ export async function postControl(
   if (control === 'payout-return') {
     return payoutReturnRequest.Check(body) ? toResponse(controls.returnPayout(inCents(body))) : invalid()
   }
+  if (control === 'waiting') return json(200, await controls.waiting())
+  if (control === 'clock') return advanceRequest.Check(body) ? json(200, await controls.advance(body)) : invalid()
   if (control === 'personality') return personalityRequest.Check(body) ? postPersonality(controls, body) : invalid()
   return null
 }

@@ -32,6 +32,8 @@ import {
   listBaseUrls,
   loadSecrets,
 } from './store.ts'
+import { advance } from './time.ts'
+import { listWaiting } from './time-store.ts'
 import { createTokenLimit } from './token-limit.ts'
 
 export type SimulatorOptions = {
@@ -89,6 +91,8 @@ export async function createSimulator(options: SimulatorOptions): Promise<Simula
     returnPayout: (input) => returnPayout(network, input),
     personality: async (input) =>
       toProfileView(input ? await network.faultProfile.change(input) : await network.faultProfile.current()),
+    waiting: async () => await listWaiting(network.pool, network.clock.now()),
+    advance: (input) => advance(network, input),
   }
 
   function notifyInBackground(pix: NewPix) {

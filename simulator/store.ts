@@ -107,6 +107,8 @@ const schema = `
     pix_key text not null,
     started_at timestamptz(3) not null
   );
+  -- Until when a bank has to decide, if the clock was moved: seven days after the opening where it is null.
+  alter table simulator.disputes add column if not exists deadline_at timestamptz(3);
 `
 
 /**
@@ -117,7 +119,9 @@ const schema = `
  */
 export async function ensureSchema(pool: pg.Pool): Promise<void> {
   const found = await pool.query<{ found: boolean }>(
-    `select to_regclass('simulator.payouts_reference') is not null as found`,
+    `select exists (
+       select from pg_attribute where attrelid = to_regclass('simulator.disputes') and attname = 'deadline_at'
+     ) as found`,
   )
   if (found.rows[0]?.found) return
   const client = await pool.connect()

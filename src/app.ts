@@ -177,7 +177,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
   registerLedgerRoutes(app, deps)
   registerWebhookRoutes(app, deps)
   registerCallbackRoutes(app, { ...deps, keepNotices: createNoticeWriter(deps) })
-  if (deps.sandbox) registerSandboxRoutes(app, deps.sandbox)
+  if (deps.sandbox) registerSandboxRoutes(app, { ...deps, sandbox: deps.sandbox })
   registerHealthRoutes(app, {
     contentType: registry.contentType,
     readMetrics: shared?.readMetrics(registry) ?? (async () => await registry.metrics()),

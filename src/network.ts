@@ -13,6 +13,7 @@ import { commonEnvironment, type Environment, enterEnvironment } from './environ
 import type { Clock } from './lib/clock.ts'
 import { fieldErrorCodes } from './lib/errors.ts'
 import { cents } from './lib/money.ts'
+import type { CameDueAtBank, SandboxWaiting } from './sandbox/clock.ts'
 import type { SandboxControlled } from './sandbox/controls.ts'
 import type { SandboxPersonality } from './sandbox/personality.ts'
 import type { Sandbox } from './sandbox/routes.ts'
@@ -138,6 +139,8 @@ function toSandbox(simulator: Simulator): Omit<Sandbox, 'serve'> {
     returnUnannounced: async (input) => await simulator.returnUnannounced(inCents(input)),
     returnPayout: async (input) => await simulator.returnPayout(inCents(input)),
     personality: async (input) => await simulator.personality(input),
+    waiting: async () => await simulator.waiting(),
+    advance: async (input) => await simulator.advance(input),
   }
 }
 
@@ -161,6 +164,8 @@ function toRemoteSandbox(url: string): Omit<Sandbox, 'serve'> {
     returnUnannounced: async (input) => await control('return', input),
     returnPayout: async (input) => await control('payout-return', input),
     personality: async (input) => toPersonality(await postControl(url, 'personality', input ?? {})),
+    waiting: async () => toAnswer<SandboxWaiting>(await postControl(url, 'waiting', {}), 'txids'),
+    advance: async (input) => toAnswer<CameDueAtBank>(await postControl(url, 'clock', input), 'charges'),
   }
 }
 
@@ -194,6 +199,12 @@ function toPersonality({ name, seed, traits, detail }: ControlAnswer): SandboxPe
   if (name === undefined || seed === undefined || !traits)
     throw new Error(detail ?? 'The simulator does not report its personality.')
   return { name, seed, traits }
+}
+
+/** The answer of a control that refuses nothing; `field` is one of its fields. */
+function toAnswer<Answer extends object>(answer: ControlAnswer & Partial<Answer>, field: keyof Answer): Answer {
+  if (field in answer) return answer as Answer
+  throw new Error(answer.detail ?? 'The simulator does not let time pass. Is it as new as this service?')
 }
 
 function toRefusal(body: ControlAnswer): Extract<SandboxControlled, { ok: false }> {

@@ -44,6 +44,8 @@ export async function describeApi(): Promise<object> {
       returnUnannounced: nobody,
       returnPayout: nobody,
       personality: nobody,
+      waiting: nobody,
+      advance: nobody,
       serve: null,
     },
     wakeDeliveries: () => {},

@@ -1,6 +1,7 @@
 import { type Client, toSegment } from './client.ts'
 import type { RequestOptions } from './http.ts'
 import type {
+  SandboxAdvanced,
   SandboxDisputed,
   SandboxInfraction,
   SandboxPaid,
@@ -69,5 +70,19 @@ export class Sandbox {
    */
   setPersonality(input: SandboxPersonalityInput, options?: RequestOptions): Promise<SandboxPersonality> {
     return this.#client.post('/sandbox/personality', options, { body: input })
+  }
+
+  /**
+   * Lets time pass for your own records, up to 90 days: codes expire, webhooks are tried again, delayed payments and
+   * refunds arrive, deadlines of disputes come closer. Nothing that has already happened changes.
+   *
+   * @example
+   * ```ts
+   * const { due } = await guiche.sandbox.advanceClock(3 * 86_400)
+   * console.log(due.charges, due.webhooks)
+   * ```
+   */
+  advanceClock(seconds: number, options?: RequestOptions): Promise<SandboxAdvanced> {
+    return this.#client.post('/sandbox/clock', options, { body: { advanceSeconds: seconds } })
   }
 }

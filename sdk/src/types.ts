@@ -671,6 +671,31 @@ export interface SandboxPersonalityInput {
   traits?: SandboxTraits
 }
 
+/** What has come due because time was let pass. */
+export interface SandboxAdvanced {
+  /** How much time has passed with this call. */
+  advancedSeconds: number
+  /** How much time has passed with all calls of this merchant. */
+  offsetSeconds: number
+  /** What has come due. Its effects follow within seconds. */
+  due: {
+    /** Codes that have expired; from 0. */
+    charges: number
+    /** Delayed payments that the simulated bank has now shown; from 0. */
+    payments: number
+    /** Refunds and returns that the simulated bank has now settled; from 0. */
+    refunds: number
+    /** Withdrawals that the simulated bank has now settled; from 0. */
+    withdrawals: number
+    /** Disputes that were opened, paid back, or have reached their deadline; from 0. */
+    disputes: number
+    /** Open withdrawals and refunds whose next check is due; from 0. */
+    checks: number
+    /** Deliveries whose next attempt is due; from 0. */
+    webhooks: number
+  }
+}
+
 /** Filters of the list of transactions; all must match. */
 export interface TransactionFilters {
   /** Created at or after; ISO 8601 with time; UTC if it has no offset. */

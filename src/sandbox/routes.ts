@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { AccountHolderView, NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { AppError } from '../lib/errors.ts'
+import { type ClockDeps, registerClockRoutes, type SandboxTime } from './clock.ts'
 import { registerControlRoutes, type SandboxControlled, type SandboxControls } from './controls.ts'
 import {
   behaviours,
@@ -23,7 +24,8 @@ export type SandboxOutcome = { ok: true; endToEndId: string } | Extract<SandboxC
 
 /** The simulated Pix network, as the gateway exposes it. It exists only while the acquirer is the simulator. */
 export type Sandbox = SandboxControls &
-  SandboxPersonalities & {
+  SandboxPersonalities &
+  SandboxTime & {
     pay(payment: SandboxPayment): Promise<SandboxOutcome>
     /** Answers a GET at the QR codes' locations; null when the simulator runs elsewhere and answers there itself. */
     serve: ((path: string) => Promise<{ status: number; headers: Record<string, string>; body: string }>) | null
@@ -53,7 +55,7 @@ const PaymentBody = Type.Object(
   { examples: [{ uri: '00020101021226…6304A1B2' }] },
 )
 
-export function registerSandboxRoutes(app: Server, sandbox: Sandbox): void {
+export function registerSandboxRoutes(app: Server, { sandbox, ...deps }: ClockDeps & { sandbox: Sandbox }): void {
   app.post(
     '/sandbox/payment',
     {
@@ -80,6 +82,7 @@ export function registerSandboxRoutes(app: Server, sandbox: Sandbox): void {
 
   registerControlRoutes(app, sandbox)
   registerPersonalityRoutes(app, sandbox)
+  registerClockRoutes(app, { ...deps, sandbox })
 
   const { serve } = sandbox
   if (!serve) return

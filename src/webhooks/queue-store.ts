@@ -242,7 +242,13 @@ export async function insertAttempts(tx: Tx, results: AttemptResult[]): Promise<
         last_status = r.status,
         last_error = r.error,
         state = case when r.is_resent then 'pending' else r.state end,
-        next_attempt_at = case when r.is_resent then greatest(r."finishedAt", r."retryAfter") else r."nextAttemptAt" end,
+        next_attempt_at = case
+          when r.is_resent then greatest(r."finishedAt", r."retryAfter")
+          when d.advance_left is not null then greatest(r."finishedAt", r."nextAttemptAt" - d.advance_left)
+          else r."nextAttemptAt"
+        end,
+        advance_left = case when r.state = 'pending' and d.advance_left > r."nextAttemptAt" - r."finishedAt"
+          then d.advance_left - (r."nextAttemptAt" - r."finishedAt") end,
         finished_at = case when not r.is_resent and r.state <> 'pending' then r."finishedAt" end
       from locked r
       where d.merchant_id = r."merchantId" and d.record_id = r."recordId" and d.event_id = r."eventId" and r.is_ours

@@ -3,7 +3,10 @@ import { startSimulatorServer } from '../../simulator/server.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { manualClock } from '../support/clock.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
-import { smallestTransaction, startTestService, type TestService } from '../support/service.ts'
+import { type Disputed, pollUntil } from '../support/disputes.ts'
+import { fetchToken, smallestTransaction, startTestService, type TestService } from '../support/service.ts'
+import { registerShop } from '../support/token.ts'
+import { eventually, startTestReceiver } from '../support/webhooks.ts'
 
 const post = (url: string, body: unknown) =>
   fetch(url, { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } })
@@ -127,5 +130,122 @@ describe.each([
     expect((await control('/sandbox/infraction/x/ponder')).status).toBe(422)
     expect((await control('/sandbox/return', { endToEnd: 'E1', amount: 0 })).status).toBe(422)
     expect((await service.call('/sandbox/return', { body: { endToEnd: 'E1' }, token: null })).status).toBe(401)
+  })
+  describe('the clock', () => {
+    type Advanced = { offsetSeconds: number; due: Record<string, number> }
+    type Shown = { status: string; errorMessage: string | null; pixResponse: { uri: string; expirationDate: string } }
+    type Created = { id: string; pixResponse: { uri: string } }
+    const day = 86_400
+    const advance = async (advanceSeconds: number, token = service.token) => {
+      const answer = await service.call<Advanced>('/sandbox/clock', { body: { advanceSeconds }, token })
+      expect(answer.status, answer.text).toBe(200)
+      return answer.body
+    }
+    const create = async (more = {}, token = service.token) =>
+      (await service.call<Created>('/transaction', { body: smallestTransaction(more), token })).body
+    const fetchOf = async (id: string, token = service.token) =>
+      (await service.call<Shown & Disputed>(`/transaction/${id}`, { token })).body
+    const untilStatus = async (path: string, status: string) =>
+      await eventually(async () => (await service.call<{ status: string }>(path)).body.status === status)
+    const earn = async () => {
+      const { id, pixResponse } = await create({ amount: 2_000_000 })
+      await control('/sandbox/payment', { uri: pixResponse.uri })
+      await untilStatus(`/transaction/${id}`, 'PAID')
+    }
+
+    it('lets the codes of one merchant expire, and nobody else’s', async () => {
+      const shop = await registerShop(service)
+      const token = await fetchToken(service.baseUrl, shop)
+      const [own, other] = [await create(), await create({}, token)]
+      const before = await fetchOf(other.id, token)
+      const { offsetSeconds } = await advance(60)
+      expect(await fetchOf(own.id)).toMatchObject({ status: 'PIX_QRCODE_GENERATED' })
+      const advanced = await advance(day)
+      expect(advanced).toMatchObject({ offsetSeconds: offsetSeconds + day })
+      expect(advanced.due.charges).toBeGreaterThan(0)
+      await untilStatus(`/transaction/${own.id}`, 'FAILED')
+      expect(await fetchOf(own.id)).toMatchObject({ errorMessage: 'PIX QR code expired' })
+      expect(await control('/sandbox/payment', { uri: own.pixResponse.uri })).toMatchObject({
+        status: 422,
+        body: { errors: [{ code: 'charge_expired' }] },
+      })
+      expect(await fetchOf(other.id, token)).toEqual(before)
+      expect((await advance(1, token)).offsetSeconds).toBe(1)
+    })
+
+    it('plays the whole schedule of a webhook that nobody takes', async () => {
+      const receiver = await startTestReceiver((response) => response.writeHead(500).end())
+      // Refused by the acquirer: no later event starts its schedule again.
+      const refused = { body: smallestTransaction({ amount: 4_220_422, webhookUrl: receiver.url }) }
+      const { transactionId: id } = (await service.call<{ transactionId: string }>('/transaction', refused)).body
+      await receiver.until(1)
+      type Listed = { data: { state: string; nextAttemptAt: string | null; attempts: { startedAt: string }[] }[] }
+      const delivery = async () => {
+        const { data } = (await service.call<Listed>(`/webhook/delivery?recordId=${id}`)).body
+        return data[0]
+      }
+      const untilMade = async (made: number) =>
+        await eventually(async () => (await delivery())?.attempts.length === made)
+      await untilMade(1)
+      // The second attempt is due after five seconds, the third half a minute later.
+      expect((await advance(10)).due.webhooks).toBe(1)
+      await untilMade(2)
+      expect(Date.parse((await delivery())?.nextAttemptAt ?? '')).toBeGreaterThan(service.clock.now().getTime())
+      await advance(4 * day)
+      await eventually(async () => (await delivery())?.state === 'exhausted')
+      expect((await delivery())?.attempts).toHaveLength(12)
+      await receiver.stop()
+    })
+
+    it('brings what the bank does later: payments, refunds, withdrawals and disputes', async () => {
+      await earn()
+      const slow = await create()
+      await control('/sandbox/payment', { uri: slow.pixResponse.uri, behaviour: 'slow' })
+      const refunded = await create({ amount: 800_002 })
+      await control('/sandbox/payment', { uri: refunded.pixResponse.uri })
+      await untilStatus(`/transaction/${refunded.id}`, 'PAID')
+      await control(`/transaction/${refunded.id}/refund`, { idempotencyKey: 'slow-refund' })
+      const withdrawal = await control('/withdrawal', {
+        ...{ amount: 900_091, method: 'PIX', pixKey: { key: 'maria@example.com', type: 'EMAIL' } },
+        idempotencyKey: 'slow-withdrawal',
+      })
+      const expected = [
+        [`/transaction/${slow.id}`, 'PAID'],
+        [`/transaction/${refunded.id}`, 'REFUNDED'],
+        [`/withdrawal/${String(withdrawal.body.id)}`, 'PROCESSED'],
+      ]
+      const sum = { payments: 0, refunds: 0, withdrawals: 0 }
+      await eventually(async () => {
+        // The refund and the withdrawal may not have reached the bank yet.
+        const { due } = await advance(600)
+        for (const name of Object.keys(sum) as (keyof typeof sum)[]) sum[name] += due[name] ?? 0
+        const found = await Promise.all(expected.map(([path = '']) => service.call<{ status: string }>(path)))
+        return found.every(({ body }, index) => body.status === expected[index]?.[1])
+      })
+      expect(sum).toEqual({ payments: 1, refunds: 1, withdrawals: 1 })
+    })
+
+    it('brings a dispute, and its deadline closer', async () => {
+      const { id, pixResponse } = await create()
+      await control('/sandbox/payment', { uri: pixResponse.uri, behaviour: 'contested' })
+      await untilStatus(`/transaction/${id}`, 'PAID')
+      await advance(2 * day)
+      await pollUntil(service, id, 'BLOCKED')
+      const deadline = async () => Date.parse((await fetchOf(id)).disputes[0]?.deadline ?? '')
+      const before = await deadline()
+      await advance(3 * day)
+      await eventually(async () => {
+        await service.runJob('transactions.disputes')
+        return (await deadline()) === before - 3 * day * 1000
+      })
+    })
+
+    it('refuses to go back, further than 90 days, and without the scope', async () => {
+      for (const advanceSeconds of [0, -1, 1.5, 90 * day + 1])
+        expect((await control('/sandbox/clock', { advanceSeconds })).status).toBe(422)
+      await advance(90 * day)
+      const token = await fetchToken(service.baseUrl, await registerShop(service, { scopes: ['transaction.read'] }))
+      expect((await service.call('/sandbox/clock', { body: { advanceSeconds: 1 }, token })).status).toBe(403)
+    })
   })
 })

@@ -155,6 +155,7 @@ describe('a shop on the SDK', () => {
     expect(await guiche.sandbox.setPersonality({ name: 'late', seed: 7 })).toMatchObject({ name: 'late', seed: 7 })
     const honest = await guiche.sandbox.setPersonality({ name: 'honest' })
     expect(await guiche.sandbox.personality()).toEqual(honest)
+    expect(await guiche.sandbox.advanceClock(60)).toMatchObject({ advancedSeconds: 60, offsetSeconds: 60 })
   })
 
   it('has a method for every route of the API', () => {

@@ -45,7 +45,14 @@ export type Disputed = {
   status: string
   amountRefunded: number
   amountReturned: number
-  disputes: { id: string; amount: number; amountReturned: number; amountBlocked: number; status: string }[]
+  disputes: {
+    id: string
+    amount: number
+    amountReturned: number
+    amountBlocked: number
+    status: string
+    deadline: string | null
+  }[]
   returns: { endToEndRefund: string | null; amount: number; disputeId: string | null }[]
 }
 
