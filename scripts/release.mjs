@@ -26,9 +26,11 @@ writeJson('package-lock.json', (lock) => {
 writeJson('docs/openapi.json', (document) => Object.assign(document.info, { version }))
 const chart = 'deploy/helm/guiche/Chart.yaml'
 writeFileSync(chart, readFileSync(chart, 'utf8').replaceAll(`ersion: ${former}`, `ersion: ${version}`))
-// The PHP SDK.
+// The SDKs in PHP and Python.
 for (const [path, before, after] of [
   ['sdk-php/composer.json', `"version": "${former}"`, `"version": "${version}"`],
+  ['sdk-python/pyproject.toml', `\nversion = "${former}"\n`, `\nversion = "${version}"\n`],
+  ['sdk-python/src/guiche/_http.py', `"guiche-python/${former}"`, `"guiche-python/${version}"`],
   ['sdk-php/src/Guiche.php', `VERSION = '${former}'`, `VERSION = '${version}'`],
 ])
   writeFileSync(path, readFileSync(path, 'utf8').replaceAll(before, after))

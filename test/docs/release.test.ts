@@ -17,6 +17,8 @@ const texts = [
   'sdk/src/http.ts',
   'sdk-php/composer.json',
   'sdk-php/src/Guiche.php',
+  'sdk-python/pyproject.toml',
+  'sdk-python/src/guiche/_http.py',
   'deploy/helm/guiche/Chart.yaml',
 ]
 /** A repository with the files that a release changes. */

@@ -1,3 +1,4 @@
+import { existsSync, readdirSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { blocksOf, codesIn, documents, readDocument, translations } from '../support/documents.ts'
 
@@ -6,17 +7,23 @@ const [, ...pages] = translations.toSorted(
   (one, other) => Number(other.includes('index')) - Number(one.includes('index')),
 )
 
+/** The READMEs of the SDKs, the examples and the plugins, such as examples/go/README.pt-BR.md. */
+const readmes = ['.', 'examples', 'plugins']
+  .filter(existsSync)
+  .flatMap((folder) => readdirSync(folder).map((name) => `${folder}/${name}/README.pt-BR.md`))
+  .filter(existsSync)
+
 it('the pages that integrations and the daily operation need are in Portuguese', () => {
   expect(pages.length).toBeGreaterThanOrEqual(17)
   expect(pages.map(originalOf).filter((page) => !documents.includes(page))).toEqual([])
 })
 
-it.each(pages)('%s has the headings, samples, tables and codes of the English page', (page) => {
+it.each([...pages, ...readmes])('%s has the headings, samples, tables and codes of the English page', (page) => {
   expect(describePage(page)).toEqual(describePage(originalOf(page)))
 })
 
 function originalOf(page: string): string {
-  return page.replace('docs/pt/', 'docs/')
+  return page.replace('docs/pt/', 'docs/').replace(/\.pt-BR\.md$/, '.md')
 }
 
 /** The table of metrics is in English only, like the texts of `GET /metrics` that it repeats. */

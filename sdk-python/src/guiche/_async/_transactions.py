@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+
+from .._errors import GuicheError
+from .._http import to_segment
+from ..types import (
+    CreateTransaction,
+    EventFilters,
+    EventSummary,
+    PaymentLink,
+    CreateRefund,
+    RefundCreated,
+    Transaction,
+    TransactionCreated,
+    TransactionFilters,
+    TransactionStatus,
+)
+from ._client import AsyncClient, AsyncOptions
+from ._list import AsyncList
+
+# Simulated payments settle within this time. People take longer, so the pauses grow.
+_FIRST_PAUSE = 0.1
+_LONGEST_PAUSE = 5.0
+
+
+class AsyncTransactions:
+    """PIX charges."""
+
+    def __init__(self, client: AsyncClient) -> None:
+        self._client = client
+
+    async def create(
+        self, input: CreateTransaction, *, timeout: float | None = None, max_retries: int | None = None
+    ) -> TransactionCreated:
+        """
+        Creates a transaction and returns its QR code, as text and image. Only ``amount``, in cents, is required::
+
+            created = await guiche.transactions.create({
+                "amount": 2590,
+                "externalCode": "order-2026-0001",
+                "idempotencyKey": "order-2026-0001-try-1",
+                "webhookUrl": "https://shop.example.com/webhooks/pix",
+                "customer": {"name": "Maria da Silva", "document": "529.982.247-25", "email": "maria@example.com"},
+            })
+
+        Safe to retry. Give your own ``idempotencyKey``, such as order number and try, so that it is also safe if your
+        process restarts; else the SDK makes one for this call.
+
+        :raises ValidationError: with every error at once
+        :raises AcquirerRefusedError: the PSP refused the charge
+        :raises AcquirerUnavailableError: the PSP did not answer: the outcome is unknown, not failed
+        """
+        body: dict[str, object] = {"paymentMethod": "PIX", "pix": {}, **input}
+        created: TransactionCreated = await self._client.post_with_key(
+            "/transaction", AsyncOptions(timeout, max_retries), body
+        )
+        return created
+
+    async def get(
+        self, id: str, *, timeout: float | None = None, max_retries: int | None = None
+    ) -> Transaction:
+        """
+        A transaction as it is now.
+
+        :raises NotFoundError:
+        """
+        return await self._get(id, AsyncOptions(timeout, max_retries))
+
+    async def wait_for(
+        self, id: str, until: TransactionStatus | Callable[[Transaction], bool], *, timeout: float = 30.0
+    ) -> Transaction:
+        """
+        Polls with growing pauses until the transaction has a status or meets your condition, and returns it as it is
+        then. For scripts and tests; a shop sets ``webhookUrl`` and receives events instead.
+
+        :raises GuicheError: ``wait_timed_out`` after ``timeout`` seconds, with the last status
+        """
+        deadline = time.monotonic() + timeout
+        pause = _FIRST_PAUSE
+        status = "of unknown status"
+        while True:
+            failure: GuicheError | None = None
+            try:
+                found = await self._get(id, AsyncOptions(deadline=deadline))
+                if until(found) if callable(until) else found["status"] == until:
+                    return found
+                status = found["status"]
+            except GuicheError as error:
+                if time.monotonic() + _FIRST_PAUSE < deadline:
+                    raise
+                failure = error
+            remaining = deadline - time.monotonic()
+            if remaining <= 0 or failure is not None:
+                wanted = "as it was waited for" if callable(until) else until
+                raise GuicheError(
+                    "wait_timed_out",
+                    f"Transaction {id} is {status}, not {wanted}, after {timeout:g} s. Wait longer, or check again later.",
+                ) from failure
+            await asyncio.sleep(min(pause, remaining))
+            pause = min(_LONGEST_PAUSE, pause * 1.5)
+
+    async def payment_link(
+        self, id: str, *, timeout: float | None = None, max_retries: int | None = None
+    ) -> PaymentLink:
+        """
+        The page to send the customer to. It shows the code and the amount, nothing about the customer, and turns to
+        "paid" automatically. A transaction always has the same link.
+
+        :raises NotFoundError:
+        """
+        link: PaymentLink = await self._client.get(
+            f"/transaction/{to_segment(id)}/payment-link", AsyncOptions(timeout, max_retries)
+        )
+        return link
+
+    def list(
+        self,
+        filters: TransactionFilters | None = None,
+        *,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+    ) -> AsyncList[Transaction]:
+        """Transactions, newest first; all filters must match."""
+        return self._client.list("/transaction", filters, AsyncOptions(timeout, max_retries))
+
+    def export(
+        self,
+        filters: TransactionFilters | None = None,
+        *,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+    ) -> AsyncIterator[bytes]:
+        """All matching transactions as CSV (RFC 4180), amounts in cents, in pieces as they arrive."""
+        return self._client.export("/transaction", filters, AsyncOptions(timeout, max_retries))
+
+    async def refund(
+        self,
+        id: str,
+        input: CreateRefund | None = None,
+        *,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+    ) -> RefundCreated:
+        """
+        Refunds the payer, within 90 days of the payment: ``amount`` cents, or all that is left. The outcome shows in
+        the transaction and its events.
+
+        Safe to retry, like ``create``.
+
+        :raises GuicheError: ``refund_not_possible``, ``insufficient_balance`` or ``payouts_stopped``
+        """
+        body = {**(input or {})}
+        refund: RefundCreated = await self._client.post_with_key(
+            f"/transaction/{to_segment(id)}/refund", AsyncOptions(timeout, max_retries), body
+        )
+        return refund
+
+    def events(
+        self,
+        id: str,
+        filters: EventFilters | None = None,
+        *,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+    ) -> AsyncList[EventSummary]:
+        """Status changes of one transaction, newest first."""
+        path = f"/transaction/{to_segment(id)}/event"
+        return self._client.list(path, filters, AsyncOptions(timeout, max_retries))
+
+    async def _get(self, id: str, options: AsyncOptions) -> Transaction:
+        found: Transaction = await self._client.get(f"/transaction/{to_segment(id)}", options)
+        return found

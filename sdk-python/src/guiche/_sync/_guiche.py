@@ -1,0 +1,100 @@
+# Written by `npm run sdk:types` from ../_async/_guiche.py. Edit that, not this file.
+
+from __future__ import annotations
+
+from types import TracebackType
+
+import httpx
+
+from .._http import read_base_url
+from ._client import AccessToken, Client, Settings, Tokens
+from ._records import Balances, Deliveries, Events, Statement
+from ._sandbox import Sandbox
+from ._transactions import Transactions
+from ._withdrawals import Withdrawals
+
+_TIMEOUT = 30.0
+_MAX_RETRIES = 4
+
+
+class Guiche:
+    """
+    A client of one Guichê service. Make one and keep it: it holds the access token and renews it in time.
+
+    Amounts are integers in cents, dates text in ISO 8601. Every method raises a ``GuicheError`` when the service
+    refuses, and a ``ConnectionError`` when it does not answer::
+
+        guiche = Guiche(base_url="https://pix.example.com", client_id=client_id, client_secret=client_secret)
+        created = guiche.transactions.create({"amount": 2590, "externalCode": "order-2026-0001"})
+    """
+
+    transactions: Transactions
+    """Charging by PIX: create, fetch, list, refund. Scopes: transaction.read, transaction.write, refund.write."""
+    withdrawals: Withdrawals
+    """Paying out by PIX. Scopes: withdrawal.read, withdrawal.write."""
+    balance: Balances
+    """The balance, now or at a past time. Scope: balance.read."""
+    statement: Statement
+    """Everything that changed the available balance. Scope: balance.read."""
+    events: Events
+    """Status changes of transactions and withdrawals. Scope: webhook.read."""
+    deliveries: Deliveries
+    """Webhook deliveries, and delivering an event again. Scopes: webhook.read, webhook.write."""
+    sandbox: Sandbox
+    """Controls of the simulated PIX network: payers, their banks and receivers of withdrawals."""
+
+    def __init__(
+        self,
+        *,
+        base_url: str,
+        client_id: str | None = None,
+        client_secret: str | None = None,
+        access_token: AccessToken | None = None,
+        timeout: float = _TIMEOUT,
+        max_retries: int = _MAX_RETRIES,
+        http_client: httpx.Client | None = None,
+    ) -> None:
+        """
+        :param base_url: the address of the service, such as ``https://pix.example.com``
+        :param client_id: as ``npx guiche client create`` printed it, or from ``data/sandbox.json``
+        :param client_secret: keep it on a server, never in a page or an app
+        :param access_token: instead of the credentials: called for each request, for an access token that you got
+            elsewhere; ``None`` sends no token
+        :param timeout: time limit of one try, in seconds
+        :param max_retries: how many times a call is retried where that is safe: after no answer, 408, 429, 500, 502,
+            503 or 504, with growing pauses, about six seconds in all; 0 disables retries
+        :param http_client: a client of httpx that is used instead of an own one, for a proxy or to log requests; you
+            close it
+        """
+        credentials = (client_id, client_secret) if client_id and client_secret else None
+        if (credentials is None) == (access_token is None):
+            raise TypeError(
+                "Guiche needs client_id and client_secret, or access_token. Is an environment variable missing?"
+            )
+        http = httpx.Client() if http_client is None else http_client
+        self._own_http = http if http_client is None else None
+        settings = Settings(read_base_url(base_url), timeout, max_retries, http)
+        client = Client(settings, Tokens(settings, credentials, access_token))
+        self.transactions = Transactions(client)
+        self.withdrawals = Withdrawals(client)
+        self.balance = Balances(client)
+        self.statement = Statement(client)
+        self.events = Events(client)
+        self.deliveries = Deliveries(client)
+        self.sandbox = Sandbox(client)
+
+    def close(self) -> None:
+        """Closes the connections. ``with Guiche(…) as guiche:`` does it at the end."""
+        if self._own_http is not None:
+            self._own_http.close()
+
+    def __enter__(self) -> Guiche:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,105 @@
+# Written by `npm run sdk:types` from ../_async/_sandbox.py. Edit that, not this file.
+
+from __future__ import annotations
+
+from typing import Literal
+
+from .._http import to_segment
+from ..types import (
+    SandboxDisputed,
+    SandboxInfraction,
+    SandboxPaid,
+    SandboxPayment,
+    SandboxPersonality,
+    SandboxPersonalityInput,
+    SandboxReturn,
+    SandboxWithdrawalReturn,
+)
+from ._client import Client, Options
+
+
+class Sandbox:
+    """
+    The simulated PIX network. No real money moves. It exists only while the acquirer is the simulator: elsewhere each
+    method raises ``not_found``. The SDK retries none of these calls: a payment made twice is two payments.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def pay(
+        self, payment: SandboxPayment, *, timeout: float | None = None, max_retries: int | None = None
+    ) -> SandboxPaid:
+        """
+        Pays a QR code as a payer's bank does. ``amount``, in cents, pays another amount than the code says.
+
+        :raises GuicheError: ``payment_refused``: the code has expired, is paid already, or is not a code
+        """
+        options = Options(timeout, max_retries)
+        paid: SandboxPaid = self._client.post("/sandbox/payment", options, {**payment})
+        return paid
+
+    def open_dispute(
+        self, infraction: SandboxInfraction, *, timeout: float | None = None, max_retries: int | None = None
+    ) -> SandboxDisputed:
+        """
+        Opens a dispute (MED) by the payer of a payment, named by its ``endToEnd``. The answer has the ``reference`` for
+        ``decide``.
+        """
+        options = Options(timeout, max_retries)
+        disputed: SandboxDisputed = self._client.post("/sandbox/infraction", options, {**infraction})
+        return disputed
+
+    def decide(
+        self,
+        reference: str,
+        decision: Literal["accept", "reject", "cancel"],
+        *,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+    ) -> SandboxDisputed:
+        """Decides a dispute. Accepted, the money goes back to the payer; rejected or canceled, it stays."""
+        path = f"/sandbox/infraction/{to_segment(reference)}/{decision}"
+        disputed: SandboxDisputed = self._client.post(path, Options(timeout, max_retries))
+        return disputed
+
+    def return_payment(
+        self, input: SandboxReturn, *, timeout: float | None = None, max_retries: int | None = None
+    ) -> SandboxPaid:
+        """The payer's bank returns a payment under MED without announcing it."""
+        options = Options(timeout, max_retries)
+        paid: SandboxPaid = self._client.post("/sandbox/return", options, {**input})
+        return paid
+
+    def return_withdrawal(
+        self,
+        id: str,
+        input: SandboxWithdrawalReturn | None = None,
+        *,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+    ) -> SandboxPaid:
+        """The receiver of a withdrawal sends it back, or ``amount`` cents of it."""
+        path = f"/sandbox/withdrawal/{to_segment(id)}/return"
+        options = Options(timeout, max_retries)
+        paid: SandboxPaid = self._client.post(path, options, {**(input or {})})
+        return paid
+
+    def personality(
+        self, *, timeout: float | None = None, max_retries: int | None = None
+    ) -> SandboxPersonality:
+        """The fault profile of the simulated bank."""
+        options = Options(timeout, max_retries)
+        personality: SandboxPersonality = self._client.get("/sandbox/personality", options)
+        return personality
+
+    def set_personality(
+        self, input: SandboxPersonalityInput, *, timeout: float | None = None, max_retries: int | None = None
+    ) -> SandboxPersonality:
+        """
+        Changes the fault profile of the simulated bank, for every client of the service. ``{"name": "honest"}``
+        restores the initial one.
+        """
+        options = Options(timeout, max_retries)
+        personality: SandboxPersonality = self._client.post("/sandbox/personality", options, {**input})
+        return personality

@@ -1,0 +1,273 @@
+"""For the tests of a shop: made-up events, signatures like Guichê's, and a receiver on the loopback address."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, cast, overload
+
+from ._errors import WebhookVerificationError
+from ._webhook import decode_secret, sign, verify_webhook
+from .types import TransactionEvent, TransactionEventType, WebhookEvent, WithdrawalEvent, WithdrawalEventType
+
+__all__ = ["SignedWebhook", "WebhookReceiver", "create_test_event", "sign_webhook"]
+
+_AMOUNT = 2590
+_BODY_MAX = 1024 * 1024
+# Statuses before a payment.
+_UNPAID = ("PENDING", "PIX_QRCODE_GENERATED", "FAILED")
+
+
+@overload
+def create_test_event(type: TransactionEventType, data: Mapping[str, Any] | None = None) -> TransactionEvent: ...
+@overload
+def create_test_event(type: WithdrawalEventType, data: Mapping[str, Any] | None = None) -> WithdrawalEvent: ...
+def create_test_event(type: str, data: Mapping[str, Any] | None = None) -> WebhookEvent:
+    """
+    An event as Guichê would send it, of a made-up record. ``data`` sets the fields that matter to the test::
+
+        event = create_test_event("transaction.paid", {"amount": 2590, "externalCode": "order-2026-0001"})
+    """
+    record, _, status = type.partition(".")
+    now = datetime.now(timezone.utc)
+    amount = (data or {}).get("amount", _AMOUNT)
+    make = _make_transaction if record == "transaction" else _make_withdrawal
+    made = make(status.upper(), now, amount)
+    event = {
+        "id": str(uuid.uuid4()),
+        "type": type,
+        "timestamp": _to_text(now),
+        "data": {**made, "sequence": len(made["statusHistory"]) - 1, **(data or {})},
+    }
+    return cast(WebhookEvent, event)
+
+
+@dataclass(frozen=True)
+class SignedWebhook:
+    """A delivery as your receiver gets it."""
+
+    headers: dict[str, str]
+    body: bytes
+
+
+def sign_webhook(
+    secrets: str | Sequence[str],
+    event: WebhookEvent | str,
+    *,
+    id: str | None = None,
+    timestamp: datetime | None = None,
+) -> SignedWebhook:
+    """
+    Signs an event, or any text, as Guichê signs its webhooks. Two secrets give two signatures, as during a change of
+    secrets::
+
+        webhook = sign_webhook(secret, create_test_event("transaction.paid", {"amount": 2590}))
+        answer = client.post("/webhooks/pix", content=webhook.body, headers=webhook.headers)
+
+    :param id: ``webhook-id``; the event's id by default
+    :param timestamp: the time of the signature; now by default
+    """
+    body = (event if isinstance(event, str) else json.dumps(event, ensure_ascii=False)).encode()
+    if id is None:
+        id = str(uuid.uuid4()) if isinstance(event, str) else event["id"]
+    seconds = str(int((timestamp or datetime.now(timezone.utc)).timestamp()))
+    keys = [decode_secret(secret) for secret in ([secrets] if isinstance(secrets, str) else secrets)]
+    signatures = [base64.b64encode(sign(key, id, seconds, body)).decode() for key in keys]
+    return SignedWebhook(
+        headers={
+            "content-type": "application/json",
+            "webhook-id": id,
+            "webhook-timestamp": seconds,
+            "webhook-signature": " ".join(f"v1,{signature}" for signature in signatures),
+        },
+        body=body,
+    )
+
+
+class WebhookReceiver:
+    """
+    A receiver on the loopback address. It answers 204 to webhooks that verify and keeps them for the test, and 401 to
+    others::
+
+        with WebhookReceiver(secret) as receiver:
+            created = guiche.transactions.create({"amount": 2590, "webhookUrl": receiver.url})
+            paid = receiver.wait_for("transaction.paid", lambda event: event["data"]["id"] == created["id"])
+
+    In a coroutine, wait with ``await asyncio.to_thread(receiver.wait_for, "transaction.paid")``.
+    """
+
+    url: str
+    """Give this as ``webhookUrl``."""
+    events: list[WebhookEvent]
+    """Webhooks that verified, in the order of arrival. The same event can be there twice."""
+    refused: list[WebhookVerificationError]
+    """Errors of the webhooks that did not verify."""
+
+    def __init__(self, secret: str | Sequence[str], *, port: int = 0, tolerance: float = 300) -> None:
+        """
+        :param secret: the client's ``whsec_…`` secret, or both during a change of secrets
+        :param port: any free port by default
+        :param tolerance: how many seconds old a signature may be; ``math.inf`` if the service has a test clock
+        """
+        self.events = []
+        self.refused = []
+        self._arrived = threading.Condition()
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                length = int(self.headers.get("content-length") or 0)
+                status = 413 if length > _BODY_MAX else receiver._receive(secret, self, length, tolerance)
+                self.send_response(status)
+                self.send_header("content-length", "0")
+                self.end_headers()
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}/"
+        # A test that forgets to close the receiver still ends.
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def wait_for(
+        self,
+        type: str,
+        fits: Callable[[WebhookEvent], bool] = lambda event: True,
+        *,
+        timeout: float = 30.0,
+    ) -> WebhookEvent:
+        """
+        The first event of this type that fits, received already or within the time limit.
+
+        :raises TimeoutError: if none arrives in time
+        """
+
+        def find() -> WebhookEvent | None:
+            return next((event for event in self.events if event["type"] == type and fits(event)), None)
+
+        with self._arrived:
+            found = self._arrived.wait_for(find, timeout)
+        if found is not None:
+            return found
+        came = ", ".join(event["type"] for event in self.events) or "nothing"
+        refused = f" Refused: {self.refused[0].detail}" if self.refused else ""
+        raise TimeoutError(f"No {type} that fits came within {timeout:g} s, but {came}.{refused}")
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    def __enter__(self) -> WebhookReceiver:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _receive(
+        self, secret: str | Sequence[str], request: BaseHTTPRequestHandler, length: int, tolerance: float
+    ) -> int:
+        # The raw bytes: parsing the body and writing it again would change the signature.
+        body = request.rfile.read(length)
+        try:
+            event = verify_webhook(secret, request.headers, body, tolerance=tolerance)
+        except WebhookVerificationError as error:
+            self.refused.append(error)
+            return 401
+        with self._arrived:
+            self.events.append(event)
+            self._arrived.notify_all()
+        return 204
+
+
+def _make_transaction(status: str, now: datetime, amount: int) -> dict[str, Any]:
+    is_paid = status not in _UNPAID
+    path = ["PENDING", "PIX_QRCODE_GENERATED", "PAID"][: 3 if is_paid else 2 if status == "FAILED" else 1]
+    paid = {
+        "amountPaid": amount,
+        "amountRefunded": amount if status in ("REFUNDED", "INFRACTION") else 0,
+        "refunds": [],
+        "amountReturned": amount if status == "INFRACTION" else 0,
+        "disputes": [],
+        "returns": [],
+        "paymentDate": _to_text(now),
+        "endToEnd": _make_end_to_end(now),
+        "payer": _PAYER,
+    }
+    return {
+        "id": str(uuid.uuid4()),
+        "acquirer": "simulator",
+        "amount": amount,
+        "paymentMethod": "PIX",
+        "isInfoProduct": True,
+        **_history([one for one in path if one != status] + [status], now),
+        **(paid if is_paid else {}),
+        "infractionDate": _to_text(now) if "INFRACTION" in status or status == "BLOCKED" else None,
+        "pixResponse": {
+            "uri": "00020101021226580014br.gov.bcb.pix2536pix.example.com/qr/v2/not-to-be-paid5204000053039865802BR"
+            "5904LOJA6009SAO PAULO62070503***6304C0DE",
+            "qrCodeBase64": "data:image/png;base64,iVBORw0KGgo=",
+            "expirationDate": _to_text(now + timedelta(minutes=30)),
+        },
+        "errorMessage": "PIX QR code expired" if status == "FAILED" else None,
+    }
+
+
+def _make_withdrawal(status: str, now: datetime, amount: int) -> dict[str, Any]:
+    steps = 3 if status == "REFUNDED" else 1 if status in ("CANCELED", "REJECTED", "PROCESSING") else 2
+    sent = {"amountWithdrawn": amount, "processedDate": _to_text(now), "endToEnd": _make_end_to_end(now)}
+    return {
+        "id": str(uuid.uuid4()),
+        "acquirer": "simulator",
+        "amount": amount,
+        "method": "PIX",
+        **_history(["PENDING", "PROCESSING", "PROCESSED"][:steps] + [status], now),
+        **(sent if status in ("PROCESSED", "REFUNDED") else {}),
+        "errorMessage": "Made up for a test" if status in ("FAILED", "REJECTED", "REFUNDED") else None,
+        "pixKey": {"key": "+5511987654321", "type": "PHONE"},
+    }
+
+
+def _history(statuses: list[str], now: datetime) -> dict[str, Any]:
+    """Statuses one second apart, up to the current one."""
+    last = len(statuses) - 1
+    dates = [_to_text(now - timedelta(seconds=last - index)) for index in range(len(statuses))]
+    return {
+        "status": statuses[last],
+        "createdAt": dates[0],
+        "updatedAt": dates[last],
+        "statusHistory": [
+            {"status": status, "date": date, "durationInMilliseconds": None if index == last else 1000}
+            for index, (status, date) in enumerate(zip(statuses, dates))
+        ],
+    }
+
+
+_PAYER = {
+    "type": "PF",
+    "name": "Maria da Silva",
+    "document": "52998224725",
+    "bankAccount": {"type": "CACC", "branch": "0001", "number": "123456", "digit": "7", "ispb": "60701190"},
+    "pix": {"key": "maria@example.com", "type": "EMAIL"},
+}
+
+
+def _make_end_to_end(now: datetime) -> str:
+    return f"E60701190{now:%Y%m%d%H%M}{uuid.uuid4().hex[:11]}"
+
+
+def _to_text(date: datetime) -> str:
+    return date.isoformat(timespec="milliseconds").replace("+00:00", "Z")

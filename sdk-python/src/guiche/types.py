@@ -1,0 +1,934 @@
+"""The shapes of the API. Amounts are integers in cents, dates text in ISO 8601."""
+
+# Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal, TypeAlias, TypedDict
+
+
+class TaxDocument(TypedDict):
+    """A CPF or CNPJ."""
+
+    value: str
+    """Bare."""
+    type: Literal["CPF", "CNPJ"]
+
+
+class _CustomerAlways(TypedDict):
+    name: str
+    email: str
+    document: TaxDocument
+
+
+class Customer(_CustomerAlways, total=False):
+    """The customer."""
+
+    ip: str
+    landline: str
+    mobilePhone: str
+
+
+class Seller(TypedDict):
+    """The seller."""
+
+    name: str
+    document: TaxDocument
+
+
+class _AddressAlways(TypedDict):
+    zipCode: str
+    number: str
+    street: str
+    neighborhood: str
+    city: str
+    state: str
+    country: str
+
+
+class Address(_AddressAlways, total=False):
+    """The delivery address of a physical product."""
+
+    complement: str
+
+
+class _ItemAlways(TypedDict):
+    title: str
+    unitPrice: int
+    """Cents."""
+    quantity: int
+
+
+class Item(_ItemAlways, total=False):
+    """An item of the purchase."""
+
+    description: str
+
+
+# The status of a transaction.
+TransactionStatus: TypeAlias = Literal["PENDING", "PIX_QRCODE_GENERATED", "PAID", "PROCESSING_REFUND", "PROCESSING_INFRACTION", "REFUNDED", "INFRACTION", "FAILED", "BLOCKED"]
+
+
+class TransactionStatusEntry(TypedDict):
+    """A status that the record had or has."""
+
+    status: TransactionStatus
+    date: str
+    """When the status was reached."""
+    durationInMilliseconds: int | None
+    """Time spent in the status; null for the current one."""
+
+
+# The status of a refund.
+RefundStatus: TypeAlias = Literal["PROCESSING", "REFUNDED", "FAILED"]
+
+
+class Refund(TypedDict):
+    """A refund of a transaction."""
+
+    id: str
+    """Identifier."""
+    amount: int
+    """Cents."""
+    status: RefundStatus
+    endToEndRefund: str | None
+    """EndToEndId of the return."""
+    reason: str | None
+    """Reason given in the request."""
+    createdAt: str
+    """When it was requested."""
+
+
+# The status of a dispute (MED).
+DisputeStatus: TypeAlias = Literal["OPEN", "ACCEPTED", "RETURNED", "REJECTED", "CANCELED"]
+
+
+class Dispute(TypedDict):
+    """A dispute (MED) of a transaction."""
+
+    id: str
+    """Identifier."""
+    amount: int
+    """Disputed amount in cents."""
+    amountReturned: int
+    """Cents returned to the payer under it."""
+    amountBlocked: int
+    """Cents blocked for it now."""
+    status: DisputeStatus
+    reason: str | None
+    """Reason given by the acquirer or the operator."""
+    openedAt: str
+    """When it was opened."""
+    deadline: str | None
+    """Deadline of the decision, if the acquirer gives one."""
+    finishedAt: str | None
+    """When it ended."""
+
+
+class Return(TypedDict):
+    """Money that went back to the payer other than by a refund."""
+
+    endToEndRefund: str | None
+    """EndToEndId of the return."""
+    amount: int
+    """Cents; negative if it corrects an earlier entry."""
+    disputeId: str | None
+    """The dispute under which it was returned; null if the bank returned it without one."""
+    date: str
+    """When it was returned."""
+
+
+class PixCodeIfAny(TypedDict):
+    """The code of a transaction. All three fields are null if the acquirer has given no code."""
+
+    uri: str | None
+    """Copy-and-paste code (BR Code)."""
+    qrCodeBase64: str | None
+    """The same as a PNG image, as a data URL."""
+    expirationDate: str | None
+    """When the code expires."""
+
+
+class BankAccount(TypedDict):
+    """An account at a bank."""
+
+    type: str
+    branch: str
+    number: str
+    digit: str
+    ispb: str
+    """ISPB code of the bank."""
+
+
+# The types of PIX keys.
+PixKeyType: TypeAlias = Literal["CPF", "CNPJ", "EMAIL", "PHONE", "EVP"]
+
+
+class PixKey(TypedDict):
+    """A PIX key: the address of an account."""
+
+    key: str
+    type: PixKeyType
+
+
+class AccountHolder(TypedDict):
+    """The person or company that paid or was paid."""
+
+    type: Literal["PF", "PJ"]
+    name: str
+    document: str
+    """CPF or CNPJ, bare."""
+    bankAccount: BankAccount
+    pix: PixKey
+
+
+class _TransactionAlways(TypedDict):
+    id: str
+    """Identifier."""
+    acquirer: str
+    amount: int
+    """Cents; 1 to 10000000."""
+    paymentMethod: Literal["PIX"]
+    isInfoProduct: bool
+    createdAt: str
+    """Creation."""
+    status: TransactionStatus
+    statusHistory: list[TransactionStatusEntry]
+    updatedAt: str
+    """Last change."""
+    infractionDate: str | None
+    """When a dispute (MED) was opened."""
+    pixResponse: PixCodeIfAny
+    errorMessage: str | None
+    """Why it failed, or why a refund was refused."""
+
+
+class Transaction(_TransactionAlways, total=False):
+    """A charge by PIX. Amounts are in cents, dates in ISO 8601."""
+
+    webhookUrl: str
+    externalCode: str
+    customer: Customer
+    seller: Seller
+    address: Address
+    items: list[Item]
+    metadata: dict[str, Any]
+    amountPaid: int
+    """Cents received."""
+    amountRefunded: int
+    """Cents refunded; present once paid."""
+    refunds: list[Refund]
+    """In the order of their requests; present once paid."""
+    amountReturned: int
+    """Cents returned other than by refunds: under MED, or by the bank; present once paid."""
+    disputes: list[Dispute]
+    """Disputes (MED), the oldest first; present once paid."""
+    returns: list[Return]
+    """Returns other than refunds; present once paid."""
+    paymentDate: str
+    """When the payer paid."""
+    endToEnd: str
+    """EndToEndId of the Pix."""
+    payer: AccountHolder
+    receiver: AccountHolder
+    feeAmount: int
+    """Cents."""
+
+
+class PixCode(TypedDict):
+    """The code that a payer pays: as text to copy, and as a QR image."""
+
+    uri: str
+    """Copy-and-paste code (BR Code)."""
+    qrCodeBase64: str
+    """The same as a PNG image, as a data URL."""
+    expirationDate: str
+    """When the code expires."""
+
+
+class _TransactionCreatedAlways(TypedDict):
+    id: str
+    """Identifier of the transaction."""
+    amount: int
+    """Cents."""
+    type: Literal["TRANSACTION"]
+    status: Literal["PIX_QRCODE_GENERATED"]
+    pixResponse: PixCode
+
+
+class TransactionCreated(_TransactionCreatedAlways, total=False):
+    """The answer to a create."""
+
+    externalCode: str
+
+
+class PaymentLink(TypedDict):
+    """The page where a customer pays a transaction."""
+
+    url: str
+    """Send the customer here; whoever has the address can see the page."""
+    expiresAt: str | None
+    """When its code expires; the page continues to show the state of the payment. Null while there is no code."""
+
+
+class RefundCreated(TypedDict):
+    """The answer to a refund request."""
+
+    id: str
+    """Identifier of the refund."""
+    transactionId: str
+    """The transaction that is refunded."""
+    amount: int
+    """Cents."""
+    type: Literal["REFUND"]
+    status: Literal["PROCESSING"]
+
+
+# The status of a withdrawal.
+WithdrawalStatus: TypeAlias = Literal["PENDING", "PROCESSING", "PROCESSED", "FAILED", "CANCELED", "REFUNDED", "REJECTED"]
+
+
+# Present while it is pending review and not sent: it waits for the operator (approval), or it looks like a recent one and waits for POST /withdrawal/{id}/confirm (duplicate).
+WithdrawalHold: TypeAlias = Literal["approval", "duplicate"]
+
+
+class WithdrawalStatusEntry(TypedDict):
+    """A status that the record had or has."""
+
+    status: WithdrawalStatus
+    date: str
+    """When the status was reached."""
+    durationInMilliseconds: int | None
+    """Time spent in the status; null for the current one."""
+
+
+class _WithdrawalAlways(TypedDict):
+    id: str
+    """Identifier."""
+    acquirer: str
+    amount: int
+    """Cents."""
+    method: Literal["PIX"]
+    createdAt: str
+    """Creation."""
+    status: WithdrawalStatus
+    statusHistory: list[WithdrawalStatusEntry]
+    updatedAt: str
+    """Last change."""
+    errorMessage: str | None
+    """Why it failed, was rejected or was returned."""
+
+
+class Withdrawal(_WithdrawalAlways, total=False):
+    """Money sent to a PIX key. Amounts are in cents, dates in ISO 8601."""
+
+    webhookUrl: str
+    externalCode: str
+    metadata: dict[str, Any]
+    hold: WithdrawalHold
+    amountWithdrawn: int
+    """Cents sent."""
+    processedDate: str
+    """When the bank executed it."""
+    endToEnd: str
+    """EndToEndId of the Pix."""
+    payer: AccountHolder
+    receiver: AccountHolder
+    pixKey: PixKey
+    feeAmount: int
+    """Cents on top of the amount; returned if it is not sent."""
+
+
+class _WithdrawalCreatedAlways(TypedDict):
+    id: str
+    """Identifier of the withdrawal."""
+    amount: int
+    """Cents."""
+    type: Literal["WITHDRAWAL"]
+    status: Literal["PENDING"]
+
+
+class WithdrawalCreated(_WithdrawalCreatedAlways, total=False):
+    """The answer to a withdrawal request."""
+
+    externalCode: str
+    hold: WithdrawalHold
+
+
+class Balance(TypedDict):
+    """The balance. Amounts are in cents."""
+
+    available: int
+    """Cents that may be withdrawn or refunded."""
+    reserved: int
+    """Cents set aside for withdrawals and refunds in progress."""
+    blocked: int
+    """Cents set aside while payments are disputed (MED)."""
+    debt: int
+    """Cents owed, because the money of a disputed payment was already spent; later payments repay it first."""
+    at: str
+    """The moment of this balance."""
+
+
+# The reason of a change of the available balance.
+StatementKind: TypeAlias = Literal["payment", "fee", "debt_repaid", "refund_reserved", "refund_sent", "refund_released", "fee_returned", "fee_return_reversed", "infraction_blocked", "infraction_returned", "infraction_released", "withdrawal_reserved", "withdrawal_sent", "withdrawal_released", "withdrawal_returned", "payment_held", "held_returned", "held_matched", "match_undone", "correction", "fees_drawn", "pay_in", "debt_written_off", "psp_fee", "manual", "moved_out", "moved_in"]
+
+
+class StatementEntry(TypedDict):
+    """One change of the available balance. Amounts are in cents."""
+
+    id: int
+    """Number of the transfer."""
+    kind: StatementKind
+    amount: int
+    """Cents; negative if it left the available balance."""
+    balance: int
+    """The available balance after it, in cents."""
+    recordType: Literal["transaction", "refund", "infraction", "withdrawal", "suspense", "correction", "fee_draw", "pay_in", "write_off", "psp_fee", "manual_entry", "move_out", "move_in"]
+    recordId: str
+    """Identifier of the record that it was posted for."""
+    transactionId: str | None
+    """The transaction of that record: GET /transaction/{id} shows the refund, the dispute or the correction."""
+    description: str | None
+    """Description of an entry whose recordId cannot be looked up: an entry of the operator (pay_in, manual_entry) or a correction. Null for all others."""
+    createdAt: str
+    """When it was posted."""
+
+
+class EventSummary(TypedDict):
+    """One status change, and the state of its delivery."""
+
+    id: str
+    """Identifier of the event: `webhook-id` of its delivery."""
+    type: str
+    """Such as transaction.paid."""
+    recordType: Literal["transaction", "withdrawal"]
+    recordId: str
+    """Identifier of the transaction or withdrawal."""
+    sequence: int
+    """Number of this status change of the record, from 1."""
+    createdAt: str
+    """When it happened."""
+    delivery: str | None
+    """State of its delivery; null when the record has no webhook URL."""
+
+
+# Waiting: behind an earlier event of its record; pending: to be tried; delivered; exhausted: all attempts failed; gone: the receiver answered 410.
+DeliveryState: TypeAlias = Literal["waiting", "pending", "delivered", "exhausted", "gone"]
+
+
+# The error as a code; null if the HTTP status says enough, or the sentence has details of its own.
+AttemptErrorCode: TypeAlias = Literal["no_answer", "redirected", "gone", "address_not_allowed", "private_address", "connection_refused", "connection_closed", "connection_timeout", "connection_failed", "unreachable", "name_not_found", "name_without_address", "name_server_failed", "name_server_timeout", "head_too_long", "certificate_expired", "certificate_self_signed", "certificate_of_other_name", "certificate_without_chain", "not_http", None]
+
+
+class DeliveryAttempt(TypedDict):
+    """One request to your receiver."""
+
+    number: int
+    startedAt: str
+    """Start of the attempt."""
+    durationInMilliseconds: int
+    status: int | None
+    """HTTP status of the response; null when there was none."""
+    error: str | None
+    """Why the attempt failed."""
+    errorCode: AttemptErrorCode
+
+
+class Delivery(TypedDict):
+    """The delivery of an event to your receiver, with its attempts."""
+
+    eventId: str
+    """Identifier of the event: `webhook-id`."""
+    type: str
+    recordId: str
+    """Identifier of the transaction or withdrawal."""
+    sequence: int
+    url: str
+    state: DeliveryState
+    nextAttemptAt: str | None
+    """When it is tried next."""
+    lastStatus: int | None
+    """HTTP status of the last response."""
+    lastError: str | None
+    """Why the last attempt failed."""
+    lastErrorCode: AttemptErrorCode
+    createdAt: str
+    """When the event happened."""
+    finishedAt: str | None
+    """When it was delivered or given up."""
+    attempts: list[DeliveryAttempt]
+
+
+class Resent(TypedDict):
+    """A delivery whose schedule starts again."""
+
+    eventId: str
+    """Identifier of the event."""
+    state: Literal["pending", "waiting"]
+
+
+class _FieldErrorAlways(TypedDict):
+    field: str
+    """A path such as `items[0].unitPrice`."""
+    code: str
+    message: str
+
+
+class FieldError(_FieldErrorAlways, total=False):
+    """One error of a request."""
+
+    limit: int
+    """The smallest or largest value that is allowed."""
+    unit: Literal["cents", "bytes"]
+    """Of a limit that is no plain number and counts no characters or items."""
+    recordId: str
+    """The record that the error is about, if the address does not name it."""
+
+
+class SandboxPaid(TypedDict):
+    """The payment or return that was made."""
+
+    endToEndId: str
+    """Identifier of the Pix."""
+
+
+class SandboxPayerBankAccount(TypedDict, total=False):
+    type: str
+    branch: str
+    number: str
+    digit: str
+    ispb: str
+    """ISPB code of the bank."""
+
+
+class SandboxPayer(TypedDict, total=False):
+    """The payer at the simulated bank. Omitted fields get defaults."""
+
+    type: Literal["PF", "PJ"]
+    name: str
+    document: str
+    """CPF or CNPJ, bare."""
+    pix: PixKey
+    bankAccount: SandboxPayerBankAccount
+
+
+class _SandboxPaymentAlways(TypedDict):
+    uri: str
+    """The copy-and-paste code; 1 to 4096 characters."""
+
+
+class SandboxPayment(_SandboxPaymentAlways, total=False):
+    """A payment at the simulated bank."""
+
+    amount: int
+    """Cents, to pay another amount than the code has; 1 to 999999999999."""
+    payer: SandboxPayer
+    behaviour: Literal["honest", "without_txid", "slow", "late", "twice", "other_amount", "other_payer", "returned", "contested", "callback_never", "callback_twice", "callback_late", "callback_forged"]
+    """The fault to inject; honest: none, whatever the fault profile of the bank."""
+
+
+class _SandboxInfractionAlways(TypedDict):
+    endToEnd: str
+    """The endToEnd of a paid transaction; 1 to 64 characters."""
+
+
+class SandboxInfraction(_SandboxInfractionAlways, total=False):
+    """A dispute (MED) at the simulated bank."""
+
+    amount: int
+    """Cents; the whole remaining amount by default; 1 to 999999999999."""
+    reason: Literal["fraud", "operational_failure"]
+    """Fraud by default."""
+
+
+class SandboxDisputed(TypedDict):
+    """The dispute."""
+
+    reference: str
+    """Names the dispute in a decision."""
+
+
+class _SandboxReturnAlways(TypedDict):
+    endToEnd: str
+    """The endToEnd of a paid transaction; 1 to 64 characters."""
+
+
+class SandboxReturn(_SandboxReturnAlways, total=False):
+    """An unannounced return under MED."""
+
+    amount: int
+    """Cents; the whole remaining amount by default; 1 to 999999999999."""
+
+
+class SandboxWithdrawalReturn(TypedDict, total=False):
+    """A withdrawal that is sent back."""
+
+    amount: int
+    """Cents; the whole remaining amount by default; 1 to 999999999999."""
+
+
+# The named fault profiles of the simulated bank.
+SandboxPersonalityName: TypeAlias = Literal["honest", "forgetful", "late", "careless", "forged", "quarrelsome", "hostile"]
+
+
+class SandboxTraits(TypedDict, total=False):
+    """The faults of the simulated bank, with the probability of each, from 0 to 1."""
+
+    without_txid: float
+    """0 to 1."""
+    slow: float
+    """0 to 1."""
+    late: float
+    """0 to 1."""
+    twice: float
+    """0 to 1."""
+    other_amount: float
+    """0 to 1."""
+    other_payer: float
+    """0 to 1."""
+    returned: float
+    """0 to 1."""
+    contested: float
+    """0 to 1."""
+    callback_never: float
+    """0 to 1."""
+    callback_twice: float
+    """0 to 1."""
+    callback_late: float
+    """0 to 1."""
+    callback_forged: float
+    """0 to 1."""
+    answer_lost: float
+    """0 to 1."""
+    payout_rejected: float
+    """0 to 1."""
+    return_rejected: float
+    """0 to 1."""
+
+
+class SandboxPersonality(TypedDict):
+    """The fault profile of the simulated bank."""
+
+    name: SandboxPersonalityName
+    seed: int
+    """The same seed has the same effect on the same payments; 0 to 9007199254740991."""
+    traits: SandboxTraits
+
+
+class _SandboxPersonalityInputAlways(TypedDict):
+    name: SandboxPersonalityName
+
+
+class SandboxPersonalityInput(_SandboxPersonalityInputAlways, total=False):
+    """A new fault profile for the simulated bank."""
+
+    seed: int
+    """The same seed has the same effect on the same payments; 0 to 9007199254740991."""
+    traits: SandboxTraits
+
+
+class _CustomerInputAlways(TypedDict):
+    name: str
+    """1 to 255 characters."""
+    document: str
+    """CPF or CNPJ, formatted or bare; the alphanumeric CNPJ too."""
+    email: str
+    """Up to 254 characters."""
+
+
+class CustomerInput(_CustomerInputAlways, total=False):
+    """The customer."""
+
+    ip: str
+    landline: str
+    """Up to 30 characters."""
+    mobilePhone: str
+    """Up to 30 characters."""
+    birthdate: str
+
+
+class SellerInput(TypedDict):
+    """The seller."""
+
+    name: str
+    """1 to 255 characters."""
+    document: str
+    """CPF or CNPJ, formatted or bare; the alphanumeric CNPJ too."""
+
+
+class _AddressInputAlways(TypedDict):
+    zipCode: str
+    number: str
+    """1 to 10 characters."""
+    street: str
+    """2 to 200 characters."""
+    neighborhood: str
+    """2 to 100 characters."""
+    city: str
+    """2 to 100 characters."""
+    state: str
+    """2 to 50 characters."""
+    country: str
+    """2 to 60 characters."""
+
+
+class AddressInput(_AddressInputAlways, total=False):
+    """The delivery address of a physical product."""
+
+    complement: str
+    """2 to 150 characters."""
+
+
+class _ItemInputAlways(TypedDict):
+    title: str
+    """2 to 150 characters."""
+    unitPrice: int
+    """Cents; 1 to 10000000."""
+
+
+class ItemInput(_ItemInputAlways, total=False):
+    """An item of the purchase."""
+
+    description: str
+    """2 to 255 characters."""
+    quantity: int
+    """1 to 100; 1 by default."""
+
+
+class CreateTransactionPix(TypedDict, total=False):
+    expirationSeconds: int
+    """Lifetime of the QR code; 60 to 86400; 1800 by default."""
+
+
+class _CreateTransactionAlways(TypedDict):
+    amount: int
+    """Cents; 1 to 10000000."""
+
+
+class CreateTransaction(_CreateTransactionAlways, total=False):
+    """A charge. `address` is required if `isInfoProduct` is false."""
+
+    paymentMethod: Literal["PIX"]
+    webhookUrl: str
+    """Receives every change; https, a public host, no fragment; up to 2048 characters."""
+    externalCode: str
+    """Your reference; need not be unique; 8 to 255 characters."""
+    idempotencyKey: str
+    """Requests with the same key and content return the same transaction; 8 to 255 characters."""
+    customer: CustomerInput
+    seller: SellerInput
+    isInfoProduct: bool
+    """Digital product; a physical one needs an address; true by default."""
+    address: AddressInput
+    items: list[ItemInput]
+    metadata: dict[str, Any]
+    """Free-form; up to 8 KiB as JSON, 64 keys in all and 8 levels."""
+    pix: CreateTransactionPix
+
+
+class PixKeyInput(TypedDict):
+    """A PIX key, which must be valid for its type."""
+
+    key: str
+    """Formatted or bare; stored in normal form; 1 to 77 characters."""
+    type: PixKeyType
+
+
+class _CreateWithdrawalAlways(TypedDict):
+    amount: int
+    """Cents that the receiver gets; the fee comes on top; 10 to 10000000."""
+    pixKey: PixKeyInput
+
+
+class CreateWithdrawal(_CreateWithdrawalAlways, total=False):
+    """A withdrawal to a PIX key."""
+
+    method: Literal["PIX"]
+    webhookUrl: str
+    """Receives every change; https, a public host, no fragment; up to 2048 characters."""
+    externalCode: str
+    """Your reference; need not be unique; 8 to 255 characters."""
+    idempotencyKey: str
+    """Requests with the same key and content return the same withdrawal. May be sent as the header Idempotency-Key; 8 to 255 characters."""
+    metadata: dict[str, Any]
+    """Free-form; up to 8 KiB as JSON, 64 keys in all and 8 levels."""
+
+
+class CreateRefund(TypedDict, total=False):
+    """A refund of what is left of a payment, or of a part of it."""
+
+    amount: int
+    """Cents; up to what is left of the payment, which is also the default."""
+    reason: str
+    """2 to 140 characters."""
+    idempotencyKey: str
+    """Requests with the same key and content return the same refund. May be sent as the header Idempotency-Key; 8 to 255 characters."""
+
+
+class TransactionFilters(TypedDict, total=False):
+    """Filters of the list of transactions; all must match."""
+
+    startDate: str | datetime
+    """Created at or after; ISO 8601 with time; UTC if it has no offset."""
+    endDate: str | datetime
+    """Created at or before; ISO 8601 with time; UTC if it has no offset."""
+    status: list[TransactionStatus]
+    """Any of these; repeat the parameter."""
+    customerEmail: str
+    """Case does not matter; up to 254 characters."""
+    customerName: str
+    """Any part of it; case and accents do not matter; 1 to 255 characters."""
+    customerDocument: str
+    """CPF or CNPJ, formatted or bare; the alphanumeric CNPJ too."""
+    customerPhone: str
+    """Either phone; only the digits are compared; up to 30 characters."""
+    id: str
+    endToEnd: str
+    """EndToEndId of the Pix; 8 to 255 characters."""
+    endToEndRefund: str
+    """EndToEndId of a refund; 8 to 255 characters."""
+    externalCode: str
+    """Your reference; 8 to 255 characters."""
+    paymentMethod: list[Literal["PIX"]]
+    """Any of these."""
+    minAmount: int
+    """Cents; 1 to 10000000."""
+    maxAmount: int
+    """Cents; 1 to 10000000."""
+    page: int
+    """Page, from 1 (the default); 1 to 1000000000."""
+    perPage: int
+    """Items per page; 1 to 100; 20 by default."""
+    cursor: str
+    """Instead of `page`: the `nextCursor` of the previous page, with the same filters; 1 to 255 characters."""
+
+
+class WithdrawalFilters(TypedDict, total=False):
+    """Filters of the list of withdrawals; all must match."""
+
+    startDate: str | datetime
+    """Created at or after; ISO 8601 with time; UTC if it has no offset."""
+    endDate: str | datetime
+    """Created at or before; ISO 8601 with time; UTC if it has no offset."""
+    status: list[WithdrawalStatus]
+    """Any of these; repeat the parameter."""
+    id: str
+    pixKey: str
+    """CPF, CNPJ, e-mail, phone or EVP; up to 77 characters."""
+    endToEnd: str
+    """EndToEndId of the Pix; 8 to 255 characters."""
+    endToEndRefund: str
+    """EndToEndId of the return; 8 to 255 characters."""
+    externalCode: str
+    """Your reference; 8 to 255 characters."""
+    minAmount: int
+    """Cents; 10 to 10000000."""
+    maxAmount: int
+    """Cents; 10 to 10000000."""
+    page: int
+    """Page, from 1 (the default); 1 to 1000000000."""
+    perPage: int
+    """Items per page; 1 to 100; 20 by default."""
+    cursor: str
+    """Instead of `page`: the `nextCursor` of the previous page, with the same filters; 1 to 255 characters."""
+
+
+class StatementFilters(TypedDict, total=False):
+    """Filters of the statement; all must match."""
+
+    startDate: str | datetime
+    """Posted at or after; ISO 8601 with time; UTC if it has no offset."""
+    endDate: str | datetime
+    """Posted at or before; ISO 8601 with time; UTC if it has no offset."""
+    kind: list[StatementKind]
+    """Any of these; repeat the parameter."""
+    page: int
+    """Page, from 1 (the default); 1 to 1000000000."""
+    perPage: int
+    """Items per page; 1 to 100; 20 by default."""
+    cursor: str
+    """Instead of `page`: the `nextCursor` of the previous page, with the same filters; 1 to 255 characters."""
+
+
+class EventFilters(TypedDict, total=False):
+    """The page of the list of events."""
+
+    page: int
+    """Page, from 1 (the default); 1 to 1000000000."""
+    perPage: int
+    """Items per page; 1 to 100; 20 by default."""
+    cursor: str
+    """Instead of `page`: the `nextCursor` of the previous page, with the same filters; 1 to 255 characters."""
+
+
+class DeliveryFilters(TypedDict, total=False):
+    """Filters of the list of deliveries; all must match."""
+
+    state: DeliveryState
+    recordId: str
+    """Only deliveries of this transaction or withdrawal."""
+    eventId: str
+    """Only the delivery of this event."""
+    page: int
+    """Page, from 1 (the default); 1 to 1000000000."""
+    perPage: int
+    """Items per page; 1 to 100; 20 by default."""
+    cursor: str
+    """Instead of `page`: the `nextCursor` of the previous page, with the same filters; 1 to 255 characters."""
+
+
+class BalanceQuery(TypedDict, total=False):
+    """The time of the balance."""
+
+    at: str | datetime
+    """The balance at this moment; now by default; ISO 8601 with time; UTC if it has no offset."""
+
+
+# Creation as PENDING sends no event.
+TransactionEventType: TypeAlias = Literal["transaction.pix_qrcode_generated", "transaction.paid", "transaction.processing_refund", "transaction.processing_infraction", "transaction.refunded", "transaction.infraction", "transaction.failed", "transaction.blocked"]
+
+
+class TransactionEventData(Transaction):
+    """The record as a fetch returned it at that time."""
+
+    sequence: int
+    """Counts the record's changes from 1. An event is stale if it is not above the last one that you saw."""
+
+
+class TransactionEvent(TypedDict):
+    """A change of a transaction, as a webhook has it."""
+
+    id: str
+    """Equal to the header ``webhook-id``. The same event can arrive twice, with the same id."""
+    type: TransactionEventType
+    timestamp: str
+    """When it happened."""
+    data: TransactionEventData
+
+
+# Creation as PENDING sends no event.
+WithdrawalEventType: TypeAlias = Literal["withdrawal.processing", "withdrawal.processed", "withdrawal.failed", "withdrawal.canceled", "withdrawal.refunded", "withdrawal.rejected"]
+
+
+class WithdrawalEventData(Withdrawal):
+    """The record as a fetch returned it at that time."""
+
+    sequence: int
+    """Counts the record's changes from 1. An event is stale if it is not above the last one that you saw."""
+
+
+class WithdrawalEvent(TypedDict):
+    """A change of a withdrawal, as a webhook has it."""
+
+    id: str
+    """Equal to the header ``webhook-id``. The same event can arrive twice, with the same id."""
+    type: WithdrawalEventType
+    timestamp: str
+    """When it happened."""
+    data: WithdrawalEventData
+
+
+# Any event of a webhook. A newer service may have more types: answer those with 2xx too.
+WebhookEvent: TypeAlias = "TransactionEvent | WithdrawalEvent"

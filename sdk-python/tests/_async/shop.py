@@ -1,0 +1,50 @@
+"""A shop's whole day in the sandbox. A test runs it against a running service."""
+
+import asyncio
+import json
+from pathlib import Path
+
+from guiche import AsyncGuiche, format_brl
+from guiche.testing import WebhookReceiver
+
+
+async def main() -> None:
+    sandbox = json.loads(Path("data/sandbox.json").read_text())
+    async with AsyncGuiche(
+        base_url=sandbox["baseUrl"], client_id=sandbox["clientId"], client_secret=sandbox["clientSecret"]
+    ) as guiche:
+        with WebhookReceiver(sandbox["webhookSecret"]) as receiver:
+            created = await guiche.transactions.create({"amount": 2590, "webhookUrl": receiver.url})
+            await guiche.sandbox.pay({"uri": created["pixResponse"]["uri"]})
+            fits = lambda event: event["data"]["id"] == created["id"]
+            event = await asyncio.to_thread(receiver.wait_for, "transaction.paid", fits)
+            assert event["type"] == "transaction.paid"
+            print(event["data"]["status"], format_brl(event["data"].get("amountPaid", 0)))
+
+        refund = await guiche.transactions.refund(created["id"], {"amount": 590, "reason": "One was broken"})
+        refunded = await guiche.transactions.wait_for(
+            created["id"], lambda found: found.get("amountRefunded") == 590, timeout=60
+        )
+        [found] = [one for one in refunded.get("refunds", []) if one["id"] == refund["id"]]
+        print(found["status"], found["amount"])
+
+        withdrawal = await guiche.withdrawals.create(
+            {"amount": 1000, "pixKey": {"key": "+5511987654321", "type": "PHONE"}}
+        )
+        # The same amount to the same key as the sync shop's, or the async one's.
+        if withdrawal.get("hold") == "duplicate":
+            await guiche.withdrawals.confirm(withdrawal["id"])
+        while (await guiche.withdrawals.get(withdrawal["id"]))["status"] in ("PENDING", "PROCESSING"):
+            await asyncio.sleep(0.1)
+        sent = await guiche.withdrawals.get(withdrawal["id"])
+        print(sent["status"], format_brl(sent.get("amountWithdrawn", 0)))
+
+        listed = [entry["kind"] async for entry in guiche.statement.list()]
+        exported = b"".join([piece async for piece in guiche.statement.export()]).decode()
+        assert {"payment", "refund_reserved", "withdrawal_reserved"} <= set(listed), listed
+        assert exported.count("\r\n") == len(listed) + 1, exported
+        balance = await guiche.balance.get()
+        assert balance["reserved"] == 0, balance
+
+
+asyncio.run(main())

@@ -1,0 +1,104 @@
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createTestDatabase } from '../support/database.ts'
+import { blocksOf } from '../support/documents.ts'
+import { findFreePort, makeDataDir, startServiceProcess } from '../support/process.ts'
+import { findPython } from '../support/python.ts'
+
+const run = promisify(execFile)
+const python = findPython('httpx') ?? ''
+const mypy = findPython('httpx', 'mypy') ?? ''
+const sources = resolve('sdk-python/src')
+
+it('what is generated of the Python SDK is current: `npm run sdk:types` writes it', async () => {
+  await run(process.execPath, ['scripts/sdk-python.mjs', '--check'])
+})
+
+it('it has the version of the service', async () => {
+  const { version } = JSON.parse(await readFile('package.json', 'utf8'))
+  expect(await readFile('sdk-python/pyproject.toml', 'utf8')).toContain(`\nversion = "${version}"\n`)
+  expect(await readFile('sdk-python/src/guiche/_http.py', 'utf8')).toContain(`"guiche-python/${version}"`)
+})
+
+describe.skipIf(python === '')('the Python SDK, where Python 3.10 and httpx are installed', () => {
+  it('passes its tests, sync and async', async () => {
+    const { stderr } = await run(python, ['-m', 'unittest', 'discover', '--start-directory', '.'], {
+      cwd: 'sdk-python',
+      env: { PATH: process.env.PATH, PYTHONPATH: sources, PYTHONDONTWRITEBYTECODE: '1' },
+    })
+    expect(stderr).toMatch(/^Ran [4-9]\d tests .*\n\nOK\n$/m)
+  })
+
+  it.skipIf(mypy === '')('passes mypy --strict', async () => {
+    const cache = await mkdtemp(join(tmpdir(), 'guiche-mypy-'))
+    try {
+      const { stdout } = await run(mypy, ['-m', 'mypy', '--cache-dir', cache], { cwd: 'sdk-python' })
+      expect(stdout).toContain('Success: no issues found')
+    } finally {
+      await rm(cache, { recursive: true })
+    }
+  })
+
+  describe('in an empty folder', async () => {
+    const samples = blocksOf('sdk-python/README.md').filter(({ language }) => language === 'python')
+    const cleanups: (() => Promise<unknown>)[] = []
+    let folder: string
+    let environment: Record<string, string>
+
+    beforeAll(async () => {
+      const { dataDir, remove } = await makeDataDir()
+      const database = await createTestDatabase()
+      cleanups.push(remove, database.drop)
+      const service = await startServiceProcess({
+        dataDir,
+        port: await findFreePort(),
+        databaseUrl: database.connectionString,
+      })
+      cleanups.push(async () => {
+        service.signal('SIGTERM')
+        await service.ended
+      })
+      folder = await mkdtemp(join(tmpdir(), 'guiche-python-'))
+      cleanups.push(async () => await rm(folder, { recursive: true }))
+      const file = await readFile(join(dataDir, 'sandbox.json'), 'utf8')
+      const sandbox = JSON.parse(file)
+      await mkdir(join(folder, 'data'))
+      await writeFile(join(folder, 'data/sandbox.json'), file)
+      environment = {
+        PATH: process.env.PATH ?? '',
+        PYTHONPATH: sources,
+        PYTHONDONTWRITEBYTECODE: '1',
+        GUICHE_URL: sandbox.baseUrl,
+        GUICHE_CLIENT_ID: sandbox.clientId,
+        GUICHE_CLIENT_SECRET: sandbox.clientSecret,
+        GUICHE_WEBHOOK_SECRET: sandbox.webhookSecret,
+      }
+    })
+    afterAll(async () => {
+      for (const cleanup of cleanups.reverse()) await cleanup()
+    })
+
+    const runProgram = async (name: string, text: string) => {
+      await writeFile(join(folder, name), text)
+      return await run(python, ['-W', 'error', name], { cwd: folder, env: environment })
+    }
+
+    it.each(['sync', 'async'])('charges, verifies the webhook, refunds and pays out: %s', async (kind) => {
+      const text = await readFile(`sdk-python/tests/_${kind}/shop.py`, 'utf8')
+      expect(await runProgram('shop.py', text)).toEqual({
+        stdout: 'PAID R$ 25,90\nREFUNDED 590\nPROCESSED R$ 10,00\n',
+        stderr: '',
+      })
+    })
+
+    it.each(samples)('runs unchanged: $document:$line', async ({ text }) => {
+      const { stdout, stderr } = await runProgram('sample.py', text)
+      expect(stderr).toBe('')
+      for (const [, printed] of text.matchAll(/^ *print\(.*\) {2}# (.*)$/gm)) expect(stdout).toContain(`${printed}\n`)
+    })
+  })
+})
