@@ -8,7 +8,7 @@ import { toChargeId, toLocation } from './location.ts'
 import { type Network, waited } from './network.ts'
 import { isShown, toPix } from './pix.ts'
 import { merchantCity, merchantName, receiverKey } from './receiver-account.ts'
-import type { ChargeRow, ChargeWithPixes } from './store.ts'
+import { type ChargeRow, type ChargeWithPixes, removeCharge } from './store.ts'
 import { type ChargeRequest, isRecord, isTxid, parseChargeRequest } from './validate.ts'
 
 /** A charge of R$ 42,204.22 is refused, so that a merchant can test a refusal. */
@@ -22,6 +22,7 @@ export const lateAmount = cents(5_040_504)
 export const lateAnswerMs = 30_000
 
 const expiresInSecondsDefault = 86_400
+const removedStatus = 'REMOVIDA_PELO_USUARIO_RECEBEDOR'
 
 const toCode = createDynamicEncoder({ merchantName, merchantCity })
 
@@ -46,10 +47,30 @@ export async function putCharge(network: Network, txid: string, request: HttpReq
   if (network.quirks.repeatedCharge === 'refused') {
     return problem('CobDuplicada', 'O campo txid informado já foi utilizado em outra cobrança.')
   }
-  if (isSameContent(existing, charge)) return json(200, toCob(existing, network.clock.now()))
+  if (isSameContent(existing, charge) && existing.removedAt === null)
+    return json(200, toCob(existing, network.clock.now()))
   return invalidCharge([
     { razao: 'A cobrança já existe, e a presente requisição busca alterá-la.', propriedade: 'txid' },
   ])
+}
+
+/** `PATCH /cob/{txid}`: only to remove a charge that is ATIVA. This PSP changes nothing else of a charge. */
+export async function patchCharge(network: Network, txid: string, request: HttpRequest): Promise<HttpResponse> {
+  const id = isTxid(txid) ? toChargeId(network, txid) : null
+  const found = id && (await network.findCharge(id))
+  if (!found) return problem('CobNaoEncontrado', 'Não há cobrança com o txid informado.')
+  const body = parseJson(request.body)
+  if (!isRecord(body) || body.status !== removedStatus)
+    return invalidCharge([{ razao: 'O campo cob.status não respeita o schema.', propriedade: 'cob.status' }])
+  if (Object.keys(body).length > 1)
+    return invalidCharge([{ razao: 'A remoção não admite outras alterações.', propriedade: 'cob.status' }])
+  const now = network.clock.now()
+  if (!(await removeCharge(network.pool, { id: found.id, now })))
+    return invalidCharge([
+      { razao: 'A cobrança não está ATIVA, e a presente requisição busca alterá-la.', propriedade: 'cob.status' },
+    ])
+  if ((await network.faultProfile.current()).has('answer_lost', `remove ${txid}`)) return timedOut()
+  return json(200, toCob({ ...found, removedAt: now }, now))
 }
 
 /** `GET /cob/{txid}`. An expired charge stays ATIVA, as at every known PSP. */
@@ -68,8 +89,8 @@ export function toCobBase(charge: ChargeRow, { isPaid }: { isPaid: boolean }) {
   const base = {
     calendario: { criacao: charge.createdAt.toISOString(), expiracao: charge.expiresInSeconds },
     txid: charge.txid,
-    revisao: 0,
-    status: isPaid ? 'CONCLUIDA' : 'ATIVA',
+    revisao: charge.removedAt ? 1 : 0,
+    status: isPaid ? 'CONCLUIDA' : charge.removedAt ? removedStatus : 'ATIVA',
     valor: { original: toReais(cents(charge.amount)) },
     chave: receiverKey,
   }
@@ -105,6 +126,7 @@ function toRow(network: Network, txid: string, body: ChargeRequest): ChargeRow {
     createdAt: network.clock.now(),
     baseUrl: network.baseUrl,
     details: details === '{}' ? null : details,
+    removedAt: null,
   }
 }
 

@@ -32,6 +32,7 @@ export type PayRefusal =
   | 'not_of_this_network'
   | 'charge_unknown'
   | 'charge_expired'
+  | 'charge_removed'
   | 'already_paid'
   | 'payload_invalid'
   | 'amount_invalid'
@@ -79,7 +80,7 @@ export async function pay(
   const made: NewPix[] = []
   for (const pix of planned) if (await network.insertPix(pix)) made.push(pix)
   const [first] = made
-  if (!first) return refused('already_paid')
+  if (!first) return refused((await network.findCharge(chargeId))?.removedAt ? 'charge_removed' : 'already_paid')
   await scheduleFollowUps(network, first, behaviours)
   for (const pix of made) deps.onPaid(pix)
   return { ok: true, endToEndId: first.endToEndId }
@@ -108,16 +109,19 @@ async function fetchCharge(
 ): Promise<Readable | Refused> {
   const answer = await deps.fetch(place.path)
   if (answer.status === 404) return refused('charge_unknown')
-  if (answer.status === 410) return refused(isPaid(answer) ? 'already_paid' : 'charge_expired')
+  if (answer.status === 410) return refused(goneReasons[goneField(answer)] ?? 'charge_expired')
   if (answer.status !== 200) return refused('unavailable')
   const payload = await verifyPayload(deps.fetch, place.baseUrl, answer.body)
   return payload ? readPayload(payload, deps.network.clock.now()) : refused('payload_invalid')
 }
 
-function isPaid(answer: HttpResponse): boolean {
+const goneReasons: Record<string, PayRefusal> = { status: 'already_paid', 'cob.status': 'charge_removed' }
+
+/** What the answer for a charge that can no longer be paid names as the reason (payload.ts). */
+function goneField(answer: HttpResponse): string {
   const body = parseJson(answer.body)
-  const violations = isRecord(body) && Array.isArray(body.violacoes) ? body.violacoes : []
-  return violations.some((violation) => isRecord(violation) && violation.propriedade === 'status')
+  const [violation] = isRecord(body) && Array.isArray(body.violacoes) ? body.violacoes : []
+  return isRecord(violation) ? String(violation.propriedade) : ''
 }
 
 /**
@@ -170,6 +174,7 @@ const messages: Record<PayRefusal, string> = {
   not_of_this_network: 'The code belongs to another network: only charges of this simulator can be paid.',
   charge_unknown: 'There is no charge at the location of this code.',
   charge_expired: 'The charge has expired.',
+  charge_removed: 'The receiver has removed the charge: it cannot be paid any more.',
   already_paid: 'The charge is already paid.',
   payload_invalid: 'The charge at the location is not signed by the institution that holds it.',
   amount_invalid: 'The amount is not one that a Pix can have.',

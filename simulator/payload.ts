@@ -33,7 +33,7 @@ export function getKeys(network: Network): HttpResponse {
 
 /**
  * `GET /qr/v2/…`: the charge as a payer's bank reads it, signed. A charge that can no longer be paid is not shown. The
- * standard leaves that to the PSP; here `violacoes` says which of the two reasons it was.
+ * standard leaves that to the PSP; here `violacoes` says which of the reasons it was.
  */
 export async function getPayload(network: Network, path: string): Promise<HttpResponse> {
   const id = readLocationPath(path)
@@ -41,6 +41,7 @@ export async function getPayload(network: Network, path: string): Promise<HttpRe
   if (!charge) {
     return problem('CobPayloadNaoEncontrado', 'A cobrança em questão não foi encontrada para a location requisitada.')
   }
+  if (charge.removedAt) return gone('A cobrança foi removida.', 'cob.status')
   if (charge.pixes.length > 0) return gone('A cobrança já foi paga.', 'status')
   if (isExpired(network, charge)) return gone('A cobrança expirou.', 'calendario.expiracao')
   const { calendario, ...base } = toCobBase(charge, { isPaid: false })

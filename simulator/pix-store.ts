@@ -30,7 +30,7 @@ export type PixFilter = {
 export type NewPix = Omit<PixRow, 'returns'> & { chargeId: string; isSecond: boolean; behaviours: Behaviour[] }
 
 /**
- * Marks charges as paid and returns the endToEndIds of those that were unpaid. Of two concurrent payments the second
+ * Marks charges as paid and returns the endToEndIds of those that were unpaid and not removed. Of two concurrent payments the second
  * waits for the first and is refused. This commit waits for the disk: the payer sees the money as gone, and no later
  * commit of the gateway might ever flush it.
  */
@@ -40,6 +40,12 @@ export async function insertPixes(pool: pg.Pool, pixes: NewPix[]): Promise<Set<s
   const inserted = await pool.query<{ end_to_end_id: string }>({
     name: 'simulator-insert-pixes',
     text: `
+      -- A charge that is being removed is waited for, and then left out.
+      with payable as materialized (
+        select charge.id from unnest($10::uuid[]) input (id) cross join lateral (
+          select id from simulator.charges where charges.id = input.id and removed_at is null for key share
+        ) charge
+      )
       insert into simulator.pix
         (end_to_end_id, charge_id, amount, paid_at, payer, names_charge, is_second, shown_at, behaviours)
       select pix.end_to_end_id, charge_id, amount, paid_at, payer, names_charge, is_second, shown_at,
@@ -47,6 +53,7 @@ export async function insertPixes(pool: pg.Pool, pixes: NewPix[]): Promise<Set<s
       from unnest(
         $1::text[], $2::uuid[], $3::bigint[], $4::timestamptz[], $5::json[], $6::boolean[], $7::boolean[], $8::timestamptz[], $9::json[]
       ) pix (end_to_end_id, charge_id, amount, paid_at, payer, names_charge, is_second, shown_at, behaviours)
+      join payable on payable.id = charge_id
       on conflict (charge_id) where names_charge and not is_second do nothing
       returning end_to_end_id`,
     values: [
@@ -59,6 +66,7 @@ export async function insertPixes(pool: pg.Pool, pixes: NewPix[]): Promise<Set<s
       rows.map((row) => row.isSecond),
       rows.map((row) => row.shownAt?.toISOString() ?? null),
       rows.map((row) => JSON.stringify(row.behaviours)),
+      [...new Set(rows.map((row) => row.chargeId))],
     ],
   })
   return new Set(inserted.rows.map((row) => row.end_to_end_id))

@@ -1,5 +1,5 @@
 import { getBalance, getSicoobBalance } from './balance.ts'
-import { getCharge, putCharge } from './charges.ts'
+import { getCharge, patchCharge, putCharge } from './charges.ts'
 import { findFault, toScope, toStandardPath } from './decode-request.ts'
 import { getDisputes } from './disputes-list.ts'
 import { encodeAnswer } from './encode-answer.ts'
@@ -62,6 +62,7 @@ function routePsp(network: Network, path: string, request: HttpRequest): Promise
   const [resource, id] = segments
   const place = segments.length > 2 ? '' : `${method} /${resource}${id === undefined ? '' : '/…'}`
   if (place === 'PUT /cob/…') return putCharge(network, id ?? '', request)
+  if (place === 'PATCH /cob/…') return patchCharge(network, id ?? '', request)
   if (place === 'GET /cob/…') return getCharge(network, id ?? '', request)
   if (place === 'GET /pix/…') return getPix(network, id ?? '')
   if (place === 'GET /pix') return getPixList(network, request)

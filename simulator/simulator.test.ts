@@ -83,6 +83,43 @@ describe('a token in a request', () => {
   })
 })
 
+describe('a charge that is removed', () => {
+  const removal = { status: 'REMOVIDA_PELO_USUARIO_RECEBEDOR' }
+  const remove = async (txid: string, body: object = removal) =>
+    await simulator.request('PATCH', `/cob/${txid}`, { body })
+
+  it('says so, cannot be paid, and is not created again', async () => {
+    const txid = newTxid()
+    const uri = await simulator.charge(txid)
+    expect(await remove(txid)).toMatchObject({ status: 200, body: { txid, revisao: 1, ...removal } })
+    const found = await simulator.request('GET', `/cob/${txid}`)
+    expect(found.body).toMatchObject({ revisao: 1, ...removal })
+    expect(await simulator.pay({ uri })).toMatchObject({ ok: false, code: 'charge_removed' })
+    expect((await simulator.request('PUT', `/cob/${txid}`, { body: cob() })).status).toBe(400)
+  })
+
+  it('must be ATIVA, and nothing else of it can be changed', async () => {
+    const [txid, paid] = [newTxid(), newTxid()]
+    await simulator.charge(txid)
+    const bodies = [{}, { status: 'ATIVA' }, { ...removal, valor: { original: '1.00' } }]
+    for (const body of bodies) expect((await remove(txid, body)).status).toBe(400)
+    await simulator.pay({ uri: await simulator.charge(paid) })
+    expect((await remove(paid)).status).toBe(400)
+    expect((await remove(txid)).status).toBe(200)
+    expect((await remove(txid)).status).toBe(400)
+    for (const unknown of [newTxid(), 'x']) expect((await remove(unknown)).status).toBe(404)
+  })
+
+  it('is either removed or paid, never both', async () => {
+    for (let round = 0; round < 10; round++) {
+      const txid = newTxid()
+      const uri = await simulator.charge(txid)
+      const [removed, paid] = await Promise.all([remove(txid), simulator.pay({ uri })])
+      expect([removed.status, paid.ok]).toEqual(paid.ok ? [400, true] : [200, false])
+    }
+  })
+})
+
 describe('a charge', () => {
   it('is created, and read back unchanged', async () => {
     const txid = newTxid()

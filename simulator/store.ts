@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type pg from 'pg'
 import { type PixRecord, type PixRow, pixColumns, toPixRows } from './pix-store.ts'
+import { inTransaction } from './transaction.ts'
 
 /** A stored charge. `id` is 32 hexadecimal digits, derived from its txid (see location.ts). */
 export type ChargeRow = {
@@ -11,8 +12,10 @@ export type ChargeRow = {
   createdAt: Date
   /** The network's base URL when the charge was created: a location never changes. */
   baseUrl: string
-  /** Optional fields of the request, as JSON; null for most. */
+  /** Optional fields of the request, as JSON; null if there were none. */
   details: string | null
+  /** When the receiver removed it: it cannot be paid any more. */
+  removedAt: Date | null
 }
 
 export type ChargeWithPixes = ChargeRow & { pixes: PixRow[] }
@@ -51,6 +54,7 @@ const schema = `
     -- Faults of the payer's bank or this one.
     behaviours text[] not null default '{}'
   );
+  alter table simulator.charges add column if not exists removed_at timestamptz(3);
   create index if not exists pix_paid_at on simulator.pix (paid_at, end_to_end_id);
   create index if not exists pix_charge_id on simulator.pix (charge_id);
   -- A charge is paid once, unless a bank goes astray.
@@ -120,8 +124,8 @@ const schema = `
 export async function ensureSchema(pool: pg.Pool): Promise<void> {
   const found = await pool.query<{ found: boolean }>(
     `select exists (
-       select from pg_attribute where attrelid = to_regclass('simulator.disputes') and attname = 'deadline_at'
-     ) as found`,
+      select from pg_attribute where attrelid = to_regclass('simulator.charges') and attname = 'removed_at'
+    ) as found`,
   )
   if (found.rows[0]?.found) return
   const client = await pool.connect()
@@ -209,7 +213,7 @@ export async function findCharges(pool: pg.Pool, ids: string[]): Promise<Map<str
     name: 'simulator-find-charges',
     text: `
       select charge.id, charge.txid as charge_txid, charge.amount::text as charge_amount, charge.expires_in, charge.created_at,
-        charge.base_url, charge.details::text as details, ${pixColumns}
+        charge.base_url, charge.details::text as details, charge.removed_at, ${pixColumns}
       from (select * from unnest((select $1::uuid[])) input (id) limit (select null::bigint)) input
       cross join lateral (select * from simulator.charges where charges.id = input.id limit 1) charge
       left join lateral (
@@ -225,6 +229,24 @@ export async function findCharges(pool: pg.Pool, ids: string[]): Promise<Map<str
     charges.set(id, { ...charge, pixes: [...charge.pixes, ...toPixRows(row)] })
   }
   return charges
+}
+
+/**
+ * Removes an unpaid charge, and returns whether it did. The lock waits for a payment in progress, and a later payment
+ * waits for the lock (pix-store.ts). A Pix that is still on its way does not count: it arrives all the same.
+ */
+export async function removeCharge(pool: pg.Pool, { id, now }: { id: string; now: Date }): Promise<boolean> {
+  return await inTransaction(pool, async (client) => {
+    await client.query({ text: `select from simulator.charges where id = $1 for update`, values: [id] })
+    const removed = await client.query({
+      text: `
+        update simulator.charges set removed_at = $2
+        where id = $1 and removed_at is null and not exists (
+          select from simulator.pix where charge_id = $1 and names_charge and paid_at <= $2)`,
+      values: [id, now.toISOString()],
+    })
+    return removed.rowCount === 1
+  })
 }
 
 /** The txid of the charge after this one, in an unpredictable order. Null after the last. */
@@ -245,6 +267,7 @@ function toChargeRow(row: ChargeRecord): ChargeRow {
     createdAt: row.created_at,
     baseUrl: row.base_url,
     details: row.details,
+    removedAt: row.removed_at,
   }
 }
 
@@ -280,6 +303,7 @@ type ChargeRecord = {
   created_at: Date
   base_url: string
   details: string | null
+  removed_at: Date | null
 }
 
 /** The account's balance: what arrived less the PSP's fees, less what went back or out; and the disputed part of it. */
