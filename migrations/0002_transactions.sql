@@ -40,6 +40,8 @@ create table transactions (
   seller json,
   address json,
   items json,
+  -- What the payer's bank shows: as requested; null for the titles of the items.
+  description text,
   metadata json,
   -- What the list's filters compare with.
   customer_search_name text,
@@ -70,6 +72,8 @@ create table transactions (
   other_acquirers text[] not null default '{}',
   -- When an attribution of its payment was reversed.
   attribution_reversed_at timestamptz(3),
+  -- When its cancel was requested; null once the acquirer has refused it.
+  cancel_requested_at timestamptz(3),
   -- The sum of transaction_returns, so that what is left of a payment is known without reading them.
   amount_returned bigint not null default 0,
   -- When the personal columns were erased: null for nearly all.

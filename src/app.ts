@@ -114,7 +114,9 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     findUser: async (request) => await findSignedIn(sessionDeps, request),
     findMerchant: async (clientId) => {
       const client = await directory.find(clientId)
-      return client && { merchantId: client.merchant_id, clientId, movedTo: client.moved_to_address }
+      if (!client) return null
+      const { merchant_id: merchantId, name: merchantName, moved_to_address: movedTo } = client
+      return { merchantId, clientId, merchantName, movedTo }
     },
   })
 
@@ -154,8 +156,10 @@ export async function createApp(deps: AppDeps): Promise<Server> {
   })
   observeCell(deps)
   const readTransaction = createTransactionReader(db)
+  const settlement = createSettlement(deps)
   registerTransactionRoutes(app, {
     ...deps,
+    settlement,
     insertTransaction: createTransactionWriter(db),
     readTransaction,
     createLimit: limit('create', config.rateLimitCreate.perSecond, config.rateLimitCreate.burst),
@@ -169,7 +173,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
   })
   registerDashboardRoutes(app, {
     ...deps,
-    settlement: createSettlement(deps),
+    settlement,
     hasProvider: provider !== null,
     attributionApprovalAbove: config.attributionApprovalAbove,
   })

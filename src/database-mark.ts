@@ -22,7 +22,7 @@ import {
 import { freezePayoutsAlso, writeLossReason } from './ledger/payout-freeze.ts'
 import type { Clock } from './lib/clock.ts'
 import { enqueueRun } from './reconciliation/requested-run.ts'
-import { readListsAgain } from './transactions/store.ts'
+import { readListsAgain } from './transactions/cursor-store.ts'
 
 /** How much may be lost unnoticed of what no running process has committed. */
 const markEveryMs = 1_000

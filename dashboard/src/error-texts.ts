@@ -17,6 +17,7 @@ export const errorTexts: Record<Language, Record<Code, string>> = {
     payment_refused: 'The simulated bank refused the payment.',
     insufficient_balance:
       'The available balance does not cover the amount and its fee. Use a smaller amount, or wait for more payments.',
+    cancel_not_possible: 'This charge cannot be canceled.',
     refund_not_possible: 'This transaction cannot be refunded.',
     infraction_not_possible: 'This is not possible with this dispute.',
     suspense_not_possible: 'This is not possible with this payment.',
@@ -74,6 +75,7 @@ export const errorTexts: Record<Language, Record<Code, string>> = {
     payment_refused: 'O banco simulado recusou o pagamento.',
     insufficient_balance:
       'O saldo disponível não cobre o valor e a tarifa. Use um valor menor ou aguarde mais pagamentos.',
+    cancel_not_possible: 'Não é possível cancelar esta cobrança.',
     refund_not_possible: 'Não é possível devolver esta transação.',
     infraction_not_possible: 'Não é possível fazer isso com esta contestação.',
     suspense_not_possible: 'Não é possível fazer isso com este pagamento.',

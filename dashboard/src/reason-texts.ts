@@ -5,6 +5,7 @@ import type { Reason, ReasonCode } from './types.ts'
 const reasons: Record<ReasonCode, string> = {
   code_expired: 'o QR Code expirou',
   charge_removed: 'o PSP removeu a cobrança, e o QR Code não pode mais ser pago',
+  charge_canceled: 'a cobrança foi cancelada',
   charge_of_other_amount: 'o PSP tem uma cobrança de outro valor com este txid',
   rejected_without_reason: 'o PSP recusou sem informar o motivo',
   returned_by_receiver: 'O recebedor devolveu o dinheiro',

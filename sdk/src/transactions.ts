@@ -135,6 +135,17 @@ export class Transactions {
     return this.#client.post(`/transaction/${toSegment(id)}/refund`, options, withKey(input))
   }
 
+  /**
+   * Cancels an open charge, so that nobody can pay it: the transaction is FAILED with `failureCode` `canceled`. If it is
+   * canceled already, the answer is the same.
+   *
+   * @throws {GuicheError} `cancel_not_possible` once it was paid or has failed; `acquirer_refused`
+   * @throws {AcquirerUnavailableError} the PSP did not answer: it may still be paid. Repeat the call
+   */
+  cancel(id: string, options?: RequestOptions): Promise<Transaction> {
+    return this.#client.post(`/transaction/${toSegment(id)}/cancel`, options, { isRepeatable: true })
+  }
+
   /** Status changes of one transaction, newest first. */
   events(id: string, filters?: EventFilters, options?: RequestOptions): List<EventSummary> {
     return this.#client.list(`/transaction/${toSegment(id)}/event`, filters, options)

@@ -8,6 +8,7 @@ export type ErrorCode =
   | 'acquirer_refused'
   | 'payment_refused'
   | 'insufficient_balance'
+  | 'cancel_not_possible'
   | 'refund_not_possible'
   | 'infraction_not_possible'
   | 'suspense_not_possible'
@@ -255,6 +256,8 @@ export interface Transaction {
   isInfoProduct: boolean
   address?: Address
   items?: Item[]
+  /** As in the request. */
+  description?: string
   metadata?: Record<string, unknown>
   /** Creation. */
   createdAt: string
@@ -282,6 +285,8 @@ export interface Transaction {
   pixResponse: PixCodeIfAny
   /** Why it failed, or why a refund was refused. */
   errorMessage: string | null
+  /** Why it is FAILED, for programs; `refused` by the acquirer. */
+  failureCode?: 'expired' | 'removed' | 'canceled' | 'refused'
   /** EndToEndId of the Pix. */
   endToEnd?: string
   payer?: AccountHolder
@@ -468,6 +473,8 @@ export interface CreateTransactionBody {
   isInfoProduct?: boolean
   address?: Address
   items?: ItemInput[]
+  /** What is bought, as the payer’s bank shows it after your name; by default the titles of the items; 1 to 140 characters. */
+  description?: string
   /** Free-form; up to 8 KiB as JSON, 64 keys in all and 8 levels. */
   metadata?: Record<string, unknown>
   pix: {

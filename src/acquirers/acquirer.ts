@@ -1,3 +1,4 @@
+import type { TaxDocument } from '../lib/document.ts'
 import type { Cents } from '../lib/money.ts'
 import type { AccountHolder } from '../pix/holder.ts'
 import type { PixKey } from '../pix/key.ts'
@@ -31,6 +32,11 @@ export type Acquirer = {
   createCharge(input: ChargeInput): Promise<ChargeOutcome>
   /** The charge with its payments, or null when the acquirer has none under this txid. */
   findCharge(txid: string): Promise<Charge | null>
+  /**
+   * Has the acquirer remove a charge, so that nobody can pay it any more. Only {@link findCharge} says whether it did: a
+   * payment may have been faster. Idempotent.
+   */
+  removeCharge(txid: string): Promise<Removal>
   /** One incoming payment, or null. An endToEndId is case-sensitive. */
   findPayment(endToEndId: string): Promise<Payment | null>
   /** Incoming payments of [from, to], all pages; with `withReturns` only those that have a return. */
@@ -90,9 +96,24 @@ export type AccountBalance = {
 /** `fixed`, `minimum` and `maximum` in cents; 119 basis points are 1.19 %. */
 export type FeeAgreed = { fixed: Cents; basisPoints: number; minimum: Cents; maximum: Cents | null }
 
-export type ChargeInput = { txid: string; amount: Cents; expiresInSeconds: number }
+export type ChargeInput = { txid: string; amount: Cents; expiresInSeconds: number; texts?: ChargeTexts }
+
+/**
+ * What the payer's bank may show. The adapter fits them to the PSP's limits, and a charge never fails because of them.
+ */
+export type ChargeTexts = {
+  merchantName: string
+  sellerName: string | null
+  description: string | null
+  items: { title: string; quantity: number }[]
+  /** To whom the charge is addressed. Anyone may pay it. */
+  payer: { name: string; document: TaxDocument } | null
+}
 
 export type ChargeOutcome = { outcome: 'created'; charge: Charge } | { outcome: 'refused'; reason: string }
+
+/** refused: as far as this answer goes, the charge is what it was. */
+export type Removal = { outcome: 'done' } | { outcome: 'refused'; reason: string }
 
 export type Charge = {
   txid: string

@@ -34,6 +34,7 @@ const answering: Acquirer = {
   fees: { payment: null, payout: null },
   callbacks: toCallbackAccess(),
   createCharge: async () => ({ outcome: 'created', charge }),
+  removeCharge: async () => ({ outcome: 'done' }),
   findCharge: async () => null,
   findPayment: async () => payment,
   async *listPayments() {
@@ -62,6 +63,7 @@ it('passes every answer on unchanged, and records each but the creation of a cha
   const refund = { endToEndId: 'E1', refundId: recordId, amount: cents(100) }
   expect(await acquirer.createCharge(chargeInput)).toEqual({ outcome: 'created', charge })
   expect(await acquirer.findCharge(txid)).toBeNull()
+  expect(await acquirer.removeCharge(txid)).toEqual({ outcome: 'done' })
   expect(await acquirer.findPayment('E1')).toBe(payment)
   expect(await acquirer.refund(refund)).toMatchObject({ outcome: 'refused' })
   expect(await acquirer.findRefund(refund)).toBeNull()
@@ -70,13 +72,14 @@ it('passes every answer on unchanged, and records each but the creation of a cha
   expect(await acquirer.payouts?.find({ payoutId: recordId })).toEqual(processing)
   expect(inShort(written)).toEqual([
     ['findCharge', recordId, 'nothing', null],
+    ['removeCharge', recordId, 'done', null],
     ['findPayment', null, 'found', null],
     ['refund', recordId, 'refused', null],
     ['findRefund', recordId, 'nothing', null],
     ['sendPayout', recordId, 'processing', null],
     ['findPayout', recordId, 'processing', null],
   ])
-  expect(written[1]).toMatchObject({ acquirer: 'a PSP', endToEndId: 'E1', at })
+  expect(written[2]).toMatchObject({ acquirer: 'a PSP', endToEndId: 'E1', at })
 })
 
 it('records no text of the acquirer and no Pix key', async () => {

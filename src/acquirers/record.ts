@@ -55,6 +55,12 @@ export function recordExchanges(acquirer: Acquirer, deps: Deps): Acquirer {
       ),
     findCharge: async (txid) =>
       await recorded({ operation: 'findCharge', id: txid }, foundOrNot, () => acquirer.findCharge(txid)),
+    removeCharge: async (txid) =>
+      await recorded(
+        { operation: 'removeCharge', id: txid },
+        ({ outcome }) => outcome,
+        () => acquirer.removeCharge(txid),
+      ),
     findPayment: async (endToEndId) =>
       await recorded({ operation: 'findPayment', id: null, endToEndId }, foundOrNot, () =>
         acquirer.findPayment(endToEndId),

@@ -100,6 +100,7 @@ const detailsOf = {
   'reconcile.dismiss': reason,
   'reconcile.run': details({ acquirer: Name, from: Moment, to: Moment }),
   'rotate-signing-key': none,
+  'transaction.cancel': none,
   'transaction.create': details({ amount: Cents }),
   'transaction.refund': details({ refundId: Name, amount: Cents, reason: orNull(Text) }),
   'user.accept': details({ role: Name }),

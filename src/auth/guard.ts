@@ -144,7 +144,8 @@ function toCaller(claims: TokenClaims, client: KnownClient | null, scope: string
       about: { clientId: client.client_id },
     })
   }
-  return { merchantId: client.merchant_id, clientId: client.client_id, movedTo: client.moved_to_address }
+  const { merchant_id: merchantId, client_id: clientId, name: merchantName, moved_to_address: movedTo } = client
+  return { merchantId, clientId, merchantName, movedTo }
 }
 
 function readBearer(request: FastifyRequest): string {

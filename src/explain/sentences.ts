@@ -2,7 +2,7 @@ import { otherAmountReason } from '../acquirers/bacen/charge.ts'
 import { type RejectionCode, rejectedWithoutReason, rejections, writeRejection } from '../acquirers/bacen/spi-codes.ts'
 import { payoutsFrozenMessage } from '../ledger/payout-freeze.ts'
 import type { SuspenseStatus } from '../suspense/status.ts'
-import { expiredMessage, removedMessage } from '../transactions/check.ts'
+import { failureMessages } from '../transactions/status.ts'
 import type { AttemptErrorCode } from '../webhooks/attempt-errors.ts'
 import { returnedInPartMessage, returnedMessage } from '../withdrawals/settle.ts'
 
@@ -112,8 +112,9 @@ export function ifConfigured(
 export type Reason = { text: string; code: ReasonCode | null }
 
 const ownReasons = {
-  code_expired: expiredMessage,
-  charge_removed: removedMessage,
+  code_expired: failureMessages.expired,
+  charge_removed: failureMessages.removed,
+  charge_canceled: failureMessages.canceled,
   charge_of_other_amount: otherAmountReason,
   rejected_without_reason: rejectedWithoutReason,
   returned_by_receiver: returnedMessage,

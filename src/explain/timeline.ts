@@ -148,6 +148,7 @@ function toCallbackEntries({ notices }: Facts): TimelineEntry[] {
 const questions: Record<string, string> = {
   createCharge: 'was asked for a charge',
   findCharge: 'was asked for the charge',
+  removeCharge: 'was asked to remove the charge',
   findPayment: 'was asked for the payment',
   refund: 'was asked to refund',
   findRefund: 'was asked about the refund',

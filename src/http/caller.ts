@@ -5,6 +5,7 @@ import { assert } from '../lib/assert.ts'
 export type Caller = {
   merchantId: string
   clientId: string
+  merchantName: string
   /** The merchant's address in another cell, if it has moved there. */
   movedTo: string | null
 }

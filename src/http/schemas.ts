@@ -142,6 +142,7 @@ const problemTitles: Record<number, string> = {
   401: 'No token, or an invalid one',
   403: 'The token lacks a scope',
   404: 'Not found',
+  409: 'The status of the record does not allow it',
   422: 'Invalid or missing data',
   429: 'Too many requests',
   500: 'Internal error',

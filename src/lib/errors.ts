@@ -9,6 +9,7 @@ export const errors = {
   acquirer_refused: { status: 422, title: 'The acquirer refused the request' },
   payment_refused: { status: 422, title: 'The simulated bank refused the payment' },
   insufficient_balance: { status: 422, title: 'The balance does not cover this amount' },
+  cancel_not_possible: { status: 409, title: 'The transaction cannot be canceled' },
   refund_not_possible: { status: 422, title: 'The transaction cannot be refunded' },
   infraction_not_possible: { status: 422, title: 'This action on the dispute is not possible' },
   suspense_not_possible: { status: 422, title: 'This action on the payment in suspense is not possible' },
@@ -82,6 +83,7 @@ export const fieldErrorCodes = [
   ...(['more_than_fees', 'more_than_owed', 'more_than_balance', 'more_than_payout_account', 'same_account'] as const),
   // The simulator's refusals.
   ...(['br_code_invalid', 'static_not_supported', 'not_of_this_network', 'charge_unknown', 'charge_expired'] as const),
+  ...(['charge_removed', 'has_failed'] as const),
   ...(['already_paid', 'payload_invalid', 'amount_invalid', 'payer_invalid', 'unavailable'] as const),
   ...(['nothing_left', 'too_late', 'already_open', 'payment_unknown', 'payout_unknown', 'infraction_unknown'] as const),
   'refused',

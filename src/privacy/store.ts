@@ -86,7 +86,7 @@ export async function eraseCustomers(
   { ids, hashes, now }: { ids: string[]; hashes: (string | null)[]; now: Date },
 ): Promise<void> {
   await tx.query(sql`
-    update transactions set customer = null, address = null, metadata = null, customer_search_name = null,
+    update transactions set customer = null, address = null, description = null, metadata = null, customer_search_name = null,
       customer_search_email = null, customer_document = erased.hash, customer_landline_digits = null, customer_mobile_digits = null,
       payer = case when payer->>'document' like '%*%' then null else payer end, erased_at = ${now}
     from unnest(${ids}::uuid[], ${hashes}::text[]) as erased (id, hash)
@@ -138,7 +138,7 @@ export async function exportPersonal(tx: Tx, records: PersonalRecords): Promise<
     transactions: await rows(sql`
       select to_json(t) as row from (
         select t.id, c.client_id as "clientId", c.name as "merchantName", t.amount, t.status, t.created_at as "createdAt",
-          t.external_code as "externalCode", t.customer, t.address, t.items, t.metadata, t.payment_date as "paymentDate",
+          t.external_code as "externalCode", t.customer, t.address, t.items, t.description, t.metadata, t.payment_date as "paymentDate",
           t.amount_paid as "amountPaid", t.end_to_end as "endToEnd", t.payer, t.erased_at as "erasedAt",
           (select coalesce(json_agg(json_build_object('id', r.id, 'amount', r.amount, 'status', r.status, 'reason', r.reason)), '[]')
            from refunds r where r.merchant_id = t.merchant_id and r.transaction_id = t.id) as refunds,

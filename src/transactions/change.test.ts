@@ -137,6 +137,7 @@ async function accept(statuses: TransactionStatus[]): Promise<string> {
       country: 'BR',
     },
     items: [{ title: 'Café', unitPrice: 2590, quantity: 1 }],
+    description: 'Pedido 42',
     metadata: { z: 1, a: [null, { ok: true }], text: 'naïve \u2028' },
     pix_expiration_seconds: 1800,
     created_at: now,

@@ -4,15 +4,16 @@ import { nextCheckAt, runDueChecks } from '../jobs/due-checks.ts'
 import { cents } from '../lib/money.ts'
 import { toTxid } from '../pix/ids.ts'
 import { changeStatus } from './change.ts'
+import { toChargeTexts } from './content.ts'
+import { findMerchantName } from './owner-store.ts'
 import { moneyAt, type SettleDeps, settleTransaction } from './settle.ts'
-import { claimDueTransactions, lockTransaction, type TransactionRow, updateCheckAt } from './store.ts'
+import { failureMessages } from './status.ts'
+import { claimDueTransactions, lockTransaction, type TransactionRow, updateCheckAt, withdrawCancel } from './store.ts'
 
 /**
  * The payer's bank may have started the payment before the code expired: a charge fails only this long after expiry.
  */
 export const expiryGraceMs = 5 * 60_000
-export const expiredMessage = 'PIX QR code expired'
-export const removedMessage = 'The acquirer removed the charge: the PIX QR code cannot be paid any more'
 /**
  * A charge that the acquirer calls paid without showing the payment is checked until the payment shows: at most once
  * an hour in the end.
@@ -43,7 +44,11 @@ export async function checkDueTransactions(deps: SettleDeps, stopping: AbortSign
 async function check(deps: SettleDeps, row: TransactionRow): Promise<void> {
   try {
     if (row.status === 'PENDING') await resolveCharge(deps, row)
-    else await expire(deps, row)
+    else if ((await checkOpen(deps, row)) !== null)
+      deps.log.warn(
+        { transactionId: row.id, acquirer: row.acquirer },
+        'the acquirer refused to cancel a charge: it stays open',
+      )
   } catch (error) {
     if (!isOutage(error))
       deps.log.error({ err: error, transactionId: row.id }, 'the check of a transaction failed and will be repeated')
@@ -58,15 +63,16 @@ async function check(deps: SettleDeps, row: TransactionRow): Promise<void> {
  */
 async function resolveCharge(deps: SettleDeps, row: TransactionRow): Promise<void> {
   const isLate = deps.clock.now().getTime() > row.created_at.getTime() + row.pix_expiration_seconds * 1000
+  const isUnwanted = isLate || row.cancel_requested_at !== null
   const none: string[] = []
   const unavailable: AcquirerUnavailable[] = []
   for (const name of [row.acquirer, ...row.other_acquirers]) {
     try {
       const acquirer = deps.acquirers.named(name)
       // Nobody waits for this code any more: only look for an existing charge, do not create one.
-      const answer = isLate ? await findLate(acquirer, row) : await createAgain(acquirer, row)
+      const answer = isUnwanted ? await findLate(acquirer, row) : await createAgain(deps, acquirer, row)
       if (typeof answer === 'string') none.push(answer)
-      else if (answer.status === 'removed' && answer.payments.length === 0) none.push(removedMessage)
+      else if (answer.status === 'removed' && answer.payments.length === 0) none.push(failureMessages.removed)
       else return await giveCode(deps, row, { acquirer, charge: answer })
     } catch (error) {
       if (!(error instanceof AcquirerUnavailable)) throw error
@@ -75,26 +81,36 @@ async function resolveCharge(deps: SettleDeps, row: TransactionRow): Promise<voi
   }
   const [first] = unavailable
   if (first) throw first
-  await fail(deps, row, none[0] ?? expiredMessage)
+  await fail(deps, row, row.cancel_requested_at ? failureMessages.canceled : (none[0] ?? failureMessages.expired))
 }
 
 /** Returns the charge, or the reason why there is none. */
-async function createAgain(acquirer: Acquirer, row: TransactionRow): Promise<Charge | string> {
+async function createAgain({ db }: SettleDeps, acquirer: Acquirer, row: TransactionRow): Promise<Charge | string> {
+  const merchantName = await findMerchantName(db, row.merchant_id)
   const answer = await acquirer.createCharge({
     txid: toTxid(row.id),
     amount: cents(row.amount),
     expiresInSeconds: row.pix_expiration_seconds,
+    texts: toChargeTexts(merchantName, row),
   })
   return answer.outcome === 'created' ? answer.charge : answer.reason
 }
 
 async function findLate(acquirer: Acquirer, row: TransactionRow): Promise<Charge | string> {
-  return (await acquirer.findCharge(toTxid(row.id))) ?? expiredMessage
+  return (await acquirer.findCharge(toTxid(row.id))) ?? failureMessages.expired
 }
 
-async function expire(deps: SettleDeps, row: TransactionRow): Promise<void> {
+/**
+ * Checks a transaction that waits for its payment: paid, canceled, removed, expired, or still open. Returns why the
+ * acquirer refuses to cancel it, if it does.
+ */
+export async function checkOpen(deps: SettleDeps, row: TransactionRow): Promise<string | null> {
+  const removal = row.cancel_requested_at && (await deps.acquirers.named(row.acquirer).removeCharge(toTxid(row.id)))
   const settled = await settleTransaction(deps, { merchantId: row.merchant_id, id: row.id })
-  if (settled === 'removed') return await fail(deps, row, removedMessage)
+  if (settled === 'removed') {
+    await fail(deps, row, removal ? failureMessages.canceled : failureMessages.removed)
+    return null
+  }
   const now = deps.clock.now()
   const isExpired = row.pix_expires_at === null || now.getTime() >= row.pix_expires_at.getTime() + expiryGraceMs
   if (settled === 'completed') {
@@ -104,10 +120,16 @@ async function expire(deps: SettleDeps, row: TransactionRow): Promise<void> {
     )
     await updateCheckAt(deps.db, row, nextCheckAt(openSince(row), now, { maxMs: completedPauseMaxMs }))
   } else if (settled === 'unpaid' || settled === 'gone') {
-    if (isExpired) await fail(deps, row, expiredMessage)
-    // Someone opened the payment page, which triggered this check.
-    else await updateCheckAt(deps.db, row, new Date((row.pix_expires_at?.getTime() ?? 0) + expiryGraceMs))
+    const checkAt = new Date((row.pix_expires_at?.getTime() ?? 0) + expiryGraceMs)
+    if (isExpired) await fail(deps, row, failureMessages.expired)
+    else if (removal?.outcome === 'done')
+      throw new AcquirerUnavailable('The acquirer still shows a removed charge as payable')
+    // The acquirer refused to cancel it; or someone opened the payment page, which triggered this check.
+    else if (removal) await withdrawCancel(deps.db, row, checkAt)
+    else await updateCheckAt(deps.db, row, checkAt)
+    return removal?.outcome === 'refused' ? removal.reason : null
   }
+  return null
 }
 
 async function giveCode(
@@ -117,7 +139,8 @@ async function giveCode(
 ): Promise<void> {
   await changeIfStill(deps, row, {
     to: 'PIX_QRCODE_GENERATED',
-    checkAt: new Date(charge.expiresAt.getTime() + expiryGraceMs),
+    // A cancel that was requested before there was a code follows at once.
+    checkAt: row.cancel_requested_at ? deps.clock.now() : new Date(charge.expiresAt.getTime() + expiryGraceMs),
     set: { ...moneyAt(row, acquirer.name), pix_uri: charge.uri, pix_expires_at: charge.expiresAt },
   })
 }

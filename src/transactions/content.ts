@@ -1,3 +1,4 @@
+import type { ChargeTexts } from '../acquirers/acquirer.ts'
 import { assert } from '../lib/assert.ts'
 import type { TaxDocument } from '../lib/document.ts'
 import { differingPaths } from '../lib/json.ts'
@@ -24,6 +25,7 @@ export function toContent(input: CreateTransactionInput) {
     items: input.items
       ? input.items.map(({ title, description, unitPrice, quantity }) => ({ title, description, unitPrice, quantity }))
       : null,
+    description: input.description ?? null,
     metadata: input.metadata ?? null,
     pix: { expirationSeconds: input.pix.expirationSeconds },
   }
@@ -43,8 +45,24 @@ export function contentOf(row: TransactionRow): TransactionContent {
     items: row.items
       ? row.items.map(({ title, description, unitPrice, quantity }) => ({ title, description, unitPrice, quantity }))
       : null,
+    description: row.description,
     metadata: row.metadata,
     pix: { expirationSeconds: row.pix_expiration_seconds },
+  }
+}
+
+/** What the acquirer may show to the payer. A stored transaction gives the same as its request. */
+export function toChargeTexts(
+  merchantName: string,
+  content: Pick<TransactionRow, 'customer' | 'seller' | 'items' | 'description'>,
+): ChargeTexts {
+  const { customer, seller, items, description } = content
+  return {
+    merchantName,
+    sellerName: seller?.name ?? null,
+    description,
+    items: items ?? [],
+    payer: customer && { name: customer.name, document: customer.document },
   }
 }
 

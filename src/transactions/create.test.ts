@@ -36,6 +36,7 @@ function newRow(set: Partial<NewTransaction> = {}): NewTransaction {
     seller: null,
     address: null,
     items: null,
+    description: null,
     metadata: null,
     pix_expiration_seconds: 1800,
     created_at: now,
@@ -133,6 +134,7 @@ describe('the id of a request with a key', () => {
     }
     const creating = createTransaction(deps, {
       ...requested,
+      merchantName: 'Loja Exemplo',
       movedTo: null,
       by: null,
       input: { ...smallest, idempotencyKey: 'the same', ...input },

@@ -17,7 +17,14 @@ import { toSearchText } from '../lib/text.ts'
 import { toTxid } from '../pix/ids.ts'
 import { toEvent, toSnapshot } from './change.ts'
 import { expiryGraceMs } from './check.ts'
-import { contentOf, differingFields, type TransactionContent, toContent, toNormalForm } from './content.ts'
+import {
+  contentOf,
+  differingFields,
+  type TransactionContent,
+  toChargeTexts,
+  toContent,
+  toNormalForm,
+} from './content.ts'
 import { type Answered, requestCharge } from './request-charge.ts'
 import type { CreateTransactionInput } from './schema.ts'
 import {
@@ -63,12 +70,14 @@ export async function createTransaction(
   {
     merchantId,
     clientId,
+    merchantName,
     movedTo,
     by,
     input,
   }: {
     merchantId: string
     clientId: string
+    merchantName: string
     movedTo: string | null
     by: By | null
     input: CreateTransactionInput
@@ -91,6 +100,7 @@ export async function createTransaction(
     txid: toTxid(id),
     amount: cents(content.amount),
     expiresInSeconds: content.pix.expirationSeconds,
+    texts: toChargeTexts(merchantName, content),
   })
   const row = toRow({ id, merchantId, content, idempotencyKey, createdAt }, answered, deps.clock.now())
   const [isNew, view] = await Promise.all([
@@ -268,6 +278,7 @@ function toRow(request: ChargeRequest, answered: Answered, now: Date): NewTransa
     seller: content.seller,
     address: content.address,
     items: content.items,
+    description: content.description,
     metadata: content.metadata,
     pix_expiration_seconds: content.pix.expirationSeconds,
     created_at: createdAt,
@@ -292,7 +303,7 @@ function toRow(request: ChargeRequest, answered: Answered, now: Date): NewTransa
 function replay(first: KeyedTransaction, content: TransactionContent): Created {
   const fields = differingFields(contentOf(first), content).filter(
     // For erased fields nobody can say whether they were the same.
-    (field) => first.erased_at === null || !/^(customer|address|metadata)\b/.test(field),
+    (field) => first.erased_at === null || !/^(customer|address|description|metadata)\b/.test(field),
   )
   if (fields.length > 0) throw idempotencyKeyReused(fields, 'transaction')
   if (first.pix_uri === null) throw withoutCode(first)

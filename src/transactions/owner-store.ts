@@ -1,5 +1,6 @@
 import { smallRowsParam } from '../db/rows-param.ts'
 import { type Db, type Sql, sql, type Tx } from '../db/sql.ts'
+import { assert } from '../lib/assert.ts'
 import type { LockedTransaction } from './store.ts'
 
 export type Owner = Pick<LockedTransaction, 'id' | 'merchant_id' | 'acquirer' | 'other_acquirers' | 'end_to_end'>
@@ -22,6 +23,12 @@ export function selectByIds(ids: string[], columns: Sql): Sql {
   return sql`
     select found.* from ${idsParam(ids.map((id) => ({ id })))},
       lateral (select ${columns} from transactions where id = input.id limit 1) as found`
+}
+
+export async function findMerchantName(db: Db, merchantId: string): Promise<string> {
+  const [client] = await db.query<{ name: string }>(sql`select name from clients where merchant_id = ${merchantId}`)
+  assert(client, 'the merchant of a transaction exists')
+  return client.name
 }
 
 /** The owner of a payment, when only the endToEndId is known. */

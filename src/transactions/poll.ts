@@ -10,12 +10,12 @@ import { eachAtOnce } from '../lib/at-once.ts'
 import { createThrottle } from '../lib/throttle.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { takeOtherCells } from '../suspense/other-cell.ts'
+import { findListedUntil, saveListedUntil } from './cursor-store.ts'
 import { settleReturnsInOrder } from './dispute/poll.ts'
 import { type CheckReturnsPayload, checkReturnsJob } from './dispute/returns.ts'
 import { findOwners, type Owner } from './owner-store.ts'
 import { mayHaveCharge, type ReportedPayment, type SettleDeps, settleTransaction } from './settle.ts'
 import { enqueueUnattributed } from './settle-unattributed.ts'
-import { findListedUntil, saveListedUntil } from './store.ts'
 
 /** The job that settles one transaction. */
 export const settleJob = 'transactions.settle'

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastify'
 import { byCaller } from '../audit/record.ts'
 import type { Reads } from '../db/sql.ts'
 import { callerOf } from '../http/caller.ts'
@@ -16,6 +16,7 @@ import { toSearchText } from '../lib/text.ts'
 import { listEvents } from '../webhooks/read-store.ts'
 import { EventList, ListEventsQuery } from '../webhooks/schema.ts'
 import { toEventView } from '../webhooks/view.ts'
+import { cancelTransaction } from './cancel.ts'
 import { type CreateDeps, createTransaction } from './create.ts'
 import { listTransactions, type TransactionFilters } from './list/store.ts'
 import { refundTransaction } from './refund/refund.ts'
@@ -30,25 +31,29 @@ import {
   TransactionParams,
   TransactionView,
 } from './schema.ts'
+import type { SettleDeps } from './settle.ts'
 import { type TransactionReader, toRefundCreatedView, toTransactionView, writeTransactionsCsv } from './view.ts'
 
-export type TransactionRoutesDeps = CreateDeps & {
-  reads: Reads
-  createLimit: RateLimiter
-  readTransaction: TransactionReader
-  baseUrl: string
-}
+export type TransactionRoutesDeps = CreateDeps &
+  SettleDeps & {
+    reads: Reads
+    createLimit: RateLimiter
+    readTransaction: TransactionReader
+    baseUrl: string
+  }
 
 export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDeps): void {
+  /** Runs after the guard and before the body is read: a request refused here costs little and uses up no key. */
+  const limited: preParsingHookHandler = (request, reply, payload, done) => {
+    enforceRateLimit(deps.createLimit, callerOf(request).merchantId, reply)
+    done(null, payload)
+  }
+
   app.post(
     '/transaction',
     {
       config: { access: { scope: 'transaction.write' } },
-      // Runs after the guard and before the body is read: a request refused here costs little and uses up no key.
-      preParsing: (request, reply, payload, done) => {
-        enforceRateLimit(deps.createLimit, callerOf(request).merchantId, reply)
-        done(null, payload)
-      },
+      preParsing: limited,
       preValidation: takeIdempotencyKeyFromHeader,
       schema: {
         summary: 'Create a transaction',
@@ -96,6 +101,29 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
       // A refund has no URL of its own: its transaction lists it.
       void reply.code(201).header('location', `${deps.baseUrl}/transaction/${requested.refund.transaction_id}`)
       return toRefundCreatedView(requested.refund)
+    },
+  )
+
+  app.post(
+    '/transaction/:id/cancel',
+    {
+      config: { access: { scope: 'transaction.write' } },
+      // Like a create, it costs a request to the acquirer.
+      preParsing: limited,
+      schema: {
+        operationId: 'cancelTransaction',
+        summary: 'Cancel a transaction',
+        description:
+          'Removes the charge at the acquirer, so that nobody can pay it: the transaction is FAILED with `failureCode` `canceled`. A payment that was faster wins: 409, and the transaction is PAID. Repeat the request freely.',
+        tags: ['Transactions'],
+        params: TransactionParams,
+        querystring: NoQuery,
+        response: { 200: TransactionView, ...problems(401, 403, 404, 409, 422, 429, 500) },
+      },
+    },
+    async (request) => {
+      const canceling = { merchantId: callerOf(request).merchantId, id: request.params.id, by: byCaller(request) }
+      return toTransactionView(await cancelTransaction(deps, canceling))
     },
   )
 

@@ -18,7 +18,7 @@ import {
 } from '../http/schemas.ts'
 import { encodeDynamicBrCode } from '../pix/brcode.ts'
 import { DisputeView, RefundView, ReturnView } from './refund/schema.ts'
-import { transactionStatuses } from './status.ts'
+import { failureCodes, transactionStatuses } from './status.ts'
 
 const nameLengthMax = 255
 const emailLengthMax = 254
@@ -76,6 +76,13 @@ export const CreateTransactionBody = Type.Object(
     ),
     address: Type.Optional(Address),
     items: Type.Optional(Type.Array(Item, { maxItems: itemsMax })),
+    description: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 140,
+        description: 'What is bought, as the payer’s bank shows it after your name; by default the titles of the items',
+      }),
+    ),
     metadata: Type.Optional(Metadata),
     pix: Type.Object({
       expirationSeconds: Defaulted(
@@ -101,6 +108,7 @@ export const CreateTransactionBody = Type.Object(
           mobilePhone: '(11) 98765-4321',
         },
         items: [{ title: 'Café torrado 500 g', unitPrice: 2590, quantity: 1 }],
+        description: 'Pedido 2026-0001',
         metadata: { cart: '8812' },
         pix: { expirationSeconds: 1800 },
       },
@@ -190,6 +198,7 @@ export const TransactionView = Type.Object({
   isInfoProduct: Type.Boolean(),
   address: Type.Optional(AddressView),
   items: Type.Optional(Type.Array(ItemView)),
+  description: Type.Optional(Type.String({ description: 'As in the request' })),
   metadata: Type.Optional(FreeForm()),
   createdAt: DateTime('Creation'),
   status: Type.Enum([...transactionStatuses]),
@@ -218,6 +227,9 @@ export const TransactionView = Type.Object({
     { description: 'All three are null if the acquirer has given no code' },
   ),
   errorMessage: Nullable('string', 'Why it failed, or why a refund was refused'),
+  failureCode: Type.Optional(
+    Type.Enum([...failureCodes], { description: 'Why it is FAILED, for programs; `refused` by the acquirer' }),
+  ),
   endToEnd: Type.Optional(Type.String({ description: 'endToEndId of the Pix' })),
   payer: Type.Optional(AccountHolderView),
   receiver: Type.Optional(AccountHolderView),

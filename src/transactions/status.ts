@@ -13,6 +13,26 @@ export const transactionStatuses = [
 
 export type TransactionStatus = (typeof transactionStatuses)[number]
 
+/** Why a charge failed, in our own words; any other text is the acquirer's. */
+export const failureMessages = {
+  expired: 'PIX QR code expired',
+  removed: 'The acquirer removed the charge: the PIX QR code cannot be paid any more',
+  canceled: 'The charge was canceled',
+}
+
+export const failureCodes = ['expired', 'removed', 'canceled', 'refused'] as const
+export type FailureCode = (typeof failureCodes)[number]
+
+/** For programs; undefined unless the transaction is FAILED. */
+export function failureCodeOf(row: {
+  status: TransactionStatus
+  error_message: string | null
+}): FailureCode | undefined {
+  if (row.status !== 'FAILED') return undefined
+  const known = failureCodes.find((code) => code !== 'refused' && failureMessages[code] === row.error_message)
+  return known ?? 'refused'
+}
+
 /** Every allowed transition, and no other. The database has the same table, as a check on each row's history. */
 export const transactionTransitions: Readonly<Record<TransactionStatus, readonly TransactionStatus[]>> = {
   PENDING: ['PIX_QRCODE_GENERATED', 'FAILED'],

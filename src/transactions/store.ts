@@ -43,6 +43,7 @@ type CreatedFields = {
   seller: { name: string; document: StoredDocument } | null
   address: StoredAddress | null
   items: { title: string; description?: string; unitPrice: number; quantity: number }[] | null
+  description: string | null
   metadata: Record<string, unknown> | null
   pix_expiration_seconds: number
   created_at: Date
@@ -92,7 +93,8 @@ type OtherAcquirers = { other_acquirers: string[] }
 /** A transaction after a change of its status. */
 export type ChangedTransaction = LockedTransaction & Pick<Changeable, Listed>
 
-export type TransactionRow = CreatedFields & ChangedTransaction
+/** `cancel_requested_at`: null unless a cancel was requested and the acquirer did not refuse it. */
+export type TransactionRow = CreatedFields & ChangedTransaction & { cancel_requested_at: Date | null }
 
 export type NewTransaction = CreatedFields &
   OtherAcquirers &
@@ -111,8 +113,8 @@ const lockedColumns = sql`
 
 // Only a paid transaction can have any: the others need no subquery.
 export const transactionColumns = sql`${lockedColumns}, ${shownDisputes},
-  amount, idempotency_key, external_code, is_info_product, customer, seller, address, items, metadata, pix_expiration_seconds,
-  created_at, case when end_to_end is null then '[]'::json else ${shownRefunds} end as refunds`
+  amount, idempotency_key, external_code, is_info_product, customer, seller, address, items, description, metadata, pix_expiration_seconds,
+  created_at, cancel_requested_at, case when end_to_end is null then '[]'::json else ${shownRefunds} end as refunds`
 
 const transactionsParam = rowsParam<NewTransaction>({
   id: 'uuid',
@@ -128,6 +130,7 @@ const transactionsParam = rowsParam<NewTransaction>({
   seller: 'json',
   address: 'json',
   items: 'json',
+  description: 'text',
   metadata: 'json',
   customer_search_name: 'text',
   customer_search_email: 'text',
@@ -159,12 +162,12 @@ export async function insertTransactions(
       with inserted as (
         insert into transactions (
           id, merchant_id, acquirer, other_acquirers, amount, idempotency_key, external_code, webhook_url, is_info_product, customer,
-          seller, address, items, metadata, customer_search_name, customer_search_email, customer_document, customer_landline_digits,
+          seller, address, items, description, metadata, customer_search_name, customer_search_email, customer_document, customer_landline_digits,
           customer_mobile_digits, pix_expiration_seconds, pix_uri, pix_expires_at, created_at, statuses, status_dates,
           error_message, check_at)
         select
           id, merchant_id, acquirer, other_acquirers::text[], amount, idempotency_key, external_code, webhook_url, is_info_product,
-          customer, seller, address, items, metadata, customer_search_name, customer_search_email, customer_document, customer_landline_digits,
+          customer, seller, address, items, description, metadata, customer_search_name, customer_search_email, customer_document, customer_landline_digits,
           customer_mobile_digits, pix_expiration_seconds, pix_uri, pix_expires_at, created_at, statuses::text[],
           status_dates::timestamptz[], error_message, check_at
         from ${transactionsParam(transactions)}
@@ -362,33 +365,23 @@ export async function checkNow(db: Db, row: { merchant_id: string; id: string },
     where id = ${row.id} and merchant_id = ${row.merchant_id} and status = 'PIX_QRCODE_GENERATED' and check_at > ${now}`)
 }
 
-/** The moment up to which an acquirer's list has been read; null before the first time. */
-export async function findListedUntil(db: Db, acquirer: string): Promise<Date | null> {
-  const rows = await db.query<{ listed_until: Date }>(sql`
-    select listed_until from acquirer_cursors where acquirer = ${acquirer}`)
-  return rows[0]?.listed_until ?? null
-}
-
-export async function saveListedUntil(db: Db, acquirer: string, listedUntil: Date): Promise<void> {
-  await db.query(sql`
-    insert into acquirer_cursors (acquirer, listed_until) values (${acquirer}, ${listedUntil})
-    on conflict (acquirer) do update set listed_until = greatest(acquirer_cursors.listed_until, excluded.listed_until)`)
-}
-
-/** Has the lists of all acquirers read again from this moment on. */
-export async function readListsAgain(tx: Tx, from: Date): Promise<void> {
+/**
+ * Marks an open transaction as to be canceled, and has it checked soon: only the acquirer knows whether it still can be.
+ */
+export async function requestCancel(
+  tx: Tx,
+  row: Pick<LockedTransaction, 'id' | 'merchant_id'>,
+  { now, checkAt }: { now: Date; checkAt: Date },
+): Promise<void> {
   await tx.query(sql`
-    update acquirer_cursors set listed_until = least(listed_until, ${from}::timestamptz), returns_read_from = null`)
+    update transactions set cancel_requested_at = ${now}, check_at = least(check_at, ${checkAt})
+    where id = ${row.id} and merchant_id = ${row.merchant_id}`)
 }
 
-/** The moment down to which an acquirer's list of returned payments has been read; null before the first part. */
-export async function findReturnsReadFrom(db: Db, acquirer: string): Promise<Date | null> {
-  const rows = await db.query<{ from: Date | null }>(sql`
-    select returns_read_from as from from acquirer_cursors where acquirer = ${acquirer}`)
-  return rows[0]?.from ?? null
-}
-
-/** An acquirer whose payments were never read has no row, and no recorded payment of it could be returned. */
-export async function saveReturnsReadFrom(db: Db, acquirer: string, from: Date | null): Promise<void> {
-  await db.query(sql`update acquirer_cursors set returns_read_from = ${from} where acquirer = ${acquirer}`)
+/** Keeps an open transaction open, unless its cancel was requested again meanwhile. */
+export async function withdrawCancel(db: Db, row: TransactionRow, checkAt: Date): Promise<void> {
+  await db.query(sql`
+    update transactions set cancel_requested_at = null, check_at = ${checkAt}
+    where id = ${row.id} and merchant_id = ${row.merchant_id} and status = ${row.status}
+      and cancel_requested_at = ${row.cancel_requested_at}`)
 }

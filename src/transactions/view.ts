@@ -9,6 +9,7 @@ import { versionAt } from './change.ts'
 import { type ExportedTransaction, type TransactionFilters, walkTransactions } from './list/store.ts'
 import type { RefundRow } from './refund/store.ts'
 import type { TransactionResponse } from './schema.ts'
+import { failureCodeOf } from './status.ts'
 import {
   type Changeable,
   findTransactions,
@@ -31,6 +32,7 @@ export function toTransactionView(row: TransactionRow): TransactionResponse {
     isInfoProduct: row.is_info_product,
     address: row.address ?? undefined,
     items: row.items ?? undefined,
+    description: row.description ?? undefined,
     metadata: row.metadata ?? undefined,
     createdAt: row.created_at.toISOString(),
     status: row.status,
@@ -42,6 +44,7 @@ export function toTransactionView(row: TransactionRow): TransactionResponse {
     infractionDate: row.infraction_date?.toISOString() ?? null,
     pixResponse: toPixResponseView(row) ?? { uri: null, qrCodeBase64: null, expirationDate: null },
     errorMessage: row.error_message,
+    failureCode: failureCodeOf(row),
     endToEnd: row.end_to_end ?? undefined,
     payer: row.payer ?? undefined,
     receiver: row.receiver ?? undefined,

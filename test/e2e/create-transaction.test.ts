@@ -131,6 +131,28 @@ describe('a request', () => {
   })
 })
 
+it('tells the PSP what is bought, from whom, and the customer', async () => {
+  const detailsOf = async (more: Record<string, unknown>) => {
+    const { id } = (await post(smallestTransaction(more))).body
+    const [charge] = await service.db.query<{ details: object }>(
+      sql`select details from simulator.charges where txid = ${id.replaceAll('-', '')}`,
+    )
+    return charge?.details
+  }
+  const { customer, items } = fullTransaction()
+  expect(await detailsOf({})).toEqual({
+    solicitacaoPagador: 'Sandbox',
+    infoAdicionais: [{ nome: 'Loja', valor: 'Sandbox' }],
+  })
+  expect(await detailsOf({ customer, items })).toMatchObject({
+    devedor: { cpf: '52998224725', nome: "João d'Ávila" },
+    solicitacaoPagador: 'Sandbox: 2 x Café torrado',
+  })
+  expect(await detailsOf({ description: 'Pedido 42 ☕', items })).toMatchObject({
+    solicitacaoPagador: 'Sandbox: Pedido 42',
+  })
+})
+
 describe('the answer', () => {
   it('has exactly the fields of the interface', async () => {
     const created = await post(smallestTransaction({ amount: 2590, externalCode: 'order-0042' }))

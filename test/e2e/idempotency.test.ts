@@ -229,6 +229,7 @@ describe('the same key and different content', () => {
       'address',
       'amount',
       'customer',
+      'description',
       'externalCode',
       'isInfoProduct',
       'items',

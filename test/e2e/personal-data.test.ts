@@ -31,6 +31,7 @@ const person = {
 const order = {
   amount: 2590,
   customer: person,
+  description: 'Bolo de Zuleica',
   metadata: { note: 'call Zuleica first' },
   idempotencyKey: 'order-77',
 }
@@ -73,7 +74,15 @@ describe('a person', () => {
   it('is exported with all stored data, and the audit log shows the export', async () => {
     const exported = await exportByCommand()
     expect(exported.transactions).toMatchObject([
-      { id: paid, amount: 2590, status: 'PAID', customer: { email: person.email }, metadata: order.metadata, payer },
+      {
+        id: paid,
+        amount: 2590,
+        status: 'PAID',
+        customer: { email: person.email },
+        description: order.description,
+        metadata: order.metadata,
+        payer,
+      },
     ])
     const [entry] = await cli.runJson<{ action: string; details: object }[]>(['audit', 'list', '--last', '1'])
     expect(entry).toMatchObject({ action: 'customer.export', details: { transactions: 1 } })
@@ -108,7 +117,7 @@ describe('a person', () => {
     await cli.runJson(['ledger', 'verify'])
     const shown = await service.call(`/transaction/${paid}`)
     expect(shown.body).toMatchObject({ id: paid, status: 'PAID', amount: 2590, amountPaid: 2590 })
-    for (const field of ['customer', 'payer', 'metadata']) expect(shown.body).not.toHaveProperty(field)
+    for (const field of ['customer', 'payer', 'description', 'metadata']) expect(shown.body).not.toHaveProperty(field)
     expect((await service.call(`/transaction/${paid}/event`)).status).toBe(200)
     expect((await service.call(`/withdrawal/${id}`)).status).toBe(200)
   })

@@ -72,6 +72,7 @@ describe('a shop on the SDK', () => {
     const { url, expiresAt } = await guiche.transactions.paymentLink(id)
     expect(expiresAt).toBe(pixResponse.expirationDate)
     expect(await (await fetch(url)).text()).toContain(pixResponse.uri)
+    expect(await guiche.transactions.cancel(id)).toMatchObject({ status: 'FAILED', failureCode: 'canceled' })
   })
 
   it('follows a dispute and its decision', async () => {

@@ -104,6 +104,7 @@ async function send({ process: { deps } }: World, requested: Requested): Promise
       const { row, isReplay } = await createTransaction(deps, {
         merchantId,
         clientId: merchantId,
+        merchantName: 'Loja Exemplo',
         movedTo: null,
         by: null,
         input: requested.input,

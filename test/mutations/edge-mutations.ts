@@ -1,3 +1,4 @@
+import { chargeMutations } from './charge-mutations.ts'
 import {
   breakerTest,
   edit,
@@ -14,6 +15,7 @@ import { operationMutations } from './operation-mutations.ts'
  * second person.
  */
 export const edgeMutations: Mutation[] = [
+  ...chargeMutations,
   ...operationMutations,
   {
     name: 'the hash over the transfers of a day omits their amounts',

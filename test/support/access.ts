@@ -129,6 +129,7 @@ export const expectations: Record<string, Expected> = {
   'GET /transaction/:id': one('transaction.read', 'transaction'),
   'GET /transaction/:id/event': one('transaction.read', 'transaction'),
   'GET /transaction/:id/payment-link': one('transaction.read', 'transaction'),
+  'POST /transaction/:id/cancel': one('transaction.write', 'transaction'),
   'POST /transaction/:id/refund': one('refund.write', 'transaction', {
     body: { amount: 100, idempotencyKey: 'refund-by-a-stranger' },
   }),

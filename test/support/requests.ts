@@ -37,6 +37,7 @@ export function fullTransaction(): Json {
       country: 'Brasil',
     },
     items: [{ title: 'Café torrado', description: '500 g', unitPrice: 1295, quantity: 2 }],
+    description: 'Pedido 42',
     metadata: { cart: 8812, tags: ['a', { b: null }] },
     pix: { expirationSeconds: 3600 },
   }

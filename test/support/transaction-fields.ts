@@ -180,6 +180,11 @@ const rows: { field: string; accepted: unknown[]; refused: unknown[] }[] = [
   },
   { field: 'items[0].unitPrice', accepted: [1, 10_000_000], refused: [undefined, 0, 10_000_001, ...notIntegers] },
   { field: 'items[0].quantity', accepted: [undefined, 1, 100], refused: [0, 101, ...notIntegers] },
+  {
+    field: 'description',
+    accepted: [undefined, ...lengths(1, 140).accepted, '<b>日本語 ☕ “!”</b>'],
+    refused: lengths(1, 140).refused,
+  },
   { field: 'metadata', accepted: [undefined, {}, { any: ['thing', 1.5, null, { of: true }] }], refused: notObjects },
   { field: 'pix', accepted: [{}], refused: [undefined, ...notObjects] },
   { field: 'pix.expirationSeconds', accepted: [undefined, 60, 86_400], refused: [59, 86_401, ...notIntegers] },

@@ -65,6 +65,7 @@ function makeTransaction(status: TransactionStatus, { now, amount = amountDefaul
       expirationDate: new Date(now.getTime() + 1_800_000).toISOString(),
     },
     errorMessage: status === 'FAILED' ? 'PIX QR code expired' : null,
+    ...(status === 'FAILED' && { failureCode: 'expired' }),
   }
 }
 

@@ -5,7 +5,7 @@ import type { Breaker } from '../breaker.ts'
 import { type CallbackAccess, toCallbackAccess } from '../callbacks.ts'
 import { createReadBalance } from './balance.ts'
 import { readCallback, registerCallback, registerPayoutCallback } from './callback.ts'
-import { createCharge, findCharge } from './charge.ts'
+import { createCharge, findCharge, removeCharge } from './charge.ts'
 import { createClient } from './client.ts'
 import { createDisputes } from './disputes.ts'
 import type { Send } from './http.ts'
@@ -64,7 +64,7 @@ export function createBacenAcquirer(options: BacenOptions): Acquirer {
     onFewerScopes: (missing) =>
       options.log?.warn({ acquirer: name, missing }, 'the acquirer grants fewer scopes than were requested'),
   })
-  const { paths, list, offers, registrationHeaders } = profile
+  const { paths, list, offers, registrationHeaders, charge: chargeTakes } = profile
   const unknownStates = new Set<string>()
   const onUnknownState = (state: string) => {
     // Once for each state: a payout is checked many times.
@@ -72,7 +72,9 @@ export function createBacenAcquirer(options: BacenOptions): Acquirer {
     unknownStates.add(state)
     options.log?.warn({ acquirer: name, state }, 'a payout is in an unknown state: it counts as processing')
   }
-  const deps = { client, chave, receiver, clock, paths, list, registrationHeaders }
+  const onTextsRefused = (status: number) =>
+    options.log?.warn({ acquirer: name, status }, 'the acquirer took a charge only without its texts')
+  const deps = { client, chave, receiver, clock, paths, list, registrationHeaders, chargeTakes, onTextsRefused }
   return {
     name,
     isRemote,
@@ -83,6 +85,7 @@ export function createBacenAcquirer(options: BacenOptions): Acquirer {
     callbacks: options.callbacks ?? toCallbackAccess(),
     createCharge: (input) => createCharge(deps, input),
     findCharge: (txid) => findCharge(deps, txid),
+    removeCharge: (txid) => removeCharge(deps, txid),
     findPayment: (endToEndId) => findPayment(deps, endToEndId),
     listPayments: (range) => listPayments(deps, range),
     refund: (input) => refund(deps, input),

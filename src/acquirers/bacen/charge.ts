@@ -1,13 +1,21 @@
 import { type Cents, toReais } from '../../lib/money.ts'
 import { encodeDynamicBrCode } from '../../pix/brcode.ts'
 import type { AccountHolder } from '../../pix/holder.ts'
-import { AcquirerUnavailable, type Charge, type ChargeInput, type ChargeOutcome } from '../acquirer.ts'
+import { AcquirerUnavailable, type Charge, type ChargeInput, type ChargeOutcome, type Removal } from '../acquirer.ts'
+import { toTextFields } from './charge-texts.ts'
 import { type Client, foundOrNull } from './client.ts'
 import { readPayment } from './payments.ts'
 import type { ProtocolProfile } from './profile.ts'
 import { amount, count, dateTime, type Json, list, record, text } from './read.ts'
 
-type Deps = { client: Client; paths: ProtocolProfile['paths']; chave: string; receiver: AccountHolder }
+type Deps = {
+  client: Client
+  paths: ProtocolProfile['paths']
+  chargeTakes: ProtocolProfile['charge']
+  chave: string
+  receiver: AccountHolder
+  onTextsRefused: (status: number) => void
+}
 
 // The standard's own default.
 const expiresInSecondsDefault = 86_400
@@ -21,8 +29,15 @@ const mayMeanExisting = new Set([400, 409, 422])
 export async function createCharge(deps: Deps, input: ChargeInput): Promise<ChargeOutcome> {
   const answer = await deps.client({ method: 'PUT', path: toPath(deps, input.txid), body: toBody(deps, input) })
   if (answer.ok) return compare(input, readCharge(deps, input.txid, answer.body))
-  const existing = mayMeanExisting.has(answer.status) ? await findCharge(deps, input.txid) : null
-  return existing ? compare(input, existing) : { outcome: 'refused', reason: answer.reason }
+  if (!mayMeanExisting.has(answer.status)) return { outcome: 'refused', reason: answer.reason }
+  const existing = await findCharge(deps, input.txid)
+  if (existing) return compare(input, existing)
+  if (input.texts === undefined) return { outcome: 'refused', reason: answer.reason }
+  // It may be a text that this PSP refuses. No charge fails because of one.
+  const { texts: _, ...without } = input
+  const second = await createCharge(deps, without)
+  if (second.outcome === 'created') deps.onTextsRefused(answer.status)
+  return second
 }
 
 /** `GET /cob/{txid}`: null only when the PSP itself says that there is none. */
@@ -31,12 +46,21 @@ export async function findCharge(deps: Deps, txid: string): Promise<Charge | nul
   return body && readCharge(deps, txid, body)
 }
 
+/** `PATCH /cob/{txid}`. A PSP refuses it for a charge that was paid or removed before. */
+export async function removeCharge(deps: Deps, txid: string): Promise<Removal> {
+  const body = { status: 'REMOVIDA_PELO_USUARIO_RECEBEDOR' }
+  const answer = await deps.client({ method: 'PATCH', path: toPath(deps, txid), body })
+  return answer.ok ? { outcome: 'done' } : { outcome: 'refused', reason: answer.reason }
+}
+
 function toPath({ paths }: Deps, txid: string): string {
   return `${paths.cob}/${encodeURIComponent(txid)}`
 }
 
-function toBody({ chave }: Deps, input: ChargeInput) {
-  return { calendario: { expiracao: input.expiresInSeconds }, valor: { original: toReais(input.amount) }, chave }
+/** The same for every repeat of a request: it depends on nothing but the input. */
+function toBody({ chave, chargeTakes }: Deps, { expiresInSeconds, amount: requested, texts }: ChargeInput) {
+  const charge = { calendario: { expiracao: expiresInSeconds }, valor: { original: toReais(requested) }, chave }
+  return texts === undefined ? charge : { ...charge, ...toTextFields(texts, chargeTakes) }
 }
 
 export const otherAmountReason = 'The acquirer holds a charge of another amount under this txid'

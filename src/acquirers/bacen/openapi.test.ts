@@ -46,7 +46,16 @@ describe.skipIf(!hasBacenOpenApi)('against the Central Bank’s OpenAPI', () => 
     // After the refusal the adapter reads the registered address. The address is invalid, not the request.
     await expect(acquirer.registerCallback('ftp://shop.example')).rejects.toThrow()
     for (const [index, amount] of [1, 10, 999, 10_000_000].entries()) {
-      const input = { txid: txidOf(index + 1), amount: cents(amount), expiresInSeconds: 60 + index }
+      const payer = {
+        name: 'Padaria São João Ltda.',
+        document:
+          index % 2
+            ? ({ value: '52998224725', type: 'CPF' } as const)
+            : ({ value: '12ABC34501DE35', type: 'CNPJ' } as const),
+      }
+      const items = Array.from({ length: 60 }, () => ({ title: 'Pão “francês” ☕', quantity: 3 }))
+      const texts = { merchantName: 'Loja & Cia.', sellerName: 'Torrefação', description: null, items, payer }
+      const input = { txid: txidOf(index + 1), amount: cents(amount), expiresInSeconds: 60 + index, texts }
       const created = await acquirer.createCharge(input)
       await acquirer.createCharge(input)
       if (created.outcome !== 'created') throw new Error(created.reason)
@@ -64,6 +73,9 @@ describe.skipIf(!hasBacenOpenApi)('against the Central Bank’s OpenAPI', () => 
     await refundsThatEndBadly()
     await acquirer.createCharge({ txid: txidOf(1), amount: cents(2), expiresInSeconds: 60 })
     await acquirer.createCharge({ txid: txidOf(9), amount: cents(4_220_422), expiresInSeconds: 60 })
+    await acquirer.createCharge({ txid: txidOf(10), amount: cents(2), expiresInSeconds: 60 })
+    for (const txid of [txidOf(10), txidOf(10), txidOf(8)]) await acquirer.removeCharge(txid)
+    await acquirer.findCharge(txidOf(10))
     await acquirer.findCharge(txidOf(8))
     await acquirer.findPayment(`E${'0'.repeat(31)}`)
     const to = simulator.clock.now()
@@ -102,6 +114,7 @@ describe.skipIf(!hasBacenOpenApi)('against the Central Bank’s OpenAPI', () => 
         'PUT /webhook/{chave}',
         'GET /webhook/{chave}',
         'PUT /cob/{txid}',
+        'PATCH /cob/{txid}',
         'GET /cob/{txid}',
         'GET /pix/{e2eid}',
         'GET /pix',
@@ -143,6 +156,7 @@ describe.skipIf(!hasBacenOpenApi)('against the Central Bank’s OpenAPI', () => 
     expect(payloads).toHaveLength(5)
     const schemas: Record<string, string> = {
       'PUT /cob/{txid}': 'CobGerada',
+      'PATCH /cob/{txid}': 'CobGerada',
       'GET /cob/{txid}': 'CobCompleta',
       'GET /pix/{e2eid}': 'Pix',
       'GET /pix': 'PixConsultados',

@@ -53,6 +53,8 @@ const fields = {
   query: Texts,
   /** When the address for callbacks is registered. */
   registrationHeaders: Texts,
+  /** Which optional fields of a charge it takes: `devedor`, `solicitacaoPagador`, `infoAdicionais`. */
+  charge: { payer: Type.Boolean(), message: Type.Boolean(), details: Type.Boolean() },
   /** The minimum time-out of a request that sends money, even if `timeoutMs` is shorter. */
   moneyOutTimeoutMs: Type.Integer({ minimum: 0, maximum: 60_000, description: 'a whole number from 0 to 60000' }),
   list: {
@@ -67,7 +69,7 @@ const fields = {
   },
 }
 
-const { token, paths, offers, payoutApi, headers, query, registrationHeaders, moneyOutTimeoutMs, list } = fields
+const { token, paths, offers, payoutApi, headers, query, registrationHeaders, charge, moneyOutTimeoutMs, list } = fields
 
 /** How a PSP implements the Central Bank's API Pix: the differences between PSPs, as data. */
 export const ProtocolProfile = Type.Object({
@@ -78,6 +80,7 @@ export const ProtocolProfile = Type.Object({
   headers,
   query,
   registrationHeaders,
+  charge: Type.Object(charge),
   moneyOutTimeoutMs,
   list: Type.Object(list),
 })
@@ -93,6 +96,7 @@ export const ProtocolProfileOverrides = Type.Partial(
     headers,
     query,
     registrationHeaders,
+    charge: Type.Partial(Type.Object(charge), strict),
     moneyOutTimeoutMs,
     list: Type.Partial(Type.Object(list), strict),
   }),
@@ -126,6 +130,7 @@ export const standardProfile: ProtocolProfile = {
   headers: {},
   query: {},
   registrationHeaders: {},
+  charge: { payer: true, message: true, details: true },
   moneyOutTimeoutMs: 0,
   list: { pageSize: 100, daysMax: null },
 }
@@ -139,6 +144,7 @@ export function withOverrides(profile: ProtocolProfile, overrides: ProtocolProfi
     headers: { ...profile.headers, ...overrides.headers },
     query: { ...profile.query, ...overrides.query },
     registrationHeaders: { ...profile.registrationHeaders, ...overrides.registrationHeaders },
+    charge: { ...profile.charge, ...overrides.charge },
     moneyOutTimeoutMs: overrides.moneyOutTimeoutMs ?? profile.moneyOutTimeoutMs,
     list: { ...profile.list, ...overrides.list },
   }

@@ -3,7 +3,7 @@ import type { Acquirers } from '../../acquirers/registry.ts'
 import type { Db } from '../../db/sql.ts'
 import { dayOf } from '../../lib/brasilia.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { findListedUntil } from '../store.ts'
+import { findListedUntil } from '../cursor-store.ts'
 import { disputesCursor, notOfferedCursor, notOfferedMs } from './poll.ts'
 import { countDisputes, listDeadlines, sumBlocked, sumDebts } from './store.ts'
 

@@ -2,11 +2,11 @@ import { type Acquirer, AcquirerUnavailable, type Payment } from '../../acquirer
 import { eachAtOnce } from '../../lib/at-once.ts'
 import { createThrottle } from '../../lib/throttle.ts'
 import { listBehind } from '../../suspense/store.ts'
+import { findReturnsReadFrom, saveReturnsReadFrom } from '../cursor-store.ts'
 import { listPaidBy } from '../owner-store.ts'
 import { settleReturned } from '../poll.ts'
 import type { SettleDeps } from '../settle.ts'
 import { enqueueUnattributed } from '../settle-unattributed.ts'
-import { findReturnsReadFrom, saveReturnsReadFrom } from '../store.ts'
 
 const dayMs = 24 * 60 * 60_000
 /** How long the Pix system accepts returns of a payment. */

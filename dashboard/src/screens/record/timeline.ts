@@ -56,6 +56,7 @@ function inEnglish({ money }: Format): Writers {
 const operationsEn: Record<string, string> = {
   createCharge: 'Create the charge',
   findCharge: 'Check the charge',
+  removeCharge: 'Remove the charge',
   findPayment: 'Check the payment',
   refund: 'Send the refund',
   findRefund: 'Check the refund',
@@ -74,6 +75,7 @@ const outcomesEn: Record<string, string> = {
 }
 
 const actionsEn: Record<string, string> = {
+  'transaction.cancel': 'canceled the charge',
   'transaction.create': 'created the charge',
   'transaction.refund': 'requested a refund',
   'withdrawal.create': 'requested the withdrawal',
@@ -131,6 +133,7 @@ function inPortuguese({ money }: Format): Writers {
 const operationsPt: Record<string, [name: string, gender: 'f' | 'm']> = {
   createCharge: ['Criação da cobrança', 'f'],
   findCharge: ['Consulta da cobrança', 'f'],
+  removeCharge: ['Remoção da cobrança', 'f'],
   findPayment: ['Consulta do pagamento', 'm'],
   refund: ['Envio da devolução', 'f'],
   findRefund: ['Consulta da devolução', 'f'],
@@ -149,6 +152,7 @@ const outcomesPt: Record<string, { f: string; m: string }> = {
 }
 
 const actionsPt: Record<string, string> = {
+  'transaction.cancel': 'cancelou a cobrança',
   'transaction.create': 'criou a cobrança',
   'transaction.refund': 'solicitou uma devolução',
   'withdrawal.create': 'solicitou o saque',

@@ -1,0 +1,35 @@
+import { edit, type Mutation } from './mutation.ts'
+
+const cancelTest = 'src/transactions/cancel.test.ts'
+
+/** Mutations of what a charge tells the PSP, and of its cancel. */
+export const chargeMutations: Mutation[] = [
+  {
+    name: 'a cancel that the acquirer answered counts, whatever became of the charge',
+    edits: [
+      edit('src/transactions/check.ts', "if (settled === 'removed') {", "if (settled === 'removed' || removal) {"),
+    ],
+    caughtBy: cancelTest,
+  },
+  {
+    name: 'a cancel without an answer is forgotten until the code expires',
+    edits: [
+      edit(
+        'src/transactions/store.ts',
+        'check_at = least(check_at, ${checkAt})',
+        'check_at = greatest(check_at, ${checkAt})',
+      ),
+    ],
+    caughtBy: cancelTest,
+  },
+  {
+    name: 'a charge fails because of a text that the PSP refuses',
+    edits: [edit('src/acquirers/bacen/charge.ts', 'if (input.texts === undefined)', 'if (existing === null)')],
+    caughtBy: 'src/acquirers/bacen/charge-texts.test.ts',
+  },
+  {
+    name: 'what a charge says about its customer survives their erasure',
+    edits: [edit('src/privacy/store.ts', 'address = null, description = null,', 'address = null,')],
+    caughtBy: 'test/e2e/personal-data.test.ts',
+  },
+]
