@@ -54,7 +54,6 @@ const schema = `
     -- Faults of the payer's bank or this one.
     behaviours text[] not null default '{}'
   );
-  alter table simulator.charges add column if not exists removed_at timestamptz(3);
   create index if not exists pix_paid_at on simulator.pix (paid_at, end_to_end_id);
   create index if not exists pix_charge_id on simulator.pix (charge_id);
   -- A charge is paid once, unless a bank goes astray.
@@ -113,6 +112,8 @@ const schema = `
   );
   -- Until when a bank has to decide, if the clock was moved: seven days after the opening where it is null.
   alter table simulator.disputes add column if not exists deadline_at timestamptz(3);
+  -- When the receiver removed it.
+  alter table simulator.charges add column if not exists removed_at timestamptz(3);
 `
 
 /**
