@@ -31,6 +31,8 @@ const untried: [document: string, beginning: string, why: string][] = [
     beginning,
     'needs root, a container runtime or a cluster; test/deploy has what can be tested without',
   ]),
+  ['docs/php.md', 'mkdir minha-loja', 'the test of the PHP SDK follows this page'],
+  ['docs/php.md', 'php -S', 'the same'],
   ['docs/operations.md', '[pgbouncer]', 'another program’s configuration'],
   ['docs/simulator.md', 'curl --cacert', 'leaves out the txid; mutual TLS has separate tests'],
   ['docs/upgrading.md', '-- Why: …', 'examples of migrations; the tests of migrations apply the same lines'],
@@ -61,7 +63,8 @@ afterAll(async () => {
 })
 
 it('no block is skipped without a reason, and no reason is unused', () => {
-  const kinds = ['sh', 'ts', 'js', 'json']
+  // Other tests run the samples in ts and php.
+  const kinds = ['sh', 'ts', 'php', 'js', 'json']
   const open = all.filter((block) => !kinds.includes(block.language) && !isCommands(block) && !untriedReason(block))
   const known = ['HOST=127.0.0.1', 'OIDC_ISSUER=', 'RateLimit-Policy', '{"url":']
   expect(

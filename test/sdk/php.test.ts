@@ -1,12 +1,14 @@
 import { execFile, spawn, spawnSync } from 'node:child_process'
-import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Guiche } from '../../sdk/src/index.ts'
 import { createTestEvent, signWebhook } from '../../sdk/src/testing.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { blocksOf } from '../support/documents.ts'
 import { findFreePort, makeDataDir, startServiceProcess } from '../support/process.ts'
+import { eventually } from '../support/webhooks.ts'
 
 const run = promisify(execFile)
 const runs = (program: string, ...args: string[]) => spawnSync(program, args).status === 0
@@ -128,6 +130,88 @@ describe.skipIf(!hasPhp)('the PHP SDK', () => {
     })
   })
 
+  describe('the example shop', () => {
+    let url: string
+    const post = async (path: string, init = {}) =>
+      await fetch(url + path, { method: 'POST', redirect: 'manual', ...init })
+    const isPaid = async (order: string) => (await (await fetch(`${url}${order}/status`)).text()) === '{"isPaid":true}'
+
+    beforeAll(async () => {
+      const server = await startWebServer(resolve('examples/php/index.php'))
+      cleanups.push(server.stop)
+      url = server.url
+    })
+
+    const order = async () => {
+      const path = (await post('/orders')).headers.get('location') ?? ''
+      const page = await (await fetch(url + path)).text()
+      expect(page).toContain('Pague R$ 25,90 com Pix')
+      expect(page).toMatch(/src="data:image\/png;base64,[\w+/=]{100,}"/)
+      return { path, externalCode: `pedido-${path.split('/').pop()}`, uri: /value="(000201[^"]+)"/.exec(page)?.[1] }
+    }
+
+    it('is paid by a webhook', async () => {
+      const { path } = await order()
+      expect(await isPaid(path)).toBe(false)
+      expect((await post(`${path}/sandbox-payment`)).status).toBe(303)
+      await expect.poll(() => isPaid(path)).toBe(true)
+      expect(await (await fetch(url + path)).text()).toContain('Recebemos R$ 25,90')
+    })
+
+    it('charges an order once, and is not paid by another amount, another order or somebody else', async () => {
+      const guiche = new Guiche({
+        baseUrl: environment.GUICHE_URL ?? '',
+        clientId: environment.GUICHE_CLIENT_ID ?? '',
+        clientSecret: environment.GUICHE_CLIENT_SECRET ?? '',
+      })
+      const { path, externalCode, uri } = await order()
+      expect(await (await fetch(url + path)).text()).toContain(uri)
+      const [transaction, ...others] = await guiche.transactions.list({ externalCode }).all()
+      expect(others).toEqual([])
+      const send = async (data: object, secret = environment.GUICHE_WEBHOOK_SECRET ?? '') =>
+        (await post('/webhooks/pix', await signWebhook(secret, createTestEvent('transaction.paid', data)))).status
+      const paid = { id: transaction?.id ?? '', externalCode, amount: 2590 }
+      expect(await send({ ...paid, amount: 2589 })).toBe(204)
+      expect(await send({ ...paid, sequence: 9, id: crypto.randomUUID() })).toBe(204)
+      expect(await send({ ...paid, sequence: 9, externalCode: 'pedido-0000000000000000' })).toBe(204)
+      expect(await send({ ...paid, sequence: 9 }, `whsec_${btoa('of somebody else')}`)).toBe(401)
+      // A stale one: an event with a higher sequence was applied.
+      expect(await send(paid)).toBe(204)
+      expect(await isPaid(path)).toBe(false)
+      expect(await send({ ...paid, sequence: 9 })).toBe(204)
+      expect(await isPaid(path)).toBe(true)
+    })
+  })
+
+  it('leads from an empty folder to a paid order, as the quick start says', async () => {
+    const [checkout, mine] = [join(shop, 'guiche'), join(shop, 'minha-loja')]
+    await mkdir(join(checkout, 'data'), { recursive: true })
+    await copyFile(join(shop, 'data/sandbox.json'), join(checkout, 'data/sandbox.json'))
+    await symlink(resolve('sdk-php'), join(checkout, 'sdk-php'))
+    const blocks = blocksOf('docs/pt/php.md')
+    const [commands = ''] = blocks.filter(({ language }) => language === 'sh').map(({ text }) => text)
+    const [pay = '', webhook = '', order = '', failing = ''] = blocks
+      .filter(({ language }) => language === 'php')
+      .map(({ text }) => text)
+    await run('sh', ['-ec', commands], { cwd: shop })
+    await writeFile(join(mine, 'pagar.php'), pay)
+    await writeFile(join(mine, 'webhook.php'), webhook)
+    const inShop = { cwd: mine, env: environment }
+    expect((await run('php', ['pagar.php'], inShop)).stdout).toMatch(/^000201.*\nPAID R\$ 25,90\n$/)
+
+    const server = await startWebServer('webhook.php', mine)
+    try {
+      await writeFile(join(mine, 'pedido.php'), order.replace('http://127.0.0.1:8000', server.url))
+      await run('php', ['pedido.php'], inShop)
+      await expect.poll(server.said).toContain('ship pedido-0002 2590')
+      await expect(run('php', ['pedido.php'], inShop)).rejects.toThrow('payment_refused')
+    } finally {
+      await server.stop()
+    }
+    await writeFile(join(mine, 'erro.php'), failing)
+    expect((await run('php', ['erro.php'], inShop)).stdout).toMatch(/^validation_failed\n.*amount.*cents/)
+  })
+
   /** The folder of a shop without Composer has the SDK's own autoloader. Later samples continue with the first client. */
   function withClient(text: string): string {
     const start = text.startsWith('<?php') ? text : `<?php\n\nrequire 'vendor/autoload.php';\n\n${text}`
@@ -139,28 +223,40 @@ describe.skipIf(!hasPhp)('the PHP SDK', () => {
 
   /** A shop's script at a web server, which receives an event, and one from somebody else. */
   async function tryReceiver(file: string): Promise<void> {
-    const port = await findFreePort()
-    const server = spawn('php', ['-S', `127.0.0.1:${port}`, file], { cwd: shop, env: environment, stdio: 'pipe' })
+    const server = await startWebServer(file)
+    try {
+      const event = createTestEvent('transaction.paid', { amount: 2590, externalCode: 'order-2026-0001' })
+      const send = async (secret: string) =>
+        (await fetch(server.url, { method: 'POST', ...(await signWebhook(secret, event)) })).status
+      expect(await send(`whsec_${btoa('of somebody else')}`)).toBe(401)
+      expect(await send(environment.GUICHE_WEBHOOK_SECRET ?? '')).toBe(204)
+      await expect.poll(server.said).toContain('ship order-2026-0001 2590')
+    } finally {
+      await server.stop()
+    }
+  }
+
+  async function startWebServer(file: string, cwd = shop) {
+    const url = `http://127.0.0.1:${await findFreePort()}`
+    const server = spawn('php', ['-S', url.replace('http://', ''), file], {
+      cwd,
+      env: { ...environment, SHOP_DATA: join(shop, 'orders') },
+      stdio: 'pipe',
+    })
     const ended = new Promise((done) => server.once('exit', done))
     let said = ''
     server.stderr.on('data', (chunk) => {
       said += String(chunk)
     })
-    try {
-      const send = async (secret: string) => {
-        const event = createTestEvent('transaction.paid', { amount: 2590, externalCode: 'order-2026-0001' })
-        const signed = await signWebhook(secret, event)
-        return await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', ...signed }).then(
-          ({ status }) => status,
-          () => 0,
-        )
-      }
-      await expect.poll(() => send(`whsec_${btoa('of somebody else')}`)).toBe(401)
-      expect(await send(environment.GUICHE_WEBHOOK_SECRET ?? '')).toBe(204)
-      await expect.poll(() => said).toContain('ship order-2026-0001 2590')
-    } finally {
-      server.kill()
-      await ended
+    const answers = async () => (await fetch(url).catch(() => null)) !== null
+    await eventually(answers, () => said)
+    return {
+      url,
+      said: () => said,
+      stop: async () => {
+        server.kill()
+        await ended
+      },
     }
   }
 })
