@@ -51,6 +51,8 @@ const named: Record<string, string> = {
   SandboxDisputed: 'POST /sandbox/infraction 200',
   SandboxTraits: 'GET /sandbox/personality 200 traits',
   SandboxPersonality: 'GET /sandbox/personality 200',
+  SandboxDue: 'POST /sandbox/clock 200 due',
+  SandboxAdvanced: 'POST /sandbox/clock 200',
   FieldError: 'Problem errors []',
 }
 

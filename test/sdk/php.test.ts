@@ -88,6 +88,7 @@ describe.skipIf(!hasPhp)('the PHP SDK', () => {
         'event listed',
         'delivery listed sent again',
         'personality late honest honest',
+        'clock 60',
         'invalid amount externalCode',
         'reused order-php-1-try-1',
         'missing not_found',

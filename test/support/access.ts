@@ -141,6 +141,7 @@ export const expectations: Record<string, Expected> = {
   'POST /withdrawal/:id/cancel': one('withdrawal.write', 'withdrawal'),
   'POST /withdrawal/:id/confirm': one('withdrawal.write', 'withdrawal'),
 
+  'POST /sandbox/clock': { may: 'transaction.write' },
   'GET /sandbox/personality': played('transaction.write'),
   'POST /sandbox/personality': played('transaction.write'),
   'POST /sandbox/payment': played('transaction.write'),

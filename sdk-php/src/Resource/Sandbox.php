@@ -5,6 +5,7 @@ declare(strict_types=1);
 namespace Guiche\Resource;
 
 use Guiche\Http\Client;
+use Guiche\Types\SandboxAdvanced;
 use Guiche\Types\SandboxDisputed;
 use Guiche\Types\SandboxPaid;
 use Guiche\Types\SandboxPersonality;
@@ -105,5 +106,16 @@ final class Sandbox
     public function setPersonality(array $input, array $options = []): SandboxPersonality
     {
         return $this->client->post('/sandbox/personality', SandboxPersonality::class, $options, $input);
+    }
+
+    /**
+     * Lets time pass for your own records, up to 90 days: codes expire, webhooks are tried again, delayed payments and
+     * refunds arrive, deadlines of disputes come closer. Nothing that has already happened changes.
+     *
+     * @param Options $options
+     */
+    public function advanceClock(int $seconds, array $options = []): SandboxAdvanced
+    {
+        return $this->client->post('/sandbox/clock', SandboxAdvanced::class, $options, ['advanceSeconds' => $seconds]);
     }
 }

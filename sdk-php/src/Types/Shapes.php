@@ -45,6 +45,7 @@ namespace Guiche\Types;
  *     unitPrice: int,
  *     quantity?: int,
  *   }>,
+ *   description?: string,
  *   metadata?: array<string, mixed>,
  *   pix?: array{
  *     expirationSeconds?: int,

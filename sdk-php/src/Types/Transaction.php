@@ -26,6 +26,8 @@ final class Transaction extends Model
     public readonly ?Address $address;
     /** @var null|list<Item> */
     public readonly ?array $items;
+    /** As in the request. */
+    public readonly ?string $description;
     /** @var null|array<string, mixed> */
     public readonly ?array $metadata;
     /** Creation. */
@@ -56,6 +58,8 @@ final class Transaction extends Model
     public readonly PixCodeIfAny $pixResponse;
     /** Why it failed, or why a refund was refused. */
     public readonly ?string $errorMessage;
+    /** @var null|'expired'|'removed'|'canceled'|'refused' Why it is FAILED, for programs; `refused` by the acquirer. */
+    public readonly ?string $failureCode;
     /** EndToEndId of the Pix. */
     public readonly ?string $endToEnd;
     public readonly ?AccountHolder $payer;
@@ -78,6 +82,7 @@ final class Transaction extends Model
         $this->isInfoProduct = $data['isInfoProduct'] ?? self::missing('isInfoProduct');
         $this->address = isset($data['address']) ? Address::from($data['address']) : null;
         $this->items = isset($data['items']) ? array_map(Item::from(...), $data['items']) : null;
+        $this->description = $data['description'] ?? null;
         $this->metadata = $data['metadata'] ?? null;
         $this->createdAt = $data['createdAt'] ?? self::missing('createdAt');
         $this->status = $data['status'] ?? self::missing('status');
@@ -93,6 +98,7 @@ final class Transaction extends Model
         $this->infractionDate = $data['infractionDate'] ?? null;
         $this->pixResponse = PixCodeIfAny::from($data['pixResponse'] ?? self::missing('pixResponse'));
         $this->errorMessage = $data['errorMessage'] ?? null;
+        $this->failureCode = $data['failureCode'] ?? null;
         $this->endToEnd = $data['endToEnd'] ?? null;
         $this->payer = isset($data['payer']) ? AccountHolder::from($data['payer']) : null;
         $this->receiver = isset($data['receiver']) ? AccountHolder::from($data['receiver']) : null;

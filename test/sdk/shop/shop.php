@@ -84,6 +84,7 @@ $say('event', in_array($paid->id, $ids, true) ? 'listed' : 'missing');
 [$delivery] = $guiche->deliveries->list(['eventId' => $paid->id])->all();
 $say('delivery', $delivery->eventId === $paid->id ? 'listed' : 'missing', $guiche->deliveries->resend($paid->id)->eventId === $paid->id ? 'sent again' : 'not sent');
 $say('personality', $guiche->sandbox->setPersonality(['name' => 'late', 'seed' => 7])->name, $guiche->sandbox->setPersonality(['name' => 'honest'])->name, $guiche->sandbox->personality()->name);
+$say('clock', (string) $guiche->sandbox->advanceClock(60)->advancedSeconds);
 
 // Refusals.
 $invalid = $refusal(static fn () => $guiche->transactions->create(['amount' => 0, 'externalCode' => 'short']));

@@ -1,0 +1,34 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+use Guiche\Model;
+
+/** The fields of SandboxAdvanced. */
+final class SandboxAdvanced extends Model
+{
+    /** How much time has passed with this call. */
+    public readonly int $advancedSeconds;
+    /** How much time has passed with all calls of this merchant. */
+    public readonly int $offsetSeconds;
+    /** What has come due. Its effects follow within seconds. */
+    public readonly SandboxDue $due;
+
+    /** @param array<string, mixed> $data */
+    protected function __construct(array $data)
+    {
+        parent::__construct($data);
+        $this->advancedSeconds = $data['advancedSeconds'] ?? self::missing('advancedSeconds');
+        $this->offsetSeconds = $data['offsetSeconds'] ?? self::missing('offsetSeconds');
+        $this->due = SandboxDue::from($data['due'] ?? self::missing('due'));
+    }
+
+    public static function from(array $data): static
+    {
+        return new self($data);
+    }
+}
