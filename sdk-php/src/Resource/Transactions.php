@@ -156,6 +156,19 @@ final class Transactions
     }
 
     /**
+     * Cancels an open charge, so that nobody can pay it: the transaction is FAILED with `failureCode` `canceled`. If it
+     * is canceled already, the answer is the same.
+     *
+     * @param Options $options
+     * @throws GuicheException `cancel_not_possible` once it was paid or has failed; `acquirer_refused`
+     * @throws \Guiche\Exception\AcquirerUnavailableException the PSP did not answer: it may still be paid. Repeat the call
+     */
+    public function cancel(string $id, array $options = []): Transaction
+    {
+        return $this->client->post('/transaction/' . Client::toSegment($id) . '/cancel', Transaction::class, $options, isRepeatable: true);
+    }
+
+    /**
      * Status changes of one transaction, newest first.
      *
      * @param EventFilters $filters

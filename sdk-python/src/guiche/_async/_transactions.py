@@ -158,6 +158,19 @@ class AsyncTransactions:
         )
         return refund
 
+    async def cancel(self, id: str, *, timeout: float | None = None, max_retries: int | None = None) -> Transaction:
+        """
+        Cancels an open charge, so that nobody can pay it: the transaction is FAILED with ``failureCode``
+        ``canceled``. If it is canceled already, the answer is the same.
+
+        :raises GuicheError: ``cancel_not_possible`` once it was paid or has failed; ``acquirer_refused``
+        :raises AcquirerUnavailableError: the PSP did not answer: it may still be paid. Repeat the call
+        """
+        canceled: Transaction = await self._client.post(
+            f"/transaction/{to_segment(id)}/cancel", AsyncOptions(timeout, max_retries), is_repeatable=True
+        )
+        return canceled
+
     def events(
         self,
         id: str,
