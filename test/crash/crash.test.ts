@@ -119,6 +119,7 @@ async function crash({ rounds, databaseUrl, environment, build, ...options }: Op
     token,
     webhookUrl: receiver.url,
     name: `crash-${seed}`,
+    pauseMs: 20,
   })
   for (let round = 0; round < rounds; round++) {
     await sleep(100 + random.fraction() * 900)

@@ -74,6 +74,8 @@ function spawnService({ dataDir, port, databaseUrl, cwd, environment, build, com
       DATA_DIR: dataDir,
       PORT: String(port),
       STOP_DELAY_SECONDS: '0',
+      // Many services share two cores in a test run, and each connection is a process of PostgreSQL.
+      DATABASE_CONNECTIONS_MAX: '6',
       // A busy machine is no outage.
       DATABASE_WAIT_SECONDS: '60',
       RATE_LIMIT_CREATE: '0',

@@ -64,7 +64,7 @@ export async function startTestService(options: Options = {}): Promise<TestServi
     DATA_DIR: dataDir,
     DATABASE_URL: connectionString,
     // Many services share one PostgreSQL in a test run.
-    DATABASE_CONNECTIONS_MAX: '8',
+    DATABASE_CONNECTIONS_MAX: '5',
     // A busy machine is no outage.
     DATABASE_WAIT_SECONDS: '60',
     STOP_DELAY_SECONDS: '0',
