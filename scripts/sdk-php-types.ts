@@ -39,7 +39,7 @@ const named: Record<string, string> = {
   Withdrawal: 'GET /withdrawal/{id} 200',
   Balance: 'GET /balance 200',
   StatementEntry: 'GET /statement 200 data []',
-  EventSummary: 'GET /event 200 data []',
+  EventSummary: 'GET /transaction/{id}/event 200 data []',
   DeliveryAttempt: 'GET /webhook/delivery 200 data [] attempts []',
   Delivery: 'GET /webhook/delivery 200 data []',
   TransactionCreated: 'POST /transaction 201',
@@ -80,7 +80,8 @@ const sent: Record<string, [place: string, ...filledIn: string[]]> = {
   TransactionFilters: ['GET /transaction query'],
   WithdrawalFilters: ['GET /withdrawal query'],
   StatementFilters: ['GET /statement query'],
-  EventFilters: ['GET /event query'],
+  EventFilters: ['GET /transaction/{id}/event query'],
+  FeedQuery: ['GET /event query'],
   DeliveryFilters: ['GET /webhook/delivery query'],
   BalanceQuery: ['GET /balance query'],
 }

@@ -51,7 +51,7 @@ const names: [name: string, place: string, description: string][] = [
   ['Withdrawal', 'GET /withdrawal/{id} 200', 'Money sent to a PIX key. Amounts are in cents, dates in ISO 8601.'],
   ['Balance', 'GET /balance 200', 'The balance. Amounts are in cents.'],
   ['StatementEntry', 'GET /statement 200 data []', 'One change of the available balance. Amounts are in cents.'],
-  ['EventSummary', 'GET /event 200 data []', 'One status change, and the state of its delivery.'],
+  ['EventSummary', 'GET /transaction/{id}/event 200 data []', 'One status change, and the state of its delivery.'],
   ['DeliveryAttempt', 'GET /webhook/delivery 200 data [] attempts []', 'One request to your receiver.'],
   ['Delivery', 'GET /webhook/delivery 200 data []', 'The delivery of an event to your receiver, with its attempts.'],
 
@@ -86,7 +86,8 @@ const names: [name: string, place: string, description: string][] = [
   ['TransactionFilters', 'GET /transaction query', 'Filters of the list of transactions; all must match.'],
   ['WithdrawalFilters', 'GET /withdrawal query', 'Filters of the list of withdrawals; all must match.'],
   ['StatementFilters', 'GET /statement query', 'Filters of the statement; all must match.'],
-  ['EventFilters', 'GET /event query', 'The page of the list of events.'],
+  ['EventFilters', 'GET /transaction/{id}/event query', 'The page of a list of events.'],
+  ['EventQuery', 'GET /event query', 'What selects events: of the feed with `after`, else of the list.'],
   ['DeliveryFilters', 'GET /webhook/delivery query', 'Filters of the list of deliveries; all must match.'],
   ['BalanceQuery', 'GET /balance query', 'The time of the balance.'],
 
@@ -170,7 +171,7 @@ function queryOf(operation: Operation): Schema {
 const understood = [
   ...['type', 'enum', 'const', 'properties', 'required', 'items', 'additionalProperties', 'description', 'default'],
   ...['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems', 'uniqueItems', 'format'],
-  ...['if', 'then', 'allOf', 'example', 'examples', 'x-json-limits', 'x-unit'],
+  ...['pattern', 'if', 'then', 'allOf', 'example', 'examples', 'x-json-limits', 'x-unit'],
 ]
 
 function toText(schema: Schema, known: Map<string, string>, indent: string | null = null): string {

@@ -33,13 +33,15 @@ import { registerSandboxRoutes, type Sandbox } from './sandbox/routes.ts'
 import { createTransactionWriter } from './transactions/create.ts'
 import { registerTransactionRoutes } from './transactions/routes.ts'
 import { createSettlement } from './transactions/settle.ts'
-import { createTransactionReader } from './transactions/view.ts'
+import { createTransactionReader, loadTransactionVersions } from './transactions/view.ts'
 import { createOidcClient } from './users/oidc.ts'
 import { registerUserRoutes } from './users/routes.ts'
 import { findSignedIn } from './users/session.ts'
 import { checkWebhookUrl } from './webhooks/address.ts'
+import { registerEventRoutes } from './webhooks/event-routes.ts'
 import { registerWebhookRoutes } from './webhooks/routes.ts'
 import { registerWithdrawalRoutes } from './withdrawals/routes.ts'
+import { loadWithdrawalVersions } from './withdrawals/view.ts'
 
 export type AppDeps = {
   config: Config
@@ -180,6 +182,13 @@ export async function createApp(deps: AppDeps): Promise<Server> {
   registerWithdrawalRoutes(app, deps)
   registerLedgerRoutes(app, deps)
   registerWebhookRoutes(app, deps)
+  registerEventRoutes(app, {
+    ...deps,
+    loadRecords: {
+      transaction: async (versions) => await loadTransactionVersions(deps.reads, versions),
+      withdrawal: async (versions) => await loadWithdrawalVersions(deps.reads, versions),
+    },
+  })
   registerCallbackRoutes(app, { ...deps, keepNotices: createNoticeWriter(deps) })
   if (deps.sandbox) registerSandboxRoutes(app, { ...deps, sandbox: deps.sandbox })
   registerHealthRoutes(app, {

@@ -15,7 +15,7 @@ const root = join(docs, '..')
 /** The contents, in order. A name is a file of docs/ without its extension. */
 const chapters: Chapters = {
   Start: ['index', 'quick-start', 'php'],
-  Concepts: ['statuses', 'idempotency', 'money', 'webhooks', 'errors', 'glossary'],
+  Concepts: ['statuses', 'idempotency', 'money', 'webhooks', 'event-feed', 'errors', 'glossary'],
   Integrate: ['api', 'openapi', 'sdk', 'developer-commands', 'payment-page', 'withdrawals', 'sandbox'],
   'Go live': ['going-live', 'acquirers', 'several-acquirers', 'simulator'],
   Operate: [
@@ -38,7 +38,7 @@ const chapters: Chapters = {
 
 const translated: Chapters = {
   Início: ['pt/index', 'pt/quick-start', 'pt/php'],
-  Conceitos: ['pt/statuses', 'pt/idempotency', 'pt/money', 'pt/webhooks', 'pt/errors'],
+  Conceitos: ['pt/statuses', 'pt/idempotency', 'pt/money', 'pt/webhooks', 'pt/event-feed', 'pt/errors'],
   Integração: ['pt/api', 'pt/sdk', 'pt/developer-commands', 'pt/payment-page', 'pt/withdrawals', 'pt/sandbox'],
   Produção: ['pt/going-live'],
   Operação: ['pt/dashboard', 'pt/configuration', 'pt/operations', 'pt/monitoring', 'pt/suspense'],

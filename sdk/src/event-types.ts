@@ -1,4 +1,4 @@
-import type { Transaction, TransactionStatus, Withdrawal, WithdrawalStatus } from './types.ts'
+import type { EventFilters, EventQuery, Transaction, TransactionStatus, Withdrawal, WithdrawalStatus } from './types.ts'
 
 /** Fields that every webhook has. */
 type Envelope<Type extends string, Data> = {
@@ -36,6 +36,26 @@ export type WithdrawalEvent = EachWithdrawal<Exclude<WithdrawalStatus, 'PENDING'
 
 /** Any event of a webhook. A newer service may have more types: answer those with 2xx too. */
 export type WebhookEvent = TransactionEvent | WithdrawalEvent
+
+/** An event of the feed. */
+export type FeedEvent = WebhookEvent & {
+  /** 1, 2, 3 … without a gap. */
+  number: number
+  /** Save it when you have processed the event, and send it as `after`. */
+  position: string
+}
+
+/** What selects events of the feed: those after a position. */
+export type FeedQuery = Omit<EventQuery, keyof EventFilters | 'after'> & { after: string }
+
+/** Events after a position. */
+export type FeedPage = {
+  data: FeedEvent[]
+  /** Send it as `after` for the next page. */
+  next: string
+  /** True: there is more to read now. */
+  hasMore: boolean
+}
 
 /** Such as `transaction.paid`. */
 export type WebhookEventType = WebhookEvent['type']

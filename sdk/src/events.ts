@@ -1,7 +1,23 @@
 import { type Client, toSegment } from './client.ts'
-import type { RequestOptions } from './http.ts'
+import { ConnectionError, GuicheError } from './errors.ts'
+import type { FeedEvent, FeedPage, FeedQuery, WebhookEvent } from './event-types.ts'
+import { pause, type RequestOptions } from './http.ts'
 import type { List } from './list.ts'
 import type { Delivery, DeliveryFilters, EventFilters, EventSummary, Resent } from './types.ts'
+
+/** Where to begin, which events, and who hears of interruptions. */
+export type FollowOptions = Omit<FeedQuery, 'after' | 'limit' | 'wait'> & {
+  /** The saved position: `event.position` of the last event that you processed. `start` by default; `end` skips the past. */
+  after?: string | undefined
+  /** Called when the service cannot be reached; the events come when it is back. */
+  onInterruption?: (error: GuicheError) => void
+}
+
+const waitSeconds = 20
+/** Longer than the wait. */
+const timeoutMs = 30_000
+const firstPauseMs = 1_000
+const longestPauseMs = 30_000
 
 /** Status changes of transactions and withdrawals. */
 export class Events {
@@ -11,7 +27,58 @@ export class Events {
     this.#client = client
   }
 
-  /** Events of all records, newest first. */
+  /**
+   * Follows the feed for ever: every event once, in order, as soon as it is committed. The order per record is that of
+   * its changes. Save `event.position` when you have processed the event, in the same transaction if you can, and begin
+   * there after a restart.
+   *
+   * While the service cannot be reached or is overloaded it tries again, with growing pauses of up to half a minute.
+   *
+   * @throws {GuicheError} `position_unknown` if the feed does not have the position: the service's database was restored
+   * to an earlier moment, or the position is from elsewhere
+   * @example
+   * ```ts
+   * let after = await loadPosition() // null at the first start
+   * for await (const event of guiche.events.follow({ after: after ?? 'start' })) {
+   *   if (event.type === 'transaction.paid') await ship(event.data.externalCode, event.data.amountPaid)
+   *   await savePosition(event.position)
+   * }
+   * ```
+   */
+  async *follow(
+    { after = 'start', onInterruption, ...filters }: FollowOptions = {},
+    options: RequestOptions = {},
+  ): AsyncGenerator<FeedEvent, void, undefined> {
+    let pauseMs = firstPauseMs
+    for (let position = after; ; ) {
+      const startedAt = performance.now()
+      try {
+        const page = await this.read({ ...filters, after: position, wait: waitSeconds }, { timeoutMs, ...options })
+        yield* page.data
+        position = page.next
+        pauseMs = firstPauseMs
+        // Too many requests of the same merchant wait.
+        if (page.data.length > 0 || page.hasMore || performance.now() - startedAt > firstPauseMs) continue
+      } catch (error) {
+        if (!isInterruption(error)) throw error
+        onInterruption?.(error)
+      }
+      await pause(pauseMs, options.signal)
+      pauseMs = Math.min(longestPauseMs, 2 * pauseMs)
+    }
+  }
+
+  /** One page of the feed, oldest first: the events after a position. Read on from its `next`. */
+  read(query: FeedQuery, options?: RequestOptions): Promise<FeedPage> {
+    return this.#client.get('/event', options, query)
+  }
+
+  /** One event, as its webhook has it. */
+  get(eventId: string, options?: RequestOptions): Promise<WebhookEvent> {
+    return this.#client.get(`/event/${toSegment(eventId)}`, options)
+  }
+
+  /** Events of all records, newest first, with the state of their deliveries. */
   list(filters?: EventFilters, options?: RequestOptions): List<EventSummary> {
     return this.#client.list('/event', filters, options)
   }
@@ -37,4 +104,10 @@ export class Deliveries {
   resend(eventId: string, options?: RequestOptions): Promise<Resent> {
     return this.#client.post(`/webhook/delivery/${toSegment(eventId)}/resend`, options)
   }
+}
+
+/** What ends without a change of the request. */
+function isInterruption(error: unknown): error is GuicheError {
+  if (error instanceof ConnectionError) return true
+  return error instanceof GuicheError && (error.status === 429 || (error.status ?? 0) >= 500)
 }

@@ -16,13 +16,16 @@ export {
   WebhookVerificationError,
 } from './errors.ts'
 export type {
+  FeedEvent,
+  FeedPage,
+  FeedQuery,
   TransactionEvent,
   WebhookEvent,
   WebhookEventOf,
   WebhookEventType,
   WithdrawalEvent,
 } from './event-types.ts'
-export type { Deliveries, Events } from './events.ts'
+export type { Deliveries, Events, FollowOptions } from './events.ts'
 export { Guiche, type GuicheOptions } from './guiche.ts'
 export type { RequestOptions } from './http.ts'
 export type { List } from './list.ts'

@@ -19,6 +19,7 @@ export type ErrorCode =
   | 'proposal_not_possible'
   | 'erasure_not_possible'
   | 'user_not_possible'
+  | 'position_unknown'
   | 'payouts_stopped'
   | 'missing_token'
   | 'invalid_token'
@@ -785,7 +786,7 @@ export interface StatementFilters {
   cursor?: string
 }
 
-/** The page of the list of events. */
+/** The page of a list of events. */
 export interface EventFilters {
   /** Page, from 1 (the default); 1 to 1000000000. */
   page?: number
@@ -793,6 +794,28 @@ export interface EventFilters {
   perPage?: number
   /** Instead of `page`: the `nextCursor` of the previous page, with the same filters; 1 to 255 characters. */
   cursor?: string
+}
+
+/** What selects events: of the feed with `after`, else of the list. */
+export interface EventQuery {
+  /** Read the feed after this position: `start`, `end`, or a `next` or `position` that you saved. */
+  after?: string
+  /** Events per page of the feed; 100 by default; 1 to 100. */
+  limit?: number
+  /** Wait up to this many seconds for an event, if the feed has none after the position; 0 to 20. */
+  wait?: number
+  /** Only events of these types; repeat the parameter. */
+  type?: ('transaction.pix_qrcode_generated' | 'transaction.paid' | 'transaction.processing_refund' | 'transaction.processing_infraction' | 'transaction.refunded' | 'transaction.infraction' | 'transaction.failed' | 'transaction.blocked' | 'withdrawal.processing' | 'withdrawal.processed' | 'withdrawal.failed' | 'withdrawal.canceled' | 'withdrawal.refunded' | 'withdrawal.rejected')[]
+  /** Only events of this transaction or withdrawal. */
+  recordId?: string
+  /** Only events that happened at or after; ISO 8601 with time; UTC if it has no offset. */
+  startDate?: string | Date
+  /** Page, from 1 (the default); 1 to 1000000000. */
+  page?: number
+  /** Instead of `page`: the `nextCursor` of the previous page, with the same filters; 1 to 255 characters. */
+  cursor?: string
+  /** Items per page of the list; 20 by default; 1 to 100. */
+  perPage?: number
 }
 
 /** Filters of the list of deliveries; all must match. */

@@ -16,7 +16,7 @@ type Deps = {
   /** The dashboard user of the request's session cookie, if any. */
   findUser: (request: FastifyRequest) => Promise<SignedIn | null>
   /** The merchant that an operator user acts for in this request. */
-  findMerchant: (clientId: string) => Promise<Caller | null>
+  findMerchant: (clientId: string) => Promise<Omit<Caller, 'may'> | null>
 }
 
 /** Admits a request only with a valid token or session that has the scope or permission of its route. */
@@ -102,7 +102,7 @@ function assertMay(
 async function actFor(deps: Deps, request: FastifyRequest, user: SignedIn): Promise<Caller> {
   const named = user.merchant?.clientId ?? request.headers['x-guiche-merchant']
   const merchant = typeof named === 'string' ? await deps.findMerchant(named) : null
-  if (merchant) return merchant
+  if (merchant) return { ...merchant, may: (scope) => user.permissions.includes(scope) }
   throw new AppError('not_found', {
     detail: 'The header X-Guiche-Merchant must name the client that you act for: there is no client of that name.',
   })
@@ -136,8 +136,9 @@ function toCaller(claims: TokenClaims, client: KnownClient | null, scope: string
   }
   // With an external provider, a client that was revoked here may still get new tokens.
   if (!client.has_secret || claims.issuedAt < notBeforeOf(client)) throw refuse('token_revoked')
-  const has = (scopes: string[]) => scopes.includes(scope)
-  if (!has(client.scopes) || (claims.scopes && !has(claims.scopes))) {
+  const has = (scopes: string[], name: string) => scopes.includes(name)
+  const may = (name: string) => has(client.scopes, name) && (!claims.scopes || has(claims.scopes, name))
+  if (!may(scope)) {
     throw new AppError('insufficient_scope', {
       detail: `The token lacks the scope ${scope}. Request a token with it, or ask the operator to grant it to the client.`,
       headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
@@ -145,7 +146,7 @@ function toCaller(claims: TokenClaims, client: KnownClient | null, scope: string
     })
   }
   const { merchant_id: merchantId, client_id: clientId, name: merchantName, moved_to_address: movedTo } = client
-  return { merchantId, clientId, merchantName, movedTo }
+  return { merchantId, clientId, merchantName, movedTo, may }
 }
 
 function readBearer(request: FastifyRequest): string {

@@ -8,6 +8,8 @@ export type Caller = {
   merchantName: string
   /** The merchant's address in another cell, if it has moved there. */
   movedTo: string | null
+  /** Whether the token or the user may also do this. */
+  may: (scope: string) => boolean
 }
 
 /** A user who is signed in to the dashboard. */

@@ -20,6 +20,7 @@ export const errors = {
   proposal_not_possible: { status: 422, title: 'This action on the proposal is not possible' },
   erasure_not_possible: { status: 422, title: 'The personal data cannot be erased yet' },
   user_not_possible: { status: 422, title: 'This change of the user is not possible' },
+  position_unknown: { status: 422, title: 'The feed has no event at this position' },
   payouts_stopped: { status: 503, title: 'Payouts and refunds are frozen' },
   missing_token: { status: 401, title: 'An access token is required' },
   invalid_token: { status: 401, title: 'The access token is not valid' },

@@ -1,5 +1,5 @@
 import { rowsParam, smallRowsParam } from '../db/rows-param.ts'
-import { type Db, sql, type Tx } from '../db/sql.ts'
+import { type Db, type Reads, sql, type Tx } from '../db/sql.ts'
 import { type Claim, claimDueRows } from '../jobs/claim.ts'
 import { assert } from '../lib/assert.ts'
 import type { AccountHolder } from '../pix/holder.ts'
@@ -191,7 +191,7 @@ export async function findTransaction(db: Db | Tx, merchantId: string, id: strin
 const momentsParam = smallRowsParam<{ merchantId: string; recordId: string }>({ merchantId: 'uuid', recordId: 'uuid' })
 
 export async function findTransactions(
-  db: Db,
+  db: Reads,
   keys: { merchantId: string; recordId: string }[],
 ): Promise<TransactionRow[]> {
   return await db.query<TransactionRow>(

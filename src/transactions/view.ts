@@ -159,7 +159,7 @@ export function createTransactionReader(db: Db): TransactionReader {
 }
 
 /** What GET returned for each transaction at the moment of its event: the `data` of a webhook. */
-export async function loadTransactionVersions(db: Db, versions: RecordVersion[]): Promise<TransactionResponse[]> {
+export async function loadTransactionVersions(db: Reads, versions: RecordVersion[]): Promise<TransactionResponse[]> {
   const rows = new Map((await findTransactions(db, versions)).map((row) => [row.id, row]))
   return versions.map(({ recordId, snapshot }) => {
     const row = rows.get(recordId)

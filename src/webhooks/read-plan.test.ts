@@ -3,6 +3,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { withPlan } from '../../test/support/plans.ts'
 import { raw, sql } from '../db/sql.ts'
+import { numberNew } from './feed.ts'
+import { findEvent, findFeeds, listNumbered } from './feed-store.ts'
 import type { DeliveryFilters, DeliveryState } from './read-store.ts'
 import { listDeliveries, listEvents } from './read-store.ts'
 import { countToResend, findResendProgress } from './resend-store.ts'
@@ -107,4 +109,27 @@ it('an index finds undelivered and resent events in a period of any length', asy
   )
   expect(resent.requested).toBe(0)
   expect(resent.plan.scans).not.toContain('Seq Scan')
+})
+
+it('a page of the feed reads its own rows, and new events are found without the others', async () => {
+  const { db } = database
+  await db.query(sql`
+    insert into clients (merchant_id, client_id, name, scopes, created_at) values (${merchant}, 'planned', 'A shop', '{}', now())`)
+  expect(await numberNew(db, merchant, Number.POSITIVE_INFINITY)).toEqual({ last: listed, isComplete: true })
+  await db.query(raw('analyze event_numbers'))
+  const page = { merchantId: merchant, after: 4_000, until: 4_100, limit: 100 }
+  const found = await withPlan(db, async (one) => ({ events: await listNumbered(one, page) }))
+  expect(found.events).toHaveLength(100)
+  expect(found.plan.rows).toBeLessThanOrEqual(200)
+  const ofRecord = { ...page, after: 0, until: listed, recordId: record }
+  const few = await withPlan(db, async (one) => ({ events: await listNumbered(one, ofRecord) }))
+  expect(few.events).toHaveLength(5)
+  expect(few.plan.rows).toBeLessThanOrEqual(100)
+  const state = async () => await withPlan(db, async (one) => ({ feeds: await findFeeds(one, [merchant]) }))
+  expect(await state()).toMatchObject({ feeds: [{ lastNumber: listed, hasNew: false }] })
+  expect((await state()).plan.rows).toBeLessThanOrEqual(5)
+  const eventId = few.events[0]?.eventId ?? ''
+  const event = await withPlan(db, async (one) => ({ event: await findEvent(one, { merchantId: merchant, eventId }) }))
+  expect(event.event?.eventId).toBe(eventId)
+  expect(event.plan.rows).toBeLessThanOrEqual(5)
 })

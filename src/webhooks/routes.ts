@@ -6,32 +6,14 @@ import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
-import { listDeliveries, listEvents } from './read-store.ts'
+import { listDeliveries } from './read-store.ts'
 import { resendDelivery } from './resend.ts'
-import { DeliveryList, EventList, ListDeliveriesQuery, ListEventsQuery, ResendParams, ResendView } from './schema.ts'
-import { toDeliveryView, toEventView } from './view.ts'
+import { DeliveryList, ListDeliveriesQuery, ResendParams, ResendView } from './schema.ts'
+import { toDeliveryView } from './view.ts'
 
 type Deps = { db: Db; reads: Reads; clock: Clock; wakeDeliveries: () => void }
 
 export function registerWebhookRoutes(app: Server, deps: Deps): void {
-  app.get(
-    '/event',
-    {
-      config: { access: { scope: 'webhook.read' } },
-      schema: {
-        summary: 'List events',
-        description: 'Every status change, newest first.',
-        tags: ['Events'],
-        querystring: ListEventsQuery,
-        response: { 200: EventList, ...problems(401, 403, 422, 500) },
-      },
-    },
-    async (request) => {
-      const slice = readSlice(request)
-      return toEnvelope(await listEvents(deps.reads, callerOf(request).merchantId, {}, slice), slice, toEventView)
-    },
-  )
-
   app.get(
     '/webhook/delivery',
     {

@@ -1,7 +1,9 @@
-import { Type } from 'typebox'
-import { Envelope, PageQuery } from '../http/page.ts'
-import { DateTime, Nullable, Uuid } from '../http/schemas.ts'
+import { type Static, Type } from 'typebox'
+import { Envelope, PageQuery, perPageMax } from '../http/page.ts'
+import { DateTime, DateTimeFilter, EnumFilter, FreeForm, Nullable, Uuid } from '../http/schemas.ts'
 import { type AttemptErrorCode, attemptErrors } from './attempt-errors.ts'
+import { eventTypes } from './event-types.ts'
+import { positionPattern } from './feed.ts'
 import { deliveryStates } from './read-store.ts'
 
 export const EventView = Type.Object({
@@ -16,6 +18,80 @@ export const EventView = Type.Object({
 
 export const EventList = Envelope(EventView)
 export const ListEventsQuery = Type.Object(PageQuery, { additionalProperties: false })
+
+const payload = {
+  id: Uuid('Identifier of the event: `webhook-id` of its delivery'),
+  type: Type.Enum([...eventTypes]),
+  timestamp: DateTime('When it happened'),
+  data: FreeForm({
+    description:
+      'The transaction or withdrawal as a fetch returned it at that moment, and `sequence`, the number of this status change of the record, from 1',
+  }),
+}
+
+export const EventPayload = Type.Object(payload)
+
+const position = (description: string) => Type.String({ pattern: positionPattern, description })
+
+export const EventFeed = Type.Object({
+  data: Type.Array(
+    Type.Object({
+      number: Type.Integer({ description: 'Number of the event in the feed: 1, 2, 3 … without a gap' }),
+      position: position('Send it as `after` for the events that follow this one'),
+      ...payload,
+    }),
+  ),
+  next: position('Send it as `after` for the next page. With filters it is also behind events that do not match'),
+  hasMore: Type.Boolean({ description: 'True: request the next page now. False: the feed ends here for now' }),
+})
+
+/** Longer than a page needs to be, and shorter than the patience of proxies. */
+const waitSecondsMax = 20
+export const feedLimitDefault = 100
+export const perPageDefault = 20
+
+const feedQuery = {
+  after: Type.Optional(
+    position('Read the feed after this position: `start`, `end`, or a `next` or `position` that you saved'),
+  ),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: perPageMax,
+      description: `Events per page of the feed; ${feedLimitDefault} by default`,
+    }),
+  ),
+  wait: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: waitSecondsMax,
+      description: 'Wait up to this many seconds for an event, if the feed has none after the position',
+    }),
+  ),
+  type: Type.Optional(EnumFilter(eventTypes, 'Only events of these types; repeat the parameter')),
+  recordId: Type.Optional(
+    Type.String({ format: 'uuid-any', description: 'Only events of this transaction or withdrawal' }),
+  ),
+  startDate: Type.Optional(DateTimeFilter('Only events that happened at or after')),
+}
+const { perPage, ...listQuery } = PageQuery
+const listed = {
+  ...listQuery,
+  perPage: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: perPageMax,
+      description: `Items per page of the list; ${perPageDefault} by default`,
+    }),
+  ),
+}
+
+export const EventsQuery = Type.Object({ ...feedQuery, ...listed }, { additionalProperties: false })
+export type EventsQuery = Static<typeof EventsQuery>
+export const feedParameters = ['limit', 'wait', 'type', 'recordId', 'startDate'] as const
+export const listParameters = ['page', 'perPage', 'cursor'] as const
+
+export const EventParams = Type.Object({ id: Type.String({ format: 'uuid-any' }) })
 
 const ErrorCode = Type.Unsafe<AttemptErrorCode | null>({
   type: ['string', 'null'],

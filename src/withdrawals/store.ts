@@ -1,5 +1,5 @@
 import type { PayoutKey } from '../acquirers/acquirer.ts'
-import { type Db, sql, type Tx } from '../db/sql.ts'
+import { type Db, type Reads, sql, type Tx } from '../db/sql.ts'
 import { type Claim, claimDueRows } from '../jobs/claim.ts'
 import type { AccountHolder } from '../pix/holder.ts'
 import { fromTxid, toTxid } from '../pix/ids.ts'
@@ -82,7 +82,7 @@ export async function findWithdrawal(db: Db | Tx, merchantId: string, id: string
 }
 
 export async function findWithdrawals(
-  db: Db,
+  db: Reads,
   keys: { merchantId: string; recordId: string }[],
 ): Promise<WithdrawalRow[]> {
   return await db.query<WithdrawalRow>(sql`

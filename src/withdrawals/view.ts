@@ -1,4 +1,4 @@
-import type { Db, Reads } from '../db/sql.ts'
+import type { Reads } from '../db/sql.ts'
 import { type Column, writeCsv } from '../http/csv.ts'
 import { toStatusHistoryView } from '../http/schemas.ts'
 import { assert } from '../lib/assert.ts'
@@ -47,7 +47,7 @@ export function toWithdrawalCreatedView(row: WithdrawalRow) {
 }
 
 /** What GET returned for each withdrawal at the moment of its event: the `data` of a webhook. */
-export async function loadWithdrawalVersions(db: Db, versions: RecordVersion[]): Promise<WithdrawalResponse[]> {
+export async function loadWithdrawalVersions(db: Reads, versions: RecordVersion[]): Promise<WithdrawalResponse[]> {
   const rows = new Map((await findWithdrawals(db, versions)).map((row) => [row.id, row]))
   return versions.map(({ recordId, snapshot }) => {
     const row = rows.get(recordId)

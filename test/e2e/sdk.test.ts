@@ -136,6 +136,29 @@ describe('a shop on the SDK', () => {
     }
   })
 
+  it('follows its events from the first one, and fetches one', async () => {
+    const [first] = receiver.events
+    for await (const event of guiche.events.follow({ after: 'start', type: ['transaction.paid'] })) {
+      expect(event).toMatchObject({ type: 'transaction.paid', data: { amountPaid: 2590 } })
+      const { number: _, position, ...payload } = event
+      expect(await guiche.events.get(event.id)).toEqual(payload)
+      const next = await guiche.events.read({ after: position, limit: 1 })
+      expect(next.data[0]?.number).toBe(event.number + 1)
+      break
+    }
+    expect(await guiche.events.get(first?.id ?? '')).toEqual(first)
+    const interruptions: string[] = []
+    const away = new Guiche({ baseUrl: 'http://127.0.0.1:9', accessToken: () => 'a-token', maxRetries: 0 })
+    const controller = new AbortController()
+    const onInterruption = ({ code }: GuicheError) => {
+      interruptions.push(code)
+      controller.abort()
+    }
+    const following = away.events.follow({ onInterruption }, { signal: controller.signal }).next()
+    await expect(following).rejects.toMatchObject({ name: 'AbortError' })
+    expect(interruptions).toEqual(['connection_failed'])
+  })
+
   it('lists deliveries and resends one', async () => {
     const eventId = receiver.events[0]?.id ?? ''
     const events = await guiche.events.list().all()

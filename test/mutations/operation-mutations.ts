@@ -1,6 +1,6 @@
-import { edit, jobsTest, type Mutation } from './mutation.ts'
+import { edit, feedTest, jobsTest, type Mutation } from './mutation.ts'
 
-/** Mutations of what protects the operator: the payout freeze, and alerts to people. */
+/** Mutations of what protects the operator: the payout freeze, alerts to people, and the event feed. */
 export const operationMutations: Mutation[] = [
   {
     name: 'an alert is sent at every check while it lasts',
@@ -55,5 +55,28 @@ export const operationMutations: Mutation[] = [
     name: 'a role that the identity provider has taken away stays',
     edits: [edit('src/users/oidc-sign-in.ts', 'if (known) await withdrawAccess(tx, known, now)', '')],
     caughtBy: 'test/e2e/oidc-sign-in.test.ts',
+  },
+  {
+    name: 'an event whose transaction commits late gets no number',
+    edits: [
+      edit('src/webhooks/feed-store.ts', 'findNew(sql`xid = any (array', 'findNew(sql`false and xid = any (array'),
+    ],
+    caughtBy: feedTest,
+  },
+  {
+    name: 'the events of a record are numbered in the order of their transactions’ ids',
+    edits: [
+      edit(
+        'src/webhooks/feed-store.ts',
+        'min(xid) over (partition by record_id order by sequence desc rows unbounded preceding) as place',
+        'xid as place',
+      ),
+    ],
+    caughtBy: feedTest,
+  },
+  {
+    name: 'a position of another merchant, or of a database that was restored, is accepted',
+    edits: [edit('src/webhooks/feed.ts', 'if (position !== after) throw positionUnknown()', '')],
+    caughtBy: 'test/e2e/event-feed.test.ts',
   },
 ]

@@ -121,6 +121,7 @@ export const expectations: Record<string, Expected> = {
   'GET /balance': listed('balance.read'),
   'GET /statement': listed('balance.read'),
   'GET /event': listed('webhook.read'),
+  'GET /event/:id': one('webhook.read', 'delivery'),
   'GET /webhook/delivery': listed('webhook.read'),
   'POST /webhook/delivery/:eventId/resend': one('webhook.write', 'delivery'),
   'GET /transaction': listed('transaction.read'),

@@ -169,6 +169,17 @@ namespace Guiche\Types;
  *   perPage?: int,
  *   cursor?: string,
  * }
+ * @phpstan-type FeedQuery array{
+ *   after?: string,
+ *   limit?: int,
+ *   wait?: int,
+ *   type?: list<'transaction.pix_qrcode_generated'|'transaction.paid'|'transaction.processing_refund'|'transaction.processing_infraction'|'transaction.refunded'|'transaction.infraction'|'transaction.failed'|'transaction.blocked'|'withdrawal.processing'|'withdrawal.processed'|'withdrawal.failed'|'withdrawal.canceled'|'withdrawal.refunded'|'withdrawal.rejected'>,
+ *   recordId?: string,
+ *   startDate?: string|\DateTimeInterface,
+ *   page?: int,
+ *   cursor?: string,
+ *   perPage?: int,
+ * }
  * @phpstan-type DeliveryFilters array{
  *   state?: 'waiting'|'pending'|'delivered'|'exhausted'|'gone',
  *   recordId?: string,

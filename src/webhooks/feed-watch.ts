@@ -1,0 +1,76 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Db } from '../db/sql.ts'
+import { createSignal } from '../lib/signal.ts'
+import { findFeeds } from './feed-store.ts'
+
+/** A reader notices no delay, and the database has one statement each time for all readers of this process. */
+const pollEveryMs = 200
+/** Each waiting request is an open connection: a fifth of all, and few of one merchant. */
+const limitsDefault = { inAll: 2_000, perMerchant: 20 }
+
+export type FeedWatch = {
+  /**
+   * True when the merchant has an event after this number. False after `ms`, if too many requests wait, or if the
+   * service stops.
+   */
+  wait(feed: { merchantId: string; after: number }, limits: { ms: number; signal: AbortSignal }): Promise<boolean>
+  /** Ends all waits for good. */
+  stop(): Promise<void>
+}
+
+type Waiting = { merchantId: string; after: number; end: (hasNew: boolean) => void }
+
+/** Lets requests wait for events, whichever process commits them. */
+export function createFeedWatch({ db, log }: { db: Db; log: FastifyBaseLogger }, limits = limitsDefault): FeedWatch {
+  const waiting = new Set<Waiting>()
+  const signal = createSignal()
+  let isStopped = false
+  let isPolling = false
+  let polling = Promise.resolve()
+
+  async function poll(): Promise<void> {
+    isPolling = true
+    while (waiting.size > 0 && !isStopped) {
+      await signal.wait(pollEveryMs)
+      try {
+        const merchantIds = [...new Set([...waiting].map(({ merchantId }) => merchantId))]
+        const feeds = new Map((await findFeeds(db, merchantIds)).map((feed) => [feed.merchantId, feed]))
+        for (const { merchantId, after, end } of waiting) {
+          const feed = feeds.get(merchantId)
+          if (feed && (feed.hasNew || feed.lastNumber > after)) end(true)
+        }
+      } catch (error) {
+        log.error({ err: error }, 'requests that wait for events could not be notified')
+      }
+    }
+    isPolling = false
+  }
+
+  return {
+    async wait({ merchantId, after }, { ms, signal: gone }) {
+      const ofMerchant = [...waiting].filter((one) => one.merchantId === merchantId).length
+      if (isStopped || gone.aborted || ms <= 0) return false
+      if (waiting.size >= limits.inAll || ofMerchant >= limits.perMerchant) return false
+      return await new Promise<boolean>((resolve) => {
+        const one = { merchantId, after, end }
+        const giveUp = () => end(false)
+        const timer = setTimeout(giveUp, ms)
+        function end(hasNew: boolean) {
+          clearTimeout(timer)
+          gone.removeEventListener('abort', giveUp)
+          waiting.delete(one)
+          resolve(hasNew)
+        }
+        gone.addEventListener('abort', giveUp, { once: true })
+        waiting.add(one)
+        if (!isPolling) polling = poll()
+      })
+    },
+    async stop() {
+      isStopped = true
+      for (const { end } of waiting) end(false)
+      signal.notify()
+      await polling
+    },
+  }
+}

@@ -1,0 +1,240 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type FeedEvent, Guiche } from '../../sdk/src/index.ts'
+import { connect, type Db, sql } from '../../src/db/sql.ts'
+import { enqueueEvents } from '../../src/webhooks/outbox.ts'
+import { createRandom, lengthOf } from '../support/random.ts'
+import { type Answer, fetchToken, smallestTransaction, startTestService, type TestService } from '../support/service.ts'
+import { registerShop } from '../support/token.ts'
+import { eventually, startTestReceiver, type TestReceiver, testEvent } from '../support/webhooks.ts'
+
+type Item = { number: number; position: string; id: string; type: string; data: { id: string; sequence: number } }
+type Feed = { data: Item[]; next: string; hasMore: boolean; code: string }
+
+let service: TestService
+let receiver: TestReceiver
+let guiche: Guiche
+let writers: Db
+let waiting: Promise<Answer>
+beforeAll(async () => {
+  service = await startTestService()
+  receiver = await startTestReceiver()
+  guiche = new Guiche({ ...service.sandbox, baseUrl: service.baseUrl })
+  writers = connect({
+    connectionString: service.connectionString,
+    connectionsMax: 20,
+    waitMs: 60_000,
+    onError: () => {},
+  })
+})
+afterAll(async () => {
+  await writers.pool.end()
+  await receiver.stop()
+  await service.stop()
+  // A request that waits for an event is answered when the service stops.
+  expect((await waiting).status).toBe(200)
+})
+
+const read = async (query: string, token = service.token) => await service.call<Feed>(`/event?${query}`, { token })
+
+async function create(more: object = {}): Promise<{ id: string; pixResponse: { uri: string } }> {
+  return (
+    await service.call<{ id: string; pixResponse: { uri: string } }>('/transaction', {
+      body: smallestTransaction({ ...more }),
+    })
+  ).body
+}
+
+describe('the feed of events', () => {
+  let paid: string
+
+  it('has each event once, oldest first, in the bytes of its webhook', async () => {
+    const { id, pixResponse } = await create({ webhookUrl: receiver.url })
+    paid = id
+    await service.call('/sandbox/payment', { body: { uri: pixResponse.uri } })
+    await receiver.until(2)
+    const { body } = await read('after=start')
+    expect(body.data.map(({ number, type, data }) => [number, type, data.id, data.sequence])).toEqual([
+      [1, 'transaction.pix_qrcode_generated', id, 1],
+      [2, 'transaction.paid', id, 2],
+    ])
+    expect(body).toMatchObject({ next: body.data[1]?.position, hasMore: false })
+    const sent = body.data.map(({ number: _, position: __, ...event }) => JSON.stringify(event))
+    expect(sent).toEqual(receiver.received.map((one) => one.body))
+    const one = await service.call(`/event/${body.data[1]?.id}`)
+    expect([one.status, one.text]).toEqual([200, sent[1]])
+  })
+
+  it('is read on from a saved position, in pages', async () => {
+    for (let count = 0; count < 3; count += 1) await create()
+    const first = (await read('after=start&limit=2')).body
+    expect([first.data.length, first.hasMore, first.next]).toEqual([2, true, first.data[1]?.position])
+    const rest = (await read(`after=${first.next}`)).body
+    expect([rest.data.map(({ number }) => number), rest.hasMore]).toEqual([[3, 4, 5], false])
+    expect((await read(`after=${rest.next}`)).body).toEqual({ data: [], next: rest.next, hasMore: false })
+    expect((await read('after=end')).body).toEqual({ data: [], next: rest.next, hasMore: false })
+  })
+
+  it('is filtered by type, record and date, and `next` passes what does not match', async () => {
+    const all = (await read('after=start')).body
+    const types = (await read('after=start&type=transaction.paid&type=withdrawal.processed')).body
+    expect([types.data.map(({ number }) => number), types.next]).toEqual([[2], all.next])
+    const ofRecord = (await read(`after=start&recordId=${paid.toUpperCase()}`)).body
+    expect([ofRecord.data.map(({ number }) => number), ofRecord.next]).toEqual([[1, 2], all.next])
+    expect((await read(`after=start&recordId=${paid}&limit=1`)).body).toMatchObject({
+      next: all.data[0]?.position,
+      hasMore: true,
+    })
+    const later = new Date(service.clock.now().getTime() + 1).toISOString()
+    expect((await read(`after=start&startDate=${later}`)).body).toEqual({ data: [], next: all.next, hasMore: false })
+    expect((await read(`after=start&startDate=${service.clock.now().toISOString()}`)).body.data).toHaveLength(5)
+  })
+
+  it('waits for an event on request', async () => {
+    const { next } = (await read('after=end')).body
+    expect((await read(`after=${next}&wait=1`)).body).toEqual({ data: [], next, hasMore: false })
+    const waits = read(`after=${next}&wait=20`)
+    const passes = read(`after=${next}&wait=20&type=transaction.paid`)
+    const { id, pixResponse } = await create()
+    expect((await waits).body.data.map(({ data }) => data.id)).toEqual([id])
+    await service.call('/sandbox/payment', { body: { uri: pixResponse.uri } })
+    expect((await passes).body.data.map(({ type }) => type)).toEqual(['transaction.paid'])
+  })
+
+  it('refuses a position that it does not have', async () => {
+    const { next, data } = (await read('after=start')).body
+    const other = await fetchToken(service.baseUrl, await registerShop(service))
+    for (const [position, token] of [
+      [`${data.length + 1}-00000000`],
+      ['2-00000000'],
+      ['999999999999999-00000000'],
+      [next, other],
+    ])
+      expect((await read(`after=${position}`, token)).body.code, position).toBe('position_unknown')
+    expect((await read('after=start', other)).body).toEqual({ data: [], next: 'start', hasMore: false })
+    expect((await read('after=end', other)).body.next).toBe('start')
+    for (const query of [
+      'after=0',
+      'after=',
+      'after=2',
+      'limit=2',
+      'type=transaction.paid',
+      'after=start&perPage=2',
+      'after=start&limit=101',
+      'after=start&wait=21',
+      'after=start&type=transaction.gone',
+    ])
+      expect((await read(query)).body.code, query).toBe('validation_failed')
+  })
+
+  it('shows payloads only to a token that may read the records', async () => {
+    const { data } = (await read('after=start')).body
+    const token = await fetchTokenWith(['webhook.read', 'transaction.read'])
+    expect((await read('after=start', token)).body.code).toBe('insufficient_scope')
+    expect((await read('after=start&type=transaction.paid', token)).status).toBe(200)
+    expect((await service.call(`/event/${data[0]?.id}`, { token })).status).toBe(200)
+    const only = await fetchTokenWith(['webhook.read'])
+    expect((await service.call(`/event/${data[0]?.id}`, { token: only })).status).toBe(403)
+    expect((await service.call(`/event/${randomUUID()}`)).status).toBe(404)
+  })
+
+  async function fetchTokenWith(scopes: string[]): Promise<string> {
+    const { clientId, clientSecret } = service.sandbox
+    const body = new URLSearchParams({
+      client_id: clientId,
+      client_secret: clientSecret,
+      grant_type: 'client_credentials',
+      scope: scopes.join(' '),
+    })
+    const answer = (await (await fetch(`${service.baseUrl}/auth/token`, { method: 'POST', body })).json()) as {
+      access_token: string
+    }
+    return answer.access_token
+  }
+})
+
+describe('followers of the feed', () => {
+  const seed = Math.floor(Math.random() * 1e9)
+
+  it(`get every event once and in order from 50 concurrent writers, through 100 restarts (seed ${seed})`, async () => {
+    const perWriter = lengthOf({ short: 20, long: 200 })
+    const random = createRandom(seed)
+    const start = (await read('after=end')).body.next
+    const [{ merchantId } = { merchantId: '' }] = await service.db.query<{ merchantId: string }>(sql`
+      select merchant_id as "merchantId" from clients where client_id = ${service.sandbox.clientId}`)
+    const records = await Promise.all(Array.from({ length: 50 }, async () => (await create()).id))
+    const eventOf = (recordId: string, sequence: number) =>
+      testEvent({ merchantId, recordId, sequence, status: 'PAID', occurredAt: service.clock.now() })
+
+    // One transaction stays open, and commits when others have been read.
+    const lateId = (await create()).id
+    let commitLate = () => {}
+    const isLate = new Promise<void>((resolve) => {
+      commitLate = resolve
+    })
+    const late = writers.transaction(async (tx) => {
+      await enqueueEvents(tx, [eventOf(lateId, 2)])
+      await isLate
+    })
+    const writing = Promise.all(
+      records.map(async (recordId) => {
+        for (let sequence = 2; sequence < perWriter + 2; sequence += 1)
+          await writers.transaction(async (tx) => {
+            await enqueueEvents(tx, [eventOf(recordId, sequence)])
+            if (random.percent(20)) await sleep(random.below(10))
+          })
+      }),
+    )
+    const total = 51 + 50 * perWriter + 1
+    const seen: FeedEvent[] = []
+    let seenBeforeLate = 0
+    const steady = followAll(start, total)
+    let position = start
+    let lives = 0
+    while (seen.length < total) {
+      lives += 1
+      const killed = new AbortController()
+      let left = 1 + random.below(Math.ceil((2 * total) / 110))
+      // Between two events, or in the middle of a request.
+      const timer = random.percent(30) ? setTimeout(() => killed.abort(), random.below(30)) : undefined
+      try {
+        for await (const event of guiche.events.follow({ after: position }, { signal: killed.signal })) {
+          seen.push(event)
+          position = event.position
+          left -= 1
+          if (left === 0 || seen.length === total) break
+        }
+      } catch (error) {
+        if (!killed.signal.aborted) throw error
+      }
+      clearTimeout(timer)
+      if (seen.length > total / 2 && seenBeforeLate === 0) {
+        seenBeforeLate = seen.at(-1)?.number ?? 0
+        commitLate()
+      }
+    }
+    await Promise.all([writing, late])
+    expect(lives).toBeGreaterThan(80)
+
+    const first = (seen[0]?.number ?? 0) - 1
+    expect(seen.map(({ number }) => number)).toEqual(seen.map((_, index) => first + index + 1))
+    const written = await service.db.query<{ id: string }>(sql`
+      select id from events where merchant_id = ${merchantId} and record_id = any (${[...records, lateId]}::uuid[]) order by id`)
+    expect(seen.map(({ id }) => id).toSorted()).toEqual(written.map(({ id }) => id))
+    for (const recordId of records) {
+      const sequences = seen.filter(({ data }) => data.id === recordId).map(({ data }) => data.sequence)
+      expect(sequences).toEqual(Array.from({ length: perWriter + 1 }, (_, index) => index + 1))
+    }
+    expect(seen.find(({ data }) => data.id === lateId && data.sequence === 2)?.number).toBeGreaterThan(seenBeforeLate)
+    expect(await steady).toEqual(seen.map(({ id }) => id))
+    waiting = read('after=end&wait=20')
+    await eventually(async () => (await read('after=end')).status === 200)
+  }, 120_000)
+
+  async function followAll(after: string, total: number): Promise<string[]> {
+    const ids: string[] = []
+    for await (const { id } of guiche.events.follow({ after })) if (ids.push(id) === total) break
+    return ids
+  }
+})
