@@ -159,19 +159,23 @@ export async function createApp(deps: AppDeps): Promise<Server> {
   observeCell(deps)
   const readTransaction = createTransactionReader(db)
   const settlement = createSettlement(deps)
+  const insertTransaction = createTransactionWriter(db)
   registerTransactionRoutes(app, {
     ...deps,
     settlement,
-    insertTransaction: createTransactionWriter(db),
+    insertTransaction,
     readTransaction,
     createLimit: limit('create', config.rateLimitCreate.perSecond, config.rateLimitCreate.burst),
   })
   await registerPayRoutes(app, {
     ...deps,
     readTransaction,
+    insertTransaction,
     wrongTokenLimit: limit('payment-page', 0.5, 20),
     // Once in two minutes: the page is often reopened, and each check costs a request to the acquirer.
     checkLimit: limit('payment-check', 1 / 120, 1),
+    // Charges of the sandbox by visitors without an account: as many as a person who tries it makes.
+    sampleLimits: { perAddress: limit('sample', 0.1, 20), all: limit('sample-all', 1, 100) },
   })
   registerDashboardRoutes(app, {
     ...deps,

@@ -9,11 +9,15 @@ export function registerFrontPage(app: Server, { isSimulated }: { isSimulated: b
   const pages = { en: toPage('en', isSimulated), pt: toPage('pt', isSimulated) }
   app.get('/', { config: { access: { public: true } }, schema: { hide: true } }, async (request, reply) => {
     const language = request.headers['accept-language']?.toLowerCase().startsWith('pt') ? 'pt' : 'en'
-    return reply
-      .type('text/html; charset=utf-8')
-      .header('content-security-policy', policy)
-      .header('vary', 'accept-language')
-      .send(pages[language])
+    return (
+      reply
+        .type('text/html; charset=utf-8')
+        .header('content-security-policy', policy)
+        // The form sends its origin.
+        .header('referrer-policy', 'same-origin')
+        .header('vary', 'accept-language')
+        .send(pages[language])
+    )
   })
 }
 
@@ -29,7 +33,7 @@ const words: Record<'en' | 'pt', { lang: string; lead: string; simulated: string
       ['guide/', 'Guide', 'From the first charge to going live'],
       ['docs', 'API reference', 'Every route, to try requests in'],
     ],
-    tryIt: ['dashboard/sandbox', 'Pay a test charge', 'Create a charge and pay it at the simulated bank'],
+    tryIt: ['pay/sample', 'Pay a test charge', 'Creates a charge and opens its payment page'],
   },
   pt: {
     lang: 'pt-BR',
@@ -40,7 +44,7 @@ const words: Record<'en' | 'pt', { lang: string; lead: string; simulated: string
       ['guide/pt/', 'Guia', 'Da primeira cobrança à produção'],
       ['docs', 'Referência da API', 'Todas as rotas, para testar requisições'],
     ],
-    tryIt: ['dashboard/sandbox', 'Pagar uma cobrança de teste', 'Crie uma cobrança e pague no banco simulado'],
+    tryIt: ['pay/sample', 'Pague um Pix de teste', 'Cria uma cobrança e abre a página de pagamento'],
   },
 }
 
@@ -52,19 +56,21 @@ main { width: min(640px, 100vw - 48px) }
 h1 { margin: 0; font-size: 28px }
 p { margin: 4px 0 24px; color: var(--dim) }
 ul { display: grid; grid-template-columns: repeat(auto-fit, minmax(240px, 1fr)); gap: 12px; margin: 0; padding: 0; list-style: none }
-a { display: block; height: 100%; box-sizing: border-box; padding: 16px; color: inherit; text-decoration: none;
-  background: light-dark(#fff, #1a211f); border: 1px solid var(--line); border-radius: 10px }
-a:hover, a:focus-visible { border-color: #0b7a6f; outline: none; box-shadow: 0 0 0 1px #0b7a6f }
+form { height: 100% }
+a, button { display: flex; flex-direction: column; width: 100%; height: 100%; box-sizing: border-box; padding: 16px; color: inherit; font: inherit; text-align: start;
+  text-decoration: none; cursor: pointer; background: light-dark(#fff, #1a211f); border: 1px solid var(--line); border-radius: 10px }
+a:hover, a:focus-visible, button:hover, button:focus-visible { border-color: #0b7a6f; outline: none; box-shadow: 0 0 0 1px #0b7a6f }
 b { display: block; color: light-dark(#0b7a6f, #6fd3c5) }
 span { font-size: 14px; color: var(--dim) }`
 
-const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+const policy = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`
 
 function toPage(language: keyof typeof words, isSimulated: boolean): string {
   const { lang, lead, simulated, links, tryIt } = words[language]
-  const items = (isSimulated ? [...links, tryIt] : links).map(
-    ([path, name, what]) => `<li><a href="${path}"><b>${name}</b><span>${what}</span></a></li>`,
-  )
+  const items = links.map(([path, ...text]) => `<li><a href="${path}">${toText(text)}</a></li>`)
+  const [action, ...text] = tryIt
+  // A form, because it creates a charge: a link could be followed by a crawler (src/pay/sample.ts).
+  if (isSimulated) items.push(`<li><form method="post" action="${action}"><button>${toText(text)}</button></form></li>`)
   return `<!doctype html>
 <html lang="${lang}">
 <head>
@@ -84,4 +90,8 @@ ${items.join('\n')}
 </body>
 </html>
 `
+}
+
+function toText([name, what]: [name: string, what: string]): string {
+  return `<b>${name}</b><span>${what}</span>`
 }

@@ -16,7 +16,7 @@ export const policy = [
   'img-src data:',
   "connect-src 'self'",
   "base-uri 'none'",
-  "form-action 'none'",
+  "form-action 'self'",
   "frame-ancestors 'none'",
 ].join('; ')
 
@@ -29,7 +29,8 @@ const refreshSeconds = 10
 
 type Shown = { payment: PaymentRow; language: Language; now: Date; isPretended: boolean }
 
-export function renderPayment({ payment, language, now, isPretended }: Shown): string {
+export function renderPayment(shown: Shown): string {
+  const { payment, language, now, isPretended } = shown
   const t = words[language]
   const state = pageState(payment, now)
   const seconds =
@@ -41,13 +42,13 @@ export function renderPayment({ payment, language, now, isPretended }: Shown): s
     refreshes: isOpen(payment),
     body: html`${isPretended && html`<p class="pretended">${t.pretended}</p>`}
 <article data-state="${state}" data-seconds="${Math.floor(seconds)}"${isOpen(payment) && html` data-open`}>
-${state === 'waiting' && payment.pix_uri !== null ? renderCode(payment, payment.pix_uri, language, now) : renderEnd(payment, language, now)}
+${state === 'waiting' && payment.pix_uri !== null ? renderCode({ ...shown, uri: payment.pix_uri }) : renderEnd(payment, language, now)}
 </article>`,
     script: isOpen(payment),
   })
 }
 
-function renderCode(payment: PaymentRow, uri: string, language: Language, now: Date): Html {
+function renderCode({ payment, uri, language, now, isPretended }: Shown & { uri: string }): Html {
   const t = words[language]
   const { pix_expires_at: expiresAt } = payment
   return html`<div class="what">
@@ -60,6 +61,7 @@ ${expiresAt && html`<p class="until">${t.until(toMoment(language, expiresAt, now
 <button type="button" hidden data-copied="${t.copied}" data-selected="${t.selected}"><span>${t.copy}</span>${icons.copy}</button>
 <div class="code"><h2>${t.copyCode}</h2><code id="code">${uri}</code></div>
 <ol class="steps">${{ html: t.copySteps.map((step) => html`<li>${step}</li>`.html).join('') }}</ol>
+${isPretended && html`<form method="post"><button class="pay">${t.payPretended}</button></form>`}
 </div>
 <div class="stub">
 <h2>${t.scan}</h2>

@@ -6,10 +6,12 @@ import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { AppError, errors } from '../lib/errors.ts'
 import type { SecretKey } from '../lib/secrets.ts'
+import type { Sandbox } from '../sandbox/routes.ts'
 import { TransactionParams } from '../transactions/schema.ts'
 import { checkNow } from '../transactions/store.ts'
 import type { TransactionReader } from '../transactions/view.ts'
 import { policy, renderNotice, renderPayment } from './page.ts'
+import { registerSampleRoutes, type SampleDeps } from './sample.ts'
 import { PaymentLinkView, PayParams } from './schema.ts'
 import { isOpen } from './state.ts'
 import { findPayment, type PaymentRow } from './store.ts'
@@ -17,17 +19,18 @@ import { chooseLanguage } from './text.ts'
 import { paymentToken, readPaymentToken } from './token.ts'
 import { createWatch } from './watch.ts'
 
-export type PayDeps = Parameters<typeof createWatch>[0] & {
-  key: SecretKey
-  baseUrl: string
-  /** Not null if all money is simulated. */
-  sandbox: object | null
-  readTransaction: TransactionReader
-  /** Per address that tries wrong tokens. */
-  wrongTokenLimit: RateLimiter
-  /** Queries to the acquirer about charges whose page is opened. */
-  checkLimit: RateLimiter
-}
+export type PayDeps = Parameters<typeof createWatch>[0] &
+  SampleDeps & {
+    key: SecretKey
+    baseUrl: string
+    /** Not null if all money is simulated. */
+    sandbox: Pick<Sandbox, 'pay'> | null
+    readTransaction: TransactionReader
+    /** Per address that tries wrong tokens. */
+    wrongTokenLimit: RateLimiter
+    /** Queries to the acquirer about charges whose page is opened. */
+    checkLimit: RateLimiter
+  }
 
 /** The page to which a merchant sends its customer, and the route that gives the merchant its address. */
 export async function registerPayRoutes(app: Server, deps: PayDeps): Promise<void> {
@@ -60,6 +63,7 @@ function registerPage(app: Server, deps: PayDeps): void {
   // Before the hook that cuts the streams that are still open.
   app.addHook('preClose', watch.stop)
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply))
+  if (deps.sandbox) registerSampleRoutes(app, { ...deps, sandbox: deps.sandbox })
   const route = { config: { access: { public: true } }, schema: { hide: true, params: PayParams } } as const
 
   app.get('/pay/:token', route, async (request, reply) => {
@@ -116,6 +120,10 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
 function sendPage(reply: FastifyReply, page: string): FastifyReply {
   return reply
     .type('text/html; charset=utf-8')
-    .headers({ 'content-security-policy': policy, 'x-robots-tag': 'noindex, nofollow', vary: 'Accept-Language' })
+    .headers({
+      'content-security-policy': policy,
+      'x-robots-tag': 'noindex, nofollow',
+      vary: 'Accept-Language',
+    })
     .send(page)
 }

@@ -45,6 +45,7 @@ button {
   touch-action: manipulation;
 }
 button:hover { filter: brightness(1.08); }
+button.pay { margin-top: 20px; background: none; border: 2px dashed var(--line); color: var(--ink); }
 button.done { background: var(--tint); color: var(--lamp); }
 button:focus-visible { outline: 3px solid var(--ink); outline-offset: 3px; }
 .code { margin-top: 16px; }

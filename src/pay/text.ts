@@ -33,6 +33,7 @@ type Words = {
   failed: (merchant: string) => string
   preparing: string
   pretended: string
+  payPretended: string
   notices: Record<Notice, { title: string; text: string }>
   dateTime: (date: Date) => string
   time: (date: Date) => string
@@ -85,6 +86,7 @@ export const words: Record<Language, Words> = {
     failed: (merchant) => `Não é possível pagar por aqui. Peça um novo código a ${merchant}.`,
     preparing: 'Leva alguns instantes. A página se atualiza automaticamente.',
     pretended: 'Teste: nenhum dinheiro de verdade',
+    payPretended: 'Pagar no banco simulado',
     notices: {
       unknown: {
         title: 'Página não encontrada',
@@ -131,6 +133,7 @@ export const words: Record<Language, Words> = {
     failed: (merchant) => `This charge cannot be paid here. Ask ${merchant} for a new code.`,
     preparing: 'This takes a few moments. The page updates automatically.',
     pretended: 'Test: no real money',
+    payPretended: 'Pay at the simulated bank',
     notices: {
       unknown: {
         title: 'Page not found',

@@ -186,7 +186,7 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     const { page, checkScreenAtEachSize, complaints, close } = await visit(browser, { locale: 'pt-BR' })
     await page.goto(service.baseUrl)
     await page.getByText('nenhum dinheiro de verdade é movimentado').waitFor()
-    expect(await page.getByRole('link').count()).toBe(4)
+    expect(await page.getByRole('link').count()).toBe(3)
     await checkScreenAtEachSize('front-page')
     for (const name of ['Guia', 'Referência da API', 'Painel']) {
       const href = await page.getByRole('link', { name }).getAttribute('href')
@@ -194,6 +194,12 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     }
     await page.getByRole('link', { name: 'Painel' }).click()
     await page.getByRole('heading', { name: 'Entrar' }).waitFor()
+    await page.goto(service.baseUrl)
+    await page.getByRole('button', { name: 'Pague um Pix de teste' }).click()
+    await page.getByRole('heading', { name: 'Pague com Pix' }).waitFor()
+    await checkScreenAtEachSize('sample-charge')
+    await page.getByRole('button', { name: 'Pagar no banco simulado' }).click()
+    await page.getByRole('heading', { name: 'Pagamento confirmado' }).waitFor()
     expect(complaints).toEqual([])
     await close()
   })

@@ -77,7 +77,9 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     await page.goto(url)
     const tops = async (width: 390 | 1440) => {
       await turn({ width })
-      const places = [page.getByRole('button'), page.getByRole('img')].map(async (one) => await one.boundingBox())
+      const places = [page.getByRole('button', { name: 'Copiar código Pix' }), page.getByRole('img')].map(
+        async (one) => await one.boundingBox(),
+      )
       const [button, image] = await Promise.all(places)
       return { button, image }
     }
@@ -152,7 +154,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     await page.goto(url)
     expect(await scan(page)).toBe(uri)
     expect(await page.getByText(uri).isVisible()).toBe(true)
-    expect(await page.getByRole('button').count()).toBe(0)
+    expect(await page.getByRole('button', { name: 'Copiar código Pix' }).count()).toBe(0)
     expect(await page.getByRole('timer').count()).toBe(0)
     await payAt(service, uri)
     await untilStatus(service, id, 'PAID')

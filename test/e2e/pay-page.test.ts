@@ -225,6 +225,45 @@ describe('a wrong token', () => {
   })
 })
 
+describe('the charge of the front page', () => {
+  const post = async (path: string, headers: Record<string, string>) =>
+    await fetch(`${service.baseUrl}${path}`, { method: 'POST', redirect: 'manual', headers })
+  const form = { 'content-type': 'application/x-www-form-urlencoded' }
+  // Node's `fetch` sends no Origin, and may set it.
+  const ownPage = () => ({ ...form, origin: service.baseUrl, 'sec-fetch-site': 'same-origin' })
+
+  it('is created and paid by two forms of the service’s own pages, without an account', async () => {
+    const created = await post('/pay/sample', ownPage())
+    expect([created.status, created.headers.get('location')]).toEqual([303, expect.stringMatching(/^\.\/[\w-]{43}$/)])
+    const url = new URL(created.headers.get('location') ?? '', `${service.baseUrl}/pay/sample`).href
+    expect(stateOf((await open(url)).text)).toBe('waiting')
+    expect((await post(new URL(url).pathname, ownPage())).headers.get('location')).toBe(created.headers.get('location'))
+    await eventually(async () => stateOf((await open(url)).text) === 'paid')
+    // Once more: the page shows that it is paid.
+    expect((await post(new URL(url).pathname, ownPage())).status).toBe(303)
+    expect((await post(`/pay/${'x'.repeat(43)}`, ownPage())).status).toBe(404)
+  })
+
+  it('cannot be created by pages of other sites, nor by many requests', async () => {
+    const count = async () => (await service.call<{ total: number }>('/transaction')).body.total
+    const before = await count()
+    for (const headers of [
+      form,
+      { ...form, origin: 'https://evil.example' },
+      { ...form, origin: 'null' },
+      { ...ownPage(), 'sec-fetch-site': 'cross-site' },
+      { ...ownPage(), 'sec-fetch-site': 'same-site' },
+    ])
+      expect((await post('/pay/sample', headers)).status).toBe(403)
+    expect(await count()).toBe(before)
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, async () => (await post('/pay/sample', ownPage())).status),
+    )
+    expect(answers.filter((status) => status === 429).length).toBeGreaterThanOrEqual(10)
+    expect((await count()) - before).toBe(answers.filter((status) => status === 303).length)
+  })
+})
+
 describe('the stream of events', () => {
   const closes: (() => void)[] = []
   afterEach(() => {

@@ -100,6 +100,8 @@ export const expectations: Record<string, Expected> = {
   'GET /openapi.json': open,
   'GET /pay/:token': open,
   'GET /pay/:token/events': open,
+  'POST /pay/:token': open,
+  'POST /pay/sample': open,
   'GET /qr/jwks.json': open,
   'GET /qr/v2/:id': open,
   'POST /dashboard/api/session': open,

@@ -1,0 +1,85 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { findClient, findSetting } from '../auth/store.ts'
+import { enforceRateLimit, type RateLimiter, toHost } from '../http/rate-limit.ts'
+import type { Server } from '../http/server.ts'
+import { AppError } from '../lib/errors.ts'
+import type { Sandbox } from '../sandbox/routes.ts'
+import { type CreateDeps, createTransaction } from '../transactions/create.ts'
+import { PayParams } from './schema.ts'
+import { findPayment } from './store.ts'
+import { paymentToken, readPaymentToken } from './token.ts'
+
+export type SampleDeps = CreateDeps & {
+  baseUrl: string
+  sampleLimits: {
+    perAddress: RateLimiter
+    /** All visitors together. */
+    all: RateLimiter
+  }
+}
+
+const sample = { amount: 2590, paymentMethod: 'PIX', isInfoProduct: true, pix: { expirationSeconds: 1800 } } as const
+
+/**
+ * For visitors of the front page of a sandbox: a button that creates a charge, and one on its payment page that pays
+ * it. They need no account: only a page of this service may create one, whoever has its address may pay it, and both
+ * seldom. The money is simulated, and the charges belong to the sandbox client. Addresses are relative: visitors may use
+ * another one than BASE_URL.
+ */
+export function registerSampleRoutes(app: Server, deps: SampleDeps & { sandbox: Pick<Sandbox, 'pay'> }): void {
+  const { sampleLimits, baseUrl, key, db } = deps
+  // The buttons send empty forms.
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: 1024 },
+    (_request, _body, done) => done(null, undefined),
+  )
+  const limit = (request: FastifyRequest, reply: FastifyReply) => {
+    enforceRateLimit(sampleLimits.perAddress, toHost(request.ip), reply)
+    enforceRateLimit(sampleLimits.all, 'all', reply)
+  }
+
+  app.post('/pay/sample', { config: { access: { public: true } }, schema: { hide: true } }, async (request, reply) => {
+    if (!isFromOwnPage(request, baseUrl)) throw new AppError('csrf_token_missing')
+    limit(request, reply)
+    const clientId = await findSetting(db, 'sandbox_client')
+    const client = clientId === null ? null : await findClient(db, clientId, deps.clock.now())
+    // Without the sandbox client, a person who is signed in creates a charge there.
+    if (!client?.has_secret) return reply.redirect('../dashboard/sandbox', 303)
+    const { row } = await createTransaction(deps, {
+      merchantId: client.merchant_id,
+      clientId: client.client_id,
+      merchantName: client.name,
+      movedTo: client.moved_to_address,
+      by: null,
+      input: { ...sample },
+    })
+    return reply.redirect(`./${paymentToken(key, row.id)}`, 303)
+  })
+
+  app.post(
+    '/pay/:token',
+    { config: { access: { public: true } }, schema: { hide: true, params: PayParams } },
+    async (request, reply) => {
+      limit(request, reply)
+      const { token } = request.params
+      const id = readPaymentToken(key, token)
+      const payment = id === null ? null : await findPayment(db, id)
+      if (!payment) throw new AppError('not_found')
+      // Refused if it is paid or has expired, which the page shows.
+      if (payment.pix_uri !== null) await deps.sandbox.pay({ uri: payment.pix_uri })
+      return reply.redirect(`./${token}`, 303)
+    },
+  )
+}
+
+/**
+ * Whether a page of this service sent the form. Over https and to this machine browsers say so in `Sec-Fetch-Site`,
+ * elsewhere `Origin` does. Other programs have the API.
+ */
+function isFromOwnPage({ headers, host }: FastifyRequest, baseUrl: string): boolean {
+  const { origin, 'sec-fetch-site': site } = headers
+  if (site !== undefined) return site === 'same-origin'
+  if (!origin || !URL.canParse(origin)) return false
+  return [host, new URL(baseUrl).host].includes(new URL(origin).host)
+}
