@@ -10,14 +10,7 @@ import { rolldown, watch } from 'rolldown'
 const root = join(import.meta.dirname, '..')
 /** @type {{ dependencies: Record<string, string>, peerDependencies: Record<string, string> }} */
 const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-const programs = [
-  'src/main',
-  'src/cli/main',
-  'src/cli/program',
-  'src/db/embedded-launcher',
-  'scripts/sdk-types',
-  'scripts/sdk-php-types',
-]
+const programs = ['src/main', 'src/cli/main', 'src/cli/program', 'src/db/embedded-launcher', 'scripts/sdk-php-types']
 /**
  * Packages that are copied into the bundle: typebox is 700 files, and reading them takes a quarter of a start. Others
  * gain little, and some find their own files by their path. It stays among the dependencies, so that `npm sbom` and

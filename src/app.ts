@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Acquirers } from './acquirers/registry.ts'
@@ -20,7 +19,7 @@ import { compileAtFirstUse } from './http/compile.ts'
 import { registerFrontPage } from './http/front-page.ts'
 import { registerHealthRoutes } from './http/health.ts'
 import { createRateLimiter, enforceRateLimit, type RateLimiter } from './http/rate-limit.ts'
-import { registerOpenApi, registerReference } from './http/reference.ts'
+import { isRead, registerOpenApi, registerReference } from './http/reference.ts'
 import { ProblemView } from './http/schemas.ts'
 import { createServer, type Server } from './http/server.ts'
 import { shareLimits } from './http/shared-limits.ts'
@@ -31,16 +30,21 @@ import { observeCell } from './operator/cell-metrics.ts'
 import { registerPayRoutes } from './pay/routes.ts'
 import { registerSandboxRoutes, type Sandbox } from './sandbox/routes.ts'
 import { createTransactionWriter } from './transactions/create.ts'
+import { exampleTransaction } from './transactions/examples.ts'
 import { registerTransactionRoutes } from './transactions/routes.ts'
 import { createSettlement } from './transactions/settle.ts'
+import { transactionStatuses } from './transactions/status.ts'
 import { createTransactionReader, loadTransactionVersions } from './transactions/view.ts'
 import { createOidcClient } from './users/oidc.ts'
 import { registerUserRoutes } from './users/routes.ts'
 import { findSignedIn } from './users/session.ts'
 import { checkWebhookUrl } from './webhooks/address.ts'
+import { describeWebhooks } from './webhooks/document.ts'
 import { registerEventRoutes } from './webhooks/event-routes.ts'
 import { registerWebhookRoutes } from './webhooks/routes.ts'
+import { exampleWithdrawal } from './withdrawals/examples.ts'
 import { registerWithdrawalRoutes } from './withdrawals/routes.ts'
+import { withdrawalStatuses } from './withdrawals/status.ts'
 import { loadWithdrawalVersions } from './withdrawals/view.ts'
 
 export type AppDeps = {
@@ -93,10 +97,20 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     // 64 bits are enough to distinguish people, and reveal nothing about them.
     hashPerson: (text) => keyedHash(key, 'person', text).toString('hex').slice(0, 16),
     checkWebhookUrl: (url) => checkWebhookUrl(url, { allowPrivate: config.webhookAllowPrivate }),
+    errorPage: `${deps.baseUrl}/guide/errors.html`,
     shareConnections: shared?.shareConnections,
   })
   compileAtFirstUse(app)
-  await registerOpenApi(app, { version: deps.version, scopes: scopeDescriptions })
+  const webhooks = describeWebhooks([
+    { ...{ record: 'transaction', schema: 'Transaction' }, statuses: transactionStatuses, example: exampleTransaction },
+    { ...{ record: 'withdrawal', schema: 'Withdrawal' }, statuses: withdrawalStatuses, example: exampleWithdrawal },
+  ])
+  await registerOpenApi(app, {
+    version: deps.version,
+    guide: `${deps.baseUrl}/guide/`,
+    scopes: scopeDescriptions,
+    webhooks,
+  })
   app.addSchema({ $id: 'Problem', ...ProblemView })
 
   refuseUnknownFields(app)
@@ -225,7 +239,11 @@ const recordedLimits = { person: { perSecond: 0.2, burst: 100 }, merchant: { per
 function limitRecorded(app: Server, limits: { perPerson: RateLimiter; perMerchant: RateLimiter }): void {
   app.addHook('preHandler', (request, reply, done) => {
     const { user, routeOptions } = request
-    if (user?.merchant && !isRead(request) && routeOptions.url !== '/dashboard/api/session') {
+    if (
+      user?.merchant &&
+      !isRead({ method: request.method, url: routeOptions.url }) &&
+      routeOptions.url !== '/dashboard/api/session'
+    ) {
       enforceRateLimit(limits.perPerson, user.email, reply)
       enforceRateLimit(limits.perMerchant, user.merchant.merchantId, reply)
     }
@@ -233,15 +251,12 @@ function limitRecorded(app: Server, limits: { perPerson: RateLimiter; perMerchan
   })
 }
 
-function isRead({ method, routeOptions }: FastifyRequest): boolean {
-  return method === 'GET' || method === 'HEAD' || routeOptions.url?.endsWith('/search') === true
-}
-
 /** Runs after the guard. All tokens of a merchant share one limit; each person has their own. */
 function limitReads(app: Server, limiter: RateLimiter): void {
   app.addHook('onRequest', (request, reply, done) => {
     const key = request.user ? `user ${request.user.id}` : request.caller?.merchantId
-    if (isRead(request) && key !== undefined) enforceRateLimit(limiter, key, reply)
+    if (key !== undefined && isRead({ method: request.method, url: request.routeOptions.url }))
+      enforceRateLimit(limiter, key, reply)
     done()
   })
 }

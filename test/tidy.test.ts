@@ -55,7 +55,7 @@ const entries = [
 const linesMax = 400
 
 /** Written by `npm run sdk:types`. */
-const generated = 'sdk/src/types.ts'
+const generated = 'sdk/src/openapi.ts'
 
 /** SQL stands in stores, and in the kits that are about the database. */
 const sqlPlaces = /(?:^|[/-])store\.ts$|^src\/(?:db|jobs)\/|^simulator\/transaction\.ts$/

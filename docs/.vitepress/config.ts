@@ -72,7 +72,10 @@ export default defineConfig({
     html: false,
     attrs: { disable: true },
     anchor: { slugify: toAnchor },
-    config: resolveLinks,
+    config: (markdown) => {
+      resolveLinks(markdown)
+      nameErrors(markdown)
+    },
   },
   themeConfig: {
     logo: { src: '/icon.svg', alt: '' },
@@ -147,6 +150,19 @@ function resolveLinks(markdown: MarkdownRenderer): void {
       if (file === undefined) continue
       const address = name === 'src' ? relative(dirname(page), file) : toAddress(relative(root, file))
       token.attrSet(name, anchor === undefined ? address : `${address}#${anchor}`)
+    }
+  })
+}
+
+/** The `type` of an error is the address of its row in the tables of codes. */
+function nameErrors(markdown: MarkdownRenderer): void {
+  markdown.core.ruler.push('error-codes', ({ tokens, env }) => {
+    const page: string = env.realPath ?? env.path
+    if (!page.endsWith('errors.md')) return
+    for (const [index, { type, children }] of tokens.entries()) {
+      const code = type === 'inline' && children?.length === 1 && children[0]?.type === 'code_inline' && children[0]
+      const row = code && tokens.slice(0, index).findLast((token) => token.type === 'tr_open')
+      if (row) row.attrSet('id', code.content)
     }
   })
 }

@@ -12,14 +12,16 @@ type Operation = {
 type Document = {
   tags: { name: string; description: string }[]
   paths: Record<string, Record<string, Operation>>
+  webhooks: Record<string, Record<string, Operation>>
   components: { schemas: Record<string, Schema> }
 }
 
 /** Nested fields follow their parent, to this depth: deeper ones are rarely read. */
 const depthMax = 4
 
-export function writeReference(document: Document): string {
-  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+export function writeReference(written: Document): string {
+  const document = resolveReferences(written, written) as Document
+  const operations = Object.entries({ ...document.paths, ...document.webhooks }).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
   )
   const sections = document.tags.map(({ name, description }) => {
@@ -34,6 +36,18 @@ export function writeReference(document: Document): string {
   ].join('\n\n')
 }
 
+/** The named shapes in the places where they are used. */
+function resolveReferences(value: unknown, document: object): unknown {
+  if (Array.isArray(value)) return value.map((one) => resolveReferences(one, document))
+  if (typeof value !== 'object' || value === null) return value
+  if ('$ref' in value) {
+    const names = String(value.$ref).split('/').slice(1)
+    const named = names.reduce<unknown>((part, name) => (part as Record<string, unknown> | undefined)?.[name], document)
+    return resolveReferences(named, document)
+  }
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, resolveReferences(one, document)]))
+}
+
 function writeOperation({ path, method, operation }: { path: string; method: string; operation: Operation }): string {
   const parameters = (operation.parameters ?? []).map(({ name, required, description, schema, in: place }) => {
     const where = place === 'query' ? '' : ` (${place})`
@@ -42,12 +56,15 @@ function writeOperation({ path, method, operation }: { path: string; method: str
   const bodies = Object.entries(operation.requestBody?.content ?? {})
   const answers = Object.entries(operation.responses)
   const refusals = answers.map(([status]) => status).filter((status) => Number(status) >= 400)
+  const isWebhook = !path.startsWith('/')
   return [
-    `### ${method} ${path}`,
+    isWebhook ? `### ${path}` : `### ${method} ${path}`,
     [`**${operation.summary}.**`, operation.description ?? ''].join(' '),
     ...(parameters.length > 0 ? ['#### Parameters', table(parameters)] : []),
     ...bodies.flatMap(([type, { schema }]) => [`#### Body, ${type}`, table(membersOf(schema))]),
-    ...answers.filter(([status]) => Number(status) < 400).flatMap(([status, answer]) => writeAnswer(status, answer)),
+    ...answers
+      .filter(([status]) => !(Number(status) >= 400))
+      .flatMap(([status, answer]) => writeAnswer(status, answer)),
     ...(refusals.length > 0 ? [`Refused with ${refusals.join(', ')}.`] : []),
   ].join('\n\n')
 }
@@ -64,13 +81,29 @@ function writeAnswer(status: string, { content = {} }: Operation['responses'][st
 type Member = { name: string; isRequired: boolean; schema: Schema }
 
 function membersOf(schema: Schema, prefix = '', depth = 0): Member[] {
-  const inner = schema.type === 'array' ? ((schema.items as Schema | undefined) ?? {}) : schema
+  const inner = schema.type === 'array' ? ((schema.items as Schema | undefined) ?? {}) : merge(schema)
   const required = new Set(Array.isArray(inner.required) ? inner.required : [])
   return Object.entries((inner.properties as Record<string, Schema> | undefined) ?? {}).flatMap(([name, member]) => {
     const path = `${prefix}${name}${member.type === 'array' ? '[]' : ''}`
     const deeper = depth < depthMax ? membersOf(member, `${path}.`, depth + 1) : []
     return [{ name: path, isRequired: required.has(name), schema: member }, ...deeper]
   })
+}
+
+/** The fields of all parts. */
+function merge(schema: Schema): Schema {
+  const parts = (schema.allOf as Schema[] | undefined) ?? []
+  return parts.reduce(
+    (whole, part) => ({
+      ...whole,
+      properties: { ...(whole.properties as object | undefined), ...(part.properties as object | undefined) },
+      required: [
+        ...((whole.required as string[] | undefined) ?? []),
+        ...((part.required as string[] | undefined) ?? []),
+      ],
+    }),
+    schema,
+  )
 }
 
 function table(members: Member[]): string {

@@ -61,7 +61,9 @@ export function createClient(settings: Settings, tokens: Tokens): Client {
     list: <Entry>(path: string, filters: object = {}, options?: RequestOptions) =>
       new List<Entry>((more) => request<Page<Entry>>(toListCall(path, { ...filters, ...more }), options), filters),
     exportCsv: (path, filters, options) =>
-      request({ ...toListCall(path, filters), accept: 'text/csv' }, options, (response) => Promise.resolve(response)),
+      request({ ...toListCall(path, filters, '.csv'), accept: 'text/csv' }, options, (response) =>
+        Promise.resolve(response),
+      ),
   }
   return client
 }
@@ -70,10 +72,10 @@ export function createClient(settings: Settings, tokens: Tokens): Client {
 const personal = ['customerName', 'customerEmail', 'customerDocument', 'customerPhone', 'pixKey']
 
 /** Filters go into the query string, except those that identify a person: servers and proxies log URLs. */
-function toListCall(path: string, filters: object = {}): Call {
+function toListCall(path: string, filters: object = {}, format: '' | '.csv' = ''): Call {
   const isPersonal = Object.entries(filters).some(([name, value]) => personal.includes(name) && value !== undefined)
-  if (!isPersonal) return { method: 'GET', path, query: filters, isRepeatable: true }
-  return { method: 'POST', path: `${path}/search`, body: toSearch(filters), isRepeatable: true }
+  if (!isPersonal) return { method: 'GET', path: `${path}${format}`, query: filters, isRepeatable: true }
+  return { method: 'POST', path: `${path}/search${format}`, body: toSearch(filters), isRepeatable: true }
 }
 
 /** An id as a path segment. Anything with other characters is not an id and could change the path. */

@@ -8,18 +8,20 @@ import { createTestEvent, createWebhookReceiver, signWebhook } from './testing.t
 const secret = `whsec_${btoa('a secret of twenty-four.')}`
 
 const document = JSON.parse(readFileSync('docs/openapi.json', 'utf8'))
-const schemaOf = (path: string) => document.paths[path].get.responses['200'].content['application/json'].schema
+const { components } = document
 
 it.each(['transaction', 'withdrawal'])('makes events of each status of a %s, as the API sends them', (record) => {
-  const schema = schemaOf(`/${record}/{id}`)
+  const name = record === 'transaction' ? 'Transaction' : 'Withdrawal'
+  const schema = components.schemas[name]
   const ajv = new Ajv2020({ strict: false, allErrors: true })
   addFormats.default(ajv)
   const validate = ajv.compile({
     ...schema,
+    components,
     additionalProperties: false,
     properties: { ...schema.properties, sequence: { type: 'integer' } },
   })
-  for (const status of schema.properties.status.enum.filter((one: string) => one !== 'PENDING')) {
+  for (const status of components.schemas[`${name}Status`].enum.filter((one: string) => one !== 'PENDING')) {
     const event = createTestEvent(`${record}.${status.toLowerCase()}` as WebhookEventType, { amount: 4200 })
     expect(validate(event.data), JSON.stringify(validate.errors)).toBe(true)
     expect(event.data).toMatchObject({ status, amount: 4200, sequence: event.data.statusHistory.length - 1 })

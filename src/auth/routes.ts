@@ -1,12 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { toAppError } from '../http/problem.ts'
 import { countFailures, enforceRateLimit, type RateLimiter, toHost } from '../http/rate-limit.ts'
+import { problems } from '../http/schemas.ts'
 import { logRefusal } from '../http/security-log.ts'
 import type { Server } from '../http/server.ts'
 import { AppError, errors } from '../lib/errors.ts'
 import { formBytesMax, parseForm, readCredentials, readForm, wrongMediaType } from './credentials.ts'
 import { grantToken, OAuthError, type TokenDeps } from './grant.ts'
-import { JwksView, OAuthErrorView, TokenForm, TokenView } from './schema.ts'
+import { JwksView, MetadataView, oauthErrors, TokenForm, TokenView } from './schema.ts'
+import { scopes } from './scopes.ts'
 
 type Deps = TokenDeps & { limits: { perAddress: RateLimiter; perClient: RateLimiter } }
 
@@ -15,11 +17,45 @@ export async function registerAuthRoutes(app: Server, deps: Deps): Promise<void>
     '/.well-known/jwks.json',
     {
       config: { access: { public: true } },
-      schema: { summary: 'The keys that access tokens are signed with', tags: ['Token'], response: { 200: JwksView } },
+      schema: {
+        operationId: 'getSigningKeys',
+        summary: 'The keys that access tokens are signed with',
+        description: 'For services that verify the tokens of this one. It lists no keys of an external provider.',
+        tags: ['Token'],
+        response: { 200: JwksView },
+      },
     },
     async (_request, reply) => {
       void reply.header('cache-control', 'public, max-age=60')
       return { keys: await deps.keys.publicKeys() }
+    },
+  )
+
+  app.get(
+    '/.well-known/oauth-authorization-server',
+    {
+      config: { access: { public: true } },
+      schema: {
+        operationId: 'getAuthorizationServer',
+        summary: 'Where and how to get an access token',
+        description: 'Metadata for OAuth libraries (RFC 8414). Not found if an external provider issues the tokens.',
+        tags: ['Token'],
+        response: { 200: MetadataView, ...problems('not_found') },
+      },
+    },
+    async (_request, reply) => {
+      if (deps.provider) throw new AppError('not_found', { detail: 'An external provider issues the tokens: ask it.' })
+      void reply.header('cache-control', 'public, max-age=60')
+      return {
+        issuer: deps.baseUrl,
+        token_endpoint: `${deps.baseUrl}/auth/token`,
+        jwks_uri: `${deps.baseUrl}/.well-known/jwks.json`,
+        scopes_supported: [...scopes],
+        response_types_supported: [],
+        grant_types_supported: ['client_credentials'],
+        token_endpoint_auth_methods_supported: ['client_secret_post', 'client_secret_basic'],
+        service_documentation: `${deps.baseUrl}/guide/api.html`,
+      }
     },
   )
 
@@ -44,17 +80,16 @@ export async function registerAuthRoutes(app: Server, deps: Deps): Promise<void>
         bodyLimit: formBytesMax,
         config: { access: { public: true } },
         schema: {
-          summary: 'Get an access token',
-          description:
-            'OAuth 2.0 client credentials (RFC 6749 §4.4), in the form body or as HTTP Basic. Unlike there, `expires_in` is the Unix time of expiry; `expires_in_sec` is the lifetime.',
           tags: ['Token'],
-          ...(method === 'POST' ? { consumes: ['application/x-www-form-urlencoded'], body: TokenForm } : {}),
+          ...(method === 'POST' ? tokenByForm : tokenByBasic),
           response: {
             200: TokenView,
-            400: OAuthErrorView,
-            401: OAuthErrorView,
-            429: OAuthErrorView,
-            502: OAuthErrorView,
+            ...oauthErrors(
+              [400, 'invalid_request', 'Missing: client_secret.'],
+              [401, 'invalid_client', 'The client id or its secret is wrong.'],
+              [429, 'rate_limited', 'Too many requests. Wait 3 s and try again.'],
+              [502, 'temporarily_unavailable', 'The authentication provider could not be reached. Try again later.'],
+            ),
           },
         },
         // The form is parsed here, where a repeated field can still be detected.
@@ -81,6 +116,24 @@ export async function registerAuthRoutes(app: Server, deps: Deps): Promise<void>
       })
     }
   })
+}
+
+const ofToken = 'Unlike in the RFC, `expires_in` is the Unix time of expiry; `expires_in_sec` is the lifetime.'
+
+const tokenByForm = {
+  operationId: 'createToken',
+  summary: 'Get an access token',
+  description: `OAuth 2.0 client credentials (RFC 6749, section 4.4), in the form or as HTTP Basic. ${ofToken}`,
+  security: [{}, { basic: [] }] as Record<string, string[]>[],
+  consumes: ['application/x-www-form-urlencoded'],
+  body: TokenForm,
+}
+
+const tokenByBasic = {
+  operationId: 'getToken',
+  summary: 'Get an access token without a form',
+  description: `OAuth 2.0 client credentials (RFC 6749, section 4.4) as HTTP Basic. ${ofToken}`,
+  security: [{ basic: [] }],
 }
 
 function isInvalidClient(error: unknown): boolean {

@@ -10,6 +10,8 @@ export const TokenForm = Type.Object(
     ),
   },
   {
+    title: 'TokenForm',
+    description: 'Client credentials',
     examples: [
       {
         client_id: 'gc_5f0c4ed1a8b94b1f9c1d7a20',
@@ -33,6 +35,8 @@ export const TokenView = Type.Object(
     expires_in_sec: Type.Integer({ description: 'Lifetime in seconds' }),
   },
   {
+    title: 'Token',
+    description: 'An access token',
     examples: [
       {
         access_token: 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9.e30.c2ln',
@@ -54,7 +58,68 @@ export const OAuthErrorView = Type.Object(
     }),
     error_description: Type.String(),
   },
-  { examples: [{ error: 'invalid_client', error_description: 'The client id or its secret is wrong.' }] },
+  { title: 'OAuthError', description: 'An error of the token endpoint (RFC 6749, section 5.2)' },
 )
 
-export const JwksView = Type.Object({ keys: Type.Array(Type.Record(Type.String(), Type.Unknown())) })
+/** An error response of the token endpoint. */
+export function oauthErrors(...errors: [status: number, code: string, description: string][]) {
+  return Object.fromEntries(
+    errors.map(([status, error, error_description]) => [
+      status,
+      { ...OAuthErrorView, 'x-response-description': error_description, examples: [{ error, error_description }] },
+    ]),
+  )
+}
+
+export const JwksView = Type.Object(
+  { keys: Type.Array(Type.Record(Type.String(), Type.Unknown())) },
+  {
+    title: 'Jwks',
+    description: 'A JSON Web Key Set (RFC 7517)',
+    examples: [
+      {
+        keys: [
+          {
+            kty: 'EC',
+            crv: 'P-256',
+            x: 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU',
+            y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0',
+            kid: 'k1',
+            alg: 'ES256',
+            use: 'sig',
+          },
+        ],
+      },
+    ],
+  },
+)
+
+/** RFC 8414. */
+export const MetadataView = Type.Object(
+  {
+    issuer: Type.String({ format: 'uri', description: '`iss` of the access tokens' }),
+    token_endpoint: Type.String({ format: 'uri' }),
+    jwks_uri: Type.String({ format: 'uri', description: 'The keys that access tokens are signed with' }),
+    scopes_supported: Type.Array(Type.String()),
+    response_types_supported: Type.Array(Type.String(), { description: 'None: no person signs in here' }),
+    grant_types_supported: Type.Array(Type.String()),
+    token_endpoint_auth_methods_supported: Type.Array(Type.String()),
+    service_documentation: Type.String({ format: 'uri' }),
+  },
+  {
+    title: 'AuthorizationServer',
+    description: 'Metadata of the authorization server (RFC 8414)',
+    examples: [
+      {
+        issuer: 'https://pix.example.com',
+        token_endpoint: 'https://pix.example.com/auth/token',
+        jwks_uri: 'https://pix.example.com/.well-known/jwks.json',
+        scopes_supported: ['transaction.read', 'transaction.write'],
+        response_types_supported: [],
+        grant_types_supported: ['client_credentials'],
+        token_endpoint_auth_methods_supported: ['client_secret_post', 'client_secret_basic'],
+        service_documentation: 'https://pix.example.com/guide/api.html',
+      },
+    ],
+  },
+)

@@ -42,7 +42,7 @@ const Period = {
   from: DateTimeFilter('Of events from then on'),
   until: DateTimeFilter('Of events until then'),
 }
-const States = EnumFilter(resendStates, 'As the deliveries are now')
+const States = EnumFilter(Type.Enum([...resendStates]), 'As the deliveries are now')
 const read = { access: { permission: 'webhook.read' } } as const
 const write = { access: { permission: 'webhook.write' } } as const
 

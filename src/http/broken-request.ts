@@ -13,13 +13,13 @@ const codes: Record<string, ErrorCode> = {
 export function answerBrokenRequest(
   error: Error & { code?: string },
   socket: Socket,
-  headers: Record<string, string>,
+  { headers, errorPage }: { headers: Record<string, string>; errorPage: string },
 ): void {
   if (error.code !== 'ECONNRESET' && socket.writable) {
     const code = codes[error.code ?? ''] ?? 'bad_request'
     const { status } = errors[code]
     const requestId = randomUUID()
-    const body = toProblem(new AppError(code), requestId)
+    const body = toProblem(new AppError(code), { errorPage, requestId })
     socket.write(
       [
         `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,

@@ -1,20 +1,24 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
-import { type TSchema, Type } from 'typebox'
+import { type TObject, type TProperties, Type } from 'typebox'
 import { AppError } from '../lib/errors.ts'
 
-/** The sentences that an export adds to the description of its list. */
+/** What the description of a list says about its export, and the one of the export. */
+export const alsoCsv = 'With `.csv` after the address, or `Accept: text/csv`: all matching rows as CSV.'
 export const csvDescription =
-  'With `Accept: text/csv`: all matching rows as CSV (RFC 4180), without pages. A cell that begins with `=`, `+`, `-` or `@` gets an ' +
+  'All matching rows as CSV (RFC 4180), without pages. A cell that begins with `=`, `+`, `-` or `@` gets an ' +
   "apostrophe in front, so that no spreadsheet treats it as a formula: the key `+5511…` becomes `'+5511…`."
 
-/** The success response of a list that can also be exported. */
-export function pageOrCsv<Page extends TSchema>(page: Page) {
-  return {
-    description: 'A page, or all matching rows as CSV',
-    content: { 'application/json': { schema: page }, 'text/csv': { schema: Type.String() } },
-  }
+/** The response of an export. A route that has it also has `produces: csvTypes`. */
+export const CsvView = (example: string) =>
+  Type.String({ description: 'All matching rows, amounts in cents', examples: [example] })
+export const csvTypes = ['text/csv']
+
+/** The filters of a list, for its export: all but the page. */
+export function withoutPage<Properties extends TProperties>(query: TObject<Properties>) {
+  const { page: _page, perPage: _perPage, cursor: _cursor, ...properties } = query.properties
+  return { ...query, properties } as unknown as TObject<Omit<Properties, 'page' | 'perPage' | 'cursor'>>
 }
 
 const csvType = 'text/csv;charset=utf-8;header=present'

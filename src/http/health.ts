@@ -23,7 +23,16 @@ type Options = {
  */
 const metricsAgeMaxMs = 1_000
 
-const State = Type.Object({ status: Type.String() })
+const stateOf = (description: string, status: string) =>
+  Type.Object(
+    { status: Type.String({ description: 'live, ready, not ready or stopping' }) },
+    {
+      title: 'HealthState',
+      description: 'A state of the service',
+      'x-response-description': description,
+      examples: [{ status }],
+    },
+  )
 
 /** For operators: liveness, readiness and metrics. */
 export function registerHealthRoutes(app: Server, options: Options): void {
@@ -34,7 +43,13 @@ export function registerHealthRoutes(app: Server, options: Options): void {
     {
       config,
       logLevel: 'warn',
-      schema: { summary: 'The process runs', tags: ['Operation'], response: { 200: State } },
+      schema: {
+        operationId: 'getLiveness',
+        summary: 'The process runs',
+        description: 'For a supervisor: restart the process if this is not answered.',
+        tags: ['Operation'],
+        response: { 200: stateOf('It runs', 'live') },
+      },
     },
     async () => ({ status: 'live' }),
   )
@@ -44,7 +59,13 @@ export function registerHealthRoutes(app: Server, options: Options): void {
     {
       config,
       logLevel: 'warn',
-      schema: { summary: 'The service can do its work', tags: ['Operation'], response: { 200: State, 503: State } },
+      schema: {
+        operationId: 'getReadiness',
+        summary: 'The service can do its work',
+        description: 'For a load balancer: send requests only while this is answered with 200.',
+        tags: ['Operation'],
+        response: { 200: stateOf('It is ready', 'ready'), 503: stateOf('It is not ready, or stops', 'not ready') },
+      },
     },
     async (request, reply) => {
       if (options.isStopping()) return await reply.code(503).send({ status: 'stopping' })
@@ -64,12 +85,17 @@ export function registerHealthRoutes(app: Server, options: Options): void {
       config,
       logLevel: 'warn',
       schema: {
+        operationId: 'getMetrics',
         summary: "Metrics in Prometheus' format",
+        description: 'Needs `METRICS_TOKEN` as the bearer token where one is set.',
         tags: ['Operation'],
         produces: ['text/plain'],
         response: {
-          200: Type.String(),
-          401: problem('METRICS_TOKEN was not sent, or the service is public and none is set'),
+          200: Type.String({
+            description: 'All metrics as text',
+            examples: ['# TYPE guiche_transactions_total counter\nguiche_transactions_total 42\n'],
+          }),
+          401: problem('METRICS_TOKEN was not sent, or the service is public and none is set', ['invalid_token']),
         },
       },
     },

@@ -23,16 +23,27 @@ export const PageQuery = {
   ),
 }
 
-/** The paginated list envelope of the service interface. */
-export const Envelope = <Item extends TSchema>(item: Item) =>
-  Type.Object({
-    total: Type.Integer({ description: 'Total number of items' }),
-    totalPages: Type.Integer(),
-    currentPage: Type.Integer(),
-    perPage: Type.Integer(),
-    data: Type.Array(item),
-    nextCursor: Nullable('string', 'Send it as `cursor` for the next page; null at the end'),
-  })
+/** The paginated list envelope of the service interface. `title` names the page in the OpenAPI document. */
+export const Envelope = <Item extends TSchema>(title: string, item: Item) =>
+  Type.Object(
+    {
+      total: Type.Integer({ description: 'Number of items on all pages' }),
+      totalPages: Type.Integer({ description: 'Number of pages' }),
+      currentPage: Type.Integer({ description: 'Number of this page, from 1' }),
+      perPage: Type.Integer({ description: 'Items per page' }),
+      data: Type.Array(item),
+      nextCursor: Nullable('string', 'Send it as `cursor` for the next page; null at the end'),
+    },
+    { title, description: 'A page of a list', examples: examplesOf(item).map(toExamplePage) },
+  )
+
+function examplesOf(schema: TSchema): unknown[] {
+  return 'examples' in schema && Array.isArray(schema.examples) ? schema.examples : []
+}
+
+function toExamplePage(item: unknown) {
+  return { total: 1, totalPages: 1, currentPage: 1, perPage: perPageDefault, data: [item], nextCursor: null }
+}
 
 /** Which slice of a list is requested: by page number, or after an item. */
 export type Slice = { page: number; perPage: number; after: Position | null }

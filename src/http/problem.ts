@@ -50,12 +50,16 @@ export function toAppError(error: unknown): AppError {
 
 export const problemType = 'application/problem+json; charset=utf-8'
 
+/** Where an error response comes from: the address of the guide's page of errors, and the request. */
+type Source = { errorPage: string; requestId: string }
+
 /** The body of an error response (RFC 9457). The only place that builds one. */
-export function toProblem(error: AppError, requestId: string): string {
+export function toProblem(error: AppError, { errorPage, requestId }: Source): string {
   const { status, title } = errors[error.code]
   const { detail, fields, members } = error.details
   return JSON.stringify({
-    type: `urn:guiche:error:${error.code}`,
+    // Each code has an anchor on that page.
+    type: `${errorPage}#${error.code}`,
     title,
     status,
     detail: detail ?? `${title}.`,
@@ -66,9 +70,15 @@ export function toProblem(error: AppError, requestId: string): string {
   })
 }
 
-export function sendProblem(error: AppError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+export function sendProblem(
+  error: AppError,
+  { errorPage, request, reply }: { errorPage: string; request: FastifyRequest; reply: FastifyReply },
+): FastifyReply {
   // Also sets the id: requests that the router rejects run no hooks.
   void reply.headers({ ...error.details.headers, 'x-request-id': request.id })
   // Fastify sends a string as it is. An object would lose the fields that the schema does not name.
-  return reply.code(errors[error.code].status).type(problemType).send(toProblem(error, request.id))
+  return reply
+    .code(errors[error.code].status)
+    .type(problemType)
+    .send(toProblem(error, { errorPage, requestId: request.id }))
 }

@@ -1,6 +1,9 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
+import { assert } from '../lib/assert.ts'
+import { completeDocument } from './document.ts'
 import { enforceRateLimit, type RateLimiter, toHost } from './rate-limit.ts'
+import { problems } from './schemas.ts'
 import type { Server } from './server.ts'
 
 const description = `
@@ -21,25 +24,40 @@ signed webhook when it is paid.
 const referencePolicy =
   "default-src 'self'; img-src 'self' data:; font-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
+type OpenApiOptions = {
+  version: string
+  /** Address of the guide. */
+  guide: string
+  /** Each with a description. */
+  scopes: Record<string, string>
+  /** The operations of receivers, by the type of their event. */
+  webhooks: object
+}
+
 /**
  * Collects the routes' schemas into OpenAPI 3.1. Must be registered before the routes.
- * @param scopes each with a description
  */
-export async function registerOpenApi(
-  app: Server,
-  { version, scopes }: { version: string; scopes: Record<string, string> },
-): Promise<void> {
+export async function registerOpenApi(app: Server, options: OpenApiOptions): Promise<void> {
+  const { version, guide, scopes, webhooks } = options
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'Guichê', version, description, license: { name: 'Apache-2.0', identifier: 'Apache-2.0' } },
-      servers: [{ url: '/' }],
+      info: {
+        title: 'Guichê',
+        version,
+        description,
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+        contact: { name: 'The operator of this service' },
+      },
+      servers: [{ url: '/', description: 'The service that serves this document' }],
+      externalDocs: { url: guide, description: 'The guide' },
       tags: [
         { name: 'Token', description: 'OAuth 2.0 client credentials' },
         { name: 'Transactions', description: 'Charging by PIX' },
         { name: 'Withdrawals', description: 'Paying out by PIX' },
         { name: 'Balance', description: 'The balance and its statement' },
         { name: 'Events', description: 'What happened, and its delivery to webhooks' },
+        { name: 'Webhooks', description: 'What Guichê sends to your server' },
         { name: 'Sandbox', description: 'The simulated Pix network' },
         { name: 'Operation', description: 'For operators' },
       ],
@@ -51,6 +69,7 @@ export async function registerOpenApi(
               'The client id and secret: the token is fetched from /auth/token. If no scope is chosen, the token has all scopes of the client.',
             flows: { clientCredentials: { tokenUrl: '/auth/token', scopes } },
           },
+          basic: { type: 'http', scheme: 'basic', description: 'The client id and secret' },
           bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'Access token from /auth/token' },
         },
       },
@@ -59,19 +78,30 @@ export async function registerOpenApi(
     // The scope comes from `config.access`, which the guard enforces: the document cannot say anything else.
     transform: ({ schema, url, route }) => {
       const access = route.config?.access
-      const named = access && 'scope' in access ? [access.scope] : null
-      const security: Record<string, string[]>[] = named ? [{ oauth2: named }, { bearer: named }] : []
-      const scope = access && 'scope' in access ? `Scope: \`${access.scope}\`.` : ''
+      const scope = access && 'scope' in access ? access.scope : null
+      if (scope === null) return { url, schema: { ...schema, security: schema?.security ?? [] } }
+      const { description = '', response }: { description?: string; response?: unknown } = schema ?? {}
+      const security: Record<string, string[]>[] = [{ oauth2: [scope] }, { bearer: [] }]
       return {
         url,
         schema: {
           ...schema,
           security,
-          description: [schema?.description, scope].filter(Boolean).join(' ') || undefined,
+          description: `${description} Scope: \`${scope}\`.`.trim(),
+          response: { ...(response as object), ...(isRead(route) && problems(429)) },
         },
       }
     },
+    transformObject: (made) => {
+      assert('openapiObject' in made, 'the document is OpenAPI')
+      return completeDocument({ ...made.openapiObject, webhooks }) as typeof made.openapiObject
+    },
   })
+}
+
+/** A search has its filters in the body, and changes nothing. All reads of a merchant share one limit. */
+export function isRead({ method, url = '' }: { method: string | string[]; url?: string | undefined }): boolean {
+  return method === 'GET' || method === 'HEAD' || /\/search(?:\.csv)?$/.test(url)
 }
 
 /** Serves the document at `/openapi.json` and a page to read it at `/docs`, which loads nothing from other hosts. */

@@ -1,6 +1,10 @@
 import { type TSchema, Type } from 'typebox'
+import { type ErrorCode, errors } from '../lib/errors.ts'
 
-/** Parts of response shapes that several features share. */
+/**
+ * Parts of request and response shapes that several features share. A `title` is the name of a shape in the OpenAPI
+ * document (document.ts), and the name of its type in generated clients.
+ */
 
 export const amountMax = 10_000_000
 
@@ -47,105 +51,149 @@ export const Amount = (minimum: number, description: string, maximum = amountMax
   Type.Integer({ minimum, maximum, description, 'x-unit': 'cents' })
 
 /** An array filter: the parameter is repeated in the query, each value at most once. */
-export const EnumFilter = <Value extends string>(values: readonly Value[], description: string) =>
+export const EnumFilter = <Values extends TSchema & { enum: readonly unknown[] }>(
+  values: Values,
+  description: string,
+) =>
   // At most one entry per value: a query could repeat the parameter a thousand times.
-  Type.Array(Type.Enum([...values]), { minItems: 1, maxItems: values.length, uniqueItems: true, description })
+  Type.Array(values, { minItems: 1, maxItems: values.enum.length, uniqueItems: true, description })
 
 /** The query of a route without parameters: any parameter is refused. */
 export const NoQuery = Type.Object({}, { additionalProperties: false })
 
-export const StatusHistory = <Status extends string>(statuses: readonly Status[]) =>
+/** The statuses that a record had: `title` names an entry. */
+export const StatusHistory = <Status extends TSchema>(title: string, status: Status) =>
   Type.Array(
-    Type.Object({
-      status: Type.Enum([...statuses]),
-      date: DateTime('When the status was reached'),
-      durationInMilliseconds: Nullable('integer', 'Time spent in the status; null for the current one'),
-    }),
+    Type.Object(
+      {
+        status,
+        date: DateTime('When the status was reached'),
+        durationInMilliseconds: Nullable('integer', 'Time spent in the status; null for the current one'),
+      },
+      { title, description: 'A status that the record had or has' },
+    ),
   )
 
-export const PixKeyView = Type.Object({
-  key: Type.String(),
-  type: Type.Enum(['CPF', 'CNPJ', 'EMAIL', 'PHONE', 'EVP']),
+export const PixKeyType = Type.Enum(['CPF', 'CNPJ', 'EMAIL', 'PHONE', 'EVP'], {
+  title: 'PixKeyType',
+  description: 'The types of PIX keys',
 })
 
-export const AccountHolderView = Type.Object({
-  type: Type.Enum(['PF', 'PJ']),
-  name: Type.String(),
-  document: Type.String({ description: 'CPF or CNPJ, bare' }),
-  bankAccount: Type.Object({
-    type: Type.String(),
-    branch: Type.String(),
-    number: Type.String(),
-    digit: Type.String(),
-    ispb: Type.String({ description: 'ISPB code of the bank' }),
-  }),
-  pix: PixKeyView,
-})
+export const PixKeyView = Type.Object(
+  { key: Type.String(), type: PixKeyType },
+  { title: 'PixKey', description: 'A PIX key: the address of an account' },
+)
+
+export const AccountHolderView = Type.Object(
+  {
+    type: Type.Enum(['PF', 'PJ']),
+    name: Type.String(),
+    document: Type.String({ description: 'CPF or CNPJ, bare' }),
+    bankAccount: Type.Object(
+      {
+        type: Type.String(),
+        branch: Type.String(),
+        number: Type.String(),
+        digit: Type.String(),
+        ispb: Type.String({ description: 'ISPB code of the bank' }),
+      },
+      { title: 'BankAccount', description: 'An account at a bank' },
+    ),
+    pix: PixKeyView,
+  },
+  { title: 'AccountHolder', description: 'The person or company that paid or was paid' },
+)
 
 /** RFC 9457. `errors` names the fields of a 422, or says why the state of a record refuses the request. */
 export const ProblemView = Type.Object(
   {
-    type: Type.String(),
-    title: Type.String(),
-    status: Type.Integer(),
+    type: Type.String({ format: 'uri', description: 'Address of the explanation of this code' }),
+    title: Type.String({ description: 'What the code means' }),
+    status: Type.Integer({ description: 'HTTP status' }),
     detail: Type.String({ description: 'What happened and what to do next' }),
     code: Type.String({ description: 'Stable, in snake case. Programs compare this field' }),
-    requestId: Type.String(),
+    requestId: Type.String({ description: 'The same as the header X-Request-Id' }),
     errors: Type.Optional(
       Type.Array(
-        Type.Object({
-          field: Type.String(),
-          code: Type.String(),
-          message: Type.String(),
-          limit: Type.Optional(Type.Integer({ description: 'The smallest or largest value that is allowed' })),
-          unit: Type.Optional(
-            Type.Enum(['cents', 'bytes'], {
-              description: 'Of a limit that is no plain number and counts no characters or items',
-            }),
-          ),
-          recordId: Type.Optional(
-            Type.String({ description: 'The record that the error is about, if the address does not name it' }),
-          ),
-        }),
+        Type.Object(
+          {
+            field: Type.String({ description: 'A path such as `items[0].unitPrice`' }),
+            code: Type.String(),
+            message: Type.String(),
+            limit: Type.Optional(Type.Integer({ description: 'The smallest or largest value that is allowed' })),
+            unit: Type.Optional(
+              Type.Enum(['cents', 'bytes'], {
+                description: 'Of a limit that is no plain number and counts no characters or items',
+              }),
+            ),
+            recordId: Type.Optional(
+              Type.String({ description: 'The record that the error is about, if the address does not name it' }),
+            ),
+          },
+          { title: 'FieldError', description: 'One error of a request' },
+        ),
         { description: 'Every error of the request' },
       ),
     ),
   },
-  {
-    additionalProperties: true,
-    examples: [
-      {
-        type: 'urn:guiche:error:validation_failed',
-        title: 'The request is not valid',
-        status: 422,
-        detail: 'amount must be at least 1.',
-        code: 'validation_failed',
-        requestId: '7b0f6c1e-3d0e-4f0a-8f43-3a3f5b2a9c11',
-        errors: [{ field: 'amount', code: 'too_small', message: 'must be at least 1', limit: 1, unit: 'cents' }],
-      },
-    ],
-  },
+  { additionalProperties: true, description: 'The body of an error (RFC 9457)' },
 )
 
-/** The error responses of a route, for the API reference. Whatever may fail with 500 may find the database away. */
-export function problems(...statuses: number[]): Record<never, TSchema> {
-  const all = statuses.includes(500) ? [...new Set([...statuses, 503])] : statuses
-  return Object.fromEntries(all.map((status) => [status, problem(problemTitles[status] ?? '')]))
+/**
+ * The error responses of a route, for the API reference: by status, with the codes that every route can answer with
+ * that status, or by the code of an error that only some routes have. Whatever may fail with 500 may find the database
+ * away.
+ */
+export function problems(...named: (number | ErrorCode)[]): Record<never, TSchema> {
+  const all = named.includes(500) ? [...named, 503] : named
+  const codesOf = (one: number | ErrorCode): ErrorCode[] => (typeof one === 'number' ? (usualCodes[one] ?? []) : [one])
+  const codes = [...new Set(all.flatMap(codesOf))]
+  const statuses = [...new Set(codes.map((code) => errors[code].status))]
+  return Object.fromEntries(
+    statuses.map((status) => [
+      status,
+      problem(
+        problemTitles[status] ?? '',
+        codes.filter((code) => errors[code].status === status),
+        { isLimited: status === 429 && named.includes(429) },
+      ),
+    ]),
+  )
 }
 
-/** One error response, in the media type of errors. */
-export function problem(description: string): TSchema {
-  return { description, content: { 'application/problem+json': { schema: { $ref: 'Problem#' } } } } as TSchema
+/**
+ * One error response, in the media type of errors. The document shows an example of each code, and that the answers of
+ * a limited route say what is left (document.ts).
+ */
+export function problem(description: string, codes: ErrorCode[], { isLimited = false } = {}): TSchema {
+  const content = { schema: { $ref: 'Problem#' }, 'x-codes': codes, ...(isLimited && { 'x-limited': true }) }
+  return { description, content: { 'application/problem+json': content } } as unknown as TSchema
 }
 
-const problemTitles: Record<number, string> = {
+const usualCodes: Record<number, ErrorCode[]> = {
+  400: ['bad_request'],
+  401: ['missing_token', 'invalid_token', 'token_expired', 'token_revoked'],
+  403: ['insufficient_scope', 'client_not_registered'],
+  404: ['not_found'],
+  413: ['body_too_large'],
+  415: ['unsupported_media_type'],
+  422: ['validation_failed'],
+  429: ['rate_limited'],
+  500: ['internal_error'],
+  503: ['database_unavailable'],
+}
+
+export const problemTitles: Record<number, string> = {
+  400: 'The request cannot be read',
   401: 'No token, or an invalid one',
-  403: 'The token lacks a scope',
+  403: 'The token lacks a scope, or its client may not do this here',
   404: 'Not found',
   409: 'The status of the record does not allow it',
-  422: 'Invalid or missing data',
+  413: 'The body is too large',
+  415: 'The media type is not supported',
+  422: 'Invalid or missing data, or the state of a record does not allow it',
   429: 'Too many requests',
-  500: 'Internal error',
+  500: 'Internal error, or an outcome that is not known yet',
   503: 'Temporarily not possible; the code says why',
 }
 

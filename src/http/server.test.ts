@@ -16,6 +16,7 @@ async function testServer({ connectionsPerHostMax = 0 } = {}) {
     trustedProxies: [],
     connectionsPerHostMax,
     checkWebhookUrl: () => null,
+    errorPage: 'https://pix.example.com/guide/errors.html',
     hashPerson: () => 'hash',
   })
 }

@@ -102,6 +102,8 @@ type Options = {
   /** Connections per host; 0 is no limit. */
   connectionsPerHostMax: number
   checkWebhookUrl: (url: string) => string | null
+  /** Address of the guide's page that explains each error code. */
+  errorPage: string
   /** A keyed hash that represents a person in the log. */
   hashPerson: (text: string) => string
   /** Whether to close a connection after its response, so that the processes on the port get equally many each. */
@@ -112,6 +114,7 @@ const databaseOutage = 'requests were answered 503: the database is not availabl
 
 /** The HTTP server: what all routes have in common. It knows no feature. */
 export async function createServer(options: Options): Promise<Server> {
+  const { errorPage } = options
   // Responses hold tokens, names and amounts: no cache may store one unless its route says otherwise.
   const headers = { ...collectSecurityHeaders(), 'cache-control': 'no-store' }
   const app = fastify({
@@ -132,9 +135,9 @@ export async function createServer(options: Options): Promise<Server> {
     genReqId: (request) => toRequestId(request.headers['x-request-id']),
     frameworkErrors: (error, request, reply) => {
       // Requests that the router rejects run no hooks.
-      sendProblem(toAppError(error), request, reply.headers(headers))
+      sendProblem(toAppError(error), { errorPage, request, reply: reply.headers(headers) })
     },
-    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, headers),
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, { headers, errorPage }),
     // A longer parameter would match no route and be answered as unknown instead of invalid. No address is longer.
     routerOptions: { maxParamLength: maxHeaderSize },
   }).withTypeProvider<TypeBoxTypeProvider>()
@@ -179,8 +182,9 @@ export async function createServer(options: Options): Promise<Server> {
     logRefusal(security.write, appError, request)
     if (appError.code === 'internal_error') request.log.error({ requestId: request.id, err: error }, 'a request failed')
     if (appError.code === 'database_unavailable') logOutage(appError)
-    if (appError.code !== 'rate_limited') return sendProblem(appError, request, reply)
-    setTimeout(() => void sendProblem(appError, request, reply), randomInt(refusalDelayMs.min, refusalDelayMs.max))
+    const send = () => sendProblem(appError, { errorPage, request, reply })
+    if (appError.code !== 'rate_limited') return send()
+    setTimeout(() => void send(), randomInt(refusalDelayMs.min, refusalDelayMs.max))
     return reply
   })
   answerUnknownRoutes(app)

@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import { Envelope, PageQuery } from '../http/page.ts'
 import { DateTime, DateTimeFilter, EnumFilter, Nullable, Uuid } from '../http/schemas.ts'
 import { recordTypes, transferKinds } from './accounts.ts'
@@ -18,36 +18,70 @@ export const BalanceView = Type.Object(
     debt: Cents('Cents owed, because the money of a disputed payment was already spent; later payments repay it first'),
     at: DateTime('The moment of this balance'),
   },
-  { examples: [{ available: 125_000, reserved: 2_590, blocked: 0, debt: 0, at: '2026-11-21T12:00:00.000Z' }] },
+  {
+    title: 'Balance',
+    description: 'The balance. Amounts are in cents',
+    examples: [{ available: 125_000, reserved: 2_590, blocked: 0, debt: 0, at: '2026-11-21T12:00:00.000Z' }],
+  },
 )
+
+const Kind = Type.Enum([...transferKinds], {
+  title: 'StatementKind',
+  description: 'The reason of a change of the available balance',
+})
 
 export const StatementQuery = Type.Object(
   {
     startDate: Type.Optional(DateTimeFilter('Posted at or after')),
     endDate: Type.Optional(DateTimeFilter('Posted at or before')),
-    kind: Type.Optional(EnumFilter(transferKinds, 'Any of these; repeat the parameter')),
+    kind: Type.Optional(EnumFilter(Kind, 'Any of these; repeat the parameter')),
     ...PageQuery,
   },
   { additionalProperties: false, 'x-ordered': [['startDate', 'endDate']] },
 )
 
-export const StatementEntryView = Type.Object({
-  id: Type.Integer({ description: 'Number of the transfer' }),
-  kind: Type.Enum([...transferKinds]),
-  amount: Cents('Cents; negative if it left the available balance'),
-  balance: Cents('The available balance after it, in cents'),
-  recordType: Type.Enum([...recordTypes]),
-  recordId: Uuid('Identifier of the record that it was posted for'),
-  transactionId: Nullable(
-    'string',
-    'The transaction of that record: GET /transaction/{id} shows the refund, the dispute or the correction',
-    'uuid',
-  ),
-  description: Nullable(
-    'string',
-    'Description of an entry whose recordId cannot be looked up: an entry of the operator (pay_in, manual_entry) or a correction. Null for all others',
-  ),
-  createdAt: DateTime('When it was posted'),
-})
+export const StatementEntryView = Type.Object(
+  {
+    id: Type.Integer({ description: 'Number of the transfer' }),
+    kind: Kind,
+    amount: Cents('Cents; negative if it left the available balance'),
+    balance: Cents('The available balance after it, in cents'),
+    recordType: Type.Enum([...recordTypes]),
+    recordId: Uuid('Identifier of the record that it was posted for'),
+    transactionId: Nullable(
+      'string',
+      'The transaction of that record: GET /transaction/{id} shows the refund, the dispute or the correction',
+      'uuid',
+    ),
+    description: Nullable(
+      'string',
+      'Description of an entry whose recordId cannot be looked up: an entry of the operator (pay_in, manual_entry) or a correction. Null for all others',
+    ),
+    createdAt: DateTime('When it was posted'),
+  },
+  {
+    title: 'StatementEntry',
+    description: 'One change of the available balance. Amounts are in cents',
+    examples: [
+      {
+        id: 4711,
+        kind: 'payment',
+        amount: 2590,
+        balance: 127_590,
+        recordType: 'transaction',
+        recordId: '0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1',
+        transactionId: '0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1',
+        description: null,
+        createdAt: '2026-11-21T12:01:35.000Z',
+      },
+    ],
+  },
+)
 
-export const Statement = Envelope(StatementEntryView)
+export const statementCsvExample =
+  'id,created_at,kind,amount_cents,balance_cents,record_type,record_id,transaction_id,description\r\n' +
+  '4711,2026-11-21T12:01:35.000Z,payment,2590,127590,transaction,0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1,0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1,\r\n'
+
+export type StatementFilterQuery = Omit<Static<typeof StatementQuery>, keyof typeof PageQuery>
+
+export const Statement = Envelope('StatementPage', StatementEntryView)

@@ -1,8 +1,5 @@
-/**
- * Every error that a caller can act on: its stable code, HTTP status and title (RFC 9457). Only http/problem.ts turns
- * it into a response.
- */
-export const errors = {
+/** The errors that a program with an access token can get: its stable code, HTTP status and title (RFC 9457). */
+export const apiErrors = {
   validation_failed: { status: 422, title: 'The request is not valid' },
   malformed_json: { status: 422, title: 'The body is not valid JSON' },
   idempotency_key_reused: { status: 422, title: 'The idempotency key was already used for a different request' },
@@ -11,31 +8,15 @@ export const errors = {
   insufficient_balance: { status: 422, title: 'The balance does not cover this amount' },
   cancel_not_possible: { status: 409, title: 'The transaction cannot be canceled' },
   refund_not_possible: { status: 422, title: 'The transaction cannot be refunded' },
-  infraction_not_possible: { status: 422, title: 'This action on the dispute is not possible' },
-  suspense_not_possible: { status: 422, title: 'This action on the payment in suspense is not possible' },
-  difference_not_possible: { status: 422, title: 'This decision on the discrepancy is not possible' },
-  entry_not_possible: { status: 422, title: 'The ledger entry cannot be posted' },
   withdrawal_not_possible: { status: 422, title: 'The withdrawal is not possible' },
-  release_not_possible: { status: 422, title: 'Payouts cannot be released yet' },
-  proposal_not_possible: { status: 422, title: 'This action on the proposal is not possible' },
-  erasure_not_possible: { status: 422, title: 'The personal data cannot be erased yet' },
-  user_not_possible: { status: 422, title: 'This change of the user is not possible' },
   position_unknown: { status: 422, title: 'The feed has no event at this position' },
   payouts_stopped: { status: 503, title: 'Payouts and refunds are frozen' },
   missing_token: { status: 401, title: 'An access token is required' },
   invalid_token: { status: 401, title: 'The access token is not valid' },
   token_expired: { status: 401, title: 'The access token has expired' },
   token_revoked: { status: 401, title: 'The access token was revoked' },
-  not_signed_in: { status: 401, title: 'You are not signed in' },
-  sign_in_failed: { status: 401, title: 'The sign-in failed' },
-  second_factor_needed: { status: 401, title: 'A second-factor code is required' },
-  second_factor_locked: { status: 401, title: 'The second factor is locked' },
-  second_factor_required: { status: 403, title: 'Your role requires a second factor' },
-  csrf_token_missing: { status: 403, title: 'The request does not come from this dashboard session' },
-  permission_missing: { status: 403, title: 'Your role does not allow this' },
   client_not_registered: { status: 403, title: 'The API client is not registered in this installation' },
   merchant_moved: { status: 403, title: 'The merchant has moved to another address' },
-  certificate_refused: { status: 403, title: 'The required client certificate was not presented' },
   insufficient_scope: { status: 403, title: 'The access token lacks a scope' },
   not_found: { status: 404, title: 'Not found' },
   method_not_allowed: { status: 405, title: 'The method is not allowed at this address' },
@@ -47,9 +28,34 @@ export const errors = {
   bad_request: { status: 400, title: 'The request cannot be read' },
   internal_error: { status: 500, title: 'Internal error' },
   acquirer_unavailable: { status: 500, title: 'The outcome at the acquirer is not yet known' },
-  overloaded: { status: 503, title: 'The service is overloaded' },
   database_unavailable: { status: 503, title: 'The database is not available' },
-} as const satisfies Record<string, { status: number; title: string }>
+} as const satisfies ErrorTable
+
+/** The errors of the dashboard, of actions of the operator, and of a PSP's callbacks. */
+export const otherErrors = {
+  infraction_not_possible: { status: 422, title: 'This action on the dispute is not possible' },
+  suspense_not_possible: { status: 422, title: 'This action on the payment in suspense is not possible' },
+  difference_not_possible: { status: 422, title: 'This decision on the discrepancy is not possible' },
+  entry_not_possible: { status: 422, title: 'The ledger entry cannot be posted' },
+  release_not_possible: { status: 422, title: 'Payouts cannot be released yet' },
+  proposal_not_possible: { status: 422, title: 'This action on the proposal is not possible' },
+  erasure_not_possible: { status: 422, title: 'The personal data cannot be erased yet' },
+  user_not_possible: { status: 422, title: 'This change of the user is not possible' },
+  not_signed_in: { status: 401, title: 'You are not signed in' },
+  sign_in_failed: { status: 401, title: 'The sign-in failed' },
+  second_factor_needed: { status: 401, title: 'A second-factor code is required' },
+  second_factor_locked: { status: 401, title: 'The second factor is locked' },
+  second_factor_required: { status: 403, title: 'Your role requires a second factor' },
+  csrf_token_missing: { status: 403, title: 'The request does not come from this dashboard session' },
+  permission_missing: { status: 403, title: 'Your role does not allow this' },
+  certificate_refused: { status: 403, title: 'The required client certificate was not presented' },
+  overloaded: { status: 503, title: 'The service is overloaded' },
+} as const satisfies ErrorTable
+
+type ErrorTable = Record<string, { status: number; title: string }>
+
+/** Every error that a caller can act on. Only http/problem.ts turns it into a response. */
+export const errors = { ...apiErrors, ...otherErrors }
 
 export type ErrorCode = keyof typeof errors
 

@@ -39,6 +39,7 @@ export async function registerPayRoutes(app: Server, deps: PayDeps): Promise<voi
     {
       config: { access: { scope: 'transaction.read' } },
       schema: {
+        operationId: 'getPaymentLink',
         summary: 'Fetch the link to the payment page',
         description:
           'The page shows the code, the amount and your name, no data of the customer, and turns to "paid" automatically. The link of a transaction is always the same.',

@@ -11,6 +11,8 @@ export const PaymentLinkView = Type.Object(
     ),
   },
   {
+    title: 'PaymentLink',
+    description: 'The page where a customer pays a transaction',
     examples: [
       {
         url: 'https://pix.example.com/pay/C388DlxhS16aDToflOCg0kq0sd3WmYQ7hEo2dBv6Jhc',

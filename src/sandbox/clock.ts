@@ -37,7 +37,12 @@ const AdvanceBody = Type.Object(
       description: 'How much time passes; 90 days at most',
     }),
   },
-  { additionalProperties: false, examples: [{ advanceSeconds: 3600 }] },
+  {
+    additionalProperties: false,
+    title: 'SandboxClock',
+    description: 'How much time passes',
+    examples: [{ advanceSeconds: 3600 }],
+  },
 )
 
 const Advanced = Type.Object(
@@ -54,10 +59,12 @@ const Advanced = Type.Object(
         checks: count('Open withdrawals and refunds whose next check is due'),
         webhooks: count('Deliveries whose next attempt is due'),
       },
-      { description: 'What has come due. Its effects follow within seconds' },
+      { title: 'SandboxDue', description: 'What has come due. Its effects follow within seconds' },
     ),
   },
   {
+    title: 'SandboxAdvanced',
+    description: 'What has come due because time has passed',
     examples: [
       {
         advancedSeconds: 3600,

@@ -32,22 +32,45 @@ const DisputeBody = Type.Object(
     amount,
     reason: Type.Optional(Type.Enum(['fraud', 'operational_failure'], { description: 'fraud by default' })),
   },
-  { examples: [{ endToEnd: paid }] },
+  {
+    title: 'SandboxInfraction',
+    description: 'A dispute (MED) at the simulated bank',
+    examples: [{ endToEnd: paid }],
+  },
 )
-const ReturnBody = Type.Object({ endToEnd, amount }, { examples: [{ endToEnd: paid }] })
-const PayoutReturnBody = Type.Object({ amount }, { examples: [{ amount: 500 }] })
+const ReturnBody = Type.Object(
+  { endToEnd, amount },
+  { title: 'SandboxReturn', description: 'An unannounced return under MED', examples: [{ endToEnd: paid }] },
+)
+const PayoutReturnBody = Type.Object(
+  { amount },
+  {
+    title: 'SandboxWithdrawalReturn',
+    description: 'A withdrawal that is sent back',
+    examples: [{ amount: 500 }],
+  },
+)
 
 const DecisionParams = Type.Object({
   reference: Type.String({
     maxLength: 64,
     description: 'The reference from the response when the dispute was opened, or the endToEnd of the payment',
   }),
-  decision: Type.Enum(['accept', 'reject', 'cancel']),
+  decision: Type.Enum(['accept', 'reject', 'cancel'], { description: 'What the banks decide' }),
 })
 const PayoutParams = Type.Object({ payoutId: Type.String({ maxLength: 64, description: 'The id of a withdrawal' }) })
 
-const DisputeAnswer = { 200: Type.Object({ reference: Type.String() }), ...problems(401, 403, 404, 422, 500) }
-const ReturnAnswer = { 200: Type.Object({ endToEndId: Type.String() }), ...problems(401, 403, 404, 422, 500) }
+const DisputedView = Type.Object(
+  { reference: Type.String({ description: 'Names the dispute in a decision' }) },
+  { title: 'SandboxDisputed', description: 'The dispute', examples: [{ reference: 'MED-2026-000001' }] },
+)
+export const PaidView = Type.Object(
+  { endToEndId: Type.String({ description: 'Identifier of the Pix' }) },
+  { title: 'SandboxPaid', description: 'The payment or return that was made', examples: [{ endToEndId: paid }] },
+)
+
+const DisputeAnswer = { 200: DisputedView, ...problems(401, 403, 404, 422, 500) }
+const ReturnAnswer = { 200: PaidView, ...problems(401, 403, 404, 422, 500) }
 
 const shared = { tags: ['Sandbox'], querystring: NoQuery }
 const onlySimulated = 'No real money moves. It exists only while the acquirer is the simulator.'
@@ -59,6 +82,7 @@ export function registerControlRoutes(app: Server, sandbox: SandboxControls): vo
       config: { access: { scope: 'transaction.write', orPermission: 'sandbox.use' } },
       schema: {
         ...shared,
+        operationId: 'openSandboxDispute',
         summary: 'Dispute a payment at the simulated bank',
         description: `Acts as the bank of a payer who disputes a payment under MED, within 80 days. ${onlySimulated}`,
         body: DisputeBody,
@@ -76,6 +100,7 @@ export function registerControlRoutes(app: Server, sandbox: SandboxControls): vo
       config: { access: { scope: 'transaction.write', orPermission: 'sandbox.use' } },
       schema: {
         ...shared,
+        operationId: 'decideSandboxDispute',
         summary: 'Decide a dispute at the simulated network',
         description: `If accepted, the money is returned to the payer a second later; if rejected or canceled, it stays. ${onlySimulated}`,
         params: DecisionParams,
@@ -91,6 +116,7 @@ export function registerControlRoutes(app: Server, sandbox: SandboxControls): vo
       config: { access: { scope: 'transaction.write', orPermission: 'sandbox.use' } },
       schema: {
         ...shared,
+        operationId: 'returnSandboxPayment',
         summary: 'Return a payment under MED without a dispute',
         description: `A bank that has only the standard API reports nothing else about MED: the money is returned. ${onlySimulated}`,
         body: ReturnBody,
@@ -108,6 +134,7 @@ export function registerControlRoutes(app: Server, sandbox: SandboxControls): vo
       config: { access: { scope: 'withdrawal.write', orPermission: 'sandbox.use' } },
       schema: {
         ...shared,
+        operationId: 'returnSandboxWithdrawal',
         summary: 'Send a withdrawal back',
         description: `Acts as the receiver of a withdrawal, who sends all or part of it back. ${onlySimulated}`,
         params: PayoutParams,

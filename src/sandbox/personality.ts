@@ -45,10 +45,14 @@ export type SandboxPersonalities = {
 const probability = Type.Optional(Type.Number({ minimum: 0, maximum: 1 }))
 const Traits = Type.Object(Object.fromEntries([...behaviours, ...otherTraits].map((trait) => [trait, probability])), {
   additionalProperties: false,
-  description: 'The probability of each, from 0 to 1',
+  title: 'SandboxTraits',
+  description: 'The faults of the simulated bank, with the probability of each, from 0 to 1',
 })
 
-const Name = Type.Enum([...names])
+const Name = Type.Enum([...names], {
+  title: 'SandboxPersonalityName',
+  description: 'The named fault profiles of the simulated bank',
+})
 const Seed = Type.Integer({
   minimum: 0,
   maximum: Number.MAX_SAFE_INTEGER,
@@ -61,10 +65,22 @@ const PersonalityBody = Type.Object(
     seed: Type.Optional(Seed),
     traits: Type.Optional(Traits),
   },
-  { additionalProperties: false, examples: [{ name: 'hostile', seed: 7, traits: { twice: 0.5 } }] },
+  {
+    additionalProperties: false,
+    title: 'SandboxPersonalityInput',
+    description: 'A new fault profile for the simulated bank',
+    examples: [{ name: 'hostile', seed: 7, traits: { twice: 0.5 } }],
+  },
 )
 const PersonalityAnswer = {
-  200: Type.Object({ name: Name, seed: Seed, traits: Traits }),
+  200: Type.Object(
+    { name: Name, seed: Seed, traits: Traits },
+    {
+      title: 'SandboxPersonality',
+      description: 'The fault profile of the simulated bank',
+      examples: [{ name: 'hostile', seed: 7, traits: { slow: 0.1, twice: 0.5 } }],
+    },
+  ),
   ...problems(401, 403, 422, 500),
 }
 
@@ -75,7 +91,15 @@ const access = { scope: 'transaction.write', orPermission: 'sandbox.use' } as co
 export function registerPersonalityRoutes(app: Server, sandbox: SandboxPersonalities): void {
   app.get(
     '/sandbox/personality',
-    { config: { access }, schema: { ...shared, summary: 'Get the fault profile of the simulated bank' } },
+    {
+      config: { access },
+      schema: {
+        ...shared,
+        operationId: 'getSandboxPersonality',
+        summary: 'Get the fault profile of the simulated bank',
+        description: 'What goes wrong there, and how often. It exists only while the acquirer is the simulator.',
+      },
+    },
     async () => await sandbox.personality(),
   )
 
@@ -85,6 +109,7 @@ export function registerPersonalityRoutes(app: Server, sandbox: SandboxPersonali
       config: { access },
       schema: {
         ...shared,
+        operationId: 'setSandboxPersonality',
         summary: 'Change the fault profile of the simulated bank',
         description:
           'Applies to every client of this service from now on. `traits` are added to those of the named profile, or override them. It exists only while the acquirer is the simulator.',

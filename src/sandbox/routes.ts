@@ -4,7 +4,7 @@ import { AccountHolderView, NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { AppError } from '../lib/errors.ts'
 import { type ClockDeps, registerClockRoutes, type SandboxTime } from './clock.ts'
-import { registerControlRoutes, type SandboxControlled, type SandboxControls } from './controls.ts'
+import { PaidView, registerControlRoutes, type SandboxControlled, type SandboxControls } from './controls.ts'
 import {
   behaviours,
   registerPersonalityRoutes,
@@ -31,8 +31,10 @@ export type Sandbox = SandboxControls &
     serve: ((path: string) => Promise<{ status: number; headers: Record<string, string>; body: string }>) | null
   }
 
+const { bankAccount, ...holder } = AccountHolderView.properties
 const PayerInput = Type.Partial(
-  Type.Object({ ...AccountHolderView.properties, bankAccount: Type.Partial(AccountHolderView.properties.bankAccount) }),
+  Type.Object({ ...holder, bankAccount: Type.Partial(Type.Object(bankAccount.properties)) }),
+  { title: 'SandboxPayer', description: 'The payer at the simulated bank. Omitted fields get defaults' },
 )
 
 const PaymentBody = Type.Object(
@@ -52,7 +54,11 @@ const PaymentBody = Type.Object(
       }),
     ),
   },
-  { examples: [{ uri: '00020101021226…6304A1B2' }] },
+  {
+    title: 'SandboxPayment',
+    description: 'A payment at the simulated bank',
+    examples: [{ uri: '00020101021226…6304A1B2' }],
+  },
 )
 
 export function registerSandboxRoutes(app: Server, { sandbox, ...deps }: ClockDeps & { sandbox: Sandbox }): void {
@@ -61,13 +67,14 @@ export function registerSandboxRoutes(app: Server, { sandbox, ...deps }: ClockDe
     {
       config: { access: { scope: 'transaction.write', orPermission: 'sandbox.use' } },
       schema: {
+        operationId: 'payInSandbox',
         summary: 'Pay a QR code at the simulated bank',
         description:
           'Acts as the bank of a payer: reads the code, checks the charge at its location and pays it. No real money moves. It exists only while the acquirer is the simulator.',
         tags: ['Sandbox'],
         querystring: NoQuery,
         body: PaymentBody,
-        response: { 200: Type.Object({ endToEndId: Type.String() }), ...problems(401, 403, 422, 500) },
+        response: { 200: PaidView, ...problems(401, 403, 422, 500, 'payment_refused') },
       },
     },
     async (request) => {

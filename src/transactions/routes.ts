@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastif
 import { byCaller } from '../audit/record.ts'
 import type { Reads } from '../db/sql.ts'
 import { callerOf } from '../http/caller.ts'
-import { csvDescription, pageOrCsv, sendCsv, wantsCsv } from '../http/csv.ts'
+import { alsoCsv, CsvView, csvDescription, csvTypes, sendCsv, wantsCsv, withoutPage } from '../http/csv.ts'
 import { toDate } from '../http/formats.ts'
 import { IdempotencyHeaders, takeIdempotencyKeyFromHeader } from '../http/idempotency-key.ts'
 import { readSlice, toEnvelope } from '../http/page.ts'
@@ -23,13 +23,16 @@ import { refundTransaction } from './refund/refund.ts'
 import { RefundBody, RefundCreatedView } from './refund/schema.ts'
 import {
   CreateTransactionBody,
+  ExportTransactionsBody,
   type ListTransactionsFilters,
   ListTransactionsQuery,
   SearchTransactionsBody,
   TransactionCreatedView,
+  type TransactionFilterQuery,
   TransactionList,
   TransactionParams,
   TransactionView,
+  transactionsCsvExample,
 } from './schema.ts'
 import type { SettleDeps } from './settle.ts'
 import { type TransactionReader, toRefundCreatedView, toTransactionView, writeTransactionsCsv } from './view.ts'
@@ -56,12 +59,21 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
       preParsing: limited,
       preValidation: takeIdempotencyKeyFromHeader,
       schema: {
+        operationId: 'createTransaction',
         summary: 'Create a transaction',
+        description:
+          'Creates a charge and returns its QR code, which expires. Requests with the same idempotency key create one charge.',
         tags: ['Transactions'],
         headers: IdempotencyHeaders,
         querystring: NoQuery,
         body: CreateTransactionBody,
-        response: { 201: TransactionCreatedView, ...problems(401, 403, 422, 429, 500) },
+        response: {
+          201: TransactionCreatedView,
+          ...problems(
+            ...[401, 403, 422, 429, 500],
+            ...(['merchant_moved', 'acquirer_refused', 'acquirer_unavailable'] as const),
+          ),
+        },
       },
     },
     async (request, reply) => {
@@ -82,6 +94,7 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
       config: { access: { scope: 'refund.write' } },
       preValidation: takeIdempotencyKeyFromHeader,
       schema: {
+        operationId: 'refundTransaction',
         summary: 'Refund a transaction',
         headers: IdempotencyHeaders,
         description:
@@ -90,7 +103,13 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
         params: TransactionParams,
         querystring: NoQuery,
         body: RefundBody,
-        response: { 201: RefundCreatedView, ...problems(401, 403, 404, 422, 429, 500, 503) },
+        response: {
+          201: RefundCreatedView,
+          ...problems(
+            ...[401, 403, 404, 422, 500],
+            ...(['refund_not_possible', 'insufficient_balance', 'rate_limited', 'payouts_stopped'] as const),
+          ),
+        },
       },
     },
     async (request, reply) => {
@@ -118,7 +137,15 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
         tags: ['Transactions'],
         params: TransactionParams,
         querystring: NoQuery,
-        response: { 200: TransactionView, ...problems(401, 403, 404, 409, 422, 429, 500) },
+        response: {
+          200: TransactionView,
+          ...problems(
+            ...[401, 403, 404, 422, 429, 500],
+            'cancel_not_possible',
+            'acquirer_refused',
+            'acquirer_unavailable',
+          ),
+        },
       },
     },
     async (request) => {
@@ -132,11 +159,12 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
     {
       config: { access: { scope: 'transaction.read' } },
       schema: {
+        operationId: 'listTransactions',
         summary: 'List transactions',
-        description: `Newest first. Dates filter \`createdAt\`, both ends inclusive. ${csvDescription}`,
+        description: `Newest first. Dates filter \`createdAt\`, both ends inclusive. ${alsoCsv}`,
         tags: ['Transactions'],
         querystring: ListTransactionsQuery,
-        response: { 200: pageOrCsv(TransactionList), ...problems(401, 403, 422, 500) },
+        response: { 200: TransactionList, ...problems(401, 403, 422, 500) },
       },
     },
     async (request, reply) => await list(request, reply, request.query),
@@ -147,24 +175,65 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
     {
       config: { access: { scope: 'transaction.read' } },
       schema: {
+        operationId: 'searchTransactions',
         summary: 'Search transactions',
-        description: `The same as \`GET /transaction\`, with the filters in the body: use it for personal data, because proxies log URLs. ${csvDescription}`,
+        description: `The same as \`GET /transaction\`, with the filters in the body: ${whyBody}. ${alsoCsv}`,
         tags: ['Transactions'],
         querystring: NoQuery,
         body: SearchTransactionsBody,
-        response: { 200: pageOrCsv(TransactionList), ...problems(401, 403, 422, 500) },
+        response: { 200: TransactionList, ...problems(401, 403, 422, 500) },
       },
     },
     async (request, reply) => await list(request, reply, request.body),
   )
 
   async function list(request: FastifyRequest, reply: FastifyReply, query: ListTransactionsFilters) {
-    const { merchantId } = callerOf(request)
-    const filters = toFilters(query)
-    if (wantsCsv(request)) return sendCsv(reply, 'transactions', writeTransactionsCsv(deps.reads, merchantId, filters))
+    if (wantsCsv(request)) return exportCsv(request, reply, query)
     const slice = readSlice({ url: '/transaction', query })
-    const page = await listTransactions(deps.reads, merchantId, filters, slice)
+    const page = await listTransactions(deps.reads, callerOf(request).merchantId, toFilters(query), slice)
     return toEnvelope(page, slice, toTransactionView)
+  }
+
+  const exported = { 200: CsvView(transactionsCsvExample), ...problems(401, 403, 422, 500) }
+
+  app.get(
+    '/transaction.csv',
+    {
+      config: { access: { scope: 'transaction.read' } },
+      schema: {
+        operationId: 'exportTransactions',
+        summary: 'Export transactions',
+        description: csvDescription,
+        tags: ['Transactions'],
+        querystring: withoutPage(ListTransactionsQuery),
+        produces: csvTypes,
+        response: exported,
+      },
+    },
+    async (request, reply) => exportCsv(request, reply, request.query),
+  )
+
+  app.post(
+    '/transaction/search.csv',
+    {
+      config: { access: { scope: 'transaction.read' } },
+      schema: {
+        operationId: 'exportTransactionSearch',
+        summary: 'Export a search of transactions',
+        description: `The same as \`GET /transaction.csv\`, with the filters in the body: ${whyBody}.`,
+        tags: ['Transactions'],
+        querystring: NoQuery,
+        body: ExportTransactionsBody,
+        produces: csvTypes,
+        response: exported,
+      },
+    },
+    async (request, reply) => exportCsv(request, reply, request.body),
+  )
+
+  function exportCsv(request: FastifyRequest, reply: FastifyReply, query: TransactionFilterQuery) {
+    const lines = writeTransactionsCsv(deps.reads, callerOf(request).merchantId, toFilters(query))
+    return sendCsv(reply, 'transactions', lines)
   }
 
   app.get(
@@ -172,7 +241,9 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
     {
       config: { access: { scope: 'transaction.read' } },
       schema: {
+        operationId: 'getTransaction',
         summary: 'Fetch a transaction',
+        description: 'The transaction as it is now.',
         tags: ['Transactions'],
         params: TransactionParams,
         querystring: NoQuery,
@@ -191,7 +262,9 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
     {
       config: { access: { scope: 'transaction.read' } },
       schema: {
+        operationId: 'listTransactionEvents',
         summary: 'List the events of a transaction',
+        description: 'Its status changes, newest first.',
         tags: ['Events'],
         params: TransactionParams,
         querystring: ListEventsQuery,
@@ -208,11 +281,13 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
   )
 }
 
+const whyBody = 'use it for personal data, because proxies log URLs'
+
 function unknownTransaction(): AppError {
   return new AppError('not_found', { detail: 'There is no transaction with this id.' })
 }
 
-function toFilters(query: ListTransactionsFilters): TransactionFilters {
+function toFilters(query: TransactionFilterQuery): TransactionFilters {
   return {
     startDate: toDate(query.startDate),
     endDate: toDate(query.endDate),

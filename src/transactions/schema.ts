@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { withoutPage } from '../http/csv.ts'
 import { Envelope, PageQuery } from '../http/page.ts'
 import {
   AccountHolderView,
@@ -16,7 +17,7 @@ import {
   Uuid,
   WebhookUrl,
 } from '../http/schemas.ts'
-import { encodeDynamicBrCode } from '../pix/brcode.ts'
+import { exampleId, examplePix, exampleTransaction } from './examples.ts'
 import { DisputeView, RefundView, ReturnView } from './refund/schema.ts'
 import { failureCodes, transactionStatuses } from './status.ts'
 
@@ -32,35 +33,44 @@ export const Document = Type.String({
 })
 const Text = (minLength: number, maxLength: number) => Type.String({ minLength, maxLength })
 
-const Customer = Type.Object({
-  ip: Type.Optional(Type.String({ format: 'ip-address' })),
-  name: Name,
-  document: Document,
-  email: Type.String({ format: 'email', maxLength: emailLengthMax }),
-  landline: Type.Optional(Type.String({ format: 'landline-phone', maxLength: 30 })),
-  mobilePhone: Type.Optional(Type.String({ format: 'mobile-phone', maxLength: 30 })),
-  birthdate: Type.Optional(Type.String({ format: 'iso-date' })),
-})
+const Customer = Type.Object(
+  {
+    ip: Type.Optional(Type.String({ format: 'ip-address' })),
+    name: Name,
+    document: Document,
+    email: Type.String({ format: 'email', maxLength: emailLengthMax }),
+    landline: Type.Optional(Type.String({ format: 'landline-phone', maxLength: 30 })),
+    mobilePhone: Type.Optional(Type.String({ format: 'mobile-phone', maxLength: 30 })),
+    birthdate: Type.Optional(Type.String({ format: 'iso-date' })),
+  },
+  { title: 'CustomerInput', description: 'The customer' },
+)
 
-const Seller = Type.Object({ name: Name, document: Document })
+const Seller = Type.Object({ name: Name, document: Document }, { title: 'SellerInput', description: 'The seller' })
 
-const Address = Type.Object({
-  zipCode: Type.String({ format: 'zip-code' }),
-  complement: Type.Optional(Text(2, 150)),
-  number: Type.String({ format: 'digits-only', minLength: 1, maxLength: 10 }),
-  street: Text(2, 200),
-  neighborhood: Text(2, 100),
-  city: Text(2, 100),
-  state: Text(2, 50),
-  country: Text(2, 60),
-})
+const Address = Type.Object(
+  {
+    zipCode: Type.String({ format: 'zip-code' }),
+    complement: Type.Optional(Text(2, 150)),
+    number: Type.String({ format: 'digits-only', minLength: 1, maxLength: 10 }),
+    street: Text(2, 200),
+    neighborhood: Text(2, 100),
+    city: Text(2, 100),
+    state: Text(2, 50),
+    country: Text(2, 60),
+  },
+  { title: 'AddressInput', description: 'The delivery address of a physical product' },
+)
 
-const Item = Type.Object({
-  title: Text(2, 150),
-  description: Type.Optional(Text(2, 255)),
-  unitPrice: Amount(1, 'Cents'),
-  quantity: Defaulted(Type.Integer({ minimum: 1, maximum: 100, default: 1 })),
-})
+const Item = Type.Object(
+  {
+    title: Text(2, 150),
+    description: Type.Optional(Text(2, 255)),
+    unitPrice: Amount(1, 'Cents'),
+    quantity: Defaulted(Type.Integer({ minimum: 1, maximum: 100, default: 1 })),
+  },
+  { title: 'ItemInput', description: 'An item of the purchase' },
+)
 
 export const CreateTransactionBody = Type.Object(
   {
@@ -94,6 +104,8 @@ export const CreateTransactionBody = Type.Object(
     if: { properties: { isInfoProduct: { const: false } }, required: ['isInfoProduct'] },
     // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
     then: { required: ['address'] },
+    title: 'CreateTransactionBody',
+    description: 'A charge. `address` is required if `isInfoProduct` is false',
     examples: [
       {
         amount: 2590,
@@ -118,21 +130,14 @@ export const CreateTransactionBody = Type.Object(
 
 export type CreateTransactionInput = Static<typeof CreateTransactionBody>
 
-const pixExample = {
-  uri: encodeDynamicBrCode({
-    location: 'pix.example.com/qr/v2/0b7f3c0e5c7b4a5e9a0d3a1f4be0a2d1',
-    merchantName: 'Guiche',
-    merchantCity: 'SAO PAULO',
-  }),
-  qrCodeBase64: 'data:image/png;base64,iVBORw0KGgo=',
-  expirationDate: '2026-11-21T12:30:00.000Z',
-}
-
-const PixResponseView = Type.Object({
-  uri: Type.String({ description: 'Copy-and-paste code (BR Code)' }),
-  qrCodeBase64: Type.String({ description: 'The same as a PNG image, as a data URL' }),
-  expirationDate: DateTime('When the code expires'),
-})
+const PixResponseView = Type.Object(
+  {
+    uri: Type.String({ description: 'Copy-and-paste code (BR Code)' }),
+    qrCodeBase64: Type.String({ description: 'The same as a PNG image, as a data URL' }),
+    expirationDate: DateTime('When the code expires'),
+  },
+  { title: 'PixCode', description: 'The code that a payer pays: as text to copy, and as a QR image' },
+)
 
 export const TransactionCreatedView = Type.Object(
   {
@@ -144,107 +149,140 @@ export const TransactionCreatedView = Type.Object(
     pixResponse: PixResponseView,
   },
   {
+    title: 'TransactionCreated',
+    description: 'The answer to a create',
     examples: [
       {
-        id: '0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1',
+        id: exampleId,
         externalCode: 'order-2026-0001',
         amount: 2590,
         type: 'TRANSACTION',
         status: 'PIX_QRCODE_GENERATED',
-        pixResponse: pixExample,
+        pixResponse: examplePix,
       },
     ],
   },
 )
 
-const DocumentView = Type.Object({ value: Type.String({ description: 'Bare' }), type: Type.Enum(['CPF', 'CNPJ']) })
+const DocumentView = Type.Object(
+  { value: Type.String({ description: 'Bare' }), type: Type.Enum(['CPF', 'CNPJ']) },
+  { title: 'TaxDocument', description: 'A CPF or CNPJ' },
+)
 
-const AddressView = Type.Object({
-  zipCode: Type.String(),
-  complement: Type.Optional(Type.String()),
-  number: Type.String(),
-  street: Type.String(),
-  neighborhood: Type.String(),
-  city: Type.String(),
-  state: Type.String(),
-  country: Type.String(),
+const AddressView = Type.Object(
+  {
+    zipCode: Type.String(),
+    complement: Type.Optional(Type.String()),
+    number: Type.String(),
+    street: Type.String(),
+    neighborhood: Type.String(),
+    city: Type.String(),
+    state: Type.String(),
+    country: Type.String(),
+  },
+  { title: 'Address', description: 'The delivery address of a physical product' },
+)
+
+const ItemView = Type.Object(
+  {
+    title: Type.String(),
+    description: Type.Optional(Type.String()),
+    unitPrice: Type.Integer({ description: 'Cents' }),
+    quantity: Type.Integer(),
+  },
+  { title: 'Item', description: 'An item of the purchase' },
+)
+
+const Status = Type.Enum([...transactionStatuses], {
+  title: 'TransactionStatus',
+  description: 'The status of a transaction',
 })
 
-const ItemView = Type.Object({
-  title: Type.String(),
-  description: Type.Optional(Type.String()),
-  unitPrice: Type.Integer({ description: 'Cents' }),
-  quantity: Type.Integer(),
-})
-
-export const TransactionView = Type.Object({
-  id: Uuid('Identifier'),
-  acquirer: Type.String(),
-  amount: Type.Integer({ description: 'Cents', minimum: 1, maximum: amountMax }),
-  paymentMethod: Type.Enum(['PIX']),
-  webhookUrl: Type.Optional(Type.String()),
-  externalCode: Type.Optional(Type.String()),
-  customer: Type.Optional(
-    Type.Object({
-      ip: Type.Optional(Type.String()),
-      name: Type.String(),
-      email: Type.String(),
-      document: DocumentView,
-      landline: Type.Optional(Type.String()),
-      mobilePhone: Type.Optional(Type.String()),
-    }),
-  ),
-  seller: Type.Optional(Type.Object({ name: Type.String(), document: DocumentView })),
-  isInfoProduct: Type.Boolean(),
-  address: Type.Optional(AddressView),
-  items: Type.Optional(Type.Array(ItemView)),
-  description: Type.Optional(Type.String({ description: 'As in the request' })),
-  metadata: Type.Optional(FreeForm()),
-  createdAt: DateTime('Creation'),
-  status: Type.Enum([...transactionStatuses]),
-  statusHistory: StatusHistory(transactionStatuses),
-  updatedAt: DateTime('Last change'),
-  amountPaid: Type.Optional(Type.Integer({ description: 'Cents received' })),
-  amountRefunded: Type.Optional(Type.Integer({ description: 'Cents refunded; present once paid' })),
-  refunds: Type.Optional(Type.Array(RefundView, { description: 'In the order of their requests; present once paid' })),
-  amountReturned: Type.Optional(
-    Type.Integer({
-      description: 'Cents returned other than by refunds: under MED, or by the bank; present once paid',
-    }),
-  ),
-  disputes: Type.Optional(
-    Type.Array(DisputeView, { description: 'Disputes (MED), the oldest first; present once paid' }),
-  ),
-  returns: Type.Optional(Type.Array(ReturnView, { description: 'Returns other than refunds; present once paid' })),
-  paymentDate: Type.Optional(DateTime('When the payer paid')),
-  infractionDate: Nullable('string', 'When a dispute (MED) was opened', 'date-time'),
-  pixResponse: Type.Object(
-    {
-      uri: Nullable('string', 'Copy-and-paste code (BR Code)'),
-      qrCodeBase64: Nullable('string', 'The same as a PNG image, as a data URL'),
-      expirationDate: Nullable('string', 'When the code expires', 'date-time'),
-    },
-    { description: 'All three are null if the acquirer has given no code' },
-  ),
-  errorMessage: Nullable('string', 'Why it failed, or why a refund was refused'),
-  failureCode: Type.Optional(
-    Type.Enum([...failureCodes], { description: 'Why it is FAILED, for programs; `refused` by the acquirer' }),
-  ),
-  endToEnd: Type.Optional(Type.String({ description: 'endToEndId of the Pix' })),
-  payer: Type.Optional(AccountHolderView),
-  receiver: Type.Optional(AccountHolderView),
-  feeAmount: Type.Optional(Type.Integer({ description: 'Cents' })),
-})
+export const TransactionView = Type.Object(
+  {
+    id: Uuid('Identifier'),
+    acquirer: Type.String(),
+    amount: Type.Integer({ description: 'Cents', minimum: 1, maximum: amountMax }),
+    paymentMethod: Type.Enum(['PIX']),
+    webhookUrl: Type.Optional(Type.String()),
+    externalCode: Type.Optional(Type.String()),
+    customer: Type.Optional(
+      Type.Object(
+        {
+          ip: Type.Optional(Type.String()),
+          name: Type.String(),
+          email: Type.String(),
+          document: DocumentView,
+          landline: Type.Optional(Type.String()),
+          mobilePhone: Type.Optional(Type.String()),
+        },
+        { title: 'Customer', description: 'The customer' },
+      ),
+    ),
+    seller: Type.Optional(
+      Type.Object({ name: Type.String(), document: DocumentView }, { title: 'Seller', description: 'The seller' }),
+    ),
+    isInfoProduct: Type.Boolean(),
+    address: Type.Optional(AddressView),
+    items: Type.Optional(Type.Array(ItemView)),
+    description: Type.Optional(Type.String({ description: 'As in the request' })),
+    metadata: Type.Optional(FreeForm()),
+    createdAt: DateTime('Creation'),
+    status: Status,
+    statusHistory: StatusHistory('TransactionStatusEntry', Status),
+    updatedAt: DateTime('Last change'),
+    amountPaid: Type.Optional(Type.Integer({ description: 'Cents received' })),
+    amountRefunded: Type.Optional(Type.Integer({ description: 'Cents refunded; present once paid' })),
+    refunds: Type.Optional(
+      Type.Array(RefundView, { description: 'In the order of their requests; present once paid' }),
+    ),
+    amountReturned: Type.Optional(
+      Type.Integer({
+        description: 'Cents returned other than by refunds: under MED, or by the bank; present once paid',
+      }),
+    ),
+    disputes: Type.Optional(
+      Type.Array(DisputeView, { description: 'Disputes (MED), the oldest first; present once paid' }),
+    ),
+    returns: Type.Optional(Type.Array(ReturnView, { description: 'Returns other than refunds; present once paid' })),
+    paymentDate: Type.Optional(DateTime('When the payer paid')),
+    infractionDate: Nullable('string', 'When a dispute (MED) was opened', 'date-time'),
+    pixResponse: Type.Object(
+      {
+        uri: Nullable('string', 'Copy-and-paste code (BR Code)'),
+        qrCodeBase64: Nullable('string', 'The same as a PNG image, as a data URL'),
+        expirationDate: Nullable('string', 'When the code expires', 'date-time'),
+      },
+      {
+        title: 'PixCodeIfAny',
+        description: 'The code of a transaction. All three fields are null if the acquirer has given no code',
+      },
+    ),
+    errorMessage: Nullable('string', 'Why it failed, or why a refund was refused'),
+    failureCode: Type.Optional(
+      Type.Enum([...failureCodes], { description: 'Why it is FAILED, for programs; `refused` by the acquirer' }),
+    ),
+    endToEnd: Type.Optional(Type.String({ description: 'endToEndId of the Pix' })),
+    payer: Type.Optional(AccountHolderView),
+    receiver: Type.Optional(AccountHolderView),
+    feeAmount: Type.Optional(Type.Integer({ description: 'Cents' })),
+  },
+  {
+    title: 'Transaction',
+    description: 'A charge by PIX. Amounts are in cents, dates in ISO 8601',
+    examples: [exampleTransaction('PAID')],
+  },
+)
 
 export type TransactionResponse = Static<typeof TransactionView>
 
-export const TransactionList = Envelope(TransactionView)
+export const TransactionList = Envelope('TransactionPage', TransactionView)
 
 export const ListTransactionsQuery = Type.Object(
   {
     startDate: Type.Optional(DateTimeFilter('Created at or after')),
     endDate: Type.Optional(DateTimeFilter('Created at or before')),
-    status: Type.Optional(EnumFilter(transactionStatuses, 'Any of these; repeat the parameter')),
+    status: Type.Optional(EnumFilter(Status, 'Any of these; repeat the parameter')),
     customerEmail: Type.Optional(
       Type.String({ format: 'email', maxLength: emailLengthMax, description: 'Case does not matter' }),
     ),
@@ -260,11 +298,11 @@ export const ListTransactionsQuery = Type.Object(
     customerPhone: Type.Optional(
       Type.String({ format: 'phone-search', maxLength: 30, description: 'Either phone; only the digits are compared' }),
     ),
-    id: Type.Optional(Type.String({ format: 'uuid-v4' })),
+    id: Type.Optional(Type.String({ format: 'uuid-v4', description: 'Its identifier' })),
     endToEnd: Type.Optional(Reference('endToEndId of the Pix')),
     endToEndRefund: Type.Optional(Reference('endToEndId of a refund')),
     externalCode: Type.Optional(Reference('Your reference')),
-    paymentMethod: Type.Optional(EnumFilter(['PIX'], 'Any of these')),
+    paymentMethod: Type.Optional(EnumFilter(Type.Enum(['PIX']), 'Any of these')),
     minAmount: Type.Optional(Amount(1, 'Cents')),
     maxAmount: Type.Optional(Amount(1, 'Cents')),
     ...PageQuery,
@@ -281,10 +319,19 @@ export const ListTransactionsQuery = Type.Object(
 /** The same filters as a body. */
 export const SearchTransactionsBody = {
   ...ListTransactionsQuery,
+  title: 'SearchTransactionsBody',
+  description: 'Filters of transactions; all must match',
   examples: [{ customerDocument: '529.982.247-25', status: ['PAID'], startDate: '2026-11-01T00:00:00Z' }],
 }
 
+export const ExportTransactionsBody = { ...withoutPage(SearchTransactionsBody), title: 'ExportTransactionsBody' }
+
+export const transactionsCsvExample =
+  'id,created_at,status,amount_cents,amount_paid_cents,amount_refunded_cents,fee_cents,payment_date,end_to_end,external_code,customer_name,customer_document,customer_email,error_message\r\n' +
+  '0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1,2026-11-21T12:00:00.000Z,PAID,2590,2590,0,55,2026-11-21T12:01:35.000Z,E60701190202611211201a1B2c3D4e5F,order-2026-0001,Maria da Silva,52998224725,maria@example.com,\r\n'
+
 export type ListTransactionsFilters = Static<typeof ListTransactionsQuery>
+export type TransactionFilterQuery = Omit<ListTransactionsFilters, keyof typeof PageQuery>
 
 export const TransactionParams = Type.Object({
   id: Type.String({ format: 'uuid-any', description: 'Identifier of the transaction' }),

@@ -12,11 +12,10 @@ import type { RecordType } from './outbox.ts'
 import { buildBodies, type EventToSend, type LoadRecords } from './payload.ts'
 import { listEvents } from './read-store.ts'
 import {
-  EventFeed,
-  EventList,
   EventParams,
   EventPayload,
   EventsQuery,
+  EventsView,
   feedLimitDefault,
   feedParameters,
   listParameters,
@@ -44,8 +43,8 @@ export function registerEventRoutes(app: Server, deps: Deps): void {
         tags: ['Events'],
         querystring: EventsQuery,
         response: {
-          200: { description: 'The feed with `after`, else the list', anyOf: [EventFeed, EventList] },
-          ...problems(401, 403, 422, 500),
+          200: EventsView,
+          ...problems(401, 403, 422, 500, 'position_unknown'),
         },
       },
     },

@@ -19,7 +19,9 @@ export function registerWebhookRoutes(app: Server, deps: Deps): void {
     {
       config: { access: { scope: 'webhook.read' } },
       schema: {
+        operationId: 'listDeliveries',
         summary: 'List webhook deliveries with their attempts',
+        description: 'Newest first, with the attempts of the last 30 days.',
         tags: ['Events'],
         querystring: ListDeliveriesQuery,
         response: { 200: DeliveryList, ...problems(401, 403, 422, 500) },
@@ -37,6 +39,7 @@ export function registerWebhookRoutes(app: Server, deps: Deps): void {
     {
       config: { access: { scope: 'webhook.write' } },
       schema: {
+        operationId: 'resendDelivery',
         summary: 'Deliver an event again',
         description: 'It is due now with a full schedule of attempts, whatever its state.',
         tags: ['Events'],

@@ -6,22 +6,41 @@ import { eventTypes } from './event-types.ts'
 import { positionPattern } from './feed.ts'
 import { deliveryStates } from './read-store.ts'
 
-export const EventView = Type.Object({
-  id: Uuid('Identifier of the event: `webhook-id` of its delivery'),
-  type: Type.String({ description: 'Such as transaction.paid' }),
-  recordType: Type.Enum(['transaction', 'withdrawal']),
-  recordId: Uuid('Identifier of the transaction or withdrawal'),
-  sequence: Type.Integer({ description: 'Number of this status change of the record, from 1' }),
-  createdAt: DateTime('When it happened'),
-  delivery: Nullable('string', 'State of its delivery; null when the record has no webhook URL'),
-})
+export const EventView = Type.Object(
+  {
+    id: Uuid('Identifier of the event: `webhook-id` of its delivery'),
+    type: Type.String({ description: 'Such as transaction.paid' }),
+    recordType: Type.Enum(['transaction', 'withdrawal']),
+    recordId: Uuid('Identifier of the transaction or withdrawal'),
+    sequence: Type.Integer({ description: 'Number of this status change of the record, from 1' }),
+    createdAt: DateTime('When it happened'),
+    delivery: Nullable('string', 'State of its delivery; null when the record has no webhook URL'),
+  },
+  {
+    title: 'EventSummary',
+    description: 'One status change, and the state of its delivery',
+    examples: [
+      {
+        id: '9f6c1b5a-0f63-4a53-8f34-6a8f2f3c7f01',
+        type: 'transaction.paid',
+        recordType: 'transaction',
+        recordId: '0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1',
+        sequence: 2,
+        createdAt: '2026-11-21T12:01:35.000Z',
+        delivery: 'delivered',
+      },
+    ],
+  },
+)
 
-export const EventList = Envelope(EventView)
+export const EventList = Envelope('EventPage', EventView)
 export const ListEventsQuery = Type.Object(PageQuery, { additionalProperties: false })
+
+const EventTypes = Type.Enum([...eventTypes], { title: 'EventType', description: 'What can happen to a record' })
 
 const payload = {
   id: Uuid('Identifier of the event: `webhook-id` of its delivery'),
-  type: Type.Enum([...eventTypes]),
+  type: EventTypes,
   timestamp: DateTime('When it happened'),
   data: FreeForm({
     description:
@@ -29,21 +48,45 @@ const payload = {
   }),
 }
 
-export const EventPayload = Type.Object(payload)
+const examplePayload = {
+  id: '9f6c1b5a-0f63-4a53-8f34-6a8f2f3c7f01',
+  type: 'transaction.paid',
+  timestamp: '2026-11-21T12:01:35.000Z',
+  data: { id: '0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1', status: 'PAID', amount: 2590, amountPaid: 2590, sequence: 2 },
+}
+
+export const EventPayload = Type.Object(payload, {
+  title: 'Event',
+  description: 'A status change, as its webhook has it. The example shows some fields of `data`',
+  examples: [examplePayload],
+})
 
 const position = (description: string) => Type.String({ pattern: positionPattern, description })
 
-export const EventFeed = Type.Object({
-  data: Type.Array(
-    Type.Object({
-      number: Type.Integer({ description: 'Number of the event in the feed: 1, 2, 3 … without a gap' }),
-      position: position('Send it as `after` for the events that follow this one'),
-      ...payload,
-    }),
-  ),
-  next: position('Send it as `after` for the next page. With filters it is also behind events that do not match'),
-  hasMore: Type.Boolean({ description: 'True: request the next page now. False: the feed ends here for now' }),
-})
+export const EventFeed = Type.Object(
+  {
+    data: Type.Array(
+      Type.Object(
+        {
+          number: Type.Integer({ description: 'Number of the event in the feed: 1, 2, 3 … without a gap' }),
+          position: position('Send it as `after` for the events that follow this one'),
+          ...payload,
+        },
+        { title: 'FeedEvent', description: 'An event of the feed' },
+      ),
+    ),
+    next: position('Send it as `after` for the next page. With filters it is also behind events that do not match'),
+    hasMore: Type.Boolean({ description: 'True: request the next page now. False: the feed ends here for now' }),
+  },
+  { title: 'FeedPage', description: 'Events after a position' },
+)
+
+/** What a list of events is, and the feed. */
+export const EventsView = {
+  description: 'The feed with `after`, else the list',
+  anyOf: [EventFeed, EventList],
+  examples: [{ data: [{ number: 7, position: '7-9f6c1b5a', ...examplePayload }], next: '7-9f6c1b5a', hasMore: false }],
+}
 
 /** Longer than a page needs to be, and shorter than the patience of proxies. */
 const waitSecondsMax = 20
@@ -68,7 +111,7 @@ const feedQuery = {
       description: 'Wait up to this many seconds for an event, if the feed has none after the position',
     }),
   ),
-  type: Type.Optional(EnumFilter(eventTypes, 'Only events of these types; repeat the parameter')),
+  type: Type.Optional(EnumFilter(EventTypes, 'Only events of these types; repeat the parameter')),
   recordId: Type.Optional(
     Type.String({ format: 'uuid-any', description: 'Only events of this transaction or withdrawal' }),
   ),
@@ -91,47 +134,88 @@ export type EventsQuery = Static<typeof EventsQuery>
 export const feedParameters = ['limit', 'wait', 'type', 'recordId', 'startDate'] as const
 export const listParameters = ['page', 'perPage', 'cursor'] as const
 
-export const EventParams = Type.Object({ id: Type.String({ format: 'uuid-any' }) })
+export const EventParams = Type.Object({
+  id: Type.String({ format: 'uuid-any', description: 'Identifier of the event' }),
+})
 
 const ErrorCode = Type.Unsafe<AttemptErrorCode | null>({
   type: ['string', 'null'],
+  title: 'AttemptErrorCode',
   enum: [...Object.keys(attemptErrors), null],
   description: 'The error as a code; null if the HTTP status says enough, or the sentence has details of its own',
 })
 
-export const DeliveryView = Type.Object({
-  eventId: Uuid('Identifier of the event: `webhook-id`'),
-  type: Type.String(),
-  recordId: Uuid('Identifier of the transaction or withdrawal'),
-  sequence: Type.Integer(),
-  url: Type.String(),
-  state: Type.Enum([...deliveryStates], {
-    description:
-      'waiting: behind an earlier event of its record; pending: to be tried; delivered; exhausted: all attempts failed; gone: the receiver answered 410',
-  }),
-  nextAttemptAt: Nullable('string', 'When it is tried next', 'date-time'),
-  lastStatus: Nullable('integer', 'HTTP status of the last response'),
-  lastError: Nullable('string', 'Why the last attempt failed'),
-  lastErrorCode: ErrorCode,
-  createdAt: DateTime('When the event happened'),
-  finishedAt: Nullable('string', 'When it was delivered or given up', 'date-time'),
-  attempts: Type.Array(
-    Type.Object({
-      number: Type.Integer(),
-      startedAt: DateTime('Start of the attempt'),
-      durationInMilliseconds: Type.Integer(),
-      status: Nullable('integer', 'HTTP status of the response; null when there was none'),
-      error: Nullable('string', 'Why the attempt failed'),
-      errorCode: ErrorCode,
-    }),
-  ),
+const State = Type.Enum([...deliveryStates], {
+  title: 'DeliveryState',
+  description:
+    'waiting: behind an earlier event of its record; pending: to be tried; delivered; exhausted: all attempts failed; gone: the receiver answered 410',
 })
 
-export const DeliveryList = Envelope(DeliveryView)
+export const DeliveryView = Type.Object(
+  {
+    eventId: Uuid('Identifier of the event: `webhook-id`'),
+    type: Type.String(),
+    recordId: Uuid('Identifier of the transaction or withdrawal'),
+    sequence: Type.Integer(),
+    url: Type.String(),
+    state: State,
+    nextAttemptAt: Nullable('string', 'When it is tried next', 'date-time'),
+    lastStatus: Nullable('integer', 'HTTP status of the last response'),
+    lastError: Nullable('string', 'Why the last attempt failed'),
+    lastErrorCode: ErrorCode,
+    createdAt: DateTime('When the event happened'),
+    finishedAt: Nullable('string', 'When it was delivered or given up', 'date-time'),
+    attempts: Type.Array(
+      Type.Object(
+        {
+          number: Type.Integer(),
+          startedAt: DateTime('Start of the attempt'),
+          durationInMilliseconds: Type.Integer(),
+          status: Nullable('integer', 'HTTP status of the response; null when there was none'),
+          error: Nullable('string', 'Why the attempt failed'),
+          errorCode: ErrorCode,
+        },
+        { title: 'DeliveryAttempt', description: 'One request to your receiver' },
+      ),
+    ),
+  },
+  {
+    title: 'Delivery',
+    description: 'The delivery of an event to your receiver, with its attempts',
+    examples: [
+      {
+        eventId: '9f6c1b5a-0f63-4a53-8f34-6a8f2f3c7f01',
+        type: 'transaction.paid',
+        recordId: '0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1',
+        sequence: 2,
+        url: 'https://shop.example.com/webhooks/pix',
+        state: 'delivered',
+        nextAttemptAt: null,
+        lastStatus: 204,
+        lastError: null,
+        lastErrorCode: null,
+        createdAt: '2026-11-21T12:01:35.000Z',
+        finishedAt: '2026-11-21T12:01:35.210Z',
+        attempts: [
+          {
+            number: 1,
+            startedAt: '2026-11-21T12:01:35.020Z',
+            durationInMilliseconds: 190,
+            status: 204,
+            error: null,
+            errorCode: null,
+          },
+        ],
+      },
+    ],
+  },
+)
+
+export const DeliveryList = Envelope('DeliveryPage', DeliveryView)
 
 export const ListDeliveriesQuery = Type.Object(
   {
-    state: Type.Optional(Type.Enum([...deliveryStates])),
+    state: Type.Optional(State),
     recordId: Type.Optional(
       Type.String({ format: 'uuid-any', description: 'Only deliveries of this transaction or withdrawal' }),
     ),
@@ -141,8 +225,17 @@ export const ListDeliveriesQuery = Type.Object(
   { additionalProperties: false },
 )
 
-export const ResendParams = Type.Object({ eventId: Type.String({ format: 'uuid-any' }) })
-export const ResendView = Type.Object({
-  eventId: Uuid('Identifier of the event'),
-  state: Type.Enum(['pending', 'waiting']),
+export const ResendParams = Type.Object({
+  eventId: Type.String({ format: 'uuid-any', description: 'Identifier of the event' }),
 })
+export const ResendView = Type.Object(
+  {
+    eventId: Uuid('Identifier of the event'),
+    state: Type.Enum(['pending', 'waiting']),
+  },
+  {
+    title: 'Resent',
+    description: 'A delivery whose schedule starts again',
+    examples: [{ eventId: '9f6c1b5a-0f63-4a53-8f34-6a8f2f3c7f01', state: 'pending' }],
+  },
+)

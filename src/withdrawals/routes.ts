@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { byCaller } from '../audit/record.ts'
 import type { Reads } from '../db/sql.ts'
 import { callerOf } from '../http/caller.ts'
-import { csvDescription, pageOrCsv, sendCsv, wantsCsv } from '../http/csv.ts'
+import { alsoCsv, CsvView, csvDescription, csvTypes, sendCsv, wantsCsv, withoutPage } from '../http/csv.ts'
 import { toDate } from '../http/formats.ts'
 import { IdempotencyHeaders, takeIdempotencyKeyFromHeader } from '../http/idempotency-key.ts'
 import { readSlice, toEnvelope } from '../http/page.ts'
@@ -19,13 +19,16 @@ import { listWithdrawals, type WithdrawalFilters } from './list-store.ts'
 import { unknownWithdrawal } from './refusals.ts'
 import {
   CreateWithdrawalBody,
+  ExportWithdrawalsBody,
   type ListWithdrawalsFilters,
   ListWithdrawalsQuery,
   SearchWithdrawalsBody,
   WithdrawalCreatedView,
+  type WithdrawalFilterQuery,
   WithdrawalList,
   WithdrawalParams,
   WithdrawalView,
+  withdrawalsCsvExample,
 } from './schema.ts'
 import { findWithdrawal } from './store.ts'
 import { toWithdrawalCreatedView, toWithdrawalView, writeWithdrawalsCsv } from './view.ts'
@@ -39,6 +42,7 @@ export function registerWithdrawalRoutes(app: Server, deps: WithdrawalRoutesDeps
       config: { access: { scope: 'withdrawal.write' } },
       preValidation: takeIdempotencyKeyFromHeader,
       schema: {
+        operationId: 'createWithdrawal',
         summary: 'Withdraw to a PIX key',
         headers: IdempotencyHeaders,
         description:
@@ -46,7 +50,13 @@ export function registerWithdrawalRoutes(app: Server, deps: WithdrawalRoutesDeps
         tags: ['Withdrawals'],
         querystring: NoQuery,
         body: CreateWithdrawalBody,
-        response: { 201: WithdrawalCreatedView, ...problems(401, 403, 422, 500, 503) },
+        response: {
+          201: WithdrawalCreatedView,
+          ...problems(
+            ...[401, 403, 422, 500],
+            ...(['withdrawal_not_possible', 'insufficient_balance', 'payouts_stopped'] as const),
+          ),
+        },
       },
     },
     async (request, reply) => {
@@ -67,11 +77,12 @@ function registerReading(app: Server, deps: WithdrawalRoutesDeps): void {
     {
       config: { access: { scope: 'withdrawal.read' } },
       schema: {
+        operationId: 'listWithdrawals',
         summary: 'List withdrawals',
-        description: `Newest first. Dates filter \`createdAt\`, both ends inclusive. ${csvDescription}`,
+        description: `Newest first. Dates filter \`createdAt\`, both ends inclusive. ${alsoCsv}`,
         tags: ['Withdrawals'],
         querystring: ListWithdrawalsQuery,
-        response: { 200: pageOrCsv(WithdrawalList), ...problems(401, 403, 422, 500) },
+        response: { 200: WithdrawalList, ...problems(401, 403, 422, 500) },
       },
     },
     async (request, reply) => await list(request, reply, request.query),
@@ -82,24 +93,65 @@ function registerReading(app: Server, deps: WithdrawalRoutesDeps): void {
     {
       config: { access: { scope: 'withdrawal.read' } },
       schema: {
+        operationId: 'searchWithdrawals',
         summary: 'Search withdrawals',
-        description: `The same as \`GET /withdrawal\`, with the filters in the body: a PIX key should not be in a URL, because proxies log URLs. ${csvDescription}`,
+        description: `The same as \`GET /withdrawal\`, with the filters in the body: ${whyBody}. ${alsoCsv}`,
         tags: ['Withdrawals'],
         querystring: NoQuery,
         body: SearchWithdrawalsBody,
-        response: { 200: pageOrCsv(WithdrawalList), ...problems(401, 403, 422, 500) },
+        response: { 200: WithdrawalList, ...problems(401, 403, 422, 500) },
       },
     },
     async (request, reply) => await list(request, reply, request.body),
   )
 
   async function list(request: FastifyRequest, reply: FastifyReply, query: ListWithdrawalsFilters) {
-    const { merchantId } = callerOf(request)
-    const filters = toFilters(query)
-    if (wantsCsv(request)) return sendCsv(reply, 'withdrawals', writeWithdrawalsCsv(deps.reads, merchantId, filters))
+    if (wantsCsv(request)) return exportCsv(request, reply, query)
     const slice = readSlice({ url: '/withdrawal', query })
-    const page = await listWithdrawals(deps.reads, merchantId, filters, slice)
+    const page = await listWithdrawals(deps.reads, callerOf(request).merchantId, toFilters(query), slice)
     return toEnvelope(page, slice, toWithdrawalView)
+  }
+
+  const exported = { 200: CsvView(withdrawalsCsvExample), ...problems(401, 403, 422, 500) }
+
+  app.get(
+    '/withdrawal.csv',
+    {
+      config: { access: { scope: 'withdrawal.read' } },
+      schema: {
+        operationId: 'exportWithdrawals',
+        summary: 'Export withdrawals',
+        description: csvDescription,
+        tags: ['Withdrawals'],
+        querystring: withoutPage(ListWithdrawalsQuery),
+        produces: csvTypes,
+        response: exported,
+      },
+    },
+    async (request, reply) => exportCsv(request, reply, request.query),
+  )
+
+  app.post(
+    '/withdrawal/search.csv',
+    {
+      config: { access: { scope: 'withdrawal.read' } },
+      schema: {
+        operationId: 'exportWithdrawalSearch',
+        summary: 'Export a search of withdrawals',
+        description: `The same as \`GET /withdrawal.csv\`, with the filters in the body: ${whyBody}.`,
+        tags: ['Withdrawals'],
+        querystring: NoQuery,
+        body: ExportWithdrawalsBody,
+        produces: csvTypes,
+        response: exported,
+      },
+    },
+    async (request, reply) => exportCsv(request, reply, request.body),
+  )
+
+  function exportCsv(request: FastifyRequest, reply: FastifyReply, query: WithdrawalFilterQuery) {
+    const lines = writeWithdrawalsCsv(deps.reads, callerOf(request).merchantId, toFilters(query))
+    return sendCsv(reply, 'withdrawals', lines)
   }
 
   app.get(
@@ -107,7 +159,9 @@ function registerReading(app: Server, deps: WithdrawalRoutesDeps): void {
     {
       config: { access: { scope: 'withdrawal.read' } },
       schema: {
+        operationId: 'getWithdrawal',
         summary: 'Fetch a withdrawal',
+        description: 'The withdrawal as it is now.',
         tags: ['Withdrawals'],
         params: WithdrawalParams,
         querystring: NoQuery,
@@ -126,7 +180,9 @@ function registerReading(app: Server, deps: WithdrawalRoutesDeps): void {
     {
       config: { access: { scope: 'withdrawal.read' } },
       schema: {
+        operationId: 'listWithdrawalEvents',
         summary: 'List the events of a withdrawal',
+        description: 'Its status changes, newest first.',
         tags: ['Events'],
         params: WithdrawalParams,
         querystring: ListEventsQuery,
@@ -143,18 +199,21 @@ function registerReading(app: Server, deps: WithdrawalRoutesDeps): void {
   )
 }
 
+const whyBody = 'a PIX key should not be in a URL, because proxies log URLs'
+
 function registerStopping(app: Server, deps: WithdrawalRoutesDeps): void {
   app.post(
     '/withdrawal/:id/cancel',
     {
       config: { access: { scope: 'withdrawal.write' } },
       schema: {
+        operationId: 'cancelWithdrawal',
         summary: 'Cancel a withdrawal',
         description: 'While it is PENDING: nothing has been sent. Amount and fee are returned.',
         tags: ['Withdrawals'],
         params: WithdrawalParams,
         querystring: NoQuery,
-        response: { 200: WithdrawalView, ...problems(401, 403, 404, 422, 500) },
+        response: { 200: WithdrawalView, ...problems(401, 403, 404, 422, 500, 'withdrawal_not_possible') },
       },
     },
     async (request) => {
@@ -169,13 +228,14 @@ function registerStopping(app: Server, deps: WithdrawalRoutesDeps): void {
     {
       config: { access: { scope: 'withdrawal.write' } },
       schema: {
+        operationId: 'confirmWithdrawal',
         summary: 'Confirm a withdrawal that looks like a duplicate',
         description:
           'When a withdrawal has the same amount and key as a recent one, under another idempotency key, its `hold` is `duplicate` and nothing is sent until this request confirms it. If it needs the operator’s approval, it waits for that next.',
         tags: ['Withdrawals'],
         params: WithdrawalParams,
         querystring: NoQuery,
-        response: { 200: WithdrawalView, ...problems(401, 403, 404, 422, 500) },
+        response: { 200: WithdrawalView, ...problems(401, 403, 404, 422, 500, 'withdrawal_not_possible') },
       },
     },
     async (request) => {
@@ -186,7 +246,7 @@ function registerStopping(app: Server, deps: WithdrawalRoutesDeps): void {
   )
 }
 
-function toFilters(query: ListWithdrawalsFilters): WithdrawalFilters {
+function toFilters(query: WithdrawalFilterQuery): WithdrawalFilters {
   return {
     startDate: toDate(query.startDate),
     endDate: toDate(query.endDate),

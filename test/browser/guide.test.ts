@@ -3,6 +3,7 @@ import { readdir, readFile, rename } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { errors } from '../../src/lib/errors.ts'
 import { chromiumPath, openChromium, visit } from '../support/browser.ts'
 import { documents, translations } from '../support/documents.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -39,6 +40,11 @@ describe('the built guide', () => {
       'a.html: /guide/c.svg',
       'a.html: /guide/a.html#z',
     ])
+  })
+
+  it('explains each error code at the address that the `type` of the error has', () => {
+    for (const code of Object.keys(errors))
+      for (const page of ['errors.html', 'pt/errors.html']) expect(files.get(page), code).toContain(`id="${code}"`)
   })
 
   it('loads nothing from other hosts', () => {
@@ -101,7 +107,7 @@ describe.skipIf(chromiumPath === null)('in a browser the guide', () => {
     await form.locator('button.authorize').click()
     await form.getByRole('button', { name: 'Remove authorization' }).waitFor()
     await form.getByRole('button', { name: 'Close' }).click()
-    const balance = page.locator('#operations-Balance-get_balance')
+    const balance = page.locator('#operations-Balance-getBalance')
     await balance
       .getByRole('button', { name: /balance/ })
       .first()

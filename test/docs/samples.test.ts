@@ -108,7 +108,7 @@ describe('shell commands', () => {
     })
     expect(stderr).toBe('')
     expect(stdout).not.toBe('')
-    expect(stdout).not.toMatch(/urn:guiche:error|undefined/)
+    expect(stdout).not.toMatch(/guide\/errors.html|undefined/)
   })
 })
 
@@ -180,7 +180,11 @@ it('the error in errors.md is the real one', async () => {
     method: 'POST',
     body: { amount: 2590, paymentMethod: 'PIX', pix: { expirationSeconds: 10 } },
   })
-  expect(body).toEqual({ ...expected, requestId: expect.any(String) })
+  expect(body).toEqual({
+    ...expected,
+    type: expected.type.replace('https://pix.example.com', service.baseUrl),
+    requestId: expect.any(String),
+  })
 })
 
 it('the limits in errors.md are those of a first request', async () => {

@@ -4,7 +4,7 @@ import { parse } from 'yaml'
 import { type AlertKind, alertKinds, conditionOf } from '../../src/alerts/conditions.ts'
 import { wordAlert } from '../../src/alerts/text.ts'
 import { scopes } from '../../src/auth/scopes.ts'
-import { errors } from '../../src/lib/errors.ts'
+import { apiErrors, otherErrors } from '../../src/lib/errors.ts'
 import { transactionTransitions } from '../../src/transactions/status.ts'
 import { merchantRoles, operatorRoles, permissions, permissionsOf } from '../../src/users/roles.ts'
 import { withdrawalTransitions } from '../../src/withdrawals/status.ts'
@@ -136,8 +136,11 @@ describe('the tables of', () => {
   })
 })
 
-it('errors have every code with its status and title', () => {
-  const rows = rowsUnder('docs/errors.md', 'Codes').map(([status, code, title]) => [
+it.each([
+  ['Codes', apiErrors],
+  ['Codes of the dashboard', otherErrors],
+])('errors have every code with its status and title: %s', (heading, errors) => {
+  const rows = rowsUnder('docs/errors.md', heading).map(([status, code, title]) => [
     Number(status),
     ...codes(code),
     title,

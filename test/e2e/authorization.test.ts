@@ -24,11 +24,11 @@ afterEach(() => {
 })
 
 async function listRoutes(): Promise<Route[]> {
-  type Operation = { security?: { bearer?: Scope[] }[] }
+  type Operation = { security?: { oauth2?: Scope[] }[] }
   const { body } = await service.call<{ paths: Record<string, Record<string, Operation>> }>('/openapi.json')
   return Object.entries(body.paths).flatMap(([path, operations]) =>
     Object.entries(operations).flatMap(([method, { security }]) =>
-      (security?.flatMap(({ bearer }) => bearer ?? []) ?? []).map((scope) => ({
+      (security?.flatMap(({ oauth2 }) => oauth2 ?? []) ?? []).map((scope) => ({
         method: method.toUpperCase(),
         path,
         scope,

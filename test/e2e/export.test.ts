@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(async () => await service.stop())
 
 async function exported(path: string, token = shop.token): Promise<string[][]> {
-  const answer = await service.call(path, { token, headers: { accept: 'text/csv' } })
+  const answer = await service.call(path, { token })
   expect(answer.status, answer.text.slice(0, 300)).toBe(200)
   expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8')
   expect(answer.text.endsWith('\r\n')).toBe(true)
@@ -58,12 +58,12 @@ describe('an export of transactions', () => {
   })
 
   it('contains only the client’s records that match the filters', async () => {
-    expect(await exported('/transaction?externalCode=order-1,%20the%20first')).toHaveLength(2)
-    expect(await exported('/transaction?status=PAID')).toHaveLength(1)
-    expect(await exported('/transaction?customerName=ana')).toHaveLength(3)
-    expect(await exported('/transaction', outsider.token)).toHaveLength(1)
-    const refused = await service.call('/transaction?status=x', { token: shop.token, headers: { accept: 'text/csv' } })
-    expect(refused.status).toBe(422)
+    expect(await exported('/transaction.csv?externalCode=order-1,%20the%20first')).toHaveLength(2)
+    expect(await exported('/transaction.csv?status=PAID')).toHaveLength(1)
+    expect(await exported('/transaction.csv?customerName=ana')).toHaveLength(3)
+    expect(await exported('/transaction.csv', outsider.token)).toHaveLength(1)
+    for (const wrong of ['/transaction?status=x', '/transaction.csv?status=x', '/transaction.csv?page=1'])
+      expect((await service.call(wrong, { token: shop.token, headers: { accept: 'text/csv' } })).status).toBe(422)
   })
 
   it('has each of thousands once, in the order of the list, read in batches', async () => {
@@ -75,7 +75,7 @@ describe('an export of transactions', () => {
         -- Some of one moment on the border between two pieces.
         select i, timestamptz '2026-01-01T00:00:00Z' + (i / 7) * interval '1 second' as created_at from generate_series(1, 2345) i
       ) made`)
-    const lines = await exported('/transaction?status=PENDING')
+    const lines = await exported('/transaction.csv?status=PENDING')
     const ids = await service.db.query<{ id: string }>(sql`
       select id from transactions where merchant_id = ${shop.merchantId} and status = 'PENDING' order by created_at desc, id desc`)
     expect(lines.slice(1).map(([id]) => id)).toEqual(ids.map(({ id }) => id))
@@ -113,7 +113,7 @@ describe('an export of transactions', () => {
         ...{ created_at: new Date(), fee_amount: 0 },
       })
     }
-    const [, line] = await exported(`/transaction?id=${row?.id}`)
+    const [, line] = await exported(`/transaction.csv?id=${row?.id}`)
     expect(line?.slice(3, 6)).toEqual(['1000', '1000', '301'])
   })
 })
@@ -134,7 +134,7 @@ it('an export of withdrawals has a line for each, by the same filters', async ()
         status_dates: [new Date(0), new Date(1)].slice(0, index + 1),
       },
     })
-    expect((await exported('/withdrawal'))[1]?.slice(1)).toEqual([
+    expect((await exported('/withdrawal.csv'))[1]?.slice(1)).toEqual([
       ...[
         new Date(index).toISOString(),
         status,
@@ -151,6 +151,6 @@ it('an export of withdrawals has a line for each, by the same filters', async ()
       ],
     ])
   }
-  expect(await exported('/withdrawal?status=PENDING')).toHaveLength(2)
-  expect(await exported('/withdrawal', outsider.token)).toHaveLength(1)
+  expect(await exported('/withdrawal.csv?status=PENDING')).toHaveLength(2)
+  expect(await exported('/withdrawal.csv', outsider.token)).toHaveLength(1)
 })

@@ -22,11 +22,10 @@ let issuer: oauth.AuthorizationServer
 beforeAll(async () => {
   service = await startTestService({ clock: manualClock(new Date()) })
   shop = await registerShop(service)
-  issuer = {
-    issuer: service.baseUrl,
-    token_endpoint: `${service.baseUrl}/auth/token`,
-    jwks_uri: `${service.baseUrl}/.well-known/jwks.json`,
-  }
+  // From the metadata at /.well-known/oauth-authorization-server.
+  const identifier = new URL(service.baseUrl)
+  const answer = await oauth.discoveryRequest(identifier, { algorithm: 'oauth2', [oauth.allowInsecureRequests]: true })
+  issuer = await oauth.processDiscoveryResponse(identifier, answer)
 })
 afterAll(async () => await service.stop())
 

@@ -1,20 +1,32 @@
+import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { promisify } from 'node:util'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isScope, scopes } from '../../src/auth/scopes.ts'
-import { addOurFormats } from '../../src/http/formats.ts'
+import { addOurFormats, publicFormat } from '../../src/http/formats.ts'
+import { apiErrors, errors } from '../../src/lib/errors.ts'
 import { describeApi } from '../../src/openapi.ts'
 import { decodeBrCode } from '../../src/pix/brcode.ts'
+import { qrCodeDataUrl } from '../../src/pix/qrcode.ts'
+import { transactionStatuses } from '../../src/transactions/status.ts'
 import { checkWebhookUrl } from '../../src/webhooks/address.ts'
+import { withdrawalStatuses } from '../../src/withdrawals/status.ts'
 import { type ApiDocument, type Json, listOperations, type Operation, toPointer } from '../support/api-document.ts'
+import { samplesOfFormat } from '../support/fuzz.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 const document = JSON.parse(JSON.stringify(await describeApi())) as ApiDocument
 const operations = listOperations(document)
 
 /** Routes that anyone may call: for a token, or to monitor the service. */
-const publicPaths = ['/.well-known/jwks.json', '/auth/token', '/health/live', '/health/ready', '/metrics']
+const publicPaths = [
+  ...['/.well-known/jwks.json', '/.well-known/oauth-authorization-server', '/auth/token'],
+  ...['/health/live', '/health/ready', '/metrics'],
+]
+/** Errors of HTTP itself, which belong to no operation. */
+const codesOfHttp = ['method_not_allowed', 'request_timeout', 'headers_too_large']
 
 describe('the OpenAPI document', () => {
   it('is the one in docs/: `npm run openapi` writes it', () => {
@@ -79,15 +91,75 @@ describe('the OpenAPI document', () => {
   })
 })
 
+it('has each error of the API with an example, and no other errors', () => {
+  const { examples } = document.components
+  expect(Object.keys(examples).toSorted()).toEqual(
+    Object.keys(apiErrors)
+      .filter((code) => !codesOfHttp.includes(code))
+      .toSorted(),
+  )
+  const validate = ajv.compile({ $ref: 'api#/components/schemas/Problem' })
+  for (const [code, { summary, value }] of Object.entries(examples)) {
+    expect(validate(value), JSON.stringify(validate.errors)).toBe(true)
+    const { status, title } = errors[code as keyof typeof errors]
+    expect({ summary, ...value }).toMatchObject({ summary: title, title, status, code })
+    expect(value.type).toBe(`https://pix.example.com/guide/errors.html#${code}`)
+  }
+})
+
+it('has no format that only Guichê knows, and each pattern accepts what its format accepts', () => {
+  const own = find(document, (node) => typeof node.type === 'string' && typeof node.format === 'string')
+  const standard = ['uuid', 'date', 'date-time', 'email', 'uri']
+  expect([...new Set(own.map(({ node }) => node.format))].filter((name) => !standard.includes(String(name)))).toEqual(
+    [],
+  )
+  for (const [format, samples] of Object.entries(samplesOfFormat)) {
+    const { pattern } = publicFormat(format)
+    for (const sample of samples) if (pattern !== undefined) expect(sample, format).toMatch(new RegExp(pattern, 'u'))
+  }
+})
+
+it('describes the webhook of each type of event', () => {
+  const types = [
+    ...transactionStatuses.map((status) => `transaction.${status.toLowerCase()}`),
+    ...withdrawalStatuses.map((status) => `withdrawal.${status.toLowerCase()}`),
+  ]
+  expect(Object.keys(document.webhooks)).toEqual(types.filter((type) => !type.endsWith('.pending')))
+  for (const operation of listOperations({ paths: document.webhooks })) {
+    const [{ example, path } = { example: null, path: '' }] = listExamples(operation, 'webhooks')
+    const validate = ajv.compile({ $ref: `api#${path}` })
+    expect(validate(example), `${operation.path}: ${JSON.stringify(validate.errors)}`).toBe(true)
+    expect(example).toMatchObject({ type: operation.path })
+  }
+})
+
+it('has a name of its own for each operation', () => {
+  const names = [...operations, ...listOperations({ paths: document.webhooks })].map(({ operationId }) => operationId)
+  expect(names.filter((name) => !/^[a-z]+[A-Z]\w+$/.test(name ?? ''))).toEqual([])
+  expect(names.length).toBe(new Set(names).size)
+})
+
 describe.each(operations.map((operation) => [`${operation.method} ${operation.path}`, operation] as const))(
   '%s',
   (_, operation) => {
     it('has a summary, a known tag, and an answer of success', () => {
       expect(operation.summary).toMatch(/^[A-Z].+[^.]$/)
+      expect(operation.description).toMatch(/^[A-Z].+\.$/s)
       expect(operation.tags?.length).toBeGreaterThan(0)
       for (const tag of operation.tags ?? []) expect(document.tags.map(({ name }) => name)).toContain(tag)
       expect(Object.keys(operation.responses).some((status) => /^2\d\d$/.test(status))).toBe(true)
-      for (const response of Object.values(operation.responses)) expect(response.description).toBeTruthy()
+      for (const response of Object.values(operation.responses)) {
+        expect(response.description).toBeTruthy()
+        expect(Object.keys(response.headers ?? {})).toContain('X-Request-Id')
+      }
+    })
+
+    it('shows an example of its body, of each answer, and of each error', () => {
+      const bodies = Object.values(operation.requestBody?.content ?? {})
+      const answers = Object.entries(operation.responses).flatMap(([, { content }]) => Object.values(content ?? {}))
+      for (const media of [...bodies, ...answers])
+        expect('example' in media || Object.keys(media.examples ?? {}).length > 0, JSON.stringify(media)).toBe(true)
+      expect(Object.keys(operation.responses).some((status) => /^4/.test(status))).toBe(true)
     })
 
     it('describes each parameter of its path and no parameter twice', () => {
@@ -97,15 +169,17 @@ describe.each(operations.map((operation) => [`${operation.method} ${operation.pa
         inPath.map((name) => [name, true]),
       )
       expect(new Set(parameters.map((one) => `${one.in} ${one.name}`)).size).toBe(parameters.length)
+      for (const { name, description } of parameters) expect(description, name).toBeTruthy()
     })
 
     it('says who may call it', () => {
       if (publicPaths.includes(operation.path)) {
-        expect(operation.security).toEqual([])
+        const basic = operation.method === 'GET' ? [{ basic: [] }] : [{}, { basic: [] }]
+        expect(operation.security).toEqual(operation.path === '/auth/token' ? basic : [])
         return
       }
       const [scope] = operation.security?.[0]?.oauth2 ?? []
-      expect(operation.security).toEqual([{ oauth2: [scope] }, { bearer: [scope] }])
+      expect(operation.security).toEqual([{ oauth2: [scope] }, { bearer: [] }])
       expect(isScope(scope ?? '')).toBe(true)
       expect(operation.description).toContain(`\`${scope}\``)
       expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(['401', '403']))
@@ -113,7 +187,8 @@ describe.each(operations.map((operation) => [`${operation.method} ${operation.pa
 
     it('answers errors as problems', () => {
       for (const [status, response] of Object.entries(operation.responses)) {
-        if (Number(status) < 400 || operation.path === '/auth/token' || operation.path === '/health/ready') continue
+        if (Number(status) < 400 || operation.path === '/health/ready') continue
+        if (operation.path === '/auth/token') continue
         expect(Object.keys(response.content ?? {}), status).toEqual(['application/problem+json'])
       }
     })
@@ -131,18 +206,17 @@ describe.each(operations.map((operation) => [`${operation.method} ${operation.pa
 )
 
 it('shows a code that a payer’s app can read', () => {
-  const codes = find(document, (node) => typeof node.qrCodeBase64 === 'string').map(({ node }) => String(node.uri))
+  const codes = find(document, (node) => typeof node.qrCodeBase64 === 'string').map(({ node }) => node)
   expect(codes.length).toBeGreaterThan(0)
-  for (const code of codes) expect(decodeBrCode(code)).toMatchObject({ ok: true })
+  for (const { uri, qrCodeBase64 } of codes) {
+    expect(decodeBrCode(String(uri))).toMatchObject({ ok: true })
+    expect(qrCodeBase64).toBe(qrCodeDataUrl(String(uri)))
+  }
 })
 
-it('shows an example of each body', () => {
-  const bodies = operations.filter(({ requestBody }) => requestBody)
-  expect(bodies.length).toBeGreaterThan(0)
-  for (const operation of bodies) {
-    const found = listExamples(operation).filter(({ path }) => path.includes('/requestBody/'))
-    expect(found.length, `${operation.method} ${operation.path}`).toBeGreaterThan(0)
-  }
+it('passes the rules of Redocly and Spectral, without a warning', async () => {
+  const { stdout } = await promisify(execFile)(process.execPath, ['tools/document/lint.mjs'])
+  expect(stdout).toBe('')
 })
 
 describe('the page at /docs', () => {
@@ -212,21 +286,9 @@ function find(value: unknown, holds: (node: Json) => boolean, path = ''): Found[
 }
 
 /** Each example of an operation, with the pointer of the schema that it must fit. */
-function listExamples(operation: Operation): { schema: unknown; example: unknown; path: string }[] {
-  const start = `/paths/${toPointer(operation.path)}/${operation.method.toLowerCase()}`
-  const inSchemas = find(
-    operation.source,
-    (node) => Array.isArray(node.examples) && typeof node.type === 'string',
-  ).flatMap(({ node, path }) =>
-    (node.examples as unknown[]).map((example) => ({ schema: node, example, path: start + path })),
+function listExamples(operation: Operation, part = 'paths'): { schema: unknown; example: unknown; path: string }[] {
+  const start = `/${part}/${toPointer(operation.path)}/${operation.method.toLowerCase()}`
+  return find({ ...operation.source, parameters: [] }, (node) => 'schema' in node && 'example' in node).map(
+    ({ node, path }) => ({ schema: node.schema, example: node.example, path: `${start}${path}/schema` }),
   )
-  const inContents = find(
-    operation.source,
-    (node) => 'schema' in node && ('example' in node || 'examples' in node),
-  ).flatMap(({ node, path }) => {
-    const named = Object.values((node.examples ?? {}) as Record<string, { value: unknown }>).map(({ value }) => value)
-    const examples = 'example' in node ? [node.example, ...named] : named
-    return examples.map((example) => ({ schema: node.schema, example, path: `${start}${path}/schema` }))
-  })
-  return [...inSchemas, ...inContents]
 }

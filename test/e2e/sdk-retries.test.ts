@@ -196,7 +196,12 @@ describe('an abort', () => {
 
   it('ends an export that is being read', async () => {
     const controller = new AbortController()
-    line.plan('GET /transaction', { status: 200, headers: { 'content-type': 'text/csv' }, body: 'id', neverEnds: true })
+    line.plan('GET /transaction.csv', {
+      status: 200,
+      headers: { 'content-type': 'text/csv' },
+      body: 'id',
+      neverEnds: true,
+    })
     const answer = await guiche.transactions.export({}, { signal: controller.signal, timeoutMs: 5_000 })
     controller.abort()
     await expect(answer.text()).rejects.toMatchObject({ name: 'AbortError' })

@@ -134,6 +134,12 @@ describe('a shop on the SDK', () => {
       expect(answer.headers.get('content-type')).toMatch(/^text\/csv/)
       expect((await answer.text()).split('\r\n').length).toBeGreaterThan(2)
     }
+    expect((await guiche.transactions.list().page()).total).toBeGreaterThan(0)
+    for (const search of [
+      guiche.transactions.export({ customerName: 'nobody' }),
+      guiche.withdrawals.export({ pixKey: 'nobody@example.com' }),
+    ])
+      expect((await (await search).text()).split('\r\n')).toHaveLength(2)
   })
 
   it('follows its events from the first one, and fetches one', async () => {
@@ -214,7 +220,7 @@ describe('lists', () => {
     const named = { ...filters, customerName: 'maria', startDate: new Date(0), perPage: 3 }
     for await (const { customer } of mine.transactions.list(named)) expect(customer?.name).toMatch(/maria/i)
     const csv = await mine.transactions.export({ customerDocument: '52998224725', status: ['PAID'] })
-    expect([csv.url, csv.status]).toEqual([expect.stringMatching(/\/transaction\/search$/), 200])
+    expect([csv.url, csv.status]).toEqual([expect.stringMatching(/\/transaction\/search\.csv$/), 200])
     await csv.body?.cancel()
     const items = await mine.transactions.list({ ...filters, perPage: 2, page: 3 }).all()
     expect(items.map(({ externalCode }) => externalCode)).toEqual(codes.toReversed().slice(4))

@@ -1,16 +1,23 @@
 export type Json = Record<string, unknown>
 
-type Content = Record<string, { schema?: Json; example?: unknown; examples?: unknown }>
-type Parameter = { name: string; in: 'query' | 'path' | 'header'; required?: boolean; schema: Json }
+type Content = Record<string, { schema?: Json; example?: unknown; examples?: Record<string, { $ref: string }> }>
+type Parameter = {
+  name: string
+  in: 'query' | 'path' | 'header'
+  required?: boolean
+  description?: string
+  schema: Json
+}
 
 type OperationSource = {
+  operationId?: string
   summary?: string
   description?: string
   tags?: string[]
   security?: Record<string, string[]>[]
   parameters?: Parameter[]
   requestBody?: { content: Content; required?: boolean }
-  responses: Record<string, { description: string; content?: Content }>
+  responses: Record<string, { description: string; headers?: Json; content?: Content }>
 }
 
 /** The parts of an OpenAPI 3.1 document that ours uses. */
@@ -19,16 +26,19 @@ export type ApiDocument = {
   info: Json
   tags: { name: string }[]
   paths: Record<string, Record<string, OperationSource>>
+  webhooks: Record<string, Record<string, OperationSource>>
   components: {
     schemas: Record<string, Json>
+    examples: Record<string, { summary: string; value: Json }>
+    headers: Record<string, Json>
     securitySchemes: Record<string, { type: string; flows?: { clientCredentials: { scopes: Json } } }>
   }
 }
 
 export type Operation = OperationSource & { method: string; path: string; source: OperationSource }
 
-export function listOperations(document: ApiDocument): Operation[] {
-  return Object.entries(document.paths).flatMap(([path, methods]) =>
+export function listOperations({ paths }: Pick<ApiDocument, 'paths'>): Operation[] {
+  return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, source]) => ({ ...source, source, path, method: method.toUpperCase() })),
   )
 }

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { publicFormat } from '../../src/http/formats.ts'
 import type { ApiDocument, Json, Operation } from './api-document.ts'
 
 /** One HTTP request, ready to send. */
@@ -156,7 +157,7 @@ function arbitraryHeaders(operation: Operation, token: string): fc.Arbitrary<Rec
   const visible = fc
     .string({ unit: fc.constantFrom(...'abcXYZ019 -_.,;:"\'()/%=+é\u00ff'), maxLength: 40 })
     .map((text) => text.trim())
-  const needsToken = (operation.security?.length ?? 0) > 0
+  const needsToken = operation.security?.some(({ bearer }) => bearer) ?? false
   const authorization = needsToken
     ? mostly(
         fc.constant(`Bearer ${token}`),
@@ -241,7 +242,7 @@ function arbitraryInteger(schema: Json): fc.Arbitrary<number> {
 }
 
 function arbitraryText(schema: Json): fc.Arbitrary<string> {
-  const samples = samplesOfFormat[String(schema.format)]
+  const samples = samplesOfFormat[String(schema.format)] ?? samplesOfPattern.get(String(schema.pattern))
   if (samples) return fc.constantFrom(...samples)
   const minLength = Number(schema.minLength ?? 0)
   const maxLength = Number(schema.maxLength ?? 60)
@@ -251,7 +252,8 @@ function arbitraryText(schema: Json): fc.Arbitrary<string> {
   )
 }
 
-const samplesOfFormat: Record<string, string[]> = {
+/** Texts that a format accepts. */
+export const samplesOfFormat: Record<string, string[]> = {
   'international-name': ['Ana', 'João d’Ávila', '株式会社', '\uff9e'],
   document: ['529.982.247-25', '11222333000181', '12abc34501de35'],
   'landline-phone': ['(11) 3333-4444', '1133334444'],
@@ -262,18 +264,25 @@ const samplesOfFormat: Record<string, string[]> = {
   'digits-only': ['1', '1578'],
   'uuid-any': ['00000000-0000-0000-0000-000000000000', '018F6B1E-7C3A-7ABC-8DEF-0123456789AB'],
   'uuid-v4': ['6f1c1b0e-5c7b-4a5e-9a0d-3a1f4be0a2d1'],
-  uuid: ['6f1c1b0e-5c7b-4a5e-9a0d-3a1f4be0a2d1'],
-  'iso-date': ['1990-12-31', '0001-01-01'],
-  'iso-date-time': [
+  uuid: ['00000000-0000-0000-0000-000000000000', '6f1c1b0e-5c7b-4a5e-9a0d-3a1f4be0a2d1'],
+  date: ['1990-12-31', '0001-01-01'],
+  // Filters accept more than the standard demands.
+  'date-time': [
     '2026-03-02T15:00:00Z',
     '0001-01-01T00:00:00+14:00',
     '9999-12-31T23:59:59.999-12:00',
     '2026-03-02T12:00-03:00',
   ],
-  'date-time': ['2026-03-02T15:00:00Z'],
   email: ['ana@example.com'],
   'pix-key': ['52998224725', 'ana@example.com', '+5511987654321', '6f1c1b0e-5c7b-4a5e-9a0d-3a1f4be0a2d1'],
   'webhook-url': ['https://receiver.invalid/hook', 'https://receiver.invalid:8443/?a=b'],
+}
+
+/** The document has patterns in place of our own formats. */
+const samplesOfPattern = new Map<string, string[]>()
+for (const [format, samples] of Object.entries(samplesOfFormat)) {
+  const { pattern } = publicFormat(format)
+  if (pattern !== undefined) samplesOfPattern.set(pattern, [...(samplesOfPattern.get(pattern) ?? []), ...samples])
 }
 
 const junkText = fc.oneof(

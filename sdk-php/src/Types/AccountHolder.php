@@ -8,7 +8,7 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of AccountHolder. */
+/** The person or company that paid or was paid. */
 final class AccountHolder extends Model
 {
     /** @var 'PF'|'PJ' */
@@ -16,7 +16,9 @@ final class AccountHolder extends Model
     public readonly string $name;
     /** CPF or CNPJ, bare. */
     public readonly string $document;
+    /** An account at a bank. */
     public readonly BankAccount $bankAccount;
+    /** A PIX key: the address of an account. */
     public readonly PixKey $pix;
 
     /** @param array<string, mixed> $data */

@@ -8,7 +8,7 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of Address. */
+/** The delivery address of a physical product. */
 final class Address extends Model
 {
     public readonly string $zipCode;

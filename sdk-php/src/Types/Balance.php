@@ -8,7 +8,7 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of Balance. */
+/** The balance. Amounts are in cents. */
 final class Balance extends Model
 {
     /** Cents that may be withdrawn or refunded. */

@@ -8,7 +8,7 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of BankAccount. */
+/** An account at a bank. */
 final class BankAccount extends Model
 {
     public readonly string $type;

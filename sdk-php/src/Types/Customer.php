@@ -8,12 +8,13 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of Customer. */
+/** The customer. */
 final class Customer extends Model
 {
     public readonly ?string $ip;
     public readonly string $name;
     public readonly string $email;
+    /** A CPF or CNPJ. */
     public readonly TaxDocument $document;
     public readonly ?string $landline;
     public readonly ?string $mobilePhone;

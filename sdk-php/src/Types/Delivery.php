@@ -8,7 +8,7 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of Delivery. */
+/** The delivery of an event to your receiver, with its attempts. */
 final class Delivery extends Model
 {
     /** Identifier of the event: `webhook-id`. */

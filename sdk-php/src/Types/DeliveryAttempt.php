@@ -8,7 +8,7 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of DeliveryAttempt. */
+/** One request to your receiver. */
 final class DeliveryAttempt extends Model
 {
     public readonly int $number;

@@ -8,7 +8,7 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of Dispute. */
+/** A dispute (MED) of a transaction. */
 final class Dispute extends Model
 {
     /** Identifier. */
@@ -19,7 +19,7 @@ final class Dispute extends Model
     public readonly int $amountReturned;
     /** Cents blocked for it now. */
     public readonly int $amountBlocked;
-    /** @var 'OPEN'|'ACCEPTED'|'RETURNED'|'REJECTED'|'CANCELED' */
+    /** @var 'OPEN'|'ACCEPTED'|'RETURNED'|'REJECTED'|'CANCELED' The status of a dispute (MED). */
     public readonly string $status;
     /** Reason given by the acquirer or the operator. */
     public readonly ?string $reason;

@@ -8,7 +8,7 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of EventSummary. */
+/** One status change, and the state of its delivery. */
 final class EventSummary extends Model
 {
     /** Identifier of the event: `webhook-id` of its delivery. */

@@ -8,9 +8,10 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of FieldError. */
+/** One error of a request. */
 final class FieldError extends Model
 {
+    /** A path such as `items[0].unitPrice`. */
     public readonly string $field;
     public readonly string $code;
     public readonly string $message;

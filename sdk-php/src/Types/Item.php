@@ -8,7 +8,7 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of Item. */
+/** An item of the purchase. */
 final class Item extends Model
 {
     public readonly string $title;

@@ -8,7 +8,7 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of PaymentLink. */
+/** The page where a customer pays a transaction. */
 final class PaymentLink extends Model
 {
     /** Send the customer here; whoever has the address can see the page. */

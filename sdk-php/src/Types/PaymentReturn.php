@@ -8,7 +8,7 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of PaymentReturn. */
+/** Money that went back to the payer other than by a refund. */
 final class PaymentReturn extends Model
 {
     /** EndToEndId of the return. */

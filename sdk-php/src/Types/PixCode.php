@@ -8,7 +8,7 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of PixCode. */
+/** The code that a payer pays: as text to copy, and as a QR image. */
 final class PixCode extends Model
 {
     /** Copy-and-paste code (BR Code). */

@@ -8,7 +8,7 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** All three are null if the acquirer has given no code. */
+/** The code of a transaction. All three fields are null if the acquirer has given no code. */
 final class PixCodeIfAny extends Model
 {
     /** Copy-and-paste code (BR Code). */

@@ -8,11 +8,11 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of PixKey. */
+/** A PIX key: the address of an account. */
 final class PixKey extends Model
 {
     public readonly string $key;
-    /** @var 'CPF'|'CNPJ'|'EMAIL'|'PHONE'|'EVP' */
+    /** @var 'CPF'|'CNPJ'|'EMAIL'|'PHONE'|'EVP' The types of PIX keys. */
     public readonly string $type;
 
     /** @param array<string, mixed> $data */

@@ -8,14 +8,14 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of Refund. */
+/** A refund of a transaction. */
 final class Refund extends Model
 {
     /** Identifier. */
     public readonly string $id;
     /** Cents. */
     public readonly int $amount;
-    /** @var 'PROCESSING'|'REFUNDED'|'FAILED' */
+    /** @var 'PROCESSING'|'REFUNDED'|'FAILED' The status of a refund. */
     public readonly string $status;
     /** EndToEndId of the return. */
     public readonly ?string $endToEndRefund;

@@ -8,7 +8,7 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of RefundCreated. */
+/** The answer to a refund request. */
 final class RefundCreated extends Model
 {
     /** Identifier of the refund. */

@@ -6,7 +6,7 @@ declare(strict_types=1);
 
 namespace Guiche\Types;
 
-/** The values that this version of the SDK knows. A newer service may have more. */
+/** The status of a refund. A newer service may have more. */
 final class RefundStatus
 {
     public const PROCESSING = 'PROCESSING';

@@ -8,7 +8,7 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of Resent. */
+/** A delivery whose schedule starts again. */
 final class Resent extends Model
 {
     /** Identifier of the event. */

@@ -8,7 +8,7 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of SandboxAdvanced. */
+/** What has come due because time has passed. */
 final class SandboxAdvanced extends Model
 {
     /** How much time has passed with this call. */

@@ -8,9 +8,10 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of SandboxDisputed. */
+/** The dispute. */
 final class SandboxDisputed extends Model
 {
+    /** Names the dispute in a decision. */
     public readonly string $reference;
 
     /** @param array<string, mixed> $data */

@@ -8,9 +8,10 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of SandboxPaid. */
+/** The payment or return that was made. */
 final class SandboxPaid extends Model
 {
+    /** Identifier of the Pix. */
     public readonly string $endToEndId;
 
     /** @param array<string, mixed> $data */

@@ -8,14 +8,14 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of SandboxPersonality. */
+/** The fault profile of the simulated bank. */
 final class SandboxPersonality extends Model
 {
-    /** @var 'honest'|'forgetful'|'late'|'careless'|'forged'|'quarrelsome'|'hostile' */
+    /** @var 'honest'|'forgetful'|'late'|'careless'|'forged'|'quarrelsome'|'hostile' The named fault profiles of the simulated bank. */
     public readonly string $name;
     /** The same seed has the same effect on the same payments. */
     public readonly int $seed;
-    /** The probability of each, from 0 to 1. */
+    /** The faults of the simulated bank, with the probability of each, from 0 to 1. */
     public readonly SandboxTraits $traits;
 
     /** @param array<string, mixed> $data */

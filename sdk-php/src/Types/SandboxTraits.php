@@ -8,7 +8,7 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The probability of each, from 0 to 1. */
+/** The faults of the simulated bank, with the probability of each, from 0 to 1. */
 final class SandboxTraits extends Model
 {
     public readonly int|float|null $without_txid;

@@ -8,10 +8,11 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of Seller. */
+/** The seller. */
 final class Seller extends Model
 {
     public readonly string $name;
+    /** A CPF or CNPJ. */
     public readonly TaxDocument $document;
 
     /** @param array<string, mixed> $data */

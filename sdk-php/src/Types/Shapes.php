@@ -75,16 +75,16 @@ namespace Guiche\Types;
  *     type?: 'PF'|'PJ',
  *     name?: string,
  *     document?: string,
+ *     pix?: array{
+ *       key: string,
+ *       type: 'CPF'|'CNPJ'|'EMAIL'|'PHONE'|'EVP',
+ *     },
  *     bankAccount?: array{
  *       type?: string,
  *       branch?: string,
  *       number?: string,
  *       digit?: string,
  *       ispb?: string,
- *     },
- *     pix?: array{
- *       key: string,
- *       type: 'CPF'|'CNPJ'|'EMAIL'|'PHONE'|'EVP',
  *     },
  *   },
  *   behaviour?: 'honest'|'without_txid'|'slow'|'late'|'twice'|'other_amount'|'other_payer'|'returned'|'contested'|'callback_never'|'callback_twice'|'callback_late'|'callback_forged',

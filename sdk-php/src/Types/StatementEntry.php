@@ -8,12 +8,12 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of StatementEntry. */
+/** One change of the available balance. Amounts are in cents. */
 final class StatementEntry extends Model
 {
     /** Number of the transfer. */
     public readonly int $id;
-    /** @var 'payment'|'fee'|'debt_repaid'|'refund_reserved'|'refund_sent'|'refund_released'|'fee_returned'|'fee_return_reversed'|'infraction_blocked'|'infraction_returned'|'infraction_released'|'withdrawal_reserved'|'withdrawal_sent'|'withdrawal_released'|'withdrawal_returned'|'payment_held'|'held_returned'|'held_matched'|'match_undone'|'correction'|'fees_drawn'|'pay_in'|'debt_written_off'|'psp_fee'|'manual'|'moved_out'|'moved_in' */
+    /** @var 'payment'|'fee'|'debt_repaid'|'refund_reserved'|'refund_sent'|'refund_released'|'fee_returned'|'fee_return_reversed'|'infraction_blocked'|'infraction_returned'|'infraction_released'|'withdrawal_reserved'|'withdrawal_sent'|'withdrawal_released'|'withdrawal_returned'|'payment_held'|'held_returned'|'held_matched'|'match_undone'|'correction'|'fees_drawn'|'pay_in'|'debt_written_off'|'psp_fee'|'manual'|'moved_out'|'moved_in' The reason of a change of the available balance. */
     public readonly string $kind;
     /** Cents; negative if it left the available balance. */
     public readonly int $amount;

@@ -8,7 +8,7 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of TaxDocument. */
+/** A CPF or CNPJ. */
 final class TaxDocument extends Model
 {
     /** Bare. */

@@ -8,7 +8,7 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of Transaction. */
+/** A charge by PIX. Amounts are in cents, dates in ISO 8601. */
 final class Transaction extends Model
 {
     /** Identifier. */
@@ -20,9 +20,12 @@ final class Transaction extends Model
     public readonly string $paymentMethod;
     public readonly ?string $webhookUrl;
     public readonly ?string $externalCode;
+    /** The customer. */
     public readonly ?Customer $customer;
+    /** The seller. */
     public readonly ?Seller $seller;
     public readonly bool $isInfoProduct;
+    /** The delivery address of a physical product. */
     public readonly ?Address $address;
     /** @var null|list<Item> */
     public readonly ?array $items;
@@ -32,7 +35,7 @@ final class Transaction extends Model
     public readonly ?array $metadata;
     /** Creation. */
     public readonly string $createdAt;
-    /** @var 'PENDING'|'PIX_QRCODE_GENERATED'|'PAID'|'PROCESSING_REFUND'|'PROCESSING_INFRACTION'|'REFUNDED'|'INFRACTION'|'FAILED'|'BLOCKED' */
+    /** @var 'PENDING'|'PIX_QRCODE_GENERATED'|'PAID'|'PROCESSING_REFUND'|'PROCESSING_INFRACTION'|'REFUNDED'|'INFRACTION'|'FAILED'|'BLOCKED' The status of a transaction. */
     public readonly string $status;
     /** @var list<TransactionStatusEntry> */
     public readonly array $statusHistory;
@@ -54,7 +57,7 @@ final class Transaction extends Model
     public readonly ?string $paymentDate;
     /** When a dispute (MED) was opened. */
     public readonly ?string $infractionDate;
-    /** All three are null if the acquirer has given no code. */
+    /** The code of a transaction. All three fields are null if the acquirer has given no code. */
     public readonly PixCodeIfAny $pixResponse;
     /** Why it failed, or why a refund was refused. */
     public readonly ?string $errorMessage;
@@ -62,7 +65,9 @@ final class Transaction extends Model
     public readonly ?string $failureCode;
     /** EndToEndId of the Pix. */
     public readonly ?string $endToEnd;
+    /** The person or company that paid or was paid. */
     public readonly ?AccountHolder $payer;
+    /** The person or company that paid or was paid. */
     public readonly ?AccountHolder $receiver;
     /** Cents. */
     public readonly ?int $feeAmount;

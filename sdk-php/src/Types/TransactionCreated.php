@@ -8,7 +8,7 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of TransactionCreated. */
+/** The answer to a create. */
 final class TransactionCreated extends Model
 {
     /** Identifier of the transaction. */
@@ -20,6 +20,7 @@ final class TransactionCreated extends Model
     public readonly string $type;
     /** @var 'PIX_QRCODE_GENERATED' */
     public readonly string $status;
+    /** The code that a payer pays: as text to copy, and as a QR image. */
     public readonly PixCode $pixResponse;
 
     /** @param array<string, mixed> $data */

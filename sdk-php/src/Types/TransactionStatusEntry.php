@@ -8,10 +8,10 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of TransactionStatusEntry. */
+/** A status that the record had or has. */
 final class TransactionStatusEntry extends Model
 {
-    /** @var 'PENDING'|'PIX_QRCODE_GENERATED'|'PAID'|'PROCESSING_REFUND'|'PROCESSING_INFRACTION'|'REFUNDED'|'INFRACTION'|'FAILED'|'BLOCKED' */
+    /** @var 'PENDING'|'PIX_QRCODE_GENERATED'|'PAID'|'PROCESSING_REFUND'|'PROCESSING_INFRACTION'|'REFUNDED'|'INFRACTION'|'FAILED'|'BLOCKED' The status of a transaction. */
     public readonly string $status;
     /** When the status was reached. */
     public readonly string $date;

@@ -8,7 +8,7 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of Withdrawal. */
+/** Money sent to a PIX key. Amounts are in cents, dates in ISO 8601. */
 final class Withdrawal extends Model
 {
     /** Identifier. */
@@ -24,7 +24,7 @@ final class Withdrawal extends Model
     public readonly ?array $metadata;
     /** Creation. */
     public readonly string $createdAt;
-    /** @var 'PENDING'|'PROCESSING'|'PROCESSED'|'FAILED'|'CANCELED'|'REFUNDED'|'REJECTED' */
+    /** @var 'PENDING'|'PROCESSING'|'PROCESSED'|'FAILED'|'CANCELED'|'REFUNDED'|'REJECTED' The status of a withdrawal. */
     public readonly string $status;
     /** @var null|'approval'|'duplicate' Present while it is pending review and not sent: it waits for the operator (approval), or it looks like a recent one and waits for POST /withdrawal/{id}/confirm (duplicate). */
     public readonly ?string $hold;
@@ -40,8 +40,11 @@ final class Withdrawal extends Model
     public readonly ?string $errorMessage;
     /** EndToEndId of the Pix. */
     public readonly ?string $endToEnd;
+    /** The person or company that paid or was paid. */
     public readonly ?AccountHolder $payer;
+    /** The person or company that paid or was paid. */
     public readonly ?AccountHolder $receiver;
+    /** A PIX key: the address of an account. */
     public readonly ?PixKey $pixKey;
     /** Cents on top of the amount; returned if it is not sent. */
     public readonly ?int $feeAmount;

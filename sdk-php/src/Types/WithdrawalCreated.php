@@ -8,7 +8,7 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of WithdrawalCreated. */
+/** The answer to a withdrawal request. */
 final class WithdrawalCreated extends Model
 {
     /** Identifier of the withdrawal. */

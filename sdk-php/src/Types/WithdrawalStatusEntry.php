@@ -8,10 +8,10 @@ namespace Guiche\Types;
 
 use Guiche\Model;
 
-/** The fields of WithdrawalStatusEntry. */
+/** A status that the record had or has. */
 final class WithdrawalStatusEntry extends Model
 {
-    /** @var 'PENDING'|'PROCESSING'|'PROCESSED'|'FAILED'|'CANCELED'|'REFUNDED'|'REJECTED' */
+    /** @var 'PENDING'|'PROCESSING'|'PROCESSED'|'FAILED'|'CANCELED'|'REFUNDED'|'REJECTED' The status of a withdrawal. */
     public readonly string $status;
     /** When the status was reached. */
     public readonly string $date;

@@ -213,6 +213,8 @@ class Transaction(_TransactionAlways, total=False):
     seller: Seller
     address: Address
     items: list[Item]
+    description: str
+    """As in the request."""
     metadata: dict[str, Any]
     amountPaid: int
     """Cents received."""
@@ -228,6 +230,8 @@ class Transaction(_TransactionAlways, total=False):
     """Returns other than refunds; present once paid."""
     paymentDate: str
     """When the payer paid."""
+    failureCode: Literal["expired", "removed", "canceled", "refused"]
+    """Why it is FAILED, for programs; `refused` by the acquirer."""
     endToEnd: str
     """EndToEndId of the Pix."""
     payer: AccountHolder
@@ -723,6 +727,8 @@ class CreateTransaction(_CreateTransactionAlways, total=False):
     """Digital product; a physical one needs an address; true by default."""
     address: AddressInput
     items: list[ItemInput]
+    description: str
+    """What is bought, as the payer’s bank shows it after your name; by default the titles of the items; 1 to 140 characters."""
     metadata: dict[str, Any]
     """Free-form; up to 8 KiB as JSON, 64 keys in all and 8 levels."""
     pix: CreateTransactionPix
@@ -785,6 +791,7 @@ class TransactionFilters(TypedDict, total=False):
     customerPhone: str
     """Either phone; only the digits are compared; up to 30 characters."""
     id: str
+    """Its identifier."""
     endToEnd: str
     """EndToEndId of the Pix; 8 to 255 characters."""
     endToEndRefund: str
@@ -815,6 +822,7 @@ class WithdrawalFilters(TypedDict, total=False):
     status: list[WithdrawalStatus]
     """Any of these; repeat the parameter."""
     id: str
+    """Its identifier."""
     pixKey: str
     """CPF, CNPJ, e-mail, phone or EVP; up to 77 characters."""
     endToEnd: str
@@ -852,15 +860,31 @@ class StatementFilters(TypedDict, total=False):
     """Instead of `page`: the `nextCursor` of the previous page, with the same filters; 1 to 255 characters."""
 
 
+# What can happen to a record.
+EventType: TypeAlias = Literal["transaction.pix_qrcode_generated", "transaction.paid", "transaction.processing_refund", "transaction.processing_infraction", "transaction.refunded", "transaction.infraction", "transaction.failed", "transaction.blocked", "withdrawal.processing", "withdrawal.processed", "withdrawal.failed", "withdrawal.canceled", "withdrawal.refunded", "withdrawal.rejected"]
+
+
 class EventFilters(TypedDict, total=False):
     """The page of the list of events."""
 
+    after: str
+    """Read the feed after this position: `start`, `end`, or a `next` or `position` that you saved."""
+    limit: int
+    """Events per page of the feed; 100 by default; 1 to 100."""
+    wait: int
+    """Wait up to this many seconds for an event, if the feed has none after the position; 0 to 20."""
+    type: list[EventType]
+    """Only events of these types; repeat the parameter."""
+    recordId: str
+    """Only events of this transaction or withdrawal."""
+    startDate: str | datetime
+    """Only events that happened at or after; ISO 8601 with time; UTC if it has no offset."""
     page: int
     """Page, from 1 (the default); 1 to 1000000000."""
-    perPage: int
-    """Items per page; 1 to 100; 20 by default."""
     cursor: str
     """Instead of `page`: the `nextCursor` of the previous page, with the same filters; 1 to 255 characters."""
+    perPage: int
+    """Items per page of the list; 20 by default; 1 to 100."""
 
 
 class DeliveryFilters(TypedDict, total=False):

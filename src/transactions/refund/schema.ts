@@ -16,6 +16,8 @@ export const RefundBody = Type.Object(
     ),
   },
   {
+    title: 'RefundBody',
+    description: 'A refund of what is left of a payment, or of a part of it',
     examples: [
       { amount: 1000, reason: 'One of two items was out of stock', idempotencyKey: 'order-2026-0001-refund-1' },
     ],
@@ -33,6 +35,8 @@ export const RefundCreatedView = Type.Object(
     status: Type.Enum(['PROCESSING']),
   },
   {
+    title: 'RefundCreated',
+    description: 'The answer to a refund request',
     examples: [
       {
         id: '5d1c6b0a-9a57-4c0e-8d0a-0e5c3f1b2a77',
@@ -46,32 +50,47 @@ export const RefundCreatedView = Type.Object(
 )
 
 /** A dispute (MED) as part of its transaction. */
-export const DisputeView = Type.Object({
-  id: Uuid('Identifier'),
-  amount: Type.Integer({ description: 'Disputed amount in cents' }),
-  amountReturned: Type.Integer({ description: 'Cents returned to the payer under it' }),
-  amountBlocked: Type.Integer({ description: 'Cents blocked for it now' }),
-  status: Type.Enum(['OPEN', 'ACCEPTED', 'RETURNED', 'REJECTED', 'CANCELED']),
-  reason: Nullable('string', 'Reason given by the acquirer or the operator'),
-  openedAt: DateTime('When it was opened'),
-  deadline: Nullable('string', 'Deadline of the decision, if the acquirer gives one', 'date-time'),
-  finishedAt: Nullable('string', 'When it ended', 'date-time'),
-})
+export const DisputeView = Type.Object(
+  {
+    id: Uuid('Identifier'),
+    amount: Type.Integer({ description: 'Disputed amount in cents' }),
+    amountReturned: Type.Integer({ description: 'Cents returned to the payer under it' }),
+    amountBlocked: Type.Integer({ description: 'Cents blocked for it now' }),
+    status: Type.Enum(['OPEN', 'ACCEPTED', 'RETURNED', 'REJECTED', 'CANCELED'], {
+      title: 'DisputeStatus',
+      description: 'The status of a dispute (MED)',
+    }),
+    reason: Nullable('string', 'Reason given by the acquirer or the operator'),
+    openedAt: DateTime('When it was opened'),
+    deadline: Nullable('string', 'Deadline of the decision, if the acquirer gives one', 'date-time'),
+    finishedAt: Nullable('string', 'When it ended', 'date-time'),
+  },
+  { title: 'Dispute', description: 'A dispute (MED) of a transaction' },
+)
 
 /** A part of the payment that the payer got back other than by a refund, as part of its transaction. */
-export const ReturnView = Type.Object({
-  endToEndRefund: Nullable('string', 'endToEndId of the return'),
-  amount: Type.Integer({ description: 'Cents; negative if it corrects an earlier entry' }),
-  disputeId: Nullable('string', 'The dispute under which it was returned; null if the bank returned it without one'),
-  date: DateTime('When it was returned'),
-})
+export const ReturnView = Type.Object(
+  {
+    endToEndRefund: Nullable('string', 'endToEndId of the return'),
+    amount: Type.Integer({ description: 'Cents; negative if it corrects an earlier entry' }),
+    disputeId: Nullable('string', 'The dispute under which it was returned; null if the bank returned it without one'),
+    date: DateTime('When it was returned'),
+  },
+  { title: 'Return', description: 'Money that went back to the payer other than by a refund' },
+)
 
 /** A refund as part of its transaction. */
-export const RefundView = Type.Object({
-  id: Uuid('Identifier'),
-  amount: Type.Integer({ description: 'Cents' }),
-  status: Type.Enum(['PROCESSING', 'REFUNDED', 'FAILED']),
-  endToEndRefund: Nullable('string', 'endToEndId of the return'),
-  reason: Nullable('string', 'Reason given in the request'),
-  createdAt: DateTime('When it was requested'),
-})
+export const RefundView = Type.Object(
+  {
+    id: Uuid('Identifier'),
+    amount: Type.Integer({ description: 'Cents' }),
+    status: Type.Enum(['PROCESSING', 'REFUNDED', 'FAILED'], {
+      title: 'RefundStatus',
+      description: 'The status of a refund',
+    }),
+    endToEndRefund: Nullable('string', 'endToEndId of the return'),
+    reason: Nullable('string', 'Reason given in the request'),
+    createdAt: DateTime('When it was requested'),
+  },
+  { title: 'Refund', description: 'A refund of a transaction' },
+)

@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import openapiTS, { astToString } from 'openapi-typescript'
+
+/**
+ * Writes the SDK's types from docs/openapi.json. The document names its shapes, and each becomes a type of that name:
+ * `Transaction`, not `components['schemas']['Transaction']`.
+ */
+
+const document = JSON.parse(readFileSync(join(import.meta.dirname, '../../docs/openapi.json'), 'utf8'))
+// A field with a default may be left out of a request.
+const options = { rootTypes: true, rootTypesNoSchemaPrefix: true, defaultNonNullable: false }
+const written = astToString(await openapiTS(reduce(document), options))
+const codes = Object.keys(document.components.examples).map((code) => `  | '${code}'`)
+process.stdout.write(`// Written by \`npm run sdk:types\` from docs/openapi.json. Edit the schemas of the routes, not this file.
+
+${written}
+/** Every error \`code\` that the API has. A newer service may have more: handle unknown codes too. */
+export type ErrorCode =
+${codes.join('\n')}
+`)
+
+/** The shapes and the filters. The SDK's own methods cover the rest, which would be nine tenths of the file. */
+function reduce({ openapi, info, paths, components }) {
+  const toFilters = ({ operationId, parameters = [] }) => ({
+    operationId,
+    parameters: parameters.filter((one) => one.in === 'query'),
+    responses: {},
+  })
+  const hasFilters = (operation) => toFilters(operation).parameters.length > 0
+  const filtered = Object.entries(paths).flatMap(([path, operations]) => {
+    const kept = Object.entries(operations).filter(([, operation]) => hasFilters(operation))
+    return kept.length === 0
+      ? []
+      : [[path, Object.fromEntries(kept.map(([method, operation]) => [method, toFilters(operation)]))]]
+  })
+  return structuredClone({
+    openapi,
+    info,
+    paths: Object.fromEntries(filtered),
+    components: { schemas: components.schemas },
+  })
+}
