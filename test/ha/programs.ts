@@ -35,14 +35,14 @@ function patroniVersion([command = '', ...args]: string[]): number {
 }
 
 /** Debian installs some outside of the PATH of users. */
-function findProgram(name: string): string | undefined {
+export function findProgram(name: string): string | undefined {
   return [name, `/usr/sbin/${name}`].find((path) =>
     ['--version', '-v'].some((arg) => spawnSync(path, [arg]).status === 0),
   )
 }
 
 /** The folder of a whole PostgreSQL: the one that ships with Guichê has no pg_basebackup. */
-function findPostgresBin(): string | undefined {
+export function findPostgresBin(): string | undefined {
   const debian = '/usr/lib/postgresql'
   const installed = existsSync(debian) ? readdirSync(debian).sort((one, other) => Number(other) - Number(one)) : []
   const configured = spawnSync('pg_config', ['--bindir'], { encoding: 'utf8' }).stdout?.trim()
