@@ -22,6 +22,8 @@ const untried: [document: string, beginning: string, why: string][] = [
   ['docs/architecture.md', 'request ─►', 'a drawing'],
   ['docs/architecture.md', 'src/ ', 'the folders; another test compares them with the real ones'],
   ['docs/backups.md', 'archive_mode = on', 'the test of backups archives with exactly these lines'],
+  ['docs/backups.md', '[global]', 'the test of pgBackRest uses these settings and commands'],
+  ['docs/backups.md', 'pgbackrest', 'the same'],
   ['docs/event-feed.md', 'HTTP/1.1 200 OK', 'a shortened page; the feed has separate tests'],
   ['docs/going-live.md', 'curl -s -o /dev/null', 'uses the reader’s hosts; proxies have separate tests'],
   ['docs/installation.md', 'node --heap', 'the flags of npm start'],
