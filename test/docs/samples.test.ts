@@ -24,6 +24,8 @@ const untried: [document: string, beginning: string, why: string][] = [
   ['docs/backups.md', 'archive_mode = on', 'the test of backups archives with exactly these lines'],
   ['docs/backups.md', '[global]', 'the test of pgBackRest uses these settings and commands'],
   ['docs/backups.md', 'pgbackrest', 'the same'],
+  ['docs/developer-commands.md', 'GUICHE_URL=', 'the settings of a reader'],
+  ['docs/developer-commands.md', 'Service http', 'what a command printed; doctor has a separate test'],
   ['docs/event-feed.md', 'HTTP/1.1 200 OK', 'a shortened page; the feed has separate tests'],
   ['docs/going-live.md', 'curl -s -o /dev/null', 'uses the reader’s hosts; proxies have separate tests'],
   ['docs/installation.md', 'node --heap', 'the flags of npm start'],
