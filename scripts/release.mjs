@@ -26,8 +26,9 @@ writeJson('package-lock.json', (lock) => {
 writeJson('docs/openapi.json', (document) => Object.assign(document.info, { version }))
 const chart = 'deploy/helm/guiche/Chart.yaml'
 writeFileSync(chart, readFileSync(chart, 'utf8').replaceAll(`ersion: ${former}`, `ersion: ${version}`))
-// The SDKs in PHP and Python.
+// The SDKs in PHP and Python, and the plugins.
 for (const [path, before, after] of [
+  ['plugins/medusa/package.json', `"version": "${former}"`, `"version": "${version}"`],
   ['sdk-php/composer.json', `"version": "${former}"`, `"version": "${version}"`],
   ['sdk-python/pyproject.toml', `\nversion = "${former}"\n`, `\nversion = "${version}"\n`],
   ['sdk-python/src/guiche/_http.py', `"guiche-python/${former}"`, `"guiche-python/${version}"`],

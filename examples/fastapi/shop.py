@@ -21,11 +21,11 @@ FOLDER = Path(__file__).parent
 sandbox: dict[str, str] = {}
 with suppress(FileNotFoundError):
     sandbox = json.loads(Path(os.environ.get("GUICHE_SANDBOX", FOLDER / "../../data/sandbox.json")).read_text())
-WEBHOOK_SECRET = os.environ.get("GUICHE_WEBHOOK_SECRET") or sandbox.get("webhookSecret", "")
+WEBHOOK_SECRET = os.environ.get("GUICHE_WEBHOOK_SECRET", sandbox.get("webhookSecret", ""))
 guiche = AsyncGuiche(
-    base_url=os.environ.get("GUICHE_URL") or sandbox.get("baseUrl", ""),
-    client_id=os.environ.get("GUICHE_CLIENT_ID") or sandbox.get("clientId"),
-    client_secret=os.environ.get("GUICHE_CLIENT_SECRET") or sandbox.get("clientSecret"),
+    base_url=os.environ.get("GUICHE_URL", sandbox.get("baseUrl", "")),
+    client_id=os.environ.get("GUICHE_CLIENT_ID", sandbox.get("clientId", "")),
+    client_secret=os.environ.get("GUICHE_CLIENT_SECRET", sandbox.get("clientSecret", "")),
 )
 
 

@@ -15,6 +15,7 @@ const texts = [
   'docs/sdk.md',
   'docs/installation.md',
   'sdk/src/http.ts',
+  'plugins/medusa/package.json',
   'sdk-php/composer.json',
   'sdk-php/src/Guiche.php',
   'sdk-python/pyproject.toml',
