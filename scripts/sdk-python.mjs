@@ -12,15 +12,27 @@ const isCheck = process.argv[2] === '--check'
 /** @typedef {{ operationId?: string, parameters?: { name: string, in: string, required?: boolean, description?: string, schema: Schema }[] }} Operation */
 /** @typedef {{ paths: Record<string, Record<string, Operation>>, components: { schemas: Record<string, Schema> } }} Document */
 
-/** The filters of an operation get a name of their own. */
-const queries = {
-  listTransactions: ['TransactionFilters', 'Filters of the list of transactions; all must match.'],
-  listWithdrawals: ['WithdrawalFilters', 'Filters of the list of withdrawals; all must match.'],
-  listStatement: ['StatementFilters', 'Filters of the statement; all must match.'],
-  listEvents: ['EventFilters', 'The page of the list of events.'],
-  listDeliveries: ['DeliveryFilters', 'Filters of the list of deliveries; all must match.'],
-  getBalance: ['BalanceQuery', 'The time of the balance.'],
-}
+/**
+ * The filters of an operation get a name of their own, and which of them it has: by default all.
+ * @type {[id: string, [name: string, description: string, fields?: string[]]][]}
+ */
+const queries = [
+  ['listTransactions', ['TransactionFilters', 'Filters of the list of transactions; all must match.']],
+  ['listWithdrawals', ['WithdrawalFilters', 'Filters of the list of withdrawals; all must match.']],
+  ['listStatement', ['StatementFilters', 'Filters of the statement; all must match.']],
+  ['listTransactionEvents', ['EventFilters', 'The page of the list of events.']],
+  ['listEvents', ['FollowOptions', 'Where to begin, and which events.', ['after', 'type', 'recordId', 'startDate']]],
+  [
+    'listEvents',
+    [
+      'FeedQuery',
+      'What selects events of the feed: those after a position.',
+      ['after', 'limit', 'wait', 'type', 'recordId', 'startDate'],
+    ],
+  ],
+  ['listDeliveries', ['DeliveryFilters', 'Filters of the list of deliveries; all must match.']],
+  ['getBalance', ['BalanceQuery', 'The time of the balance.']],
+]
 
 /** Bodies whose required fields the SDK can fill in, and the name of the input without them. */
 const inputs = {
@@ -34,7 +46,7 @@ const roots = [
   ...['Transaction', 'TransactionCreated', 'PaymentLink', 'RefundCreated', 'Withdrawal', 'WithdrawalCreated'],
   ...['Balance', 'StatementEntry', 'EventSummary', 'Delivery', 'Resent', 'FieldError'],
   ...['SandboxPaid', 'SandboxPayment', 'SandboxInfraction', 'SandboxDisputed', 'SandboxReturn'],
-  ...['SandboxWithdrawalReturn', 'SandboxPersonality', 'SandboxPersonalityInput'],
+  ...['SandboxWithdrawalReturn', 'SandboxPersonality', 'SandboxPersonalityInput', 'SandboxAdvanced'],
 ]
 
 const keywords = new Set(
@@ -137,15 +149,18 @@ function writeTypes(document) {
     const required = /** @type {string[]} */ (schema.required ?? []).filter((field) => !filledIn.includes(field))
     declare(/** @type {string} */ (name), { ...schema, required })
   }
-  for (const [id, [name = '', description]] of Object.entries(queries)) {
+  for (const [id, [name = '', description, fields]] of queries) {
     const operation = operations.find(({ operationId }) => operationId === id)
     if (!operation) throw new Error(`docs/openapi.json has no operation ${id}`)
-    const parameters = (operation.parameters ?? []).filter((parameter) => parameter.in === 'query')
+    const parameters = (operation.parameters ?? [])
+      .filter((parameter) => parameter.in === 'query')
+      .filter((parameter) => fields === undefined || fields.includes(parameter.name))
     const properties = parameters.map(({ name: field, description: about, schema }) => [
       field,
       { ...schema, description: about, isSent: /ISO 8601/.test(about ?? '') },
     ])
-    declare(name, { type: 'object', description, properties: Object.fromEntries(properties) })
+    const required = fields?.includes('limit') ? ['after'] : []
+    declare(name, { type: 'object', description, properties: Object.fromEntries(properties), required })
   }
   for (const record of ['Transaction', 'Withdrawal']) {
     const statuses = /** @type {string[]} */ (schemas[`${record}Status`]?.enum ?? [])
@@ -166,10 +181,26 @@ function writeTypes(document) {
     timestamp: str
     """When it happened."""
     data: ${record}EventData\n`,
+      `class ${record}FeedEvent(${record}Event):
+    """The same in the feed."""
+
+    number: int
+    """1, 2, 3 … without a gap."""
+    position: str
+    """Save it when you have processed the event, and send it as \`\`after\`\`."""\n`,
     )
   }
   declared.push(
     `# Any event of a webhook. A newer service may have more types: answer those with 2xx too.\nWebhookEvent: TypeAlias = "TransactionEvent | WithdrawalEvent"\n`,
+    `# An event of the feed.\nFeedEvent: TypeAlias = "TransactionFeedEvent | WithdrawalFeedEvent"\n`,
+    `class FeedPage(TypedDict):
+    """Events after a position."""
+
+    data: list[FeedEvent]
+    next: str
+    """Send it as \`\`after\`\` for the next page."""
+    hasMore: bool
+    """True: there is more to read now."""\n`,
   )
   return `"""The shapes of the API. Amounts are integers in cents, dates text in ISO 8601."""
 
@@ -223,6 +254,7 @@ function toSync(text) {
     .replaceAll(/__a(enter|exit|iter|next)__/g, '__$1__')
     .replaceAll('aiter_bytes', 'iter_bytes')
     .replaceAll('aclose', 'close')
+    .replaceAll('guiche._async.', 'guiche._sync.')
     .replaceAll(/\bAsync(?=[A-Z])|\basync_(?=[a-z])/g, '')
     .replaceAll('IsolatedAsyncioTestCase', 'TestCase')
     .replace(/^(from collections\.abc import )(.*)$/m, (_, head, names) => {
@@ -232,10 +264,7 @@ function toSync(text) {
 }
 
 const document = JSON.parse(readFileSync(process.env.DOC ?? join(folder, '../docs/openapi.json'), 'utf8'))
-/** @type {Map<string, string>} */
-const files = new Map()
-// Until the document names its shapes.
-if ('Transaction' in document.components.schemas) files.set('src/guiche/types.py', writeTypes(document))
+const files = new Map([['src/guiche/types.py', writeTypes(document)]])
 /** @type {string[]} */
 const removed = []
 /** @param {string} path */

@@ -75,6 +75,11 @@ def may_repeat(call: Call, error: GuicheError) -> bool:
     return isinstance(error, ConnectionError) or error.status in _REPEATED_STATUSES
 
 
+def is_interruption(error: GuicheError) -> bool:
+    """True for what ends without a change of the request."""
+    return isinstance(error, ConnectionError) or error.status == 429 or (error.status or 0) >= 500
+
+
 def pause_before(error: GuicheError, retry: int) -> float:
     """
     The pause that the service asks for; else twice the previous one, with jitter, since what failed for one client
@@ -121,12 +126,13 @@ def to_connection_error(call: Call, *, request_id: str, timeout: float | None) -
 _PERSONAL = ("customerName", "customerEmail", "customerDocument", "customerPhone", "pixKey")
 
 
-def to_list_call(path: str, filters: Mapping[str, object], accept: str = "application/json") -> Call:
+def to_list_call(path: str, filters: Mapping[str, object], suffix: Literal["", ".csv"] = "") -> Call:
     """Filters go into the query string, except those that identify a person: servers and proxies log URLs."""
     given = _given(filters)
+    accept = "text/csv" if suffix else "application/json"
     if any(name in given for name in _PERSONAL):
-        return Call("POST", f"{path}/search", body=given, is_repeatable=True, accept=accept)
-    return Call("GET", path, query=given, is_repeatable=True, accept=accept)
+        return Call("POST", f"{path}/search{suffix}", body=given, is_repeatable=True, accept=accept)
+    return Call("GET", f"{path}{suffix}", query=given, is_repeatable=True, accept=accept)
 
 
 def to_segment(id: str) -> str:

@@ -633,6 +633,35 @@ class SandboxPersonalityInput(_SandboxPersonalityInputAlways, total=False):
     traits: SandboxTraits
 
 
+class SandboxDue(TypedDict):
+    """What has come due. Its effects follow within seconds."""
+
+    charges: int
+    """Codes that have expired."""
+    payments: int
+    """Delayed payments that the simulated bank has now shown."""
+    refunds: int
+    """Refunds and returns that the simulated bank has now settled."""
+    withdrawals: int
+    """Withdrawals that the simulated bank has now settled."""
+    disputes: int
+    """Disputes that were opened, paid back, or have reached their deadline."""
+    checks: int
+    """Open withdrawals and refunds whose next check is due."""
+    webhooks: int
+    """Deliveries whose next attempt is due."""
+
+
+class SandboxAdvanced(TypedDict):
+    """What has come due because time has passed."""
+
+    advancedSeconds: int
+    """How much time has passed with this call."""
+    offsetSeconds: int
+    """How much time has passed with all calls of this merchant."""
+    due: SandboxDue
+
+
 class _CustomerInputAlways(TypedDict):
     name: str
     """1 to 255 characters."""
@@ -860,15 +889,42 @@ class StatementFilters(TypedDict, total=False):
     """Instead of `page`: the `nextCursor` of the previous page, with the same filters; 1 to 255 characters."""
 
 
+class EventFilters(TypedDict, total=False):
+    """The page of the list of events."""
+
+    page: int
+    """Page, from 1 (the default); 1 to 1000000000."""
+    perPage: int
+    """Items per page; 1 to 100; 20 by default."""
+    cursor: str
+    """Instead of `page`: the `nextCursor` of the previous page, with the same filters; 1 to 255 characters."""
+
+
 # What can happen to a record.
 EventType: TypeAlias = Literal["transaction.pix_qrcode_generated", "transaction.paid", "transaction.processing_refund", "transaction.processing_infraction", "transaction.refunded", "transaction.infraction", "transaction.failed", "transaction.blocked", "withdrawal.processing", "withdrawal.processed", "withdrawal.failed", "withdrawal.canceled", "withdrawal.refunded", "withdrawal.rejected"]
 
 
-class EventFilters(TypedDict, total=False):
-    """The page of the list of events."""
+class FollowOptions(TypedDict, total=False):
+    """Where to begin, and which events."""
 
     after: str
     """Read the feed after this position: `start`, `end`, or a `next` or `position` that you saved."""
+    type: list[EventType]
+    """Only events of these types; repeat the parameter."""
+    recordId: str
+    """Only events of this transaction or withdrawal."""
+    startDate: str | datetime
+    """Only events that happened at or after; ISO 8601 with time; UTC if it has no offset."""
+
+
+class _FeedQueryAlways(TypedDict):
+    after: str
+    """Read the feed after this position: `start`, `end`, or a `next` or `position` that you saved."""
+
+
+class FeedQuery(_FeedQueryAlways, total=False):
+    """What selects events of the feed: those after a position."""
+
     limit: int
     """Events per page of the feed; 100 by default; 1 to 100."""
     wait: int
@@ -879,12 +935,6 @@ class EventFilters(TypedDict, total=False):
     """Only events of this transaction or withdrawal."""
     startDate: str | datetime
     """Only events that happened at or after; ISO 8601 with time; UTC if it has no offset."""
-    page: int
-    """Page, from 1 (the default); 1 to 1000000000."""
-    cursor: str
-    """Instead of `page`: the `nextCursor` of the previous page, with the same filters; 1 to 255 characters."""
-    perPage: int
-    """Items per page of the list; 20 by default; 1 to 100."""
 
 
 class DeliveryFilters(TypedDict, total=False):
@@ -932,6 +982,15 @@ class TransactionEvent(TypedDict):
     data: TransactionEventData
 
 
+class TransactionFeedEvent(TransactionEvent):
+    """The same in the feed."""
+
+    number: int
+    """1, 2, 3 … without a gap."""
+    position: str
+    """Save it when you have processed the event, and send it as ``after``."""
+
+
 # Creation as PENDING sends no event.
 WithdrawalEventType: TypeAlias = Literal["withdrawal.processing", "withdrawal.processed", "withdrawal.failed", "withdrawal.canceled", "withdrawal.refunded", "withdrawal.rejected"]
 
@@ -954,5 +1013,28 @@ class WithdrawalEvent(TypedDict):
     data: WithdrawalEventData
 
 
+class WithdrawalFeedEvent(WithdrawalEvent):
+    """The same in the feed."""
+
+    number: int
+    """1, 2, 3 … without a gap."""
+    position: str
+    """Save it when you have processed the event, and send it as ``after``."""
+
+
 # Any event of a webhook. A newer service may have more types: answer those with 2xx too.
 WebhookEvent: TypeAlias = "TransactionEvent | WithdrawalEvent"
+
+
+# An event of the feed.
+FeedEvent: TypeAlias = "TransactionFeedEvent | WithdrawalFeedEvent"
+
+
+class FeedPage(TypedDict):
+    """Events after a position."""
+
+    data: list[FeedEvent]
+    next: str
+    """Send it as ``after`` for the next page."""
+    hasMore: bool
+    """True: there is more to read now."""

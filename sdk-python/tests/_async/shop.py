@@ -39,6 +39,19 @@ async def main() -> None:
         sent = await guiche.withdrawals.get(withdrawal["id"])
         print(sent["status"], format_brl(sent.get("amountWithdrawn", 0)))
 
+        followed: list[str] = []
+        async for change in guiche.events.follow({"recordId": created["id"]}):
+            followed.append(change["type"])
+            if len(followed) == 4:
+                break
+        assert followed == [
+            "transaction.pix_qrcode_generated",
+            "transaction.paid",
+            "transaction.processing_refund",
+            "transaction.paid",
+        ], followed
+        assert (await guiche.events.get(event["id"]))["type"] == "transaction.paid"
+
         listed = [entry["kind"] async for entry in guiche.statement.list()]
         exported = b"".join([piece async for piece in guiche.statement.export()]).decode()
         assert {"payment", "refund_reserved", "withdrawal_reserved"} <= set(listed), listed

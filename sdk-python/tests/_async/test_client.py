@@ -4,6 +4,7 @@ import asyncio
 import time
 from typing import Any
 from unittest import IsolatedAsyncioTestCase
+from unittest.mock import patch
 
 import httpx
 
@@ -201,13 +202,33 @@ class ClientTest(IsolatedAsyncioTestCase):
             await self.guiche.transactions.list({"status": []}).page()
 
     async def test_exports_csv_in_pieces(self) -> None:
-        self.service.plan("GET /statement", httpx.Response(200, text="id,kind\n1,payment\n"))
+        self.service.plan("GET /statement.csv", httpx.Response(200, text="id,kind\n1,payment\n"))
         pieces = [piece async for piece in self.guiche.statement.export({"startDate": "2026-01-01T00:00:00Z"})]
         self.assertEqual(b"".join(pieces), b"id,kind\n1,payment\n")
-        self.assertEqual(self.service.last("GET /statement").headers["accept"], "text/csv")
-        self.service.plan("GET /statement", problem(403, "insufficient_scope"))
+        self.assertEqual(self.service.last("GET /statement.csv").headers["accept"], "text/csv")
+        self.service.plan("GET /statement.csv", problem(403, "insufficient_scope"))
         with self.assertRaises(PermissionError):
             [piece async for piece in self.guiche.statement.export()]
+
+    async def test_follows_events_past_interruptions_and_from_position_to_position(self) -> None:
+        def events(*numbers: int) -> httpx.Response:
+            data = [{"number": number, "position": f"{number}-a"} for number in numbers]
+            body = {"data": data, "next": f"{numbers[-1]}-a", "hasMore": False}
+            return httpx.Response(200, json=body)
+
+        self.service.plan("GET /event", events(1, 2), LOST, LOST, LOST, LOST, LOST, events(3))
+        errors: list[GuicheError] = []
+        numbers: list[int] = []
+        with patch("guiche._async._records._FIRST_PAUSE", 0.001):
+            async for event in self.guiche.events.follow({"after": "end"}, on_interruption=errors.append):
+                numbers.append(event["number"])
+                if len(numbers) == 3:
+                    break
+        self.assertEqual((numbers, [error.code for error in errors]), ([1, 2, 3], ["connection_failed"]))
+        self.assertEqual(str(self.service.last("GET /event").url.query, "ascii"), "after=2-a&wait=20")
+        self.service.plan("GET /event", problem(422, "position_unknown"))
+        with self.assertRaises(GuicheError):
+            [event async for event in self.guiche.events.follow()]
 
     async def test_waits_for_a_status_or_a_condition(self) -> None:
         states = [httpx.Response(200, json={"id": "an-id", "status": status}) for status in ("PENDING", "PAID")]

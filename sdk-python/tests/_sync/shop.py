@@ -41,6 +41,19 @@ def main() -> None:
         sent = guiche.withdrawals.get(withdrawal["id"])
         print(sent["status"], format_brl(sent.get("amountWithdrawn", 0)))
 
+        followed: list[str] = []
+        for change in guiche.events.follow({"recordId": created["id"]}):
+            followed.append(change["type"])
+            if len(followed) == 4:
+                break
+        assert followed == [
+            "transaction.pix_qrcode_generated",
+            "transaction.paid",
+            "transaction.processing_refund",
+            "transaction.paid",
+        ], followed
+        assert (guiche.events.get(event["id"]))["type"] == "transaction.paid"
+
         listed = [entry["kind"] for entry in guiche.statement.list()]
         exported = b"".join([piece for piece in guiche.statement.export()]).decode()
         assert {"payment", "refund_reserved", "withdrawal_reserved"} <= set(listed), listed

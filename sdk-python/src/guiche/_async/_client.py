@@ -149,7 +149,7 @@ class AsyncClient:
 
     async def export(self, path: str, filters: object, options: AsyncOptions) -> AsyncIterator[bytes]:
         """All matching records as CSV, in pieces."""
-        call = to_list_call(path, _to_mapping(filters), accept="text/csv")
+        call = to_list_call(path, _to_mapping(filters), ".csv")
         response = await self._request(call, options, is_streamed=True)
         try:
             async for piece in response.aiter_bytes():

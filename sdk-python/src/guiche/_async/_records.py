@@ -1,8 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
 
-from .._http import to_segment
+from .._errors import GuicheError
+from .._http import is_interruption, to_segment
 from ..types import (
     Balance,
     BalanceQuery,
@@ -10,12 +13,23 @@ from ..types import (
     DeliveryFilters,
     EventFilters,
     EventSummary,
+    FeedEvent,
+    FeedPage,
+    FeedQuery,
+    FollowOptions,
     Resent,
     StatementEntry,
     StatementFilters,
+    WebhookEvent,
 )
 from ._client import AsyncClient, AsyncOptions
 from ._list import AsyncList
+
+_FEED_WAIT = 20
+# Longer than the wait.
+_FEED_TIMEOUT = 30.0
+_FIRST_PAUSE = 1.0
+_LONGEST_PAUSE = 30.0
 
 
 class AsyncBalances:
@@ -66,6 +80,63 @@ class AsyncEvents:
     def __init__(self, client: AsyncClient) -> None:
         self._client = client
 
+    async def follow(
+        self,
+        options: FollowOptions | None = None,
+        *,
+        on_interruption: Callable[[GuicheError], None] = lambda error: None,
+    ) -> AsyncIterator[FeedEvent]:
+        """
+        Follows the feed for ever: every event once, in order, as soon as it is committed. Save ``event["position"]``
+        when you have processed the event, in the same transaction if you can, and begin there after a restart::
+
+            async for event in guiche.events.follow({"after": load_position() or "start"}):
+                if event["type"] == "transaction.paid":
+                    ship(event["data"])
+                save_position(event["position"])
+
+        While the service cannot be reached or is overloaded it tries again, with growing pauses of up to half a minute.
+
+        :param on_interruption: called when the service cannot be reached; the events come when it is back
+        :raises GuicheError: ``position_unknown`` if the feed does not have the position: the service's database was
+            restored to an earlier moment, or the position is from elsewhere
+        """
+        query: dict[str, object] = {"after": "start", **(options or {}), "wait": _FEED_WAIT}
+        pause = _FIRST_PAUSE
+        while True:
+            started_at = time.monotonic()
+            try:
+                page: FeedPage = await self._client.get("/event", AsyncOptions(_FEED_TIMEOUT), query)
+            except GuicheError as error:
+                if not is_interruption(error):
+                    raise
+                on_interruption(error)
+            else:
+                for event in page["data"]:
+                    yield event
+                query["after"] = page["next"]
+                pause = _FIRST_PAUSE
+                # Too many requests of the same merchant wait.
+                if page["data"] or page["hasMore"] or time.monotonic() - started_at > _FIRST_PAUSE:
+                    continue
+            await asyncio.sleep(pause)
+            pause = min(_LONGEST_PAUSE, 2 * pause)
+
+    async def read(
+        self, query: FeedQuery, *, timeout: float | None = None, max_retries: int | None = None
+    ) -> FeedPage:
+        """One page of the feed, oldest first: the events after a position. Read on from its ``next``."""
+        page: FeedPage = await self._client.get("/event", AsyncOptions(timeout, max_retries), {**query})
+        return page
+
+    async def get(
+        self, event_id: str, *, timeout: float | None = None, max_retries: int | None = None
+    ) -> WebhookEvent:
+        """One event, as its webhook has it."""
+        path = f"/event/{to_segment(event_id)}"
+        event: WebhookEvent = await self._client.get(path, AsyncOptions(timeout, max_retries))
+        return event
+
     def list(
         self,
         filters: EventFilters | None = None,
@@ -73,7 +144,7 @@ class AsyncEvents:
         timeout: float | None = None,
         max_retries: int | None = None,
     ) -> AsyncList[EventSummary]:
-        """Events of all records, newest first."""
+        """Events of all records, newest first, with the state of their deliveries."""
         return self._client.list("/event", filters, AsyncOptions(timeout, max_retries))
 
 

@@ -4,6 +4,7 @@ from typing import Literal
 
 from .._http import to_segment
 from ..types import (
+    SandboxAdvanced,
     SandboxDisputed,
     SandboxInfraction,
     SandboxPaid,
@@ -101,3 +102,14 @@ class AsyncSandbox:
         options = AsyncOptions(timeout, max_retries)
         personality: SandboxPersonality = await self._client.post("/sandbox/personality", options, {**input})
         return personality
+
+    async def advance_clock(
+        self, seconds: int, *, timeout: float | None = None, max_retries: int | None = None
+    ) -> SandboxAdvanced:
+        """
+        Lets time pass for your open records: charges expire, and webhooks, disputes and refunds become due. The answer
+        counts what did.
+        """
+        options = AsyncOptions(timeout, max_retries)
+        advanced: SandboxAdvanced = await self._client.post("/sandbox/clock", options, {"advanceSeconds": seconds})
+        return advanced

@@ -148,7 +148,7 @@ class Client:
 
     def export(self, path: str, filters: object, options: Options) -> Iterator[bytes]:
         """All matching records as CSV, in pieces."""
-        call = to_list_call(path, _to_mapping(filters), accept="text/csv")
+        call = to_list_call(path, _to_mapping(filters), ".csv")
         response = self._request(call, options, is_streamed=True)
         try:
             for piece in response.iter_bytes():

@@ -6,6 +6,7 @@ from typing import Literal
 
 from .._http import to_segment
 from ..types import (
+    SandboxAdvanced,
     SandboxDisputed,
     SandboxInfraction,
     SandboxPaid,
@@ -103,3 +104,14 @@ class Sandbox:
         options = Options(timeout, max_retries)
         personality: SandboxPersonality = self._client.post("/sandbox/personality", options, {**input})
         return personality
+
+    def advance_clock(
+        self, seconds: int, *, timeout: float | None = None, max_retries: int | None = None
+    ) -> SandboxAdvanced:
+        """
+        Lets time pass for your open records: charges expire, and webhooks, disputes and refunds become due. The answer
+        counts what did.
+        """
+        options = Options(timeout, max_retries)
+        advanced: SandboxAdvanced = self._client.post("/sandbox/clock", options, {"advanceSeconds": seconds})
+        return advanced
