@@ -40,6 +40,7 @@ import { registerUserRoutes } from './users/routes.ts'
 import { findSignedIn } from './users/session.ts'
 import { checkWebhookUrl } from './webhooks/address.ts'
 import { describeWebhooks } from './webhooks/document.ts'
+import { registerEndpointRoutes } from './webhooks/endpoints/routes.ts'
 import { registerEventRoutes } from './webhooks/event-routes.ts'
 import { registerWebhookRoutes } from './webhooks/routes.ts'
 import { exampleWithdrawal } from './withdrawals/examples.ts'
@@ -200,6 +201,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
   registerWithdrawalRoutes(app, deps)
   registerLedgerRoutes(app, deps)
   registerWebhookRoutes(app, deps)
+  registerEndpointRoutes(app, { ...deps, testLimit: limit('webhook-test', 0.5, 10) })
   registerEventRoutes(app, {
     ...deps,
     loadRecords: {

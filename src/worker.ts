@@ -27,6 +27,7 @@ import { createSettlement } from './transactions/settle.ts'
 import { loadTransactionVersions } from './transactions/view.ts'
 import { observeVerification, verificationJobs, verificationSchedules } from './verification.ts'
 import { type Deliveries, startDeliveries } from './webhooks/deliver.ts'
+import { endpointJobs } from './webhooks/endpoints/jobs.ts'
 import { releaseLeasesOf } from './webhooks/queue-store.ts'
 import { observeWithdrawals, withdrawalJobs, withdrawalSchedules } from './withdrawals/jobs.ts'
 import { loadWithdrawalVersions } from './withdrawals/view.ts'
@@ -76,6 +77,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       ...requestedRunJobs(deps),
       ...retentionJobs(deps),
       ...privacyJobs({ ...deps, ...deps.retention }),
+      ...endpointJobs(settleDeps),
       ...alertJobs({ ...deps, language: deps.alerts.language, channels: channels.all }),
     },
     schedules: {

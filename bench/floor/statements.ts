@@ -72,7 +72,7 @@ async function readCreate(db: Db, columnsOf: Insert[], id: string): Promise<Crea
         row[name] = randomUUID()
         create.fresh.push(row[name])
       }
-      const own = row.event_id ?? (table === 'events' ? row.id : null)
+      const own = table === 'transactions' ? null : row.id
       if (own && !create.fresh.includes(own)) create.fresh.push(own)
       create.inserts.push({ table, columns })
       create.values.push(columns.map((name) => row[name] ?? null))

@@ -295,15 +295,15 @@ select t.merchant_id, gen_random_uuid(), 'transaction.' || lower(t.statuses[plac
 from transactions t join seeded_sales s on s.id = t.id, options o, generate_series(2, cardinality(t.statuses)) place;
 
 -- Recent ones; older ones were deleted.
-insert into webhook_deliveries (merchant_id, event_id, record_id, sequence, url, receiver, state, attempts, next_attempt_at, last_status, created_at,
+insert into webhook_deliveries (merchant_id, id, record_id, sequence, url, receiver, state, attempts, next_attempt_at, last_status, created_at,
   finished_at)
 select e.merchant_id, e.id, record_id, sequence, receiver || '/webhooks/pix', receiver, 'delivered', attempts,
   occurred_at + (attempts - 1) * interval '5 seconds', 200, occurred_at, occurred_at + (attempts - 1) * interval '5 seconds' + interval '0.1 seconds'
 from events e join seeded_sales s on s.id = e.record_id, options o, lateral (select case when s.n % 33 = 0 then 2 else 1 end as attempts) counted
 where is_notified and occurred_at >= o.now - interval '7 days';
 
-insert into webhook_attempts (merchant_id, event_id, number, started_at, duration_ms, status, error)
-select merchant_id, event_id, number, created_at + (number - 1) * interval '5 seconds', case when number = attempts then 100 else 15000 end,
+insert into webhook_attempts (merchant_id, delivery_id, number, started_at, duration_ms, status, error)
+select merchant_id, id, number, created_at + (number - 1) * interval '5 seconds', case when number = attempts then 100 else 15000 end,
   case when number = attempts then 200 end, case when number < attempts then 'timeout' end
 from webhook_deliveries, generate_series(1, attempts) number;
 

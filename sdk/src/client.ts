@@ -18,6 +18,9 @@ export type Client = {
   get<Result>(path: string, options: RequestOptions | undefined, query?: object): Promise<Result>
   /** Retried only if the call `isRepeatable` or has an idempotency key. */
   post<Result>(path: string, options: RequestOptions | undefined, sent?: Sent): Promise<Result>
+  /** Retried: a repeated change has the same effect. */
+  patch<Result>(path: string, options: RequestOptions | undefined, body: object): Promise<Result>
+  delete(path: string, options: RequestOptions | undefined): Promise<void>
   list<Entry>(path: string, filters: object | undefined, options: RequestOptions | undefined): List<Entry>
   /** All matching records as CSV. The caller reads the body. */
   exportCsv(path: string, filters: object | undefined, options: RequestOptions | undefined): Promise<Response>
@@ -58,6 +61,9 @@ export function createClient(settings: Settings, tokens: Tokens): Client {
     get: (path, options, query) => request({ method: 'GET', path, query, isRepeatable: true }, options),
     post: (path, options, { body, idempotencyKey, isRepeatable = idempotencyKey !== undefined } = {}) =>
       request({ method: 'POST', path, body, idempotencyKey, isRepeatable }, options),
+    patch: (path, options, body) => request({ method: 'PATCH', path, body, isRepeatable: true }, options),
+    delete: (path, options) =>
+      request({ method: 'DELETE', path, isRepeatable: false }, options, () => Promise.resolve(undefined)),
     list: <Entry>(path: string, filters: object = {}, options?: RequestOptions) =>
       new List<Entry>((more) => request<Page<Entry>>(toListCall(path, { ...filters, ...more }), options), filters),
     exportCsv: (path, filters, options) =>

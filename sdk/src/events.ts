@@ -98,11 +98,12 @@ export class Deliveries {
   }
 
   /**
-   * Delivers an event again, with the full series of attempts. The SDK does not retry this call: each call may deliver
-   * once more.
+   * Delivers an event again, with the full series of attempts: to every address that it was sent to, or to the endpoint
+   * `endpointId`. The SDK does not retry this call: each call may deliver once more.
    */
-  resend(eventId: string, options?: RequestOptions): Promise<Resent> {
-    return this.#client.post(`/webhook/delivery/${toSegment(eventId)}/resend`, options)
+  resend(eventId: string, options?: RequestOptions & { endpointId?: string | undefined }): Promise<Resent> {
+    const query = options?.endpointId === undefined ? '' : `?endpointId=${toSegment(options.endpointId)}`
+    return this.#client.post(`/webhook/delivery/${toSegment(eventId)}/resend${query}`, options)
   }
 }
 

@@ -6,6 +6,7 @@ import { Sandbox } from './sandbox.ts'
 import { Statement } from './statement.ts'
 import { createTokens, useTokens } from './token.ts'
 import { Transactions } from './transactions.ts'
+import { WebhookEndpoints } from './webhook-endpoints.ts'
 import { Withdrawals } from './withdrawals.ts'
 
 /** The address of the service, and the credentials for it. */
@@ -65,6 +66,8 @@ export class Guiche {
   readonly events: Events
   /** Webhook deliveries, and delivering an event again. Scopes: `webhook.read`, `webhook.write`. */
   readonly deliveries: Deliveries
+  /** Addresses that receive the events of all records. Scopes: `webhook.read`, `webhook.write`. */
+  readonly webhookEndpoints: WebhookEndpoints
   /**
    * Controls of the simulated PIX network, if the acquirer is the simulator: payers, their banks and receivers of
    * withdrawals.
@@ -86,6 +89,7 @@ export class Guiche {
     this.statement = new Statement(client)
     this.events = new Events(client)
     this.deliveries = new Deliveries(client)
+    this.webhookEndpoints = new WebhookEndpoints(client)
     this.sandbox = new Sandbox(client)
   }
 }

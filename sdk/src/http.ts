@@ -11,7 +11,7 @@ export type RequestOptions = {
 }
 
 export type Call = {
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Appended to baseUrl. Parts from the caller have been checked. */
   path: string
   query?: object | undefined

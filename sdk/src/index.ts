@@ -36,4 +36,5 @@ export type { CreateRefund, CreateTransaction, Transactions } from './transactio
 export type * from './types.ts'
 export type { WaitOptions } from './wait.ts'
 export { type VerifyOptions, verifyWebhook, type WebhookHeaders } from './webhook.ts'
+export type { WebhookEndpoints } from './webhook-endpoints.ts'
 export type { CreateWithdrawal, Withdrawals } from './withdrawals.ts'

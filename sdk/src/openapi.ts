@@ -161,6 +161,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/webhook/delivery/{eventId}/resend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["resendDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook-endpoint": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["listWebhookEndpoints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/event": {
         parameters: {
             query?: never;
@@ -303,6 +335,18 @@ export interface components {
                 expirationSeconds?: number;
             };
         };
+        /** @description The body of a request to register a webhook endpoint */
+        CreateWebhookEndpointBody: {
+            /**
+             * Format: uri
+             * @description Receives the events; https, a public host, no fragment
+             */
+            url: string;
+            /** @description Your own note, such as the system behind the address */
+            description?: string;
+            /** @description The types of events that are sent there; `["*"]` for all, including those of later versions */
+            eventTypes?: ("transaction.pix_qrcode_generated" | "transaction.paid" | "transaction.processing_refund" | "transaction.processing_infraction" | "transaction.refunded" | "transaction.infraction" | "transaction.failed" | "transaction.blocked" | "withdrawal.processing" | "withdrawal.processed" | "withdrawal.failed" | "withdrawal.canceled" | "withdrawal.refunded" | "withdrawal.rejected" | "*")[];
+        };
         /** @description A withdrawal to a PIX key */
         CreateWithdrawalBody: {
             /** @description Cents that the receiver gets; the fee comes on top */
@@ -353,6 +397,11 @@ export interface components {
              * @description Identifier of the event: `webhook-id`
              */
             eventId: string;
+            /**
+             * Format: uuid
+             * @description The registered endpoint; null for the record’s own `webhookUrl`
+             */
+            endpointId: string | null;
             type: string;
             /**
              * Format: uuid
@@ -398,6 +447,8 @@ export interface components {
             /** @description Why the attempt failed */
             error: string | null;
             errorCode: components["schemas"]["AttemptErrorCode"];
+            /** @description The first 2 kB of the response’s body; null if it was empty */
+            response: string | null;
         };
         /** @description A page of a list */
         DeliveryPage: {
@@ -414,10 +465,10 @@ export interface components {
             nextCursor: string | null;
         };
         /**
-         * @description waiting: behind an earlier event of its record; pending: to be tried; delivered; exhausted: all attempts failed; gone: the receiver answered 410
+         * @description waiting: behind an earlier event of its record; pending: to be tried; delivered; exhausted: all attempts failed; gone: the receiver answered 410; canceled: its endpoint was disabled or deleted
          * @enum {string}
          */
-        DeliveryState: "waiting" | "pending" | "delivered" | "exhausted" | "gone";
+        DeliveryState: "waiting" | "pending" | "delivered" | "exhausted" | "gone" | "canceled";
         /** @description A dispute (MED) of a transaction */
         Dispute: {
             /**
@@ -510,7 +561,7 @@ export interface components {
              * @description When it happened
              */
             createdAt: string;
-            /** @description State of its delivery; null when the record has no webhook URL */
+            /** @description State of its delivery to the record’s `webhookUrl`; null when it has none */
             delivery: string | null;
         };
         /**
@@ -820,6 +871,11 @@ export interface components {
              * @description When it was returned
              */
             date: string;
+        };
+        /** @description How a secret is rotated */
+        RotateWebhookEndpointSecretBody: {
+            /** @description How long the former secret also signs; 24 without it */
+            overlapHours?: number;
         };
         /** @description What has come due because time has passed */
         SandboxAdvanced: {
@@ -1281,6 +1337,143 @@ export interface components {
             /** @description Time spent in the status; null for the current one */
             durationInMilliseconds: number | null;
         };
+        /** @description A change of a webhook endpoint */
+        UpdateWebhookEndpointBody: {
+            /**
+             * Format: uri
+             * @description Receives the events; https, a public host, no fragment
+             */
+            url?: string;
+            /** @description Your own note, such as the system behind the address */
+            description?: string;
+            /** @description The types of events that are sent there; `["*"]` for all, including those of later versions */
+            eventTypes?: ("transaction.pix_qrcode_generated" | "transaction.paid" | "transaction.processing_refund" | "transaction.processing_infraction" | "transaction.refunded" | "transaction.infraction" | "transaction.failed" | "transaction.blocked" | "withdrawal.processing" | "withdrawal.processed" | "withdrawal.failed" | "withdrawal.canceled" | "withdrawal.refunded" | "withdrawal.rejected" | "*")[];
+            /** @description false: it receives no more events, and what waits for it is canceled */
+            enabled?: boolean;
+        };
+        /** @description An address that receives the events of all records */
+        WebhookEndpoint: {
+            /**
+             * Format: uuid
+             * @description Identifier of the endpoint
+             */
+            id: string;
+            /** @description Where the events are sent */
+            url: string;
+            /** @description Your own note, such as the system behind the address */
+            description: string;
+            /** @description The types of events that are sent there; `["*"]` for all, including those of later versions */
+            eventTypes: string[];
+            /** @description Whether it receives events */
+            enabled: boolean;
+            disabledReason: components["schemas"]["WebhookEndpointDisabledReason"];
+            /**
+             * Format: date-time
+             * @description Since when it is disabled
+             */
+            disabledAt: string | null;
+            /**
+             * Format: date-time
+             * @description Since when every attempt has failed; null after one that succeeded
+             */
+            failingSince: string | null;
+            /**
+             * Format: date-time
+             * @description When it was registered
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed
+             */
+            updatedAt: string;
+        };
+        /** @description A new webhook endpoint with its secret */
+        WebhookEndpointCreated: {
+            /**
+             * Format: uuid
+             * @description Identifier of the endpoint
+             */
+            id: string;
+            /** @description Where the events are sent */
+            url: string;
+            /** @description Your own note, such as the system behind the address */
+            description: string;
+            /** @description The types of events that are sent there; `["*"]` for all, including those of later versions */
+            eventTypes: string[];
+            /** @description Whether it receives events */
+            enabled: boolean;
+            disabledReason: components["schemas"]["WebhookEndpointDisabledReason"];
+            /**
+             * Format: date-time
+             * @description Since when it is disabled
+             */
+            disabledAt: string | null;
+            /**
+             * Format: date-time
+             * @description Since when every attempt has failed; null after one that succeeded
+             */
+            failingSince: string | null;
+            /**
+             * Format: date-time
+             * @description When it was registered
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When it was last changed
+             */
+            updatedAt: string;
+            /** @description Verifies its deliveries. Shown only in this response */
+            secret: string;
+        };
+        /**
+         * @description request: by the merchant; failing: every attempt failed for five days; gone: it answered 410; null while enabled
+         * @enum {string|null}
+         */
+        WebhookEndpointDisabledReason: "request" | "failing" | "gone" | null;
+        /** @description A page of a list */
+        WebhookEndpointPage: {
+            /** @description Number of items on all pages */
+            total: number;
+            /** @description Number of pages */
+            totalPages: number;
+            /** @description Number of this page, from 1 */
+            currentPage: number;
+            /** @description Items per page */
+            perPage: number;
+            data: components["schemas"]["WebhookEndpoint"][];
+            /** @description Send it as `cursor` for the next page; null at the end */
+            nextCursor: string | null;
+        };
+        /** @description A new secret of a webhook endpoint */
+        WebhookEndpointSecret: {
+            /** @description Verifies the deliveries from now on. Shown only in this response */
+            secret: string;
+            /**
+             * Format: date-time
+             * @description Until when deliveries also carry the signature by the former secret
+             */
+            formerExpiresAt: string;
+        };
+        /** @description The answer of a receiver to a test */
+        WebhookTest: {
+            /**
+             * Format: uuid
+             * @description `webhook-id` of the test
+             */
+            eventId: string;
+            /** @description Whether the receiver answered 2xx within 15 seconds */
+            delivered: boolean;
+            /** @description HTTP status of the response; null when there was none */
+            status: number | null;
+            /** @description Why it failed */
+            error: string | null;
+            errorCode: components["schemas"]["AttemptErrorCode"];
+            durationInMilliseconds: number;
+            /** @description The first 2 kB of the response’s body; null if it was empty */
+            response: string | null;
+        };
         /** @description Money sent to a PIX key. Amounts are in cents, dates in ISO 8601 */
         Withdrawal: {
             /**
@@ -1417,6 +1610,7 @@ export type AuthorizationServer = components['schemas']['AuthorizationServer'];
 export type Balance = components['schemas']['Balance'];
 export type BankAccount = components['schemas']['BankAccount'];
 export type CreateTransactionBody = components['schemas']['CreateTransactionBody'];
+export type CreateWebhookEndpointBody = components['schemas']['CreateWebhookEndpointBody'];
 export type CreateWithdrawalBody = components['schemas']['CreateWithdrawalBody'];
 export type Customer = components['schemas']['Customer'];
 export type CustomerInput = components['schemas']['CustomerInput'];
@@ -1453,6 +1647,7 @@ export type RefundCreated = components['schemas']['RefundCreated'];
 export type RefundStatus = components['schemas']['RefundStatus'];
 export type Resent = components['schemas']['Resent'];
 export type Return = components['schemas']['Return'];
+export type RotateWebhookEndpointSecretBody = components['schemas']['RotateWebhookEndpointSecretBody'];
 export type SandboxAdvanced = components['schemas']['SandboxAdvanced'];
 export type SandboxClock = components['schemas']['SandboxClock'];
 export type SandboxDisputed = components['schemas']['SandboxDisputed'];
@@ -1483,6 +1678,13 @@ export type TransactionEvent = components['schemas']['TransactionEvent'];
 export type TransactionPage = components['schemas']['TransactionPage'];
 export type TransactionStatus = components['schemas']['TransactionStatus'];
 export type TransactionStatusEntry = components['schemas']['TransactionStatusEntry'];
+export type UpdateWebhookEndpointBody = components['schemas']['UpdateWebhookEndpointBody'];
+export type WebhookEndpoint = components['schemas']['WebhookEndpoint'];
+export type WebhookEndpointCreated = components['schemas']['WebhookEndpointCreated'];
+export type WebhookEndpointDisabledReason = components['schemas']['WebhookEndpointDisabledReason'];
+export type WebhookEndpointPage = components['schemas']['WebhookEndpointPage'];
+export type WebhookEndpointSecret = components['schemas']['WebhookEndpointSecret'];
+export type WebhookTest = components['schemas']['WebhookTest'];
 export type Withdrawal = components['schemas']['Withdrawal'];
 export type WithdrawalCreated = components['schemas']['WithdrawalCreated'];
 export type WithdrawalEvent = components['schemas']['WithdrawalEvent'];
@@ -1734,12 +1936,44 @@ export interface operations {
     listDeliveries: {
         parameters: {
             query?: {
-                /** @description waiting: behind an earlier event of its record; pending: to be tried; delivered; exhausted: all attempts failed; gone: the receiver answered 410 */
+                /** @description waiting: behind an earlier event of its record; pending: to be tried; delivered; exhausted: all attempts failed; gone: the receiver answered 410; canceled: its endpoint was disabled or deleted */
                 state?: components["schemas"]["DeliveryState"];
                 /** @description Only deliveries of this transaction or withdrawal */
                 recordId?: string;
-                /** @description Only the delivery of this event */
+                /** @description Only the deliveries of this event */
                 eventId?: string;
+                /** @description Only deliveries to this registered endpoint */
+                endpointId?: string;
+                /** @description Page, from 1 (the default) */
+                page?: number;
+                /** @description Items per page */
+                perPage?: number;
+                /** @description Instead of `page`: the `nextCursor` of the previous page, with the same filters */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    resendDelivery: {
+        parameters: {
+            query?: {
+                /** @description Only to this endpoint; without it, to every address it was sent to */
+                endpointId?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: never;
+    };
+    listWebhookEndpoints: {
+        parameters: {
+            query?: {
                 /** @description Page, from 1 (the default) */
                 page?: number;
                 /** @description Items per page */

@@ -41,5 +41,8 @@ export type EventQuery = Filters<'listEvents'>
 /** Filters of the list of deliveries; all must match. */
 export type DeliveryFilters = Filters<'listDeliveries'>
 
+/** The page of the list of webhook endpoints. */
+export type WebhookEndpointFilters = Filters<'listWebhookEndpoints'>
+
 /** The time of the balance. */
 export type BalanceQuery = Filters<'getBalance'>

@@ -44,6 +44,8 @@ const limits = {
 const manualEntry = { acquirer: Name, amount: Cents, debit: Name, credit: Name, description: Text }
 const move = { acquirer: Name, amount: Cents, description: Text, otherCell: Name, otherClientId: Name }
 const settlement = { endToEndId: orNull(Name), reason: Text }
+/** `receiver`: scheme, host and port, because the rest of a URL may hold secrets. */
+const endpoint = { receiver: Type.String({ maxLength: 300 }), eventTypes: Names }
 const attribution = { transactionId: Name, amount: Cents }
 
 /**
@@ -118,7 +120,12 @@ const detailsOf = {
   'user.sign_in': none,
   'user.sign_in_failed': details({ attempts: Count, factor: Name }),
   'user.unlink': none,
-  'webhook.resend': none,
+  'webhook-endpoint.change': details({ ...endpoint, isDisabled: Type.Boolean() }),
+  'webhook-endpoint.create': details(endpoint),
+  'webhook-endpoint.delete': details(endpoint),
+  'webhook-endpoint.disable': details({ ...endpoint, reason: Name }),
+  'webhook-endpoint.rotate-secret': details({ clientId: Name, overlapHours: Type.Number() }),
+  'webhook.resend': details({ endpointId: Name }),
   'webhook.resend-many': details({ from: Moment, until: Moment, states: Names, count: Count }),
   'withdrawal.approve': none,
   'withdrawal.cancel': none,

@@ -64,8 +64,9 @@ async function authenticateBySession(
     return
   }
   if (!request.user) throw refuse('missing_token')
-  const { scope, orPermission = scope } = access
-  assertMay(request, request.user, request.user.permissions.includes(orPermission) ? orPermission : scope)
+  const { scope, orPermission, permissionOfPeople = scope } = access
+  const mayInstead = orPermission !== undefined && request.user.permissions.includes(orPermission)
+  assertMay(request, request.user, mayInstead ? orPermission : permissionOfPeople)
   request.caller = await actFor(deps, request, request.user)
 }
 

@@ -9,12 +9,16 @@ export function describeDelivery({
   deliveries,
   now,
 }: Pick<Facts, 'record' | 'deliveries' | 'now'>): Sentence[] {
-  if (record.webhook_url === null) return [say('webhook_none', {})]
-  const last = deliveries.at(-1)
+  // Without those to endpoints that the merchant has disabled or deleted.
+  const sent = deliveries.filter(({ state }) => state !== 'canceled')
+  if (record.webhook_url === null && sent.length === 0) return [say('webhook_none', {})]
+  // A record's deliveries to one address are sent in order: the first unfinished one delays the others.
+  const open = sent.find(({ state }) => state === 'pending' || state === 'waiting')
+  const last = sent.findLast(({ endpoint_id }) => !open || endpoint_id === open.endpoint_id)
   if (!last) return [say('webhook_nothing_yet', {})]
-  // A record's deliveries are sent in order: the first unfinished one delays the others.
-  const open = deliveries.find(({ state }) => state === 'pending' || state === 'waiting')
-  return open ? describeOpen(open, last, now) : [describeEnd(last)]
+  if (open) return describeOpen(open, last, now)
+  const failed = sent.find(({ sequence, state }) => sequence === last.sequence && state !== 'delivered')
+  return [describeEnd(failed ?? last)]
 }
 
 function describeOpen(open: DeliveryRow, last: DeliveryRow, now: Date): Sentence[] {
@@ -32,7 +36,7 @@ function describeOpen(open: DeliveryRow, last: DeliveryRow, now: Date): Sentence
 }
 
 function describeEnd(last: DeliveryRow): Sentence {
-  const { id: eventId, type } = last
+  const { event_id: eventId, type } = last
   switch (last.state) {
     case 'delivered':
       return say('webhook_delivered', { at: last.finished_at })

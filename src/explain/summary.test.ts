@@ -204,7 +204,9 @@ describe('the webhook', () => {
 
   function delivery(more: Partial<DeliveryRow>, attempts = 0): DeliveryRow {
     return {
-      id: 'the-event',
+      id: 'the-delivery',
+      event_id: 'the-event',
+      endpoint_id: null,
       type: 'transaction.paid',
       record_id: id,
       sequence: 2,
@@ -221,6 +223,7 @@ describe('the webhook', () => {
         duration_ms: 5,
         status: 500,
         error: null,
+        response: null,
       })),
       ...more,
     }

@@ -57,6 +57,7 @@ export async function registerOpenApi(app: Server, options: OpenApiOptions): Pro
         { name: 'Withdrawals', description: 'Paying out by PIX' },
         { name: 'Balance', description: 'The balance and its statement' },
         { name: 'Events', description: 'What happened, and its delivery to webhooks' },
+        { name: 'Webhook endpoints', description: 'Addresses that receive the events of all records' },
         { name: 'Webhooks', description: 'What Guichê sends to your server' },
         { name: 'Sandbox', description: 'The simulated Pix network' },
         { name: 'Operation', description: 'For operators' },

@@ -34,9 +34,9 @@ export type Access =
   | { public: true }
   /**
    * A merchant's token with the scope. Or a signed-in dashboard user who may do the same, or who has the permission
-   * `orPermission`.
+   * `orPermission`. `permissionOfPeople`: users need this permission instead.
    */
-  | { scope: string; orPermission?: string }
+  | { scope: string; orPermission?: string; permissionOfPeople?: string }
   /**
    * A signed-in user with the permission; null: any signed-in user. `beforeSecondFactor`: also while the role still
    * needs a second factor.

@@ -59,12 +59,12 @@ async function insertDelivery({
     values (${merchantId}, ${eventId}, 'transaction.paid', 'transaction', ${recordId}, 1, ${ago(900)})`)
   await database.db.query(sql`
     insert into webhook_deliveries (
-      merchant_id, event_id, record_id, sequence, url, receiver, state, attempts, next_attempt_at, created_at, finished_at)
+      merchant_id, id, record_id, sequence, url, receiver, state, attempts, next_attempt_at, created_at, finished_at)
     values (${merchantId}, ${eventId}, ${recordId}, 1, 'https://a.example/', 'https://a.example', ${state}, ${attempts.length},
       ${ago(900)}, ${ago(900)}, ${finished})`)
   for (const [index, at] of attempts.entries())
     await database.db.query(sql`
-      insert into webhook_attempts (merchant_id, event_id, number, started_at, duration_ms, status)
+      insert into webhook_attempts (merchant_id, delivery_id, number, started_at, duration_ms, status)
       values (${merchantId}, ${eventId}, ${index + 1}, ${at}, 12, 503)`)
 }
 

@@ -11,10 +11,10 @@ export const deleteAttemptsBefore: DeleteBefore = (db, before, limit) =>
   countDeleted(
     db,
     sql`
-      delete from webhook_attempts where (merchant_id, event_id, number) in (
-        select attempt.merchant_id, attempt.event_id, attempt.number
+      delete from webhook_attempts where (merchant_id, delivery_id, number) in (
+        select attempt.merchant_id, attempt.delivery_id, attempt.number
         from webhook_attempts attempt
-        join webhook_deliveries delivery using (merchant_id, event_id)
+        join webhook_deliveries delivery on delivery.merchant_id = attempt.merchant_id and delivery.id = attempt.delivery_id
         where attempt.started_at < ${before} and delivery.finished_at < ${before}
         order by attempt.started_at limit ${limit})`,
   )

@@ -84,7 +84,7 @@ export async function moveDeliveries(tx: Tx, { merchantId, seconds, now }: Move)
   const rows = await tx.query<{ isDue: boolean }>(sql`
     with locked as (
       select
-        merchant_id, record_id, event_id, next_attempt_at as before, coalesce(leased_until > ${now}, false) as is_leased,
+        merchant_id, record_id, id, next_attempt_at as before, coalesce(leased_until > ${now}, false) as is_leased,
         greatest(interval '0', next_attempt_at - ${now}) as wait
       from webhook_deliveries
       where merchant_id = ${merchantId} and state = 'pending'
@@ -102,7 +102,7 @@ export async function moveDeliveries(tx: Tx, { merchantId, seconds, now }: Move)
         interval '0'
       )
     from locked l
-    where d.merchant_id = l.merchant_id and d.record_id = l.record_id and d.event_id = l.event_id
+    where d.merchant_id = l.merchant_id and d.record_id = l.record_id and d.id = l.id
     returning not is_leased and before > ${now} and d.next_attempt_at <= ${now} as "isDue"`)
   return rows.filter(({ isDue }) => isDue).length
 }

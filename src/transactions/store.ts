@@ -172,7 +172,7 @@ export async function insertTransactions(
           status_dates::timestamptz[], error_message, check_at
         from ${transactionsParam(transactions)}
         on conflict do nothing
-        returning id, merchant_id
+        returning id, merchant_id, webhook_url
       ), ${firstEvents(events)}
       select id, pg_current_xact_id()::text::bigint as committed_xid from inserted`,
     'insert-transactions',

@@ -7,18 +7,22 @@ const userAgent = 'Guiche-Webhooks/1'
 /** The body of a response is read only up to this size and time, so that its connection can be reused. */
 const bodyMaxBytes = 16 * 1024
 const bodyMaxMs = 1_000
+/** What is kept of it, for people who look for the cause of a failure. */
+const keptBytes = 2_048
 
 export type Answer = {
   /** `hung`: no response within the deadline. `stopped`: we cancelled the attempt, so it does not count. */
   outcome: 'success' | 'gone' | 'refused' | 'unreachable' | 'hung' | 'stopped'
   status: number | null
-  /** One of our fixed sentences, never the receiver's words: it is shown to merchants and logged. */
+  /** One of our fixed sentences, never the receiver's words: it is logged. */
   error: string | null
   retryAfter: Date | null
+  /** The beginning of the response's body; null if it is empty. */
+  response: string | null
   durationMs: number
 }
 
-type Ending = Omit<Answer, 'durationMs'>
+type Ending = Omit<Answer, 'durationMs' | 'response'>
 
 export type Sender = {
   /** Makes one attempt over the network. Never rejects: every outcome is an `Answer`. */
@@ -49,6 +53,7 @@ export function createSender({ dialler, deadlineMs, now }: Options): Sender {
         let controller: Dispatcher.DispatchController | undefined
         let answer: Ending | undefined
         let bodyBytes = 0
+        const kept: Buffer[] = []
         let timer = setTimeout(() => breakOff(failure('hung', attemptErrors.no_answer)), deadlineMs)
         const stop = () => breakOff(answer ?? failure('stopped', null))
         inFlight.add(stop)
@@ -89,6 +94,7 @@ export function createSender({ dialler, deadlineMs, now }: Options): Sender {
               // The status decides the outcome. A body that is long, slow or cut short changes nothing: we close the
               // connection.
               onResponseData(_, chunk) {
+                if (bodyBytes < keptBytes) kept.push(chunk)
                 bodyBytes += chunk.length
                 if (answer && bodyBytes > bodyMaxBytes) breakOff(answer)
               },
@@ -103,7 +109,7 @@ export function createSender({ dialler, deadlineMs, now }: Options): Sender {
         function end(ending: Ending): void {
           if (!inFlight.delete(stop)) return
           clearTimeout(timer)
-          resolve({ ...ending, durationMs: Math.round(performance.now() - startedAt) })
+          resolve({ ...ending, response: toText(kept), durationMs: Math.round(performance.now() - startedAt) })
         }
 
         function breakOff(ending: Ending): void {
@@ -122,6 +128,17 @@ const brokenOff = new Error('The attempt was broken off')
 function outcomeOf(status: number): 'success' | 'gone' | 'refused' {
   if (status >= 200 && status < 300) return 'success'
   return status === 410 ? 'gone' : 'refused'
+}
+
+/**
+ * The first {@link keptBytes} of a body as text that PostgreSQL stores and a page shows: without a character that the
+ * limit cut, and without control characters other than tab and line ends.
+ */
+function toText(chunks: Buffer[]): string | null {
+  if (chunks.length === 0) return null
+  const kept = Buffer.concat(chunks).subarray(0, keptBytes)
+  const text = new TextDecoder().decode(kept, { stream: true }).replace(/[^\P{Cc}\t\n\r]/gu, '')
+  return text === '' ? null : text
 }
 
 function failure(outcome: 'hung' | 'unreachable' | 'stopped', error: string | null): Ending {

@@ -21,7 +21,7 @@ async function enqueuePile(): Promise<void> {
       from generate_series(1, ${due}::integer)
       returning *
     )
-    insert into webhook_deliveries (merchant_id, event_id, record_id, sequence, url, receiver, state, next_attempt_at, created_at)
+    insert into webhook_deliveries (merchant_id, id, record_id, sequence, url, receiver, state, next_attempt_at, created_at)
     select merchant_id, id, record_id, sequence, ${receiver}, ${receiver}, 'pending', occurred_at, occurred_at from inserted`)
 }
 

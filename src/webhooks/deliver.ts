@@ -12,8 +12,10 @@ import { findTrace, inSpan, type SpanOptions, traceHeaders } from '../lib/spans.
 import { type Answer, createSender } from './attempt.ts'
 import { createBudget, perReceiverMax, totalMax } from './budget.ts'
 import { createDialler } from './dial.ts'
+import { judgeEndpoint } from './endpoints/disable.ts'
 import { createMetrics } from './metrics.ts'
-import { buildBodies, type LoadRecords } from './payload.ts'
+import type { LoadRecords } from './payload.ts'
+import { prepareDeliveries, type Sendable } from './prepare.ts'
 import {
   type AttemptResult,
   type Claimed,
@@ -23,8 +25,7 @@ import {
   type ReceiverLoad,
   releaseLeases,
 } from './queue-store.ts'
-import { recordAttempts, toResult } from './result.ts'
-import { findSigningSecrets } from './secrets.ts'
+import { recordAttempts, redirectDeliveries, toResult } from './result.ts'
 import { signDelivery } from './sign.ts'
 
 export type Deliveries = {
@@ -66,9 +67,12 @@ type Options = {
   dialler: Agent | null
 }
 
+/** For a whole attempt. */
+export const deliveryDeadlineMs = 15_000
+
 const defaults: Options = {
   pollMs: 250,
-  deadlineMs: 15_000,
+  deadlineMs: deliveryDeadlineMs,
   leaseMs: 20_000,
   startMaxMs: 2_000,
   graceMs: 5_000,
@@ -149,11 +153,11 @@ const transitions: Record<Mode['name'], readonly Mode['name'][]> = {
 const newScan: Scanning = { name: 'SCANNING', afterReceiver: '', waited: false }
 
 /** Claimed and built. It starts as soon as its receiver has a free connection. */
-type Ready = { delivery: Claimed; body: Buffer; secrets: string[]; claimedAt: number }
+type Ready = Sendable & { claimedAt: number }
 
 /** Starts the delivery worker. Any number of them, in any number of processes, share one database. */
 export function startDeliveries(deps: Deps): Deliveries {
-  const { db, key, clock, log } = deps
+  const { db, clock, log } = deps
   const options = { ...defaults, ...deps.options }
   const budget = createBudget(options)
   const dialler = options.dialler ?? createDialler({ allowPrivate: deps.allowPrivate })
@@ -277,21 +281,10 @@ export function startDeliveries(deps: Deps): Deliveries {
   }
 
   async function build(claimed: Claimed[], claimedAt: number): Promise<void> {
-    const merchantIds = [...new Set(claimed.map(({ merchantId }) => merchantId))]
-    const [secretsOf, bodies] = await Promise.all([
-      findSigningSecrets(db, { key, merchantIds, now: clock.now() }),
-      buildBodies(deps.loadRecords, claimed, ({ merchantId, eventId }, error) => {
-        // Not an attempt, because the error is ours: it is claimed again when its lease expires.
-        log.error({ merchantId, eventId, err: error }, 'The payload of a webhook could not be built')
-      }),
-    ])
+    const { sendable, changed } = await prepareDeliveries(deps, claimed)
     if (isStopping || isStale({ claimedAt })) return releaseLeases(db, { leases: claimed, now: clock.now() })
-    for (const [index, delivery] of claimed.entries()) {
-      const body = bodies[index] ?? null
-      const secrets = secretsOf.get(delivery.merchantId)
-      if (!secrets) log.error({ merchantId: delivery.merchantId }, 'A client has no webhook secret to sign with')
-      else if (body !== null) addReady({ delivery, body, secrets, claimedAt })
-    }
+    for (const one of sendable) addReady({ ...one, claimedAt })
+    if (changed.length > 0) await redirectDeliveries(db, { leases: changed, now: clock.now() })
     for (const receiver of new Set(claimed.map((delivery) => delivery.receiver))) begin(receiver)
   }
 
@@ -342,7 +335,7 @@ export function startDeliveries(deps: Deps): Deliveries {
     if (leases.length > 0) await releaseLeases(db, { leases, now: clock.now() })
   }
 
-  async function deliver({ delivery, body, secrets }: Ready): Promise<void> {
+  async function deliver({ delivery, body, secrets, endpoint }: Ready): Promise<void> {
     const { merchantId, eventId, receiver, url } = delivery
     const startedAt = clock.now()
     const headers = signDelivery({ secrets, id: eventId, timestamp: startedAt, body })
@@ -364,6 +357,8 @@ export function startDeliveries(deps: Deps): Deliveries {
       const result = toResult(delivery, answer, { startedAt, finishedAt: clock.now(), random: options.random() })
       metrics?.observe(answer)
       logFailure(delivery, answer, result.state)
+      // First: a disabled endpoint gets none of the events that the result releases.
+      if (endpoint) await judgeEndpoint(deps, { merchantId, endpoint, answer, startedAt })
       await record(result)
     } catch (error) {
       // Delivered or not, the attempt is not recorded, so it is repeated. The receiver recognises the repeat by its

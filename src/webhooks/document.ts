@@ -27,7 +27,7 @@ function describe({ record, schema, statuses, example }: Described, status: stri
     operationId: `on${schema}${toPascal(status)}`,
     summary: `A ${record} became ${status}`,
     description:
-      'Sent to the `webhookUrl` of the record, at least once and in the order of its changes. Verify the signature before you read the body.',
+      'Sent to the `webhookUrl` of the record and to the webhook endpoints that match, at least once and in the order of its changes. Verify the signature before you read the body.',
     tags: ['Webhooks'],
     security: [],
     parameters: signatureHeaders,

@@ -2,6 +2,7 @@ import { runList } from '../db/page.ts'
 import { type Db, empty, type Reads, type Sql, sql, type Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import type { EventToSend } from './payload.ts'
+import { isOfEvent } from './read-store.ts'
 
 export type FeedState = {
   merchantId: string
@@ -191,7 +192,7 @@ export async function findEvent(
       (select ${eventColumns}
        from webhook_deliveries d
        join events e on e.merchant_id = d.merchant_id and e.record_id = d.record_id and e.sequence = d.sequence
-       where d.merchant_id = ${merchantId} and d.event_id = ${eventId})
+       where d.merchant_id = ${merchantId} and d.${isOfEvent({ merchantId, eventId })})
       union all
       (select ${eventColumns} from events e where e.merchant_id = ${merchantId} and e.id = ${eventId})
       limit 1`,

@@ -200,7 +200,7 @@ async function claim(at = now): Promise<Claimed[]> {
 }
 
 function delivered(claimed: Claimed): AttemptResult {
-  const attempt = { startedAt: now, finishedAt: now, durationMs: 1, status: 200, error: null }
+  const attempt = { startedAt: now, finishedAt: now, durationMs: 1, status: 200, error: null, response: null }
   return { ...claimed, ...attempt, state: 'delivered', nextAttemptAt: now, retryAfter: null }
 }
 

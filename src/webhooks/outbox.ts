@@ -2,7 +2,14 @@ import { randomUUID } from 'node:crypto'
 import type { Sql, Tx } from '../db/sql.ts'
 import { together } from '../lib/at-once.ts'
 import { compare } from '../lib/compare.ts'
-import { insertDeliveries, insertEvents, insertForInserted, lockUnfinished } from './store.ts'
+import {
+  type DeliveryRow,
+  type EndpointDelivery,
+  insertDeliveries,
+  insertEvents,
+  insertForInserted,
+  lockUnfinished,
+} from './store.ts'
 
 export type RecordType = 'transaction' | 'withdrawal'
 
@@ -22,45 +29,73 @@ export type NewEvent = {
 }
 
 /**
- * Commits events together with the change that caused them, and a delivery for each event that has a webhook URL.
- * Call it in the transaction that holds the records' locks: the events of a record must be enqueued in the order of
- * their sequence.
+ * Commits events together with the change that caused them, and their deliveries: to the record's webhook URL, and to
+ * each registered endpoint of the merchant that matches. An endpoint with the address of the webhook URL gets none of
+ * its own. Call it in the transaction that holds the records' locks: the events of a record must be enqueued in the
+ * order of their sequence.
  */
 export async function enqueueEvents(tx: Tx, events: NewEvent[]): Promise<void> {
   if (events.length === 0) return
   const rows = events.map(toRow).sort(byRecord)
-  const due = rows.filter((row) => row.webhookUrl !== null)
   // Checks under its lock whether an earlier delivery is unfinished. Without the lock, a worker that finishes it at
-  // this moment would not see the new row, and nobody would ever promote it from `waiting`.
-  const followers = due.filter((row) => row.sequence > 1)
-  const [, unfinished] = await together(insertEvents(tx, rows), lockUnfinished(tx, followers))
+  // this moment would not see the new row, and nobody would ever promote it from `waiting`. All rows are locked by one
+  // statement, in one order: those of records without a URL may be due to endpoints.
+  const followers = rows.filter(({ sequence }) => sequence > 1)
+  const lock = async () => await lockUnfinished(tx, followers)
+  const hasUrl = followers.some(({ webhookUrl }) => webhookUrl !== null)
+  const [toEndpoints, locked] = await together(insertEvents(tx, rows), hasUrl ? lock() : Promise.resolve(null))
+  const due = toDeliveries(rows, toEndpoints)
   if (due.length === 0) return
-  const behind = new Set(unfinished)
+  const unfinished = locked ?? (toEndpoints.some(({ sequence }) => sequence > 1) ? await lock() : [])
+  const behind = new Set(unfinished.map(laneOf))
   const deliveries = due.map((row) => {
-    const isWaiting = behind.has(row.recordId)
-    behind.add(row.recordId)
-    return { ...row, ...splitUrl(row.webhookUrl ?? ''), state: isWaiting ? 'waiting' : 'pending' }
+    const isWaiting = behind.has(laneOf(row))
+    behind.add(laneOf(row))
+    const state: DeliveryRow['state'] = isWaiting ? 'waiting' : 'pending'
+    return { ...row, state }
   })
   await insertDeliveries(tx, deliveries)
 }
 
+/** In the order of the events. */
+function toDeliveries(rows: EventRow[], toEndpoints: EndpointDelivery[]): Omit<DeliveryRow, 'state'>[] {
+  if (toEndpoints.length === 0) return rows.flatMap(toOwnDelivery)
+  const keyOf = ({ recordId, sequence }: { recordId: string; sequence: number }) => `${recordId} ${sequence}`
+  const ofEvent = new Map<string, EndpointDelivery[]>()
+  for (const one of toEndpoints) ofEvent.set(keyOf(one), [...(ofEvent.get(keyOf(one)) ?? []), one])
+  return rows.flatMap((row) => {
+    const others = (ofEvent.get(keyOf(row)) ?? []).filter(({ url }) => url !== row.webhookUrl)
+    return [...toOwnDelivery(row), ...others]
+  })
+}
+
+/** What is delivered in order: the events of one record to one address. */
+function laneOf({ recordId, endpointId }: { recordId: string; endpointId: string | null }): string {
+  return `${recordId} ${endpointId}`
+}
+
 /**
  * The same for records that the statement itself inserts, so that both commit without another round trip: further
- * parts of its `with`, after a part named `inserted` that returns `id` and `merchant_id` of the new records. No event
- * precedes a first one.
+ * parts of its `with`, after a part named `inserted` that returns `id`, `merchant_id` and `webhook_url` of the new
+ * records. No event precedes a first one.
  */
 export function firstEvents(events: NewEvent[]): Sql {
   const rows = events.map(toRow)
-  const deliveries = rows.flatMap((row) =>
-    row.webhookUrl === null ? [] : [{ ...row, ...splitUrl(row.webhookUrl), state: 'pending' }],
-  )
+  const deliveries = rows.flatMap(toOwnDelivery).map((row): DeliveryRow => ({ ...row, state: 'pending' }))
   return insertForInserted(rows, deliveries)
 }
 
-/** Splits off the scheme, host and port of a URL: deliveries with the same ones share a connection budget. */
-function splitUrl(url: string): { url: string; receiver: string } {
-  return { url, receiver: new URL(url).origin }
+/** The delivery to the record's own URL, if it has one. */
+function toOwnDelivery({ webhookUrl: url, ...row }: EventRow): Omit<DeliveryRow, 'state'>[] {
+  return url === null ? [] : [{ ...row, endpointId: null, url, receiver: receiverOf(url) }]
 }
+
+/** The scheme, host and port of a URL: deliveries with the same ones share a connection budget. */
+export function receiverOf(url: string): string {
+  return new URL(url).origin
+}
+
+type EventRow = ReturnType<typeof toRow>
 
 function toRow(event: NewEvent) {
   return { ...event, id: randomUUID(), type: `${event.recordType}.${event.status.toLowerCase()}` }

@@ -46,6 +46,7 @@ it('does not wait for the disk to claim or to record an attempt, unless that rel
         durationMs: 1,
         status: 200,
         error: null,
+        response: null,
         state,
         nextAttemptAt: now,
         retryAfter: null,
@@ -76,7 +77,7 @@ it('finds the receivers that accept nothing, until one event arrives there', asy
     const { claimed } = await claimDue(db, { now, leasedUntil, instance: 1, ...some })
     expect(claimed).toHaveLength(1)
     const times = { startedAt: now, finishedAt: now, nextAttemptAt: new Date(now.getTime() + 60_000), retryAfter: null }
-    const result = { ...times, durationMs: 1, status: 500, error: null, state }
+    const result = { ...times, durationMs: 1, status: 500, error: null, response: null, state }
     const attempts = claimed.map((one) => ({ ...one, ...result }))
     await db.transaction(async (tx) => await insertAttempts(tx, attempts))
   }

@@ -1,7 +1,11 @@
 import { rowsParam, smallRowsParam } from '../db/rows-param.ts'
 import { type Db, raw, sql, type Tx } from '../db/sql.ts'
+import { isActive } from './endpoints/store.ts'
 
 export type Claimed = Lease & {
+  eventId: string
+  /** Null: it goes to the record's own URL. */
+  endpointId: string | null
   /** Since when it has been due. */
   dueAt: Date
   sequence: number
@@ -16,7 +20,7 @@ export type Claimed = Lease & {
 }
 
 /** A worker holds a delivery until `leasedUntil`. A result that comes later changes nothing. */
-export type Lease = { merchantId: string; recordId: string; eventId: string; leasedUntil: Date }
+export type Lease = { merchantId: string; recordId: string; id: string; leasedUntil: Date }
 
 /**
  * How many deliveries to a receiver are leased, and how many more may be. `clearUntil`: as far as is known, nothing
@@ -109,10 +113,10 @@ export async function claimDueOf(db: Db | Tx, claim: Claim): Promise<{ claimed: 
 }
 
 /** A claim of nothing still returns one row, for its other columns. */
-type MaybeClaimed = Claimed | { eventId: null }
+type MaybeClaimed = Claimed | { id: null }
 
 function isClaimed<Row extends MaybeClaimed>(row: Row): row is Row & Claimed {
-  return row.eventId !== null
+  return row.id !== null
 }
 
 /**
@@ -147,7 +151,7 @@ const claimOfLoad = ({ now, leasedUntil, instance, limit }: Claim) => sql`
     )`
 
 const claimedColumns = raw(`
-      c.merchant_id as "merchantId", c.event_id as "eventId", c.leased_until as "leasedUntil", c.due_at as "dueAt", c.record_id as "recordId",
+      c.merchant_id as "merchantId", c.id, e.id as "eventId", c.endpoint_id as "endpointId", c.leased_until as "leasedUntil", c.due_at as "dueAt", c.record_id as "recordId",
       c.sequence, c.url, c.receiver, c.attempts, c.attempts_before as "attemptsBefore",
       e.type, e.record_type as "recordType", e.occurred_at as "occurredAt", e.snapshot`)
 
@@ -160,7 +164,7 @@ const fromClaimed = raw(`
 const leasesParam = rowsParam<Lease>({
   merchantId: 'uuid',
   recordId: 'uuid',
-  eventId: 'uuid',
+  id: 'uuid',
   leasedUntil: 'timestamptz',
 })
 
@@ -169,18 +173,49 @@ export async function releaseLeases(db: Db, { leases, now }: { leases: Lease[]; 
   await db.query(
     sql`
     with locked as (
-      select d.merchant_id, d.record_id, d.event_id, d.leased_until = input."leasedUntil" as is_ours
+      select d.merchant_id, d.record_id, d.id, d.leased_until = input."leasedUntil" as is_ours
       from ${leasesParam(leases)}
       join webhook_deliveries d
-        on d.merchant_id = input."merchantId" and d.record_id = input."recordId" and d.event_id = input."eventId"
+        on d.merchant_id = input."merchantId" and d.record_id = input."recordId" and d.id = input.id
       order by d.merchant_id, d.record_id, d.sequence
       for no key update of d
     )
     update webhook_deliveries d
     set leased_until = null, next_attempt_at = ${now}
     from locked
-    where d.merchant_id = locked.merchant_id and d.record_id = locked.record_id and d.event_id = locked.event_id and locked.is_ours`,
+    where d.merchant_id = locked.merchant_id and d.record_id = locked.record_id and d.id = locked.id and locked.is_ours`,
     'release-leases',
+  )
+}
+
+/**
+ * Applies the present state of their endpoints to leased deliveries that were not tried: those of an endpoint that
+ * receives no more events are canceled, and the others go to its present address. Then call {@link promoteWaiting} for
+ * their records.
+ */
+export async function followEndpoints(tx: Tx, { leases, now }: { leases: Lease[]; now: Date }): Promise<void> {
+  await tx.query(
+    sql`
+    with locked as (
+      select d.merchant_id, d.record_id, d.id, d.endpoint_id, d.leased_until = input."leasedUntil" as is_ours
+      from ${leasesParam(leases)}
+      join webhook_deliveries d
+        on d.merchant_id = input."merchantId" and d.record_id = input."recordId" and d.id = input.id
+      order by d.merchant_id, d.record_id, d.sequence
+      for no key update of d
+    )
+    update webhook_deliveries d
+    set
+      state = case when ${isActive} then 'pending' else 'canceled' end,
+      url = endpoint.url,
+      receiver = endpoint.receiver,
+      leased_until = null,
+      next_attempt_at = ${now},
+      finished_at = case when ${isActive} then null else ${now}::timestamptz end
+    from locked
+    join webhook_endpoints endpoint on endpoint.merchant_id = locked.merchant_id and endpoint.id = locked.endpoint_id
+    where d.merchant_id = locked.merchant_id and d.record_id = locked.record_id and d.id = locked.id and locked.is_ours`,
+    'follow-endpoints',
   )
 }
 
@@ -191,6 +226,7 @@ export type AttemptResult = Lease & {
   durationMs: number
   status: number | null
   error: string | null
+  response: string | null
   state: 'pending' | 'delivered' | 'exhausted' | 'gone'
   nextAttemptAt: Date
   retryAfter: Date | null
@@ -199,7 +235,7 @@ export type AttemptResult = Lease & {
 const resultsParam = smallRowsParam<AttemptResult>({
   merchantId: 'uuid',
   recordId: 'uuid',
-  eventId: 'uuid',
+  id: 'uuid',
   leasedUntil: 'timestamptz',
   attemptsBefore: 'integer',
   startedAt: 'timestamptz',
@@ -207,6 +243,7 @@ const resultsParam = smallRowsParam<AttemptResult>({
   durationMs: 'integer',
   status: 'integer',
   error: 'text',
+  response: 'text',
   state: 'text',
   nextAttemptAt: 'timestamptz',
   retryAfter: 'timestamptz',
@@ -230,7 +267,7 @@ export async function insertAttempts(tx: Tx, results: AttemptResult[]): Promise<
         d.attempts_before <> input."attemptsBefore" and input.state in ('pending', 'exhausted') as is_resent
       from ${resultsParam(results)}
       join webhook_deliveries d
-        on d.merchant_id = input."merchantId" and d.record_id = input."recordId" and d.event_id = input."eventId"
+        on d.merchant_id = input."merchantId" and d.record_id = input."recordId" and d.id = input.id
       order by d.merchant_id, d.record_id, d.sequence
       for no key update of d
     ), attempted as (
@@ -251,11 +288,11 @@ export async function insertAttempts(tx: Tx, results: AttemptResult[]): Promise<
           then d.advance_left - (r."nextAttemptAt" - r."finishedAt") end,
         finished_at = case when not r.is_resent and r.state <> 'pending' then r."finishedAt" end
       from locked r
-      where d.merchant_id = r."merchantId" and d.record_id = r."recordId" and d.event_id = r."eventId" and r.is_ours
-      returning d.merchant_id, d.event_id, d.attempts, r."startedAt", r."durationMs", r.status, r.error
+      where d.merchant_id = r."merchantId" and d.record_id = r."recordId" and d.id = r.id and r.is_ours
+      returning d.merchant_id, d.id, d.attempts, r."startedAt", r."durationMs", r.status, r.error, r.response
     )
-    insert into webhook_attempts (merchant_id, event_id, number, started_at, duration_ms, status, error)
-    select merchant_id, event_id, attempts, "startedAt", "durationMs", status, error
+    insert into webhook_attempts (merchant_id, delivery_id, number, started_at, duration_ms, status, error, response)
+    select merchant_id, id, attempts, "startedAt", "durationMs", status, error, response
     from (select set_config('synchronous_commit', 'off', true)) async_commit, attempted`,
     'insert-attempts',
   )
@@ -266,7 +303,7 @@ type RecordKey = { merchantId: string; recordId: string }
 const recordsParam = rowsParam<RecordKey>({ merchantId: 'uuid', recordId: 'uuid' })
 
 /**
- * Makes the next delivery of each record due. This is a separate statement after the lock, because only a new
+ * Makes the next delivery of each record to each address due. This is a separate statement after the lock, because only a new
  * statement sees an event that was enqueued while we waited for the lock. If there is such an event, the commit waits
  * for the disk as usual: once the next event has been sent, the one before it must not be sent again.
  */
@@ -277,13 +314,13 @@ export async function promoteWaiting(tx: Tx, { records, now }: { records: Record
     update webhook_deliveries d
     set state = 'pending', next_attempt_at = ${now}
     from (
-      select distinct on (u.merchant_id, u.record_id) u.merchant_id, u.record_id, u.event_id, u.state
+      select distinct on (u.merchant_id, u.record_id, u.endpoint_id) u.merchant_id, u.record_id, u.id, u.state
       from webhook_deliveries u
       join ${recordsParam(records)} on u.merchant_id = input."merchantId" and u.record_id = input."recordId"
       where u.state in ('waiting', 'pending')
-      order by u.merchant_id, u.record_id, u.sequence
+      order by u.merchant_id, u.record_id, u.endpoint_id, u.sequence
     ) first
-    where first.state = 'waiting' and d.merchant_id = first.merchant_id and d.record_id = first.record_id and d.event_id = first.event_id
+    where first.state = 'waiting' and d.merchant_id = first.merchant_id and d.record_id = first.record_id and d.id = first.id
     returning set_config('synchronous_commit', null, true)`,
     'promote-waiting',
   )
@@ -323,18 +360,20 @@ export async function listFailingReceivers(db: Db, limit: number): Promise<Faili
     cross join lateral (
       -- Those that have failed longest have the longest pauses.
       select min(a.started_at) as since from (
-        select merchant_id, event_id, attempts_before from webhook_deliveries d
+        select merchant_id, id, attempts_before from webhook_deliveries d
         where d.receiver = failing.receiver and d.state = 'pending' and d.merchant_id = failing.merchant_id
           and d.attempts > d.attempts_before
         order by d.next_attempt_at desc limit 100
       ) oldest
-      join webhook_attempts a on a.merchant_id = oldest.merchant_id and a.event_id = oldest.event_id and a.number = oldest.attempts_before + 1
+      join webhook_attempts a on a.merchant_id = oldest.merchant_id and a.delivery_id = oldest.id and a.number = oldest.attempts_before + 1
     ) first
     where since is not null and not exists (
       select from (
-        select id from events where merchant_id = failing.merchant_id order by occurred_at desc, id desc limit 200
+        select record_id, sequence from events
+        where merchant_id = failing.merchant_id order by occurred_at desc, id desc limit 200
       ) newest
-      join webhook_deliveries d on d.merchant_id = failing.merchant_id and d.event_id = newest.id
+      join webhook_deliveries d
+        on d.merchant_id = failing.merchant_id and d.record_id = newest.record_id and d.sequence = newest.sequence
       where d.receiver = failing.receiver and d.state = 'delivered' and d.finished_at >= since
     )
     order by since, client, receiver limit ${limit}`)

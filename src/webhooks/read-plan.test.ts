@@ -25,7 +25,7 @@ beforeAll(async () => {
     from generate_series(1, ${2 * listed}::integer) i`)
   await db.query(sql`
     insert into webhook_deliveries (
-      merchant_id, event_id, record_id, sequence, url, receiver, state, next_attempt_at, created_at)
+      merchant_id, id, record_id, sequence, url, receiver, state, next_attempt_at, created_at)
     select merchant_id, id, record_id, sequence, 'https://shop.example', 'https://shop.example',
       case when sequence % 1000 = 2 then 'exhausted' when sequence % 1000 = 4 then 'pending' else 'delivered' end, occurred_at, occurred_at
     from events`)

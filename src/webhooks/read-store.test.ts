@@ -61,7 +61,7 @@ describe('a list of deliveries', () => {
     const { items } = await listDeliveries(database.db, merchantId, { state: 'pending' }, slice(1, 10))
     const eventId = items[0]?.id ?? ''
     await database.db.query(sql`
-      insert into webhook_attempts (merchant_id, event_id, number, started_at, duration_ms, status, error)
+      insert into webhook_attempts (merchant_id, delivery_id, number, started_at, duration_ms, status, error)
       values (${merchantId}, ${eventId}, 2, ${now}, 7, 500, 'The receiver answered 500'),
         (${merchantId}, ${eventId}, 1, ${now}, 9, null, 'No answer in time')`)
     const found = await listDeliveries(database.db, merchantId, { eventId }, slice(1, 10))

@@ -1,10 +1,11 @@
 import { findPage } from '../db/page.ts'
-import { empty, type Reads, type Sql, sql, type Tx } from '../db/sql.ts'
+import { empty, type Reads, raw, type Sql, sql, type Tx } from '../db/sql.ts'
 import type { Page, Slice } from '../http/page.ts'
 import { assert } from '../lib/assert.ts'
+import { deliveryIdOf, isActive } from './endpoints/store.ts'
 import type { RecordType } from './outbox.ts'
 
-export const deliveryStates = ['waiting', 'pending', 'delivered', 'exhausted', 'gone'] as const
+export const deliveryStates = ['waiting', 'pending', 'delivered', 'exhausted', 'gone', 'canceled'] as const
 export type DeliveryState = (typeof deliveryStates)[number]
 
 export type EventRow = {
@@ -14,7 +15,7 @@ export type EventRow = {
   record_id: string
   sequence: number
   created_at: Date
-  /** Null when the record had no webhook URL: there is nothing to deliver. */
+  /** To the record's own webhook URL; null when it had none. */
   delivery: DeliveryState | null
 }
 
@@ -29,7 +30,7 @@ export async function listEvents(
     table: sql`(
       select e.merchant_id, e.id, e.type, e.record_type, e.record_id, e.sequence, e.occurred_at as created_at, d.state as delivery
       from events e
-      left join webhook_deliveries d on d.merchant_id = e.merchant_id and d.event_id = e.id
+      left join webhook_deliveries d on d.merchant_id = e.merchant_id and d.id = e.id
     ) listed_events`,
     columns: sql`id, type, record_type, record_id, sequence, created_at, delivery`,
     merchantId,
@@ -45,11 +46,15 @@ export type AttemptRow = {
   duration_ms: number
   status: number | null
   error: string | null
+  /** The beginning of the answer's body. */
+  response: string | null
 }
 
 export type DeliveryRow = {
-  /** The event's id. */
   id: string
+  event_id: string
+  /** Null: it goes to the record's own URL. */
+  endpoint_id: string | null
   type: string
   record_id: string
   sequence: number
@@ -68,6 +73,7 @@ export type DeliveryRow = {
 export type DeliveryFilters = {
   recordId?: string | undefined
   eventId?: string | undefined
+  endpointId?: string | undefined
   state?: DeliveryState | undefined
   type?: string | undefined
   /** Only deliveries of events from this moment on. */
@@ -86,7 +92,7 @@ export async function listDeliveries(
   filters: DeliveryFilters,
   slice: Slice,
 ): Promise<Page<DeliveryRow>> {
-  const { recordId, eventId, state, type, from, until } = filters
+  const { recordId, eventId, endpointId, state, type, from, until } = filters
   const ofState = state === undefined ? empty : sql`and state = ${state}`
   // Only a few deliveries belong to one record or are undelivered, and indexes find them. The others have the order
   // and time of their events: the events' index gives the newest page of 200,000 in 0.1 ms, where sorting them took
@@ -95,14 +101,16 @@ export async function listDeliveries(
   const joined = isNarrow
     ? sql`webhook_deliveries d
       left join events e on e.merchant_id = d.merchant_id and e.record_id = d.record_id and e.sequence = d.sequence`
-    : sql`events e join webhook_deliveries d on d.merchant_id = e.merchant_id and d.event_id = e.id`
+    : sql`events e
+      join webhook_deliveries d on d.merchant_id = e.merchant_id and d.record_id = e.record_id and d.sequence = e.sequence`
   const where = sql`
-    ${ofRecord(recordId)} ${eventId === undefined ? empty : sql`and id = ${eventId}`} ${ofState}
+    ${ofRecord(recordId)} ${eventId === undefined ? empty : sql`and ${isOfEvent({ merchantId, eventId })}`} ${ofState}
+    ${endpointId === undefined ? empty : sql`and endpoint_id = ${endpointId}`}
     ${type === undefined ? empty : sql`and type = ${type}`}
     ${from === undefined ? empty : sql`and created_at >= ${from}`} ${until === undefined ? empty : sql`and created_at <= ${until}`}`
-  const isCountedOnly = type !== undefined || from !== undefined || until !== undefined
+  const isCountedOnly = endpointId !== undefined || type !== undefined || from !== undefined || until !== undefined
   const table = sql`(
-      select d.merchant_id, d.event_id as id, e.type, d.record_id, d.sequence, d.url, d.state,
+      select d.merchant_id, d.id, e.id as event_id, d.endpoint_id, e.type, d.record_id, d.sequence, d.url, d.state,
         case when d.state = 'pending' then d.next_attempt_at end as next_attempt_at,
         d.last_status, d.last_error, ${isNarrow ? sql`d.created_at` : sql`e.occurred_at as created_at`}, d.finished_at
       from ${joined}
@@ -114,16 +122,16 @@ export async function listDeliveries(
   const page = await findPage<Omit<DeliveryRow, 'attempts'>>(db, {
     table,
     columns: sql`
-      id, type, record_id, sequence, url, state, next_attempt_at, last_status, last_error, created_at, finished_at`,
+      id, event_id, endpoint_id, type, record_id, sequence, url, state, next_attempt_at, last_status, last_error, created_at, finished_at`,
     merchantId,
     where,
     isNarrow,
     total: isNarrow ? undefined : isCountedOnly ? countSome : countMany(merchantId, state),
     ...slice,
   })
-  const eventIds = page.items.map(({ id }) => id)
-  const attempts = await listAttempts(db, { merchantId, eventIds })
-  const attemptsOf = (id: string) => attempts.filter((attempt) => attempt.event_id === id)
+  const ids = page.items.map(({ id }) => id)
+  const attempts = await listAttempts(db, { merchantId, ids })
+  const attemptsOf = (id: string) => attempts.filter((attempt) => attempt.delivery_id === id)
   return { ...page, items: page.items.map((item) => ({ ...item, attempts: attemptsOf(item.id) })) }
 }
 
@@ -137,7 +145,7 @@ function countMany(merchantId: string, state: DeliveryState | undefined): Sql {
   if (state === undefined) return count(empty)
   // The conditions of the partial indexes.
   return sql`
-    ${count(empty)} - ${count(sql`and state in ('waiting', 'exhausted', 'gone')`)} - ${count(sql`and state = 'pending'`)}`
+    ${count(empty)} - ${count(sql`and state in ('waiting', 'exhausted', 'gone', 'canceled')`)} - ${count(sql`and state = 'pending'`)}`
 }
 
 function ofRecord(recordId: string | undefined): Sql {
@@ -146,24 +154,41 @@ function ofRecord(recordId: string | undefined): Sql {
 
 async function listAttempts(
   db: Reads,
-  { merchantId, eventIds }: { merchantId: string; eventIds: string[] },
-): Promise<(AttemptRow & { event_id: string })[]> {
+  { merchantId, ids }: { merchantId: string; ids: string[] },
+): Promise<(AttemptRow & { delivery_id: string })[]> {
   return await db.query(sql`
-    select event_id, number, started_at, duration_ms, status, error
+    select delivery_id, number, started_at, duration_ms, status, error, response
     from webhook_attempts
-    where merchant_id = ${merchantId} and event_id = any (${eventIds}::uuid[])
-    order by event_id, number`)
+    where merchant_id = ${merchantId} and delivery_id = any (${ids}::uuid[])
+    order by delivery_id, number`)
 }
 
-export async function findDeliveryRecord(
-  tx: Tx,
-  { merchantId, eventId }: { merchantId: string; eventId: string },
-): Promise<string | null> {
-  const [row] = await tx.query<{ recordId: string }>(sql`
-    select record_id as "recordId" from webhook_deliveries
-    where merchant_id = ${merchantId} and event_id = ${eventId}`)
-  return row?.recordId ?? null
+/** Of deliveries: those of an event, by the primary key. Endpoints that were deleted since are among them. */
+export function isOfEvent({ merchantId, eventId }: { merchantId: string; eventId: string }): Sql {
+  return sql`id in (
+    select ${eventId}::uuid
+    union all
+    select ${deliveryIdOf(sql`${eventId}::uuid`, raw('id'))} from webhook_endpoints where merchant_id = ${merchantId})`
 }
+
+/**
+ * The deliveries of an event that can be sent again, in no order: `endpointId` limits them to one endpoint. Those to an
+ * endpoint that receives no more events are left out.
+ */
+export async function listToResend(
+  tx: Tx,
+  { merchantId, eventId, endpointId }: { merchantId: string; eventId: string; endpointId: string | undefined },
+): Promise<{ id: string; recordId: string }[]> {
+  return await tx.query(sql`
+    select d.id, d.record_id as "recordId" from webhook_deliveries d
+    where d.merchant_id = ${merchantId} and ${isOfEvent({ merchantId, eventId })} and ${isSendable}
+      ${endpointId === undefined ? empty : sql`and d.endpoint_id = ${endpointId}`}`)
+}
+
+/** Of a delivery `d`: not to an endpoint that receives no more events, because it would be canceled. */
+export const isSendable = sql`(d.endpoint_id is null or exists (
+  select from webhook_endpoints endpoint
+  where endpoint.merchant_id = d.merchant_id and endpoint.id = d.endpoint_id and ${isActive}))`
 
 export async function lockRecordDeliveries(
   tx: Tx,
@@ -177,27 +202,28 @@ export async function lockRecordDeliveries(
 }
 
 /**
- * Makes it due now with all attempts ahead of it, unless an earlier delivery of its record is unfinished or a worker
- * holds it.
+ * Makes them due now with all attempts ahead of each, unless an earlier delivery of the record to the same address is
+ * unfinished or a worker holds it. Returns `waiting` if all of them wait.
  */
 export async function updateToResend(
   tx: Tx,
-  { merchantId, eventId, now }: { merchantId: string; eventId: string; now: Date },
+  { merchantId, ids, now }: { merchantId: string; ids: string[]; now: Date },
 ): Promise<'pending' | 'waiting'> {
-  const [row] = await tx.query<{ state: 'pending' | 'waiting' }>(sql`
+  const rows = await tx.query<{ state: 'pending' | 'waiting' }>(sql`
     update webhook_deliveries d
     set
       state = case when exists (
         select from webhook_deliveries earlier
         where earlier.merchant_id = d.merchant_id and earlier.record_id = d.record_id
+          and earlier.endpoint_id is not distinct from d.endpoint_id
           and earlier.sequence < d.sequence and earlier.state in ('waiting', 'pending')
       ) then 'waiting' else 'pending' end,
       attempts_before = attempts,
       next_attempt_at = case when leased_until > ${now} then next_attempt_at else ${now} end,
       retry_after = null,
       finished_at = null
-    where merchant_id = ${merchantId} and event_id = ${eventId}
+    where merchant_id = ${merchantId} and id = any (${ids}::uuid[])
     returning state`)
-  assert(row, 'a locked delivery is there')
-  return row.state
+  assert(rows.length > 0, 'a locked delivery is there')
+  return rows.some(({ state }) => state === 'pending') ? 'pending' : 'waiting'
 }

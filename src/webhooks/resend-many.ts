@@ -39,10 +39,10 @@ export async function resendMany(
     if (before.requested > 0) return { count: before.requested, receivers: 0, isReplay: true }
     const found = await findToResend(tx, period)
     if (found.length > resendMax) throw tooMany()
-    const eventIds = found.map(({ eventId }) => eventId)
+    const ids = found.map(({ id }) => id)
     const recordIds = [...new Set(found.map(({ recordId }) => recordId))]
     await lockDeliveriesOf(tx, { merchantId, recordIds })
-    const done = await updateToResendMany(tx, { merchantId, eventIds, states, resendId, now })
+    const done = await updateToResendMany(tx, { merchantId, ids, states, resendId, now })
     const details = { from: period.from, until: period.until, states, count: done.count }
     const about = { action: 'webhook.resend-many', merchantId, recordId: resendId, details } as const
     if (done.count > 0) await recordAction(tx, { ...about, by, now })

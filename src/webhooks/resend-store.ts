@@ -1,11 +1,11 @@
 import { type Db, join, type Reads, raw, type Sql, sql, type Tx } from '../db/sql.ts'
-import type { DeliveryState } from './read-store.ts'
+import { type DeliveryState, isOfEvent, isSendable } from './read-store.ts'
 
 /**
  * States that a bulk resend accepts. A delivery that is `waiting` follows the earlier one of its record
  * automatically.
  */
-export const resendStates = ['exhausted', 'gone', 'pending', 'delivered'] as const satisfies DeliveryState[]
+export const resendStates = ['exhausted', 'gone', 'canceled', 'pending', 'delivered'] as const satisfies DeliveryState[]
 export type ResendState = (typeof resendStates)[number]
 
 /** Deliveries of a merchant's events between two moments, both included, by their current state. */
@@ -22,16 +22,17 @@ function ofPeriod(period: Period): Sql {
   const parts = states.map((state) =>
     state === 'delivered'
       ? sql`
-        (select d.event_id, d.record_id, d.receiver, e.occurred_at as at
-        from events e join webhook_deliveries d on d.merchant_id = e.merchant_id and d.event_id = e.id
-        where e.merchant_id = ${merchantId} and e.occurred_at between ${from} and ${until} and d.state = 'delivered'
+        (select d.id, d.record_id, d.receiver, e.occurred_at as at
+        from events e
+        join webhook_deliveries d on d.merchant_id = e.merchant_id and d.record_id = e.record_id and d.sequence = e.sequence
+        where e.merchant_id = ${merchantId} and e.occurred_at between ${from} and ${until} and d.state = 'delivered' and ${isSendable}
         order by e.occurred_at, e.id limit ${resendMax + 1})`
       : sql`
-        (select event_id, record_id, receiver, created_at as at from webhook_deliveries
-        where merchant_id = ${merchantId} and state = ${raw(`'${state}'`)} and created_at between ${from} and ${until}
-        order by created_at, event_id limit ${resendMax + 1})`,
+        (select id, record_id, receiver, created_at as at from webhook_deliveries d
+        where merchant_id = ${merchantId} and state = ${raw(`'${state}'`)} and created_at between ${from} and ${until} and ${isSendable}
+        order by created_at, id limit ${resendMax + 1})`,
   )
-  return sql`select event_id, record_id, receiver from (${join(parts, ' union all ')}) parts order by at, event_id limit ${resendMax + 1}`
+  return sql`select id, record_id, receiver from (${join(parts, ' union all ')}) parts order by at, id limit ${resendMax + 1}`
 }
 
 export async function countToResend(db: Db, period: Period): Promise<{ receiver: string; count: number }[]> {
@@ -39,9 +40,9 @@ export async function countToResend(db: Db, period: Period): Promise<{ receiver:
     select receiver, count(*) as count from (${ofPeriod(period)}) chosen group by receiver order by count(*) desc, receiver`)
 }
 
-export async function findToResend(tx: Tx, period: Period): Promise<{ eventId: string; recordId: string }[]> {
+export async function findToResend(tx: Tx, period: Period): Promise<{ id: string; recordId: string }[]> {
   return await tx.query(sql`
-    select event_id as "eventId", record_id as "recordId" from (${ofPeriod(period)}) chosen`)
+    select id, record_id as "recordId" from (${ofPeriod(period)}) chosen`)
 }
 
 /** Locks all deliveries of these records, in the order in which the outbox and the worker lock them. */
@@ -56,10 +57,10 @@ export async function lockDeliveriesOf(
     for no key update`)
 }
 
-type Chosen = { merchantId: string; eventIds: string[]; states: ResendState[]; resendId: string; now: Date }
+type Chosen = { merchantId: string; ids: string[]; states: ResendState[]; resendId: string; now: Date }
 
 /**
- * Makes the first delivery of each record due now, with all attempts ahead of it; the later ones wait for it.
+ * Makes the first delivery of each record to each address due now, with all attempts ahead of it; the later ones wait for it.
  * Deliveries that this resend already includes, and those whose state changed since they were found, stay as they
  * are.
  */
@@ -67,16 +68,16 @@ export async function updateToResendMany(tx: Tx, chosen: Chosen): Promise<{ coun
   const { merchantId, now } = chosen
   const [row] = await tx.query<{ count: number; receivers: number }>(sql`
     with chosen as materialized (
-      select event_id, record_id, sequence from webhook_deliveries
-      where merchant_id = ${merchantId} and event_id = any (${chosen.eventIds}::uuid[]) and state = any (${chosen.states})
+      select id, record_id, endpoint_id, sequence from webhook_deliveries
+      where merchant_id = ${merchantId} and id = any (${chosen.ids}::uuid[]) and state = any (${chosen.states})
         and resend_id is distinct from ${chosen.resendId}
     ), open as materialized (
-      select record_id, sequence from chosen
+      select record_id, endpoint_id, sequence from chosen
       union
-      select d.record_id, d.sequence from webhook_deliveries d
+      select d.record_id, d.endpoint_id, d.sequence from webhook_deliveries d
       where d.merchant_id = ${merchantId} and d.record_id in (select record_id from chosen) and d.state in ('waiting', 'pending')
     ), first as (
-      select record_id, min(sequence) as sequence from open group by record_id
+      select record_id, endpoint_id, min(sequence) as sequence from open group by record_id, endpoint_id
     ), changed as (
       update webhook_deliveries d
       set
@@ -86,8 +87,9 @@ export async function updateToResendMany(tx: Tx, chosen: Chosen): Promise<{ coun
         next_attempt_at = case when leased_until > ${now} then next_attempt_at else ${now} end,
         retry_after = null,
         finished_at = null
-      from chosen join first using (record_id)
-      where d.merchant_id = ${merchantId} and d.event_id = chosen.event_id
+      from chosen
+      join first on first.record_id = chosen.record_id and first.endpoint_id is not distinct from chosen.endpoint_id
+      where d.merchant_id = ${merchantId} and d.id = chosen.id
       returning d.receiver
     )
     select count(*) as count, count(distinct receiver) as receivers from changed`)
@@ -137,7 +139,8 @@ export async function listReceivers(
   return await db.query(sql`
     with newest as (
       select d.receiver, d.state
-      from events e join webhook_deliveries d on d.merchant_id = e.merchant_id and d.event_id = e.id
+      from events e
+      join webhook_deliveries d on d.merchant_id = e.merchant_id and d.record_id = e.record_id and d.sequence = e.sequence
       where e.merchant_id = ${merchantId} and e.occurred_at > ${since}
       order by e.occurred_at desc, e.id desc limit ${newestMax}
     ), lately as (
@@ -213,7 +216,8 @@ export async function findEventToShow(
       e.occurred_at as "occurredAt", e.snapshot
     from webhook_deliveries d
     join events e on e.merchant_id = d.merchant_id and e.record_id = d.record_id and e.sequence = d.sequence
-    where d.merchant_id = ${merchantId} and d.event_id = ${eventId}`)
+    where d.merchant_id = ${merchantId} and d.${isOfEvent({ merchantId, eventId })}
+    limit 1`)
   return row ?? null
 }
 

@@ -1,7 +1,14 @@
 import type { Db } from '../db/sql.ts'
 import { together } from '../lib/at-once.ts'
 import type { Answer } from './attempt.ts'
-import { type AttemptResult, type Claimed, insertAttempts, promoteWaiting } from './queue-store.ts'
+import {
+  type AttemptResult,
+  type Claimed,
+  followEndpoints,
+  insertAttempts,
+  type Lease,
+  promoteWaiting,
+} from './queue-store.ts'
 import { nextAttempt } from './schedule.ts'
 
 type When = { startedAt: Date; finishedAt: Date; random: number }
@@ -13,7 +20,7 @@ export function toResult(delivery: Claimed, answer: Answer, { startedAt, finishe
   return {
     merchantId: delivery.merchantId,
     recordId: delivery.recordId,
-    eventId: delivery.eventId,
+    id: delivery.id,
     leasedUntil: delivery.leasedUntil,
     attemptsBefore: delivery.attemptsBefore,
     startedAt,
@@ -21,6 +28,7 @@ export function toResult(delivery: Claimed, answer: Answer, { startedAt, finishe
     durationMs: answer.durationMs,
     status: answer.status,
     error: answer.error,
+    response: answer.response,
     state: stateAfter(answer, next),
     nextAttemptAt: next ?? finishedAt,
     retryAfter: answer.retryAfter,
@@ -35,13 +43,20 @@ function stateAfter({ outcome }: Answer, next: Date | null): AttemptResult['stat
 
 /**
  * Records attempts and the new states of their deliveries in one commit, and makes the next delivery of each record
- * due.
+ * to the same address due.
  */
 export function recordAttempts(db: Db, attempts: AttemptResult[]): Promise<null[]> {
   return db.transaction(async (tx) => {
     const finished = attempts.filter(({ state }) => state !== 'pending')
     await together(insertAttempts(tx, attempts), promoteWaiting(tx, { records: finished, now: latest(finished) }))
     return attempts.map(() => null)
+  })
+}
+
+/** Cancels or redirects deliveries whose endpoint has changed, and makes the next ones due. */
+export function redirectDeliveries(db: Db, { leases, now }: { leases: Lease[]; now: Date }): Promise<void> {
+  return db.transaction(async (tx) => {
+    await together(followEndpoints(tx, { leases, now }), promoteWaiting(tx, { records: leases, now }))
   })
 }
 

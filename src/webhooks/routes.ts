@@ -2,13 +2,13 @@ import { byCaller } from '../audit/record.ts'
 import type { Db, Reads } from '../db/sql.ts'
 import { callerOf } from '../http/caller.ts'
 import { readSlice, toEnvelope } from '../http/page.ts'
-import { NoQuery, problems } from '../http/schemas.ts'
+import { problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { listDeliveries } from './read-store.ts'
 import { resendDelivery } from './resend.ts'
-import { DeliveryList, ListDeliveriesQuery, ResendParams, ResendView } from './schema.ts'
+import { DeliveryList, ListDeliveriesQuery, ResendParams, ResendQuery, ResendView } from './schema.ts'
 import { toDeliveryView } from './view.ts'
 
 type Deps = { db: Db; reads: Reads; clock: Clock; wakeDeliveries: () => void }
@@ -41,18 +41,21 @@ export function registerWebhookRoutes(app: Server, deps: Deps): void {
       schema: {
         operationId: 'resendDelivery',
         summary: 'Deliver an event again',
-        description: 'It is due now with a full schedule of attempts, whatever its state.',
+        description:
+          'It is due now with a full schedule of attempts, whatever its state. An endpoint that is disabled gets nothing.',
         tags: ['Events'],
         params: ResendParams,
-        querystring: NoQuery,
+        querystring: ResendQuery,
         response: { 200: ResendView, ...problems(401, 403, 404, 422, 500) },
       },
     },
     async (request) => {
       const { merchantId } = callerOf(request)
       const { eventId } = request.params
+      const { endpointId } = request.query
       const by = byCaller(request)
-      const state = await resendDelivery(deps.db, { merchantId, eventId, by, now: deps.clock.now() })
+      const now = deps.clock.now()
+      const state = await resendDelivery(deps.db, { merchantId, eventId, endpointId, by, now })
       if (state === null) throw new AppError('not_found', { detail: 'No delivery exists for an event with this id.' })
       deps.wakeDeliveries()
       return { eventId, state }

@@ -14,7 +14,7 @@ export const EventView = Type.Object(
     recordId: Uuid('Identifier of the transaction or withdrawal'),
     sequence: Type.Integer({ description: 'Number of this status change of the record, from 1' }),
     createdAt: DateTime('When it happened'),
-    delivery: Nullable('string', 'State of its delivery; null when the record has no webhook URL'),
+    delivery: Nullable('string', 'State of its delivery to the record’s `webhookUrl`; null when it has none'),
   },
   {
     title: 'EventSummary',
@@ -138,7 +138,7 @@ export const EventParams = Type.Object({
   id: Type.String({ format: 'uuid-any', description: 'Identifier of the event' }),
 })
 
-const ErrorCode = Type.Unsafe<AttemptErrorCode | null>({
+export const ErrorCode = Type.Unsafe<AttemptErrorCode | null>({
   type: ['string', 'null'],
   title: 'AttemptErrorCode',
   enum: [...Object.keys(attemptErrors), null],
@@ -148,12 +148,13 @@ const ErrorCode = Type.Unsafe<AttemptErrorCode | null>({
 const State = Type.Enum([...deliveryStates], {
   title: 'DeliveryState',
   description:
-    'waiting: behind an earlier event of its record; pending: to be tried; delivered; exhausted: all attempts failed; gone: the receiver answered 410',
+    'waiting: behind an earlier event of its record; pending: to be tried; delivered; exhausted: all attempts failed; gone: the receiver answered 410; canceled: its endpoint was disabled or deleted',
 })
 
 export const DeliveryView = Type.Object(
   {
     eventId: Uuid('Identifier of the event: `webhook-id`'),
+    endpointId: Nullable('string', 'The registered endpoint; null for the record’s own `webhookUrl`', 'uuid'),
     type: Type.String(),
     recordId: Uuid('Identifier of the transaction or withdrawal'),
     sequence: Type.Integer(),
@@ -174,6 +175,7 @@ export const DeliveryView = Type.Object(
           status: Nullable('integer', 'HTTP status of the response; null when there was none'),
           error: Nullable('string', 'Why the attempt failed'),
           errorCode: ErrorCode,
+          response: Nullable('string', 'The first 2 kB of the response’s body; null if it was empty'),
         },
         { title: 'DeliveryAttempt', description: 'One request to your receiver' },
       ),
@@ -185,6 +187,7 @@ export const DeliveryView = Type.Object(
     examples: [
       {
         eventId: '9f6c1b5a-0f63-4a53-8f34-6a8f2f3c7f01',
+        endpointId: null,
         type: 'transaction.paid',
         recordId: '0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1',
         sequence: 2,
@@ -204,6 +207,7 @@ export const DeliveryView = Type.Object(
             status: 204,
             error: null,
             errorCode: null,
+            response: null,
           },
         ],
       },
@@ -219,7 +223,10 @@ export const ListDeliveriesQuery = Type.Object(
     recordId: Type.Optional(
       Type.String({ format: 'uuid-any', description: 'Only deliveries of this transaction or withdrawal' }),
     ),
-    eventId: Type.Optional(Type.String({ format: 'uuid-any', description: 'Only the delivery of this event' })),
+    eventId: Type.Optional(Type.String({ format: 'uuid-any', description: 'Only the deliveries of this event' })),
+    endpointId: Type.Optional(
+      Type.String({ format: 'uuid-any', description: 'Only deliveries to this registered endpoint' }),
+    ),
     ...PageQuery,
   },
   { additionalProperties: false },
@@ -228,6 +235,17 @@ export const ListDeliveriesQuery = Type.Object(
 export const ResendParams = Type.Object({
   eventId: Type.String({ format: 'uuid-any', description: 'Identifier of the event' }),
 })
+export const ResendQuery = Type.Object(
+  {
+    endpointId: Type.Optional(
+      Type.String({
+        format: 'uuid-any',
+        description: 'Only to this endpoint; without it, to every address it was sent to',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+)
 export const ResendView = Type.Object(
   {
     eventId: Uuid('Identifier of the event'),

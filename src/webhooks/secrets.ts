@@ -11,13 +11,20 @@ import { endWebhookSecrets, insertWebhookSecret, listLiveSecrets, lockClient } f
  */
 export const overlapMs = 24 * 60 * 60 * 1000
 
-type Input = { key: SecretKey; merchantId: string; now: Date }
+/** `endpointId`: of the endpoint whose deliveries it signs; without it, those to the URLs of the merchant's records. */
+type Input = { key: SecretKey; merchantId: string; endpointId?: string; now: Date }
 
-/** Creates a client's first webhook secret. The plaintext is returned only here; the database holds it encrypted. */
-export async function createWebhookSecret(db: Db | Tx, { key, merchantId, now }: Input): Promise<string> {
+/** Creates the first webhook secret of a client or an endpoint. The plaintext is returned only here; the database holds it encrypted. */
+export async function createWebhookSecret(db: Db | Tx, { key, merchantId, endpointId, now }: Input): Promise<string> {
   const secret = secretPrefix + randomBytes(32).toString('base64')
   const sealed = seal(key, 'webhook-secret', secret)
-  await insertWebhookSecret(db, { merchantId, id: randomUUID(), sealed, createdAt: now })
+  await insertWebhookSecret(db, {
+    merchantId,
+    endpointId: endpointId ?? null,
+    id: randomUUID(),
+    sealed,
+    createdAt: now,
+  })
   return secret
 }
 
@@ -25,29 +32,33 @@ export async function createWebhookSecret(db: Db | Tx, { key, merchantId, now }:
  * Creates a new secret. The one before it also signs for the length of the overlap, and any older one ends now: at
  * most two are active, so that `webhook-signature` stays short and rotating often cannot keep a leaked secret active.
  */
-export function rotateWebhookSecret(db: Db, input: Input & { overlapMs?: number; by: By }): Promise<string> {
+export function rotateWebhookSecret(db: Db, input: Input & { overlapMs?: number; by: By | null }): Promise<string> {
   return db.transaction(async (tx) => {
     // The client's row is the lock: otherwise two concurrent rotations would leave three active secrets.
-    const { merchantId, now, by } = input
+    const { merchantId, endpointId = null, now, by } = input
     const clientId = await lockClient(tx, merchantId)
     const lastsMs = input.overlapMs ?? overlapMs
     const details = { overlapHours: lastsMs / 3_600_000, ...(clientId && { clientId }) }
-    const about = { action: 'client.rotate-webhook-secret', merchantId, recordId: merchantId, details } as const
-    await recordAction(tx, { ...about, by, now })
-    await endWebhookSecrets(tx, { merchantId, now, until: new Date(now.getTime() + lastsMs) })
+    const action = endpointId === null ? 'client.rotate-webhook-secret' : 'webhook-endpoint.rotate-secret'
+    await recordAction(tx, { action, merchantId, recordId: endpointId ?? merchantId, details, by, now })
+    await endWebhookSecrets(tx, { merchantId, endpointId, now, until: new Date(now.getTime() + lastsMs) })
     return createWebhookSecret(tx, input)
   })
 }
 
-/** Returns the secrets that sign now, newest first, by merchant. One statement for any number of merchants. */
+/**
+ * Returns the secrets that sign now, newest first: by merchant, and by endpoint for those of endpoints. One statement
+ * for any number of merchants.
+ */
 export async function findSigningSecrets(
   db: Db | Tx,
   { key, merchantIds, now }: { key: SecretKey; merchantIds: string[]; now: Date },
 ): Promise<Map<string, string[]>> {
   const found = new Map<string, string[]>()
-  for (const { merchantId, sealed } of await listLiveSecrets(db, { merchantIds, now })) {
+  for (const { merchantId, endpointId, sealed } of await listLiveSecrets(db, { merchantIds, now })) {
+    const owner = endpointId ?? merchantId
     const secret = tryUnseal(key, sealed)
-    if (secret !== null) found.set(merchantId, [...(found.get(merchantId) ?? []), secret])
+    if (secret !== null) found.set(owner, [...(found.get(owner) ?? []), secret])
   }
   return found
 }

@@ -1,15 +1,16 @@
 import { rowsParam, smallRowsParam } from '../db/rows-param.ts'
-import { type Db, type Sql, sql, type Tx } from '../db/sql.ts'
+import { type Db, raw, type Sql, sql, type Tx } from '../db/sql.ts'
+import { deliveryIdOf, isActive } from './endpoints/store.ts'
 
 // ——— Secrets
 
 export async function insertWebhookSecret(
   db: Db | Tx,
-  secret: { merchantId: string; id: string; sealed: Buffer; createdAt: Date },
+  secret: { merchantId: string; endpointId: string | null; id: string; sealed: Buffer; createdAt: Date },
 ): Promise<void> {
   await db.query(sql`
-    insert into webhook_secrets (merchant_id, id, sealed, created_at)
-    values (${secret.merchantId}, ${secret.id}, ${secret.sealed}, ${secret.createdAt})`)
+    insert into webhook_secrets (merchant_id, endpoint_id, id, sealed, created_at)
+    values (${secret.merchantId}, ${secret.endpointId}, ${secret.id}, ${secret.sealed}, ${secret.createdAt})`)
 }
 
 export async function lockClient(tx: Tx, merchantId: string): Promise<string | null> {
@@ -21,22 +22,23 @@ export async function lockClient(tx: Tx, merchantId: string): Promise<string | n
 /** The current secret stays valid until the given moment; one that was already ending ends now. */
 export async function endWebhookSecrets(
   tx: Tx,
-  { merchantId, now, until }: { merchantId: string; now: Date; until: Date },
+  { merchantId, endpointId, now, until }: { merchantId: string; endpointId: string | null; now: Date; until: Date },
 ): Promise<void> {
   await tx.query(sql`
     update webhook_secrets
     set expires_at = case when expires_at is null then ${until}::timestamptz else ${now}::timestamptz end
-    where merchant_id = ${merchantId} and (expires_at is null or expires_at > ${now})`)
+    where merchant_id = ${merchantId} and endpoint_id is not distinct from ${endpointId}
+      and (expires_at is null or expires_at > ${now})`)
 }
 
-/** Newest first: the one without an end is the current one. */
+/** Those of the merchants and of their endpoints, newest first: the one without an end is the current one. */
 export function listLiveSecrets(
   db: Db | Tx,
   { merchantIds, now }: { merchantIds: string[]; now: Date },
-): Promise<{ merchantId: string; sealed: Buffer }[]> {
+): Promise<{ merchantId: string; endpointId: string | null; sealed: Buffer }[]> {
   return db.query(
     sql`
-    select merchant_id as "merchantId", sealed
+    select merchant_id as "merchantId", endpoint_id as "endpointId", sealed
     from webhook_secrets
     where merchant_id = any (${merchantIds}::uuid[]) and (expires_at is null or expires_at > ${now})
     order by merchant_id, expires_at desc nulls first, created_at desc`,
@@ -44,7 +46,7 @@ export function listLiveSecrets(
   )
 }
 
-/** When each signing secret was created and when it ends, newest first. */
+/** When each secret that signs for the URLs of the merchant's records was created and when it ends, newest first. */
 export async function listSecretsSigning(
   db: Db,
   merchantId: string,
@@ -52,7 +54,7 @@ export async function listSecretsSigning(
 ): Promise<{ createdAt: Date; expiresAt: Date | null }[]> {
   return await db.query(sql`
     select created_at as "createdAt", expires_at as "expiresAt" from webhook_secrets
-    where merchant_id = ${merchantId} and (expires_at is null or expires_at > ${now})
+    where merchant_id = ${merchantId} and endpoint_id is null and (expires_at is null or expires_at > ${now})
     order by expires_at desc nulls first, created_at desc`)
 }
 
@@ -84,58 +86,110 @@ const eventsFrom = (rows: EventRow[]) => sql`
   insert into events (merchant_id, id, type, record_type, record_id, sequence, occurred_at, snapshot)
   select "merchantId", input.id, type, "recordType", "recordId", sequence, "occurredAt", snapshot from ${eventsParam(rows)}`
 
-type DeliveryRow = EventRow & { url: string; receiver: string; state: string }
+export type DeliveryRow = Pick<EventRow, 'merchantId' | 'id' | 'recordId' | 'sequence' | 'occurredAt'> & {
+  /** Null: it goes to the record's own URL. */
+  endpointId: string | null
+  url: string
+  receiver: string
+  state: 'pending' | 'waiting'
+}
 
 const deliveriesParam = rowsParam<DeliveryRow>({
   merchantId: 'uuid',
   id: 'uuid',
   recordId: 'uuid',
   sequence: 'integer',
+  endpointId: 'uuid',
   url: 'text',
   receiver: 'text',
   state: 'text',
   occurredAt: 'timestamptz',
 })
 
-const deliveriesFrom = (rows: DeliveryRow[]) => sql`
+const intoDeliveries = raw(`
   insert into webhook_deliveries
-    (merchant_id, event_id, record_id, sequence, url, receiver, state, next_attempt_at, created_at)
-  select "merchantId", input.id, "recordId", sequence, url, receiver, state, "occurredAt", "occurredAt"
+    (merchant_id, id, record_id, sequence, endpoint_id, url, receiver, state, next_attempt_at, created_at)`)
+
+const deliveriesFrom = (rows: DeliveryRow[]) => sql`
+  select "merchantId", input.id, "recordId", sequence, "endpointId", url, receiver, state, "occurredAt", "occurredAt"
   from ${deliveriesParam(rows)}`
 
-export async function insertEvents(tx: Tx, rows: EventRow[]): Promise<void> {
-  await tx.query(eventsFrom(rows), 'insert-events')
+/**
+ * The endpoints that receive the events of `newEvents`, a part of the same statement. A merchant without endpoints
+ * costs one index probe. The limit, as in `smallRowsParam`, keeps PostgreSQL from planning again for each number of
+ * events; the offset keeps it from reading all endpoints at once.
+ */
+const joinEndpoints = (newEvents: Sql) => sql`
+  (select * from ${newEvents} limit (select null::bigint)) event
+  cross join lateral (
+    select id, url, receiver, ${deliveryIdOf(raw('event.id'), raw('id'))} as delivery_id
+    from webhook_endpoints
+    where merchant_id = event.merchant_id and ${isActive} and (event_types is null or event.type = any(event_types))
+    offset 0
+  ) endpoint`
+
+const eventColumns = raw('merchant_id, id, type, record_id, sequence, occurred_at')
+
+/** What an event owes to an endpoint, without its state. */
+export type EndpointDelivery = Omit<DeliveryRow, 'state' | 'endpointId'> & { endpointId: string }
+
+/** Inserts events. Returns the deliveries to registered endpoints, which the caller inserts. */
+export async function insertEvents(tx: Tx, rows: EventRow[]): Promise<EndpointDelivery[]> {
+  return await tx.query<EndpointDelivery>(
+    sql`
+    with inserted as (${eventsFrom(rows)} returning ${eventColumns})
+    select
+      event.merchant_id as "merchantId", endpoint.delivery_id as id, event.record_id as "recordId", event.sequence,
+      event.occurred_at as "occurredAt", endpoint.id as "endpointId", endpoint.url, endpoint.receiver
+    from ${joinEndpoints(raw('inserted'))}`,
+    'insert-events',
+  )
 }
 
 export async function insertDeliveries(tx: Tx, rows: DeliveryRow[]): Promise<void> {
-  await tx.query(deliveriesFrom(rows), 'insert-deliveries')
+  await tx.query(sql`${intoDeliveries} ${deliveriesFrom(rows)}`, 'insert-deliveries')
 }
 
 /** Further parts of a statement that inserts records, for those of them that it returns as `inserted`. */
 export function insertForInserted(events: EventRow[], deliveries: DeliveryRow[]): Sql {
   const isInserted = sql`join inserted on inserted.id = input."recordId" and inserted.merchant_id = input."merchantId"`
   return sql`
-    first_events as (${eventsFrom(events)} ${isInserted}),
-    first_deliveries as (${deliveriesFrom(deliveries)} ${isInserted})`
+    first_events as (${eventsFrom(events)} ${isInserted} returning ${eventColumns}),
+    first_deliveries as (
+      ${intoDeliveries} ${deliveriesFrom(deliveries)} ${isInserted}
+      union all
+      select
+        event.merchant_id, endpoint.delivery_id, event.record_id, event.sequence, endpoint.id, endpoint.url, endpoint.receiver,
+        'pending', event.occurred_at, event.occurred_at
+      from ${joinEndpoints(raw('first_events'))}
+      join inserted on inserted.id = event.record_id and inserted.merchant_id = event.merchant_id
+      where endpoint.url is distinct from inserted.webhook_url)`
 }
 
-const recordsParam = smallRowsParam<EventRow>({ merchantId: 'uuid', recordId: 'uuid', occurredAt: 'timestamptz' })
+const recordsParam = smallRowsParam<Pick<EventRow, 'merchantId' | 'recordId' | 'occurredAt'>>({
+  merchantId: 'uuid',
+  recordId: 'uuid',
+  occurredAt: 'timestamptz',
+})
 
 /**
- * Locks the unfinished deliveries of these records, and returns the records that have any. One that failed before
+ * Locks the unfinished deliveries of these records, and returns the records and addresses that have any. One that failed before
  * restarts its schedule now: otherwise the newer event would wait behind it for hours. One that a worker holds
  * restarts when that attempt fails.
  */
-export async function lockUnfinished(tx: Tx, rows: EventRow[]): Promise<string[]> {
+export async function lockUnfinished(
+  tx: Tx,
+  rows: Pick<EventRow, 'merchantId' | 'recordId' | 'occurredAt'>[],
+): Promise<{ recordId: string; endpointId: string | null }[]> {
   if (rows.length === 0) return []
-  const found = await tx.query<{ recordId: string }>(
+  return await tx.query(
     sql`
       with record as (
         select "merchantId" as merchant_id, "recordId" as record_id, max("occurredAt") as now
         from ${recordsParam(rows)}
         group by 1, 2
       ), unfinished as (
-        select d.merchant_id, d.event_id, d.record_id, record.now
+        select d.merchant_id, d.id, d.record_id, d.endpoint_id, record.now
         from webhook_deliveries d
         join record on record.merchant_id = d.merchant_id and record.record_id = d.record_id
         where d.state in ('waiting', 'pending')
@@ -150,11 +204,10 @@ export async function lockUnfinished(tx: Tx, rows: EventRow[]): Promise<string[]
             else greatest(u.now, d.retry_after)
           end
         from unfinished u
-        where d.merchant_id = u.merchant_id and d.record_id = u.record_id and d.event_id = u.event_id
+        where d.merchant_id = u.merchant_id and d.record_id = u.record_id and d.id = u.id
           and d.state = 'pending' and d.attempts > d.attempts_before
       )
-      select distinct record_id as "recordId" from unfinished`,
+      select distinct record_id as "recordId", endpoint_id as "endpointId" from unfinished`,
     'lock-unfinished',
   )
-  return found.map(({ recordId }) => recordId)
 }

@@ -17,7 +17,8 @@ export function toEventView(row: EventRow) {
 /** A delivery with its attempts. */
 export function toDeliveryView(row: DeliveryRow) {
   return {
-    eventId: row.id,
+    eventId: row.event_id,
+    endpointId: row.endpoint_id,
     type: row.type,
     recordId: row.record_id,
     sequence: row.sequence,
@@ -36,6 +37,7 @@ export function toDeliveryView(row: DeliveryRow) {
       status: attempt.status,
       error: attempt.error,
       errorCode: toAttemptErrorCode(attempt.error),
+      response: attempt.response,
     })),
   }
 }

@@ -74,8 +74,18 @@ async function fillMerchant(merchantId: string): Promise<void> {
   const { body } = await service.call<{ data: { eventId: string }[] }>('/webhook/delivery')
   const delivery = body.data[0]?.eventId ?? ''
   const resend = randomUUID()
-  names = { transaction: id, withdrawal, delivery, resend, client: service.sandbox.clientId, user: '' }
-  marks = [id, withdrawal, delivery, 'order-of-alfa', 'payout-of-alfa']
+  const url = `${receiver.url}/of-alfa`
+  const { body: made } = await service.call<{ id: string }>('/webhook-endpoint', { body: { url } })
+  names = {
+    transaction: id,
+    withdrawal,
+    delivery,
+    endpoint: made.id,
+    resend,
+    client: service.sandbox.clientId,
+    user: '',
+  }
+  marks = [id, withdrawal, delivery, made.id, url, 'order-of-alfa', 'payout-of-alfa']
 }
 
 const allScopes = () =>
@@ -109,7 +119,8 @@ const isUnsafe = ({ method }: Route) => method !== 'GET'
 const guarded = () => routes.filter((route) => expectedOf(route).may !== 'public')
 
 /** True if the person's role has access. */
-function isLetIn({ permissions }: Person, { may, orMay }: Expected): boolean {
+function isLetIn({ permissions }: Person, { may, orMay, ofPeople }: Expected): boolean {
+  if (ofPeople !== undefined) return permissions.includes(ofPeople)
   return may === 'signed in' || permissions.includes(may) || (orMay !== undefined && permissions.includes(orMay))
 }
 
@@ -288,9 +299,10 @@ async function digest(): Promise<Record<string, string>> {
 function accessOf({ access }: Route) {
   if (!access || 'public' in access) return { may: 'public' }
   if ('permission' in access) return { may: access.permission ?? 'signed in' }
-  return { may: access.scope, ...(access.orPermission && { orMay: access.orPermission }) }
+  const { scope: may, orPermission: orMay, permissionOfPeople: ofPeople } = access
+  return { may, ...(orMay && { orMay }), ...(ofPeople && { ofPeople }) }
 }
 
-function expectedAccess({ may, orMay }: Expected) {
-  return { may, ...(orMay && { orMay }) }
+function expectedAccess({ may, orMay, ofPeople }: Expected) {
+  return { may, ...(orMay && { orMay }), ...(ofPeople && { ofPeople }) }
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { verifyWebhook } from '../../sdk/src/index.ts'
 import { smallestTransaction, startTestService, type TestService } from '../support/service.ts'
 import { eventually, startTestReceiver, type TestReceiver } from '../support/webhooks.ts'
 
@@ -7,6 +8,7 @@ type Envelope<Item> = { total: number; data: Item[]; nextCursor: string | null }
 type EventItem = { id: string; type: string; recordId: string; sequence: number; delivery: string | null }
 type DeliveryItem = {
   eventId: string
+  type: string
   state: string
   attempts: { number: number; status: number }[]
   lastStatus: number
@@ -34,7 +36,9 @@ afterAll(async () => {
 })
 
 async function deliveries(query: string) {
-  return (await service.call<Envelope<DeliveryItem>>(`/webhook/delivery${query}`)).body
+  const answer = await service.call<Envelope<DeliveryItem>>(`/webhook/delivery${query}`)
+  expect(answer.status, answer.text).toBe(200)
+  return answer.body
 }
 
 describe('the list of events', () => {
@@ -93,5 +97,75 @@ describe('the list of deliveries', () => {
 
   it('answers 404 to a resend of an unknown event', async () => {
     expect((await service.call(`/webhook/delivery/${randomUUID()}/resend`, { method: 'POST' })).status).toBe(404)
+  })
+})
+
+describe('a webhook endpoint', () => {
+  type Endpoint = { id: string; url: string; enabled: boolean; secret: string; eventTypes: string[] }
+  const url = () => `${receiver.url}/endpoint`
+
+  it('is registered, shown, changed, tested and deleted', async () => {
+    const input = { url: url(), description: 'Orders', eventTypes: ['transaction.paid'] }
+    const made = await service.call<Endpoint>('/webhook-endpoint', { body: input })
+    expect(made.status, made.text).toBe(201)
+    const { secret, ...endpoint } = made.body
+    expect(endpoint).toMatchObject({ ...input, enabled: true, disabledReason: null, failingSince: null })
+    expect(secret).toMatch(/^whsec_/)
+    const path = `/webhook-endpoint/${endpoint.id}`
+    expect(made.headers.get('location')).toBe(`${service.baseUrl}${path}`)
+    expect((await service.call(path)).body).toEqual(endpoint)
+    expect((await service.call<Envelope<Endpoint>>('/webhook-endpoint')).body.data).toEqual([endpoint])
+
+    const twice = await service.call<{ errors: object[] }>('/webhook-endpoint', { body: input })
+    expect([twice.status, twice.body.errors]).toMatchObject([422, [{ field: 'url', code: 'duplicate' }]])
+    for (const body of [{ eventTypes: ['transaction.paied'] }, { eventTypes: [] }, { url: 'http://93.184.216.34/' }])
+      expect((await service.call(path, { method: 'PATCH', body })).status).toBe(422)
+    const changed = await service.call<Endpoint>(path, { method: 'PATCH', body: { eventTypes: ['*'] } })
+    expect(changed.body).toMatchObject({ url: url(), description: 'Orders', eventTypes: ['*'] })
+
+    const rotated = await service.call<{ secret: string }>(`${path}/secret`, { body: { overlapHours: 0 } })
+    expect(rotated.status, rotated.text).toBe(201)
+    const tested = await service.call<{ eventId: string }>(`${path}/test`, { method: 'POST' })
+    expect(tested.body).toMatchObject({ delivered: true, status: 204, error: null, errorCode: null, response: null })
+    const received = receiver.received.at(-1)
+    expect([received?.path, received?.event]).toMatchObject(['/hook/endpoint', { type: 'webhook.test' }])
+    const verify = async (by: string) =>
+      await verifyWebhook(by, received?.headers ?? {}, received?.body ?? '', { now: service.clock.now() })
+    expect(await verify(rotated.body.secret)).toMatchObject({ id: tested.body.eventId })
+    await expect(verify(secret)).rejects.toThrow('No signature matches')
+
+    expect((await service.call(path, { method: 'DELETE' })).status).toBe(204)
+    for (const method of ['GET', 'DELETE']) expect((await service.call(path, { method })).status).toBe(404)
+    expect((await service.call(`${path}/test`, { method: 'POST' })).status).toBe(404)
+    expect((await service.call<Envelope<Endpoint>>('/webhook-endpoint')).body.data).toEqual([])
+  })
+
+  it('gets the events of a transaction without a URL from its creation on, as its filter says', async () => {
+    const made = await service.call<Endpoint>('/webhook-endpoint', { body: { url: url() } })
+    const other = { url: `${url()}/paid`, eventTypes: ['transaction.paid'] }
+    const paidOnly = await service.call<Endpoint>('/webhook-endpoint', { body: other })
+    const { body } = await service.call<{ id: string; pixResponse: { uri: string } }>('/transaction', {
+      body: smallestTransaction(),
+    })
+    // One with the endpoint's address: it goes there once.
+    await service.call('/transaction', { body: smallestTransaction({ webhookUrl: url() }) })
+    await service.call('/sandbox/payment', { body: { uri: body.pixResponse.uri } })
+    await eventually(async () => (await deliveries(`?recordId=${body.id}&state=delivered`)).total === 3)
+    const ofEndpoint = (await deliveries(`?endpointId=${made.body.id}`)).data
+    expect(ofEndpoint).toHaveLength(2)
+    const toPaidOnly = (await deliveries(`?endpointId=${paidOnly.body.id}`)).data
+    const paid = ofEndpoint.find(({ type }) => type === 'transaction.paid')
+    expect(toPaidOnly.map(({ eventId }) => eventId)).toEqual([paid?.eventId])
+    expect((await deliveries(`?eventId=${paid?.eventId}`)).total).toBe(2)
+    for (const { body: one } of [made, paidOnly])
+      expect((await service.call(`/webhook-endpoint/${one.id}`, { method: 'DELETE' })).status).toBe(204)
+  })
+
+  it('is one of sixteen at most', async () => {
+    const call = async (n: number) =>
+      await service.call<Endpoint & { errors: object[] }>('/webhook-endpoint', { body: { url: `${url()}/${n}` } })
+    const made = await Promise.all(Array.from({ length: 17 }, (_, n) => call(n)))
+    expect(made.filter(({ status }) => status === 201)).toHaveLength(16)
+    expect(made.find(({ status }) => status === 422)?.body.errors).toMatchObject([{ code: 'too_many', limit: 16 }])
   })
 })

@@ -42,8 +42,10 @@ export type Expected = {
   may: string
   /** The permission of people, if it differs from the clients' scope. */
   orMay?: string
+  /** The permission that people need instead of the clients' scope. */
+  ofPeople?: string
   /** The merchant's record that parameters or body name: another merchant's people do not find it. */
-  of?: 'transaction' | 'withdrawal' | 'delivery' | 'client' | 'user' | 'resend'
+  of?: 'transaction' | 'withdrawal' | 'delivery' | 'endpoint' | 'client' | 'user' | 'resend'
   /** `:client` is replaced by the merchant's client id. */
   body?: object
   query?: string
@@ -68,6 +70,8 @@ const one = (may: string, of: NonNullable<Expected['of']>, more: Partial<Expecte
 })
 const operator = (may: string): Expected => ({ may, isOfNoMerchant: true })
 const played = (may: string): Expected => ({ may, orMay: 'sandbox.use', isOfNoMerchant: true })
+/** Endpoints decide where data goes, and show secrets. */
+const ofPeople = { ofPeople: 'credential.write' }
 const open: Expected = { may: 'public' }
 const period = { from: '2020-01-01T00:00:00Z', until: '2099-01-01T00:00:00Z' }
 const inPeriod = new URLSearchParams(period).toString()
@@ -128,6 +132,13 @@ export const expectations: Record<string, Expected> = {
   'GET /event/:id': one('webhook.read', 'delivery'),
   'GET /webhook/delivery': listed('webhook.read'),
   'POST /webhook/delivery/:eventId/resend': one('webhook.write', 'delivery'),
+  'GET /webhook-endpoint': listed('webhook.read'),
+  'POST /webhook-endpoint': { may: 'webhook.write', ...ofPeople },
+  'GET /webhook-endpoint/:id': one('webhook.read', 'endpoint'),
+  'PATCH /webhook-endpoint/:id': one('webhook.write', 'endpoint', { ...ofPeople, body: { enabled: false } }),
+  'DELETE /webhook-endpoint/:id': one('webhook.write', 'endpoint', ofPeople),
+  'POST /webhook-endpoint/:id/secret': one('webhook.write', 'endpoint', { ...ofPeople, body: { overlapHours: 0 } }),
+  'POST /webhook-endpoint/:id/test': one('webhook.write', 'endpoint', ofPeople),
   'GET /transaction': listed('transaction.read'),
   'POST /transaction/search': { ...listed('transaction.read'), body: {} },
   'GET /transaction.csv': listed('transaction.read'),
@@ -190,11 +201,11 @@ export const expectations: Record<string, Expected> = {
   'GET /dashboard/api/webhook/receiver': listed('webhook.read'),
   'GET /dashboard/api/webhook/resend': {
     ...listed('webhook.write'),
-    query: `${inPeriod}&state=delivered&state=gone&state=exhausted&state=pending`,
+    query: `${inPeriod}&state=delivered&state=gone&state=exhausted&state=canceled&state=pending`,
   },
   'GET /dashboard/api/webhook/resend/:resendId': one('webhook.read', 'resend', { elsewhere: 200 }),
   'PUT /dashboard/api/webhook/resend/:resendId': one('webhook.write', 'resend', {
-    body: { ...period, states: ['delivered', 'gone', 'exhausted', 'pending'] },
+    body: { ...period, states: ['delivered', 'gone', 'exhausted', 'canceled', 'pending'] },
     elsewhere: 200,
   }),
 

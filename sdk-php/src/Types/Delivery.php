@@ -13,12 +13,14 @@ final class Delivery extends Model
 {
     /** Identifier of the event: `webhook-id`. */
     public readonly string $eventId;
+    /** The registered endpoint; null for the record’s own `webhookUrl`. */
+    public readonly ?string $endpointId;
     public readonly string $type;
     /** Identifier of the transaction or withdrawal. */
     public readonly string $recordId;
     public readonly int $sequence;
     public readonly string $url;
-    /** @var 'waiting'|'pending'|'delivered'|'exhausted'|'gone' Waiting: behind an earlier event of its record; pending: to be tried; delivered; exhausted: all attempts failed; gone: the receiver answered 410. */
+    /** @var 'waiting'|'pending'|'delivered'|'exhausted'|'gone'|'canceled' Waiting: behind an earlier event of its record; pending: to be tried; delivered; exhausted: all attempts failed; gone: the receiver answered 410; canceled: its endpoint was disabled or deleted. */
     public readonly string $state;
     /** When it is tried next. */
     public readonly ?string $nextAttemptAt;
@@ -40,6 +42,7 @@ final class Delivery extends Model
     {
         parent::__construct($data);
         $this->eventId = $data['eventId'] ?? self::missing('eventId');
+        $this->endpointId = $data['endpointId'] ?? null;
         $this->type = $data['type'] ?? self::missing('type');
         $this->recordId = $data['recordId'] ?? self::missing('recordId');
         $this->sequence = $data['sequence'] ?? self::missing('sequence');

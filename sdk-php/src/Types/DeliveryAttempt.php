@@ -21,6 +21,8 @@ final class DeliveryAttempt extends Model
     public readonly ?string $error;
     /** @var null|'no_answer'|'redirected'|'gone'|'address_not_allowed'|'private_address'|'connection_refused'|'connection_closed'|'connection_timeout'|'connection_failed'|'unreachable'|'name_not_found'|'name_without_address'|'name_server_failed'|'name_server_timeout'|'head_too_long'|'certificate_expired'|'certificate_self_signed'|'certificate_of_other_name'|'certificate_without_chain'|'not_http' The error as a code; null if the HTTP status says enough, or the sentence has details of its own. */
     public readonly ?string $errorCode;
+    /** The first 2 kB of the response’s body; null if it was empty. */
+    public readonly ?string $response;
 
     /** @param array<string, mixed> $data */
     protected function __construct(array $data)
@@ -32,6 +34,7 @@ final class DeliveryAttempt extends Model
         $this->status = $data['status'] ?? null;
         $this->error = $data['error'] ?? null;
         $this->errorCode = $data['errorCode'] ?? null;
+        $this->response = $data['response'] ?? null;
     }
 
     public static function from(array $data): static

@@ -23,7 +23,7 @@ final class EventSummary extends Model
     public readonly int $sequence;
     /** When it happened. */
     public readonly string $createdAt;
-    /** State of its delivery; null when the record has no webhook URL. */
+    /** State of its delivery to the record’s `webhookUrl`; null when it has none. */
     public readonly ?string $delivery;
 
     /** @param array<string, mixed> $data */

@@ -181,9 +181,10 @@ namespace Guiche\Types;
  *   perPage?: int,
  * }
  * @phpstan-type DeliveryFilters array{
- *   state?: 'waiting'|'pending'|'delivered'|'exhausted'|'gone',
+ *   state?: 'waiting'|'pending'|'delivered'|'exhausted'|'gone'|'canceled',
  *   recordId?: string,
  *   eventId?: string,
+ *   endpointId?: string,
  *   page?: int,
  *   perPage?: int,
  *   cursor?: string,

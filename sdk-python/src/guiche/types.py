@@ -415,11 +415,11 @@ class EventSummary(TypedDict):
     createdAt: str
     """When it happened."""
     delivery: str | None
-    """State of its delivery; null when the record has no webhook URL."""
+    """State of its delivery to the record’s `webhookUrl`; null when it has none."""
 
 
-# Waiting: behind an earlier event of its record; pending: to be tried; delivered; exhausted: all attempts failed; gone: the receiver answered 410.
-DeliveryState: TypeAlias = Literal["waiting", "pending", "delivered", "exhausted", "gone"]
+# Waiting: behind an earlier event of its record; pending: to be tried; delivered; exhausted: all attempts failed; gone: the receiver answered 410; canceled: its endpoint was disabled or deleted.
+DeliveryState: TypeAlias = Literal["waiting", "pending", "delivered", "exhausted", "gone", "canceled"]
 
 
 # The error as a code; null if the HTTP status says enough, or the sentence has details of its own.
@@ -438,6 +438,8 @@ class DeliveryAttempt(TypedDict):
     error: str | None
     """Why the attempt failed."""
     errorCode: AttemptErrorCode
+    response: str | None
+    """The first 2 kB of the response’s body; null if it was empty."""
 
 
 class Delivery(TypedDict):
@@ -445,6 +447,8 @@ class Delivery(TypedDict):
 
     eventId: str
     """Identifier of the event: `webhook-id`."""
+    endpointId: str | None
+    """The registered endpoint; null for the record’s own `webhookUrl`."""
     type: str
     recordId: str
     """Identifier of the transaction or withdrawal."""
@@ -944,7 +948,9 @@ class DeliveryFilters(TypedDict, total=False):
     recordId: str
     """Only deliveries of this transaction or withdrawal."""
     eventId: str
-    """Only the delivery of this event."""
+    """Only the deliveries of this event."""
+    endpointId: str
+    """Only deliveries to this registered endpoint."""
     page: int
     """Page, from 1 (the default); 1 to 1000000000."""
     perPage: int

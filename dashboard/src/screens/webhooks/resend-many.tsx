@@ -23,7 +23,7 @@ import type { ResendPreview, ResendProgress } from '../../types.ts'
 import { hostOf } from './state.tsx'
 import { words } from './text.ts'
 
-const allStates = ['exhausted', 'gone', 'pending', 'delivered']
+const allStates = ['exhausted', 'gone', 'canceled', 'pending', 'delivered']
 const dayMs = 24 * 60 * 60_000
 
 type Period = { clientId: string; from: string; until: string }

@@ -42,6 +42,7 @@ export const words = texts({
       delivered: 'delivered',
       exhausted: 'attempts exhausted',
       gone: 'refused (410)',
+      canceled: 'canceled',
     } as Record<string, string>,
     delivery: 'Delivery',
     next: (time: string) => `Next attempt ${time}.`,
@@ -59,7 +60,8 @@ export const words = texts({
     which: 'Status',
     whichStates: {
       exhausted: 'Attempts exhausted',
-      gone: 'ApiError (410)',
+      gone: 'Refused (410)',
+      canceled: 'Canceled with their endpoint, which is enabled again',
       pending: 'Retry scheduled: send now instead of later',
       delivered: 'Already delivered: your receiver gets them twice',
     } as Record<string, string>,
@@ -119,6 +121,7 @@ export const words = texts({
       delivered: 'entregue',
       exhausted: 'tentativas esgotadas',
       gone: 'recusada (410)',
+      canceled: 'cancelada',
     },
     delivery: 'Entrega',
     next: (time: string) => `Próxima tentativa ${time}.`,
@@ -137,6 +140,7 @@ export const words = texts({
     whichStates: {
       exhausted: 'Tentativas esgotadas',
       gone: 'Recusadas (410)',
+      canceled: 'Canceladas com o endpoint, que está ativo de novo',
       pending: 'Nova tentativa agendada: enviar agora em vez de depois',
       delivered: 'Já entregues: seu endpoint recebe duas vezes',
     },

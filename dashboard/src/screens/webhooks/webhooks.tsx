@@ -23,7 +23,7 @@ import { ResendMany } from './resend-many.tsx'
 import { DeliveryState, hostOf } from './state.tsx'
 import { words, writeAttemptError } from './text.ts'
 
-const states = ['pending', 'waiting', 'delivered', 'exhausted', 'gone']
+const states = ['pending', 'waiting', 'delivered', 'exhausted', 'gone', 'canceled']
 const types = [
   ...['pix_qrcode_generated', 'paid', 'failed', 'processing_refund', 'refunded'],
   ...['blocked', 'processing_infraction', 'infraction'],
@@ -141,7 +141,7 @@ function DeliveryList({ client }: { client: string }) {
         <RecordTable
           label={t.deliveries}
           rows={list.data?.data}
-          keyOf={({ eventId }) => eventId}
+          keyOf={({ eventId, endpointId }) => `${eventId} ${endpointId}`}
           linkOf={({ eventId }) => `/webhooks?${withParameter(query, 'delivery', eventId)}`}
           phoneOf={({ type, url, state, createdAt }) => (
             <PhoneRow

@@ -1,0 +1,154 @@
+import { randomUUID } from 'node:crypto'
+import type { Static } from 'typebox'
+import { type By, recordAction } from '../../audit/record.ts'
+import type { Db, Tx } from '../../db/sql.ts'
+import { enqueueJob } from '../../jobs/jobs.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { AppError } from '../../lib/errors.ts'
+import type { SecretKey } from '../../lib/secrets.ts'
+import { receiverOf } from '../outbox.ts'
+import { createWebhookSecret, overlapMs, rotateWebhookSecret } from '../secrets.ts'
+import { lockClient } from '../store.ts'
+import { followJob } from './jobs.ts'
+import { allTypes, type ChangeEndpointBody, type CreateEndpointBody } from './schema.ts'
+import {
+  countEndpoints,
+  type EndpointRow,
+  findEndpoint,
+  insertEndpoint,
+  lockEndpoint,
+  markDeleted,
+  updateEndpoint,
+} from './store.ts'
+
+/** More than any shop has systems. Each event is compared with all of them. */
+export const endpointsMax = 16
+
+type Deps = { db: Db; clock: Clock; key: SecretKey }
+type Of = { merchantId: string; endpointId: string; by: By | null }
+
+/** Registers an address that receives the merchant's events from now on. Its secret is returned only here. */
+export async function createEndpoint(
+  { db, clock, key }: Deps,
+  { merchantId, input, by }: { merchantId: string; input: Static<typeof CreateEndpointBody>; by: By | null },
+): Promise<{ row: EndpointRow; secret: string }> {
+  return await db.transaction(async (tx) => {
+    // Two requests at once would exceed the limit.
+    await lockClient(tx, merchantId)
+    if ((await countEndpoints(tx, merchantId)) >= endpointsMax) throw tooMany()
+    const now = clock.now()
+    const row: EndpointRow = {
+      ...{ merchant_id: merchantId, id: randomUUID(), url: input.url, receiver: receiverOf(input.url) },
+      ...{ description: input.description ?? '', event_types: toStored(input.eventTypes ?? [allTypes]) },
+      ...{ created_at: now, updated_at: now, failing_since: null, disabled_at: null, disabled_reason: null },
+    }
+    if (!(await insertEndpoint(tx, row))) throw isRegistered()
+    await recordAction(tx, {
+      by,
+      action: 'webhook-endpoint.create',
+      merchantId,
+      recordId: row.id,
+      details: detailsOf(row),
+      now,
+    })
+    return { row, secret: await createWebhookSecret(tx, { key, merchantId, endpointId: row.id, now }) }
+  })
+}
+
+/**
+ * Changes an endpoint. With another URL, what waits for it goes there. Disabled, it receives no more events, and what
+ * waits for it is canceled. Enabled, it receives those from now on.
+ */
+export async function changeEndpoint(
+  { db, clock }: Deps,
+  { merchantId, endpointId, input, by }: Of & { input: Static<typeof ChangeEndpointBody> },
+): Promise<EndpointRow> {
+  return await db.transaction(async (tx) => {
+    // Two endpoints changed at once could get the same URL.
+    await lockClient(tx, merchantId)
+    const before = await lockEndpoint(tx, { merchantId, endpointId })
+    if (!before) throw unknownEndpoint()
+    const now = clock.now()
+    const url = input.url ?? before.url
+    const isEnabled = input.enabled === true && before.disabled_at !== null
+    const row: EndpointRow = {
+      ...before,
+      ...{ url, receiver: receiverOf(url), updated_at: now },
+      ...(input.description !== undefined && { description: input.description }),
+      ...(input.eventTypes && { event_types: toStored(input.eventTypes) }),
+      ...((isEnabled || url !== before.url) && { failing_since: null }),
+      ...(isEnabled && { disabled_at: null, disabled_reason: null }),
+      ...(input.enabled === false && before.disabled_at === null && { disabled_at: now, disabled_reason: 'request' }),
+    }
+    if (!(await updateEndpoint(tx, row))) throw isRegistered()
+    const details = { ...detailsOf(row), isDisabled: row.disabled_at !== null }
+    await recordAction(tx, { by, action: 'webhook-endpoint.change', merchantId, recordId: endpointId, details, now })
+    await enqueueFollow(tx, row)
+    return row
+  })
+}
+
+/** Removes an endpoint. What waits for it is canceled. */
+export async function deleteEndpoint({ db, clock }: Deps, { merchantId, endpointId, by }: Of): Promise<void> {
+  await db.transaction(async (tx) => {
+    const row = await lockEndpoint(tx, { merchantId, endpointId })
+    if (!row) throw unknownEndpoint()
+    const now = clock.now()
+    await markDeleted(tx, { merchantId, endpointId, now })
+    await recordAction(tx, {
+      by,
+      action: 'webhook-endpoint.delete',
+      merchantId,
+      recordId: endpointId,
+      details: detailsOf(row),
+      now,
+    })
+    await enqueueFollow(tx, row)
+  })
+}
+
+/** Gives an endpoint a new secret. The former one signs too, for the length of the overlap. */
+export async function rotateEndpointSecret(
+  { db, clock, key }: Deps,
+  { merchantId, endpointId, overlapHours = overlapMs / 3_600_000, by }: Of & { overlapHours?: number | undefined },
+): Promise<{ secret: string; formerExpiresAt: Date }> {
+  if (!(await findEndpoint(db, { merchantId, endpointId }))) throw unknownEndpoint()
+  const now = clock.now()
+  const lastsMs = overlapHours * 3_600_000
+  const secret = await rotateWebhookSecret(db, { key, merchantId, endpointId, now, overlapMs: lastsMs, by })
+  return { secret, formerExpiresAt: new Date(now.getTime() + lastsMs) }
+}
+
+/** Deliveries that wait for their next attempt learn of the change now. */
+export async function enqueueFollow(tx: Tx, { merchant_id: merchantId, id: endpointId }: EndpointRow): Promise<void> {
+  await enqueueJob(tx, { name: followJob, key: `${followJob} ${endpointId}`, payload: { merchantId, endpointId } })
+}
+
+/** Without the path and query of the URL, which may hold secrets. */
+export function detailsOf({ receiver, event_types }: EndpointRow) {
+  return { receiver, eventTypes: event_types ?? [allTypes] }
+}
+
+export function unknownEndpoint(): AppError {
+  return new AppError('not_found', { detail: 'There is no webhook endpoint with this id.' })
+}
+
+function toStored(types: string[]): string[] | null {
+  return types.includes(allTypes) ? null : types
+}
+
+function isRegistered(): AppError {
+  const message = 'is registered already: change the endpoint that has it'
+  return new AppError('validation_failed', {
+    detail: `url ${message}.`,
+    fields: [{ field: 'url', code: 'duplicate', message }],
+  })
+}
+
+function tooMany(): AppError {
+  const message = `cannot be added: a merchant has at most ${endpointsMax} endpoints. Delete one that is no longer used`
+  return new AppError('validation_failed', {
+    detail: `url ${message}.`,
+    fields: [{ field: 'url', code: 'too_many', message, limit: endpointsMax }],
+  })
+}

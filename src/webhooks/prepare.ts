@@ -1,0 +1,51 @@
+import type { Logger } from 'pino'
+import type { Db } from '../db/sql.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { SecretKey } from '../lib/secrets.ts'
+import { type EndpointState, listEndpointStates } from './endpoints/store.ts'
+import { buildBodies, type LoadRecords } from './payload.ts'
+import type { Claimed } from './queue-store.ts'
+import { findSigningSecrets } from './secrets.ts'
+
+type Deps = { db: Db; key: SecretKey; clock: Clock; loadRecords: LoadRecords; log: Pick<Logger, 'error'> }
+
+export type Sendable = {
+  delivery: Claimed
+  body: Buffer
+  secrets: string[]
+  /** Null: the record's own URL. */
+  endpoint: EndpointState | null
+}
+
+/**
+ * Reads what claimed deliveries need. One that lacks something is left out: it is claimed again when its lease expires.
+ * `changed`: their endpoint receives no more events, or has another address by now.
+ */
+export async function prepareDeliveries(
+  { db, key, clock, loadRecords, log }: Deps,
+  claimed: Claimed[],
+): Promise<{ sendable: Sendable[]; changed: Claimed[] }> {
+  const merchantIds = [...new Set(claimed.map(({ merchantId }) => merchantId))]
+  const endpointIds = [...new Set(claimed.flatMap(({ endpointId }) => endpointId ?? []))]
+  const [endpoints, secretsOf, bodies] = await Promise.all([
+    endpointIds.length === 0 ? [] : listEndpointStates(db, { merchantIds, endpointIds }),
+    findSigningSecrets(db, { key, merchantIds, now: clock.now() }),
+    buildBodies(loadRecords, claimed, ({ merchantId, eventId }, error) => {
+      // Not an attempt, because the error is ours.
+      log.error({ merchantId, eventId, err: error }, 'The payload of a webhook could not be built')
+    }),
+  ])
+  const endpointOf = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]))
+  const sendable: Sendable[] = []
+  const changed: Claimed[] = []
+  for (const [index, delivery] of claimed.entries()) {
+    const { merchantId, endpointId, url } = delivery
+    const endpoint = endpointId === null ? null : (endpointOf.get(endpointId) ?? null)
+    const secrets = secretsOf.get(endpointId ?? merchantId)
+    const body = bodies[index]
+    if (endpoint && (!endpoint.isActive || endpoint.url !== url)) changed.push(delivery)
+    else if (!secrets) log.error({ merchantId, endpointId }, 'There is no webhook secret to sign with')
+    else if (body) sendable.push({ delivery, body, secrets, endpoint })
+  }
+  return { sendable, changed }
+}
