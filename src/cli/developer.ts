@@ -1,5 +1,5 @@
 import { Argument, type Command, Option } from 'commander'
-import { toCentsAboveZero } from './arguments.ts'
+import { toCentsAboveZero, toId } from './arguments.ts'
 import { type ConnectOptions, withConnection } from './developer/connect.ts'
 import { runTrigger, type Triggered, triggered } from './developer/trigger.ts'
 
@@ -10,6 +10,37 @@ type ChargeOptions = ConnectOptions & { amount?: number; webhookUrl?: string; ex
  * machine that reaches the service.
  */
 export function developerCommands(program: Command): void {
+  withFilters(
+    withConnection(program.command('listen').description('send each event to an address of this machine, signed')),
+  )
+    .requiredOption('--forward-to <url>', 'address of the receiver, such as http://localhost:8000/pix')
+    .addOption(
+      new Option('--from <where>', 'where to begin').choices(['last', 'start', 'end']).default('last', 'the last run'),
+    )
+    .option('--secret <secret>', secretOption)
+    .option('--json', 'print one JSON value for each event')
+    .action(async (options: FollowOptions & { forwardTo: string; from: 'last' | 'start' | 'end' }) => {
+      const { runListen } = await import('./developer/follow.ts')
+      await runListen(options)
+    })
+
+  withFilters(withConnection(program.command('tail').description('print events as they happen')))
+    .addOption(new Option('--from <where>', 'where to begin').choices(['start', 'end']).default('end'))
+    .option('--json', 'print one JSON value for each event')
+    .action(async (options: FollowOptions & { from: 'start' | 'end' }) => {
+      const { runTail } = await import('./developer/follow.ts')
+      await runTail(options)
+    })
+
+  const events = program.command('events').description('events of transactions and withdrawals')
+  withConnection(events.command('resend').description('send an event again').argument('<id>', 'id of the event', toId))
+    .option('--forward-to <url>', 'send it from here to this address, instead of to the webhook of its record')
+    .option('--secret <secret>', secretOption)
+    .action(async (id: string, options: ConnectOptions & { forwardTo?: string; secret?: string }) => {
+      const { runResend } = await import('./developer/follow.ts')
+      await runResend(id, options)
+    })
+
   withConnection(program.command('try').description('create a test charge, pay it, and show each step with its time'))
     .option('--amount <cents>', 'amount of the charge', toCentsAboveZero, 2590)
     .option('--webhook-url <url>', 'address that gets its webhooks')
@@ -39,7 +70,7 @@ export function developerCommands(program: Command): void {
       .description('check the connection, the credentials and, with its address, a webhook receiver')
       .argument('[receiver]', 'address of a webhook receiver, such as http://localhost:8000/pix'),
   )
-    .option('--secret <secret>', 'webhook secret of the receiver (or GUICHE_WEBHOOK_SECRET, or that of the sandbox)')
+    .option('--secret <secret>', secretOption)
     .addOption(
       new Option('--event <type>', 'event that is sent; it names no real record')
         .choices(triggered)
@@ -50,6 +81,16 @@ export function developerCommands(program: Command): void {
       const { runDoctor } = await import('./developer/doctor.ts')
       await runDoctor(receiver, options)
     })
+}
+
+const secretOption = 'webhook secret of the receiver (or GUICHE_WEBHOOK_SECRET, or that of the sandbox)'
+
+type FollowOptions = ConnectOptions & { type?: Triggered[]; record?: string; secret?: string; json?: boolean }
+
+function withFilters(command: Command): Command {
+  return command
+    .addOption(new Option('--type <type...>', 'only these events').choices([...triggered, 'withdrawal.rejected']))
+    .option('--record <id>', 'only those of one transaction or withdrawal', toId)
 }
 
 type DoctorOptions = { secret?: string; event: Triggered; json?: boolean }

@@ -12,7 +12,7 @@ const groups: Group[] = [
     load: async () => (await import('./service.ts')).serviceCommands,
   },
   {
-    names: ['try', 'trigger', 'doctor'],
+    names: ['listen', 'tail', 'events', 'try', 'trigger', 'doctor'],
     load: async () => (await import('./developer.ts')).developerCommands,
   },
   { names: ['acquirer'], load: async () => (await import('./acquirer.ts')).acquirerCommands },
@@ -42,6 +42,7 @@ export async function createProgram(words: string[] = []): Promise<Command> {
     .option('--as <name>', 'your name in the audit log (default: the operating system user)', toActor)
     .showHelpAfterError('Add --help to see the arguments and options of the command.')
   const named = groups.filter(({ names }) => names.some((name) => words.includes(name)))
+  if (words.some((word) => ['--version', '-V'].includes(word)) && named.length === 0) return program
   const isHelp = words.some((word) => ['help', '--help', '-h'].includes(word))
   for (const { load } of isHelp || named.length === 0 ? groups : named) {
     const addCommands = await load()

@@ -1,12 +1,17 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { createWebhookReceiver, type WebhookReceiver } from '../../sdk/src/testing.ts'
 import type { Check } from '../../src/cli/developer/checks.ts'
 import type { Triggered } from '../../src/cli/developer/trigger.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { registerShop } from '../support/token.ts'
+import { eventually } from '../support/webhooks.ts'
 
 let service: TestService
 let receiver: WebhookReceiver
@@ -57,6 +62,79 @@ describe('guiche trigger', () => {
   it('names the events that it can cause', async () => {
     await line.expectFailure(['trigger', 'transaction.shipped'], /Allowed choices are .*transaction\.paid/)
     await line.expectFailure(['trigger', 'withdrawal.failed', '--amount', '100'], /leave --amount out/)
+  })
+})
+
+describe('guiche listen', () => {
+  const start = (args: string[]) => {
+    const child = spawn(process.execPath, [join(inject('build'), 'src/cli/main.js'), ...args], {
+      cwd: home,
+      env: { PATH: process.env.PATH, HOME: home, DATA_DIR: service.dataDir },
+    })
+    const output = { out: '', err: '' }
+    child.stdout.on('data', (data) => (output.out += String(data)))
+    child.stderr.on('data', (data) => (output.err += String(data)))
+    const ended = new Promise<number | null>((done) => child.once('close', done))
+    return {
+      output,
+      async interrupt() {
+        child.kill('SIGINT')
+        expect({ code: await ended, err: output.err }).toEqual({ code: 0, err: output.err })
+      },
+    }
+  }
+  const pay = async () => (await line.runJson<{ recordId: string }>(['trigger', 'transaction.paid'])).recordId
+  const isOf = (recordId: string) => (event: { data: { id: string } }) => event.data.id === recordId
+  let home: string
+  beforeAll(async () => {
+    home = await mkdtemp(join(tmpdir(), 'guiche-home-'))
+  })
+  afterAll(async () => await rm(home, { recursive: true }))
+
+  it('sends each event once, signed, and continues where it was interrupted', async () => {
+    const args = ['listen', '--forward-to', receiver.url]
+    const [first, tail] = [start(args), start(['tail', '--json', '--type', 'transaction.paid'])]
+    await eventually(() => first.output.err.includes('Ctrl-C'))
+    expect(first.output.err).toContain(`Signed with ${service.sandbox.webhookSecret}`)
+    const before = await pay()
+    await receiver.waitFor('transaction.paid', isOf(before))
+    await eventually(() => first.output.out.includes('transaction.paid'))
+    await first.interrupt()
+    expect(first.output.out).toMatch(/^\d\d:\d\d:\d\d {2}transaction\.pix_qrcode_generated .* 204 in \d+ ms\n/)
+
+    const meanwhile = await pay()
+    const second = start(args)
+    await receiver.waitFor('transaction.paid', isOf(meanwhile))
+    const { id } = await receiver.waitFor('transaction.pix_qrcode_generated', isOf(meanwhile))
+    await eventually(() => second.output.out.includes('transaction.paid'))
+    await second.interrupt()
+    expect(second.output.out.trim().split('\n')).toHaveLength(2)
+    expect(receiver.events.map((event) => event.id).filter((one) => one === id)).toHaveLength(1)
+
+    await eventually(() => tail.output.out.split('\n').length === 3)
+    expect(
+      tail.output.out
+        .trim()
+        .split('\n')
+        .map((text) => JSON.parse(text).data.id),
+    ).toEqual([before, meanwhile])
+    await tail.interrupt()
+
+    expect(await line.read(['events', 'resend', id, '--forward-to', receiver.url])).toContain(' 204 in ')
+    expect(receiver.events.filter((event) => event.id === id)).toHaveLength(2)
+    expect(receiver.refused).toEqual([])
+  })
+
+  it('has an event sent to its webhook again', async () => {
+    const { id, recordId } = await line.runJson<{ id: string; recordId: string }>([
+      ...['trigger', 'transaction.paid', '--webhook-url', receiver.url],
+    ])
+    await receiver.waitFor('transaction.paid', isOf(recordId))
+    await eventually(async () => {
+      const { code } = await line.run(['events', 'resend', id])
+      return code === 0
+    })
+    await eventually(() => receiver.events.filter((event) => event.id === id).length >= 2)
   })
 })
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startSimulatorServer } from '../../simulator/server.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
+import { sql } from '../../src/db/sql.ts'
 import { manualClock } from '../support/clock.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { type Disputed, pollUntil } from '../support/disputes.ts'
@@ -238,6 +239,27 @@ describe.each([
         await service.runJob('transactions.disputes')
         return (await deadline()) === before - 3 * day * 1000
       })
+    })
+
+    it('leaves a check alone that may be in progress', async () => {
+      await earn()
+      const { body } = await control('/withdrawal', {
+        ...{ amount: 900_091, method: 'PIX', pixKey: { key: 'jose@example.com', type: 'EMAIL' } },
+        idempotencyKey: 'withdrawal-in-progress',
+      })
+      const id = String(body.id)
+      await untilStatus(`/withdrawal/${id}`, 'PROCESSING')
+      const now = service.clock.now().getTime()
+      const checkedAfter = async (seconds: number) => {
+        await service.db.query(
+          sql`update withdrawals set check_at = ${new Date(now + seconds * 1000)} where id = ${id}`,
+        )
+        await advance(50)
+        const [row] = await service.db.query<{ at: Date }>(sql`select check_at as at from withdrawals where id = ${id}`)
+        return ((row?.at.getTime() ?? 0) - now) / 1000
+      }
+      expect(await checkedAfter(115)).toBe(115)
+      expect(await checkedAfter(300)).toBe(250)
     })
 
     it('refuses to go back, further than 90 days, and without the scope', async () => {

@@ -1,6 +1,8 @@
 import { edit, feedTest, jobsTest, type Mutation } from './mutation.ts'
 
-/** Mutations of what protects the operator: the payout freeze, alerts to people, and the event feed. */
+const sandboxTest = 'test/e2e/sandbox-controls.test.ts'
+
+/** Mutations of what protects the operator: the payout freeze, alerts to people, the event feed, and the sandbox. */
 export const operationMutations: Mutation[] = [
   {
     name: 'an alert is sent at every check while it lasts',
@@ -78,5 +80,28 @@ export const operationMutations: Mutation[] = [
     name: 'a position of another merchant, or of a database that was restored, is accepted',
     edits: [edit('src/webhooks/feed.ts', 'if (position !== after) throw positionUnknown()', '')],
     caughtBy: 'test/e2e/event-feed.test.ts',
+  },
+  {
+    name: 'the sandbox clock moves the charges of every merchant',
+    edits: [
+      edit(
+        'src/sandbox/clock-store.ts',
+        'sql`merchant_id = ${merchantId} and check_at >',
+        'sql`${merchantId}::uuid is not null and check_at >',
+      ),
+    ],
+    caughtBy: sandboxTest,
+  },
+  {
+    name: 'the sandbox clock ends the lease of a payout that is being sent',
+    edits: [edit('src/sandbox/clock-store.ts', 'new Date(now.getTime() + leaseMaxMs)', 'now')],
+    caughtBy: sandboxTest,
+  },
+  {
+    name: 'a page of another site creates charges in the sandbox',
+    edits: [
+      edit('src/pay/sample.ts', "if (!isFromOwnPage(request, baseUrl)) throw new AppError('csrf_token_missing')", ''),
+    ],
+    caughtBy: 'test/e2e/pay-page.test.ts',
   },
 ]

@@ -4,7 +4,8 @@ import { createTestEvent, type SignedWebhook, signWebhook } from '../../../sdk/s
 import { checkWebhookUrl, toHost } from '../../webhooks/address.ts'
 import { describeFailure } from '../../webhooks/attempt-errors.ts'
 import { secretPrefix } from '../../webhooks/sign.ts'
-import { answerMaxMs, type Report, toReason } from './checks.ts'
+import { answerMaxMs, type Report } from './checks.ts'
+import { type Answered, describeAnswer, isAccepted, postWebhook } from './deliver.ts'
 
 type Receiver = { url: string; secret: string | null; type: WebhookEventType }
 
@@ -27,27 +28,27 @@ export async function checkReceiver({ url, secret, type }: Receiver, { add }: Re
   // Names a record that does not exist.
   const event = createTestEvent(type, { externalCode: 'guiche-doctor' })
   const correct = await signWebhook(secret, event)
-  const first = await post(url, correct)
+  const first = await postWebhook(url, correct)
   if (!checkAccepted(first, add)) return
   checkTime(first.ms, add)
-  const repeated = await post(url, correct)
+  const repeated = await postWebhook(url, correct)
   if (isAccepted(repeated))
     add({ part, name: 'repeat', outcome: 'ok', detail: 'It answers 2xx when the same event comes a second time' })
   else
     add({
       ...{ part, name: 'repeat', outcome: 'fail' },
-      detail: `It does not accept the same event a second time: ${describe(repeated)}`,
+      detail: `It does not accept the same event a second time: ${describeAnswer(repeated)}`,
       fix: 'Guichê delivers at least once. Do nothing when the webhook-id or the sequence is known already, and answer 2xx.',
     })
   for (const { name, what, fix, delivery } of await makeForgeries(secret, event, correct)) {
-    const answer = await post(url, delivery)
+    const answer = await postWebhook(url, delivery)
     const isRefused = answer.status !== null && answer.status >= 400 && answer.status < 500
     if (isRefused) add({ part, name, outcome: 'ok', detail: `It refuses ${what} (${answer.status})` })
     else if (isAccepted(answer))
       add({ part, name, outcome: 'fail', detail: `It accepts ${what} (${answer.status})`, fix })
     else
       add({
-        ...{ part, name, outcome: 'note', detail: `It does not accept ${what}, and fails: ${describe(answer)}` },
+        ...{ part, name, outcome: 'note', detail: `It does not accept ${what}, and fails: ${describeAnswer(answer)}` },
         fix: 'Answer 401.',
       })
   }
@@ -138,32 +139,6 @@ async function readExpiry(url: URL): Promise<Date> {
     socket.once('error', reject)
     socket.once('timeout', () => socket.destroy(Object.assign(new Error('time-out'), { code: 'ETIMEDOUT' })))
   })
-}
-
-type Answered = { status: number | null; reason: string; ms: number }
-
-async function post(url: string, { headers, body }: SignedWebhook): Promise<Answered> {
-  const startedAt = performance.now()
-  const ms = () => Math.round(performance.now() - startedAt)
-  try {
-    const signal = AbortSignal.timeout(answerMaxMs)
-    const answer = await fetch(url, {
-      ...{ method: 'POST', headers: { ...headers, 'user-agent': 'Guiche-Webhooks/1' }, body },
-      ...{ redirect: 'manual', signal },
-    })
-    await answer.body?.cancel()
-    return { status: answer.status, reason: '', ms: ms() }
-  } catch (error) {
-    return { status: null, reason: toReason(error), ms: ms() }
-  }
-}
-
-function isAccepted({ status }: Answered): boolean {
-  return status !== null && status >= 200 && status < 300
-}
-
-function describe({ status, reason }: Answered): string {
-  return status === null ? reason : `HTTP ${status}`
 }
 
 function checkAccepted(answer: Answered, add: Report['add']): boolean {
