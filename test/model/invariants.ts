@@ -1,4 +1,5 @@
 import { findPayoutFreeze } from '../../src/ledger/store.ts'
+import { failureMessages } from '../../src/transactions/status.ts'
 import { findBreaches } from '../../src/verification.ts'
 import { findAccountFaults } from './accounts.ts'
 import { feeBy, feeReturnedBy } from './memory.ts'
@@ -47,6 +48,15 @@ function findPaymentFaults({ memory }: World, { transactions, bank }: Seen): str
   )
   return [
     ...twice.map(({ end_to_end }) => `payment ${end_to_end} is credited twice`),
+    ...transactions
+      .filter(
+        (row) =>
+          row.status === 'FAILED' &&
+          row.pix_uri !== null &&
+          row.error_message === failureMessages.canceled &&
+          row.is_payable,
+      )
+      .map(({ id }) => `transaction ${id} is canceled, and the bank still lets it be paid`),
     ...credited.flatMap((row) => {
       const pix = bank.pix.find(({ end_to_end_id }) => end_to_end_id === row.end_to_end)
       if (pix?.txid !== row.txid || pix.amount !== row.amount_paid)

@@ -21,6 +21,7 @@ const weights: [string, number, Step][] = [
   ['repeat', 5, people.repeat],
   ['insist', 2, people.insist],
   ['cancel', 2, people.cancel],
+  ['cancelCharge', 4, people.cancelCharge],
   ['confirm', 3, people.confirm],
   ['approve', 3, people.approve],
   ['reject', 1, people.reject],
@@ -53,7 +54,9 @@ const deck = weights.flatMap(([name, weight, step]) => Array.from({ length: weig
  * Steps that run concurrently in production. The clock, fees and the payout freeze change only while nothing else runs.
  */
 const crowd = deck.filter(({ name }) =>
-  /^(?:create|pay|refund|withdraw|repeat|cancel|confirm|approve|callback|runJobs|runSweep|enter)$/.test(name),
+  /^(?:create|pay|refund|withdraw|repeat|cancel|cancelCharge|confirm|approve|callback|runJobs|runSweep|enter)$/.test(
+    name,
+  ),
 )
 /** In this percentage of steps, several run concurrently. */
 const crowdPercent = 15

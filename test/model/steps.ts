@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { cents } from '../../src/lib/money.ts'
+import { cancelTransaction } from '../../src/transactions/cancel.ts'
 import { approveWithdrawal } from '../../src/withdrawals/approve.ts'
 import { cancelWithdrawal } from '../../src/withdrawals/cancel.ts'
 import { confirmWithdrawal } from '../../src/withdrawals/confirm.ts'
 import { rejectWithdrawal } from '../../src/withdrawals/reject.ts'
 import { withdrawalAmountMin } from '../../src/withdrawals/schema.ts'
-import { attempt, describe } from './attempt.ts'
+import { attempt, describe, Unexpected } from './attempt.ts'
 import { approvalAbove, findAvailable } from './expect.ts'
 import { feeBy, type Requested } from './memory.ts'
 import { readAll, type TransactionSeen } from './read.ts'
@@ -130,6 +131,26 @@ export const cancel: Step = async (world) => {
     async () => await cancelWithdrawal(deps, { merchantId: row.merchant_id, id: row.id, by: null }),
   )
   return `cancel ${row.id}: ${describe(done)}`
+}
+
+/** Usually an open charge; else any, since a refused request must be refused in any status. */
+export const cancelCharge: Step = async (world, { isAlone }) => {
+  const { random } = world
+  const { transactions } = await readAll(world.db, world.clock.now())
+  const open = transactions.filter(({ status }) => status === 'PENDING' || status === 'PIX_QRCODE_GENERATED')
+  const row = random.pick(random.percent(85) ? open : transactions)
+  if (!row) return 'no charge to cancel'
+  const { deps } = world.process
+  const done = await attempt(
+    async () => await cancelTransaction(deps, { merchantId: row.merchant_id, id: row.id, by: null }),
+  )
+  const { bank } = await readAll(world.db, world.clock.now())
+  const isPaid = bank.pix.some(({ txid }) => txid === row.txid)
+  if (done.did === 'done' && isPaid) throw new Unexpected(`charge ${row.id} is canceled, and it was paid`)
+  const isOver = row.status === 'FAILED' || isPaid
+  const isRefused = done.did === 'refused' && done.code === 'cancel_not_possible'
+  if (isAlone && isRefused && !isOver) throw new Unexpected(`charge ${row.id} is open, and its cancel was refused`)
+  return `cancel charge ${row.id}: ${describe(done)}`
 }
 
 export const confirm: Step = async (world) => {
