@@ -10,6 +10,7 @@ import {
   visit,
 } from '../support/browser.ts'
 import { dispute, disputesOf, pollUntil } from '../support/disputes.ts'
+import { charge, payAt } from '../support/payments.ts'
 import { fetchRefundable, payOne, setFixedFee } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { findSandboxMerchant, inviteUser, signIn } from '../support/users.ts'
@@ -86,6 +87,21 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await checkScreen('refunded')
     const { refunds } = await fetchRefundable(service, id)
     expect(refunds.map(({ amount, reason }) => [amount, reason])).toEqual([[590, 'One item was missing']])
+    expect(complaints).toEqual([])
+  })
+
+  it('cancels an open charge, so that nobody can pay it', async () => {
+    const { id, uri } = await charge(service, { amount: 2_590 })
+    const { page, enter, checkScreen, complaints } = people.owner
+    await enter(`/transactions/${id}`)
+    await page.getByRole('button', { name: 'Cancel charge' }).click()
+    await dialogOf(page).getByText('The charge of R$25.90 is removed at the PSP').waitFor()
+    await checkScreen('cancel-dialog')
+    await dialogOf(page).getByRole('button', { name: 'Cancel charge' }).dblclick()
+    await dialogOf(page).waitFor({ state: 'detached' })
+    await page.getByText('The charge was canceled').first().waitFor()
+    await checkScreen('canceled')
+    expect((await payAt(service, uri)).status).toBe(422)
     expect(complaints).toEqual([])
   })
 

@@ -1,5 +1,6 @@
 import type { Transaction } from '@guiche/sdk'
 import type { ExplainedRecord } from '../../types.ts'
+import { CancelButton } from './cancel.tsx'
 import { RefundButton } from './refund.tsx'
 import { WithdrawalActions } from './withdrawal.tsx'
 
@@ -12,6 +13,8 @@ export function RecordActions({
   transaction: Transaction | undefined
 }) {
   if (record.type === 'withdrawal') return <WithdrawalActions id={record.id} />
+  if (transaction && record.status === 'PIX_QRCODE_GENERATED')
+    return <CancelButton id={transaction.id} amount={transaction.amount} />
   // The queries run one after the other. The button disappears with the first one that has a newer status.
   const mayBeRefunded = record.status === 'PAID' || record.status === 'INFRACTION'
   return transaction && mayBeRefunded ? <RefundButton transaction={transaction} /> : null
