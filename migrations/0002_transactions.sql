@@ -34,6 +34,8 @@ create table transactions (
   idempotency_key text,
   external_code text,
   webhook_url text,
+  -- Where the payment page leads back to.
+  return_url text,
   is_info_product boolean not null,
   -- json, not jsonb: returned in the order in which it came.
   customer json,

@@ -28,6 +28,7 @@ import type { Clock } from './lib/clock.ts'
 import { keyedHash, type SecretKey } from './lib/secrets.ts'
 import { observeCell } from './operator/cell-metrics.ts'
 import { registerPayRoutes } from './pay/routes.ts'
+import { paymentToken } from './pay/token.ts'
 import { registerSandboxRoutes, type Sandbox } from './sandbox/routes.ts'
 import { createTransactionWriter } from './transactions/create.ts'
 import { exampleTransaction } from './transactions/examples.ts'
@@ -174,16 +175,19 @@ export async function createApp(deps: AppDeps): Promise<Server> {
   observeCell(deps)
   const readTransaction = createTransactionReader(db)
   const settlement = createSettlement(deps)
+  const paymentUrlOf = (id: string) => `${deps.baseUrl}/pay/${paymentToken(deps.key, id)}`
   const insertTransaction = createTransactionWriter(db)
   registerTransactionRoutes(app, {
     ...deps,
     settlement,
+    paymentUrlOf,
     insertTransaction,
     readTransaction,
     createLimit: limit('create', config.rateLimitCreate.perSecond, config.rateLimitCreate.burst),
   })
   await registerPayRoutes(app, {
     ...deps,
+    paymentUrlOf,
     readTransaction,
     insertTransaction,
     wrongTokenLimit: limit('payment-page', 0.5, 20),

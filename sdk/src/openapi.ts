@@ -308,6 +308,11 @@ export interface components {
              * @description Receives every change; https, a public host, no fragment
              */
             webhookUrl?: string;
+            /**
+             * Format: uri
+             * @description The payment page links to it, after the payment with `transactionId` added; https, a public host, no fragment
+             */
+            returnUrl?: string;
             /** @description Your reference; need not be unique */
             externalCode?: string;
             /** @description Requests with the same key and content return the same transaction */
@@ -1208,6 +1213,8 @@ export interface components {
             /** @enum {string} */
             paymentMethod: "PIX";
             webhookUrl?: string;
+            /** @description As in the request */
+            returnUrl?: string;
             externalCode?: string;
             customer?: components["schemas"]["Customer"];
             seller?: components["schemas"]["Seller"];
@@ -1283,6 +1290,8 @@ export interface components {
             /** @enum {string} */
             status: "PIX_QRCODE_GENERATED";
             pixResponse: components["schemas"]["PixCode"];
+            /** @description The payment page: send the customer there. Always the same */
+            paymentUrl: string;
         };
         /** @description A change of a transaction, as a webhook */
         TransactionEvent: {

@@ -36,11 +36,13 @@ export const Metadata = FreeForm({
   description: 'Free-form; up to 8 KiB as JSON, 64 keys in all and 8 levels',
 })
 
-export const WebhookUrl = Type.String({
-  format: 'webhook-url',
-  maxLength: 2048,
-  description: 'Receives every change; https, a public host, no fragment',
-})
+/** An address of the merchant's. */
+const MerchantUrl = (description: string) => Type.String({ format: 'webhook-url', maxLength: 2048, description })
+
+export const WebhookUrl = MerchantUrl('Receives every change; https, a public host, no fragment')
+export const ReturnUrl = MerchantUrl(
+  'The payment page links to it, after the payment with `transactionId` added; https, a public host, no fragment',
+)
 
 export const DateTimeFilter = (description: string) =>
   Type.String({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { transactionStatuses } from '../transactions/status.ts'
+import { failureMessages, transactionStatuses } from '../transactions/status.ts'
 import { policy, renderNotice, renderPayment } from './page.ts'
 import { isOpen, pageState } from './state.ts'
 import type { PaymentRow } from './store.ts'
@@ -16,6 +16,8 @@ const row = (more: Partial<PaymentRow> = {}): PaymentRow => ({
   amount: 123_456,
   pix_uri: '00020101021226',
   pix_expires_at: later,
+  error_message: null,
+  return_url: null,
   payment_date: null,
   changed_at: now,
   ...more,
@@ -25,7 +27,7 @@ const render = (more: Partial<PaymentRow> = {}, language: 'pt' | 'en' = 'pt', at
 
 describe('the state', () => {
   it('is defined for every status', () => {
-    const states = transactionStatuses.map((status) => [status, pageState({ status, pix_expires_at: later }, now)])
+    const states = transactionStatuses.map((status) => [status, pageState(row({ status }), now)])
     expect(Object.fromEntries(states)).toEqual({
       PENDING: 'preparing',
       PIX_QRCODE_GENERATED: 'waiting',
@@ -46,6 +48,30 @@ describe('the state', () => {
     expect(pageState(row(), later)).toBe('expired')
     expect(pageState(row({ status: 'FAILED' }), later)).toBe('expired')
     expect(pageState(row({ status: 'PAID' }), later)).toBe('paid')
+  })
+})
+
+it('says that a charge was canceled, also after its code would have expired', () => {
+  const canceled = { status: 'FAILED', error_message: failureMessages.canceled } as const
+  expect(pageState(row(canceled), later)).toBe('canceled')
+  expect(render(canceled)).toContain('Cobrança cancelada')
+  expect(render(canceled, 'en')).toContain('Padaria do João canceled this charge.')
+})
+
+describe('the way back to the shop', () => {
+  const return_url = 'https://shop.example.com/thanks?order=1&x=%20"'
+  const shown = 'https://shop.example.com/thanks?order=1&#38;x=%20&#34;'
+
+  it('is a link below the charge, and after the payment a button with the id of the transaction', () => {
+    expect(render({ return_url })).toContain(`<p class="leave"><a href="${shown}">Voltar à loja</a></p>`)
+    expect(render({ return_url })).not.toContain('transactionId=')
+    const paid = render({ return_url, status: 'PAID', payment_date: now }, 'en')
+    expect(paid).toContain(`href="${shown}&#38;transactionId=${row().id}">Back to Padaria do João</a>`)
+    expect(render({ return_url: 'https://shop.example.com/', status: 'PAID' })).toContain('.com/?transactionId=')
+  })
+
+  it('is not there without an address', () => {
+    for (const status of ['PIX_QRCODE_GENERATED', 'PAID'] as const) expect(render({ status })).not.toContain('<a ')
   })
 })
 

@@ -43,7 +43,8 @@ export function renderPayment(shown: Shown): string {
     body: html`${isPretended && html`<p class="pretended">${t.pretended}</p>`}
 <article data-state="${state}" data-seconds="${Math.floor(seconds)}"${isOpen(payment) && html` data-open`}>
 ${state === 'waiting' && payment.pix_uri !== null ? renderCode({ ...shown, uri: payment.pix_uri }) : renderEnd(payment, language, now)}
-</article>`,
+</article>
+${payment.return_url !== null && html`<p class="leave"><a href="${payment.return_url}">${t.back}</a></p>`}`,
     script: isOpen(payment),
   })
 }
@@ -78,6 +79,7 @@ function renderEnd(payment: PaymentRow, language: Language, now: Date): Html {
     preparing: t.preparing,
     waiting: t.preparing,
     expired: t.expired(payment.merchant_name),
+    canceled: t.canceled(payment.merchant_name),
     failed: t.failed(payment.merchant_name),
     paid: t.paidAt(t.dateTime(paidAt)),
     refunded: t.refundedAt(t.dateTime(payment.changed_at)),
@@ -86,6 +88,7 @@ function renderEnd(payment: PaymentRow, language: Language, now: Date): Html {
     preparing: icons.clock,
     waiting: icons.clock,
     expired: icons.clock,
+    canceled: icons.cross,
     failed: icons.cross,
     paid: icons.check,
     refunded: icons.back,
@@ -96,8 +99,17 @@ ${icon[state]}
 <p class="amount">${t.money(payment.amount)}</p>
 <p class="merchant">${t.to} <b>${payment.merchant_name}</b></p>
 <p class="quiet">${says[state]}</p>
-${state === 'paid' && html`<p class="quiet">${t.close}</p>`}
+${state === 'paid' && renderReturn(payment, language)}
 </div>`
+}
+
+/** After the payment: back to the shop, which fetches the transaction. Its status counts, never this visit. */
+function renderReturn({ id, merchant_name, return_url }: PaymentRow, language: Language): Html {
+  const t = words[language]
+  if (return_url === null) return html`<p class="quiet">${t.close}</p>`
+  // Appended as text: parsing the address could change how its own parameters are written.
+  const address = `${return_url}${return_url.includes('?') ? '&' : '?'}transactionId=${id}`
+  return html`<a class="go" href="${address}">${t.goOn(merchant_name)}</a>`
 }
 
 /** The page that is shown instead of a payment. */

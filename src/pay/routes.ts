@@ -16,7 +16,7 @@ import { PaymentLinkView, PayParams } from './schema.ts'
 import { isOpen } from './state.ts'
 import { findPayment, type PaymentRow } from './store.ts'
 import { chooseLanguage } from './text.ts'
-import { paymentToken, readPaymentToken } from './token.ts'
+import { readPaymentToken } from './token.ts'
 import { createWatch } from './watch.ts'
 
 export type PayDeps = Parameters<typeof createWatch>[0] &
@@ -52,8 +52,7 @@ export async function registerPayRoutes(app: Server, deps: PayDeps): Promise<voi
     async (request) => {
       const row = await deps.readTransaction({ merchantId: callerOf(request).merchantId, recordId: request.params.id })
       if (!row) throw new AppError('not_found', { detail: 'There is no transaction with this id.' })
-      const url = `${deps.baseUrl}/pay/${paymentToken(deps.key, row.id)}`
-      return { url, expiresAt: row.pix_expires_at?.toISOString() ?? null }
+      return { url: deps.paymentUrlOf(row.id), expiresAt: row.pix_expires_at?.toISOString() ?? null }
     },
   )
   await app.register(async (scoped) => registerPage(scoped as Server, deps))

@@ -1,7 +1,7 @@
-import type { TransactionStatus } from '../transactions/status.ts'
+import { failureCodeOf, type TransactionStatus } from '../transactions/status.ts'
 
 /** What a customer sees about a transaction. */
-export type PageState = 'preparing' | 'waiting' | 'expired' | 'failed' | 'paid' | 'refunded'
+export type PageState = 'preparing' | 'waiting' | 'expired' | 'canceled' | 'failed' | 'paid' | 'refunded'
 
 /** A dispute is between banks and merchant: to the payer the transaction remains paid. */
 const states: Readonly<Record<TransactionStatus, PageState>> = {
@@ -16,10 +16,12 @@ const states: Readonly<Record<TransactionStatus, PageState>> = {
   FAILED: 'failed',
 }
 
-type Standing = { status: TransactionStatus; pix_expires_at: Date | null }
+type Standing = { status: TransactionStatus; pix_expires_at: Date | null; error_message: string | null }
 
 /** A code is shown until it expires and no longer, even if the acquirer is queried once more later. */
-export function pageState({ status, pix_expires_at }: Standing, now: Date): PageState {
+export function pageState(row: Standing, now: Date): PageState {
+  if (failureCodeOf(row) === 'canceled') return 'canceled'
+  const { status, pix_expires_at } = row
   const state = states[status]
   const isOver = pix_expires_at !== null && pix_expires_at <= now
   return isOver && (state === 'waiting' || state === 'failed') ? 'expired' : state

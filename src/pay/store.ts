@@ -11,6 +11,8 @@ export type PaymentRow = {
   amount: number
   pix_uri: string | null
   pix_expires_at: Date | null
+  error_message: string | null
+  return_url: string | null
   payment_date: Date | null
   changed_at: Date
 }
@@ -18,7 +20,7 @@ export type PaymentRow = {
 export async function findPayment(db: Db, id: string): Promise<PaymentRow | null> {
   const [row] = await db.query<PaymentRow>(
     sql`
-      select merchant_id, id, status, clients.name as merchant_name, coalesce(amount_paid, amount) as amount, pix_uri, pix_expires_at, payment_date,
+      select merchant_id, id, status, clients.name as merchant_name, coalesce(amount_paid, amount) as amount, pix_uri, pix_expires_at, error_message, return_url, payment_date,
         status_dates[cardinality(status_dates)] as changed_at
       from transactions join clients using (merchant_id) where id = ${id}`,
     'find-payment',
@@ -26,8 +28,11 @@ export async function findPayment(db: Db, id: string): Promise<PaymentRow | null
   return row ?? null
 }
 
-export type PaymentStateRow = Pick<PaymentRow, 'id' | 'status' | 'pix_expires_at'>
+export type PaymentStateRow = Pick<PaymentRow, 'id' | 'status' | 'pix_expires_at' | 'error_message'>
 
 export async function findPaymentStates(db: Db, ids: string[]): Promise<PaymentStateRow[]> {
-  return await db.query<PaymentStateRow>(selectByIds(ids, sql`id, status, pix_expires_at`), 'find-standings')
+  return await db.query<PaymentStateRow>(
+    selectByIds(ids, sql`id, status, pix_expires_at, error_message`),
+    'find-standings',
+  )
 }

@@ -39,15 +39,15 @@ h2 { font-size: 15px; font-weight: 600; }
 .until { margin-top: 8px; font-variant-numeric: tabular-nums; }
 [data-soon] .left { color: var(--warn); font-weight: 600; }
 .how { padding-top: 0; }
-button {
+button, .go {
   width: 100%; min-height: 56px; padding: 12px 20px; border: 0; border-radius: 14px; background: var(--lamp); color: var(--on);
   font: inherit; font-size: 17px; font-weight: 600; cursor: pointer; display: flex; gap: 10px; align-items: center; justify-content: center;
   touch-action: manipulation;
 }
-button:hover { filter: brightness(1.08); }
+button:hover, .go:hover { filter: brightness(1.08); }
 button.pay { margin-top: 20px; background: none; border: 2px dashed var(--line); color: var(--ink); }
 button.done { background: var(--tint); color: var(--lamp); }
-button:focus-visible { outline: 3px solid var(--ink); outline-offset: 3px; }
+button:focus-visible, a:focus-visible { outline: 3px solid var(--ink); outline-offset: 3px; }
 .code { margin-top: 16px; }
 #code {
   display: block; margin-top: 6px; padding: 12px 14px; border-radius: 12px; background: var(--tint); color: var(--ink);
@@ -68,7 +68,11 @@ button:focus-visible { outline: 3px solid var(--ink); outline-offset: 3px; }
 .sign { display: block; width: 72px; height: 72px; margin: 0 auto 20px; border-radius: 50%; padding: 18px; background: var(--tint); color: var(--quiet); }
 [data-state=paid] .sign { background: var(--lamp); color: var(--on); animation: come .4s cubic-bezier(.2, 1.4, .4, 1); }
 .end h1 { font-size: 22px; color: var(--ink); }
-[data-state=expired] .amount, [data-state=failed] .amount { font-size: 24px; color: var(--quiet); }
+[data-state=expired] .amount, [data-state=canceled] .amount, [data-state=failed] .amount { font-size: 24px; color: var(--quiet); }
+.go { margin-top: 28px; text-decoration: none; overflow-wrap: anywhere; }
+.leave { margin-top: 20px; text-align: center; font-size: 15px; }
+.leave a { color: var(--quiet); text-underline-offset: 3px; }
+[data-state=paid] ~ .leave { display: none; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 svg { fill: none; stroke: currentColor; stroke-width: 2.2; stroke-linecap: round; stroke-linejoin: round; flex: none; }
 @keyframes come { from { transform: scale(.4); opacity: 0; } }

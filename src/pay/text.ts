@@ -30,7 +30,11 @@ type Words = {
   refundedAt: (time: string) => string
   close: string
   expired: (merchant: string) => string
+  canceled: (merchant: string) => string
   failed: (merchant: string) => string
+  /** The link to the shop, and what it says once the payment is confirmed. */
+  back: string
+  goOn: (merchant: string) => string
   preparing: string
   pretended: string
   payPretended: string
@@ -58,6 +62,7 @@ export const words: Record<Language, Words> = {
       preparing: 'Preparando o código',
       waiting: 'Pague com Pix',
       expired: 'Este código expirou',
+      canceled: 'Cobrança cancelada',
       failed: 'Código indisponível',
       paid: 'Pagamento confirmado',
       refunded: 'Pagamento devolvido',
@@ -83,6 +88,10 @@ export const words: Record<Language, Words> = {
     close: 'Já pode fechar esta página.',
     expired: (merchant) =>
       `Não use mais este código: peça um novo a ${merchant}. Se você acabou de pagar, a confirmação pode levar alguns minutos.`,
+    canceled: (merchant) =>
+      `${merchant} cancelou esta cobrança. Não use mais este código. Se você acabou de pagar, a confirmação pode levar alguns minutos.`,
+    back: 'Voltar à loja',
+    goOn: (merchant) => `Voltar para ${merchant}`,
     failed: (merchant) => `Não é possível pagar por aqui. Peça um novo código a ${merchant}.`,
     preparing: 'Leva alguns instantes. A página se atualiza automaticamente.',
     pretended: 'Teste: nenhum dinheiro de verdade',
@@ -105,6 +114,7 @@ export const words: Record<Language, Words> = {
       preparing: 'Preparing the code',
       waiting: 'Pay with Pix',
       expired: 'This code has expired',
+      canceled: 'Charge canceled',
       failed: 'Code not available',
       paid: 'Payment confirmed',
       refunded: 'Payment refunded',
@@ -130,6 +140,10 @@ export const words: Record<Language, Words> = {
     close: 'You can close this page.',
     expired: (merchant) =>
       `Do not use this code anymore. Ask ${merchant} for a new one. If you have just paid, confirmation may take a few minutes.`,
+    canceled: (merchant) =>
+      `${merchant} canceled this charge. Do not use this code anymore. If you have just paid, confirmation may take a few minutes.`,
+    back: 'Back to the shop',
+    goOn: (merchant) => `Back to ${merchant}`,
     failed: (merchant) => `This charge cannot be paid here. Ask ${merchant} for a new code.`,
     preparing: 'This takes a few moments. The page updates automatically.',
     pretended: 'Test: no real money',

@@ -18,7 +18,12 @@ afterAll(async () => {
 })
 
 const clock = manualClock()
-const waiting = (): PaymentStateRow => ({ id: newUuid(), status: 'PIX_QRCODE_GENERATED', pix_expires_at: null })
+const waiting = (): PaymentStateRow => ({
+  id: newUuid(),
+  status: 'PIX_QRCODE_GENERATED',
+  pix_expires_at: null,
+  error_message: null,
+})
 
 it('accepts streams up to its total limit, whatever their address, and none after a stop', async () => {
   const watch = createWatch({ db: database.db, clock, log: pino({ level: 'silent' }) }, { inAll: 2, perHost: 2 })

@@ -86,7 +86,7 @@ export async function eraseCustomers(
   { ids, hashes, now }: { ids: string[]; hashes: (string | null)[]; now: Date },
 ): Promise<void> {
   await tx.query(sql`
-    update transactions set customer = null, address = null, description = null, metadata = null, customer_search_name = null,
+    update transactions set customer = null, address = null, return_url = null, description = null, metadata = null, customer_search_name = null,
       customer_search_email = null, customer_document = erased.hash, customer_landline_digits = null, customer_mobile_digits = null,
       payer = case when payer->>'document' like '%*%' then null else payer end, erased_at = ${now}
     from unnest(${ids}::uuid[], ${hashes}::text[]) as erased (id, hash)

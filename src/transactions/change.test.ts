@@ -119,6 +119,7 @@ async function accept(statuses: TransactionStatus[]): Promise<string> {
     idempotency_key: null,
     external_code: 'order-0001',
     webhook_url: 'https://127.0.0.1:1/hook?a=1',
+    return_url: null,
     is_info_product: false,
     customer: {
       name: 'José da Conceição',

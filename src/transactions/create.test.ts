@@ -31,6 +31,7 @@ function newRow(set: Partial<NewTransaction> = {}): NewTransaction {
     idempotency_key: null,
     external_code: null,
     webhook_url: 'https://example.com/hook',
+    return_url: null,
     is_info_product: true,
     customer: null,
     seller: null,
@@ -124,6 +125,7 @@ describe('the id of a request with a key', () => {
       key,
       acquirers: createRegistry([silentBank]),
       insertTransaction: async ({ id }: NewTransaction) => ids.push(id) === 1,
+      paymentUrlOf: (id: string) => `https://pix.example.com/pay/${id}`,
       wakeDeliveries: () => {},
     }
     const smallest = {

@@ -52,6 +52,8 @@ export type CreateDeps = {
   acquirers: Acquirers
   /** False when the transaction exists already, under its idempotency key or id. */
   insertTransaction: (transaction: NewTransaction) => Promise<boolean>
+  /** The address of a transaction's payment page, which nobody can guess. */
+  paymentUrlOf: (id: string) => string
   wakeDeliveries: () => void
 }
 
@@ -92,7 +94,7 @@ export async function createTransaction(
   // When the acquirer is remote, look for a used key first and save the request.
   if (idempotencyKey !== null && acquirers.some(({ isRemote }) => isRemote)) {
     const first = await findTransactionByKey(deps.db, merchantId, idempotencyKey)
-    if (first) return replay(first, content)
+    if (first) return replay(deps, first, content)
   }
 
   rememberTrace(id)
@@ -108,13 +110,13 @@ export async function createTransaction(
       ? insertBy(deps, { row, by })
       : // Its time includes the wait for the commit before: this one is shared with other requests.
         inSpan('database commit', databaseSpan, async () => await deps.insertTransaction(row)),
-    drawMeanwhile(row),
+    drawMeanwhile(deps, row),
   ])
   // Without a key, a row can only conflict with itself: a commit whose confirmation was lost and that was retried.
   if (!isNew && idempotencyKey !== null) {
     const first = await findTransactionByKey(deps.db, merchantId, idempotencyKey)
     assert(first, 'the transaction that a request conflicts with exists')
-    return replay(first, content)
+    return replay(deps, first, content)
   }
   if (row.webhook_url !== null) deps.wakeDeliveries()
   if (view === null) throw withoutCode(row)
@@ -123,12 +125,12 @@ export async function createTransaction(
 
 /** A merchant that has moved creates nothing new. A repeated request still gets its first response. */
 async function replayOnly(
-  { db }: Pick<CreateDeps, 'db'>,
+  deps: Pick<CreateDeps, 'db' | 'paymentUrlOf'>,
   request: { merchantId: string; idempotencyKey: string | null; content: TransactionContent; movedTo: string },
 ): Promise<Created> {
   const { merchantId, idempotencyKey, content, movedTo: address } = request
-  const first = idempotencyKey === null ? null : await findTransactionByKey(db, merchantId, idempotencyKey)
-  if (first) return replay(first, content)
+  const first = idempotencyKey === null ? null : await findTransactionByKey(deps.db, merchantId, idempotencyKey)
+  if (first) return replay(deps, first, content)
   throw new AppError('merchant_moved', {
     detail: `New charges of this merchant are created at ${address}, with its credentials there. Existing transactions stay here.`,
     members: { address },
@@ -136,10 +138,13 @@ async function replayOnly(
 }
 
 /** Builds the response with its QR image after the statement was sent: it is drawn while PostgreSQL works. */
-async function drawMeanwhile(row: NewTransaction): Promise<TransactionCreatedResponse | null> {
+async function drawMeanwhile(
+  { paymentUrlOf }: Pick<CreateDeps, 'paymentUrlOf'>,
+  row: NewTransaction,
+): Promise<TransactionCreatedResponse | null> {
   if (row.pix_uri === null) return null
   await new Promise(setImmediate)
-  return toTransactionCreatedView(row)
+  return toTransactionCreatedView(row, paymentUrlOf(row.id))
 }
 
 /** Inserts all transactions that arrive during one commit with the next one. */
@@ -273,6 +278,7 @@ function toRow(request: ChargeRequest, answered: Answered, now: Date): NewTransa
     idempotency_key: outcome.idempotency_key,
     external_code: content.externalCode,
     webhook_url: content.webhookUrl,
+    return_url: content.returnUrl,
     is_info_product: content.isInfoProduct,
     customer,
     seller: content.seller,
@@ -300,14 +306,18 @@ function toRow(request: ChargeRequest, answered: Answered, now: Date): NewTransa
  * The response that the first request with this key got, or would get by now; or an error when its content was
  * different.
  */
-function replay(first: KeyedTransaction, content: TransactionContent): Created {
+function replay(
+  { paymentUrlOf }: Pick<CreateDeps, 'paymentUrlOf'>,
+  first: KeyedTransaction,
+  content: TransactionContent,
+): Created {
   const fields = differingFields(contentOf(first), content).filter(
     // For erased fields nobody can say whether they were the same.
-    (field) => first.erased_at === null || !/^(customer|address|description|metadata)\b/.test(field),
+    (field) => first.erased_at === null || !/^(customer|address|returnUrl|description|metadata)\b/.test(field),
   )
   if (fields.length > 0) throw idempotencyKeyReused(fields, 'transaction')
   if (first.pix_uri === null) throw withoutCode(first)
-  return { row: first, view: toTransactionCreatedView(first), isReplay: true }
+  return { row: first, view: toTransactionCreatedView(first, paymentUrlOf(first.id)), isReplay: true }
 }
 
 function withoutCode(row: NewTransaction | TransactionRow): AppError {

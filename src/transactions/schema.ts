@@ -13,6 +13,7 @@ import {
   Metadata,
   Nullable,
   Reference,
+  ReturnUrl,
   StatusHistory,
   Uuid,
   WebhookUrl,
@@ -77,6 +78,7 @@ export const CreateTransactionBody = Type.Object(
     amount: Amount(1, 'Cents'),
     paymentMethod: Type.Enum(['PIX']),
     webhookUrl: Type.Optional(WebhookUrl),
+    returnUrl: Type.Optional(ReturnUrl),
     externalCode: Type.Optional(Reference('Your reference; need not be unique')),
     idempotencyKey: Type.Optional(Reference('Requests with the same key and content return the same transaction')),
     customer: Type.Optional(Customer),
@@ -111,6 +113,7 @@ export const CreateTransactionBody = Type.Object(
         amount: 2590,
         paymentMethod: 'PIX',
         webhookUrl: 'https://shop.example.com/webhooks/pix',
+        returnUrl: 'https://shop.example.com/thanks',
         externalCode: 'order-2026-0001',
         idempotencyKey: 'order-2026-0001-try-1',
         customer: {
@@ -147,6 +150,7 @@ export const TransactionCreatedView = Type.Object(
     type: Type.Enum(['TRANSACTION']),
     status: Type.Enum(['PIX_QRCODE_GENERATED']),
     pixResponse: PixResponseView,
+    paymentUrl: Type.String({ description: 'The payment page: send the customer there. Always the same' }),
   },
   {
     title: 'TransactionCreated',
@@ -159,6 +163,7 @@ export const TransactionCreatedView = Type.Object(
         type: 'TRANSACTION',
         status: 'PIX_QRCODE_GENERATED',
         pixResponse: examplePix,
+        paymentUrl: 'https://pix.example.com/pay/C388DlxhS16aDToflOCg0kq0sd3WmYQ7hEo2dBv6Jhc',
       },
     ],
   },
@@ -205,6 +210,7 @@ export const TransactionView = Type.Object(
     amount: Type.Integer({ description: 'Cents', minimum: 1, maximum: amountMax }),
     paymentMethod: Type.Enum(['PIX']),
     webhookUrl: Type.Optional(Type.String()),
+    returnUrl: Type.Optional(Type.String({ description: 'As in the request' })),
     externalCode: Type.Optional(Type.String()),
     customer: Type.Optional(
       Type.Object(

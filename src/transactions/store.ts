@@ -38,6 +38,7 @@ type CreatedFields = {
   idempotency_key: string | null
   external_code: string | null
   webhook_url: string | null
+  return_url: string | null
   is_info_product: boolean
   customer: StoredCustomer | null
   seller: { name: string; document: StoredDocument } | null
@@ -113,7 +114,7 @@ const lockedColumns = sql`
 
 // Only a paid transaction can have any: the others need no subquery.
 export const transactionColumns = sql`${lockedColumns}, ${shownDisputes},
-  amount, idempotency_key, external_code, is_info_product, customer, seller, address, items, description, metadata, pix_expiration_seconds,
+  amount, idempotency_key, external_code, return_url, is_info_product, customer, seller, address, items, description, metadata, pix_expiration_seconds,
   created_at, cancel_requested_at, case when end_to_end is null then '[]'::json else ${shownRefunds} end as refunds`
 
 const transactionsParam = rowsParam<NewTransaction>({
@@ -125,6 +126,7 @@ const transactionsParam = rowsParam<NewTransaction>({
   idempotency_key: 'text',
   external_code: 'text',
   webhook_url: 'text',
+  return_url: 'text',
   is_info_product: 'boolean',
   customer: 'json',
   seller: 'json',
@@ -161,12 +163,12 @@ export async function insertTransactions(
     sql`
       with inserted as (
         insert into transactions (
-          id, merchant_id, acquirer, other_acquirers, amount, idempotency_key, external_code, webhook_url, is_info_product, customer,
+          id, merchant_id, acquirer, other_acquirers, amount, idempotency_key, external_code, webhook_url, return_url, is_info_product, customer,
           seller, address, items, description, metadata, customer_search_name, customer_search_email, customer_document, customer_landline_digits,
           customer_mobile_digits, pix_expiration_seconds, pix_uri, pix_expires_at, created_at, statuses, status_dates,
           error_message, check_at)
         select
-          id, merchant_id, acquirer, other_acquirers::text[], amount, idempotency_key, external_code, webhook_url, is_info_product,
+          id, merchant_id, acquirer, other_acquirers::text[], amount, idempotency_key, external_code, webhook_url, return_url, is_info_product,
           customer, seller, address, items, description, metadata, customer_search_name, customer_search_email, customer_document, customer_landline_digits,
           customer_mobile_digits, pix_expiration_seconds, pix_uri, pix_expires_at, created_at, statuses::text[],
           status_dates::timestamptz[], error_message, check_at

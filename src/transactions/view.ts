@@ -26,6 +26,7 @@ export function toTransactionView(row: TransactionRow): TransactionResponse {
     amount: row.amount,
     paymentMethod: 'PIX',
     webhookUrl: row.webhook_url ?? undefined,
+    returnUrl: row.return_url ?? undefined,
     externalCode: row.external_code ?? undefined,
     customer: row.customer ? toCustomerView(row.customer) : undefined,
     seller: row.seller ?? undefined,
@@ -77,7 +78,7 @@ export function toRefundCreatedView(refund: Pick<RefundRow, 'id' | 'transaction_
 export type TransactionCreatedResponse = ReturnType<typeof toTransactionCreatedView>
 
 /** The response to a create: made of its initial fields, so a replay returns the same bytes. */
-export function toTransactionCreatedView(row: NewTransaction | TransactionRow) {
+export function toTransactionCreatedView(row: NewTransaction | TransactionRow, paymentUrl: string) {
   const pixResponse = toPixResponseView(row)
   assert(pixResponse, 'a transaction that was created has a code')
   return {
@@ -87,6 +88,7 @@ export function toTransactionCreatedView(row: NewTransaction | TransactionRow) {
     type: 'TRANSACTION' as const,
     status: 'PIX_QRCODE_GENERATED' as const,
     pixResponse,
+    paymentUrl,
   }
 }
 

@@ -38,21 +38,39 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     { width: 1440, theme: 'dark', locale: 'en-US' },
   ] as const)('can be scanned, and turns to paid automatically, at $width in $theme in $locale', async (how) => {
     const { page, complaints, checkScreen, close } = await visit(browser, how)
-    const { uri, url } = await make()
+    const { id, uri, url } = await make({ returnUrl: 'https://shop.example.com/thanks?order=42' })
     await page.goto(url)
     await page
       .getByRole('timer')
       .getByText(/(30|29):\d\d/)
       .waitFor()
     expect(await scan(page)).toBe(uri)
+    const isInPortuguese = how.locale === 'pt-BR'
+    const back = page.getByRole('link', { name: isInPortuguese ? 'Voltar à loja' : 'Back to the shop' })
+    expect(await back.getAttribute('href')).toBe('https://shop.example.com/thanks?order=42')
     await checkScreen('pay-waiting')
     await payAt(service, uri)
-    const paid = how.locale === 'pt-BR' ? 'Pagamento confirmado' : 'Payment confirmed'
+    const paid = isInPortuguese ? 'Pagamento confirmado' : 'Payment confirmed'
     await page.getByRole('heading', { name: paid }).waitFor()
     expect(await page.getByRole('status').textContent()).toBe(paid)
     expect(await page.title()).toBe(`${paid} · Sandbox`)
+    const goOn = page.getByRole('link', { name: isInPortuguese ? 'Voltar para Sandbox' : 'Back to Sandbox' })
+    expect(await goOn.getAttribute('href')).toBe(`https://shop.example.com/thanks?order=42&transactionId=${id}`)
+    expect(await back.isVisible()).toBe(false)
     await checkScreen('pay-paid')
     expect(complaints).toEqual([])
+    await close()
+  })
+
+  it('says that the charge was canceled as soon as it is', async () => {
+    const { id, uri, url } = await make()
+    const { page, checkScreenAtEachSize, close } = await visit(browser, { width: 390, locale: 'pt-BR' })
+    await page.goto(url)
+    await page.getByRole('timer').waitFor()
+    expect((await service.call(`/transaction/${id}/cancel`, { body: {} })).status).toBe(200)
+    await page.getByRole('heading', { name: 'Cobrança cancelada' }).waitFor()
+    expect(await page.content()).not.toContain(uri)
+    await checkScreenAtEachSize('pay-canceled')
     await close()
   })
 

@@ -154,7 +154,7 @@ it('tells the PSP what is bought, from whom, and the customer', async () => {
 })
 
 describe('the answer', () => {
-  it('has exactly the fields of the interface', async () => {
+  it('has exactly the fields of the interface, and the address of the payment page', async () => {
     const created = await post(smallestTransaction({ amount: 2590, externalCode: 'order-0042' }))
     expect(created.status).toBe(201)
     expect(created.headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -169,6 +169,7 @@ describe('the answer', () => {
         qrCodeBase64: expect.stringMatching(/^data:image\/png;base64,iVBORw0KGgo/),
         expirationDate: new Date(service.clock.now().getTime() + 1_800_000).toISOString(),
       },
+      paymentUrl: expect.stringMatching(new RegExp(`^${service.baseUrl}/pay/[\\w-]{43}$`)),
     })
     expect(decodeBrCode(created.body.pixResponse.uri)).toMatchObject({ ok: true })
     expect(created.headers.get('idempotent-replayed')).toBeNull()
@@ -183,6 +184,7 @@ describe('the answer', () => {
       'type',
       'status',
       'pixResponse',
+      'paymentUrl',
     ])
   })
 

@@ -44,6 +44,7 @@ const withCode = {
   },
 }
 const withoutCode = { pixResponse: { uri: null, qrCodeBase64: null, expirationDate: null } }
+const refused = { ...withoutCode, errorMessage: 'No', failureCode: 'refused' }
 const paid = {
   amountPaid: 1000,
   amountRefunded: 0,
@@ -68,7 +69,7 @@ describe('a transaction', () => {
     ['BLOCKED', { infraction_date: new Date() }, { ...withCode, ...paid, infractionDate: isoDate }],
     ['PROCESSING_INFRACTION', { infraction_date: new Date() }, { ...withCode, ...paid, infractionDate: isoDate }],
     ['INFRACTION', { infraction_date: new Date() }, { ...withCode, ...paid, infractionDate: isoDate }],
-    ['FAILED', { pix_uri: null, pix_expires_at: null, error_message: 'No' }, { ...withoutCode, errorMessage: 'No' }],
+    ['FAILED', { pix_uri: null, pix_expires_at: null, error_message: 'No' }, refused],
   ])('that is %s has exactly the fields of the interface', async (status, columns, members) => {
     const id = await create()
     const history = transactionHistories[status] ?? []
@@ -100,7 +101,8 @@ describe('a transaction', () => {
 
   it('with every field has them all, in the form of the interface', async () => {
     const id = await create(fullTransaction())
-    const { customer, seller, address, items, metadata, webhookUrl, externalCode } = fullTransaction()
+    const { customer, seller, address, items, description, metadata, webhookUrl, returnUrl, externalCode } =
+      fullTransaction()
     const { birthdate: _, ...shown } = customer as Record<string, unknown>
     expect((await fetchOne(id)).body).toEqual({
       ...always,
@@ -111,8 +113,10 @@ describe('a transaction', () => {
       seller: { ...(seller as object), document: { value: '11222333000181', type: 'CNPJ' } },
       address,
       items,
+      description,
       metadata,
       webhookUrl,
+      returnUrl,
       externalCode,
     })
   })

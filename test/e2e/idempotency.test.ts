@@ -12,7 +12,9 @@ let other: TestService
 
 beforeAll(async () => {
   service = await startTestService()
-  other = await startTestService({ database: service, clock: service.clock })
+  // As processes of one installation: the link to the payment page begins with BASE_URL.
+  const environment = { BASE_URL: service.baseUrl }
+  other = await startTestService({ database: service, clock: service.clock, environment })
 })
 afterAll(async () => {
   await other.stop()
@@ -235,6 +237,7 @@ describe('the same key and different content', () => {
       'items',
       'metadata',
       'pix.expirationSeconds',
+      'returnUrl',
       'seller',
       'webhookUrl',
     ])

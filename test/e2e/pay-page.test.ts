@@ -43,18 +43,18 @@ const chargeWithFault = async (amount: number) => {
 
 describe('the link', () => {
   it('is the same every time, and has the expiry of the code', async () => {
-    const { body: created } = await service.call<{ id: string; pixResponse: { expirationDate: string } }>(
-      '/transaction',
-      {
-        body: smallestTransaction(),
-      },
-    )
+    const { body: created } = await service.call<{
+      id: string
+      paymentUrl: string
+      pixResponse: { expirationDate: string }
+    }>('/transaction', { body: smallestTransaction() })
     const link = await linkOf(created.id)
     expect(link).toEqual({
       url: expect.stringMatching(new RegExp(`^${service.baseUrl}/pay/[\\w-]{43}$`)),
       expiresAt: created.pixResponse.expirationDate,
     })
     expect(await linkOf(created.id.toUpperCase())).toEqual(link)
+    expect(link.url).toBe(created.paymentUrl)
   })
 
   it('is only for the owner of the transaction, with a token that may read it', async () => {
@@ -131,7 +131,7 @@ describe('the page', () => {
   })
 
   it('reveals nothing about customer and payer', async () => {
-    const body = fullTransaction()
+    const { returnUrl: _, ...body } = fullTransaction()
     const created = await service.call<{ id: string; pixResponse: { uri: string } }>('/transaction', { body })
     expect(created.status, created.text).toBe(201)
     const { id } = created.body
@@ -166,6 +166,7 @@ describe('the page', () => {
       'order-0001',
       '8812',
       'Café',
+      'Pedido 42',
       'Cia.',
       '203.0.113',
     ]

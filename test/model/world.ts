@@ -141,6 +141,7 @@ function startProcess({ db: whole, bank, clock, key, isRemote }: Place): Process
     log: keepErrors(errors),
     wakeDeliveries: () => {},
     insertTransaction: createTransactionWriter(db),
+    paymentUrlOf: (id: string) => id,
     settlement: createSettlement({ db, clock }),
     keepNotices: createNoticeWriter({ db, clock, instance }),
     workOn: (notices: InboxRow[]) => void inHand.push(...notices),

@@ -29,7 +29,7 @@ export const chargeMutations: Mutation[] = [
   },
   {
     name: 'what a charge says about its customer survives their erasure',
-    edits: [edit('src/privacy/store.ts', 'address = null, description = null,', 'address = null,')],
+    edits: [edit('src/privacy/store.ts', 'return_url = null, description = null,', 'return_url = null,')],
     caughtBy: 'test/e2e/personal-data.test.ts',
   },
 ]

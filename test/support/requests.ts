@@ -14,6 +14,7 @@ export function fullTransaction(): Json {
     amount: 2590,
     paymentMethod: 'PIX',
     webhookUrl: 'https://shop.example.com/hooks/pix?shop=1',
+    returnUrl: 'https://shop.example.com/thanks?order=1',
     externalCode: 'order-0001',
     customer: {
       ip: '203.0.113.7',

@@ -66,32 +66,34 @@ const documents = {
  * Valid and invalid values of each field: every row of the interface's tables. `undefined` among the invalid ones means
  * that the field is required.
  */
+const urls = {
+  accepted: [
+    undefined,
+    'https://shop.example.com',
+    'https://shop.example.com:8443/a/b?c=d&e=%20',
+    'https://xn--caf-dma.example',
+    `https://a.example/${text(2048 - 18)}`,
+  ],
+  refused: [
+    '',
+    'shop.example.com',
+    'ftp://shop.example.com',
+    'http://shop.example.com',
+    'https://',
+    'https://a.example/#top',
+    'https://user:pass@a.example',
+    'https://a b.example',
+    'https://169.254.169.254/',
+    `https://a.example/${text(2049 - 18)}`,
+    ...notStrings,
+  ],
+}
+
 const rows: { field: string; accepted: unknown[]; refused: unknown[] }[] = [
   { field: 'amount', accepted: [1, 10_000_000], refused: [undefined, 0, 10_000_001, ...notIntegers] },
   { field: 'paymentMethod', accepted: ['PIX'], refused: [undefined, 'pix', 'BOLETO', '', ...notStrings] },
-  {
-    field: 'webhookUrl',
-    accepted: [
-      undefined,
-      'https://shop.example.com',
-      'https://shop.example.com:8443/a/b?c=d&e=%20',
-      'https://xn--caf-dma.example',
-      `https://a.example/${text(2048 - 18)}`,
-    ],
-    refused: [
-      '',
-      'shop.example.com',
-      'ftp://shop.example.com',
-      'http://shop.example.com',
-      'https://',
-      'https://a.example/#top',
-      'https://user:pass@a.example',
-      'https://a b.example',
-      'https://169.254.169.254/',
-      `https://a.example/${text(2049 - 18)}`,
-      ...notStrings,
-    ],
-  },
+  { field: 'webhookUrl', ...urls },
+  { field: 'returnUrl', ...urls },
   { field: 'externalCode', ...optional(lengths(8, 255)) },
   { field: 'idempotencyKey', ...optional(lengths(8, 255)) },
   { field: 'customer', accepted: [undefined], refused: notObjects },

@@ -13,6 +13,7 @@ namespace Guiche\Types;
  *   amount: int,
  *   paymentMethod?: 'PIX',
  *   webhookUrl?: string,
+ *   returnUrl?: string,
  *   externalCode?: string,
  *   idempotencyKey?: string,
  *   customer?: array{

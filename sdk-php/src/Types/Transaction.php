@@ -19,6 +19,8 @@ final class Transaction extends Model
     /** @var 'PIX' */
     public readonly string $paymentMethod;
     public readonly ?string $webhookUrl;
+    /** As in the request. */
+    public readonly ?string $returnUrl;
     public readonly ?string $externalCode;
     /** The customer. */
     public readonly ?Customer $customer;
@@ -81,6 +83,7 @@ final class Transaction extends Model
         $this->amount = $data['amount'] ?? self::missing('amount');
         $this->paymentMethod = $data['paymentMethod'] ?? self::missing('paymentMethod');
         $this->webhookUrl = $data['webhookUrl'] ?? null;
+        $this->returnUrl = $data['returnUrl'] ?? null;
         $this->externalCode = $data['externalCode'] ?? null;
         $this->customer = isset($data['customer']) ? Customer::from($data['customer']) : null;
         $this->seller = isset($data['seller']) ? Seller::from($data['seller']) : null;

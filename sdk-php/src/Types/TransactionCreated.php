@@ -22,6 +22,8 @@ final class TransactionCreated extends Model
     public readonly string $status;
     /** The code that a payer pays: as text to copy, and as a QR image. */
     public readonly PixCode $pixResponse;
+    /** The payment page: send the customer there. Always the same. */
+    public readonly string $paymentUrl;
 
     /** @param array<string, mixed> $data */
     protected function __construct(array $data)
@@ -33,6 +35,7 @@ final class TransactionCreated extends Model
         $this->type = $data['type'] ?? self::missing('type');
         $this->status = $data['status'] ?? self::missing('status');
         $this->pixResponse = PixCode::from($data['pixResponse'] ?? self::missing('pixResponse'));
+        $this->paymentUrl = $data['paymentUrl'] ?? self::missing('paymentUrl');
     }
 
     public static function from(array $data): static

@@ -208,6 +208,8 @@ class Transaction(_TransactionAlways, total=False):
     """A charge by PIX. Amounts are in cents, dates in ISO 8601."""
 
     webhookUrl: str
+    returnUrl: str
+    """As in the request."""
     externalCode: str
     customer: Customer
     seller: Seller
@@ -259,6 +261,8 @@ class _TransactionCreatedAlways(TypedDict):
     type: Literal["TRANSACTION"]
     status: Literal["PIX_QRCODE_GENERATED"]
     pixResponse: PixCode
+    paymentUrl: str
+    """The payment page: send the customer there. Always the same."""
 
 
 class TransactionCreated(_TransactionCreatedAlways, total=False):
@@ -750,6 +754,8 @@ class CreateTransaction(_CreateTransactionAlways, total=False):
     paymentMethod: Literal["PIX"]
     webhookUrl: str
     """Receives every change; https, a public host, no fragment; up to 2048 characters."""
+    returnUrl: str
+    """The payment page links to it, after the payment with `transactionId` added; https, a public host, no fragment; up to 2048 characters."""
     externalCode: str
     """Your reference; need not be unique; 8 to 255 characters."""
     idempotencyKey: str
