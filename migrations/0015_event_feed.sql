@@ -28,3 +28,11 @@ create table event_numbers (
   primary key (merchant_id, number),
   unique (merchant_id, record_id, sequence)
 );
+
+-- How far a message broker has acknowledged a merchant's events (src/sinks).
+create table event_sinks (
+  sink text not null,
+  merchant_id uuid not null references clients,
+  number bigint not null,
+  primary key (sink, merchant_id)
+) with (fillfactor = 50);

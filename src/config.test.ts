@@ -54,8 +54,7 @@ describe('an empty environment', () => {
     isPublic: false,
     requireSecondFactor: [],
     metricsToken: null,
-    alerts: noAlerts,
-    logLevel: 'info',
+    ...{ alerts: noAlerts, eventSink: null, logLevel: 'info' },
     stopDelaySeconds: 0,
     logFormat: process.stdout.isTTY ? 'pretty' : 'json',
   } satisfies Config
@@ -117,6 +116,7 @@ describe('a secret in a file', () => {
       ALERT_SLACK_URL: 'https://hooks.slack.com/services/a/b/c',
       ALERT_TELEGRAM_TOKEN: '123456:abcdefghijklmnopqrstuvwxyz',
       ALERT_WEBHOOK_SECRET: `whsec_${'a'.repeat(43)}=`,
+      EVENT_SINK: 'nats://user:password@nats.example.com',
     }
     const files = Object.entries(values).map(([name, value]) => [`${name}_FILE`, write(name, `${value}\n`)])
     const more = {
@@ -181,8 +181,7 @@ it('accepts every variable', () => {
     METRICS_TOKEN: 'a-metrics-token',
     STOP_DELAY_SECONDS: '20',
     ALERT_LANGUAGE: 'pt',
-    LOG_LEVEL: 'warn',
-    LOG_FORMAT: 'pretty',
+    ...{ LOG_LEVEL: 'warn', LOG_FORMAT: 'pretty', EVENT_SINK: 'nats://mq.example.com:4222?subject=pix' },
   })
   expect(config).toEqual({
     host: '0.0.0.0',
@@ -207,6 +206,7 @@ it('accepts every variable', () => {
     rateLimitRead: { perSecond: 0.5, burst: 1 },
     connectionsPerAddress: 0,
     alerts: { ...noAlerts, language: 'pt' },
+    eventSink: { kind: 'nats', name: 'nats', url: 'nats://mq.example.com:4222', destination: 'pix' },
     acquirersFile: null,
     variable: expect.any(Function),
     simulatorUrl: 'http://simulator:4010',

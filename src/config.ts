@@ -6,6 +6,7 @@ import { isHost, isNetwork } from './lib/addresses.ts'
 import { type AlertSettings, languages, readAlertChannels } from './lib/alert-settings.ts'
 import { type Cell, type CellAddress, isCellName, parseCells } from './lib/cell.ts'
 import { parseServers } from './lib/database-url.ts'
+import { type EventSinkSettings, readEventSink } from './lib/event-sink-settings.ts'
 import { type OidcSettings, readOidcSettings, roleNames } from './lib/oidc-settings.ts'
 import { parseSecretKey, type SecretKey } from './lib/secrets.ts'
 
@@ -67,7 +68,7 @@ const Environment = Type.Object({
   METRICS_TOKEN: Type.Optional(Type.String({ minLength: 8 })),
   METRICS_TOKEN_FILE: Type.Optional(Type.String({ minLength: 1 })),
   ...{ SMTP_URL: text, SMTP_URL_FILE: text, ALERT_EMAIL_TO: text, ALERT_EMAIL_FROM: text },
-  ...{ ALERT_SLACK_URL: text, ALERT_SLACK_URL_FILE: text },
+  ...{ ALERT_SLACK_URL: text, ALERT_SLACK_URL_FILE: text, EVENT_SINK: text, EVENT_SINK_FILE: text },
   ...{
     ALERT_TELEGRAM_TOKEN: text,
     ALERT_TELEGRAM_TOKEN_FILE: text,
@@ -147,6 +148,7 @@ export type Config = Readonly<{
   /** Null: /metrics is open on this machine, and closed if the service is public. */
   metricsToken: string | null
   alerts: AlertSettings
+  eventSink: EventSinkSettings | null
   /** How long a stopping service still serves, so that load balancers can notice. */
   stopDelaySeconds: number
   /** Where traces are sent (OTLP over HTTP). Null: they are off. */
@@ -222,7 +224,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     )
   const roles = readRoles('REQUIRE_SECOND_FACTOR', text('REQUIRE_SECOND_FACTOR'), faults)
   const trustedProxies = readNetworks('TRUST_PROXY', text('TRUST_PROXY'), faults)
-  const alerts = readAlertChannels(text, faults)
+  const [alerts, eventSink] = [readAlertChannels(text, faults), readEventSink(text('EVENT_SINK'), faults)]
   if (authIssuer !== null && text('AUTH_AUDIENCE') === undefined)
     faults.push(
       `AUTH_AUDIENCE must be set together with AUTH_ISSUER: the audience ("aud") of tokens for this gateway. AUTH_AUDIENCE=${anyAudience} accepts tokens that were issued for any service`,
@@ -283,6 +285,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     requireSecondFactor: roles,
     metricsToken: settings.METRICS_TOKEN ?? null,
     alerts: { ...alerts, language: settings.ALERT_LANGUAGE },
+    eventSink,
     // Without a load balancer nobody would notice, and Ctrl-C on a laptop is quick.
     stopDelaySeconds: settings.STOP_DELAY_SECONDS ?? (isPublic ? 5 : 0),
     tracing: collector === null ? null : { url: `${collector}/v1/traces`, serviceName: settings.OTEL_SERVICE_NAME },

@@ -136,6 +136,7 @@ export async function startService({
       retention: config.retention,
       attributionThreshold: config.attributionThreshold,
       alerts: config.alerts,
+      eventSink: config.eventSink,
     })
     stops.push(worker.stop)
     const server = app

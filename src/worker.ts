@@ -14,11 +14,13 @@ import { startJobs } from './jobs/jobs.ts'
 import { observeJobs } from './jobs/metrics.ts'
 import type { AlertSettings } from './lib/alert-settings.ts'
 import type { Clock } from './lib/clock.ts'
+import type { EventSinkSettings } from './lib/event-sink-settings.ts'
 import type { SecretKey } from './lib/secrets.ts'
 import { privacyJobs, privacySchedules } from './privacy/retention.ts'
 import { observeReconciliation, reconciliationJobs, reconciliationSchedules } from './reconciliation/jobs.ts'
 import { requestedRunJobs } from './reconciliation/requested-run.ts'
 import { type Retention, retentionJobs, retentionSchedules } from './retention/jobs.ts'
+import { sinkJobs } from './sinks/follow.ts'
 import { suspenseJobs, suspenseSchedules } from './suspense/jobs.ts'
 import { observeSuspense } from './suspense/metrics.ts'
 import { observeDisputes } from './transactions/dispute/metrics.ts'
@@ -28,6 +30,7 @@ import { loadTransactionVersions } from './transactions/view.ts'
 import { observeVerification, verificationJobs, verificationSchedules } from './verification.ts'
 import { type Deliveries, startDeliveries } from './webhooks/deliver.ts'
 import { endpointJobs } from './webhooks/endpoints/jobs.ts'
+import type { LoadRecords } from './webhooks/payload.ts'
 import { releaseLeasesOf } from './webhooks/queue-store.ts'
 import { observeWithdrawals, withdrawalJobs, withdrawalSchedules } from './withdrawals/jobs.ts'
 import { loadWithdrawalVersions } from './withdrawals/view.ts'
@@ -47,6 +50,8 @@ export type WorkerDeps = {
   /** For links in alerts. */
   baseUrl: string
   alerts: AlertSettings
+  /** The message broker that gets all events. */
+  eventSink: EventSinkSettings | null
 }
 
 export type Worker = { wakeDeliveries(): void; workOn: ReceiveDeps['workOn']; stop(): Promise<void> }
@@ -57,6 +62,11 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   let deliveries: Deliveries | null = null
   const settleDeps = { ...deps, settlement: createSettlement(deps), wakeDeliveries: () => deliveries?.wake() }
   const channels = openChannels(deps.alerts, deps)
+  const loadRecords: LoadRecords = {
+    transaction: async (versions) => await loadTransactionVersions(db, versions),
+    withdrawal: async (versions) => await loadWithdrawalVersions(db, versions),
+  }
+  const sinks = await sinkJobs({ ...deps, loadRecords }, deps.eventSink)
   const jobs = await startJobs({
     db,
     instance,
@@ -79,6 +89,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       ...privacyJobs({ ...deps, ...deps.retention }),
       ...endpointJobs(settleDeps),
       ...alertJobs({ ...deps, language: deps.alerts.language, channels: channels.all }),
+      ...sinks.jobs,
     },
     schedules: {
       ...transactionSchedules,
@@ -90,6 +101,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       ...retentionSchedules,
       ...privacySchedules,
       ...alertSchedules,
+      ...sinks.schedules,
     },
   })
   // After the jobs: now every other process can see that this one is alive.
@@ -97,10 +109,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...deps,
     allowPrivate: deps.webhookAllowPrivate,
     metrics: registry,
-    loadRecords: {
-      transaction: async (moments) => await loadTransactionVersions(db, moments),
-      withdrawal: async (moments) => await loadWithdrawalVersions(db, moments),
-    },
+    loadRecords,
   })
   deliveries = started
   const inbox = startInbox({ ...settleDeps, writeCheck: createCheckWriter(db) })

@@ -11,7 +11,7 @@ const ranks: string[][] = [
   ['pix', 'db', 'config.ts'],
   ['http', 'jobs', 'acquirers', 'audit'],
   ['auth', 'ledger', 'webhooks', 'exchanges', 'retention'],
-  ['payouts', 'alerts'],
+  ['payouts', 'alerts', 'sinks'],
   ['suspense', 'users', 'proposals'],
   ['transactions', 'withdrawals', 'entries'],
   ['callbacks', 'attribution', 'sandbox', 'explain', 'merchant.ts', 'reconciliation', 'privacy'],

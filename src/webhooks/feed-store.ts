@@ -14,20 +14,23 @@ export type FeedState = {
 const server = sql`(select system_identifier::text from pg_control_system())`
 
 /**
- * The feeds of these merchants. One that nobody has read yet is missing. Each subquery is ordered as the index is:
+ * Whether events of the merchant of `feed` are committed that have no number. Each subquery is ordered as the index is:
  * otherwise the planner, who expects many new events, may read any index of the merchant.
  */
+export const hasNewEvents = sql`((
+  feed.server <> ${server}
+  or (select xid from events where merchant_id = feed.merchant_id order by xid desc limit 1)
+    >= pg_snapshot_xmax(feed.snapshot)
+  or exists (
+    select from pg_snapshot_xip(feed.snapshot) as open
+    where open = (select xid from events where merchant_id = feed.merchant_id and xid >= open order by xid limit 1))
+) is true)`
+
+/** The feeds of these merchants. One that nobody has read yet is missing. */
 export async function findFeeds(db: Db, merchantIds: string[]): Promise<FeedState[]> {
   return await db.query(
     sql`
-      select feed.merchant_id as "merchantId", last_number as "lastNumber", (
-        server <> ${server}
-        or (select xid from events where merchant_id = feed.merchant_id order by xid desc limit 1)
-          >= pg_snapshot_xmax(feed.snapshot)
-        or exists (
-          select from pg_snapshot_xip(feed.snapshot) as open
-          where open = (select xid from events where merchant_id = feed.merchant_id and xid >= open order by xid limit 1))
-      ) is true as "hasNew"
+      select merchant_id as "merchantId", last_number as "lastNumber", ${hasNewEvents} as "hasNew"
       from event_feeds feed
       where merchant_id = any (${merchantIds}::uuid[])`,
     'find-event-feeds',

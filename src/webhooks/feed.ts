@@ -50,25 +50,32 @@ const numberMaxMs = 10_000
  *
  * @throws {AppError} `position_unknown` if the feed does not have this position
  */
-export async function readFeed(deps: Deps, request: FeedRequest): Promise<FeedPage> {
-  const { merchantId, after, limit, types, recordId, from } = request
+export async function readFeed(deps: Deps, { after, ...request }: FeedRequest): Promise<FeedPage> {
+  const { merchantId } = request
   if (after === 'end') return await findEnd(deps, merchantId)
   const afterNumber = after === 'start' ? 0 : Number.parseInt(after, 10)
+  const page = await readAfter(deps, { ...request, afterNumber })
+  const position = await toPosition(deps.reads, merchantId, afterNumber)
+  if (position !== after) throw positionUnknown()
+  const { nextNumber } = page
+  return { ...page, next: nextNumber === afterNumber ? after : await toPosition(deps.reads, merchantId, nextNumber) }
+}
+
+/** The same by number, for a reader whose position is in the same database. */
+export async function readAfter(
+  { db, reads }: Deps,
+  { merchantId, afterNumber, limit, types, recordId, from }: Omit<FeedRequest, 'after'> & { afterNumber: number },
+): Promise<Omit<FeedPage, 'next'>> {
   const isFiltered = types !== undefined || recordId !== undefined || from !== undefined
   const span = isFiltered ? filteredAtOnce : limit
-  const { last, isComplete } = await numberNew(deps.db, merchantId, afterNumber + span)
+  const { last, isComplete } = await numberNew(db, merchantId, afterNumber + span)
+  if (afterNumber > last) throw positionUnknown()
   // Few events belong to one record, and an index finds them.
   const until = recordId === undefined ? Math.min(afterNumber + span, last) : last
-  if (afterNumber > last) throw positionUnknown()
-  const [events, position] = await Promise.all([
-    listNumbered(deps.reads, { merchantId, after: afterNumber, until, limit, types, recordId, from }),
-    toPosition(deps.reads, merchantId, afterNumber),
-  ])
-  if (position !== after) throw positionUnknown()
+  const events = await listNumbered(reads, { merchantId, after: afterNumber, until, limit, types, recordId, from })
   const nextNumber = (events.length === limit ? events.at(-1)?.number : until) ?? until
   return {
     events: events.map((event) => ({ ...event, position: writePosition(event.number, event.eventId) })),
-    next: nextNumber === afterNumber ? position : await toPosition(deps.reads, merchantId, nextNumber),
     nextNumber,
     hasMore: nextNumber < last || !isComplete,
   }

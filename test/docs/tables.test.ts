@@ -37,6 +37,7 @@ const onlyRules = [
   'GuicheErrors',
   'GuicheDatabaseConnectionsShort',
   'GuicheStandbyBehind',
+  'GuicheEventSinkBehind',
 ]
 
 /** The rule for Prometheus with the condition of an alert. */

@@ -179,6 +179,7 @@ export async function openGateway(psps: Psp[], { clock, routes = [], successorOf
     retention: config.retention,
     attributionThreshold: config.attributionThreshold,
     alerts: config.alerts,
+    eventSink: null,
   })
   const app = await createApp({ ...deps, wakeDeliveries: worker.wakeDeliveries, workOn: worker.workOn })
   const client = successorOf?.client ?? (await addClient(database, { clock, key }))

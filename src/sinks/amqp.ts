@@ -1,0 +1,60 @@
+import { type ConfirmChannel, connect } from 'amqplib'
+import type { EventSinkSettings } from '../lib/event-sink-settings.ts'
+import { ackMaxMs, type Message, type Sink } from './sink.ts'
+
+/**
+ * RabbitMQ. A durable topic exchange; the operator binds queues to it. A message that reaches no queue would be lost, so
+ * it counts as not acknowledged.
+ */
+export async function openAmqp({ url, destination }: EventSinkSettings): Promise<Sink> {
+  const connection = await connect(url, { timeout: ackMaxMs })
+  const broken = new Promise<never>((_, reject) => {
+    connection.once('close', () => reject(new Error('the connection to the broker was closed')))
+    // An error is followed by the close.
+    connection.on('error', () => {})
+  })
+  broken.catch(() => {})
+  const channel = await connection.createConfirmChannel()
+  channel.on('error', () => {})
+  await channel.assertExchange(destination, 'topic', { durable: true })
+  const returned = new Set<string>()
+  channel.on('return', ({ properties }) => returned.add(String(properties.messageId)))
+
+  return {
+    async publish(messages) {
+      const late = AbortSignal.timeout(ackMaxMs)
+      const isLate = new Promise<never>((_, reject) => {
+        late.addEventListener('abort', () => reject(new Error('the broker did not acknowledge in time')), {
+          once: true,
+        })
+      })
+      isLate.catch(() => {})
+      const sent = Promise.all(messages.map(async (message) => await send(channel, destination, message)))
+      await Promise.race([sent, broken, isLate])
+      if (messages.some(({ id }) => returned.delete(id)))
+        throw new Error(`no queue is bound to the exchange ${destination} for these events`)
+    },
+    close: async () => await connection.close(),
+  }
+}
+
+async function send(channel: ConfirmChannel, exchange: string, message: Message): Promise<void> {
+  const { id, type, client, recordId, position, body } = message
+  await new Promise<void>((resolve, reject) => {
+    channel.publish(
+      exchange,
+      type,
+      body,
+      {
+        persistent: true,
+        mandatory: true,
+        messageId: id,
+        type,
+        contentType: 'application/json',
+        headers: { client, record: recordId, position },
+      },
+      (error) =>
+        error ? reject(error instanceof Error ? error : new Error('the broker refused an event')) : resolve(),
+    )
+  })
+}

@@ -1,0 +1,128 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { Gauge, type Registry } from 'prom-client'
+import type { Db } from '../db/sql.ts'
+import type { Job, JobSchedule } from '../jobs/jobs.ts'
+import { assert } from '../lib/assert.ts'
+import { eachAtOnce } from '../lib/at-once.ts'
+import type { Clock } from '../lib/clock.ts'
+import { createCountedLine } from '../lib/counted-line.ts'
+import type { EventSinkSettings } from '../lib/event-sink-settings.ts'
+import { type PositionedEvent, readAfter } from '../webhooks/feed.ts'
+import { buildBodies, type LoadRecords } from '../webhooks/payload.ts'
+import { loadSink, type Message, type OpenSink, type Sink } from './sink.ts'
+import { type Behind, findLag, listBehind, savePosition } from './store.ts'
+
+const pollEveryMs = 250
+const firstPauseMs = 250
+const longestPauseMs = 30_000
+const merchantsAtOnce = 4
+const eventsAtOnce = 100
+
+type Deps = { db: Db; log: Logger; clock: Clock; registry: Registry; loadRecords: LoadRecords }
+
+/** The job that sends all events to the message broker of EVENT_SINK. There is none without the setting. */
+export async function sinkJobs(
+  deps: Deps,
+  settings: EventSinkSettings | null,
+): Promise<{ jobs: Record<string, Job>; schedules: Record<string, JobSchedule> }> {
+  observeLag(deps, settings)
+  if (settings === null) return { jobs: {}, schedules: {} }
+  const open = await loadSink(settings)
+  return {
+    jobs: { 'sinks.follow': async (_, stopping) => await follow(deps, { settings, open, stopping }) },
+    // The job runs as long as its process, under a key: one process sends. When that one dies, another one takes over.
+    schedules: { 'sinks.follow': { everySeconds: 1 } },
+  }
+}
+
+type Following = { settings: EventSinkSettings; open: OpenSink; stopping: AbortSignal }
+
+async function follow(deps: Deps, { settings, open, stopping }: Following): Promise<void> {
+  const logFailure = createCountedLine((error: Error, count) =>
+    deps.log.warn({ sink: settings.name, reason: error.message, count }, 'events could not be sent to the broker'),
+  )
+  let pauseMs = firstPauseMs
+  while (!stopping.aborted) {
+    let sink: Sink | null = null
+    try {
+      sink = await open()
+      while (!stopping.aborted) {
+        const behind = await listBehind(deps.db, settings.name)
+        const opened = sink
+        await eachAtOnce(
+          behind,
+          stopping,
+          async (one) => await sendAll(deps, one, { sink: opened, name: settings.name, stopping }),
+          merchantsAtOnce,
+        )
+        pauseMs = firstPauseMs
+        if (behind.length === 0) await sleep(pollEveryMs, undefined, { signal: stopping }).catch(() => {})
+      }
+    } catch (error) {
+      logFailure(error as Error)
+      await sleep(pauseMs, undefined, { signal: stopping }).catch(() => {})
+      pauseMs = Math.min(longestPauseMs, 2 * pauseMs)
+    } finally {
+      await sink?.close().catch(() => {})
+    }
+  }
+}
+
+type Target = { sink: Sink; name: string; stopping: AbortSignal }
+
+/** Sends a merchant's events, page by page. The position is saved when the broker has acknowledged a page. */
+async function sendAll(deps: Deps, { merchantId, clientId, number }: Behind, target: Target): Promise<void> {
+  const { db } = deps
+  for (let from = number, hasMore = true; hasMore && !target.stopping.aborted; ) {
+    const page = await readAfter({ db, reads: db }, { merchantId, afterNumber: from, limit: eventsAtOnce })
+    const messages = await toMessages(deps, clientId, page.events)
+    for (const wave of toWaves(messages)) await target.sink.publish(wave)
+    const isOurs = await savePosition(db, { sink: target.name, merchantId, from, to: page.nextNumber })
+    assert(isOurs, 'one process sends events')
+    from = page.nextNumber
+    hasMore = page.hasMore
+  }
+}
+
+/**
+ * At most one event of a record in each, in the order of its changes: an event is sent when the broker has acknowledged
+ * the previous one of its record.
+ */
+function toWaves(messages: Message[]): Message[][] {
+  const counts = new Map<string, number>()
+  const waves: Message[][] = []
+  for (const message of messages) {
+    const place = counts.get(message.recordId) ?? 0
+    counts.set(message.recordId, place + 1)
+    const wave = waves[place] ?? []
+    wave.push(message)
+    waves[place] = wave
+  }
+  return waves
+}
+
+async function toMessages({ loadRecords }: Deps, client: string, events: PositionedEvent[]): Promise<Message[]> {
+  const bodies = await buildBodies(loadRecords, events, (_, cause) => {
+    throw cause
+  })
+  return events.map(({ eventId: id, type, recordId, position }, index) => {
+    const body = bodies[index]
+    assert(body, 'an event has a body')
+    return { id, type, client, recordId, position, body }
+  })
+}
+
+function observeLag({ db, clock, registry }: Deps, settings: EventSinkSettings | null): void {
+  new Gauge({
+    name: 'guiche_event_sink_lag_seconds',
+    help: 'For how long the oldest event has waited that the broker of EVENT_SINK has not acknowledged',
+    labelNames: ['sink'],
+    aggregator: 'max',
+    registers: [registry],
+    async collect() {
+      if (settings === null) return
+      this.set({ sink: settings.name }, await findLag(db, { sink: settings.name, now: clock.now() }))
+    },
+  })
+}

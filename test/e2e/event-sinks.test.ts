@@ -1,0 +1,85 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { sql } from '../../src/db/sql.ts'
+import { type Broker, isInstalled, type Stored, startNats, startRabbit } from '../support/brokers.ts'
+import { lengthOf } from '../support/random.ts'
+import { smallestTransaction, startTestService, type TestService } from '../support/service.ts'
+import { commitEvents, eventually, testEvent } from '../support/webhooks.ts'
+
+const brokers = [
+  { name: 'NATS JetStream', program: 'nats-server', start: startNats, restartsMax: 3, dropsRepetitions: true },
+  // Its start takes five seconds.
+  {
+    name: 'RabbitMQ',
+    program: 'rabbitmqctl',
+    start: startRabbit,
+    restartsMax: lengthOf({ short: 1, long: 3 }),
+    dropsRepetitions: false,
+  },
+]
+
+describe.each(brokers)('$name', ({ program, start, restartsMax, dropsRepetitions }) => {
+  let broker: Broker | undefined
+  let service: TestService | undefined
+  afterAll(async () => {
+    await service?.stop()
+    await broker?.stop()
+  })
+
+  it.skipIf(!isInstalled(program))(
+    `gets every event in order per record, while it is killed under load (needs ${program})`,
+    async () => {
+      broker = await start()
+      service = await startTestService({ environment: { EVENT_SINK: broker.address } })
+      const { db, clock, call, sandbox } = service
+      const [{ merchantId } = { merchantId: '' }] = await db.query<{ merchantId: string }>(sql`
+        select merchant_id as "merchantId" from clients where client_id = ${sandbox.clientId}`)
+      const created = await Promise.all(
+        Array.from(
+          { length: 10 },
+          async () => (await call<{ id: string }>('/transaction', { body: smallestTransaction() })).body.id,
+        ),
+      )
+      let isDone = false
+      const writing = Promise.all(
+        created.map(async (recordId) => {
+          for (let sequence = 2; sequence <= 30; sequence += 1)
+            await commitEvents(
+              db,
+              testEvent({ merchantId, recordId, sequence, status: 'PAID', occurredAt: clock.now() }),
+            )
+        }),
+      ).finally(() => {
+        isDone = true
+      })
+      const sent = async () => (await db.query<{ number: number }>(sql`select number from event_sinks`))[0]?.number ?? 0
+      for (let restarts = 0, before = 0; restarts < restartsMax; restarts += 1) {
+        await eventually(async () => isDone || (await sent()) > before)
+        before = await sent()
+        await broker.restart()
+      }
+      await writing
+      await eventually(async () => (await sent()) === 300)
+      expect((await call('/metrics', { token: null })).text).toMatch(/^guiche_event_sink_lag_seconds\{sink="\w+"\} 0$/m)
+
+      const stored = await broker.read()
+      // Whoever consumes drops a repetition by its id.
+      const seen = new Set<string>()
+      const once = stored.filter(({ id }) => !seen.has(id) && seen.add(id))
+      if (dropsRepetitions) expect(stored).toHaveLength(300)
+      const ids = await db.query<{ id: string }>(sql`select id from events order by id`)
+      expect(once.map(({ id }) => id).toSorted()).toEqual(ids.map(({ id }) => id))
+      const sequenceOf = ({ body }: Stored) => (JSON.parse(body) as { data: { sequence: number } }).data.sequence
+      for (const id of created)
+        expect(once.filter(({ record }) => record === id).map(sequenceOf)).toEqual(
+          Array.from({ length: 30 }, (_, index) => index + 1),
+        )
+      const [first] = once
+      expect((await call(`/event/${first?.id}`)).text).toBe(first?.body)
+      expect(first).toMatchObject({
+        type: 'transaction.pix_qrcode_generated',
+        position: expect.stringMatching(/^\d+-/),
+      })
+    },
+    240_000,
+  )
+})
