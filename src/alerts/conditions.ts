@@ -145,6 +145,11 @@ export const conditions = {
     ...{ metric: 'guiche_webhook_receiver_failing_seconds', by: ['client', 'receiver'], above: 2 * hour },
     ...{ fact: 'age', screen: '/webhooks?client={client}' },
   },
+  endpoint_disabled: {
+    ...{ rule: 'GuicheWebhookEndpointDisabled', severity: 'warning' },
+    ...{ metric: 'guiche_webhook_endpoint_disabled_seconds', by: ['client', 'receiver'], above: 0 },
+    ...{ fact: 'age', screen: '/webhooks?client={client}' },
+  },
 } satisfies Record<string, Condition>
 
 export type AlertKind = keyof typeof conditions

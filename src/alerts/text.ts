@@ -78,6 +78,10 @@ const texts: Record<Language, Texts> = {
         'Webhooks to {receiver} fail',
         'The receiver of client {client} has accepted nothing for hours. After three days its events are given up.',
       ],
+      endpoint_disabled: [
+        'The webhook endpoint {receiver} was disabled',
+        'That of client {client} answered 410, or every attempt failed for five days. Its merchant enables it again, or disables it for good.',
+      ],
     },
     facts: {
       age: (value) => `For ${value}`,
@@ -172,6 +176,10 @@ const texts: Record<Language, Texts> = {
       receiver_fails: [
         'Webhooks para {receiver} falham',
         'O endereço da credencial {client} não aceita nada há horas. Depois de três dias os eventos não são mais repetidos.',
+      ],
+      endpoint_disabled: [
+        'O endpoint de webhook {receiver} foi desativado',
+        'O da credencial {client} respondeu 410, ou todas as tentativas falharam durante cinco dias. O lojista o reativa, ou o desativa de vez.',
       ],
     },
     facts: {

@@ -112,7 +112,10 @@ export async function eraseSuspensePayers(tx: Tx, ids: string[]): Promise<void> 
   await tx.query(sql`update suspense_payments set payer = null where id = any(${ids}::uuid[])`)
 }
 
-/** Events contain the record as it was: they no longer name the person either. */
+/**
+ * Events contain the record as it was: they no longer name the person either. Nor do the answers of receivers, which
+ * may repeat what was sent to them.
+ */
 export async function eraseSnapshots(
   tx: Tx,
   { recordIds, field }: { recordIds: string[]; field: 'payer' | 'receiver' },
@@ -127,6 +130,15 @@ export async function eraseSnapshots(
     from withdrawals w
     where w.id = any(${recordIds}::uuid[]) and e.merchant_id = w.merchant_id and e.record_id = w.id
       and e.snapshot->>${field}::text is not null and w.receiver is null`)
+  await tx.query(sql`
+    update webhook_attempts a set response = null
+    from webhook_deliveries d
+    join (
+      select merchant_id, id from transactions where id = any(${recordIds}::uuid[])
+      union all
+      select merchant_id, id from withdrawals where id = any(${recordIds}::uuid[])
+    ) record on record.merchant_id = d.merchant_id and record.id = d.record_id
+    where a.merchant_id = d.merchant_id and a.delivery_id = d.id and a.response is not null`)
 }
 
 /** All rows about these records, as stored. */

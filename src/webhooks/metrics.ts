@@ -3,6 +3,7 @@ import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { registerGauges } from '../lib/gauges.ts'
 import type { Answer } from './attempt.ts'
+import { listDisabledEndpoints } from './endpoints/store.ts'
 import { findBacklog, listFailingReceivers } from './queue-store.ts'
 
 /** Receivers with a series of their own, and at most as many alerts. */
@@ -51,6 +52,19 @@ export function createMetrics({ registry, db, clock }: { registry: Registry; db:
       const now = clock.now().getTime()
       this.reset()
       for (const { client, receiver, since } of await listFailingReceivers(db, failingMax))
+        this.set({ client, receiver }, Math.max(0, now - since.getTime()) / 1000)
+    },
+  })
+  new Gauge({
+    name: 'guiche_webhook_endpoint_disabled_seconds',
+    help: `How long a merchant’s webhook endpoint has been disabled because it failed or answered 410; only the ${failingMax} latest`,
+    labelNames: ['client', 'receiver'],
+    aggregator: 'max',
+    registers,
+    async collect() {
+      const now = clock.now().getTime()
+      this.reset()
+      for (const { client, receiver, since } of await listDisabledEndpoints(db, failingMax))
         this.set({ client, receiver }, Math.max(0, now - since.getTime()) / 1000)
     },
   })

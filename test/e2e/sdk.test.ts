@@ -181,6 +181,21 @@ describe('a shop on the SDK', () => {
     expect(receiver.refused).toEqual([])
   })
 
+  it('registers a webhook endpoint, tests it and deletes it', async () => {
+    const url = new URL('?endpoint', receiver.url).href
+    const { secret, ...made } = await guiche.webhookEndpoints.create({ url, eventTypes: ['transaction.paid'] })
+    expect(await guiche.webhookEndpoints.get(made.id)).toEqual(made)
+    expect(await guiche.webhookEndpoints.list().all()).toEqual([made])
+    const { secret: next } = await guiche.webhookEndpoints.rotateSecret(made.id, { overlapHours: 0 })
+    expect(next).not.toBe(secret)
+    // The receiver has the secret of the client, not that of the endpoint.
+    expect(await guiche.webhookEndpoints.test(made.id)).toMatchObject({ delivered: false, status: 401 })
+    expect(receiver.refused.splice(0)).toHaveLength(1)
+    expect(await guiche.webhookEndpoints.update(made.id, { enabled: false })).toMatchObject({ enabled: false })
+    await guiche.webhookEndpoints.delete(made.id)
+    await expect(guiche.webhookEndpoints.get(made.id)).rejects.toMatchObject({ code: 'not_found' })
+  })
+
   it('changes the fault profile of the simulated bank, and restores it', async () => {
     expect(await guiche.sandbox.setPersonality({ name: 'late', seed: 7 })).toMatchObject({ name: 'late', seed: 7 })
     const honest = await guiche.sandbox.setPersonality({ name: 'honest' })

@@ -78,7 +78,8 @@ export async function changeEndpoint(
       ...(input.eventTypes && { event_types: toStored(input.eventTypes) }),
       ...((isEnabled || url !== before.url) && { failing_since: null }),
       ...(isEnabled && { disabled_at: null, disabled_reason: null }),
-      ...(input.enabled === false && before.disabled_at === null && { disabled_at: now, disabled_reason: 'request' }),
+      // Also of one that Guichê disabled: then no alert names it any more.
+      ...(input.enabled === false && { disabled_at: before.disabled_at ?? now, disabled_reason: 'request' }),
     }
     if (!(await updateEndpoint(tx, row))) throw isRegistered()
     const details = { ...detailsOf(row), isDisabled: row.disabled_at !== null }

@@ -9,7 +9,7 @@ import { resendDelivery } from '../resend.ts'
 import { changeEndpoint, createEndpoint, deleteEndpoint, rotateEndpointSecret } from './change.ts'
 import { failingMaxMs } from './disable.ts'
 import { endpointJobs, followJob } from './jobs.ts'
-import type { EndpointRow } from './store.ts'
+import { type EndpointRow, listDisabledEndpoints } from './store.ts'
 
 const second = 1000
 const day = 24 * 60 * 60 * second
@@ -221,6 +221,11 @@ describe('an endpoint is disabled automatically', () => {
       select actor, action, record_id from audit_log order by at desc limit 1`)
     expect(action).toEqual({ actor: 'service', action: 'webhook-endpoint.disable', record_id: row.id })
     expect((await deliveries())[0]?.attempts).toMatchObject([{ status: 410, response: 'closed' }])
+    // What alerts the operator, until the merchant enables the endpoint or disables it itself.
+    const alerting = async () => (await listDisabledEndpoints(bench.database.db, 20)).map((one) => one.receiver)
+    expect(await alerting()).toEqual([row.receiver])
+    await changeEndpoint(deps(), { ...of(row), input: { enabled: false } })
+    expect(await alerting()).toEqual([])
   })
 
   it('when every attempt has failed for days, but not when one succeeded', async () => {

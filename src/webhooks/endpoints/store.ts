@@ -111,6 +111,18 @@ export async function markDeleted(tx: Tx, { merchantId, endpointId, now }: Key &
     where merchant_id = ${merchantId} and id = ${endpointId}`)
 }
 
+/** Those that Guichê disabled, the latest first; of one receiver of a client, the first. */
+export async function listDisabledEndpoints(
+  db: Db,
+  limit: number,
+): Promise<{ client: string; receiver: string; since: Date }[]> {
+  return await db.query(sql`
+    select client_id as client, receiver, min(disabled_at) as since
+    from webhook_endpoints join clients using (merchant_id)
+    where disabled_reason in ('failing', 'gone') and deleted_at is null
+    group by client_id, receiver order by since desc, client, receiver limit ${limit}`)
+}
+
 // ——— What the delivery worker reads and writes
 
 export type EndpointState = { id: string; url: string; isActive: boolean; failingSince: Date | null }
