@@ -72,7 +72,7 @@ export class Transactions {
    * @example
    * ```ts
    * const { endToEnd } = await guiche.transactions.waitFor(id, 'PAID', { timeoutMs: 10_000 })
-   * const { refunds } = await guiche.transactions.waitFor(id, ({ refunds }) => refunds.every(({ status }) => status !== 'PROCESSING'))
+   * const { refunds } = await guiche.transactions.waitFor(id, ({ refunds = [] }) => refunds.every(({ status }) => status !== 'PROCESSING'))
    * ```
    */
   waitFor(

@@ -1,4 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { cp, mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -10,6 +11,22 @@ import { createTestDatabase } from '../support/database.ts'
 import { documents } from '../support/documents.ts'
 import { compileInShop, type PackedSdk, packSdk, readSamples } from '../support/packed-sdk.ts'
 import { findFreePort, makeDataDir, startServiceProcess } from '../support/process.ts'
+
+/** Of `npm run clients`, which installs what others use with the API. */
+const hasClients = existsSync('tools/clients/node_modules')
+
+/** What the samples in comments take as given. */
+const usedBySamples = `
+import { type CreateWithdrawal, Guiche, GuicheError, verifyWebhook } from '@guiche/sdk'
+import { createTestEvent, createWebhookReceiver, signWebhook } from '@guiche/sdk/testing'
+declare const [guiche, withdrawal]: [Guiche, CreateWithdrawal]
+declare const [id, clientId, clientSecret, secret]: string[] & [string, string, string, string]
+declare function tryTomorrow(): void
+declare function loadPosition(): Promise<string | null>
+declare function savePosition(position: string): Promise<void>
+declare function ship(code: string | undefined, amount: number | undefined): Promise<void>
+declare function POST(request: Request): Promise<Response>
+`
 
 let sdk: PackedSdk
 const cleanups: (() => Promise<unknown>)[] = []
@@ -24,8 +41,8 @@ afterAll(async () => {
 
 describe('the packed package', () => {
   it('has the program, its types, a README and the license, and nothing else', () => {
-    const others = sdk.files.filter((file) => !/^dist\/(?:testing\/)?[a-z-]+\.(?:js|d\.ts)$/.test(file))
-    expect(others).toEqual(['LICENSE', 'README.md', 'package.json'])
+    const others = sdk.files.filter((file) => !/^dist\/(?:cjs\/)?(?:testing\/)?[a-z-]+\.(?:js|d\.ts)$/.test(file))
+    expect(others).toEqual(['LICENSE', 'README.md', 'dist/cjs/package.json', 'package.json'])
     expect(sdk.files).toEqual(expect.arrayContaining(['dist/index.js', 'dist/index.d.ts', 'dist/testing.js']))
     expect(sdk.files.filter((file) => file.includes('test.'))).toEqual([])
   })
@@ -33,6 +50,41 @@ describe('the packed package', () => {
   it('passes publint', async () => {
     const { messages } = await publint({ pkgDir: sdk.folder, strict: true })
     expect(messages).toEqual([])
+  })
+
+  it.skipIf(!hasClients)('has types that are right for every resolution, by “Are the types wrong?”', async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, ['tools/clients/attw.mjs', sdk.file])
+    expect(stdout).toBe('')
+  })
+
+  it('is loaded by require as well', async () => {
+    const program =
+      "const { Guiche } = require('@guiche/sdk'); const { signWebhook } = require('@guiche/sdk/testing'); console.log(typeof Guiche, typeof signWebhook)"
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=commonjs', '-e', program], {
+      cwd: sdk.shop,
+    })
+    expect(stdout).toBe('function function\n')
+  })
+
+  it('links only to addresses that exist outside of the checkout', async () => {
+    const readme = await readFile(join(sdk.folder, 'README.md'), 'utf8')
+    expect([...readme.matchAll(/\]\((?!https?:|#)([^)]*)\)/g)].map(([, link]) => link)).toEqual([])
+  })
+
+  it('has samples in its comments that compile', async () => {
+    const sources = ['sdk/src', 'sdk/src/testing'].flatMap((folder) =>
+      readdirSync(folder).flatMap((name) => (/(?<!test)\.ts$/.test(name) ? join(folder, name) : [])),
+    )
+    const samples = sources.flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/```ts\n(.*?)\* ```/gs)].map(([, text = '']) =>
+        text.replace(/^ *\* ?/gm, '').replace(/^export /gm, ''),
+      ),
+    )
+    expect(samples.length).toBeGreaterThan(10)
+    // Each is the body of a function, so that its names hide those that the others need.
+    const bodies = samples.map((text, index) => `export async function sample${index}() {\n${text}\n}`)
+    await writeFile(join(sdk.shop, 'comments.ts'), [usedBySamples, ...bodies].join('\n'))
+    await compileInShop(sdk.shop, ['comments.ts'], 'node')
   })
 
   it('depends on nothing, and on Node only for the helpers of tests', async () => {
@@ -135,6 +187,7 @@ describe('its documentation', async () => {
     async (_, text, index) => {
       if (text.includes('export async function POST')) await tryRoute(`sample-${index}.js`)
       else if (text.includes('server.listen(')) await tryServer(index, text)
+      else if (text.includes('events.follow(')) await tryFollower(`sample-${index}.js`)
       else expect((await run(`sample-${index}.js`)).stderr).toBe('')
     },
   )
@@ -152,6 +205,18 @@ describe('its documentation', async () => {
          process.stdout.write((await POST(new Request('http://127.0.0.1/', { method: 'POST', headers, body }))).status + '\\n')`,
     )
     expect((await run('call.js')).stdout).toBe('ship order-2026-0001 2590\n204\n401\n')
+  }
+
+  /** A program that follows events for ever, until it has saved the position of the first. */
+  async function tryFollower(file: string): Promise<void> {
+    const follower = spawn(process.execPath, [file], { cwd: sdk.shop, env: environment, stdio: 'ignore' })
+    const ended = new Promise((done) => follower.once('exit', done))
+    try {
+      await expect.poll(() => readFile(join(sdk.shop, 'position'), 'utf8').catch(() => '')).toMatch(/^\d+-/)
+    } finally {
+      follower.kill()
+      await ended
+    }
   }
 
   /** A shop's server, which receives one event twice, and one from somebody else. */

@@ -9,6 +9,8 @@ export type PackedSdk = {
   folder: string
   /** The files that npm would publish, as paths in the package. */
   files: string[]
+  /** The file that npm would publish. */
+  file: string
   /** An empty folder into which the packed package was installed, without network. */
   shop: string
   remove(): Promise<void>
@@ -25,7 +27,8 @@ export async function packSdk(name: 'sdk' | 'qr-png' = 'sdk'): Promise<PackedSdk
   const [source, shop] = [join(root, 'package'), join(root, 'shop')]
   await Promise.all([source, shop].map((folder) => mkdir(folder)))
   for (const file of ['package.json', 'README.md', 'LICENSE']) await cp(`${name}/${file}`, join(source, file))
-  await compile(['-p', `${name}/tsconfig.build.json`, '--outDir', join(source, 'dist')])
+  if (name === 'sdk') await run(process.execPath, ['scripts/build-sdk.mjs', join(source, 'dist')])
+  else await compile(['-p', `${name}/tsconfig.build.json`, '--outDir', join(source, 'dist')])
 
   // The package is built already. npm's cache and settings must not affect the test.
   const npm = (cwd: string, args: string[]) =>
@@ -36,6 +39,7 @@ export async function packSdk(name: 'sdk' | 'qr-png' = 'sdk'): Promise<PackedSdk
   await npm(shop, ['install', '--offline', '--no-audit', '--no-fund', join(root, filename)])
   return {
     folder: join(shop, `node_modules/@guiche/${name}`),
+    file: join(root, filename),
     files: files.map(({ path }) => path).sort(),
     shop,
     remove: async () => await rm(root, { recursive: true, force: true }),

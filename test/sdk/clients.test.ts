@@ -1,0 +1,54 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { rolldown } from 'rolldown'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startTestService, type TestService } from '../support/service.ts'
+
+/** Of `npm run clients`, which installs what others use with the API. */
+const tools = resolve('tools/clients/node_modules')
+const run = promisify(execFile)
+
+describe.skipIf(!existsSync(tools))('clients that others generate from the document', () => {
+  let service: TestService
+  let folder: string
+
+  beforeAll(async () => {
+    service = await startTestService()
+    folder = await mkdtemp(join(tmpdir(), 'guiche-clients-'))
+    await cp('tools/clients/programs', folder, { recursive: true })
+    await symlink(tools, join(folder, 'node_modules'))
+    const input = resolve('docs/openapi.json')
+    const generate = (name: string, ...args: string[]) => run(join(tools, '.bin', name), args, { cwd: folder })
+    const output = { target: './orval.gen.ts', client: 'fetch', baseUrl: service.baseUrl }
+    await writeFile(
+      join(folder, 'orval.config.cjs'),
+      `module.exports = { guiche: ${JSON.stringify({ input, output })} }`,
+    )
+    await generate('openapi-typescript', input, '-o', 'schema.ts', '--default-non-nullable', 'false')
+    await generate('openapi-ts', '-i', input, '-o', 'heyapi', '-c', '@hey-api/client-fetch')
+    await generate('orval', '--config', 'orval.config.cjs')
+  })
+  afterAll(async () => {
+    await service.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  it('compile under strict, with programs that cast nothing', async () => {
+    await cp('node_modules/@types/node', join(folder, 'types/node'), { recursive: true })
+    const args = ['-p', folder, '--typeRoots', join(folder, 'types')]
+    const { stdout } = await run(join(tools, '.bin/tsc'), args).catch((error: { stdout: string }) => error)
+    expect(stdout).toBe('')
+  })
+
+  it.each(['openapi-fetch', 'hey-api', 'orval'])('create, pay and list: %s', async (name) => {
+    const bundle = await rolldown({ input: join(folder, `${name}.ts`), platform: 'node', cwd: folder })
+    await bundle.write({ file: join(folder, `${name}.mjs`) })
+    const { clientId, clientSecret } = service.sandbox
+    const program = [join(folder, `${name}.mjs`), service.baseUrl, clientId, clientSecret]
+    expect((await run(process.execPath, program)).stdout).toBe('PAID 2590 true\n')
+  })
+})
