@@ -81,6 +81,15 @@ export function developerCommands(program: Command): void {
       const { runDoctor } = await import('./developer/doctor.ts')
       await runDoctor(receiver, options)
     })
+
+  withConnection(
+    program.command('mcp').description('serve an AI assistant (Model Context Protocol, on standard input)'),
+  )
+    .option('--allow-charges', 'also create and pay charges; only where the acquirer is the simulator')
+    .action(async (options: ConnectOptions & { allowCharges?: boolean }) => {
+      const { runMcp } = await import('./developer/mcp.ts')
+      await runMcp(options)
+    })
 }
 
 const secretOption = 'webhook secret of the receiver (or GUICHE_WEBHOOK_SECRET, or that of the sandbox)'

@@ -12,7 +12,7 @@ const groups: Group[] = [
     load: async () => (await import('./service.ts')).serviceCommands,
   },
   {
-    names: ['listen', 'tail', 'events', 'try', 'trigger', 'doctor'],
+    names: ['listen', 'tail', 'events', 'try', 'trigger', 'doctor', 'mcp'],
     load: async () => (await import('./developer.ts')).developerCommands,
   },
   { names: ['acquirer'], load: async () => (await import('./acquirer.ts')).acquirerCommands },

@@ -4,6 +4,8 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { createWebhookReceiver, type WebhookReceiver } from '../../sdk/src/testing.ts'
 import type { Check } from '../../src/cli/developer/checks.ts'
@@ -135,6 +137,63 @@ describe('guiche listen', () => {
       return code === 0
     })
     await eventually(() => receiver.events.filter((event) => event.id === id).length >= 2)
+  })
+})
+
+describe('guiche mcp', () => {
+  const open = async (...args: string[]) => {
+    const client = new Client({ name: 'test', version: '1.0.0' })
+    const environment = { PATH: process.env.PATH ?? '', DATA_DIR: service.dataDir }
+    const command = [join(inject('build'), 'src/cli/main.js'), 'mcp', ...args]
+    await client.connect(new StdioClientTransport({ command: process.execPath, args: command, env: environment }))
+    const call = async (name: string, input: Record<string, unknown> = {}) => {
+      const { content, isError } = await client.callTool({ name, arguments: input })
+      const [{ text }] = content as [{ text: string }]
+      return isError ? text : JSON.parse(text)
+    }
+    return { client, call }
+  }
+  const namesOf = async (client: Client) => (await client.listTools()).tools.map(({ name }) => name)
+
+  it('reads records without personal data, and creates nothing', async () => {
+    const person = { name: 'Maria da Silva', document: '529.982.247-25', email: 'maria@example.com' }
+    const { body } = await service.call<{ id: string; pixResponse: { uri: string } }>('/transaction', {
+      body: { amount: 4321, paymentMethod: 'PIX', pix: {}, customer: person, externalCode: 'order-mcp' },
+    })
+    await service.call('/sandbox/payment', { body: { uri: body.pixResponse.uri } })
+    await eventually(
+      async () => (await service.call<{ status: string }>(`/transaction/${body.id}`)).body.status === 'PAID',
+    )
+
+    const { client, call } = await open()
+    const { total, transactions } = await call('search_transactions', { externalCode: 'order-mcp' })
+    expect([total, transactions]).toEqual([1, [expect.objectContaining({ id: body.id, status: 'PAID', amount: 4321 })]])
+    const one = await call('get_transaction', { id: body.id })
+    expect(one.history.map(({ status }: { status: string }) => status)).toEqual([
+      'PENDING',
+      'PIX_QRCODE_GENERATED',
+      'PAID',
+    ])
+    const answers = [one, transactions, await call('list_events'), await call('get_statement', { limit: 5 })]
+    // Nor the payer of the simulated bank.
+    expect(JSON.stringify(answers)).not.toMatch(/maria|silva|52998224725|529\.982|payer|customer/i)
+    expect(await call('get_balance')).toMatchObject({ available: expect.any(Number) })
+    expect(await call('search_withdrawals')).toMatchObject({ total: expect.any(Number) })
+
+    expect(await call('get_transaction', { id: '../balance' })).toMatch(/id of a record is needed/)
+    expect(await call('search_transactions', { clientId: 'other' })).toBe('Unknown arguments: clientId.')
+    expect(await call('create_test_charge', { amount: 100 })).toBe('There is no tool create_test_charge.')
+    expect((await client.listTools()).tools.every(({ annotations }) => annotations?.readOnlyHint)).toBe(true)
+    await client.close()
+  })
+
+  it('creates and pays charges in the sandbox only when it is allowed', async () => {
+    const { client, call } = await open('--allow-charges')
+    expect(await namesOf(client)).toEqual(expect.arrayContaining(['create_test_charge', 'pay_test_charge']))
+    const { id, paymentPage } = await call('create_test_charge', { amount: 1990 })
+    expect(paymentPage).toContain('/pay/')
+    expect(await call('pay_test_charge', { id })).toMatchObject({ status: 'PAID', amountPaid: 1990 })
+    await client.close()
   })
 })
 
