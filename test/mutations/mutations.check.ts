@@ -13,6 +13,7 @@ const copied = [
   'migrations',
   'package-lock.json',
   'package.json',
+  'plugins',
   'qr-png',
   'scripts',
   'sdk',
