@@ -31,7 +31,8 @@ export async function putCharge(network: Network, txid: string, request: HttpReq
   if (!isTxid(txid)) return invalidCharge([{ razao: 'O txid não respeita o schema.', propriedade: 'txid' }])
   const body = parseChargeRequest(parseJson(request.body), receiverKey)
   if (Array.isArray(body)) return invalidCharge(body)
-  const charge = toRow(network, txid, body)
+  const details = toDetails(body)
+  const charge = toRow(network, txid, body, details)
   if (charge.amount === refusedAmount) {
     const razao = 'Valor recusado pelo simulador: é o que esta quantia existe para mostrar.'
     return invalidCharge([{ razao, propriedade: 'cob.valor.original' }])
@@ -39,7 +40,7 @@ export async function putCharge(network: Network, txid: string, request: HttpReq
   if (await network.insertCharge(charge)) {
     if ((await network.faultProfile.current()).has('answer_lost', txid)) return timedOut()
     if (charge.amount !== lateAmount || (await waited(network, lateAnswerMs)))
-      return json(201, toCob(charge, charge.createdAt))
+      return json(201, toCob(charge, charge.createdAt, details))
     return problem('ServicoIndisponivel', 'O simulador foi encerrado.')
   }
   const existing = await network.findCharge(charge.id)
@@ -85,7 +86,7 @@ export async function getCharge(network: Network, txid: string, request: HttpReq
 }
 
 /** Fields that the answer to a charge and the payload at its location share. */
-export function toCobBase(charge: ChargeRow, { isPaid }: { isPaid: boolean }) {
+export function toCobBase(charge: ChargeRow, { isPaid, details }: { isPaid: boolean; details?: Details }) {
   const base = {
     calendario: { criacao: charge.createdAt.toISOString(), expiracao: charge.expiresInSeconds },
     txid: charge.txid,
@@ -96,28 +97,46 @@ export function toCobBase(charge: ChargeRow, { isPaid }: { isPaid: boolean }) {
   }
   // Most charges have none.
   if (charge.details === null) return base
-  const details: unknown = JSON.parse(charge.details)
-  assert(isRecord(details), 'the details of a charge are an object')
-  const { modalidadeAlteracao, ...others } = details
+  const { modalidadeAlteracao, ...others } = details ?? parseDetails(charge.details)
   // Undefined fields are left out of the answer.
   return { ...base, valor: { ...base.valor, modalidadeAlteracao }, ...others }
 }
 
-function toCob(charge: ChargeRow & Partial<ChargeWithPixes>, now: Date) {
+function parseDetails(text: string): Details {
+  const details: unknown = JSON.parse(text)
+  assert(isRecord(details), 'the details of a charge are an object')
+  return details
+}
+
+function toCob(charge: ChargeRow & Partial<ChargeWithPixes>, now: Date, details?: Details) {
   const location = toLocation(charge)
   const shown = charge.pixes?.filter((pix) => isShown(pix, now)) ?? []
   const isPaid = shown.length > 0
-  const cob = { ...toCobBase(charge, { isPaid }), location, pixCopiaECola: toCode(location) }
+  const cob = {
+    ...toCobBase(charge, { isPaid, ...(details && { details }) }),
+    location,
+    pixCopiaECola: toCode(location),
+  }
   return isPaid ? { ...cob, pix: shown.map((pix) => toPix(pix, now)) } : cob
 }
 
-function toRow(network: Network, txid: string, body: ChargeRequest): ChargeRow {
+/** The optional fields of a charge. */
+type Details = { modalidadeAlteracao?: unknown; [field: string]: unknown }
+
+function toDetails({
+  devedor,
+  solicitacaoPagador,
+  infoAdicionais,
+  valor: { modalidadeAlteracao },
+}: ChargeRequest): Details {
+  return { modalidadeAlteracao, devedor, solicitacaoPagador, infoAdicionais }
+}
+
+function toRow(network: Network, txid: string, body: ChargeRequest, fields: Details): ChargeRow {
   const amount = fromReais(body.valor.original)
   assert(amount, 'the amount of a charge was checked')
-  const { devedor, solicitacaoPagador, infoAdicionais } = body
-  const { modalidadeAlteracao } = body.valor
   // Undefined fields are left out.
-  const details = JSON.stringify({ modalidadeAlteracao, devedor, solicitacaoPagador, infoAdicionais })
+  const details = JSON.stringify(fields)
   return {
     id: toChargeId(network, txid),
     txid,
