@@ -42,20 +42,27 @@ async function follow(deps: Deps, { settings, open, stopping }: Following): Prom
   const logFailure = createCountedLine((error: Error, count) =>
     deps.log.warn({ sink: settings.name, reason: error.message, count }, 'events could not be sent to the broker'),
   )
+  const retryAt = new Map<string, number>()
   let pauseMs = firstPauseMs
   while (!stopping.aborted) {
     let sink: Sink | null = null
     try {
       sink = await open()
       while (!stopping.aborted) {
-        const behind = await listBehind(deps.db, settings.name)
-        const opened = sink
-        await eachAtOnce(
-          behind,
-          stopping,
-          async (one) => await sendAll(deps, one, { sink: opened, name: settings.name, stopping }),
-          merchantsAtOnce,
-        )
+        const all = await listBehind(deps.db, settings.name)
+        const behind = all.filter(({ merchantId }) => (retryAt.get(merchantId) ?? 0) <= performance.now())
+        const target = { sink, name: settings.name, stopping }
+        const send = async (one: Behind) => {
+          try {
+            await sendAll(deps, one, target)
+          } catch (error) {
+            if (error instanceof NotAcknowledged) throw error.cause
+            // The other merchants' events do not wait for it.
+            retryAt.set(one.merchantId, performance.now() + longestPauseMs)
+            logFailure(error as Error)
+          }
+        }
+        await eachAtOnce(behind, stopping, send, merchantsAtOnce)
         pauseMs = firstPauseMs
         if (behind.length === 0) await sleep(pollEveryMs, undefined, { signal: stopping }).catch(() => {})
       }
@@ -69,6 +76,8 @@ async function follow(deps: Deps, { settings, open, stopping }: Following): Prom
   }
 }
 
+class NotAcknowledged extends Error {}
+
 type Target = { sink: Sink; name: string; stopping: AbortSignal }
 
 /** Sends a merchant's events, page by page. The position is saved when the broker has acknowledged a page. */
@@ -77,7 +86,10 @@ async function sendAll(deps: Deps, { merchantId, clientId, number }: Behind, tar
   for (let from = number, hasMore = true; hasMore && !target.stopping.aborted; ) {
     const page = await readAfter({ db, reads: db }, { merchantId, afterNumber: from, limit: eventsAtOnce })
     const messages = await toMessages(deps, clientId, page.events)
-    for (const wave of toWaves(messages)) await target.sink.publish(wave)
+    for (const wave of toWaves(messages))
+      await target.sink.publish(wave).catch((cause: unknown) => {
+        throw new NotAcknowledged('the broker did not acknowledge', { cause })
+      })
     const isOurs = await savePosition(db, { sink: target.name, merchantId, from, to: page.nextNumber })
     assert(isOurs, 'one process sends events')
     from = page.nextNumber
