@@ -14,7 +14,7 @@ const root = join(docs, '..')
 
 /** The contents, in order. A name is a file of docs/ without its extension. */
 const chapters: Chapters = {
-  Start: ['index', 'quick-start', 'php'],
+  Start: ['index', 'quick-start', 'php', 'python'],
   Concepts: ['statuses', 'idempotency', 'money', 'webhooks', 'event-feed', 'errors', 'glossary'],
   Integrate: ['api', 'openapi', 'sdk', 'developer-commands', 'payment-page', 'withdrawals', 'sandbox'],
   'Go live': ['going-live', 'acquirers', 'several-acquirers', 'simulator'],
@@ -37,7 +37,7 @@ const chapters: Chapters = {
 }
 
 const translated: Chapters = {
-  Início: ['pt/index', 'pt/quick-start', 'pt/php'],
+  Início: ['pt/index', 'pt/quick-start', 'pt/php', 'pt/python'],
   Conceitos: ['pt/statuses', 'pt/idempotency', 'pt/money', 'pt/webhooks', 'pt/event-feed', 'pt/errors'],
   Integração: ['pt/api', 'pt/sdk', 'pt/developer-commands', 'pt/payment-page', 'pt/withdrawals', 'pt/sandbox'],
   Produção: ['pt/going-live'],

@@ -24,6 +24,7 @@ const untried: [document: string, beginning: string, why: string][] = [
   ['docs/backups.md', 'archive_mode = on', 'the test of backups archives with exactly these lines'],
   ['docs/backups.md', '[global]', 'the test of pgBackRest uses these settings and commands'],
   ['docs/backups.md', 'pgbackrest', 'the same'],
+  ['docs/developer-commands.md', 'Forwarding the events', 'what a command printed; listen has a separate test'],
   ['docs/developer-commands.md', 'GUICHE_URL=', 'the settings of a reader'],
   ['docs/developer-commands.md', 'Service http', 'what a command printed; doctor has a separate test'],
   ['docs/event-feed.md', 'HTTP/1.1 200 OK', 'a shortened page; the feed has separate tests'],
@@ -38,6 +39,8 @@ const untried: [document: string, beginning: string, why: string][] = [
   ]),
   ['docs/php.md', 'mkdir minha-loja', 'the test of the PHP SDK follows this page'],
   ['docs/php.md', 'php -S', 'the same'],
+  ['docs/python.md', 'mkdir minha-loja', 'the test of the Python SDK follows this page'],
+  ['docs/python.md', '.venv/bin/uvicorn', 'the same'],
   ['docs/operations.md', '[pgbouncer]', 'another program’s configuration'],
   ['docs/simulator.md', 'curl --cacert', 'leaves out the txid; mutual TLS has separate tests'],
   ['docs/upgrading.md', '-- Why: …', 'examples of migrations; the tests of migrations apply the same lines'],
@@ -68,8 +71,8 @@ afterAll(async () => {
 })
 
 it('no block is skipped without a reason, and no reason is unused', () => {
-  // Other tests run the samples in ts and php.
-  const kinds = ['sh', 'ts', 'php', 'js', 'json']
+  // Other tests run the samples in ts, php and python.
+  const kinds = ['sh', 'ts', 'php', 'python', 'js', 'json']
   const open = all.filter((block) => !kinds.includes(block.language) && !isCommands(block) && !untriedReason(block))
   const known = ['HOST=127.0.0.1', 'OIDC_ISSUER=', 'RateLimit-Policy', '{"url":']
   expect(
