@@ -31,6 +31,7 @@ const queries = [
     ],
   ],
   ['listDeliveries', ['DeliveryFilters', 'Filters of the list of deliveries; all must match.']],
+  ['listWebhookEndpoints', ['WebhookEndpointFilters', 'The page of the list of endpoints.']],
   ['getBalance', ['BalanceQuery', 'The time of the balance.']],
 ]
 
@@ -45,6 +46,8 @@ const inputs = {
 const roots = [
   ...['Transaction', 'TransactionCreated', 'PaymentLink', 'RefundCreated', 'Withdrawal', 'WithdrawalCreated'],
   ...['Balance', 'StatementEntry', 'EventSummary', 'Delivery', 'Resent', 'FieldError'],
+  ...['WebhookEndpoint', 'WebhookEndpointCreated', 'WebhookEndpointSecret', 'WebhookTest'],
+  ...['CreateWebhookEndpointBody', 'UpdateWebhookEndpointBody'],
   ...['SandboxPaid', 'SandboxPayment', 'SandboxInfraction', 'SandboxDisputed', 'SandboxReturn'],
   ...['SandboxWithdrawalReturn', 'SandboxPersonality', 'SandboxPersonalityInput', 'SandboxAdvanced'],
 ]

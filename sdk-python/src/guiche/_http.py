@@ -26,7 +26,7 @@ _REPEATED_STATUSES = (408, 500, 502, 503, 504)
 
 @dataclass(frozen=True)
 class Call:
-    method: Literal["GET", "POST"]
+    method: Literal["GET", "POST", "PATCH", "DELETE"]
     # Appended to base_url. Parts from the caller have been checked.
     path: str
     query: Mapping[str, object] | None = None

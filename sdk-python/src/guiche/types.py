@@ -499,6 +499,113 @@ class FieldError(_FieldErrorAlways, total=False):
     """The record that the error is about, if the address does not name it."""
 
 
+# Request: by the merchant; failing: every attempt failed for five days; gone: it answered 410; null while enabled.
+WebhookEndpointDisabledReason: TypeAlias = Literal["request", "failing", "gone", None]
+
+
+class WebhookEndpoint(TypedDict):
+    """An address that receives the events of all records."""
+
+    id: str
+    """Identifier of the endpoint."""
+    url: str
+    """Where the events are sent."""
+    description: str
+    """Your own note, such as the system behind the address."""
+    eventTypes: list[str]
+    """The types of events that are sent there; `["*"]` for all, including those of later versions."""
+    enabled: bool
+    """Whether it receives events."""
+    disabledReason: WebhookEndpointDisabledReason
+    disabledAt: str | None
+    """Since when it is disabled."""
+    failingSince: str | None
+    """Since when every attempt has failed; null after one that succeeded."""
+    createdAt: str
+    """When it was registered."""
+    updatedAt: str
+    """When it was last changed."""
+
+
+class WebhookEndpointCreated(TypedDict):
+    """A new webhook endpoint with its secret."""
+
+    id: str
+    """Identifier of the endpoint."""
+    url: str
+    """Where the events are sent."""
+    description: str
+    """Your own note, such as the system behind the address."""
+    eventTypes: list[str]
+    """The types of events that are sent there; `["*"]` for all, including those of later versions."""
+    enabled: bool
+    """Whether it receives events."""
+    disabledReason: WebhookEndpointDisabledReason
+    disabledAt: str | None
+    """Since when it is disabled."""
+    failingSince: str | None
+    """Since when every attempt has failed; null after one that succeeded."""
+    createdAt: str
+    """When it was registered."""
+    updatedAt: str
+    """When it was last changed."""
+    secret: str
+    """Verifies its deliveries. Shown only in this response."""
+
+
+class WebhookEndpointSecret(TypedDict):
+    """A new secret of a webhook endpoint."""
+
+    secret: str
+    """Verifies the deliveries from now on. Shown only in this response."""
+    formerExpiresAt: str
+    """Until when deliveries also carry the signature by the former secret."""
+
+
+class WebhookTest(TypedDict):
+    """The answer of a receiver to a test."""
+
+    eventId: str
+    """`webhook-id` of the test."""
+    delivered: bool
+    """Whether the receiver answered 2xx within 15 seconds."""
+    status: int | None
+    """HTTP status of the response; null when there was none."""
+    error: str | None
+    """Why it failed."""
+    errorCode: AttemptErrorCode
+    durationInMilliseconds: int
+    response: str | None
+    """The first 2 kB of the response’s body; null if it was empty."""
+
+
+class _CreateWebhookEndpointBodyAlways(TypedDict):
+    url: str
+    """Receives the events; https, a public host, no fragment; up to 2048 characters."""
+
+
+class CreateWebhookEndpointBody(_CreateWebhookEndpointBodyAlways, total=False):
+    """The body of a request to register a webhook endpoint."""
+
+    description: str
+    """Your own note, such as the system behind the address; up to 255 characters."""
+    eventTypes: list[Literal["transaction.pix_qrcode_generated", "transaction.paid", "transaction.processing_refund", "transaction.processing_infraction", "transaction.refunded", "transaction.infraction", "transaction.failed", "transaction.blocked", "withdrawal.processing", "withdrawal.processed", "withdrawal.failed", "withdrawal.canceled", "withdrawal.refunded", "withdrawal.rejected", "*"]]
+    """The types of events that are sent there; `["*"]` for all, including those of later versions."""
+
+
+class UpdateWebhookEndpointBody(TypedDict, total=False):
+    """A change of a webhook endpoint."""
+
+    url: str
+    """Receives the events; https, a public host, no fragment; up to 2048 characters."""
+    description: str
+    """Your own note, such as the system behind the address; up to 255 characters."""
+    eventTypes: list[Literal["transaction.pix_qrcode_generated", "transaction.paid", "transaction.processing_refund", "transaction.processing_infraction", "transaction.refunded", "transaction.infraction", "transaction.failed", "transaction.blocked", "withdrawal.processing", "withdrawal.processed", "withdrawal.failed", "withdrawal.canceled", "withdrawal.refunded", "withdrawal.rejected", "*"]]
+    """The types of events that are sent there; `["*"]` for all, including those of later versions."""
+    enabled: bool
+    """False: it receives no more events, and what waits for it is canceled."""
+
+
 class SandboxPaid(TypedDict):
     """The payment or return that was made."""
 
@@ -957,6 +1064,17 @@ class DeliveryFilters(TypedDict, total=False):
     """Only the deliveries of this event."""
     endpointId: str
     """Only deliveries to this registered endpoint."""
+    page: int
+    """Page, from 1 (the default); 1 to 1000000000."""
+    perPage: int
+    """Items per page; 1 to 100; 20 by default."""
+    cursor: str
+    """Instead of `page`: the `nextCursor` of the previous page, with the same filters; 1 to 255 characters."""
+
+
+class WebhookEndpointFilters(TypedDict, total=False):
+    """The page of the list of endpoints."""
+
     page: int
     """Page, from 1 (the default); 1 to 1000000000."""
     perPage: int

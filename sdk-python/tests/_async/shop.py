@@ -39,6 +39,11 @@ async def main() -> None:
         sent = await guiche.withdrawals.get(withdrawal["id"])
         print(sent["status"], format_brl(sent.get("amountWithdrawn", 0)))
 
+        endpoint = await guiche.webhook_endpoints.create({"url": "http://127.0.0.1:9/pix"})
+        assert endpoint["secret"].startswith("whsec_")
+        assert [one["id"] async for one in guiche.webhook_endpoints.list()] == [endpoint["id"]]
+        await guiche.webhook_endpoints.delete(endpoint["id"])
+
         followed: list[str] = []
         async for change in guiche.events.follow({"recordId": created["id"]}):
             followed.append(change["type"])

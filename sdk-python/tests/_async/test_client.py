@@ -230,6 +230,17 @@ class ClientTest(IsolatedAsyncioTestCase):
         with self.assertRaises(GuicheError):
             [event async for event in self.guiche.events.follow()]
 
+    async def test_changes_a_webhook_endpoint_and_repeats_what_has_one_effect(self) -> None:
+        one = "/webhook-endpoint/an-id"
+        self.service.plan(f"PATCH {one}", LOST, httpx.Response(200, json={"id": "an-id"}))
+        self.assertEqual((await self.guiche.webhook_endpoints.update("an-id", {"description": "Shop"}))["id"], "an-id")
+        self.service.plan(f"DELETE {one}", httpx.Response(204))
+        await self.guiche.webhook_endpoints.delete("an-id")
+        self.assertEqual((self.service.count(f"PATCH {one}"), self.service.count(f"DELETE {one}")), (2, 1))
+        self.service.plan(f"POST {one}/secret", LOST)
+        await self.failure(ConnectionError, lambda: self.guiche.webhook_endpoints.rotate_secret("an-id"))
+        self.assertEqual(self.service.count(f"POST {one}/secret"), 1)
+
     async def test_waits_for_a_status_or_a_condition(self) -> None:
         states = [httpx.Response(200, json={"id": "an-id", "status": status}) for status in ("PENDING", "PAID")]
         self.service.plan("GET /transaction/an-id", *states)

@@ -41,6 +41,11 @@ def main() -> None:
         sent = guiche.withdrawals.get(withdrawal["id"])
         print(sent["status"], format_brl(sent.get("amountWithdrawn", 0)))
 
+        endpoint = guiche.webhook_endpoints.create({"url": "http://127.0.0.1:9/pix"})
+        assert endpoint["secret"].startswith("whsec_")
+        assert [one["id"] for one in guiche.webhook_endpoints.list()] == [endpoint["id"]]
+        guiche.webhook_endpoints.delete(endpoint["id"])
+
         followed: list[str] = []
         for change in guiche.events.follow({"recordId": created["id"]}):
             followed.append(change["type"])

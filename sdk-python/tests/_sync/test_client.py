@@ -231,6 +231,17 @@ class ClientTest(TestCase):
         with self.assertRaises(GuicheError):
             [event for event in self.guiche.events.follow()]
 
+    def test_changes_a_webhook_endpoint_and_repeats_what_has_one_effect(self) -> None:
+        one = "/webhook-endpoint/an-id"
+        self.service.plan(f"PATCH {one}", LOST, httpx.Response(200, json={"id": "an-id"}))
+        self.assertEqual((self.guiche.webhook_endpoints.update("an-id", {"description": "Shop"}))["id"], "an-id")
+        self.service.plan(f"DELETE {one}", httpx.Response(204))
+        self.guiche.webhook_endpoints.delete("an-id")
+        self.assertEqual((self.service.count(f"PATCH {one}"), self.service.count(f"DELETE {one}")), (2, 1))
+        self.service.plan(f"POST {one}/secret", LOST)
+        self.failure(ConnectionError, lambda: self.guiche.webhook_endpoints.rotate_secret("an-id"))
+        self.assertEqual(self.service.count(f"POST {one}/secret"), 1)
+
     def test_waits_for_a_status_or_a_condition(self) -> None:
         states = [httpx.Response(200, json={"id": "an-id", "status": status}) for status in ("PENDING", "PAID")]
         self.service.plan("GET /transaction/an-id", *states)

@@ -7,7 +7,7 @@ import inspect  # async only
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import httpx
 
@@ -135,6 +135,16 @@ class AsyncClient:
     ) -> Any:
         return await self._request(Call("POST", path, body=body, is_repeatable=is_repeatable), options)
 
+    async def change(
+        self,
+        method: Literal["PATCH", "DELETE"],
+        path: str,
+        options: AsyncOptions,
+        body: Mapping[str, object] | None = None,
+    ) -> Any:
+        """A change has the same effect when it is sent twice. A second deletion would find nothing."""
+        return await self._request(Call(method, path, body=body, is_repeatable=method == "PATCH"), options)
+
     async def post_with_key(self, path: str, options: AsyncOptions, body: Mapping[str, object]) -> Any:
         """A call that the SDK may retry, since all its tries are one request."""
         return await self._request(with_key(path, body), options)
@@ -223,7 +233,7 @@ async def _send_once(
         raise to_connection_error(call, request_id=request_id, timeout=limit) from error
     if not response.is_success:
         raise to_error(response.status_code, response.headers, body, call.idempotency_key)
-    return read_json(call, response.status_code, body)
+    return None if response.status_code == 204 else read_json(call, response.status_code, body)
 
 
 async def _read(response: httpx.Response, ends_at: float) -> bytes:

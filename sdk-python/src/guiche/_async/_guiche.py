@@ -9,6 +9,7 @@ from ._client import AsyncAccessToken, AsyncClient, AsyncSettings, AsyncTokens
 from ._records import AsyncBalances, AsyncDeliveries, AsyncEvents, AsyncStatement
 from ._sandbox import AsyncSandbox
 from ._transactions import AsyncTransactions
+from ._webhook_endpoints import AsyncWebhookEndpoints
 from ._withdrawals import AsyncWithdrawals
 
 _TIMEOUT = 30.0
@@ -38,6 +39,8 @@ class AsyncGuiche:
     """Status changes of transactions and withdrawals. Scope: webhook.read."""
     deliveries: AsyncDeliveries
     """Webhook deliveries, and delivering an event again. Scopes: webhook.read, webhook.write."""
+    webhook_endpoints: AsyncWebhookEndpoints
+    """Addresses that receive the events of all records. Scopes: webhook.read, webhook.write."""
     sandbox: AsyncSandbox
     """Controls of the simulated PIX network: payers, their banks and receivers of withdrawals."""
 
@@ -79,6 +82,7 @@ class AsyncGuiche:
         self.statement = AsyncStatement(client)
         self.events = AsyncEvents(client)
         self.deliveries = AsyncDeliveries(client)
+        self.webhook_endpoints = AsyncWebhookEndpoints(client)
         self.sandbox = AsyncSandbox(client)
 
     async def close(self) -> None:

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import httpx
 
@@ -134,6 +134,16 @@ class Client:
     ) -> Any:
         return self._request(Call("POST", path, body=body, is_repeatable=is_repeatable), options)
 
+    def change(
+        self,
+        method: Literal["PATCH", "DELETE"],
+        path: str,
+        options: Options,
+        body: Mapping[str, object] | None = None,
+    ) -> Any:
+        """A change has the same effect when it is sent twice. A second deletion would find nothing."""
+        return self._request(Call(method, path, body=body, is_repeatable=method == "PATCH"), options)
+
     def post_with_key(self, path: str, options: Options, body: Mapping[str, object]) -> Any:
         """A call that the SDK may retry, since all its tries are one request."""
         return self._request(with_key(path, body), options)
@@ -222,7 +232,7 @@ def _send_once(
         raise to_connection_error(call, request_id=request_id, timeout=limit) from error
     if not response.is_success:
         raise to_error(response.status_code, response.headers, body, call.idempotency_key)
-    return read_json(call, response.status_code, body)
+    return None if response.status_code == 204 else read_json(call, response.status_code, body)
 
 
 def _read(response: httpx.Response, ends_at: float) -> bytes:

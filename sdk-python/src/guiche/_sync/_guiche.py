@@ -11,6 +11,7 @@ from ._client import AccessToken, Client, Settings, Tokens
 from ._records import Balances, Deliveries, Events, Statement
 from ._sandbox import Sandbox
 from ._transactions import Transactions
+from ._webhook_endpoints import WebhookEndpoints
 from ._withdrawals import Withdrawals
 
 _TIMEOUT = 30.0
@@ -40,6 +41,8 @@ class Guiche:
     """Status changes of transactions and withdrawals. Scope: webhook.read."""
     deliveries: Deliveries
     """Webhook deliveries, and delivering an event again. Scopes: webhook.read, webhook.write."""
+    webhook_endpoints: WebhookEndpoints
+    """Addresses that receive the events of all records. Scopes: webhook.read, webhook.write."""
     sandbox: Sandbox
     """Controls of the simulated PIX network: payers, their banks and receivers of withdrawals."""
 
@@ -81,6 +84,7 @@ class Guiche:
         self.statement = Statement(client)
         self.events = Events(client)
         self.deliveries = Deliveries(client)
+        self.webhook_endpoints = WebhookEndpoints(client)
         self.sandbox = Sandbox(client)
 
     def close(self) -> None:

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from .._http import to_segment
+from ..types import (
+    CreateWebhookEndpointBody,
+    UpdateWebhookEndpointBody,
+    WebhookEndpoint,
+    WebhookEndpointCreated,
+    WebhookEndpointFilters,
+    WebhookEndpointSecret,
+    WebhookTest,
+)
+from ._client import AsyncClient, AsyncOptions
+from ._list import AsyncList
+
+
+class AsyncWebhookEndpoints:
+    """
+    Addresses that receive the events of all records, beside the ``webhookUrl`` that a record may have. Each has a filter
+    and a secret of its own.
+    """
+
+    def __init__(self, client: AsyncClient) -> None:
+        self._client = client
+
+    async def create(
+        self, input: CreateWebhookEndpointBody, *, timeout: float | None = None, max_retries: int | None = None
+    ) -> WebhookEndpointCreated:
+        """
+        Registers an address, and returns the secret that verifies its deliveries, only here. The SDK does not retry this
+        call: the secret would be lost with the first answer.
+        """
+        options = AsyncOptions(timeout, max_retries)
+        created: WebhookEndpointCreated = await self._client.post("/webhook-endpoint", options, {**input})
+        return created
+
+    def list(
+        self,
+        filters: WebhookEndpointFilters | None = None,
+        *,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+    ) -> AsyncList[WebhookEndpoint]:
+        """Endpoints, newest first."""
+        return self._client.list("/webhook-endpoint", filters, AsyncOptions(timeout, max_retries))
+
+    async def get(self, id: str, *, timeout: float | None = None, max_retries: int | None = None) -> WebhookEndpoint:
+        """One endpoint."""
+        options = AsyncOptions(timeout, max_retries)
+        endpoint: WebhookEndpoint = await self._client.get(f"/webhook-endpoint/{to_segment(id)}", options)
+        return endpoint
+
+    async def update(
+        self,
+        id: str,
+        input: UpdateWebhookEndpointBody,
+        *,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+    ) -> WebhookEndpoint:
+        """Changes an endpoint, or disables or enables it. Fields that are left out stay as they are."""
+        options = AsyncOptions(timeout, max_retries)
+        endpoint: WebhookEndpoint = await self._client.change(
+            "PATCH", f"/webhook-endpoint/{to_segment(id)}", options, {**input}
+        )
+        return endpoint
+
+    async def delete(self, id: str, *, timeout: float | None = None, max_retries: int | None = None) -> None:
+        """Deletes an endpoint. What waits for it is canceled."""
+        path = f"/webhook-endpoint/{to_segment(id)}"
+        await self._client.change("DELETE", path, AsyncOptions(timeout, max_retries))
+
+    async def rotate_secret(
+        self,
+        id: str,
+        *,
+        overlap_hours: int | None = None,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+    ) -> WebhookEndpointSecret:
+        """Makes a new secret. The former one also signs for ``overlap_hours``, 24 by default."""
+        body = {} if overlap_hours is None else {"overlapHours": overlap_hours}
+        path = f"/webhook-endpoint/{to_segment(id)}/secret"
+        secret: WebhookEndpointSecret = await self._client.post(path, AsyncOptions(timeout, max_retries), body)
+        return secret
+
+    async def test(self, id: str, *, timeout: float | None = None, max_retries: int | None = None) -> WebhookTest:
+        """Sends a signed test of the type ``webhook.test`` at once, and returns the receiver's answer."""
+        options = AsyncOptions(timeout, max_retries)
+        answer: WebhookTest = await self._client.post(f"/webhook-endpoint/{to_segment(id)}/test", options)
+        return answer

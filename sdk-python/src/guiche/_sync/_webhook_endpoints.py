@@ -1,0 +1,93 @@
+# Written by `npm run sdk:types` from ../_async/_webhook_endpoints.py. Edit that, not this file.
+
+from __future__ import annotations
+
+from .._http import to_segment
+from ..types import (
+    CreateWebhookEndpointBody,
+    UpdateWebhookEndpointBody,
+    WebhookEndpoint,
+    WebhookEndpointCreated,
+    WebhookEndpointFilters,
+    WebhookEndpointSecret,
+    WebhookTest,
+)
+from ._client import Client, Options
+from ._list import List
+
+
+class WebhookEndpoints:
+    """
+    Addresses that receive the events of all records, beside the ``webhookUrl`` that a record may have. Each has a filter
+    and a secret of its own.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    def create(
+        self, input: CreateWebhookEndpointBody, *, timeout: float | None = None, max_retries: int | None = None
+    ) -> WebhookEndpointCreated:
+        """
+        Registers an address, and returns the secret that verifies its deliveries, only here. The SDK does not retry this
+        call: the secret would be lost with the first answer.
+        """
+        options = Options(timeout, max_retries)
+        created: WebhookEndpointCreated = self._client.post("/webhook-endpoint", options, {**input})
+        return created
+
+    def list(
+        self,
+        filters: WebhookEndpointFilters | None = None,
+        *,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+    ) -> List[WebhookEndpoint]:
+        """Endpoints, newest first."""
+        return self._client.list("/webhook-endpoint", filters, Options(timeout, max_retries))
+
+    def get(self, id: str, *, timeout: float | None = None, max_retries: int | None = None) -> WebhookEndpoint:
+        """One endpoint."""
+        options = Options(timeout, max_retries)
+        endpoint: WebhookEndpoint = self._client.get(f"/webhook-endpoint/{to_segment(id)}", options)
+        return endpoint
+
+    def update(
+        self,
+        id: str,
+        input: UpdateWebhookEndpointBody,
+        *,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+    ) -> WebhookEndpoint:
+        """Changes an endpoint, or disables or enables it. Fields that are left out stay as they are."""
+        options = Options(timeout, max_retries)
+        endpoint: WebhookEndpoint = self._client.change(
+            "PATCH", f"/webhook-endpoint/{to_segment(id)}", options, {**input}
+        )
+        return endpoint
+
+    def delete(self, id: str, *, timeout: float | None = None, max_retries: int | None = None) -> None:
+        """Deletes an endpoint. What waits for it is canceled."""
+        path = f"/webhook-endpoint/{to_segment(id)}"
+        self._client.change("DELETE", path, Options(timeout, max_retries))
+
+    def rotate_secret(
+        self,
+        id: str,
+        *,
+        overlap_hours: int | None = None,
+        timeout: float | None = None,
+        max_retries: int | None = None,
+    ) -> WebhookEndpointSecret:
+        """Makes a new secret. The former one also signs for ``overlap_hours``, 24 by default."""
+        body = {} if overlap_hours is None else {"overlapHours": overlap_hours}
+        path = f"/webhook-endpoint/{to_segment(id)}/secret"
+        secret: WebhookEndpointSecret = self._client.post(path, Options(timeout, max_retries), body)
+        return secret
+
+    def test(self, id: str, *, timeout: float | None = None, max_retries: int | None = None) -> WebhookTest:
+        """Sends a signed test of the type ``webhook.test`` at once, and returns the receiver's answer."""
+        options = Options(timeout, max_retries)
+        answer: WebhookTest = self._client.post(f"/webhook-endpoint/{to_segment(id)}/test", options)
+        return answer
