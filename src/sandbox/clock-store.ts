@@ -1,10 +1,12 @@
 import { type Db, sql, type Tx } from '../db/sql.ts'
 
 /**
- * A check that is due within this time may be in progress: a lease is a `check_at` too, and is shorter. It is left
- * alone, so that no request to the acquirer is made while another one is open. It comes due soon in any case.
+ * A check that is due within these times may be in progress: a lease is a `check_at` too, of one minute for charges and
+ * two for payouts. It is left alone, so that no payout is sent while another request for it is open. It comes due soon
+ * in any case.
  */
-const leaseMaxMs = 2 * 60_000
+const chargeLeaseMs = 75_000
+const payoutLeaseMs = 3 * 60_000
 /** Most records of one merchant that one call moves, of each kind. */
 const recordsMax = 100_000
 
@@ -65,7 +67,7 @@ export async function moveChecks(
   const rows = await tx.query<{ isDue: boolean }>(sql`
     with locked as (
       select id from ${name}
-      where merchant_id = ${merchantId} and check_at > ${leasedUntil(now)} and ${isWaiting}
+      where merchant_id = ${merchantId} and check_at > ${new Date(now.getTime() + payoutLeaseMs)} and ${isWaiting}
       order by id limit ${recordsMax} for no key update
     )
     update ${name} t set check_at = greatest(${now}::timestamptz, check_at - ${seconds} * interval '1 second')
@@ -119,9 +121,6 @@ export async function addOffset(
   return row?.offset ?? seconds
 }
 
-const isOpen = ({ merchantId, now }: Pick<Move, 'merchantId' | 'now'>) =>
-  sql`merchant_id = ${merchantId} and check_at > ${leasedUntil(now)} and status in ('PENDING', 'PIX_QRCODE_GENERATED')`
-
-function leasedUntil(now: Date): Date {
-  return new Date(now.getTime() + leaseMaxMs)
-}
+const isOpen = ({ merchantId, now }: Pick<Move, 'merchantId' | 'now'>) => sql`
+  merchant_id = ${merchantId} and check_at > ${new Date(now.getTime() + chargeLeaseMs)}
+  and status in ('PENDING', 'PIX_QRCODE_GENERATED')`

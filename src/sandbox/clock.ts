@@ -108,17 +108,18 @@ export async function advanceClock(
   { db, clock, sandbox, wakeDeliveries }: ClockDeps & { sandbox: SandboxTime },
   { merchantId, seconds }: { merchantId: string; seconds: number },
 ) {
-  const now = clock.now()
   const waiting = await sandbox.waiting()
   const own = await findOwn(db, {
     merchantId,
     transactions: waiting.txids.flatMap((txid) => fromTxid(txid) ?? []),
     withdrawals: waiting.payoutIds.flatMap((id) => fromTxid(id) ?? []),
   })
-  const txids = [...new Set([...(await listOpenIds(db, { merchantId, now })), ...own.transactions])].map(toTxid)
+  const txids = [...new Set([...(await listOpenIds(db, { merchantId, now: clock.now() })), ...own.transactions])].map(
+    toTxid,
+  )
   const atBank = await advanceBank(sandbox, { txids, payoutIds: own.withdrawals.map(toTxid), seconds })
   const moved = await db.transaction(async (tx) => {
-    const move = { merchantId, seconds, now }
+    const move = { merchantId, seconds, now: clock.now() }
     const charges = await moveCharges(tx, move, expiryGraceMs)
     const checks = (await moveChecks(tx, 'refunds', move)) + (await moveChecks(tx, 'withdrawals', move))
     const webhooks = await moveDeliveries(tx, move)

@@ -258,7 +258,7 @@ describe.each([
         const [row] = await service.db.query<{ at: Date }>(sql`select check_at as at from withdrawals where id = ${id}`)
         return ((row?.at.getTime() ?? 0) - now) / 1000
       }
-      expect(await checkedAfter(115)).toBe(115)
+      expect(await checkedAfter(175)).toBe(175)
       expect(await checkedAfter(300)).toBe(250)
     })
 

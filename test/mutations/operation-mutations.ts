@@ -86,15 +86,15 @@ export const operationMutations: Mutation[] = [
     edits: [
       edit(
         'src/sandbox/clock-store.ts',
-        'sql`merchant_id = ${merchantId} and check_at >',
-        'sql`${merchantId}::uuid is not null and check_at >',
+        '  merchant_id = ${merchantId} and check_at > ${new Date(',
+        '  ${merchantId}::uuid is not null and check_at > ${new Date(',
       ),
     ],
     caughtBy: sandboxTest,
   },
   {
     name: 'the sandbox clock ends the lease of a payout that is being sent',
-    edits: [edit('src/sandbox/clock-store.ts', 'new Date(now.getTime() + leaseMaxMs)', 'now')],
+    edits: [edit('src/sandbox/clock-store.ts', 'new Date(now.getTime() + payoutLeaseMs)', 'now')],
     caughtBy: sandboxTest,
   },
   {
