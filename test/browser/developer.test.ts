@@ -80,6 +80,42 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     expect(complaints).toEqual([])
   })
 
+  it('adds a webhook endpoint, sees its secret once, tests it and disables it', async () => {
+    status = 204
+    const { page, go, checkScreen, complaints } = desk
+    await go('/webhooks?view=endpoints')
+    await page.getByText('No endpoints yet').waitFor()
+    await page.getByRole('button', { name: 'Add an endpoint' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('URL').fill(`${receiver.url}/orders`)
+    await dialog.getByLabel('Description').fill('Order system')
+    await dialog.getByLabel('Events').first().fill('transaction.paid')
+    await page.getByRole('option', { name: 'transaction.paid' }).click()
+    // Closes the list.
+    await dialog.getByLabel('Description').click()
+    await checkScreen('endpoint-add')
+    await dialog.getByRole('button', { name: 'Add an endpoint' }).click()
+    await page.getByText('Shown only once.').waitFor()
+    expect(await page.getByRole('dialog').locator('.identifier').textContent()).toMatch(/^whsec_/)
+    await page.getByRole('button', { name: 'I copied it' }).click()
+    await page.getByText('Order system · one type of event').waitFor()
+
+    await page.getByRole('button', { name: 'Send a test' }).click()
+    await dialog.getByRole('button', { name: 'Send a test' }).click()
+    await dialog.getByText(/^HTTP 204 in .*accepts deliveries/).waitFor()
+    status = 500
+    await dialog.getByRole('button', { name: 'Send again' }).click()
+    await dialog.getByText(/^The receiver answered 500, after/).waitFor()
+    await checkScreen('endpoint-test')
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+
+    await page.getByRole('button', { name: 'Disable' }).click()
+    await dialog.getByRole('button', { name: 'Disable' }).click()
+    await page.getByText(/^Disabled by the merchant/).waitFor()
+    await checkScreen('endpoints')
+    expect(complaints).toEqual([])
+  })
+
   it('rotates a secret while both are valid, and sees the new one once', async () => {
     const { page, checkScreen, complaints, close } = await visit(browser)
     // Whoever creates a secret can do everything that the client can, so only an owner may.

@@ -284,7 +284,10 @@ it('costs no statement where no endpoint is registered', async () => {
     await bench.database.db.transaction(async (tx) => {
       const counting: Tx = {
         ...tx,
-        query: async (statement, name) => (names.push(name), await tx.query(statement, name)),
+        query: async (statement, name) => {
+          names.push(name)
+          return await tx.query(statement, name)
+        },
       }
       await enqueueEvents(counting, [testEvent({ ...ofMerchant(), occurredAt: clock.now(), ...event })])
     })

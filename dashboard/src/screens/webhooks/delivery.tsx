@@ -10,6 +10,7 @@ import { useClientLink } from '../../links.ts'
 import { useMay } from '../../session.tsx'
 import { useLanguage, useText } from '../../text.ts'
 import type { AttemptErrorCode } from '../../types.ts'
+import { AnswerBody } from './endpoints.tsx'
 import { DeliveryState } from './state.tsx'
 import { words, writeAttemptError } from './text.ts'
 
@@ -17,11 +18,14 @@ import { words, writeAttemptError } from './text.ts'
 export function DeliveryDrawer({
   client,
   eventId,
+  endpointId,
   onClose,
 }: {
   client: string
   /** Empty if no delivery is open. */
   eventId: string
+  /** Null: the delivery to the record's own URL. */
+  endpointId: string | null
   onClose: () => void
 }) {
   const t = useText(words)
@@ -34,33 +38,37 @@ export function DeliveryDrawer({
       size="lg"
       closeButtonProps={{ 'aria-label': t.close }}
     >
-      <ErrorBoundary resetKey={eventId}>
-        {eventId !== '' && <Delivery client={client} eventId={eventId} />}
+      <ErrorBoundary resetKey={`${eventId} ${endpointId}`}>
+        {eventId !== '' && <Delivery client={client} eventId={eventId} endpointId={endpointId} />}
       </ErrorBoundary>
     </Drawer>
   )
 }
 
-function Delivery({ client, eventId }: { client: string; eventId: string }) {
+function Delivery({ client, eventId, endpointId }: { client: string; eventId: string; endpointId: string | null }) {
   const t = useText(words)
   const format = useFormat()
   const may = useMay()
   const toLink = useClientLink()
   const queries = useQueryClient()
   const delivery = useQuery({
-    queryKey: ['delivery', client, eventId],
-    queryFn: async () => (await guiche.deliveries.list({ eventId }).page()).data[0] ?? null,
+    queryKey: ['delivery', client, eventId, endpointId],
+    queryFn: async () => {
+      const { data } = await guiche.deliveries.list({ eventId }).page()
+      const found = data.find((one) => one.endpointId === endpointId) ?? data[0]
+      return found ? { ...found, isOnly: data.length === 1 } : null
+    },
     refetchInterval: 2_000,
   })
   const resend = useMutation({
-    mutationFn: async () => await guiche.deliveries.resend(eventId),
+    mutationFn: async () => await guiche.deliveries.resend(eventId, { endpointId: endpointId ?? undefined }),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['delivery', client, eventId] })
     },
   })
   if (delivery.isError) return <ErrorNotice error={delivery.error} onRetry={() => void delivery.refetch()} />
   if (!delivery.data) return <Skeleton height={240} />
-  const { type, recordId, url, state, nextAttemptAt } = delivery.data
+  const { type, recordId, url, state, nextAttemptAt, isOnly } = delivery.data
   const recordType = type.startsWith('withdrawal.') ? 'withdrawal' : 'transaction'
   return (
     <Stack>
@@ -74,12 +82,15 @@ function Delivery({ client, eventId }: { client: string; eventId: string }) {
       <Text size="sm" className="identifier">
         {url}
       </Text>
+      <Text size="xs" c="dimmed">
+        {delivery.data.endpointId === null ? t.ownUrl : t.toEndpoint}
+      </Text>
       {state === 'pending' && nextAttemptAt !== null && <Text size="sm">{t.next(format.fromNow(nextAttemptAt))}</Text>}
       {state === 'waiting' && <Text size="sm">{t.behind}</Text>}
       <Group>
         {may('webhook.write') && (
           <Button onClick={() => resend.mutate()} loading={resend.isPending}>
-            {t.resend}
+            {endpointId === null && !isOnly ? t.resendAll : t.resend}
           </Button>
         )}
         {may(`${recordType}.read`) && (
@@ -107,6 +118,7 @@ type Attempt = {
   status: number | null
   error: string | null
   errorCode: AttemptErrorCode | null
+  response: string | null
 }
 
 function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
@@ -123,21 +135,26 @@ function Attempts({ attempts }: { attempts: readonly Attempt[] }) {
           {t.noAttempts}
         </Text>
       )}
-      {attempts.toReversed().map(({ number, startedAt, durationInMilliseconds, status, error, errorCode }) => (
-        <Group key={number} className="row" py={8} justify="space-between" wrap="nowrap" align="flex-start">
-          <div>
-            <Text size="sm">{t.attempt(format.number(number))}</Text>
-            <Text size="xs" c="dimmed">
-              {format.dateTime(startedAt)} · {format.duration(durationInMilliseconds)}
-            </Text>
+      {attempts
+        .toReversed()
+        .map(({ number, startedAt, durationInMilliseconds, status, error, errorCode, response }) => (
+          <div key={number} className="row">
+            <Group py={8} justify="space-between" wrap="nowrap" align="flex-start">
+              <div>
+                <Text size="sm">{t.attempt(format.number(number))}</Text>
+                <Text size="xs" c="dimmed">
+                  {format.dateTime(startedAt)} · {format.duration(durationInMilliseconds)}
+                </Text>
+              </div>
+              <Text size="sm" ta="right">
+                {error === null
+                  ? `HTTP ${status ?? t.noAnswer}`
+                  : writeAttemptError({ error, errorCode, status }, language)}
+              </Text>
+            </Group>
+            {response !== null && <AnswerBody of={response} />}
           </div>
-          <Text size="sm" ta="right">
-            {error === null
-              ? `HTTP ${status ?? t.noAnswer}`
-              : writeAttemptError({ error, errorCode, status }, language)}
-          </Text>
-        </Group>
-      ))}
+        ))}
     </section>
   )
 }

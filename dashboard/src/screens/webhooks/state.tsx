@@ -8,7 +8,17 @@ const colors: Record<string, string> = {
   delivered: 'teal',
   exhausted: 'red',
   gone: 'orange',
+  canceled: 'gray',
 }
+
+/** The types of events that a list or an endpoint can be limited to. */
+export const eventTypes = [
+  ...[
+    ...['pix_qrcode_generated', 'paid', 'failed', 'processing_refund', 'refunded'],
+    ...['blocked', 'processing_infraction', 'infraction'],
+  ].map((status) => `transaction.${status}`),
+  ...['processing', 'processed', 'failed', 'canceled', 'refunded', 'rejected'].map((status) => `withdrawal.${status}`),
+]
 
 /** The status of a delivery. */
 export function DeliveryState({ of: state }: { of: string }) {

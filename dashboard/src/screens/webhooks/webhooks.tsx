@@ -18,20 +18,13 @@ import { useMay } from '../../session.tsx'
 import { useLanguage, useText } from '../../text.ts'
 import type { Deliveries } from '../../types.ts'
 import { DeliveryDrawer } from './delivery.tsx'
+import { Endpoints } from './endpoints.tsx'
 import { Receivers } from './receivers.tsx'
 import { ResendMany } from './resend-many.tsx'
-import { DeliveryState, hostOf } from './state.tsx'
+import { DeliveryState, eventTypes, hostOf } from './state.tsx'
 import { words, writeAttemptError } from './text.ts'
 
 const states = ['pending', 'waiting', 'delivered', 'exhausted', 'gone', 'canceled']
-const types = [
-  ...['pix_qrcode_generated', 'paid', 'failed', 'processing_refund', 'refunded'],
-  ...['blocked', 'processing_infraction', 'infraction'],
-].map((status) => `transaction.${status}`)
-const withdrawalTypes = ['processing', 'processed', 'failed', 'canceled', 'rejected'].map(
-  (status) => `withdrawal.${status}`,
-)
-
 /** The webhook deliveries of a merchant, and buttons to resend them. */
 export default function Webhooks() {
   const t = useText(words)
@@ -44,11 +37,12 @@ function MerchantWebhooks({ client }: { client: string }) {
   const filters = useFilters()
   const [, setQuery] = useSearchParams()
   const [isResending, setResending] = useState(false)
-  const isEvents = filters.get('view') === 'events'
+  const view = filters.get('view') || 'deliveries'
   const closeDelivery = () =>
     setQuery((before) => {
       const next = new URLSearchParams(before)
       next.delete('delivery')
+      next.delete('endpoint')
       return next
     })
   return (
@@ -66,16 +60,24 @@ function MerchantWebhooks({ client }: { client: string }) {
       <Receivers client={client} />
       <SegmentedControl
         style={{ alignSelf: 'flex-start' }}
-        value={isEvents ? 'events' : 'deliveries'}
-        onChange={(view) => filters.set({ view: view === 'events' ? 'events' : '' })}
+        value={view}
+        onChange={(next) => filters.set({ view: next === 'deliveries' ? '' : next, endpointId: '' })}
         aria-label={t.title}
         data={[
           { value: 'deliveries', label: t.deliveries },
           { value: 'events', label: t.events },
+          { value: 'endpoints', label: t.endpoints },
         ]}
       />
-      {isEvents ? <EventList client={client} /> : <DeliveryList client={client} />}
-      <DeliveryDrawer client={client} eventId={filters.get('delivery')} onClose={closeDelivery} />
+      {view === 'deliveries' && <DeliveryList client={client} />}
+      {view === 'events' && <EventList client={client} />}
+      {view === 'endpoints' && <Endpoints client={client} />}
+      <DeliveryDrawer
+        client={client}
+        eventId={filters.get('delivery')}
+        endpointId={filters.get('endpoint') || null}
+        onClose={closeDelivery}
+      />
       {isResending && <ResendMany client={client} onClose={() => setResending(false)} />}
     </Page>
   )
@@ -92,6 +94,7 @@ function DeliveryList({ client }: { client: string }) {
     state: filters.get('state'),
     type: filters.get('type'),
     recordId: filters.get('recordId'),
+    endpointId: filters.get('endpointId'),
     from: dayStart(filters.get('from')),
     until: dayEnd(filters.get('until')),
     page: filters.page,
@@ -102,7 +105,9 @@ function DeliveryList({ client }: { client: string }) {
     placeholderData: keepPreviousData,
     refetchInterval: 5_000,
   })
-  const count = ['state', 'type', 'recordId', 'from', 'until'].filter((name) => filters.get(name) !== '').length
+  const count = ['state', 'type', 'recordId', 'endpointId', 'from', 'until'].filter(
+    (name) => filters.get(name) !== '',
+  ).length
   return (
     <Stack gap="sm">
       <FilterBar
@@ -122,7 +127,7 @@ function DeliveryList({ client }: { client: string }) {
             <Select
               label={t.type}
               placeholder={t.anyType}
-              data={[...types, ...withdrawalTypes]}
+              data={eventTypes}
               value={filters.get('type') || null}
               onChange={(value) => filters.set({ type: value ?? '' })}
               clearable
@@ -133,7 +138,12 @@ function DeliveryList({ client }: { client: string }) {
             <DayInput label={t.until} name="until" />
           </>
         }
-        more={<TextFilter label={t.record} name="recordId" />}
+        more={
+          <>
+            <TextFilter label={t.record} name="recordId" />
+            <TextFilter label={t.endpointId} name="endpointId" />
+          </>
+        }
       />
       {list.isError ? (
         <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
@@ -142,7 +152,9 @@ function DeliveryList({ client }: { client: string }) {
           label={t.deliveries}
           rows={list.data?.data}
           keyOf={({ eventId, endpointId }) => `${eventId} ${endpointId}`}
-          linkOf={({ eventId }) => `/webhooks?${withParameter(query, 'delivery', eventId)}`}
+          linkOf={({ eventId, endpointId }) =>
+            `/webhooks?${withParameters(query, { delivery: eventId, endpoint: endpointId ?? '' })}`
+          }
           phoneOf={({ type, url, state, createdAt }) => (
             <PhoneRow
               lines={[
@@ -293,8 +305,8 @@ function EventType({ of: type }: { of: string }) {
   )
 }
 
-function withParameter(query: URLSearchParams, name: string, value: string): string {
+function withParameters(query: URLSearchParams, values: Record<string, string>): string {
   const next = new URLSearchParams(query)
-  next.set(name, value)
+  for (const [name, value] of Object.entries(values)) next.set(name, value)
   return next.toString()
 }
