@@ -51,7 +51,7 @@ export function usePayments(options: Options): Payments {
   async function charge(sessionId: string, { amount, currency }: PaymentTotal): Promise<Data & { id: string }> {
     if (currency.toLowerCase() !== 'brl') throw new TypeError(`Pix is paid in BRL, not in ${currency}.`)
     const cents = toCents(amount)
-    const { id, pixResponse } = await guiche.transactions.create({
+    const { id, paymentUrl, pixResponse } = await guiche.transactions.create({
       amount: cents,
       idempotencyKey: `${sessionId}-${cents}`,
       externalCode: sessionId,
@@ -59,8 +59,7 @@ export function usePayments(options: Options): Payments {
       webhookUrl: `${options.backendUrl.replace(/\/$/, '')}/hooks/payment/guiche_${options.id ?? 'guiche'}`,
       ...(options.expirationSeconds !== undefined && { pix: { expirationSeconds: options.expirationSeconds } }),
     })
-    const { url } = await guiche.transactions.paymentLink(id)
-    return { id, session_id: sessionId, amount: cents, refunds: 0, paymentUrl: url, ...pixResponse }
+    return { id, session_id: sessionId, amount: cents, refunds: 0, paymentUrl, ...pixResponse }
   }
 
   async function cancel(data: Data): Promise<{ data: Data }> {
