@@ -32,4 +32,9 @@ export const chargeMutations: Mutation[] = [
     edits: [edit('src/privacy/store.ts', 'return_url = null, description = null,', 'return_url = null,')],
     caughtBy: 'test/e2e/personal-data.test.ts',
   },
+  {
+    name: 'a refund that Medusa tries again has another key, and the payer gets it twice',
+    edits: [edit('plugins/medusa/src/payments.ts', '-refund-${done}-${failed}-', '-refund-${Date.now()}-')],
+    caughtBy: 'test/sdk/medusa.test.ts',
+  },
 ]
