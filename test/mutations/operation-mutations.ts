@@ -2,7 +2,10 @@ import { edit, feedTest, jobsTest, type Mutation } from './mutation.ts'
 
 const sandboxTest = 'test/e2e/sandbox-controls.test.ts'
 
-/** Mutations of what protects the operator: the payout freeze, alerts to people, the event feed, and the sandbox. */
+/**
+ * Mutations of what protects the operator: the payout freeze, alerts to people, the event feed, webhook endpoints, and the
+ * sandbox.
+ */
 export const operationMutations: Mutation[] = [
   {
     name: 'an alert is sent at every check while it lasts',
@@ -103,5 +106,15 @@ export const operationMutations: Mutation[] = [
       edit('src/pay/sample.ts', "if (!isFromOwnPage(request, baseUrl)) throw new AppError('csrf_token_missing')", ''),
     ],
     caughtBy: 'test/e2e/pay-page.test.ts',
+  },
+  {
+    name: 'an event goes to the webhook endpoints of another merchant',
+    edits: [edit('src/webhooks/store.ts', 'where merchant_id = event.merchant_id and', 'where')],
+    caughtBy: 'src/webhooks/endpoints/endpoints.test.ts',
+  },
+  {
+    name: 'what waits for a deleted webhook endpoint is sent there',
+    edits: [edit('src/webhooks/prepare.ts', '!endpoint.isActive || ', '')],
+    caughtBy: 'src/webhooks/endpoints/endpoints.test.ts',
   },
 ]
