@@ -184,6 +184,18 @@ describe('while the outcome is not known', () => {
     expect(await eventsOf(id)).toEqual(['transaction.failed', 'transaction.pix_qrcode_generated'])
   })
 
+  it('a check that began before the request says that it was canceled, too', async () => {
+    const { id } = await charge(service)
+    const before = await findTransaction(service.db, merchantId, id)
+    const losing = removing(async (request) => {
+      await bank.handle(request)
+      return lost
+    })
+    expect(await cancelAt(id, losing)).toBe('acquirer_unavailable')
+    if (before) await checkOpen(settleDepsWith(service, bank.handle), before)
+    expect(await fetchTransaction(service, id)).toMatchObject(canceled)
+  })
+
   it('a payment still wins', async () => {
     const { id, uri } = await charge(service)
     expect(

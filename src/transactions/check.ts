@@ -8,7 +8,14 @@ import { toChargeTexts } from './content.ts'
 import { findMerchantName } from './owner-store.ts'
 import { moneyAt, type SettleDeps, settleTransaction } from './settle.ts'
 import { failureMessages } from './status.ts'
-import { claimDueTransactions, lockTransaction, type TransactionRow, updateCheckAt, withdrawCancel } from './store.ts'
+import {
+  claimDueTransactions,
+  findTransaction,
+  lockTransaction,
+  type TransactionRow,
+  updateCheckAt,
+  withdrawCancel,
+} from './store.ts'
 
 /**
  * The payer's bank may have started the payment before the code expired: a charge fails only this long after expiry.
@@ -108,7 +115,7 @@ export async function checkOpen(deps: SettleDeps, row: TransactionRow): Promise<
   const removal = row.cancel_requested_at && (await deps.acquirers.named(row.acquirer).removeCharge(toTxid(row.id)))
   const settled = await settleTransaction(deps, { merchantId: row.merchant_id, id: row.id })
   if (settled === 'removed') {
-    await fail(deps, row, removal ? failureMessages.canceled : failureMessages.removed)
+    await fail(deps, row, (await isToBeCanceled(deps, row)) ? failureMessages.canceled : failureMessages.removed)
     return null
   }
   const now = deps.clock.now()
@@ -130,6 +137,12 @@ export async function checkOpen(deps: SettleDeps, row: TransactionRow): Promise<
     return removal?.outcome === 'refused' ? removal.reason : null
   }
   return null
+}
+
+/** A cancel may have been requested, and carried out at the acquirer, since the row was read. */
+async function isToBeCanceled({ db }: SettleDeps, row: TransactionRow): Promise<boolean> {
+  const current = row.cancel_requested_at ? row : await findTransaction(db, row.merchant_id, row.id)
+  return current !== null && current.cancel_requested_at !== null
 }
 
 async function giveCode(
