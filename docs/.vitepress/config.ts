@@ -100,6 +100,7 @@ export default defineConfig({
     },
   },
   buildEnd: ({ outDir }) => {
+    writeFileSync(join(outDir, 'llms.txt'), writeOverview())
     for (const path of attachments) {
       const copy = join(outDir, toAttachment(path))
       mkdirSync(dirname(copy), { recursive: true })
@@ -129,6 +130,29 @@ function untranslated(): DefaultTheme.SidebarItem[] {
   const inPortuguese = Object.values(translated).flat()
   const pages = Object.values(chapters).flat()
   return pages.filter((page) => !inPortuguese.includes(`pt/${page}`)).map(toItem)
+}
+
+/** For language models (llmstxt.org): what there is to read, and what each page begins with. */
+function writeOverview(): string {
+  const sections = Object.entries(chapters).map(([name, pages]) => {
+    const lines = pages.map((page) => `- [${toItem(page).text}](/guide/${page}.html): ${leadOf(page)}`)
+    return `## ${name}\n\n${lines.join('\n')}`
+  })
+  const about =
+    '> A self-hosted PIX payment gateway: one API in front of your own bank or PSP. Amounts are integers in cents of BRL.'
+  const machine = '- [OpenAPI 3.1](/openapi.json): every operation, with examples of each request, answer and error'
+  return `${['# Guichê', about, `## API\n\n${machine}`, ...sections].join('\n\n')}\n`
+}
+
+/** The first sentence of a page, without links and marks. */
+function leadOf(page: string): string {
+  const parts = readFileSync(join(docs, `${page}.md`), 'utf8').split(/\n{2,}/)
+  const paragraph = parts.find((part) => /^\p{Lu}/u.test(part)) ?? ''
+  const plain = paragraph
+    .replaceAll('\n', ' ')
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replaceAll(/[*`]/g, '')
+  return plain.trim().split(/(?<=\.) /)[0] || 'What Guichê is, and how to start it.'
 }
 
 function titleOf(page: string): string {

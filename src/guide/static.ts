@@ -24,6 +24,11 @@ export async function registerGuide(app: Server): Promise<void> {
     await scoped.register(fastifyStatic, { root: folder, serve: false, cacheControl: false })
     const route = { config: { access: { public: true } }, schema: { hide: true } } as const
     scoped.get('/guide', route, async (_, reply) => reply.redirect('guide/'))
+    // Where programs look for it; the guide has the same file.
+    scoped.get('/llms.txt', route, async (_, reply) => {
+      await currentSite()
+      return await reply.type('text/plain; charset=utf-8').sendFile('llms.txt', folder)
+    })
     scoped.get<{ Params: { '*': string } }>('/guide/*', route, async (request, reply) => {
       const path = request.params['*']
       const name = path === '' || path.endsWith('/') ? `${path}index.html` : path

@@ -47,6 +47,15 @@ describe('the built guide', () => {
       for (const page of ['errors.html', 'pt/errors.html']) expect(files.get(page), code).toContain(`id="${code}"`)
   })
 
+  it('has an overview for language models, with every page', async () => {
+    const { status, text, headers } = await service.call<string>('/llms.txt', { token: null })
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8'])
+    expect(text).toMatch(/^# Guichê\n\n> .+\n/)
+    const linked = [...text.matchAll(/\]\(\/guide\/([^)]*)\): \S.*[.:]$/gm)].map(([, name = '']) => name)
+    expect(linked.length).toBeGreaterThan(30)
+    expect(linked.filter((name) => !files.has(name))).toEqual([])
+  })
+
   it('loads nothing from other hosts', () => {
     for (const [name, html] of files)
       expect([name, html.match(/(?:\ssrc|<link[^>]*\shref)="(?!\/guide\/)[^"]*"/g)]).toEqual([name, null])

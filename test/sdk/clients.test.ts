@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -42,6 +42,12 @@ describe.skipIf(!existsSync(tools))('clients that others generate from the docum
     const args = ['-p', folder, '--typeRoots', join(folder, 'types')]
     const { stdout } = await run(join(tools, '.bin/tsc'), args).catch((error: { stdout: string }) => error)
     expect(stdout).toBe('')
+  })
+
+  it('have current collections for Postman and Bruno: `npm run collections` writes them', async () => {
+    await run(process.execPath, ['tools/clients/collection.mjs', folder])
+    for (const name of ['guiche.postman_collection.json', 'guiche.bruno.json'])
+      expect(await readFile(`docs/public/collections/${name}`, 'utf8')).toBe(await readFile(join(folder, name), 'utf8'))
   })
 
   it.each(['openapi-fetch', 'hey-api', 'orval'])('create, pay and list: %s', async (name) => {

@@ -101,6 +101,7 @@ export const expectations: Record<string, Expected> = {
   'GET /guide/*': open,
   'GET /health/live': open,
   'GET /health/ready': open,
+  'GET /llms.txt': open,
   'GET /metrics': open,
   'GET /openapi.json': open,
   'GET /pay/:token': open,
