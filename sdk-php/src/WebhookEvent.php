@@ -8,7 +8,7 @@ use Guiche\Types\Transaction;
 use Guiche\Types\Withdrawal;
 
 /** A change of a record. */
-final class WebhookEvent extends Model
+class WebhookEvent extends Model
 {
     /** The id of the event, equal to the header `webhook-id`. The same event can arrive twice, with the same id. */
     public readonly string $id;
@@ -42,6 +42,6 @@ final class WebhookEvent extends Model
 
     public static function from(array $data): static
     {
-        return new self($data);
+        return new static($data);
     }
 }

@@ -6,6 +6,8 @@ namespace Guiche\Tests;
 
 use Guiche\Http\Request;
 use Guiche\Http\Response;
+use Guiche\Http\TransportFailure;
+use Guiche\Testing\TestEvent;
 use Guiche\Types\EventSummary;
 use PHPUnit\Framework\TestCase;
 
@@ -47,6 +49,30 @@ final class ListsTest extends TestCase
         $csv = $transport->guiche()->statement->export();
         self::assertSame("id,amount\r\n1,2590\r\n", stream_get_contents($csv));
         self::assertSame('text/csv', $transport->requests[0]->headers['Accept']);
+    }
+
+    public function testTheFeedIsFollowedThroughInterruptions(): void
+    {
+        $page = static fn (int $number): Response => FakeTransport::json(200, [
+            'data' => [['number' => $number, 'position' => "$number-9f6c1b5a"] + TestEvent::create('transaction.paid')->toArray()],
+            'next' => "$number-9f6c1b5a",
+            'hasMore' => false,
+        ]);
+        $transport = new FakeTransport([$page(1), new TransportFailure('connection reset'), $page(2), FakeTransport::problem(422, 'position_unknown')]);
+        $seen = [];
+        $interruptions = 0;
+        $error = RequestsTest::thrownBy(static function () use ($transport, &$seen, &$interruptions): void {
+            foreach ($transport->guiche(maxRetries: 0)->events->follow(['type' => ['transaction.paid']], onInterruption: static function () use (&$interruptions): void {
+                $interruptions += 1;
+            }) as $event) {
+                $seen[] = $event->number;
+            }
+        });
+        self::assertSame([[1, 2], 1, 'position_unknown', [1000]], [$seen, $interruptions, $error->errorCode, $transport->pauses]);
+        self::assertSame(['start', '1-9f6c1b5a', '1-9f6c1b5a', '2-9f6c1b5a'], array_map(static function (string $query): string {
+            parse_str($query, $values);
+            return $values['after'];
+        }, self::queries($transport)));
     }
 
     public function testARecordKeepsWhatThisVersionDoesNotKnow(): void

@@ -86,6 +86,8 @@ describe.skipIf(!hasPhp)('the PHP SDK', () => {
         ...['csv id', 'csv id', 'csv id'],
         'events of both',
         'event listed',
+        'fetched transaction.paid',
+        'followed transaction.paid 90000 and more',
         'delivery listed sent again',
         'personality late honest honest',
         'clock 60',

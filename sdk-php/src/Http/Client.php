@@ -81,7 +81,7 @@ final class Client
         if ($sink === false) {
             throw new \RuntimeException('PHP cannot open a temporary stream.');
         }
-        $this->send(self::toListCall($path, $filters, 'text/csv'), $options, $sink);
+        $this->send(self::toListCall($path, $filters, '.csv'), $options, $sink);
         rewind($sink);
         return $sink;
     }
@@ -173,12 +173,13 @@ final class Client
      *
      * @param array<string, mixed> $filters
      */
-    private static function toListCall(string $path, array $filters, string $accept = 'application/json'): Call
+    private static function toListCall(string $path, array $filters, string $format = ''): Call
     {
         $set = self::toFilters($filters);
+        $accept = $format === '' ? 'application/json' : 'text/csv';
         return array_intersect(array_keys($set), self::PERSONAL) === []
-            ? new Call('GET', $path, query: $set, isRepeatable: true, accept: $accept)
-            : new Call('POST', "$path/search", body: $set, isRepeatable: true, accept: $accept);
+            ? new Call('GET', $path . $format, query: $set, isRepeatable: true, accept: $accept)
+            : new Call('POST', "$path/search$format", body: $set, isRepeatable: true, accept: $accept);
     }
 
     /**

@@ -4,25 +4,109 @@ declare(strict_types=1);
 
 namespace Guiche\Resource;
 
+use Guiche\Exception\ConnectionException;
+use Guiche\Exception\GuicheException;
+use Guiche\FeedEvent;
+use Guiche\FeedPage;
 use Guiche\Http\Client;
 use Guiche\RecordList;
 use Guiche\Types\EventSummary;
 use Guiche\Types\Shapes;
+use Guiche\WebhookEvent;
 
 /**
  * Status changes of transactions and withdrawals. Scope: `webhook.read`.
  *
  * @phpstan-import-type Options from Client
  * @phpstan-import-type EventFilters from Shapes
+ * @phpstan-import-type FeedQuery from Shapes
  */
 final class Events
 {
+    private const WAIT_SECONDS = 20;
+    /** Longer than the wait. */
+    private const TIMEOUT_MS = 30_000;
+    private const FIRST_PAUSE_MS = 1_000;
+    private const LONGEST_PAUSE_MS = 30_000;
+
     public function __construct(private readonly Client $client)
     {
     }
 
     /**
-     * Events of all records, newest first.
+     * Follows the feed for ever: every event once, in order, as soon as it is committed. Save `position` when you have
+     * processed the event, in the same transaction if you can, and begin there after a restart. It is for a program of the
+     * command line; a page or a cron job reads what there is with `read`.
+     *
+     * While the service cannot be reached or is overloaded it tries again, with growing pauses of up to half a minute.
+     *
+     * ```php
+     * foreach ($guiche->events->follow(['after' => loadPosition() ?? 'start']) as $event) {
+     *     if ($event->type === 'transaction.paid') ship($event->data->externalCode, $event->data->amountPaid);
+     *     savePosition($event->position);
+     * }
+     * ```
+     *
+     * @param FeedQuery $query `after` is `start` by default; `end` skips the past
+     * @param Options $options
+     * @param null|callable(GuicheException): void $onInterruption called when the service cannot be reached
+     * @return \Generator<int, FeedEvent>
+     * @throws GuicheException `position_unknown` if the feed does not have the position: the service's database was restored
+     *     to an earlier moment, or the position is from elsewhere
+     */
+    public function follow(array $query = [], array $options = [], ?callable $onInterruption = null): \Generator
+    {
+        $query += ['after' => 'start', 'wait' => self::WAIT_SECONDS];
+        for ($pauseMs = self::FIRST_PAUSE_MS; ;) {
+            $startedAt = hrtime(true);
+            try {
+                $page = $this->read($query, $options + ['timeoutMs' => self::TIMEOUT_MS]);
+                foreach ($page->data as $event) {
+                    yield $event;
+                }
+                $query['after'] = $page->next;
+                $pauseMs = self::FIRST_PAUSE_MS;
+                // Too many requests of the same merchant wait.
+                if ($page->data !== [] || $page->hasMore || hrtime(true) - $startedAt > self::FIRST_PAUSE_MS * 1_000_000) {
+                    continue;
+                }
+            } catch (GuicheException $error) {
+                // What ends without a change of the request.
+                if (!$error instanceof ConnectionException && $error->status !== 429 && ($error->status ?? 0) < 500) {
+                    throw $error;
+                }
+                if ($onInterruption !== null) {
+                    $onInterruption($error);
+                }
+            }
+            $this->client->sleep($pauseMs);
+            $pauseMs = min(self::LONGEST_PAUSE_MS, 2 * $pauseMs);
+        }
+    }
+
+    /**
+     * One page of the feed, oldest first: the events after a position. Read on from its `next`.
+     *
+     * @param FeedQuery $query
+     * @param Options $options
+     */
+    public function read(array $query, array $options = []): FeedPage
+    {
+        return $this->client->get('/event', FeedPage::class, $options, $query);
+    }
+
+    /**
+     * One event, as its webhook has it.
+     *
+     * @param Options $options
+     */
+    public function get(string $eventId, array $options = []): WebhookEvent
+    {
+        return $this->client->get('/event/' . Client::toSegment($eventId), WebhookEvent::class, $options);
+    }
+
+    /**
+     * Events of all records, newest first, with the state of their deliveries.
      *
      * @param EventFilters $filters
      * @param Options $options

@@ -76,6 +76,7 @@ final class TestEvent
                 'expirationDate' => self::now(1800),
             ],
             'errorMessage' => $status === 'FAILED' ? 'PIX QR code expired' : null,
+            ...($status === 'FAILED' ? ['failureCode' => 'expired'] : []),
         ];
     }
 

@@ -81,6 +81,11 @@ $types = array_map(static fn ($event) => $event->type, [...$guiche->transactions
 $say('events', count(array_intersect(['transaction.paid', 'withdrawal.processed'], $types)) === 2 ? 'of both' : 'missing');
 $ids = array_map(static fn ($event) => $event->id, $guiche->events->list()->all());
 $say('event', in_array($paid->id, $ids, true) ? 'listed' : 'missing');
+$say('fetched', $guiche->events->get($paid->id)->type);
+foreach ($guiche->events->follow(['type' => ['withdrawal.processed', 'transaction.paid']]) as $event) {
+    $say('followed', $event->type, (string) $event->data->amount, $guiche->events->read(['after' => $event->position, 'limit' => 1])->hasMore ? 'and more' : 'the last');
+    break;
+}
 [$delivery] = $guiche->deliveries->list(['eventId' => $paid->id])->all();
 $say('delivery', $delivery->eventId === $paid->id ? 'listed' : 'missing', $guiche->deliveries->resend($paid->id)->eventId === $paid->id ? 'sent again' : 'not sent');
 $say('personality', $guiche->sandbox->setPersonality(['name' => 'late', 'seed' => 7])->name, $guiche->sandbox->setPersonality(['name' => 'honest'])->name, $guiche->sandbox->personality()->name);
