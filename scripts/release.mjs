@@ -33,6 +33,8 @@ for (const [path, before, after] of [
   ['sdk-python/pyproject.toml', `\nversion = "${former}"\n`, `\nversion = "${version}"\n`],
   ['sdk-python/src/guiche/_http.py', `"guiche-python/${former}"`, `"guiche-python/${version}"`],
   ['sdk-php/src/Guiche.php', `VERSION = '${former}'`, `VERSION = '${version}'`],
+  ['plugins/woocommerce/includes/Plugin.php', `VERSION = '${former}'`, `VERSION = '${version}'`],
+  ['plugins/woocommerce/guiche-for-woocommerce.php', `Version: ${former}`, `Version: ${version}`],
 ])
   writeFileSync(path, readFileSync(path, 'utf8').replaceAll(before, after))
 // The package files, as the documents name them, and the SDK's user agent.

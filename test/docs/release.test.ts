@@ -18,6 +18,8 @@ const texts = [
   'plugins/medusa/package.json',
   'sdk-php/composer.json',
   'sdk-php/src/Guiche.php',
+  'plugins/woocommerce/includes/Plugin.php',
+  'plugins/woocommerce/guiche-for-woocommerce.php',
   'sdk-python/pyproject.toml',
   'sdk-python/src/guiche/_http.py',
   'deploy/helm/guiche/Chart.yaml',

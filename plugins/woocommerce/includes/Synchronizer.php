@@ -1,0 +1,165 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Guiche\WooCommerce;
+
+use Guiche\Money;
+use Guiche\Types\Transaction;
+use Guiche\Types\TransactionStatus;
+
+/**
+ * Brings an order to the state of its transaction. A webhook and the schedule both only say which order to check: the
+ * transaction is fetched, under a lock, so that neither a repeated nor a late webhook changes anything twice.
+ */
+final class Synchronizer
+{
+    /** What was applied last of each transaction. */
+    private const APPLIED = '_guiche_applied';
+    private const LOCK_SECONDS = 20;
+
+    /** @return bool false if the order has no such transaction */
+    public static function synchronize(int $orderId, string $transactionId): bool
+    {
+        return self::locked($orderId, static function () use ($orderId, $transactionId): bool {
+            $order = wc_get_order($orderId);
+            if (!$order instanceof \WC_Order || $order->get_payment_method() !== Plugin::GATEWAY) {
+                return false;
+            }
+            $order->read_meta_data(true);
+            $known = Charges::transactionsOf($order);
+            $transaction = Plugin::client()->transactions->get($transactionId);
+            if (Charges::orderIdOf($transaction->externalCode) !== $orderId) {
+                return false;
+            }
+            // One that is not stored: the webhook was faster than the answer to the create, or that answer was lost.
+            self::apply($order, $transaction, $known[$transactionId] ?? $transaction->amount);
+            return true;
+        });
+    }
+
+    private static function apply(\WC_Order $order, Transaction $transaction, int $charged): void
+    {
+        $state = implode(' ', [$transaction->status, $transaction->amountPaid ?? 0, self::returned($transaction), self::failedRefunds($transaction)]);
+        $applied = json_decode((string) $order->get_meta(self::APPLIED), true) ?: [];
+        if (($applied[$transaction->id] ?? null) !== $state) {
+            match ($transaction->status) {
+                TransactionStatus::FAILED => self::expire($order, $transaction),
+                TransactionStatus::BLOCKED, TransactionStatus::PROCESSING_INFRACTION =>
+                    self::hold($order, __('The payer disputes the Pix (MED). Do not ship until it is decided.', 'guiche-for-woocommerce')),
+                TransactionStatus::PENDING, TransactionStatus::PIX_QRCODE_GENERATED => null,
+                default => self::settle($order, $transaction, $charged),
+            };
+            $applied[$transaction->id] = $state;
+            $order->update_meta_data(self::APPLIED, (string) wp_json_encode($applied));
+            $order->save();
+        }
+        // Each time: WooCommerce deletes its record of a refund whose answer was lost.
+        if ($order->get_meta(Charges::PAID_BY) === $transaction->id) {
+            self::recordReturns($order, $transaction);
+        }
+    }
+
+    private static function settle(\WC_Order $order, Transaction $transaction, int $charged): void
+    {
+        $paid = $transaction->amountPaid ?? 0;
+        $paidBy = (string) $order->get_meta(Charges::PAID_BY);
+        if ($paidBy === '') {
+            self::pay($order, $transaction, $charged);
+            return;
+        }
+        if ($paidBy !== $transaction->id) {
+            /* translators: 1: an amount, 2: an id */
+            $order->add_order_note(sprintf(__('Another Pix of this order was paid: %1$s (%2$s). Refund it in Guichê.', 'guiche-for-woocommerce'), Money::formatBRL($paid), $transaction->id));
+            return;
+        }
+        if ($transaction->status === TransactionStatus::PAID && $order->has_status('on-hold')) {
+            $order->add_order_note(__('The dispute of the Pix has ended, and the money stays with you.', 'guiche-for-woocommerce'));
+        }
+        if (self::failedRefunds($transaction) > 0 && $transaction->errorMessage !== null) {
+            /* translators: %s: a reason */
+            $order->add_order_note(sprintf(__('The bank refused a refund: %s Delete the refund in this order, and request it again.', 'guiche-for-woocommerce'), $transaction->errorMessage));
+        }
+    }
+
+    private static function pay(\WC_Order $order, Transaction $transaction, int $charged): void
+    {
+        $paid = $transaction->amountPaid ?? 0;
+        $total = Charges::centsOf($order);
+        if ($paid !== $charged || $paid !== $total) {
+            /* translators: 1: an amount, 2: an amount, 3: an id */
+            $note = __('A Pix of %1$s was paid, but the order is %2$s (%3$s). Check it before you ship.', 'guiche-for-woocommerce');
+            self::hold($order, sprintf($note, Money::formatBRL($paid), Money::formatBRL($total), $transaction->id));
+            return;
+        }
+        $order->update_meta_data(Charges::PAID_BY, $transaction->id);
+        /* translators: 1: an amount, 2: the end-to-end id of the Pix */
+        $order->add_order_note(sprintf(__('Pix of %1$s received (%2$s).', 'guiche-for-woocommerce'), Money::formatBRL($paid), $transaction->endToEnd ?? $transaction->id));
+        $order->payment_complete($transaction->endToEnd ?? $transaction->id);
+    }
+
+    /** Money that went back without this order page: from Guichê's dashboard, or under a dispute. */
+    private static function recordReturns(\WC_Order $order, Transaction $transaction): void
+    {
+        $missing = self::returned($transaction) - Money::toCents((string) $order->get_total_refunded());
+        if ($missing <= 0) {
+            return;
+        }
+        Charges::noteRefunds($order, array_map(static fn ($refund): string => $refund->id, $transaction->refunds ?? []));
+        $order->save();
+        $refund = wc_create_refund([
+            'order_id' => $order->get_id(),
+            'amount' => sprintf('%d.%02d', intdiv($missing, 100), $missing % 100),
+            'reason' => __('Returned by Pix outside of WooCommerce', 'guiche-for-woocommerce'),
+            'refund_payment' => false,
+        ]);
+        if (is_wp_error($refund)) {
+            /* translators: 1: an amount, 2: a reason */
+            $order->add_order_note(sprintf(__('%1$s went back to the payer, but WooCommerce could not record it: %2$s', 'guiche-for-woocommerce'), Money::formatBRL($missing), $refund->get_error_message()));
+        }
+    }
+
+    private static function expire(\WC_Order $order, Transaction $transaction): void
+    {
+        $isCurrent = array_key_last(Charges::transactionsOf($order)) === $transaction->id;
+        if ($isCurrent && $order->has_status(['pending', 'on-hold']) && $order->get_meta(Charges::PAID_BY) === '') {
+            $order->update_status('failed', __('The Pix code expired without a payment.', 'guiche-for-woocommerce'));
+        }
+    }
+
+    /** A status that stays the same gets no note from WooCommerce. */
+    private static function hold(\WC_Order $order, string $note): void
+    {
+        $order->add_order_note($note);
+        $order->update_status('on-hold');
+    }
+
+    private static function returned(Transaction $transaction): int
+    {
+        return ($transaction->amountRefunded ?? 0) + ($transaction->amountReturned ?? 0);
+    }
+
+    private static function failedRefunds(Transaction $transaction): int
+    {
+        return count(array_filter($transaction->refunds ?? [], static fn ($refund): bool => $refund->status === 'FAILED'));
+    }
+
+    /**
+     * One request at a time changes an order. The database releases the lock if PHP dies.
+     *
+     * @param callable(): bool $work
+     */
+    private static function locked(int $orderId, callable $work): bool
+    {
+        global $wpdb;
+        $name = substr(md5(DB_NAME . $wpdb->prefix), 0, 12) . "_guiche_$orderId";
+        if ((string) $wpdb->get_var($wpdb->prepare('SELECT GET_LOCK(%s, %d)', $name, self::LOCK_SECONDS)) !== '1') {
+            throw new \RuntimeException("Order $orderId is locked by another request.");
+        }
+        try {
+            return $work();
+        } finally {
+            $wpdb->get_var($wpdb->prepare('SELECT RELEASE_LOCK(%s)', $name));
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { runInNewContext } from 'node:vm'
+import { expect, it } from 'vitest'
+
+/** What of the plugin for WooCommerce needs no WordPress. woocommerce.test.ts tests the rest in a real one. */
+const folder = 'plugins/woocommerce'
+const files = [
+  'guiche-for-woocommerce.php',
+  'package.php',
+  ...readdirSync(`${folder}/includes`).map((name) => `includes/${name}`),
+]
+const sources = files.map((name) => readFileSync(`${folder}/${name}`, 'utf8'))
+const hasPhp = spawnSync('php', ['--version']).status === 0
+
+it.skipIf(!hasPhp)('the plugin for WooCommerce is valid PHP', async () => {
+  for (const name of files) await promisify(execFile)('php', ['-l', `${folder}/${name}`])
+})
+
+it('every text of it is in Portuguese, and compiled', () => {
+  const texts = sources.flatMap((source) => [
+    ...source.matchAll(/\b(?:__|esc_html__|esc_attr__|esc_html_e|esc_attr_e)\('((?:[^'\\]|\\.)+)', '([^']+)'\)/g),
+  ])
+  expect(texts.length).toBeGreaterThan(35)
+  expect(new Set(texts.map(([, , domain]) => domain))).toEqual(new Set(['guiche-for-woocommerce']))
+  const name = `${folder}/languages/guiche-for-woocommerce-pt_BR`
+  const pairs = readFileSync(`${name}.po`, 'utf8').matchAll(/^msgid "(.+)"\nmsgstr "(.+)"$/gm)
+  const translated = new Map([...pairs].map(([, text = '', translation = '']) => [text, translation]))
+  expect(texts.map(([, text = '']) => text).filter((text) => !translated.has(text))).toEqual([])
+  // `msgfmt -o ….mo ….po` writes it.
+  const compiled = readFileSync(`${name}.mo`, 'utf8')
+  expect([...translated].flat().filter((text) => !compiled.includes(`${text}\0`))).toEqual([])
+})
+
+it('is offered in the checkout block, with its title and description', () => {
+  type Method = {
+    name: string
+    ariaLabel: string
+    canMakePayment(): boolean
+    content: { type(): { children: unknown[] } }
+  }
+  const methods: Method[] = []
+  const settings = { title: 'Pix &amp; mais', description: 'Pague no app.', icon: '/pix.svg', supports: ['products'] }
+  const window = {
+    wc: {
+      wcBlocksRegistry: { registerPaymentMethod: (method: Method) => methods.push(method) },
+      wcSettings: { getPaymentMethodData: (name: string) => (name === 'guiche_pix' ? settings : {}) },
+    },
+    wp: {
+      element: {
+        createElement: (type: unknown, props: unknown, ...children: unknown[]) => ({ type, props, children }),
+      },
+      htmlEntities: { decodeEntities: (text: string) => text.replace('&amp;', '&') },
+    },
+  }
+  runInNewContext(readFileSync(`${folder}/assets/checkout-block.js`, 'utf8'), { window })
+  expect(methods.map(({ name, ariaLabel }) => [name, ariaLabel])).toEqual([['guiche_pix', 'Pix & mais']])
+  expect(methods[0]?.canMakePayment()).toBe(true)
+  expect(methods[0]?.content.type().children).toEqual(['Pague no app.'])
+})
