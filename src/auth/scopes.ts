@@ -20,8 +20,8 @@ export const scopeDescriptions: Record<Scope, string> = {
   'withdrawal.read': 'Read withdrawals',
   'withdrawal.write': 'Create, confirm and cancel withdrawals',
   'balance.read': 'Read the balance and the statement',
-  'webhook.read': 'Read events and webhook deliveries',
-  'webhook.write': 'Send webhooks again',
+  'webhook.read': 'Read events, webhook deliveries and webhook endpoints',
+  'webhook.write': 'Send webhooks again, and change webhook endpoints',
 }
 
 /** Parses scopes separated by spaces (OAuth) or commas (the service interface). Null if one of them is unknown. */
