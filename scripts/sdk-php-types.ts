@@ -53,6 +53,10 @@ const named: Record<string, string> = {
   SandboxPersonality: 'GET /sandbox/personality 200',
   SandboxDue: 'POST /sandbox/clock 200 due',
   SandboxAdvanced: 'POST /sandbox/clock 200',
+  WebhookEndpoint: 'GET /webhook-endpoint/{id} 200',
+  WebhookEndpointCreated: 'POST /webhook-endpoint 201',
+  WebhookEndpointSecret: 'POST /webhook-endpoint/{id}/secret 201',
+  WebhookTest: 'POST /webhook-endpoint/{id}/test 200',
   FieldError: 'Problem errors []',
 }
 
@@ -82,6 +86,9 @@ const sent: Record<string, [place: string, ...filledIn: string[]]> = {
   StatementFilters: ['GET /statement query'],
   EventFilters: ['GET /transaction/{id}/event query'],
   FeedQuery: ['GET /event query'],
+  CreateWebhookEndpointBody: ['POST /webhook-endpoint body'],
+  UpdateWebhookEndpointBody: ['PATCH /webhook-endpoint/{id} body'],
+  WebhookEndpointFilters: ['GET /webhook-endpoint query'],
   DeliveryFilters: ['GET /webhook/delivery query'],
   BalanceQuery: ['GET /balance query'],
 }
@@ -319,9 +326,9 @@ function sentence(text: unknown): string {
 
 function main(): void {
   const folder = 'sdk-php/src/Types'
+  const files = writePhpTypes(JSON.parse(readFileSync('docs/openapi.json', 'utf8')))
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
-  const files = writePhpTypes(JSON.parse(readFileSync('docs/openapi.json', 'utf8')))
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
 }
 

@@ -17,6 +17,7 @@ use Guiche\Resource\Events;
 use Guiche\Resource\Sandbox;
 use Guiche\Resource\Statement;
 use Guiche\Resource\Transactions;
+use Guiche\Resource\WebhookEndpoints;
 use Guiche\Resource\Withdrawals;
 
 /**
@@ -50,6 +51,8 @@ final class Guiche
     public readonly Events $events;
     /** Webhook deliveries, and delivering an event again. */
     public readonly Deliveries $deliveries;
+    /** Addresses that receive the events of all records. */
+    public readonly WebhookEndpoints $webhookEndpoints;
     /** Controls of the simulated PIX network, if the acquirer is the simulator. */
     public readonly Sandbox $sandbox;
 
@@ -97,6 +100,7 @@ final class Guiche
         $this->statement = new Statement($client);
         $this->events = new Events($client);
         $this->deliveries = new Deliveries($client);
+        $this->webhookEndpoints = new WebhookEndpoints($client);
         $this->sandbox = new Sandbox($client);
     }
 

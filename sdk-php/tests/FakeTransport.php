@@ -69,6 +69,7 @@ final class FakeTransport implements Transport
             'amount' => 2590,
             'type' => 'TRANSACTION',
             'status' => 'PIX_QRCODE_GENERATED',
+            'paymentUrl' => 'https://pix.example.com/pay/abc',
             'pixResponse' => ['uri' => '000201', 'qrCodeBase64' => 'data:image/png;base64,AAAA', 'expirationDate' => '2026-11-24T00:00:00.000Z'],
         ]);
     }

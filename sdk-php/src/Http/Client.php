@@ -52,6 +52,26 @@ final class Client
     }
 
     /**
+     * Retried: a repeated change has the same effect.
+     *
+     * @template Result of Model
+     * @param class-string<Result> $class
+     * @param array<string, mixed> $body
+     * @param Options $options
+     * @return Result
+     */
+    public function patch(string $path, string $class, array $options, array $body): Model
+    {
+        return $this->request(new Call('PATCH', $path, body: $body, isRepeatable: true), $class, $options);
+    }
+
+    /** @param Options $options */
+    public function delete(string $path, array $options): void
+    {
+        $this->send(new Call('DELETE', $path), $options);
+    }
+
+    /**
      * @template Entry of Model
      * @param class-string<Entry> $class
      * @param array<string, mixed> $filters

@@ -181,6 +181,22 @@ namespace Guiche\Types;
  *   cursor?: string,
  *   perPage?: int,
  * }
+ * @phpstan-type CreateWebhookEndpointBody array{
+ *   url: string,
+ *   description?: string,
+ *   eventTypes?: list<'transaction.pix_qrcode_generated'|'transaction.paid'|'transaction.processing_refund'|'transaction.processing_infraction'|'transaction.refunded'|'transaction.infraction'|'transaction.failed'|'transaction.blocked'|'withdrawal.processing'|'withdrawal.processed'|'withdrawal.failed'|'withdrawal.canceled'|'withdrawal.refunded'|'withdrawal.rejected'|'*'>,
+ * }
+ * @phpstan-type UpdateWebhookEndpointBody array{
+ *   url?: string,
+ *   description?: string,
+ *   eventTypes?: list<'transaction.pix_qrcode_generated'|'transaction.paid'|'transaction.processing_refund'|'transaction.processing_infraction'|'transaction.refunded'|'transaction.infraction'|'transaction.failed'|'transaction.blocked'|'withdrawal.processing'|'withdrawal.processed'|'withdrawal.failed'|'withdrawal.canceled'|'withdrawal.refunded'|'withdrawal.rejected'|'*'>,
+ *   enabled?: bool,
+ * }
+ * @phpstan-type WebhookEndpointFilters array{
+ *   page?: int,
+ *   perPage?: int,
+ *   cursor?: string,
+ * }
  * @phpstan-type DeliveryFilters array{
  *   state?: 'waiting'|'pending'|'delivered'|'exhausted'|'gone'|'canceled',
  *   recordId?: string,

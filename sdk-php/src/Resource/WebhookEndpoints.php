@@ -1,0 +1,101 @@
+<?php
+
+declare(strict_types=1);
+
+namespace Guiche\Resource;
+
+use Guiche\Http\Client;
+use Guiche\RecordList;
+use Guiche\Types\Shapes;
+use Guiche\Types\WebhookEndpoint;
+use Guiche\Types\WebhookEndpointCreated;
+use Guiche\Types\WebhookEndpointSecret;
+use Guiche\Types\WebhookTest;
+
+/**
+ * Addresses that receive the events of all records, beside the `webhookUrl` that a record may have. Each has a filter and a
+ * secret of its own. Scopes: `webhook.read`, `webhook.write`.
+ *
+ * @phpstan-import-type Options from Client
+ * @phpstan-import-type CreateWebhookEndpointBody from Shapes
+ * @phpstan-import-type UpdateWebhookEndpointBody from Shapes
+ * @phpstan-import-type WebhookEndpointFilters from Shapes
+ */
+final class WebhookEndpoints
+{
+    public function __construct(private readonly Client $client)
+    {
+    }
+
+    /**
+     * Registers an address, and returns the secret that verifies its deliveries, only here. The SDK does not retry this
+     * call: the secret would be lost with the first answer.
+     *
+     * @param CreateWebhookEndpointBody $input
+     * @param Options $options
+     */
+    public function create(array $input, array $options = []): WebhookEndpointCreated
+    {
+        return $this->client->post('/webhook-endpoint', WebhookEndpointCreated::class, $options, $input);
+    }
+
+    /**
+     * Endpoints, newest first.
+     *
+     * @param WebhookEndpointFilters $filters
+     * @param Options $options
+     * @return RecordList<WebhookEndpoint>
+     */
+    public function list(array $filters = [], array $options = []): RecordList
+    {
+        return $this->client->list('/webhook-endpoint', WebhookEndpoint::class, $filters, $options);
+    }
+
+    /** @param Options $options */
+    public function get(string $id, array $options = []): WebhookEndpoint
+    {
+        return $this->client->get('/webhook-endpoint/' . Client::toSegment($id), WebhookEndpoint::class, $options);
+    }
+
+    /**
+     * Changes an endpoint, or disables or enables it. Fields that are left out stay as they are.
+     *
+     * @param UpdateWebhookEndpointBody $input
+     * @param Options $options
+     */
+    public function update(string $id, array $input, array $options = []): WebhookEndpoint
+    {
+        return $this->client->patch('/webhook-endpoint/' . Client::toSegment($id), WebhookEndpoint::class, $options, $input);
+    }
+
+    /**
+     * Deletes an endpoint. What waits for it is canceled.
+     *
+     * @param Options $options
+     */
+    public function delete(string $id, array $options = []): void
+    {
+        $this->client->delete('/webhook-endpoint/' . Client::toSegment($id), $options);
+    }
+
+    /**
+     * Makes a new secret. The former one also signs for `overlapHours`, 24 by default.
+     *
+     * @param Options $options
+     */
+    public function rotateSecret(string $id, ?int $overlapHours = null, array $options = []): WebhookEndpointSecret
+    {
+        $body = $overlapHours === null ? [] : ['overlapHours' => $overlapHours];
+        return $this->client->post('/webhook-endpoint/' . Client::toSegment($id) . '/secret', WebhookEndpointSecret::class, $options, $body);
+    }
+
+    /**
+     * Sends a signed test of the type `webhook.test` at once, and returns the receiver's answer.
+     *
+     * @param Options $options
+     */
+    public function test(string $id, array $options = []): WebhookTest
+    {
+        return $this->client->post('/webhook-endpoint/' . Client::toSegment($id) . '/test', WebhookTest::class, $options);
+    }
+}

@@ -1,0 +1,58 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+use Guiche\Model;
+
+/** A new webhook endpoint with its secret. */
+final class WebhookEndpointCreated extends Model
+{
+    /** Identifier of the endpoint. */
+    public readonly string $id;
+    /** Where the events are sent. */
+    public readonly string $url;
+    /** Your own note, such as the system behind the address. */
+    public readonly string $description;
+    /** @var list<string> The types of events that are sent there; `["*"]` for all, including those of later versions. */
+    public readonly array $eventTypes;
+    /** Whether it receives events. */
+    public readonly bool $enabled;
+    /** @var null|'request'|'failing'|'gone' Request: by the merchant; failing: every attempt failed for five days; gone: it answered 410; null while enabled. */
+    public readonly ?string $disabledReason;
+    /** Since when it is disabled. */
+    public readonly ?string $disabledAt;
+    /** Since when every attempt has failed; null after one that succeeded. */
+    public readonly ?string $failingSince;
+    /** When it was registered. */
+    public readonly string $createdAt;
+    /** When it was last changed. */
+    public readonly string $updatedAt;
+    /** Verifies its deliveries. Shown only in this response. */
+    public readonly string $secret;
+
+    /** @param array<string, mixed> $data */
+    protected function __construct(array $data)
+    {
+        parent::__construct($data);
+        $this->id = $data['id'] ?? self::missing('id');
+        $this->url = $data['url'] ?? self::missing('url');
+        $this->description = $data['description'] ?? self::missing('description');
+        $this->eventTypes = $data['eventTypes'] ?? self::missing('eventTypes');
+        $this->enabled = $data['enabled'] ?? self::missing('enabled');
+        $this->disabledReason = $data['disabledReason'] ?? null;
+        $this->disabledAt = $data['disabledAt'] ?? null;
+        $this->failingSince = $data['failingSince'] ?? null;
+        $this->createdAt = $data['createdAt'] ?? self::missing('createdAt');
+        $this->updatedAt = $data['updatedAt'] ?? self::missing('updatedAt');
+        $this->secret = $data['secret'] ?? self::missing('secret');
+    }
+
+    public static function from(array $data): static
+    {
+        return new self($data);
+    }
+}

@@ -1,0 +1,31 @@
+<?php
+
+// Written by `npm run sdk:types` from docs/openapi.json. Edit that, not this file.
+
+declare(strict_types=1);
+
+namespace Guiche\Types;
+
+use Guiche\Model;
+
+/** A new secret of a webhook endpoint. */
+final class WebhookEndpointSecret extends Model
+{
+    /** Verifies the deliveries from now on. Shown only in this response. */
+    public readonly string $secret;
+    /** Until when deliveries also carry the signature by the former secret. */
+    public readonly string $formerExpiresAt;
+
+    /** @param array<string, mixed> $data */
+    protected function __construct(array $data)
+    {
+        parent::__construct($data);
+        $this->secret = $data['secret'] ?? self::missing('secret');
+        $this->formerExpiresAt = $data['formerExpiresAt'] ?? self::missing('formerExpiresAt');
+    }
+
+    public static function from(array $data): static
+    {
+        return new self($data);
+    }
+}
