@@ -32,6 +32,10 @@ it('no retired word is used', () => {
   expect(found).toEqual([])
 })
 
+it('no merge has left its marks', () => {
+  expect(texts.filter(({ text }) => /^(?:<{7}|>{7}) /m.test(text)).map(({ path }) => path)).toEqual([])
+})
+
 it('no name in the code has a retired part', () => {
   expect(findRetiredNames('let lookAgain = 1 // lookTwice\nselect held.look_at as "askedAt", \'told\'')).toEqual([
     ...['lookAgain', 'look_at', 'askedAt'],
