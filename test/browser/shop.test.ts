@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
@@ -153,6 +154,11 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await page.getByText('Maria da Silva').waitFor()
     await checkScreen('broken-card')
     await page.unroute('**/dashboard/api/record/*')
+    // The record is the last response to arrive, so nothing else gives the page time to receive it.
+    await page.route('**/dashboard/api/record/*', async (route) => {
+      await sleep(500)
+      await route.continue()
+    })
     await page.getByRole('button', { name: 'Try again' }).click()
     await happened.getByText('status', { exact: true }).first().waitFor()
     await page.route('**/dashboard/api/search*', async (route) => await route.fulfill({ json: { data: [null] } }))

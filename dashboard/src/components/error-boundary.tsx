@@ -1,5 +1,5 @@
 import { Alert, Button, CopyButton, Group, Text } from '@mantine/core'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { notifyManager, useMutation, useQueryClient } from '@tanstack/react-query'
 import { Component, type ErrorInfo, type ReactNode } from 'react'
 import { texts, useText } from '../text.ts'
 
@@ -60,7 +60,8 @@ function Broken({ error, components, onRetry }: { error: Error; components: stri
   // The cause may be the response that the part shows, so fetch it again first.
   const again = useMutation({
     mutationFn: async () => await queries.refetchQueries({ type: 'active' }),
-    onSettled: onRetry,
+    // The screen receives the new response in the next task. A retry before it would show the former response, and fail again.
+    onSettled: () => notifyManager.schedule(onRetry),
   })
   // The query is left out because it may contain personal data.
   const details = `${new Date().toISOString()} ${location.pathname}\n${error.stack ?? error.message}\n${components}`
