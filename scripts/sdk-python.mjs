@@ -21,7 +21,7 @@ const queries = [
   ['listWithdrawals', ['WithdrawalFilters', 'Filters of the list of withdrawals; all must match.']],
   ['listStatement', ['StatementFilters', 'Filters of the statement; all must match.']],
   ['listTransactionEvents', ['EventFilters', 'The page of the list of events.']],
-  ['listEvents', ['FollowOptions', 'Where to begin, and which events.', ['after', 'type', 'recordId', 'startDate']]],
+  ['listEvents', ['FollowQuery', 'Where to begin, and which events.', ['after', 'type', 'recordId', 'startDate']]],
   [
     'listEvents',
     [

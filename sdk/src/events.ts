@@ -5,12 +5,15 @@ import { pause, type RequestOptions } from './http.ts'
 import type { List } from './list.ts'
 import type { Delivery, DeliveryFilters, EventFilters, EventSummary, Resent } from './types.ts'
 
-/** Where to begin, which events, and who hears of interruptions. */
-export type FollowOptions = Omit<FeedQuery, 'after' | 'limit' | 'wait'> & {
+/** Where to begin, and which events. */
+export type FollowQuery = Omit<FeedQuery, 'after' | 'limit' | 'wait'> & {
   /** The saved position: `event.position` of the last event that you processed. `start` by default; `end` skips the past. */
   after?: string | undefined
+}
+
+export type FollowOptions = RequestOptions & {
   /** Called when the service cannot be reached; the events come when it is back. */
-  onInterruption?: (error: GuicheError) => void
+  onInterruption?: ((error: GuicheError) => void) | undefined
 }
 
 const waitSeconds = 20
@@ -46,9 +49,10 @@ export class Events {
    * ```
    */
   async *follow(
-    { after = 'start', onInterruption, ...filters }: FollowOptions = {},
-    options: RequestOptions = {},
+    query: FollowQuery = {},
+    { onInterruption, ...options }: FollowOptions = {},
   ): AsyncGenerator<FeedEvent, void, undefined> {
+    const { after = 'start', ...filters } = query
     let pauseMs = firstPauseMs
     for (let position = after; ; ) {
       const startedAt = performance.now()

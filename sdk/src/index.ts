@@ -25,7 +25,7 @@ export type {
   WebhookEventType,
   WithdrawalEvent,
 } from './event-types.ts'
-export type { Deliveries, Events, FollowOptions } from './events.ts'
+export type { Deliveries, Events, FollowOptions, FollowQuery } from './events.ts'
 export { Guiche, type GuicheOptions } from './guiche.ts'
 export type { RequestOptions } from './http.ts'
 export type { List } from './list.ts'

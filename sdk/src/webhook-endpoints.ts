@@ -26,8 +26,8 @@ export class WebhookEndpoints {
    * Registers an address, and returns the secret that verifies its deliveries, only here. The SDK does not retry this
    * call: the secret would be lost with the first answer.
    */
-  create(body: CreateWebhookEndpointBody, options?: RequestOptions): Promise<WebhookEndpointCreated> {
-    return this.#client.post('/webhook-endpoint', options, { body })
+  create(input: CreateWebhookEndpointBody, options?: RequestOptions): Promise<WebhookEndpointCreated> {
+    return this.#client.post('/webhook-endpoint', options, { body: input })
   }
 
   /** Endpoints, newest first. */
@@ -41,8 +41,8 @@ export class WebhookEndpoints {
   }
 
   /** Changes an endpoint, or disables or enables it. Fields that are left out stay as they are. */
-  update(id: string, body: UpdateWebhookEndpointBody, options?: RequestOptions): Promise<WebhookEndpoint> {
-    return this.#client.patch(`/webhook-endpoint/${toSegment(id)}`, options, body)
+  update(id: string, input: UpdateWebhookEndpointBody, options?: RequestOptions): Promise<WebhookEndpoint> {
+    return this.#client.patch(`/webhook-endpoint/${toSegment(id)}`, options, input)
   }
 
   /** Deletes an endpoint. What waits for it is canceled. */

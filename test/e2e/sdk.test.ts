@@ -160,7 +160,7 @@ describe('a shop on the SDK', () => {
       interruptions.push(code)
       controller.abort()
     }
-    const following = away.events.follow({ onInterruption }, { signal: controller.signal }).next()
+    const following = away.events.follow({}, { onInterruption, signal: controller.signal }).next()
     await expect(following).rejects.toMatchObject({ name: 'AbortError' })
     expect(interruptions).toEqual(['connection_failed'])
   })

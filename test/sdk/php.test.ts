@@ -94,6 +94,7 @@ describe.skipIf(!hasPhp)('the PHP SDK', () => {
         'invalid amount externalCode',
         'reused order-php-1-try-1',
         'missing not_found',
+        'not sent to not_found',
         'unknown client invalid_client',
         'refused webhooks 0',
       ],

@@ -1,5 +1,4 @@
 import { execFile, spawn } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -18,26 +17,6 @@ const sources = resolve('sdk-python/src')
 
 it('what is generated of the Python SDK is current: `npm run sdk:types` writes it', async () => {
   await run(process.execPath, ['scripts/sdk-python.mjs', '--check'])
-})
-
-it('it has the methods of the JavaScript SDK', () => {
-  const methods = (text: string, method: RegExp) =>
-    [...text.matchAll(method)].flatMap(([, name = '']) =>
-      name.startsWith('_') || name === 'constructor' ? [] : [name],
-    )
-  const toPython = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-  const classesOf = (folder: string, extension: string, start: RegExp, method: RegExp) =>
-    Object.fromEntries(
-      readdirSync(folder)
-        .filter((name) => name.endsWith(extension) && !name.includes('.test.'))
-        .flatMap((name) => readFileSync(join(folder, name), 'utf8').split(start).slice(1))
-        .map((text) => [/\w+/.exec(text)?.[0], methods(text, method).map(toPython).toSorted()])
-        .filter(([name]) => !/Error|^(?:Guiche|List|Client|Tokens|Settings|Options)$/.test(String(name))),
-    )
-  const script = classesOf('sdk/src', '.ts', /^export class /m, /^ {2}(?:async )?\*?(\w+)[<(]/gm)
-  const python = classesOf('sdk-python/src/guiche/_async', '.py', /^class Async/m, /^ {4}(?:async )?def (\w+)/gm)
-  expect(Object.keys(script).length).toBeGreaterThanOrEqual(7)
-  expect(python).toEqual(script)
 })
 
 it('it has the version of the service', async () => {

@@ -35,13 +35,14 @@ final class Deliveries
     }
 
     /**
-     * Delivers an event again, with the full series of attempts. The SDK does not retry this call: each call may deliver
-     * once more.
+     * Delivers an event again, with the full series of attempts: to every address that it was sent to, or to the endpoint
+     * `endpointId`. The SDK does not retry this call: each call may deliver once more.
      *
      * @param Options $options
      */
-    public function resend(string $eventId, array $options = []): Resent
+    public function resend(string $eventId, ?string $endpointId = null, array $options = []): Resent
     {
-        return $this->client->post('/webhook/delivery/' . Client::toSegment($eventId) . '/resend', Resent::class, $options);
+        $query = $endpointId === null ? '' : '?endpointId=' . Client::toSegment($endpointId);
+        return $this->client->post('/webhook/delivery/' . Client::toSegment($eventId) . "/resend$query", Resent::class, $options);
     }
 }

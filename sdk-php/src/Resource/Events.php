@@ -48,13 +48,13 @@ final class Events
      * ```
      *
      * @param FeedQuery $query `after` is `start` by default; `end` skips the past
-     * @param Options $options
      * @param null|callable(GuicheException): void $onInterruption called when the service cannot be reached
+     * @param Options $options
      * @return \Generator<int, FeedEvent>
      * @throws GuicheException `position_unknown` if the feed does not have the position: the service's database was restored
      *     to an earlier moment, or the position is from elsewhere
      */
-    public function follow(array $query = [], array $options = [], ?callable $onInterruption = null): \Generator
+    public function follow(array $query = [], ?callable $onInterruption = null, array $options = []): \Generator
     {
         $query += ['after' => 'start', 'wait' => self::WAIT_SECONDS];
         for ($pauseMs = self::FIRST_PAUSE_MS; ;) {

@@ -1021,7 +1021,7 @@ class EventFilters(TypedDict, total=False):
 EventType: TypeAlias = Literal["transaction.pix_qrcode_generated", "transaction.paid", "transaction.processing_refund", "transaction.processing_infraction", "transaction.refunded", "transaction.infraction", "transaction.failed", "transaction.blocked", "withdrawal.processing", "withdrawal.processed", "withdrawal.failed", "withdrawal.canceled", "withdrawal.refunded", "withdrawal.rejected"]
 
 
-class FollowOptions(TypedDict, total=False):
+class FollowQuery(TypedDict, total=False):
     """Where to begin, and which events."""
 
     after: str

@@ -4,7 +4,7 @@ import asyncio
 import json
 from pathlib import Path
 
-from guiche import AsyncGuiche, format_brl
+from guiche import AsyncGuiche, NotFoundError, format_brl
 from guiche.testing import WebhookReceiver
 
 
@@ -42,6 +42,12 @@ async def main() -> None:
         endpoint = await guiche.webhook_endpoints.create({"url": "http://127.0.0.1:9/pix"})
         assert endpoint["secret"].startswith("whsec_")
         assert [one["id"] async for one in guiche.webhook_endpoints.list()] == [endpoint["id"]]
+        assert (await guiche.deliveries.resend(event["id"]))["eventId"] == event["id"]
+        try:
+            await guiche.deliveries.resend(event["id"], endpoint_id=endpoint["id"])
+            raise AssertionError("It was sent to an endpoint that did not have it.")
+        except NotFoundError:
+            pass
         await guiche.webhook_endpoints.delete(endpoint["id"])
 
         followed: list[str] = []

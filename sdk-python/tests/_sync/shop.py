@@ -6,7 +6,7 @@ import time
 import json
 from pathlib import Path
 
-from guiche import Guiche, format_brl
+from guiche import Guiche, NotFoundError, format_brl
 from guiche.testing import WebhookReceiver
 
 
@@ -44,6 +44,12 @@ def main() -> None:
         endpoint = guiche.webhook_endpoints.create({"url": "http://127.0.0.1:9/pix"})
         assert endpoint["secret"].startswith("whsec_")
         assert [one["id"] for one in guiche.webhook_endpoints.list()] == [endpoint["id"]]
+        assert (guiche.deliveries.resend(event["id"]))["eventId"] == event["id"]
+        try:
+            guiche.deliveries.resend(event["id"], endpoint_id=endpoint["id"])
+            raise AssertionError("It was sent to an endpoint that did not have it.")
+        except NotFoundError:
+            pass
         guiche.webhook_endpoints.delete(endpoint["id"])
 
         followed: list[str] = []

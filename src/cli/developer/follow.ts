@@ -92,7 +92,7 @@ async function follow(
     process.stderr.write(`${paint('note', 'waiting')}  ${toPlain(message)}\n`)
   const filters = { ...(type && { type }), ...(record !== undefined && { recordId: record }) }
   try {
-    for await (const event of guiche.events.follow({ after, onInterruption, ...filters }, { signal })) {
+    for await (const event of guiche.events.follow({ after, ...filters }, { onInterruption, signal })) {
       await handle(event)
       if (signal.aborted) return
     }

@@ -98,6 +98,8 @@ $reused = $refusal(static fn () => $guiche->transactions->create(['amount' => 1,
 $say('reused', $reused instanceof IdempotencyKeyReusedException ? (string) $reused->idempotencyKey : $reused::class);
 $missing = $refusal(static fn () => $guiche->transactions->get('00000000-0000-4000-8000-000000000000'));
 $say('missing', $missing instanceof NotFoundException ? $missing->errorCode : $missing::class);
+$elsewhere = $refusal(static fn () => $guiche->deliveries->resend($paid->id, endpointId: '00000000-0000-4000-8000-000000000000'));
+$say('not sent to', $elsewhere->errorCode);
 $unknown = $refusal(static fn () => (new Guiche($url, $id, 'wrong'))->balance->get());
 $say('unknown client', $unknown instanceof AuthenticationException ? $unknown->errorCode : $unknown::class);
 $say('refused webhooks', (string) count($receiver->refused));

@@ -16,7 +16,7 @@ from ..types import (
     FeedEvent,
     FeedPage,
     FeedQuery,
-    FollowOptions,
+    FollowQuery,
     Resent,
     StatementEntry,
     StatementFilters,
@@ -82,9 +82,11 @@ class AsyncEvents:
 
     async def follow(
         self,
-        options: FollowOptions | None = None,
+        query: FollowQuery | None = None,
         *,
         on_interruption: Callable[[GuicheError], None] = lambda error: None,
+        timeout: float | None = None,
+        max_retries: int | None = None,
     ) -> AsyncIterator[FeedEvent]:
         """
         Follows the feed for ever: every event once, in order, as soon as it is committed. Save ``event["position"]``
@@ -101,12 +103,13 @@ class AsyncEvents:
         :raises GuicheError: ``position_unknown`` if the feed does not have the position: the service's database was
             restored to an earlier moment, or the position is from elsewhere
         """
-        query: dict[str, object] = {"after": "start", **(options or {}), "wait": _FEED_WAIT}
+        asked: dict[str, object] = {"after": "start", **(query or {}), "wait": _FEED_WAIT}
+        options = AsyncOptions(_FEED_TIMEOUT if timeout is None else timeout, max_retries)
         pause = _FIRST_PAUSE
         while True:
             started_at = time.monotonic()
             try:
-                page: FeedPage = await self._client.get("/event", AsyncOptions(_FEED_TIMEOUT), query)
+                page: FeedPage = await self._client.get("/event", options, asked)
             except GuicheError as error:
                 if not is_interruption(error):
                     raise
@@ -114,7 +117,7 @@ class AsyncEvents:
             else:
                 for event in page["data"]:
                     yield event
-                query["after"] = page["next"]
+                asked["after"] = page["next"]
                 pause = _FIRST_PAUSE
                 # Too many requests of the same merchant wait.
                 if page["data"] or page["hasMore"] or time.monotonic() - started_at > _FIRST_PAUSE:
@@ -165,12 +168,18 @@ class AsyncDeliveries:
         return self._client.list("/webhook/delivery", filters, AsyncOptions(timeout, max_retries))
 
     async def resend(
-        self, event_id: str, *, timeout: float | None = None, max_retries: int | None = None
+        self,
+        event_id: str,
+        *,
+        endpoint_id: str | None = None,
+        timeout: float | None = None,
+        max_retries: int | None = None,
     ) -> Resent:
         """
-        Delivers an event again, with the full series of attempts. The SDK does not retry this call: each call may
-        deliver once more.
+        Delivers an event again, with the full series of attempts: to every address that it was sent to, or to the
+        endpoint ``endpoint_id``. The SDK does not retry this call: each call may deliver once more.
         """
-        path = f"/webhook/delivery/{to_segment(event_id)}/resend"
+        query = "" if endpoint_id is None else f"?endpointId={to_segment(endpoint_id)}"
+        path = f"/webhook/delivery/{to_segment(event_id)}/resend{query}"
         resent: Resent = await self._client.post(path, AsyncOptions(timeout, max_retries))
         return resent

@@ -17,7 +17,7 @@ from ..types import (
     FeedEvent,
     FeedPage,
     FeedQuery,
-    FollowOptions,
+    FollowQuery,
     Resent,
     StatementEntry,
     StatementFilters,
@@ -83,9 +83,11 @@ class Events:
 
     def follow(
         self,
-        options: FollowOptions | None = None,
+        query: FollowQuery | None = None,
         *,
         on_interruption: Callable[[GuicheError], None] = lambda error: None,
+        timeout: float | None = None,
+        max_retries: int | None = None,
     ) -> Iterator[FeedEvent]:
         """
         Follows the feed for ever: every event once, in order, as soon as it is committed. Save ``event["position"]``
@@ -102,12 +104,13 @@ class Events:
         :raises GuicheError: ``position_unknown`` if the feed does not have the position: the service's database was
             restored to an earlier moment, or the position is from elsewhere
         """
-        query: dict[str, object] = {"after": "start", **(options or {}), "wait": _FEED_WAIT}
+        asked: dict[str, object] = {"after": "start", **(query or {}), "wait": _FEED_WAIT}
+        options = Options(_FEED_TIMEOUT if timeout is None else timeout, max_retries)
         pause = _FIRST_PAUSE
         while True:
             started_at = time.monotonic()
             try:
-                page: FeedPage = self._client.get("/event", Options(_FEED_TIMEOUT), query)
+                page: FeedPage = self._client.get("/event", options, asked)
             except GuicheError as error:
                 if not is_interruption(error):
                     raise
@@ -115,7 +118,7 @@ class Events:
             else:
                 for event in page["data"]:
                     yield event
-                query["after"] = page["next"]
+                asked["after"] = page["next"]
                 pause = _FIRST_PAUSE
                 # Too many requests of the same merchant wait.
                 if page["data"] or page["hasMore"] or time.monotonic() - started_at > _FIRST_PAUSE:
@@ -166,12 +169,18 @@ class Deliveries:
         return self._client.list("/webhook/delivery", filters, Options(timeout, max_retries))
 
     def resend(
-        self, event_id: str, *, timeout: float | None = None, max_retries: int | None = None
+        self,
+        event_id: str,
+        *,
+        endpoint_id: str | None = None,
+        timeout: float | None = None,
+        max_retries: int | None = None,
     ) -> Resent:
         """
-        Delivers an event again, with the full series of attempts. The SDK does not retry this call: each call may
-        deliver once more.
+        Delivers an event again, with the full series of attempts: to every address that it was sent to, or to the
+        endpoint ``endpoint_id``. The SDK does not retry this call: each call may deliver once more.
         """
-        path = f"/webhook/delivery/{to_segment(event_id)}/resend"
+        query = "" if endpoint_id is None else f"?endpointId={to_segment(endpoint_id)}"
+        path = f"/webhook/delivery/{to_segment(event_id)}/resend{query}"
         resent: Resent = self._client.post(path, Options(timeout, max_retries))
         return resent
