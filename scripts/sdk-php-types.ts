@@ -215,7 +215,7 @@ function writeClass(name: string, schema: Schema, nameOf: (schema: Schema) => st
       .join(' ')
     return `${notes && `    /** ${notes} */\n`}    public readonly ${php} $${field.name};`
   })
-  const assignments = fields.map((field) => `        $this->${field.name} = ${readField(field, nameOf)};`)
+  const assignments = fields.map((field) => readField(field, nameOf))
   return `${head('\nuse Guiche\\Model;\n')}
 /** ${sentence(schema.description) || `The fields of ${name}.`} */
 final class ${name} extends Model
@@ -256,16 +256,22 @@ function withoutNull({ 'x-null': _, ...schema }: Schema): Schema {
   return schema
 }
 
+/** An older service may lack a field that is always there now: then its property has no value. */
 function readField({ name, schema, isRequired, isNullable }: Field, nameOf: (schema: Schema) => string | undefined) {
   const value = `$data['${name}']`
+  const set = (read: string) => `        $this->${name} = ${read};`
   const isOptional = !isRequired || isNullable
   const kind = typeOf(schema)
   const item = kind === 'array' ? (schema.items as Schema) : schema
   const target = ['array', 'object'].includes(kind) && typeOf(item) === 'object' ? nameOf(withoutNull(item)) : undefined
-  if (target === undefined) return isOptional ? `${value} ?? null` : `${value} ?? self::missing('${name}')`
-  const read = (from: string) =>
-    kind === 'array' ? `array_map(${target}::from(...), ${from})` : `${target}::from(${from})`
-  return isOptional ? `isset(${value}) ? ${read(value)} : null` : read(`${value} ?? self::missing('${name}')`)
+  const read =
+    target === undefined
+      ? value
+      : kind === 'array'
+        ? `array_map(${target}::from(...), ${value})`
+        : `${target}::from(${value})`
+  if (isOptional) return set(target === undefined ? `${value} ?? null` : `isset(${value}) ? ${read} : null`)
+  return `        if (isset(${value})) {\n    ${set(read)}\n        }`
 }
 
 function writeConstants(name: string, schema: Schema): string {

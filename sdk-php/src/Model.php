@@ -4,7 +4,11 @@ declare(strict_types=1);
 
 namespace Guiche;
 
-/** A record of the API. Its properties are those that this version of the SDK knows. */
+/**
+ * A record of the API. Its properties are those that this version of the SDK knows. `toArray()` also has the fields that a
+ * newer service has added. A property whose field an older service does not send has no value: read it with
+ * `$record->field ?? null`.
+ */
 abstract class Model implements \JsonSerializable
 {
     /** @param array<string, mixed> $received */

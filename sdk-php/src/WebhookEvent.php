@@ -28,9 +28,13 @@ class WebhookEvent extends Model
     protected function __construct(array $event)
     {
         parent::__construct($event);
-        $this->id = $event['id'] ?? self::missing('id');
         $this->type = $event['type'] ?? self::missing('type');
-        $this->timestamp = $event['timestamp'] ?? self::missing('timestamp');
+        if (isset($event['id'])) {
+            $this->id = $event['id'];
+        }
+        if (isset($event['timestamp'])) {
+            $this->timestamp = $event['timestamp'];
+        }
         $data = $event['data'] ?? self::missing('data');
         $this->sequence = $data['sequence'] ?? 0;
         $this->data = match (strstr($this->type, '.', true)) {

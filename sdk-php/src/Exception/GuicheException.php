@@ -154,7 +154,7 @@ class GuicheException extends \RuntimeException
     private static function readErrors(mixed $errors): array
     {
         $isError = static fn (mixed $error): bool => is_array($error)
-            && is_string($error['field'] ?? null) && is_string($error['code'] ?? null) && is_string($error['message'] ?? null);
+            && is_string($error['field'] ?? null) && is_string($error['message'] ?? null);
         return array_map(
             static fn (array $error): FieldError => FieldError::from($error),
             array_values(array_filter(is_array($errors) ? $errors : [], $isError)),

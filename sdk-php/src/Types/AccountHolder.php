@@ -25,11 +25,21 @@ final class AccountHolder extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->type = $data['type'] ?? self::missing('type');
-        $this->name = $data['name'] ?? self::missing('name');
-        $this->document = $data['document'] ?? self::missing('document');
-        $this->bankAccount = BankAccount::from($data['bankAccount'] ?? self::missing('bankAccount'));
-        $this->pix = PixKey::from($data['pix'] ?? self::missing('pix'));
+        if (isset($data['type'])) {
+            $this->type = $data['type'];
+        }
+        if (isset($data['name'])) {
+            $this->name = $data['name'];
+        }
+        if (isset($data['document'])) {
+            $this->document = $data['document'];
+        }
+        if (isset($data['bankAccount'])) {
+            $this->bankAccount = BankAccount::from($data['bankAccount']);
+        }
+        if (isset($data['pix'])) {
+            $this->pix = PixKey::from($data['pix']);
+        }
     }
 
     public static function from(array $data): static

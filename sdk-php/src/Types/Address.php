@@ -24,14 +24,28 @@ final class Address extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->zipCode = $data['zipCode'] ?? self::missing('zipCode');
+        if (isset($data['zipCode'])) {
+            $this->zipCode = $data['zipCode'];
+        }
         $this->complement = $data['complement'] ?? null;
-        $this->number = $data['number'] ?? self::missing('number');
-        $this->street = $data['street'] ?? self::missing('street');
-        $this->neighborhood = $data['neighborhood'] ?? self::missing('neighborhood');
-        $this->city = $data['city'] ?? self::missing('city');
-        $this->state = $data['state'] ?? self::missing('state');
-        $this->country = $data['country'] ?? self::missing('country');
+        if (isset($data['number'])) {
+            $this->number = $data['number'];
+        }
+        if (isset($data['street'])) {
+            $this->street = $data['street'];
+        }
+        if (isset($data['neighborhood'])) {
+            $this->neighborhood = $data['neighborhood'];
+        }
+        if (isset($data['city'])) {
+            $this->city = $data['city'];
+        }
+        if (isset($data['state'])) {
+            $this->state = $data['state'];
+        }
+        if (isset($data['country'])) {
+            $this->country = $data['country'];
+        }
     }
 
     public static function from(array $data): static

@@ -26,11 +26,21 @@ final class Balance extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->available = $data['available'] ?? self::missing('available');
-        $this->reserved = $data['reserved'] ?? self::missing('reserved');
-        $this->blocked = $data['blocked'] ?? self::missing('blocked');
-        $this->debt = $data['debt'] ?? self::missing('debt');
-        $this->at = $data['at'] ?? self::missing('at');
+        if (isset($data['available'])) {
+            $this->available = $data['available'];
+        }
+        if (isset($data['reserved'])) {
+            $this->reserved = $data['reserved'];
+        }
+        if (isset($data['blocked'])) {
+            $this->blocked = $data['blocked'];
+        }
+        if (isset($data['debt'])) {
+            $this->debt = $data['debt'];
+        }
+        if (isset($data['at'])) {
+            $this->at = $data['at'];
+        }
     }
 
     public static function from(array $data): static

@@ -22,11 +22,21 @@ final class BankAccount extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->type = $data['type'] ?? self::missing('type');
-        $this->branch = $data['branch'] ?? self::missing('branch');
-        $this->number = $data['number'] ?? self::missing('number');
-        $this->digit = $data['digit'] ?? self::missing('digit');
-        $this->ispb = $data['ispb'] ?? self::missing('ispb');
+        if (isset($data['type'])) {
+            $this->type = $data['type'];
+        }
+        if (isset($data['branch'])) {
+            $this->branch = $data['branch'];
+        }
+        if (isset($data['number'])) {
+            $this->number = $data['number'];
+        }
+        if (isset($data['digit'])) {
+            $this->digit = $data['digit'];
+        }
+        if (isset($data['ispb'])) {
+            $this->ispb = $data['ispb'];
+        }
     }
 
     public static function from(array $data): static

@@ -24,9 +24,15 @@ final class Customer extends Model
     {
         parent::__construct($data);
         $this->ip = $data['ip'] ?? null;
-        $this->name = $data['name'] ?? self::missing('name');
-        $this->email = $data['email'] ?? self::missing('email');
-        $this->document = TaxDocument::from($data['document'] ?? self::missing('document'));
+        if (isset($data['name'])) {
+            $this->name = $data['name'];
+        }
+        if (isset($data['email'])) {
+            $this->email = $data['email'];
+        }
+        if (isset($data['document'])) {
+            $this->document = TaxDocument::from($data['document']);
+        }
         $this->landline = $data['landline'] ?? null;
         $this->mobilePhone = $data['mobilePhone'] ?? null;
     }

@@ -41,20 +41,36 @@ final class Delivery extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->eventId = $data['eventId'] ?? self::missing('eventId');
+        if (isset($data['eventId'])) {
+            $this->eventId = $data['eventId'];
+        }
         $this->endpointId = $data['endpointId'] ?? null;
-        $this->type = $data['type'] ?? self::missing('type');
-        $this->recordId = $data['recordId'] ?? self::missing('recordId');
-        $this->sequence = $data['sequence'] ?? self::missing('sequence');
-        $this->url = $data['url'] ?? self::missing('url');
-        $this->state = $data['state'] ?? self::missing('state');
+        if (isset($data['type'])) {
+            $this->type = $data['type'];
+        }
+        if (isset($data['recordId'])) {
+            $this->recordId = $data['recordId'];
+        }
+        if (isset($data['sequence'])) {
+            $this->sequence = $data['sequence'];
+        }
+        if (isset($data['url'])) {
+            $this->url = $data['url'];
+        }
+        if (isset($data['state'])) {
+            $this->state = $data['state'];
+        }
         $this->nextAttemptAt = $data['nextAttemptAt'] ?? null;
         $this->lastStatus = $data['lastStatus'] ?? null;
         $this->lastError = $data['lastError'] ?? null;
         $this->lastErrorCode = $data['lastErrorCode'] ?? null;
-        $this->createdAt = $data['createdAt'] ?? self::missing('createdAt');
+        if (isset($data['createdAt'])) {
+            $this->createdAt = $data['createdAt'];
+        }
         $this->finishedAt = $data['finishedAt'] ?? null;
-        $this->attempts = array_map(DeliveryAttempt::from(...), $data['attempts'] ?? self::missing('attempts'));
+        if (isset($data['attempts'])) {
+            $this->attempts = array_map(DeliveryAttempt::from(...), $data['attempts']);
+        }
     }
 
     public static function from(array $data): static

@@ -28,9 +28,15 @@ final class DeliveryAttempt extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->number = $data['number'] ?? self::missing('number');
-        $this->startedAt = $data['startedAt'] ?? self::missing('startedAt');
-        $this->durationInMilliseconds = $data['durationInMilliseconds'] ?? self::missing('durationInMilliseconds');
+        if (isset($data['number'])) {
+            $this->number = $data['number'];
+        }
+        if (isset($data['startedAt'])) {
+            $this->startedAt = $data['startedAt'];
+        }
+        if (isset($data['durationInMilliseconds'])) {
+            $this->durationInMilliseconds = $data['durationInMilliseconds'];
+        }
         $this->status = $data['status'] ?? null;
         $this->error = $data['error'] ?? null;
         $this->errorCode = $data['errorCode'] ?? null;

@@ -34,13 +34,25 @@ final class Dispute extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->id = $data['id'] ?? self::missing('id');
-        $this->amount = $data['amount'] ?? self::missing('amount');
-        $this->amountReturned = $data['amountReturned'] ?? self::missing('amountReturned');
-        $this->amountBlocked = $data['amountBlocked'] ?? self::missing('amountBlocked');
-        $this->status = $data['status'] ?? self::missing('status');
+        if (isset($data['id'])) {
+            $this->id = $data['id'];
+        }
+        if (isset($data['amount'])) {
+            $this->amount = $data['amount'];
+        }
+        if (isset($data['amountReturned'])) {
+            $this->amountReturned = $data['amountReturned'];
+        }
+        if (isset($data['amountBlocked'])) {
+            $this->amountBlocked = $data['amountBlocked'];
+        }
+        if (isset($data['status'])) {
+            $this->status = $data['status'];
+        }
         $this->reason = $data['reason'] ?? null;
-        $this->openedAt = $data['openedAt'] ?? self::missing('openedAt');
+        if (isset($data['openedAt'])) {
+            $this->openedAt = $data['openedAt'];
+        }
         $this->deadline = $data['deadline'] ?? null;
         $this->finishedAt = $data['finishedAt'] ?? null;
     }

@@ -30,12 +30,24 @@ final class EventSummary extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->id = $data['id'] ?? self::missing('id');
-        $this->type = $data['type'] ?? self::missing('type');
-        $this->recordType = $data['recordType'] ?? self::missing('recordType');
-        $this->recordId = $data['recordId'] ?? self::missing('recordId');
-        $this->sequence = $data['sequence'] ?? self::missing('sequence');
-        $this->createdAt = $data['createdAt'] ?? self::missing('createdAt');
+        if (isset($data['id'])) {
+            $this->id = $data['id'];
+        }
+        if (isset($data['type'])) {
+            $this->type = $data['type'];
+        }
+        if (isset($data['recordType'])) {
+            $this->recordType = $data['recordType'];
+        }
+        if (isset($data['recordId'])) {
+            $this->recordId = $data['recordId'];
+        }
+        if (isset($data['sequence'])) {
+            $this->sequence = $data['sequence'];
+        }
+        if (isset($data['createdAt'])) {
+            $this->createdAt = $data['createdAt'];
+        }
         $this->delivery = $data['delivery'] ?? null;
     }
 

@@ -26,9 +26,15 @@ final class FieldError extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->field = $data['field'] ?? self::missing('field');
-        $this->code = $data['code'] ?? self::missing('code');
-        $this->message = $data['message'] ?? self::missing('message');
+        if (isset($data['field'])) {
+            $this->field = $data['field'];
+        }
+        if (isset($data['code'])) {
+            $this->code = $data['code'];
+        }
+        if (isset($data['message'])) {
+            $this->message = $data['message'];
+        }
         $this->limit = $data['limit'] ?? null;
         $this->unit = $data['unit'] ?? null;
         $this->recordId = $data['recordId'] ?? null;

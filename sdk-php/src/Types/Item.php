@@ -21,10 +21,16 @@ final class Item extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->title = $data['title'] ?? self::missing('title');
+        if (isset($data['title'])) {
+            $this->title = $data['title'];
+        }
         $this->description = $data['description'] ?? null;
-        $this->unitPrice = $data['unitPrice'] ?? self::missing('unitPrice');
-        $this->quantity = $data['quantity'] ?? self::missing('quantity');
+        if (isset($data['unitPrice'])) {
+            $this->unitPrice = $data['unitPrice'];
+        }
+        if (isset($data['quantity'])) {
+            $this->quantity = $data['quantity'];
+        }
     }
 
     public static function from(array $data): static

@@ -20,7 +20,9 @@ final class PaymentLink extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->url = $data['url'] ?? self::missing('url');
+        if (isset($data['url'])) {
+            $this->url = $data['url'];
+        }
         $this->expiresAt = $data['expiresAt'] ?? null;
     }
 

@@ -25,9 +25,13 @@ final class PaymentReturn extends Model
     {
         parent::__construct($data);
         $this->endToEndRefund = $data['endToEndRefund'] ?? null;
-        $this->amount = $data['amount'] ?? self::missing('amount');
+        if (isset($data['amount'])) {
+            $this->amount = $data['amount'];
+        }
         $this->disputeId = $data['disputeId'] ?? null;
-        $this->date = $data['date'] ?? self::missing('date');
+        if (isset($data['date'])) {
+            $this->date = $data['date'];
+        }
     }
 
     public static function from(array $data): static

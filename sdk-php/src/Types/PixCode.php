@@ -22,9 +22,15 @@ final class PixCode extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->uri = $data['uri'] ?? self::missing('uri');
-        $this->qrCodeBase64 = $data['qrCodeBase64'] ?? self::missing('qrCodeBase64');
-        $this->expirationDate = $data['expirationDate'] ?? self::missing('expirationDate');
+        if (isset($data['uri'])) {
+            $this->uri = $data['uri'];
+        }
+        if (isset($data['qrCodeBase64'])) {
+            $this->qrCodeBase64 = $data['qrCodeBase64'];
+        }
+        if (isset($data['expirationDate'])) {
+            $this->expirationDate = $data['expirationDate'];
+        }
     }
 
     public static function from(array $data): static

@@ -19,8 +19,12 @@ final class PixKey extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->key = $data['key'] ?? self::missing('key');
-        $this->type = $data['type'] ?? self::missing('type');
+        if (isset($data['key'])) {
+            $this->key = $data['key'];
+        }
+        if (isset($data['type'])) {
+            $this->type = $data['type'];
+        }
     }
 
     public static function from(array $data): static

@@ -28,12 +28,20 @@ final class Refund extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->id = $data['id'] ?? self::missing('id');
-        $this->amount = $data['amount'] ?? self::missing('amount');
-        $this->status = $data['status'] ?? self::missing('status');
+        if (isset($data['id'])) {
+            $this->id = $data['id'];
+        }
+        if (isset($data['amount'])) {
+            $this->amount = $data['amount'];
+        }
+        if (isset($data['status'])) {
+            $this->status = $data['status'];
+        }
         $this->endToEndRefund = $data['endToEndRefund'] ?? null;
         $this->reason = $data['reason'] ?? null;
-        $this->createdAt = $data['createdAt'] ?? self::missing('createdAt');
+        if (isset($data['createdAt'])) {
+            $this->createdAt = $data['createdAt'];
+        }
     }
 
     public static function from(array $data): static

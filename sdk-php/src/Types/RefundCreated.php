@@ -26,11 +26,21 @@ final class RefundCreated extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->id = $data['id'] ?? self::missing('id');
-        $this->transactionId = $data['transactionId'] ?? self::missing('transactionId');
-        $this->amount = $data['amount'] ?? self::missing('amount');
-        $this->type = $data['type'] ?? self::missing('type');
-        $this->status = $data['status'] ?? self::missing('status');
+        if (isset($data['id'])) {
+            $this->id = $data['id'];
+        }
+        if (isset($data['transactionId'])) {
+            $this->transactionId = $data['transactionId'];
+        }
+        if (isset($data['amount'])) {
+            $this->amount = $data['amount'];
+        }
+        if (isset($data['type'])) {
+            $this->type = $data['type'];
+        }
+        if (isset($data['status'])) {
+            $this->status = $data['status'];
+        }
     }
 
     public static function from(array $data): static

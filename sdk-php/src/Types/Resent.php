@@ -20,8 +20,12 @@ final class Resent extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->eventId = $data['eventId'] ?? self::missing('eventId');
-        $this->state = $data['state'] ?? self::missing('state');
+        if (isset($data['eventId'])) {
+            $this->eventId = $data['eventId'];
+        }
+        if (isset($data['state'])) {
+            $this->state = $data['state'];
+        }
     }
 
     public static function from(array $data): static

@@ -22,9 +22,15 @@ final class SandboxAdvanced extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->advancedSeconds = $data['advancedSeconds'] ?? self::missing('advancedSeconds');
-        $this->offsetSeconds = $data['offsetSeconds'] ?? self::missing('offsetSeconds');
-        $this->due = SandboxDue::from($data['due'] ?? self::missing('due'));
+        if (isset($data['advancedSeconds'])) {
+            $this->advancedSeconds = $data['advancedSeconds'];
+        }
+        if (isset($data['offsetSeconds'])) {
+            $this->offsetSeconds = $data['offsetSeconds'];
+        }
+        if (isset($data['due'])) {
+            $this->due = SandboxDue::from($data['due']);
+        }
     }
 
     public static function from(array $data): static

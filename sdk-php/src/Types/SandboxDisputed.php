@@ -18,7 +18,9 @@ final class SandboxDisputed extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->reference = $data['reference'] ?? self::missing('reference');
+        if (isset($data['reference'])) {
+            $this->reference = $data['reference'];
+        }
     }
 
     public static function from(array $data): static

@@ -30,13 +30,27 @@ final class SandboxDue extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->charges = $data['charges'] ?? self::missing('charges');
-        $this->payments = $data['payments'] ?? self::missing('payments');
-        $this->refunds = $data['refunds'] ?? self::missing('refunds');
-        $this->withdrawals = $data['withdrawals'] ?? self::missing('withdrawals');
-        $this->disputes = $data['disputes'] ?? self::missing('disputes');
-        $this->checks = $data['checks'] ?? self::missing('checks');
-        $this->webhooks = $data['webhooks'] ?? self::missing('webhooks');
+        if (isset($data['charges'])) {
+            $this->charges = $data['charges'];
+        }
+        if (isset($data['payments'])) {
+            $this->payments = $data['payments'];
+        }
+        if (isset($data['refunds'])) {
+            $this->refunds = $data['refunds'];
+        }
+        if (isset($data['withdrawals'])) {
+            $this->withdrawals = $data['withdrawals'];
+        }
+        if (isset($data['disputes'])) {
+            $this->disputes = $data['disputes'];
+        }
+        if (isset($data['checks'])) {
+            $this->checks = $data['checks'];
+        }
+        if (isset($data['webhooks'])) {
+            $this->webhooks = $data['webhooks'];
+        }
     }
 
     public static function from(array $data): static

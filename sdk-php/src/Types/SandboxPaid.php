@@ -18,7 +18,9 @@ final class SandboxPaid extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->endToEndId = $data['endToEndId'] ?? self::missing('endToEndId');
+        if (isset($data['endToEndId'])) {
+            $this->endToEndId = $data['endToEndId'];
+        }
     }
 
     public static function from(array $data): static

@@ -22,9 +22,15 @@ final class SandboxPersonality extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->name = $data['name'] ?? self::missing('name');
-        $this->seed = $data['seed'] ?? self::missing('seed');
-        $this->traits = SandboxTraits::from($data['traits'] ?? self::missing('traits'));
+        if (isset($data['name'])) {
+            $this->name = $data['name'];
+        }
+        if (isset($data['seed'])) {
+            $this->seed = $data['seed'];
+        }
+        if (isset($data['traits'])) {
+            $this->traits = SandboxTraits::from($data['traits']);
+        }
     }
 
     public static function from(array $data): static

@@ -19,8 +19,12 @@ final class Seller extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->name = $data['name'] ?? self::missing('name');
-        $this->document = TaxDocument::from($data['document'] ?? self::missing('document'));
+        if (isset($data['name'])) {
+            $this->name = $data['name'];
+        }
+        if (isset($data['document'])) {
+            $this->document = TaxDocument::from($data['document']);
+        }
     }
 
     public static function from(array $data): static

@@ -34,15 +34,29 @@ final class StatementEntry extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->id = $data['id'] ?? self::missing('id');
-        $this->kind = $data['kind'] ?? self::missing('kind');
-        $this->amount = $data['amount'] ?? self::missing('amount');
-        $this->balance = $data['balance'] ?? self::missing('balance');
-        $this->recordType = $data['recordType'] ?? self::missing('recordType');
-        $this->recordId = $data['recordId'] ?? self::missing('recordId');
+        if (isset($data['id'])) {
+            $this->id = $data['id'];
+        }
+        if (isset($data['kind'])) {
+            $this->kind = $data['kind'];
+        }
+        if (isset($data['amount'])) {
+            $this->amount = $data['amount'];
+        }
+        if (isset($data['balance'])) {
+            $this->balance = $data['balance'];
+        }
+        if (isset($data['recordType'])) {
+            $this->recordType = $data['recordType'];
+        }
+        if (isset($data['recordId'])) {
+            $this->recordId = $data['recordId'];
+        }
         $this->transactionId = $data['transactionId'] ?? null;
         $this->description = $data['description'] ?? null;
-        $this->createdAt = $data['createdAt'] ?? self::missing('createdAt');
+        if (isset($data['createdAt'])) {
+            $this->createdAt = $data['createdAt'];
+        }
     }
 
     public static function from(array $data): static

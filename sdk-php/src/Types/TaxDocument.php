@@ -20,8 +20,12 @@ final class TaxDocument extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->value = $data['value'] ?? self::missing('value');
-        $this->type = $data['type'] ?? self::missing('type');
+        if (isset($data['value'])) {
+            $this->value = $data['value'];
+        }
+        if (isset($data['type'])) {
+            $this->type = $data['type'];
+        }
     }
 
     public static function from(array $data): static

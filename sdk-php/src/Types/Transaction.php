@@ -78,24 +78,42 @@ final class Transaction extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->id = $data['id'] ?? self::missing('id');
-        $this->acquirer = $data['acquirer'] ?? self::missing('acquirer');
-        $this->amount = $data['amount'] ?? self::missing('amount');
-        $this->paymentMethod = $data['paymentMethod'] ?? self::missing('paymentMethod');
+        if (isset($data['id'])) {
+            $this->id = $data['id'];
+        }
+        if (isset($data['acquirer'])) {
+            $this->acquirer = $data['acquirer'];
+        }
+        if (isset($data['amount'])) {
+            $this->amount = $data['amount'];
+        }
+        if (isset($data['paymentMethod'])) {
+            $this->paymentMethod = $data['paymentMethod'];
+        }
         $this->webhookUrl = $data['webhookUrl'] ?? null;
         $this->returnUrl = $data['returnUrl'] ?? null;
         $this->externalCode = $data['externalCode'] ?? null;
         $this->customer = isset($data['customer']) ? Customer::from($data['customer']) : null;
         $this->seller = isset($data['seller']) ? Seller::from($data['seller']) : null;
-        $this->isInfoProduct = $data['isInfoProduct'] ?? self::missing('isInfoProduct');
+        if (isset($data['isInfoProduct'])) {
+            $this->isInfoProduct = $data['isInfoProduct'];
+        }
         $this->address = isset($data['address']) ? Address::from($data['address']) : null;
         $this->items = isset($data['items']) ? array_map(Item::from(...), $data['items']) : null;
         $this->description = $data['description'] ?? null;
         $this->metadata = $data['metadata'] ?? null;
-        $this->createdAt = $data['createdAt'] ?? self::missing('createdAt');
-        $this->status = $data['status'] ?? self::missing('status');
-        $this->statusHistory = array_map(TransactionStatusEntry::from(...), $data['statusHistory'] ?? self::missing('statusHistory'));
-        $this->updatedAt = $data['updatedAt'] ?? self::missing('updatedAt');
+        if (isset($data['createdAt'])) {
+            $this->createdAt = $data['createdAt'];
+        }
+        if (isset($data['status'])) {
+            $this->status = $data['status'];
+        }
+        if (isset($data['statusHistory'])) {
+            $this->statusHistory = array_map(TransactionStatusEntry::from(...), $data['statusHistory']);
+        }
+        if (isset($data['updatedAt'])) {
+            $this->updatedAt = $data['updatedAt'];
+        }
         $this->amountPaid = $data['amountPaid'] ?? null;
         $this->amountRefunded = $data['amountRefunded'] ?? null;
         $this->refunds = isset($data['refunds']) ? array_map(Refund::from(...), $data['refunds']) : null;
@@ -104,7 +122,9 @@ final class Transaction extends Model
         $this->returns = isset($data['returns']) ? array_map(PaymentReturn::from(...), $data['returns']) : null;
         $this->paymentDate = $data['paymentDate'] ?? null;
         $this->infractionDate = $data['infractionDate'] ?? null;
-        $this->pixResponse = PixCodeIfAny::from($data['pixResponse'] ?? self::missing('pixResponse'));
+        if (isset($data['pixResponse'])) {
+            $this->pixResponse = PixCodeIfAny::from($data['pixResponse']);
+        }
         $this->errorMessage = $data['errorMessage'] ?? null;
         $this->failureCode = $data['failureCode'] ?? null;
         $this->endToEnd = $data['endToEnd'] ?? null;

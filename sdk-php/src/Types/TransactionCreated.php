@@ -29,13 +29,25 @@ final class TransactionCreated extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->id = $data['id'] ?? self::missing('id');
+        if (isset($data['id'])) {
+            $this->id = $data['id'];
+        }
         $this->externalCode = $data['externalCode'] ?? null;
-        $this->amount = $data['amount'] ?? self::missing('amount');
-        $this->type = $data['type'] ?? self::missing('type');
-        $this->status = $data['status'] ?? self::missing('status');
-        $this->pixResponse = PixCode::from($data['pixResponse'] ?? self::missing('pixResponse'));
-        $this->paymentUrl = $data['paymentUrl'] ?? self::missing('paymentUrl');
+        if (isset($data['amount'])) {
+            $this->amount = $data['amount'];
+        }
+        if (isset($data['type'])) {
+            $this->type = $data['type'];
+        }
+        if (isset($data['status'])) {
+            $this->status = $data['status'];
+        }
+        if (isset($data['pixResponse'])) {
+            $this->pixResponse = PixCode::from($data['pixResponse']);
+        }
+        if (isset($data['paymentUrl'])) {
+            $this->paymentUrl = $data['paymentUrl'];
+        }
     }
 
     public static function from(array $data): static

@@ -22,8 +22,12 @@ final class TransactionStatusEntry extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->status = $data['status'] ?? self::missing('status');
-        $this->date = $data['date'] ?? self::missing('date');
+        if (isset($data['status'])) {
+            $this->status = $data['status'];
+        }
+        if (isset($data['date'])) {
+            $this->date = $data['date'];
+        }
         $this->durationInMilliseconds = $data['durationInMilliseconds'] ?? null;
     }
 

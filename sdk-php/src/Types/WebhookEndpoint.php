@@ -36,16 +36,30 @@ final class WebhookEndpoint extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->id = $data['id'] ?? self::missing('id');
-        $this->url = $data['url'] ?? self::missing('url');
-        $this->description = $data['description'] ?? self::missing('description');
-        $this->eventTypes = $data['eventTypes'] ?? self::missing('eventTypes');
-        $this->enabled = $data['enabled'] ?? self::missing('enabled');
+        if (isset($data['id'])) {
+            $this->id = $data['id'];
+        }
+        if (isset($data['url'])) {
+            $this->url = $data['url'];
+        }
+        if (isset($data['description'])) {
+            $this->description = $data['description'];
+        }
+        if (isset($data['eventTypes'])) {
+            $this->eventTypes = $data['eventTypes'];
+        }
+        if (isset($data['enabled'])) {
+            $this->enabled = $data['enabled'];
+        }
         $this->disabledReason = $data['disabledReason'] ?? null;
         $this->disabledAt = $data['disabledAt'] ?? null;
         $this->failingSince = $data['failingSince'] ?? null;
-        $this->createdAt = $data['createdAt'] ?? self::missing('createdAt');
-        $this->updatedAt = $data['updatedAt'] ?? self::missing('updatedAt');
+        if (isset($data['createdAt'])) {
+            $this->createdAt = $data['createdAt'];
+        }
+        if (isset($data['updatedAt'])) {
+            $this->updatedAt = $data['updatedAt'];
+        }
     }
 
     public static function from(array $data): static

@@ -20,8 +20,12 @@ final class WebhookEndpointSecret extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->secret = $data['secret'] ?? self::missing('secret');
-        $this->formerExpiresAt = $data['formerExpiresAt'] ?? self::missing('formerExpiresAt');
+        if (isset($data['secret'])) {
+            $this->secret = $data['secret'];
+        }
+        if (isset($data['formerExpiresAt'])) {
+            $this->formerExpiresAt = $data['formerExpiresAt'];
+        }
     }
 
     public static function from(array $data): static

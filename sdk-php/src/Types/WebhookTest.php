@@ -29,12 +29,18 @@ final class WebhookTest extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->eventId = $data['eventId'] ?? self::missing('eventId');
-        $this->delivered = $data['delivered'] ?? self::missing('delivered');
+        if (isset($data['eventId'])) {
+            $this->eventId = $data['eventId'];
+        }
+        if (isset($data['delivered'])) {
+            $this->delivered = $data['delivered'];
+        }
         $this->status = $data['status'] ?? null;
         $this->error = $data['error'] ?? null;
         $this->errorCode = $data['errorCode'] ?? null;
-        $this->durationInMilliseconds = $data['durationInMilliseconds'] ?? self::missing('durationInMilliseconds');
+        if (isset($data['durationInMilliseconds'])) {
+            $this->durationInMilliseconds = $data['durationInMilliseconds'];
+        }
         $this->response = $data['response'] ?? null;
     }
 

@@ -53,18 +53,34 @@ final class Withdrawal extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->id = $data['id'] ?? self::missing('id');
-        $this->acquirer = $data['acquirer'] ?? self::missing('acquirer');
-        $this->amount = $data['amount'] ?? self::missing('amount');
-        $this->method = $data['method'] ?? self::missing('method');
+        if (isset($data['id'])) {
+            $this->id = $data['id'];
+        }
+        if (isset($data['acquirer'])) {
+            $this->acquirer = $data['acquirer'];
+        }
+        if (isset($data['amount'])) {
+            $this->amount = $data['amount'];
+        }
+        if (isset($data['method'])) {
+            $this->method = $data['method'];
+        }
         $this->webhookUrl = $data['webhookUrl'] ?? null;
         $this->externalCode = $data['externalCode'] ?? null;
         $this->metadata = $data['metadata'] ?? null;
-        $this->createdAt = $data['createdAt'] ?? self::missing('createdAt');
-        $this->status = $data['status'] ?? self::missing('status');
+        if (isset($data['createdAt'])) {
+            $this->createdAt = $data['createdAt'];
+        }
+        if (isset($data['status'])) {
+            $this->status = $data['status'];
+        }
         $this->hold = $data['hold'] ?? null;
-        $this->statusHistory = array_map(WithdrawalStatusEntry::from(...), $data['statusHistory'] ?? self::missing('statusHistory'));
-        $this->updatedAt = $data['updatedAt'] ?? self::missing('updatedAt');
+        if (isset($data['statusHistory'])) {
+            $this->statusHistory = array_map(WithdrawalStatusEntry::from(...), $data['statusHistory']);
+        }
+        if (isset($data['updatedAt'])) {
+            $this->updatedAt = $data['updatedAt'];
+        }
         $this->amountWithdrawn = $data['amountWithdrawn'] ?? null;
         $this->processedDate = $data['processedDate'] ?? null;
         $this->errorMessage = $data['errorMessage'] ?? null;

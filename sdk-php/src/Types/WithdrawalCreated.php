@@ -27,11 +27,19 @@ final class WithdrawalCreated extends Model
     protected function __construct(array $data)
     {
         parent::__construct($data);
-        $this->id = $data['id'] ?? self::missing('id');
+        if (isset($data['id'])) {
+            $this->id = $data['id'];
+        }
         $this->externalCode = $data['externalCode'] ?? null;
-        $this->amount = $data['amount'] ?? self::missing('amount');
-        $this->type = $data['type'] ?? self::missing('type');
-        $this->status = $data['status'] ?? self::missing('status');
+        if (isset($data['amount'])) {
+            $this->amount = $data['amount'];
+        }
+        if (isset($data['type'])) {
+            $this->type = $data['type'];
+        }
+        if (isset($data['status'])) {
+            $this->status = $data['status'];
+        }
         $this->hold = $data['hold'] ?? null;
     }
 
