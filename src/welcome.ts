@@ -22,7 +22,7 @@ export function welcome(
   if (firstAdminUrl && !showsSecrets)
     add('First admin', 'npx guiche user invite --email <address> --role admin', 'prints a link that works once')
   add('Guide', `${baseUrl}/guide/`)
-  add('API reference', `${baseUrl}/docs`)
+  add('API reference', `${baseUrl}/guide/reference/`)
   add(acquirers.length > 1 ? 'Acquirers' : 'Acquirer', acquirers.join(', '))
   const file = `${dataDir}/sandbox.json`
   if (newSandbox && showsSecrets) {

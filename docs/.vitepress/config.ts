@@ -2,7 +2,9 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from
 import { dirname, join, relative } from 'node:path'
 import { type DefaultTheme, defineConfig, type MarkdownRenderer } from 'vitepress'
 import { portuguese, portugueseSearch } from './portuguese.ts'
-import { writeReference } from './reference.ts'
+import { type Document, writeReference } from './reference.ts'
+import { english } from './reference-words.ts'
+import { readSamples } from './samples.ts'
 
 /**
  * The guide: the pages of docs/, which the service serves at `/guide/`. `npm run guide` builds it. While writing,
@@ -12,11 +14,19 @@ import { writeReference } from './reference.ts'
 const docs = join(import.meta.dirname, '..')
 const root = join(docs, '..')
 
+const document: Document = JSON.parse(readFileSync(join(docs, 'openapi.json'), 'utf8'))
+const texts = writeReference(document, readSamples(), { words: english, translate: (text) => text })
+for (const [name, text] of texts) writeIncluded(`dist/reference/${name}.md`, text)
+
+/** The pages of the reference: one of each tag of the OpenAPI document. */
+const reference = ['index', ...texts.keys()].map((name) => `reference/${name}`)
+
 /** The contents, in order. A name is a file of docs/ without its extension. */
 const chapters: Chapters = {
   Start: ['index', 'quick-start', 'php', 'python'],
   Concepts: ['statuses', 'idempotency', 'money', 'webhooks', 'event-feed', 'errors', 'glossary'],
-  Integrate: ['api', 'openapi', 'sdk', 'developer-commands', 'payment-page', 'withdrawals', 'sandbox'],
+  Integrate: ['api', 'sdk', 'developer-commands', 'payment-page', 'withdrawals', 'sandbox'],
+  'API reference': reference,
   'Go live': ['going-live', 'acquirers', 'several-acquirers', 'simulator'],
   Operate: [
     'installation',
@@ -49,8 +59,6 @@ type Chapters = Record<string, string[]>
 /** Linked files without a page, such as proxies/nginx.conf: served as text. */
 const attachments = new Set<string>()
 
-writeIncluded('dist/reference.md', writeReference(JSON.parse(readFileSync(join(docs, 'openapi.json'), 'utf8'))))
-
 export default defineConfig({
   title: 'Guichê',
   description: 'A self-hosted PIX payment gateway',
@@ -81,7 +89,7 @@ export default defineConfig({
     logo: { src: '/icon.svg', alt: '' },
     search: { provider: 'local', options: { locales: { pt: { translations: portugueseSearch } } } },
     outline: [2, 3],
-    nav: [{ text: 'API reference', link: 'pathname:///docs', target: '_self', noIcon: true }],
+    nav: [{ text: 'API reference', link: '/reference/' }],
     sidebar: toSidebar(chapters),
     // Not every page exists in Portuguese: the language menu leads to the first one.
     i18nRouting: false,
@@ -98,6 +106,9 @@ export default defineConfig({
         sidebar: [...toSidebar(translated), { text: 'Em inglês', items: untranslated() }],
       },
     },
+  },
+  transformPageData: ({ relativePath, frontmatter }) => {
+    if (/^(?:pt\/)?reference\//.test(relativePath)) frontmatter.pageClass = 'reference'
   },
   buildEnd: ({ outDir }) => {
     writeFileSync(join(outDir, 'llms.txt'), writeOverview())
@@ -122,7 +133,11 @@ function toSidebar(contents: Chapters): DefaultTheme.SidebarItem[] {
 }
 
 function toItem(page: string): DefaultTheme.SidebarItem {
-  const names: Record<string, string> = { index: 'Overview', 'pt/index': 'Visão geral' }
+  const names: Record<string, string> = {
+    index: 'Overview',
+    'reference/index': 'Before the first request',
+    'pt/index': 'Visão geral',
+  }
   return { text: names[page] ?? titleOf(page), link: `/${page}` }
 }
 

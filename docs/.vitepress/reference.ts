@@ -1,137 +1,203 @@
-/** The API's reference as Markdown, from its OpenAPI document: the input and output of each route, one field a line. */
+import {
+  dereference,
+  type Language,
+  nameOf,
+  objectIn,
+  type Page,
+  type Schema,
+  writeFields,
+  writeParameters,
+} from './reference-fields.ts'
+import type { ObjectName } from './reference-words.ts'
+import type { Samples } from './samples.ts'
 
-type Schema = { [keyword: string]: unknown }
+/**
+ * The reference of the API as Markdown, from its OpenAPI document: one page per tag, with the samples of each operation.
+ * The pages of `docs/reference/` include it.
+ */
+
+type Content = Record<string, { schema: Schema; example?: unknown; examples?: Record<string, unknown> }>
 type Operation = {
+  operationId: string
   summary: string
   description?: string
   tags: string[]
   parameters?: { name: string; in: string; required: boolean; description?: string; schema: Schema }[]
-  requestBody?: { content: Record<string, { schema: Schema }> }
-  responses: Record<string, { description: string; content?: Record<string, { schema: Schema }> }>
+  requestBody?: { content: Content }
+  responses: Record<string, { description: string; content?: Content }>
 }
-type Document = {
-  tags: { name: string; description: string }[]
+export type Document = {
+  tags: { name: string }[]
   paths: Record<string, Record<string, Operation>>
   webhooks: Record<string, Record<string, Operation>>
   components: { schemas: Record<string, Schema> }
 }
+type Route = { method: string; path: string; operation: Operation }
 
-/** Nested fields follow their parent, to this depth: deeper ones are rarely read. */
-const depthMax = 4
-
-export function writeReference(written: Document): string {
-  const document = resolveReferences(written, written) as Document
-  const operations = Object.entries({ ...document.paths, ...document.webhooks }).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
-  )
-  const sections = document.tags.map(({ name, description }) => {
-    const own = operations.filter(({ operation }) => operation.tags.includes(name))
-    return [`## ${name}`, `${description}.`, ...own.map((one) => writeOperation(one))].join('\n\n')
-  })
-  return [
-    ...sections,
-    '## Problem',
-    'The body of every error but those of `/auth/token`: `application/problem+json`.',
-    table(membersOf(document.components.schemas.Problem ?? {})),
-  ].join('\n\n')
+/** Where the objects that several operations return are described. */
+const placeOf: Record<ObjectName, string> = {
+  Transaction: 'transactions',
+  Withdrawal: 'withdrawals',
+  EventSummary: 'events',
+  WebhookEndpoint: 'webhook-endpoints',
 }
 
-/** The named shapes in the places where they are used. */
-function resolveReferences(value: unknown, document: object): unknown {
-  if (Array.isArray(value)) return value.map((one) => resolveReferences(one, document))
-  if (typeof value !== 'object' || value === null) return value
-  if ('$ref' in value) {
-    const names = String(value.$ref).split('/').slice(1)
-    const named = names.reduce<unknown>((part, name) => (part as Record<string, unknown> | undefined)?.[name], document)
-    return resolveReferences(named, document)
-  }
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, resolveReferences(one, document)]))
-}
-
-function writeOperation({ path, method, operation }: { path: string; method: string; operation: Operation }): string {
-  const parameters = (operation.parameters ?? []).map(({ name, required, description, schema, in: place }) => {
-    const where = place === 'query' ? '' : ` (${place})`
-    return { name: `${name}${where}`, isRequired: required, schema: { ...schema, description } }
-  })
-  const bodies = Object.entries(operation.requestBody?.content ?? {})
-  const answers = Object.entries(operation.responses)
-  const refusals = answers.map(([status]) => status).filter((status) => Number(status) >= 400)
-  const isWebhook = !path.startsWith('/')
-  return [
-    isWebhook ? `### ${path}` : `### ${method} ${path}`,
-    [`**${operation.summary}.**`, operation.description ?? ''].join(' '),
-    ...(parameters.length > 0 ? ['#### Parameters', table(parameters)] : []),
-    ...bodies.flatMap(([type, { schema }]) => [`#### Body, ${type}`, table(membersOf(schema))]),
-    ...answers
-      .filter(([status]) => !(Number(status) >= 400))
-      .flatMap(([status, answer]) => writeAnswer(status, answer)),
-    ...(refusals.length > 0 ? [`Refused with ${refusals.join(', ')}.`] : []),
-  ].join('\n\n')
-}
-
-function writeAnswer(status: string, { content = {} }: Operation['responses'][string]): string[] {
-  const bodies = Object.entries(content)
-  if (bodies.length === 0) return [`#### Answer ${status}`]
-  return bodies.flatMap(([type, { schema }]) => {
-    const members = membersOf(schema)
-    return [`#### Answer ${status}, ${type}`, ...(members.length > 0 ? [table(members)] : [])]
-  })
-}
-
-type Member = { name: string; isRequired: boolean; schema: Schema }
-
-function membersOf(schema: Schema, prefix = '', depth = 0): Member[] {
-  const inner = schema.type === 'array' ? ((schema.items as Schema | undefined) ?? {}) : merge(schema)
-  const required = new Set(Array.isArray(inner.required) ? inner.required : [])
-  return Object.entries((inner.properties as Record<string, Schema> | undefined) ?? {}).flatMap(([name, member]) => {
-    const path = `${prefix}${name}${member.type === 'array' ? '[]' : ''}`
-    const deeper = depth < depthMax ? membersOf(member, `${path}.`, depth + 1) : []
-    return [{ name: path, isRequired: required.has(name), schema: member }, ...deeper]
-  })
-}
-
-/** The fields of all parts. */
-function merge(schema: Schema): Schema {
-  const parts = (schema.allOf as Schema[] | undefined) ?? []
-  return parts.reduce(
-    (whole, part) => ({
-      ...whole,
-      properties: { ...(whole.properties as object | undefined), ...(part.properties as object | undefined) },
-      required: [
-        ...((whole.required as string[] | undefined) ?? []),
-        ...((part.required as string[] | undefined) ?? []),
-      ],
+/** The text of each page, by its name. */
+export function writeReference(document: Document, samples: Samples, language: Language): Map<string, string> {
+  const routes = routesOf(document.paths)
+  const { schemas } = document.components
+  return new Map(
+    document.tags.map(({ name: tag }) => {
+      const name = tag.toLowerCase().replaceAll(' ', '-')
+      const addressOf = (object: ObjectName) => {
+        const anchor = language.words.objectTitle[object].toLowerCase().replaceAll(' ', '-')
+        return `${placeOf[object] === name ? '' : `${placeOf[object]}.md`}#${anchor}`
+      }
+      const page: Page = { ...language, schemas, addressOf }
+      const own = routes.filter(({ operation }) => operation.tags.includes(tag))
+      const objects = (Object.keys(placeOf) as ObjectName[]).filter((object) => placeOf[object] === name)
+      const sections = [
+        ...own.map((route) => writeRoute(page, route, samples)),
+        ...objects.map((object) => writeObject(page, object)),
+        ...(tag === 'Webhooks' ? [writeWebhooks(page, routesOf(document.webhooks))] : []),
+      ]
+      return [name, `${sections.join('\n\n')}\n`]
     }),
-    schema,
   )
 }
 
-function table(members: Member[]): string {
-  if (members.length === 0) return 'No fields.'
-  const rows = members.map(({ name, isRequired, schema }) => {
-    const cells = [`\`${name}\`${isRequired ? ' *' : ''}`, toType(schema), describe(schema)]
-    return `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`
+/** In the order of the document, but documents for programs last. */
+export function routesOf(paths: Document['paths']): Route[] {
+  const isForPrograms = ({ path }: Route) => path.startsWith('/.well-known/')
+  return Object.entries(paths)
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+    )
+    .toSorted((one, other) => Number(isForPrograms(one)) - Number(isForPrograms(other)))
+}
+
+function writeRoute(page: Page, { method, path, operation }: Route, samples: Samples): string {
+  const { words, translate } = page
+  const { parameters = [], requestBody, responses } = operation
+  const bodies = Object.values(requestBody?.content ?? {})
+  return [
+    `## ${translate(operation.summary)}`,
+    fence('http', `${method} ${path}`),
+    ...(operation.description ?? '').split('\n\n').map((paragraph) => translate(paragraph)),
+    ['::: code-group', ...(samples.get(operation.operationId) ?? []).map(toTab), ':::'].join('\n'),
+    ...writeAnswers(page, responses),
+    ...(parameters.length > 0 ? [`#### ${words.parameters}`, writeParameters(page, parameters)] : []),
+    ...bodies.flatMap(({ schema }) => [`#### ${words.body}`, writeFields(page, schema, true)]),
+    ...writeAnswerFields(page, responses),
+    `#### ${words.errors}`,
+    Object.entries(responses)
+      .filter(([status]) => !isSuccess(status))
+      .map(([status, answer]) => writeError(page, status, answer))
+      .join('\n'),
+  ]
+    .filter(Boolean)
+    .join('\n\n')
+}
+
+function toTab({ title, fence, text }: { title: string; fence: string; text: string }): string {
+  return `\`\`\`${fence} [${title}]\n${text}\`\`\``
+}
+
+function fence(language: string, text: string): string {
+  return `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``
+}
+
+function isSuccess(status: string): boolean {
+  return status.startsWith('2')
+}
+
+/** The example of each successful answer. */
+function writeAnswers({ words, translate }: Page, responses: Operation['responses']): string[] {
+  return Object.entries(responses)
+    .filter(([status]) => isSuccess(status))
+    .flatMap(([status, { description, content }]) => {
+      const [type, body] = Object.entries(content ?? {})[0] ?? []
+      const title = `#### ${words.response} ${status}`
+      const lead = `${translate(description)}.`
+      return body === undefined
+        ? [title, `${lead} ${words.noBody}`]
+        : [title, lead, writeExample(type ?? '', body.example)]
+    })
+}
+
+function writeExample(type: string, example: unknown): string {
+  if (example === undefined) return ''
+  if (!type.includes('json')) return fence('text', String(example))
+  // The image of a QR code would fill the screen.
+  const short = (_: string, value: unknown) =>
+    typeof value === 'string' && value.startsWith('data:image') ? `${value.slice(0, 44)}…` : value
+  return fence('json', JSON.stringify(example, short, 2))
+}
+
+function writeAnswerFields(page: Page, responses: Operation['responses']): string[] {
+  const answers = Object.entries(responses).filter(([status]) => isSuccess(status))
+  const schemas = answers.flatMap(([, { content }]) => Object.values(content ?? {}).map(({ schema }) => schema))
+  const variants = schemas.flatMap((schema) => (schema.anyOf as Schema[] | undefined) ?? [schema])
+  const lists = variants.flatMap((schema) => {
+    const object = objectIn(page, schema)
+    if (object !== null) {
+      const link = `[${page.words.object[object]}](${page.addressOf(object)})`
+      return [page.words.isObject(link)]
+    }
+    const fields = writeFields(page, schema, false)
+    if (fields === '') return []
+    const about = dereference(page, schema).description
+    return variants.length > 1 && typeof about === 'string' ? [`${page.translate(about)}:`, fields] : [fields]
   })
-  return ['| field (* always there) | type | |', '|---|---|---|', ...rows].join('\n')
+  return lists.length > 0 ? [`#### ${page.words.fields}`, ...lists] : []
 }
 
-function toType(schema: Schema): string {
-  if (schema.type === 'array') return `list of ${toType((schema.items as Schema | undefined) ?? {})}`
-  if (Array.isArray(schema.enum)) return schema.enum.map((value) => `\`${String(value)}\``).join(', ')
-  if ('const' in schema) return `\`${String(schema.const)}\``
-  return [schema.type ?? 'any'].flat().join(' or ')
+function writeError(page: Page, status: string, { description, content = {} }: Operation['responses'][string]): string {
+  const codes = Object.entries(content).flatMap(([type, { example, examples }]) =>
+    type === 'application/problem+json'
+      ? Object.keys(examples ?? {}).map((code) => `[\`${code}\`](../errors.md#${code})`)
+      : [`\`${String((example as { error?: unknown } | undefined)?.error)}\``].filter(
+          (code) => !code.includes('undefined'),
+        ),
+  )
+  const about = `${page.translate(description)}`.replace(/\.$/, '')
+  return `- \`${status}\` ${about}${codes.length > 0 ? `: ${codes.join(', ')}` : '.'}`
 }
 
-function describe(schema: Schema): string {
-  const from = schema.minimum ?? schema.minLength ?? schema.minItems
-  const to = schema.maximum ?? schema.maxLength ?? schema.maxItems
-  const unit = 'maxLength' in schema ? ' characters' : 'maxItems' in schema ? ' items' : ''
-  const range =
-    to === undefined
-      ? from === undefined
-        ? ''
-        : `from ${from}`
-      : `${from === undefined ? 'up' : from} to ${to}${unit}`
-  const fallback = 'default' in schema ? `default \`${JSON.stringify(schema.default)}\`` : ''
-  return [schema.description, range, fallback].filter(Boolean).join('; ')
+/** An object that several operations return. */
+function writeObject(page: Page, object: ObjectName): string {
+  const schema = page.schemas[object] ?? {}
+  const about = typeof schema.description === 'string' ? `${page.translate(schema.description)}.` : ''
+  return [`## ${page.words.objectTitle[object]}`, about, writeFields(page, schema, false)].filter(Boolean).join('\n\n')
+}
+
+/** All webhooks have the same headers, answers and one of two bodies. */
+function writeWebhooks(page: Page, routes: Route[]): string {
+  const { words, translate } = page
+  const [first] = routes
+  if (first === undefined) return ''
+  const rows = routes.map(({ path, operation }) => `| \`${path}\` | ${translate(operation.summary)} |`)
+  const bodies = Object.entries(words.webhook.bodies).flatMap(([name, title]) => {
+    const own = routes.flatMap(({ operation }) =>
+      Object.values(operation.requestBody?.content ?? {}).filter(({ schema }) => nameOf(schema) === name),
+    )
+    // The second event is the usual one: a payment, or a withdrawal that was sent.
+    const [body] = own.slice(1)
+    return body === undefined
+      ? []
+      : [`## ${title}`, writeExample('json', body.example), `#### ${words.body}`, writeFields(page, body.schema, false)]
+  })
+  const answers = Object.entries(first.operation.responses).map(
+    ([status, { description }]) => `- \`${status}\` ${translate(description)}.`,
+  )
+  return [
+    `## ${words.webhook.events}`,
+    translate(first.operation.description ?? ''),
+    [`| ${words.webhook.event} | ${words.webhook.meaning} |`, '|---|---|', ...rows].join('\n'),
+    `## ${words.webhook.headers}`,
+    writeParameters(page, first.operation.parameters ?? []),
+    ...bodies,
+    `## ${words.webhook.answer}`,
+    answers.toSorted().join('\n'),
+  ].join('\n\n')
 }

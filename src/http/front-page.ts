@@ -31,7 +31,7 @@ const words: Record<'en' | 'pt', { lang: string; lead: string; simulated: string
     links: [
       ['dashboard/', 'Dashboard', 'Payments, withdrawals, balances and settings'],
       ['guide/', 'Guide', 'From the first charge to going live'],
-      ['docs', 'API reference', 'Every route, to try requests in'],
+      ['guide/reference/', 'API reference', 'Every operation, with samples and error codes'],
     ],
     tryIt: ['pay/sample', 'Pay a test charge', 'Creates a charge and opens its payment page'],
   },
@@ -42,7 +42,7 @@ const words: Record<'en' | 'pt', { lang: string; lead: string; simulated: string
     links: [
       ['dashboard/', 'Painel', 'Pagamentos, saques, saldos e configurações'],
       ['guide/pt/', 'Guia', 'Da primeira cobrança à produção'],
-      ['docs', 'Referência da API', 'Todas as rotas, para testar requisições'],
+      ['guide/reference/', 'Referência da API', 'Todas as operações, com exemplos e códigos de erro'],
     ],
     tryIt: ['pay/sample', 'Pague um Pix de teste', 'Cria uma cobrança e abre a página de pagamento'],
   },

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 export type Block = { document: string; line: number; language: string; text: string }
 
 const pages = readdirSync('docs', { recursive: true, encoding: 'utf8' })
-  .filter((name) => name.endsWith('.md'))
+  .filter((name) => name.endsWith('.md') && !name.startsWith('.vitepress/'))
   .map((name) => `docs/${name}`)
   .sort()
 
@@ -20,7 +20,7 @@ export function readDocument(document: string): string {
 /** The fenced blocks in order, including those within lists. */
 export function blocksOf(document: string): Block[] {
   const text = readDocument(document)
-  return [...text.matchAll(/^( *)```(\w*)\n(.*?)^\1```$/gms)].map(
+  return [...text.matchAll(/^( *)```(\w*)(?: \[[^\]\n]*\])?\n(.*?)^\1```$/gms)].map(
     ({ index, 1: indent = '', 2: language = '', 3: inside = '' }) => ({
       document,
       line: text.slice(0, index).split('\n').length,
