@@ -150,6 +150,11 @@ export const conditions = {
     ...{ metric: 'guiche_webhook_endpoint_disabled_seconds', by: ['client', 'receiver'], above: 0 },
     ...{ fact: 'age', screen: '/webhooks?client={client}' },
   },
+  event_sink_behind: {
+    ...{ rule: 'GuicheEventSinkBehind', severity: 'warning' },
+    ...{ metric: 'guiche_event_sink_lag_seconds', by: ['sink'], above: 5 * minute, fact: 'age' },
+    screen: '/system',
+  },
 } satisfies Record<string, Condition>
 
 export type AlertKind = keyof typeof conditions

@@ -82,6 +82,10 @@ const texts: Record<Language, Texts> = {
         'The webhook endpoint {receiver} was disabled',
         'That of client {client} answered 410, or every attempt failed for five days. Its merchant enables it again, or disables it for good.',
       ],
+      event_sink_behind: [
+        'Events wait for the message broker {sink}',
+        'It does not acknowledge them. The log says why. Nothing is lost: they are sent when it does.',
+      ],
     },
     facts: {
       age: (value) => `For ${value}`,
@@ -180,6 +184,10 @@ const texts: Record<Language, Texts> = {
       endpoint_disabled: [
         'O endpoint de webhook {receiver} foi desativado',
         'O da credencial {client} respondeu 410, ou todas as tentativas falharam durante cinco dias. O lojista o reativa, ou o desativa de vez.',
+      ],
+      event_sink_behind: [
+        'Há eventos esperando pelo message broker {sink}',
+        'Ele não os confirma. O log diz por quê. Nada se perde: eles são enviados quando ele confirmar.',
       ],
     },
     facts: {

@@ -15,11 +15,28 @@ it('the broker of events has a kind, a name and a destination', () => {
     url: 'amqps://guiche:pass@mq.example.com/shop',
     destination: 'guiche.events',
   })
+  expect(readEventSink('kafkas://u:p%2Fs@a.example:9092,b.example:9092?topic=pix&mechanism=SCRAM-SHA-512', [])).toEqual(
+    {
+      ...{ kind: 'kafka', name: 'kafka', url: 'kafkas://u:p%2Fs@a.example:9092,b.example:9092' },
+      ...{ destination: 'pix', mechanism: 'SCRAM-SHA-512' },
+    },
+  )
+  const queue = 'https://sqs.sa-east-1.amazonaws.com/123456789012/guiche.fifo'
+  expect(readEventSink(queue, [])).toEqual({ kind: 'sqs', name: 'sqs', url: queue, destination: 'sa-east-1' })
+  expect(readEventSink('https://mq.example.com/1/guiche?region=us-east-1', [])).toMatchObject({
+    ...{ kind: 'sqs', destination: 'us-east-1' },
+  })
 })
 
 it.each([
-  ...['nats', 'kafka://host', 'nats://', 'nats://host?exchange=a', 'amqp://host?subject=a'],
+  ...['nats', 'redis://host', 'nats://', 'nats://host?exchange=a', 'amqp://host?subject=a'],
   ...['nats://host?subject=a.>', 'nats://host?subject=', 'nats://host?name=a.b', 'nats://host?user=a'],
+  ...['kafka://a,', 'kafka://a,b c', 'kafka://a?mechanism=GSSAPI', 'nats://a?mechanism=PLAIN', 'kafka://a?exchange=b'],
+  ...[
+    'https://mq.example.com/1/guiche',
+    'https://sqs.sa-east-1.amazonaws.com/guiche',
+    'https://u:p@sqs.a.amazonaws.com/1/a',
+  ],
 ])('%s is no broker of events', (address) => {
   const faults: string[] = []
   expect(readEventSink(address, faults)).toBeNull()

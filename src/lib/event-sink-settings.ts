@@ -1,23 +1,33 @@
 /** A message broker that gets all events. */
 export type EventSinkSettings = {
-  kind: 'nats' | 'amqp'
+  kind: 'nats' | 'amqp' | 'kafka' | 'sqs'
   /** Under this name its positions are kept. */
   name: string
   /** Without the parameters below. */
   url: string
-  /** NATS: the beginning of the subjects. AMQP: the exchange. */
+  /** NATS: the beginning of the subjects. AMQP: the exchange. Kafka: the topic. SQS: the region. */
   destination: string
+  /** How to sign in to Kafka. */
+  mechanism?: (typeof mechanisms)[number]
 }
 
-const kinds: Record<string, EventSinkSettings['kind']> = {
-  'nats:': 'nats',
-  'tls:': 'nats',
-  'amqp:': 'amqp',
-  'amqps:': 'amqp',
+const mechanisms = ['PLAIN', 'SCRAM-SHA-256', 'SCRAM-SHA-512'] as const
+
+/** The kind by the address, and the parameter that names the destination. */
+const kinds: Record<string, { kind: EventSinkSettings['kind']; parameter: string }> = {
+  'nats:': { kind: 'nats', parameter: 'subject' },
+  'tls:': { kind: 'nats', parameter: 'subject' },
+  'amqp:': { kind: 'amqp', parameter: 'exchange' },
+  'amqps:': { kind: 'amqp', parameter: 'exchange' },
+  'kafka:': { kind: 'kafka', parameter: 'topic' },
+  'kafkas:': { kind: 'kafka', parameter: 'topic' },
+  // The address of a queue, as AWS shows it.
+  'https:': { kind: 'sqs', parameter: 'region' },
+  'http:': { kind: 'sqs', parameter: 'region' },
 }
 
 const wrong =
-  'EVENT_SINK must be the address of a message broker, such as nats://host:4222?subject=guiche.events or amqps://user:password@host/vhost?exchange=guiche.events'
+  'EVENT_SINK must be the address of a message broker, such as nats://host:4222?subject=guiche.events, amqps://user:password@host/vhost?exchange=guiche.events, kafkas://user:password@host:9092?topic=guiche.events or https://sqs.sa-east-1.amazonaws.com/123456789012/guiche.fifo'
 
 /** Reads EVENT_SINK. Null without it. */
 export function readEventSink(text: string | undefined, faults: string[]): EventSinkSettings | null {
@@ -28,13 +38,24 @@ export function readEventSink(text: string | undefined, faults: string[]): Event
 }
 
 function parseEventSink(text: string): EventSinkSettings | null {
-  const url = URL.canParse(text) ? new URL(text) : null
-  const kind = url && kinds[url.protocol]
-  if (!url || !kind || url.hostname === '') return null
-  const { name = kind, subject, exchange, ...others } = Object.fromEntries(url.searchParams)
-  if (Object.keys(others).length > 0 || (kind === 'nats' ? exchange : subject) !== undefined) return null
-  const destination = subject ?? exchange ?? 'guiche.events'
-  if (!/^[\w-]{1,64}$/.test(name) || !/^[\w-]+(?:\.[\w-]+)*$/.test(destination)) return null
-  url.search = ''
-  return { kind, name, url: url.href, destination }
+  // Kafka takes several hosts; a URL has one.
+  const withOneHost = text.replace(/^(kafkas?:\/\/(?:[^@/]*@)?[^,/?]+)(?:,[\w.-]+(?::\d+)?)+/, '$1')
+  const url = URL.canParse(withOneHost) ? new URL(withOneHost) : null
+  const found = url && kinds[url.protocol]
+  if (!url || !found || !/^[\w.[\]:-]+$/.test(url.hostname)) return null
+  const { kind, parameter } = found
+  const { name = kind, mechanism, [parameter]: given, ...others } = Object.fromEntries(url.searchParams)
+  const destination = given ?? (kind === 'sqs' ? regionOf(url) : 'guiche.events')
+  if (Object.keys(others).length > 0 || !/^[\w-]{1,64}$/.test(name)) return null
+  if (!/^[\w-]+(?:\.[\w-]+)*$/.test(destination)) return null
+  if (kind === 'sqs' && (url.username !== '' || !/^\/\d+\/[\w-]+(?:\.fifo)?$/.test(url.pathname))) return null
+  const settings = { kind, name, url: text.replace(/\?.*$/s, ''), destination }
+  if (mechanism === undefined) return settings
+  const chosen = mechanisms.find((one) => one === mechanism)
+  return kind === 'kafka' && chosen ? { ...settings, mechanism: chosen } : null
+}
+
+/** sqs.sa-east-1.amazonaws.com is in sa-east-1. Empty for another host: it has to be given. */
+function regionOf({ hostname }: URL): string {
+  return /^sqs\.([\w-]+)\.amazonaws\.com(?:\.cn)?$/.exec(hostname)?.[1] ?? ''
 }

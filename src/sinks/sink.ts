@@ -28,18 +28,42 @@ export type OpenSink = () => Promise<Sink>
 /** How long a broker may take to acknowledge. */
 export const ackMaxMs = 10_000
 
+/** The messages in their order, in batches with at most so many messages and bytes. */
+export function inBatches(messages: Message[], max: { count: number; bytes: number }): Message[][] {
+  const batches: Message[][] = []
+  let bytes = 0
+  for (const message of messages) {
+    const batch = batches.at(-1)
+    bytes += message.body.length
+    if (batch && batch.length < max.count && bytes <= max.bytes) batch.push(message)
+    else {
+      batches.push([message])
+      bytes = message.body.length
+    }
+  }
+  return batches
+}
+
 /** The clients are optional peers: installations without a broker do not carry them. */
-const packages = { nats: '@nats-io/transport-node @nats-io/jetstream', amqp: 'amqplib' }
+const packages = {
+  nats: '@nats-io/transport-node @nats-io/jetstream',
+  amqp: 'amqplib',
+  kafka: '@platformatic/kafka',
+  sqs: '@aws-sdk/client-sqs',
+}
+
+const open: Record<EventSinkSettings['kind'], () => Promise<(settings: EventSinkSettings) => Promise<Sink>>> = {
+  nats: async () => (await import('./nats.ts')).openNats,
+  amqp: async () => (await import('./amqp.ts')).openAmqp,
+  kafka: async () => (await import('./kafka.ts')).openKafka,
+  sqs: async () => (await import('./sqs.ts')).openSqs,
+}
 
 /** Loads the client of the broker. */
 export async function loadSink(settings: EventSinkSettings): Promise<OpenSink> {
   try {
-    if (settings.kind === 'nats') {
-      const { openNats } = await import('./nats.ts')
-      return async () => await openNats(settings)
-    }
-    const { openAmqp } = await import('./amqp.ts')
-    return async () => await openAmqp(settings)
+    const openSink = await open[settings.kind]()
+    return async () => await openSink(settings)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
     throw new Error(`EVENT_SINK needs packages that are not installed: npm install ${packages[settings.kind]}`)

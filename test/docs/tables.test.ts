@@ -37,7 +37,6 @@ const onlyRules = [
   'GuicheErrors',
   'GuicheDatabaseConnectionsShort',
   'GuicheStandbyBehind',
-  'GuicheEventSinkBehind',
 ]
 
 /** The rule for Prometheus with the condition of an alert. */

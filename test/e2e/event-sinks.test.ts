@@ -1,23 +1,40 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import { type Broker, isInstalled, type Stored, startNats, startRabbit } from '../support/brokers.ts'
+import { hasEmulatedKafka, startKafka, startSqs } from '../support/emulated-brokers.ts'
 import { lengthOf } from '../support/random.ts'
 import { smallestTransaction, startTestService, type TestService } from '../support/service.ts'
 import { commitEvents, createTestMerchant, eventually, testEvent, testSecretKey } from '../support/webhooks.ts'
 
 const brokers = [
-  { name: 'NATS JetStream', program: 'nats-server', start: startNats, restartsMax: 3, dropsRepetitions: true },
+  {
+    name: 'NATS JetStream',
+    isAvailable: isInstalled('nats-server'),
+    needs: 'nats-server',
+    start: startNats,
+    restartsMax: 3,
+    dropsRepetitions: true,
+  },
   // Its start takes five seconds.
   {
     name: 'RabbitMQ',
-    program: 'rabbitmqctl',
+    isAvailable: isInstalled('rabbitmqctl'),
+    needs: 'rabbitmq-server',
     start: startRabbit,
     restartsMax: lengthOf({ short: 1, long: 3 }),
     dropsRepetitions: false,
   },
+  {
+    ...{ name: 'Kafka, emulated', isAvailable: hasEmulatedKafka(), needs: 'kcat with librdkafka 2.15' },
+    ...{ start: startKafka, restartsMax: 3, dropsRepetitions: false },
+  },
+  {
+    ...{ name: 'SQS, emulated', isAvailable: true, needs: 'nothing' },
+    ...{ start: startSqs, restartsMax: 3, dropsRepetitions: true },
+  },
 ]
 
-describe.each(brokers)('$name', ({ program, start, restartsMax, dropsRepetitions }) => {
+describe.each(brokers)('$name', ({ isAvailable, needs, start, restartsMax, dropsRepetitions }) => {
   let broker: Broker | undefined
   let service: TestService | undefined
   afterAll(async () => {
@@ -25,8 +42,8 @@ describe.each(brokers)('$name', ({ program, start, restartsMax, dropsRepetitions
     await broker?.stop()
   })
 
-  it.skipIf(!isInstalled(program))(
-    `gets every event in order per record, while it is killed under load (needs ${program})`,
+  it.skipIf(!isAvailable)(
+    `gets every event in order per record, while it is killed under load (needs ${needs})`,
     async () => {
       broker = await start()
       const failures: unknown[] = []
