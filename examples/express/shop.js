@@ -46,13 +46,23 @@ shop.post('/webhooks/pix', express.raw({ type: 'application/json' }), async (req
   // The same event can arrive twice, and a late one is stale.
   if (order && event.data.sequence > order.sequence) {
     order.sequence = event.data.sequence
-    if (event.type === 'transaction.paid' && (event.data.amountPaid ?? 0) >= price) order.status = 'PAID'
+    if (event.type === 'transaction.paid' && (event.data.amountPaid ?? 0) >= price) markPaid(order)
     if (event.type === 'transaction.refunded' || event.type === 'transaction.infraction') order.status = 'REFUNDED'
     if (event.type === 'transaction.failed') order.status = 'FAILED'
   }
   // Types that it does not know, too: anything else would be sent again.
   response.sendStatus(204)
 })
+
+/**
+ * Ships an order once. `transaction.paid` comes again, with a higher sequence, after a refund of a part, a refused refund
+ * or a rejected dispute.
+ */
+function markPaid(order) {
+  if (order.status === 'PAID' || order.status === 'REFUNDED') return
+  order.status = 'PAID'
+  console.log(`ship ${order.id}`)
+}
 
 shop.use((error, _request, response, _next) => {
   if (error instanceof WebhookVerificationError) return response.status(401).send(error.detail)

@@ -126,7 +126,7 @@ func (shop *Shop) receiveWebhook(response http.ResponseWriter, request *http.Req
 		order.sequence = event.Data.Sequence
 		switch {
 		case event.Type == "transaction.paid" && event.Data.AmountPaid >= price:
-			order.Status = "PAID"
+			order.markPaid()
 		case event.Type == "transaction.refunded" || event.Type == "transaction.infraction":
 			order.Status = "REFUNDED"
 		case event.Type == "transaction.failed":
@@ -135,6 +135,16 @@ func (shop *Shop) receiveWebhook(response http.ResponseWriter, request *http.Req
 	}
 	// Types that it does not know, too: anything else would be sent again.
 	response.WriteHeader(http.StatusNoContent)
+}
+
+// markPaid ships an order once. `transaction.paid` comes again, with a higher sequence, after a refund of a part, a
+// refused refund or a rejected dispute.
+func (order *Order) markPaid() {
+	if order.Status == "PAID" || order.Status == "REFUNDED" {
+		return
+	}
+	order.Status = "PAID"
+	fmt.Println("ship " + order.ID)
 }
 
 func writeJSON(response http.ResponseWriter, status int, value any) {

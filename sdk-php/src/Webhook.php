@@ -24,7 +24,8 @@ final class Webhook
      *     http_response_code(401);
      *     exit;
      * }
-     * if ($event->type === 'transaction.paid') ship($event->data->externalCode, $event->data->amountPaid);
+     * // It comes again, for example after a refund of a part: ship an order that is not paid yet.
+     * if ($event->type === 'transaction.paid') shipOnce($event->data->externalCode, $event->data->amountPaid);
      * http_response_code(204);
      * ```
      *

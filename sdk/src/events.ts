@@ -43,7 +43,8 @@ export class Events {
    * ```ts
    * let after = await loadPosition() // null at the first start
    * for await (const event of guiche.events.follow({ after: after ?? 'start' })) {
-   *   if (event.type === 'transaction.paid') await ship(event.data.externalCode, event.data.amountPaid)
+   *   // It comes again, for example after a refund of a part: ship an order that is not paid yet.
+   *   if (event.type === 'transaction.paid') await shipOnce(event.data.externalCode, event.data.amountPaid)
    *   await savePosition(event.position)
    * }
    * ```

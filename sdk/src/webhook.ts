@@ -29,7 +29,8 @@ const signaturesMax = 8
  * ```ts
  * export async function POST(request: Request) {
  *   const event = await verifyWebhook(secret, request.headers, await request.text())
- *   if (event.type === 'transaction.paid') await ship(event.data.externalCode, event.data.amountPaid)
+ *   // It comes again, for example after a refund of a part: ship an order that is not paid yet.
+ *   if (event.type === 'transaction.paid') await shipOnce(event.data.externalCode, event.data.amountPaid)
  *   return new Response(null, { status: 204 })
  * }
  * ```

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { blocksOf, codesIn, documents, readDocument, translations } from '../support/documents.ts'
+import { blocksOf, codesIn, documents, readDocument, translations, withoutComments } from '../support/documents.ts'
 
 /** A page that only introduces the others. */
 const [, ...pages] = translations.toSorted(
@@ -35,7 +35,8 @@ function describePage(page: string) {
     .replace(metricsTable, '')
   return {
     headings: [...text.matchAll(/^#+(?= )/gm)].map(([level]) => level),
-    samples: blocksOf(page).map(({ language, text }) => ({ language, text })),
+    // The comments in them are translated.
+    samples: blocksOf(page).map(({ language, text }) => ({ language, text: withoutComments(text) })),
     // Of each row, the codes and numbers of its first cell.
     rows: [...text.matchAll(/^\| *(.*?) *(?<!\\)\|/gm)].map(([, cell = '']) => cell.match(/`[^`]+`|\d+/g)),
     codes: [...new Set(codesIn(text))].toSorted(),

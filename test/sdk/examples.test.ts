@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Guiche } from '../../sdk/src/index.ts'
 import { createTestEvent, signWebhook } from '../../sdk/src/testing.ts'
 import { createTestDatabase } from '../support/database.ts'
+import { refundInPart } from '../support/payments.ts'
 import { findFreePort, makeDataDir, startServiceProcess } from '../support/process.ts'
 import { findPython } from '../support/python.ts'
 
@@ -53,8 +54,8 @@ it('the example shops show the same page', async () => {
 })
 
 describe.each(examples)('examples/$name', ({ name, needs: [command = '', ...args], build, start }) => {
-  it.skipIf(spawnSync(command, args, { stdio: 'ignore' }).status !== 0)('is paid', async () => {
-    const shop = await startShop(name, start, build)
+  it.skipIf(spawnSync(command, args, { stdio: 'ignore' }).status !== 0)('is paid, and ships once', async () => {
+    const { url: shop, said } = await startShop(name, start, build)
     expect(await (await fetch(shop)).text()).toContain('Comprar com Pix')
 
     const created = (await (await fetch(`${shop}/orders`, { method: 'POST' })).json()) as Order
@@ -72,6 +73,15 @@ describe.each(examples)('examples/$name', ({ name, needs: [command = '', ...args
     await guiche.sandbox.pay({ uri: created.code })
     await expect.poll(async () => (await readOrder(shop, created.id)).status).toBe('PAID')
     expect((await fetch(`${shop}/orders/of-nobody`)).status).toBe(404)
+
+    const shipments = () =>
+      said()
+        .split('\n')
+        .filter((line) => line === `ship ${created.id}`)
+    await expect.poll(shipments).toHaveLength(1)
+    await refundInPart(guiche, transaction?.id ?? '')
+    expect(shipments()).toHaveLength(1)
+    expect(await readOrder(shop, created.id)).toMatchObject({ status: 'PAID' })
   })
 })
 
@@ -84,8 +94,8 @@ async function send(shop: string, signedWith: string, event: ReturnType<typeof c
   return (await fetch(`${shop}/webhooks/pix`, { method: 'POST', headers, body })).status
 }
 
-/** Starts the shop in a copy of its folder, and resolves with its address. */
-async function startShop(name: string, [command = '', ...args]: string[], build?: string[]): Promise<string> {
+/** Starts the shop in a copy of its folder. Resolves with its address and what it prints. */
+async function startShop(name: string, [command = '', ...args]: string[], build?: string[]) {
   const folder = await mkdtemp(join(tmpdir(), `guiche-example-${name}-`))
   cleanups.push(async () => await rm(folder, { recursive: true }))
   await cp(`examples/${name}`, folder, { recursive: true })
@@ -105,17 +115,19 @@ async function startShop(name: string, [command = '', ...args]: string[], build?
   }
   const child = spawn(command, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] })
   cleanups.push(async () => await end(child))
+  let said = ''
   const address = await new Promise<string>((done, failed) => {
     child.once('error', failed)
     child.once('exit', (code) => failed(new Error(`The shop ended with ${code}`)))
     createInterface({ input: child.stdout }).on('line', (line) => {
+      said += `${line}\n`
       const [found] = line.match(/http:\/\/\S+/) ?? []
       if (found) done(found)
     })
   })
   // It prints its address before it listens, in some languages.
   await expect.poll(async () => (await fetch(address).catch(() => null))?.status).toBe(200)
-  return address
+  return { url: address, said: () => said }
 }
 
 async function end(child: ChildProcess): Promise<void> {

@@ -24,7 +24,7 @@ declare const [id, clientId, clientSecret, secret]: string[] & [string, string, 
 declare function tryTomorrow(): void
 declare function loadPosition(): Promise<string | null>
 declare function savePosition(position: string): Promise<void>
-declare function ship(code: string | undefined, amount: number | undefined): Promise<void>
+declare function shipOnce(code: string | undefined, amount: number | undefined): Promise<void>
 declare function POST(request: Request): Promise<Response>
 `
 
@@ -196,6 +196,7 @@ describe('its documentation', async () => {
   async function tryRoute(file: string): Promise<void> {
     const signed = [
       await signWebhook(secret, createTestEvent('transaction.paid', { externalCode: 'order-2026-0001' })),
+      await signWebhook(secret, createTestEvent('transaction.paid', { externalCode: 'order-2026-0001', sequence: 9 })),
       await signWebhook(`whsec_${btoa('of somebody else')}`, createTestEvent('transaction.paid')),
     ]
     await writeFile(
@@ -204,7 +205,7 @@ describe('its documentation', async () => {
        for (const { headers, body } of ${JSON.stringify(signed)})
          process.stdout.write((await POST(new Request('http://127.0.0.1/', { method: 'POST', headers, body }))).status + '\\n')`,
     )
-    expect((await run('call.js')).stdout).toBe('ship order-2026-0001 2590\n204\n401\n')
+    expect((await run('call.js')).stdout).toBe('ship order-2026-0001 2590\n204\n204\n401\n')
   }
 
   /** A program that follows events for ever, until it has saved the position of the first. */
@@ -212,14 +213,14 @@ describe('its documentation', async () => {
     const follower = spawn(process.execPath, [file], { cwd: sdk.shop, env: environment, stdio: 'ignore' })
     const ended = new Promise((done) => follower.once('exit', done))
     try {
-      await expect.poll(() => readFile(join(sdk.shop, 'position'), 'utf8').catch(() => '')).toMatch(/^\d+-/)
+      await expect.poll(() => readFile(join(sdk.shop, 'shop.json'), 'utf8').catch(() => '')).toMatch(/"position":"\d+-/)
     } finally {
       follower.kill()
       await ended
     }
   }
 
-  /** A shop's server, which receives one event twice, and one from somebody else. */
+  /** A shop's server, which receives an event from somebody else, one event twice, and one of the same order again. */
   async function tryServer(index: number, text: string): Promise<void> {
     const port = await findFreePort()
     const file = join(sdk.shop, `sample-${index}.js`)
@@ -237,7 +238,9 @@ describe('its documentation', async () => {
         said += String(chunk)
       })
     try {
-      const send = async (signedWith: string, event = createTestEvent('transaction.paid', { amount: 2590 })) =>
+      const paid = (sequence: number) =>
+        createTestEvent('transaction.paid', { externalCode: 'order-2026-0001', amount: 2590, sequence })
+      const send = async (signedWith: string, event = paid(2)) =>
         (
           await fetch(`http://127.0.0.1:${port}/`, {
             method: 'POST',
@@ -245,9 +248,11 @@ describe('its documentation', async () => {
           })
         ).status
       await expect.poll(() => send(`whsec_${btoa('of somebody else')}`).catch(() => 0)).toBe(401)
-      const event = createTestEvent('transaction.paid', { amount: 2590 })
-      expect([await send(secret, event), await send(secret, event)]).toEqual([204, 204])
-      await expect.poll(() => said).toBe('paid 2590\n')
+      const event = paid(2)
+      expect([await send(secret, event), await send(secret, event), await send(secret, paid(4))]).toEqual([
+        204, 204, 204,
+      ])
+      await expect.poll(() => said).toBe('ship order-2026-0001 2590\n')
     } finally {
       server.kill()
       await ended

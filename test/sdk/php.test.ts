@@ -6,7 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Guiche } from '../../sdk/src/index.ts'
 import { createTestEvent, signWebhook } from '../../sdk/src/testing.ts'
 import { createTestDatabase } from '../support/database.ts'
-import { blocksOf } from '../support/documents.ts'
+import { blocksOf, withoutComments } from '../support/documents.ts'
+import { refundInPart } from '../support/payments.ts'
 import { findFreePort, makeDataDir, startServiceProcess } from '../support/process.ts'
 import { eventually } from '../support/webhooks.ts'
 
@@ -21,6 +22,7 @@ describe.skipIf(!hasPhp)('the PHP SDK', () => {
   /** An empty folder of a shop. */
   let shop: string
   let environment: Record<string, string>
+  let guiche: Guiche
 
   beforeAll(async () => {
     const { dataDir, remove } = await makeDataDir()
@@ -40,6 +42,7 @@ describe.skipIf(!hasPhp)('the PHP SDK', () => {
     await copyFile(join(dataDir, 'sandbox.json'), join(shop, 'data/sandbox.json'))
     cleanups.push(async () => await rm(shop, { recursive: true, force: true }))
     const sandbox = JSON.parse(await readFile(join(dataDir, 'sandbox.json'), 'utf8'))
+    guiche = new Guiche(sandbox)
     environment = {
       PATH: process.env.PATH ?? '',
       HOME: shop,
@@ -117,7 +120,7 @@ describe.skipIf(!hasPhp)('the PHP SDK', () => {
     const samples = documents.flatMap(blocksOf).filter(({ language }) => language === 'php')
 
     it('is the same in Portuguese', () => {
-      const blocks = (document: string) => blocksOf(document).map(({ text }) => text)
+      const blocks = (document: string) => blocksOf(document).map(({ text }) => withoutComments(text))
       expect(blocks('sdk-php/README.pt-BR.md')).toEqual(blocks('sdk-php/README.md'))
     })
 
@@ -136,6 +139,7 @@ describe.skipIf(!hasPhp)('the PHP SDK', () => {
 
   describe('the example shop', () => {
     let url: string
+    let said: () => string
     const post = async (path: string, init = {}) =>
       await fetch(url + path, { method: 'POST', redirect: 'manual', ...init })
     const isPaid = async (order: string) => (await (await fetch(`${url}${order}/status`)).text()) === '{"isPaid":true}'
@@ -144,6 +148,7 @@ describe.skipIf(!hasPhp)('the PHP SDK', () => {
       const server = await startWebServer(resolve('examples/php/index.php'))
       cleanups.push(server.stop)
       url = server.url
+      said = server.said
     })
 
     const order = async () => {
@@ -154,20 +159,22 @@ describe.skipIf(!hasPhp)('the PHP SDK', () => {
       return { path, externalCode: `pedido-${path.split('/').pop()}`, uri: /value="(000201[^"]+)"/.exec(page)?.[1] }
     }
 
-    it('is paid by a webhook', async () => {
-      const { path } = await order()
+    it('is paid by a webhook, and ships once', async () => {
+      const { path, externalCode } = await order()
       expect(await isPaid(path)).toBe(false)
       expect((await post(`${path}/sandbox-payment`)).status).toBe(303)
       await expect.poll(() => isPaid(path)).toBe(true)
       expect(await (await fetch(url + path)).text()).toContain('Recebemos R$ 25,90')
+
+      const shipments = () => said().match(new RegExp(`ship ${path.split('/').pop()}`, 'g')) ?? []
+      await expect.poll(shipments).toHaveLength(1)
+      const [transaction] = await guiche.transactions.list({ externalCode }).all()
+      await refundInPart(guiche, transaction?.id ?? '')
+      expect(shipments()).toHaveLength(1)
+      expect(await isPaid(path)).toBe(true)
     })
 
     it('charges an order once, and is not paid by another amount, another order or somebody else', async () => {
-      const guiche = new Guiche({
-        baseUrl: environment.GUICHE_URL ?? '',
-        clientId: environment.GUICHE_CLIENT_ID ?? '',
-        clientSecret: environment.GUICHE_CLIENT_SECRET ?? '',
-      })
       const { path, externalCode, uri } = await order()
       expect(await (await fetch(url + path)).text()).toContain(uri)
       const [transaction, ...others] = await guiche.transactions.list({ externalCode }).all()
@@ -225,19 +232,25 @@ describe.skipIf(!hasPhp)('the PHP SDK', () => {
     return whole.replace("'vendor/autoload.php'", `'${resolve('sdk-php/autoload.php')}'`)
   }
 
-  /** A shop's script at a web server, which receives an event, and one from somebody else. */
+  /** A shop's script at a web server, which receives an event from somebody else, and two of one order. */
   async function tryReceiver(file: string): Promise<void> {
     const server = await startWebServer(file)
     try {
-      const event = createTestEvent('transaction.paid', { amount: 2590, externalCode: 'order-2026-0001' })
-      const send = async (secret: string) =>
-        (await fetch(server.url, { method: 'POST', ...(await signWebhook(secret, event)) })).status
+      const order = { amount: 2590, externalCode: 'order-2026-0001' }
+      await mkdir(join(shop, 'orders'), { recursive: true })
+      await writeFile(join(shop, `orders/${order.externalCode}.open`), '2590')
+      const send = async (secret: string, sequence = 2) => {
+        const event = createTestEvent('transaction.paid', { ...order, sequence })
+        return (await fetch(server.url, { method: 'POST', ...(await signWebhook(secret, event)) })).status
+      }
       expect(await send(`whsec_${btoa('of somebody else')}`)).toBe(401)
       expect(await send(environment.GUICHE_WEBHOOK_SECRET ?? '')).toBe(204)
       await expect.poll(server.said).toContain('ship order-2026-0001 2590')
+      expect(await send(environment.GUICHE_WEBHOOK_SECRET ?? '', 4)).toBe(204)
     } finally {
       await server.stop()
     }
+    expect(server.said().match(/ship/g)).toHaveLength(1)
   }
 
   async function startWebServer(file: string, cwd = shop) {
@@ -247,7 +260,7 @@ describe.skipIf(!hasPhp)('the PHP SDK', () => {
       env: { ...environment, SHOP_DATA: join(shop, 'orders') },
       stdio: 'pipe',
     })
-    const ended = new Promise((done) => server.once('exit', done))
+    const ended = new Promise((done) => server.once('close', done))
     let said = ''
     server.stderr.on('data', (chunk) => {
       said += String(chunk)

@@ -127,11 +127,13 @@ ${text.replaceAll(/^(?=.)/gm, '    ')}`
 from fastapi.testclient import TestClient
 from guiche.testing import create_test_event, sign_webhook
 
-for secret in (os.environ["GUICHE_WEBHOOK_SECRET"], "whsec_b2Ygc29tZWJvZHkgZWxzZQ=="):
-    webhook = sign_webhook(secret, create_test_event("transaction.paid"))
+paid = os.environ["GUICHE_WEBHOOK_SECRET"]
+for secret, sequence in ((paid, 2), (paid, 4), ("whsec_b2Ygc29tZWJvZHkgZWxzZQ==", 2)):
+    event = create_test_event("transaction.paid", {"externalCode": "order-2026-0001", "sequence": sequence})
+    webhook = sign_webhook(secret, event)
     print(TestClient(app).post("/webhooks/pix", content=webhook.body, headers=webhook.headers).status_code)
 `
-      expect((await runProgram('sample.py', text + call, [])).stdout).toBe('paid 2590\n204\n401\n')
+      expect((await runProgram('sample.py', text + call, [])).stdout).toBe('ship order-2026-0001 2590\n204\n204\n401\n')
     }
 
     it.skipIf(withFastapi === '')('leads to a paid order, as docs/python.md says', async () => {

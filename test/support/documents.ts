@@ -30,6 +30,11 @@ export function blocksOf(document: string): Block[] {
   )
 }
 
+/** A sample without the comments of its language, `//` or `#`, which start a line or follow a space. */
+export function withoutComments(text: string): string {
+  return text.replaceAll(/^ *(?:\/\/|#) .*\n| *(?<= )(?:\/\/|#) .*$/gm, '')
+}
+
 /** Texts between single backticks outside of blocks, tables included. */
 export function inlineOf(document: string): string[] {
   return codesIn(readDocument(document).replace(/^ *```.*?^ *```$/gms, ''))

@@ -1,4 +1,5 @@
 import { request } from 'undici'
+import type { Guiche } from '../../sdk/src/index.ts'
 import { sql } from '../../src/db/sql.ts'
 import { type Answer, smallestTransaction, type TestService } from './service.ts'
 import { type TestSimulator, testSimulator } from './simulator.ts'
@@ -126,4 +127,15 @@ export async function eventsOf(service: TestService, id: string): Promise<string
   const rows = await service.db.query<{ type: string }>(sql`
     select type from events where record_id = ${id} order by sequence`)
   return rows.map(({ type }) => type)
+}
+
+/**
+ * Refunds a part of a payment, and waits until the shop has answered the `transaction.paid` that follows it.
+ */
+export async function refundInPart(guiche: Guiche, id: string): Promise<void> {
+  await guiche.transactions.refund(id, { amount: 590 })
+  await eventually(async () => {
+    const events = await guiche.transactions.events(id).all()
+    return events.filter(({ type, delivery }) => type === 'transaction.paid' && delivery === 'delivered').length === 2
+  })
 }

@@ -42,7 +42,8 @@ final class Events
      *
      * ```php
      * foreach ($guiche->events->follow(['after' => loadPosition() ?? 'start']) as $event) {
-     *     if ($event->type === 'transaction.paid') ship($event->data->externalCode, $event->data->amountPaid);
+     *     // It comes again, for example after a refund of a part: ship an order that is not paid yet.
+     *     if ($event->type === 'transaction.paid') shipOnce($event->data->externalCode, $event->data->amountPaid);
      *     savePosition($event->position);
      * }
      * ```

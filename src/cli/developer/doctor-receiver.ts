@@ -180,6 +180,8 @@ function checkTime(ms: number, add: Report['add']): void {
   add({
     ...{ part, name: 'answer_time', outcome: isSlow ? 'note' : 'ok' },
     detail: `It answers in ${ms} ms`,
-    ...(isSlow && { fix: 'Answer first and do the work after that: the attempt fails after 15 seconds.' }),
+    ...(isSlow && {
+      fix: 'Store the change, answer, and leave slow work to a queue: the attempt fails after 15 seconds.',
+    }),
   })
 }

@@ -94,7 +94,8 @@ class AsyncEvents:
 
             async for event in guiche.events.follow({"after": load_position() or "start"}):
                 if event["type"] == "transaction.paid":
-                    ship(event["data"])
+                    # It comes again, for example after a refund of a part: ship an order that is not paid yet.
+                    ship_once(event["data"])
                 save_position(event["position"])
 
         While the service cannot be reached or is overloaded it tries again, with growing pauses of up to half a minute.
