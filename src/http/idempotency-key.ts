@@ -1,13 +1,21 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { AppError, type FieldErrorCode } from '../lib/errors.ts'
+import { referenceLength } from './schemas.ts'
 
-/** The header equivalent of the body's `idempotencyKey`, for the API reference. The body's limits apply. */
+const { minLength, maxLength } = referenceLength
+
+/**
+ * The header equivalent of the body's `idempotencyKey`, for the API reference: headers are not validated by their
+ * schema. The key is, in the body. In quotes each of its characters may have a backslash.
+ */
 export const IdempotencyHeaders = Type.Object({
   'idempotency-key': Type.Optional(
     Type.String({
-      description:
-        'Equivalent to `idempotencyKey` in the body; if both are sent they must be equal. `"abc"` in quotes, as in the IETF draft, is the key `abc`.',
+      minLength,
+      maxLength: 2 + 2 * maxLength,
+      pattern: '^[ -~]*$',
+      description: `Equivalent to \`idempotencyKey\` in the body; if both are sent they must be equal. Printable ASCII. The key has ${minLength} to ${maxLength} characters. \`"order-2026-1"\` in quotes, as in the IETF draft, is the key \`order-2026-1\`; in quotes, \`\\"\` is a quote and \`\\\\\` a backslash.`,
     }),
   ),
 })

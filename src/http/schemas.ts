@@ -10,7 +10,8 @@ export const amountMax = 10_000_000
 
 export const Uuid = (description: string) => Type.String({ format: 'uuid', description })
 export const DateTime = (description: string) => Type.String({ format: 'date-time', description })
-export const Reference = (description: string) => Type.String({ minLength: 8, maxLength: 255, description })
+export const Reference = (description: string) => Type.String({ ...referenceLength, description })
+export const referenceLength = { minLength: 8, maxLength: 255 }
 
 /** A field that may be null. Not a union: the serializer would try its members one after the other. */
 export const Nullable = <Name extends 'string' | 'integer'>(type: Name, description: string, format?: string) =>

@@ -136,14 +136,18 @@ describe('the same key and content', () => {
     expectReplay(first, await post(keyed(key), { 'idempotency-key': `"${key}"` }))
     const quoted = await post(keyed('a "quoted" \\ key'))
     expectReplay(quoted, await post(smallestTransaction(), { 'idempotency-key': '"a \\"quoted\\" \\\\ key"' }))
+    const longest = await post(keyed('"'.repeat(255)))
+    expectReplay(longest, await post(smallestTransaction(), { 'idempotency-key': `"${'\\"'.repeat(255)}"` }))
   })
 
   it.each([
     ['is not that of the body', 'order-key-of-another', 'order-key-of-this', 'Idempotency-Key'],
     ['differs in its case', 'ORDER-KEY-CASE', 'order-key-case', 'Idempotency-Key'],
     ['is no ASCII', 'order-key-é', undefined, 'Idempotency-Key'],
+    ['has a tab', 'order-key\tof-this', undefined, 'Idempotency-Key'],
     ['is too short', '1234567', undefined, 'idempotencyKey'],
     ['is too long', 'x'.repeat(256), undefined, 'idempotencyKey'],
+    ['is too long in quotes', `"${'\\"'.repeat(256)}"`, undefined, 'idempotencyKey'],
     ['is empty', '', undefined, 'idempotencyKey'],
   ])('are refused when the header %s', async (_, header, idempotencyKey, field) => {
     const answer = await post(smallestTransaction({ idempotencyKey }), { 'idempotency-key': header })
