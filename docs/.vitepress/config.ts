@@ -3,7 +3,8 @@ import { dirname, join, relative } from 'node:path'
 import { type DefaultTheme, defineConfig, type MarkdownRenderer } from 'vitepress'
 import { portuguese, portugueseSearch } from './portuguese.ts'
 import { type Document, writeReference } from './reference.ts'
-import { english } from './reference-words.ts'
+import { toPortuguese } from './reference-portuguese.ts'
+import { english, portugueseWords } from './reference-words.ts'
 import { readSamples } from './samples.ts'
 
 /**
@@ -15,11 +16,16 @@ const docs = join(import.meta.dirname, '..')
 const root = join(docs, '..')
 
 const document: Document = JSON.parse(readFileSync(join(docs, 'openapi.json'), 'utf8'))
-const texts = writeReference(document, readSamples(), { words: english, translate: (text) => text })
-for (const [name, text] of texts) writeIncluded(`dist/reference/${name}.md`, text)
+const samples = readSamples()
+const texts = {
+  en: writeReference(document, samples, { words: english, translate: (text) => text }),
+  pt: writeReference(document, samples, { words: portugueseWords, translate: toPortuguese }),
+}
+for (const [language, pages] of Object.entries(texts))
+  for (const [name, text] of pages) writeIncluded(`dist/reference/${language}/${name}.md`, text)
 
 /** The pages of the reference: one of each tag of the OpenAPI document. */
-const reference = ['index', ...texts.keys()].map((name) => `reference/${name}`)
+const reference = ['index', ...texts.en.keys()].map((name) => `reference/${name}`)
 
 /** The contents, in order. A name is a file of docs/ without its extension. */
 const chapters: Chapters = {
@@ -50,6 +56,7 @@ const translated: Chapters = {
   Início: ['pt/index', 'pt/quick-start', 'pt/php', 'pt/python'],
   Conceitos: ['pt/statuses', 'pt/idempotency', 'pt/money', 'pt/webhooks', 'pt/event-feed', 'pt/errors'],
   Integração: ['pt/api', 'pt/sdk', 'pt/developer-commands', 'pt/payment-page', 'pt/withdrawals', 'pt/sandbox'],
+  'Referência da API': reference.map((page) => `pt/${page}`),
   Produção: ['pt/going-live'],
   Operação: ['pt/dashboard', 'pt/configuration', 'pt/operations', 'pt/monitoring', 'pt/suspense'],
 }
@@ -137,6 +144,7 @@ function toItem(page: string): DefaultTheme.SidebarItem {
     index: 'Overview',
     'reference/index': 'Before the first request',
     'pt/index': 'Visão geral',
+    'pt/reference/index': 'Antes da primeira requisição',
   }
   return { text: names[page] ?? titleOf(page), link: `/${page}` }
 }

@@ -2,7 +2,7 @@ import type { DefaultTheme } from 'vitepress'
 
 /** The texts of the theme, for the pages in docs/pt/. */
 export const portuguese = {
-  nav: [{ text: 'Referência da API', link: 'pathname:///docs', target: '_self', noIcon: true }],
+  nav: [{ text: 'Referência da API', link: '/pt/reference/' }],
   outline: { level: [2, 3], label: 'Nesta página' },
   docFooter: { prev: 'Anterior', next: 'Próxima' },
   sidebarMenuLabel: 'Menu',

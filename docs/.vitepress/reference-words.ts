@@ -41,3 +41,43 @@ export const english = {
 
 export type Words = typeof english
 export type ObjectName = keyof Words['object']
+
+export const portugueseWords: Words = {
+  response: 'Resposta',
+  parameters: 'Parâmetros',
+  body: 'Corpo da requisição',
+  fields: 'Campos da resposta',
+  errors: 'Erros',
+  noBody: 'Sem corpo.',
+  required: '**obrigatório**',
+  optional: 'opcional',
+  header: 'cabeçalho',
+  path: 'caminho',
+  listOf: (type) => `lista de ${type}`,
+  oneOf: (values) => `um de ${values.join(', ')}`,
+  or: 'ou',
+  types: { integer: 'inteiro', number: 'número', boolean: 'booleano', object: 'objeto' },
+  object: { Transaction: 'transação', Withdrawal: 'saque', EventSummary: 'evento', WebhookEndpoint: 'endereço' },
+  objectTitle: {
+    Transaction: 'A transação',
+    Withdrawal: 'O saque',
+    EventSummary: 'O evento',
+    WebhookEndpoint: 'O endereço de webhook',
+  },
+  isObject: (object) => `O corpo é este objeto: ${object}.`,
+  with: 'com',
+  from: (least) => `A partir de ${least}`,
+  upTo: (most) => `Até ${most}`,
+  between: (least, most) => `De ${least} a ${most}`,
+  characters: 'caracteres',
+  items: 'itens',
+  byDefault: (value) => `O padrão é ${value}`,
+  webhook: {
+    events: 'Eventos',
+    event: 'tipo',
+    meaning: 'quando',
+    headers: 'Cabeçalhos',
+    answer: 'A sua resposta',
+    bodies: { TransactionEvent: 'De uma transação', WithdrawalEvent: 'De um saque' },
+  },
+}

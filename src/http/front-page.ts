@@ -42,7 +42,7 @@ const words: Record<'en' | 'pt', { lang: string; lead: string; simulated: string
     links: [
       ['dashboard/', 'Painel', 'Pagamentos, saques, saldos e configurações'],
       ['guide/pt/', 'Guia', 'Da primeira cobrança à produção'],
-      ['guide/reference/', 'Referência da API', 'Todas as operações, com exemplos e códigos de erro'],
+      ['guide/pt/reference/', 'Referência da API', 'Todas as operações, com exemplos e códigos de erro'],
     ],
     tryIt: ['pay/sample', 'Pague um Pix de teste', 'Cria uma cobrança e abre a página de pagamento'],
   },

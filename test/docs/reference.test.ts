@@ -4,6 +4,9 @@ import { symlink, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { type Document, writeReference } from '../../docs/.vitepress/reference.ts'
+import { portugueseTexts, splitScope } from '../../docs/.vitepress/reference-portuguese.ts'
+import { english } from '../../docs/.vitepress/reference-words.ts'
 import { readSamples } from '../../docs/.vitepress/samples.ts'
 import document from '../../docs/openapi.json' with { type: 'json' }
 import { manualClock } from '../support/clock.ts'
@@ -83,6 +86,19 @@ it('each operation has a sample in each language, and each sample an operation',
   const titles = Object.keys(programs)
   const existing = [...samples].map(([id, own]) => [id, own.map(({ title }) => title)])
   expect(Object.fromEntries(existing)).toEqual(Object.fromEntries(routes.map(({ id }) => [id, titles])))
+})
+
+it('each text of the OpenAPI document is in Portuguese, and no other', () => {
+  const used = new Set<string>()
+  const pages = writeReference(document as unknown as Document, samples, {
+    words: english,
+    translate: (text) => {
+      used.add(splitScope(text).about)
+      return text
+    },
+  })
+  expect(pages.size).toBe(9)
+  expect(Object.keys(portugueseTexts).toSorted()).toEqual([...used].toSorted())
 })
 
 it.each(Object.keys(programs))('the samples in %s do what they say', { timeout: 120_000 }, async (language) => {
