@@ -1,4 +1,9 @@
+import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type FeedEvent, Guiche } from '../../sdk/src/index.ts'
@@ -8,6 +13,17 @@ import { createRandom, lengthOf } from '../support/random.ts'
 import { type Answer, fetchToken, smallestTransaction, startTestService, type TestService } from '../support/service.ts'
 import { registerShop } from '../support/token.ts'
 import { eventually, startTestReceiver, type TestReceiver, testEvent } from '../support/webhooks.ts'
+
+/** Writes an event and its position in one line, as a consumer would in one transaction. */
+const followerScript = `
+  import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+  import { Guiche } from '@guiche/sdk'
+  const [file, start] = process.argv.slice(1)
+  const last = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\\n').at(-1) : ''
+  const guiche = new Guiche(JSON.parse(process.env.GUICHE))
+  for await (const { id, position } of guiche.events.follow({ after: last.split(' ')[0] || start }))
+    appendFileSync(file, position + ' ' + id + '\\n')
+`
 
 type Item = { number: number; position: string; id: string; type: string; data: { id: string; sequence: number } }
 type Feed = { data: Item[]; next: string; hasMore: boolean; code: string }
@@ -231,6 +247,32 @@ describe('followers of the feed', () => {
     waiting = read('after=end&wait=20')
     await eventually(async () => (await read('after=end')).status === 200)
   }, 120_000)
+
+  it('in a process of its own, which is killed again and again, gets every event once', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'guiche-follower-'))
+    const file = join(folder, 'events')
+    const start = (await read('after=end')).body.next
+    const kills = lengthOf({ short: 4, long: 100 })
+    const count = 5 * (kills + 1)
+    const lines = async () => (await readFile(file, 'utf8').catch(() => '')).split('\n').slice(0, -1)
+    for (let killed = 0; killed <= kills; killed += 1) {
+      const before = (await lines()).length
+      const follower = spawn(process.execPath, ['--input-type=module', '-e', followerScript, file, start], {
+        env: { ...process.env, GUICHE: JSON.stringify({ ...service.sandbox, baseUrl: service.baseUrl }) },
+        stdio: ['ignore', 'ignore', 'inherit'],
+      })
+      const ended = once(follower, 'exit')
+      const creating = Promise.all(Array.from({ length: 5 }, async () => await create()))
+      await eventually(async () => (await lines()).length >= (killed < kills ? before + 1 : count))
+      follower.kill('SIGKILL')
+      await ended
+      await creating
+    }
+    const ids = (await lines()).map((line) => line.split(' ')[1])
+    expect(new Set(ids).size).toBe(count)
+    expect(ids).toEqual(await followAll(start, count))
+    await rm(folder, { recursive: true })
+  }, 240_000)
 
   async function followAll(after: string, total: number): Promise<string[]> {
     const ids: string[] = []
