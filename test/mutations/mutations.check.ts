@@ -10,6 +10,7 @@ import { mutations } from './mutations.ts'
 const copied = [
   'bench',
   'dashboard',
+  'docs/.vitepress',
   'migrations',
   'package-lock.json',
   'package.json',

@@ -8,6 +8,17 @@ const sandboxTest = 'test/e2e/sandbox-controls.test.ts'
  */
 export const operationMutations: Mutation[] = [
   {
+    name: 'the position of a message broker moves past events that it has not acknowledged',
+    edits: [
+      edit(
+        'src/sinks/follow.ts',
+        "throw new NotAcknowledged('the broker did not acknowledge', { cause })",
+        'void cause',
+      ),
+    ],
+    caughtBy: 'test/e2e/event-sinks.test.ts',
+  },
+  {
     name: 'an alert is sent at every check while it lasts',
     edits: [
       edit(
