@@ -8,6 +8,9 @@ import { join } from 'node:path'
 const languages = [
   { file: 'curl', title: 'curl' },
   { file: 'javascript', title: 'JavaScript' },
+  { file: 'php', title: 'PHP' },
+  { file: 'python', title: 'Python' },
+  { file: 'go', title: 'Go' },
 ]
 
 export type Sample = { title: string; fence: string; text: string }

@@ -1,9 +1,9 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { symlink, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type Document, writeReference } from '../../docs/.vitepress/reference.ts'
 import { portugueseTexts, splitScope } from '../../docs/.vitepress/reference-portuguese.ts'
 import { english } from '../../docs/.vitepress/reference-words.ts'
@@ -13,6 +13,7 @@ import { manualClock } from '../support/clock.ts'
 import { dispute } from '../support/disputes.ts'
 import { blocksOf } from '../support/documents.ts'
 import { type Charged, charge, payAt, untilStatus } from '../support/payments.ts'
+import { findPython } from '../support/python.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/webhooks.ts'
 import { fund, requestWithdrawal, untilWithdrawal, withdraw } from '../support/withdrawals.ts'
@@ -21,7 +22,16 @@ import { fund, requestWithdrawal, untilWithdrawal, withdraw } from '../support/w
 
 type Variables = Record<string, string>
 type Part = { id: string; variables: Variables; text: string }
-type Program = { file: string; command: [string, ...string[]]; write: (setup: string, parts: Part[]) => string }
+type Program = {
+  file: string
+  command: [program: string, ...flags: string[]]
+  isInstalled?: boolean
+  write: (setup: string, parts: Part[]) => string
+}
+
+const python = findPython('httpx')
+const isInstalled = (...[program, ...flags]: [string, ...string[]]) =>
+  spawnSync(program, flags, { stdio: 'ignore' }).status === 0
 
 /** A sample's requests follow a request with its name as the identifier. */
 const mark = (id: string) => `sample-${id}`
@@ -53,7 +63,60 @@ const programs: Record<string, Program> = {
       return [setup, ...run.flat()].join('\n')
     },
   },
+  PHP: {
+    file: 'samples.php',
+    command: ['php', 'samples.php'],
+    isInstalled: isInstalled('php', '-r', 'exit(extension_loaded("curl") && PHP_VERSION_ID >= 80100 ? 0 : 1);'),
+    write: (setup, parts) => {
+      const run = parts.map(({ id, variables, text }) => [
+        ...Object.entries(variables).map(([name, value]) => `$${name} = '${value}';`),
+        `$context = stream_context_create(['http' => ['header' => 'X-Request-Id: ${mark(id)}']]);`,
+        `file_get_contents("$baseUrl/health/live", false, $context);`,
+        text,
+      ])
+      return [setup, ...run.flat()].join('\n')
+    },
+  },
+  Python: {
+    file: 'samples.py',
+    command: [python ?? 'python3', 'samples.py'],
+    isInstalled: python !== null,
+    write: (setup, parts) => {
+      const run = parts.map(({ id, variables, text }) => [
+        ...Object.entries(variables).map(([name, value]) => `${upper(name).toLowerCase()} = "${value}"`),
+        `httpx.get(base_url + "/health/live", headers={"x-request-id": "${mark(id)}"})`,
+        text,
+      ])
+      return [setup, ...run.flat()].join('\n')
+    },
+  },
+  Go: {
+    file: 'samples.go',
+    command: ['go', 'run', 'samples.go'],
+    isInstalled: isInstalled('go', 'version'),
+    write: (setup, parts) => {
+      const run = parts.map(({ id, variables, text }) => [
+        '{',
+        ...Object.entries(variables).map(([name, value]) => `${name.replace(/Id$/, 'ID')} := "${value}"`),
+        `mark("${mark(id)}")`,
+        `${text}}`,
+      ])
+      // The samples continue `main`.
+      return [setup.replace(/\}\n$/, ''), ...run.flat(), '}', markInGo].join('\n')
+    },
+  },
 }
+
+const markInGo = `
+func mark(id string) {
+	request, err := http.NewRequest("GET", baseURL+"/health/live", nil)
+	check(err)
+	request.Header.Set("X-Request-Id", id)
+	response, err := http.DefaultClient.Do(request)
+	check(err)
+	response.Body.Close()
+}
+`
 
 const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, { operationId }]) => ({
@@ -71,7 +134,7 @@ beforeAll(async () => {
     environment: { METRICS_TOKEN: 'of-the-metrics' },
     onLog: (line) => logged.push(line),
   })
-  await symlink(resolve('node_modules'), join(service.dataDir, 'node_modules'))
+  for (const name of ['node_modules', 'sdk-php']) await symlink(resolve(name), join(service.dataDir, name))
   await fund(service, 10_000_000)
 })
 /** What a sample changed for those of the next language. */
@@ -101,8 +164,11 @@ it('each text of the OpenAPI document is in Portuguese, and no other', () => {
   expect(Object.keys(portugueseTexts).toSorted()).toEqual([...used].toSorted())
 })
 
-it.each(Object.keys(programs))('the samples in %s do what they say', { timeout: 120_000 }, async (language) => {
-  const { file, command, write } = programs[language] as Program
+describe.each(Object.entries(programs))('the samples in %s', (language, program) => {
+  it.skipIf(program.isInstalled === false)('do what they say', { timeout: 120_000 }, () => run(language, program))
+})
+
+async function run(language: string, { file, command, write }: Program): Promise<void> {
   const parts = await Promise.all(
     routes.map(async ({ id }): Promise<Part> => {
       const text = samples.get(id)?.find(({ title }) => title === language)?.text ?? ''
@@ -124,6 +190,9 @@ it.each(Object.keys(programs))('the samples in %s do what they say', { timeout: 
     maxBuffer: 16 * 1024 * 1024,
     env: {
       PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
+      HOME: process.env.HOME,
+      PYTHONPATH: resolve('sdk-python/src'),
+      PYTHONDONTWRITEBYTECODE: '1',
       CLIENT_ID: clientId,
       CLIENT_SECRET: clientSecret,
       METRICS_TOKEN: 'of-the-metrics',
@@ -133,7 +202,7 @@ it.each(Object.keys(programs))('the samples in %s do what they say', { timeout: 
   expect(answersBySample()).toEqual(Object.fromEntries(routes.map(({ id, route }) => [id, `${route} succeeded`])))
   // A field that the answer does not have.
   expect(stdout.split('\n').filter((line) => line.includes('undefined'))).toEqual([])
-})
+}
 
 /** Of each sample, its last request and whether it succeeded. */
 function answersBySample(): Record<string, string> {
