@@ -33,6 +33,7 @@ import { registerSandboxRoutes, type Sandbox } from './sandbox/routes.ts'
 import { createTransactionWriter } from './transactions/create.ts'
 import { exampleTransaction } from './transactions/examples.ts'
 import { registerTransactionRoutes } from './transactions/routes.ts'
+import { TransactionView } from './transactions/schema.ts'
 import { createSettlement } from './transactions/settle.ts'
 import { transactionStatuses } from './transactions/status.ts'
 import { createTransactionReader, loadTransactionVersions } from './transactions/view.ts'
@@ -40,12 +41,13 @@ import { createOidcClient } from './users/oidc.ts'
 import { registerUserRoutes } from './users/routes.ts'
 import { findSignedIn } from './users/session.ts'
 import { checkWebhookUrl } from './webhooks/address.ts'
-import { describeWebhooks } from './webhooks/document.ts'
+import { type Described, describeWebhooks } from './webhooks/document.ts'
 import { registerEndpointRoutes } from './webhooks/endpoints/routes.ts'
 import { registerEventRoutes } from './webhooks/event-routes.ts'
 import { registerWebhookRoutes } from './webhooks/routes.ts'
 import { exampleWithdrawal } from './withdrawals/examples.ts'
 import { registerWithdrawalRoutes } from './withdrawals/routes.ts'
+import { WithdrawalView } from './withdrawals/schema.ts'
 import { withdrawalStatuses } from './withdrawals/status.ts'
 import { loadWithdrawalVersions } from './withdrawals/view.ts'
 
@@ -103,15 +105,15 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     shareConnections: shared?.shareConnections,
   })
   compileAtFirstUse(app)
-  const webhooks = describeWebhooks([
-    { ...{ record: 'transaction', schema: 'Transaction' }, statuses: transactionStatuses, example: exampleTransaction },
-    { ...{ record: 'withdrawal', schema: 'Withdrawal' }, statuses: withdrawalStatuses, example: exampleWithdrawal },
-  ])
+  const described: Described[] = [
+    { record: 'transaction', view: TransactionView, statuses: transactionStatuses, example: exampleTransaction },
+    { record: 'withdrawal', view: WithdrawalView, statuses: withdrawalStatuses, example: exampleWithdrawal },
+  ]
   await registerOpenApi(app, {
     version: deps.version,
     guide: `${deps.baseUrl}/guide/`,
     scopes: scopeDescriptions,
-    webhooks,
+    webhooks: describeWebhooks(described),
   })
   app.addSchema({ $id: 'Problem', ...ProblemView })
 
@@ -208,6 +210,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
   registerEndpointRoutes(app, { ...deps, testLimit: limit('webhook-test', 0.5, 10) })
   registerEventRoutes(app, {
     ...deps,
+    described,
     loadRecords: {
       transaction: async (versions) => await loadTransactionVersions(deps.reads, versions),
       withdrawal: async (versions) => await loadWithdrawalVersions(deps.reads, versions),

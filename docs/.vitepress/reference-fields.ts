@@ -70,16 +70,30 @@ function fieldsOf(page: Page, schema: Schema, isRequest: boolean): Field[] {
 }
 
 type Fields = { properties: Record<string, Schema>; required: string[] }
+type Parts = { allOf?: Schema[]; oneOf?: Schema[] }
 
 /** The fields of all parts of a schema, but those of objects with a section elsewhere. */
 function merge(page: Page, schema: Schema): Fields {
   const own = '$ref' in schema ? (objectIn(page, schema) === null ? dereference(page, schema) : {}) : schema
-  const { properties = {}, required = [], allOf = [] } = own as Partial<Fields> & { allOf?: Schema[] }
-  const parts = allOf.map((part) => merge(page, part))
+  const { properties = {}, required = [], allOf = [], oneOf = [] } = own as Partial<Fields> & Parts
+  const parts = [...allOf.map((part) => merge(page, part)), ...mergeVariants(page, oneOf)]
   return {
     properties: Object.assign({}, properties, ...parts.map((part) => part.properties)),
     required: [...required, ...parts.flatMap((part) => part.required)],
   }
+}
+
+/** The fields of all variants: those that differ have one of their types. */
+function mergeVariants(page: Page, variants: Schema[]): Fields[] {
+  const [first, ...others] = variants.map((variant) => merge(page, variant))
+  if (first === undefined) return []
+  const properties = Object.entries(first.properties).map(([name, field]): [string, Schema] => {
+    const fields = [first, ...others].map((variant): Schema => variant.properties[name] ?? {})
+    const isSame = fields.every((other) => JSON.stringify(other) === JSON.stringify(field))
+    const values = fields.flatMap((one) => (Array.isArray(one.enum) ? one.enum : []))
+    return [name, isSame ? field : values.length > 0 ? { ...field, enum: values } : { oneOf: fields }]
+  })
+  return [{ properties: Object.fromEntries(properties), required: first.required }]
 }
 
 /** A reference at its top level resolved. */
@@ -103,9 +117,12 @@ export function objectIn({ words }: Pick<Page, 'words'>, schema: Schema): Object
 
 function toType(page: Page, written: Schema): string {
   const { words } = page
-  const object = objectIn(page, written)
-  if (object !== null)
-    return `[${words.object[object]}](${page.addressOf(object)})${'allOf' in written ? `, ${words.with}` : ''}`
+  const variants = (written.oneOf as Schema[] | undefined) ?? [written]
+  const objects = variants.flatMap((variant) => objectIn(page, variant) ?? [])
+  if (objects.length > 0) {
+    const links = objects.map((object) => `[${words.object[object]}](${page.addressOf(object)})`)
+    return `${links.join(` ${words.or} `)}${variants.some((variant) => 'allOf' in variant) ? `, ${words.with}` : ''}`
+  }
   const schema = dereference(page, written)
   if (schema.type === 'array') return words.listOf(toType(page, (schema.items as Schema | undefined) ?? {}))
   if (Array.isArray(schema.enum)) {
@@ -119,6 +136,8 @@ function toType(page: Page, written: Schema): string {
 
 function describe(page: Page, written: Schema): string {
   const { words, translate } = page
+  const variants = (written.oneOf as Schema[] | undefined) ?? []
+  if (variants.length > 0) return variants.map((variant) => describe(page, variant)).join(' ')
   const schema = dereference(page, written)
   const items = schema.type === 'array' ? dereference(page, (schema.items as Schema | undefined) ?? {}) : {}
   const text = written.description ?? schema.description ?? items.description

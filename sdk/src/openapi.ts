@@ -511,24 +511,8 @@ export interface components {
          * @enum {string}
          */
         DisputeStatus: "OPEN" | "ACCEPTED" | "RETURNED" | "REJECTED" | "CANCELED";
-        /** @description A status change, as its webhook has it. The example shows some fields of `data` */
-        Event: {
-            /**
-             * Format: uuid
-             * @description Identifier of the event: `webhook-id` of its delivery
-             */
-            id: string;
-            type: components["schemas"]["EventType"];
-            /**
-             * Format: date-time
-             * @description When it happened
-             */
-            timestamp: string;
-            /** @description The transaction or withdrawal as a fetch returned it at that moment, and `sequence`, the number of this status change of the record, from 1 */
-            data: {
-                [key: string]: unknown;
-            };
-        };
+        /** @description A status change, as its webhook has it */
+        Event: components["schemas"]["TransactionEvent"] | components["schemas"]["WithdrawalEvent"];
         /** @description A page of a list */
         EventPage: {
             /** @description Number of items on all pages */
@@ -650,27 +634,7 @@ export interface components {
             maxAmount?: number;
         };
         /** @description An event of the feed */
-        FeedEvent: {
-            /** @description Number of the event in the feed: 1, 2, 3 … without a gap */
-            number: number;
-            /** @description Send it as `after` for the events that follow this one */
-            position: string;
-            /**
-             * Format: uuid
-             * @description Identifier of the event: `webhook-id` of its delivery
-             */
-            id: string;
-            type: components["schemas"]["EventType"];
-            /**
-             * Format: date-time
-             * @description When it happened
-             */
-            timestamp: string;
-            /** @description The transaction or withdrawal as a fetch returned it at that moment, and `sequence`, the number of this status change of the record, from 1 */
-            data: {
-                [key: string]: unknown;
-            };
-        };
+        FeedEvent: components["schemas"]["TransactionFeedEvent"] | components["schemas"]["WithdrawalFeedEvent"];
         /** @description Events after a position */
         FeedPage: {
             data: components["schemas"]["FeedEvent"][];
@@ -1316,6 +1280,33 @@ export interface components {
                 sequence: number;
             };
         };
+        /** @description A change of a transaction, in the feed */
+        TransactionFeedEvent: {
+            /** @description Number of the event in the feed: 1, 2, 3 … without a gap */
+            number: number;
+            /** @description Send it as `after` for the events that follow this one */
+            position: string;
+            /**
+             * Format: uuid
+             * @description Equal to the header `webhook-id`. The same event can arrive twice, with the same id
+             */
+            id: string;
+            /**
+             * @description What happened
+             * @enum {string}
+             */
+            type: "transaction.pix_qrcode_generated" | "transaction.paid" | "transaction.processing_refund" | "transaction.processing_infraction" | "transaction.refunded" | "transaction.infraction" | "transaction.failed" | "transaction.blocked";
+            /**
+             * Format: date-time
+             * @description When it happened
+             */
+            timestamp: string;
+            /** @description The transaction as a fetch returned it at that time */
+            data: components["schemas"]["Transaction"] & {
+                /** @description Counts the changes of the record from 1. An event is stale if it is not above the last one that you saw */
+                sequence: number;
+            };
+        };
         /** @description A page of a list */
         TransactionPage: {
             /** @description Number of items on all pages */
@@ -1569,6 +1560,33 @@ export interface components {
                 sequence: number;
             };
         };
+        /** @description A change of a withdrawal, in the feed */
+        WithdrawalFeedEvent: {
+            /** @description Number of the event in the feed: 1, 2, 3 … without a gap */
+            number: number;
+            /** @description Send it as `after` for the events that follow this one */
+            position: string;
+            /**
+             * Format: uuid
+             * @description Equal to the header `webhook-id`. The same event can arrive twice, with the same id
+             */
+            id: string;
+            /**
+             * @description What happened
+             * @enum {string}
+             */
+            type: "withdrawal.processing" | "withdrawal.processed" | "withdrawal.failed" | "withdrawal.canceled" | "withdrawal.refunded" | "withdrawal.rejected";
+            /**
+             * Format: date-time
+             * @description When it happened
+             */
+            timestamp: string;
+            /** @description The withdrawal as a fetch returned it at that time */
+            data: components["schemas"]["Withdrawal"] & {
+                /** @description Counts the changes of the record from 1. An event is stale if it is not above the last one that you saw */
+                sequence: number;
+            };
+        };
         /**
          * @description Present while it is pending review and not sent: it waits for the operator (approval), or it looks like a recent one and waits for POST /withdrawal/{id}/confirm (duplicate)
          * @enum {string}
@@ -1684,6 +1702,7 @@ export type TokenForm = components['schemas']['TokenForm'];
 export type Transaction = components['schemas']['Transaction'];
 export type TransactionCreated = components['schemas']['TransactionCreated'];
 export type TransactionEvent = components['schemas']['TransactionEvent'];
+export type TransactionFeedEvent = components['schemas']['TransactionFeedEvent'];
 export type TransactionPage = components['schemas']['TransactionPage'];
 export type TransactionStatus = components['schemas']['TransactionStatus'];
 export type TransactionStatusEntry = components['schemas']['TransactionStatusEntry'];
@@ -1697,6 +1716,7 @@ export type WebhookTest = components['schemas']['WebhookTest'];
 export type Withdrawal = components['schemas']['Withdrawal'];
 export type WithdrawalCreated = components['schemas']['WithdrawalCreated'];
 export type WithdrawalEvent = components['schemas']['WithdrawalEvent'];
+export type WithdrawalFeedEvent = components['schemas']['WithdrawalFeedEvent'];
 export type WithdrawalHold = components['schemas']['WithdrawalHold'];
 export type WithdrawalPage = components['schemas']['WithdrawalPage'];
 export type WithdrawalStatus = components['schemas']['WithdrawalStatus'];

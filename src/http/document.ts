@@ -199,6 +199,7 @@ function writeParts(schema: Json, write: SchemaWriter): Json {
       case 'additionalProperties':
         return [[keyword, typeof value === 'object' ? write(value as Json) : value]]
       case 'anyOf':
+      case 'oneOf':
         return [[keyword, (value as Json[]).map(write)]]
       case 'allOf': {
         const members = (value as Json[]).filter((member) => !('if' in member)).map(write)

@@ -1,9 +1,13 @@
-/** The webhooks as the OpenAPI document describes them: requests that Guichê sends and a merchant's receiver answers. */
+import type { TSchema } from 'typebox'
+import { assert } from '../lib/assert.ts'
+import type { RecordType } from './outbox.ts'
 
-type Described = {
-  record: 'transaction' | 'withdrawal'
-  /** The name of the record's shape in the document. */
-  schema: string
+/** Events as the OpenAPI document describes them: as webhooks, which a merchant's receiver answers, and in the feed. */
+
+export type Described = {
+  record: RecordType
+  /** What a fetch of the record returns. Its title is the name of the shape in the document. */
+  view: TSchema
   statuses: readonly string[]
   example: (status: never) => { updatedAt: string; statusHistory: object[] }
 }
@@ -19,12 +23,23 @@ export function describeWebhooks(records: Described[]): Record<string, object> {
   )
 }
 
-function describe({ record, schema, statuses, example }: Described, status: string) {
-  const types = statuses.filter((one) => one !== 'PENDING').map((one) => `${record}.${one.toLowerCase()}`)
-  const data = example(status as never)
-  const type = `${record}.${status.toLowerCase()}`
+/** The events of all kinds of records, and the same in the feed, with the fields `place`. Their `type` says which. */
+export function describeEvents(records: Described[], place: Record<string, TSchema>) {
+  const events = records.map((described) => eventSchema(described, described.view))
+  const inFeed = events.map((event, index) => ({
+    ...event,
+    title: event.title.replace(/Event$/, 'FeedEvent'),
+    description: `A change of a ${records[index]?.record}, in the feed`,
+    required: [...Object.keys(place), ...event.required],
+    properties: { ...place, ...event.properties },
+  }))
+  return { events, inFeed }
+}
+
+function describe(described: Described, status: string) {
+  const { record } = described
   return {
-    operationId: `on${schema}${toPascal(status)}`,
+    operationId: `on${nameOf(described)}${toPascal(status)}`,
     summary: `A ${record} became ${status}`,
     description:
       'Sent to the `webhookUrl` of the record and to the webhook endpoints that match, at least once and in the order of its changes. Verify the signature before you read the body.',
@@ -35,13 +50,8 @@ function describe({ record, schema, statuses, example }: Described, status: stri
       required: true,
       content: {
         'application/json': {
-          schema: eventSchema(schema, types),
-          example: {
-            id: '9f6c1b5a-0f63-4a53-8f34-6a8f2f3c7f01',
-            type,
-            timestamp: data.updatedAt,
-            data: { ...data, sequence: data.statusHistory.length - 1 },
-          },
+          schema: eventSchema(described, { $ref: `#/components/schemas/${nameOf(described)}` }),
+          example: exampleEvent(described, status),
         },
       },
     },
@@ -52,10 +62,28 @@ function describe({ record, schema, statuses, example }: Described, status: stri
   }
 }
 
-function eventSchema(schema: string, types: string[]) {
+export function exampleEvent({ record, example }: Described, status: string) {
+  const data = example(status as never)
   return {
-    title: `${schema}Event`,
-    description: `A change of a ${schema.toLowerCase()}, as a webhook`,
+    id: '9f6c1b5a-0f63-4a53-8f34-6a8f2f3c7f01',
+    type: `${record}.${status.toLowerCase()}`,
+    timestamp: data.updatedAt,
+    data: { ...data, sequence: data.statusHistory.length - 1 },
+  }
+}
+
+function nameOf({ view }: Described): string {
+  const title: unknown = Reflect.get(view, 'title')
+  assert(typeof title === 'string', 'the shape of a record has a name')
+  return title
+}
+
+function eventSchema(described: Described, view: object) {
+  const { record, statuses } = described
+  const types = statuses.filter((one) => one !== 'PENDING').map((one) => `${record}.${one.toLowerCase()}`)
+  return {
+    title: `${nameOf(described)}Event`,
+    description: `A change of a ${record}, as a webhook`,
     type: 'object',
     required: ['id', 'type', 'timestamp', 'data'],
     properties: {
@@ -67,9 +95,9 @@ function eventSchema(schema: string, types: string[]) {
       type: { type: 'string', enum: types, description: 'What happened' },
       timestamp: { type: 'string', format: 'date-time', description: 'When it happened' },
       data: {
-        description: `The ${schema.toLowerCase()} as a fetch returned it at that time`,
+        description: `The ${record} as a fetch returned it at that time`,
         allOf: [
-          { $ref: `#/components/schemas/${schema}` },
+          view,
           {
             type: 'object',
             required: ['sequence'],

@@ -5,6 +5,7 @@ import { readSlice, toEnvelope } from '../http/page.ts'
 import { problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { AppError } from '../lib/errors.ts'
+import type { Described } from './document.ts'
 import { type FeedPage, type FeedRequest, readFeed } from './feed.ts'
 import { findEvent } from './feed-store.ts'
 import { createFeedWatch, type FeedWatch } from './feed-watch.ts'
@@ -13,20 +14,20 @@ import { buildBodies, type EventToSend, type LoadRecords } from './payload.ts'
 import { listEvents } from './read-store.ts'
 import {
   EventParams,
-  EventPayload,
   EventsQuery,
-  EventsView,
   feedLimitDefault,
   feedParameters,
   listParameters,
   perPageDefault,
+  toEventViews,
 } from './schema.ts'
 import { toEventView } from './view.ts'
 
-type Deps = { db: Db; reads: Reads; loadRecords: LoadRecords }
+type Deps = { db: Db; reads: Reads; loadRecords: LoadRecords; described: Described[] }
 
 /** Events as a list, as the feed that a program follows, and one by one. */
 export function registerEventRoutes(app: Server, deps: Deps): void {
+  const views = toEventViews(deps.described)
   const watch = createFeedWatch({ db: deps.db, log: app.log })
   // Before the hook that cuts the connections that are still open.
   app.addHook('preClose', watch.stop)
@@ -43,7 +44,7 @@ export function registerEventRoutes(app: Server, deps: Deps): void {
         tags: ['Events'],
         querystring: EventsQuery,
         response: {
-          200: EventsView,
+          200: views.events,
           ...problems(401, 403, 422, 500, 'position_unknown'),
         },
       },
@@ -70,7 +71,7 @@ export function registerEventRoutes(app: Server, deps: Deps): void {
           'The payload of its webhook. It also needs the scope of its record: `transaction.read` or `withdrawal.read`.',
         tags: ['Events'],
         params: EventParams,
-        response: { 200: EventPayload, ...problems(401, 403, 404, 422, 500) },
+        response: { 200: views.event, ...problems(401, 403, 404, 422, 500) },
       },
     },
     async (request, reply) => {

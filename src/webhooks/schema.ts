@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { Envelope, PageQuery, perPageMax } from '../http/page.ts'
-import { DateTime, DateTimeFilter, EnumFilter, FreeForm, Nullable, Uuid } from '../http/schemas.ts'
+import { DateTime, DateTimeFilter, EnumFilter, Nullable, Uuid } from '../http/schemas.ts'
 import { type AttemptErrorCode, attemptErrors } from './attempt-errors.ts'
+import { type Described, describeEvents, exampleEvent } from './document.ts'
 import { eventTypes } from './event-types.ts'
 import { positionPattern } from './feed.ts'
 import { deliveryStates } from './read-store.ts'
@@ -38,54 +39,39 @@ export const ListEventsQuery = Type.Object(PageQuery, { additionalProperties: fa
 
 const EventTypes = Type.Enum([...eventTypes], { title: 'EventType', description: 'What can happen to a record' })
 
-const payload = {
-  id: Uuid('Identifier of the event: `webhook-id` of its delivery'),
-  type: EventTypes,
-  timestamp: DateTime('When it happened'),
-  data: FreeForm({
-    description:
-      'The transaction or withdrawal as a fetch returned it at that moment, and `sequence`, the number of this status change of the record, from 1',
-  }),
-}
-
-const examplePayload = {
-  id: '9f6c1b5a-0f63-4a53-8f34-6a8f2f3c7f01',
-  type: 'transaction.paid',
-  timestamp: '2026-11-21T12:01:35.000Z',
-  data: { id: '0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1', status: 'PAID', amount: 2590, amountPaid: 2590, sequence: 2 },
-}
-
-export const EventPayload = Type.Object(payload, {
-  title: 'Event',
-  description: 'A status change, as its webhook has it. The example shows some fields of `data`',
-  examples: [examplePayload],
-})
-
 const position = (description: string) => Type.String({ pattern: positionPattern, description })
 
-export const EventFeed = Type.Object(
-  {
-    data: Type.Array(
-      Type.Object(
-        {
-          number: Type.Integer({ description: 'Number of the event in the feed: 1, 2, 3 … without a gap' }),
-          position: position('Send it as `after` for the events that follow this one'),
-          ...payload,
-        },
-        { title: 'FeedEvent', description: 'An event of the feed' },
-      ),
-    ),
-    next: position('Send it as `after` for the next page. With filters it is also behind events that do not match'),
-    hasMore: Type.Boolean({ description: 'True: request the next page now. False: the feed ends here for now' }),
-  },
-  { title: 'FeedPage', description: 'Events after a position' },
-)
+const examplePosition = '7-9f6c1b5a'
 
-/** What a list of events is, and the feed. */
-export const EventsView = {
-  description: 'The feed with `after`, else the list',
-  anyOf: [EventFeed, EventList],
-  examples: [{ data: [{ number: 7, position: '7-9f6c1b5a', ...examplePayload }], next: '7-9f6c1b5a', hasMore: false }],
+/** An event, and what a list of events is, and the feed. */
+export function toEventViews(records: Described[]) {
+  const example = records.slice(0, 1).map((described) => exampleEvent(described, 'PAID'))
+  const { events, inFeed } = describeEvents(records, {
+    number: Type.Integer({ description: 'Number of the event in the feed: 1, 2, 3 … without a gap' }),
+    position: position('Send it as `after` for the events that follow this one'),
+  })
+  const description = 'A status change, as its webhook has it'
+  const event = { title: 'Event', description, oneOf: events, examples: example }
+  const feed = Type.Object(
+    {
+      data: Type.Array(Type.Unsafe({ title: 'FeedEvent', description: 'An event of the feed', oneOf: inFeed })),
+      next: position('Send it as `after` for the next page. With filters it is also behind events that do not match'),
+      hasMore: Type.Boolean({ description: 'True: request the next page now. False: the feed ends here for now' }),
+    },
+    { title: 'FeedPage', description: 'Events after a position' },
+  )
+  const eventsView = {
+    description: 'The feed with `after`, else the list',
+    anyOf: [feed, EventList],
+    examples: [
+      {
+        data: example.map((one) => ({ number: 7, position: examplePosition, ...one })),
+        next: examplePosition,
+        hasMore: false,
+      },
+    ],
+  }
+  return { event, events: eventsView }
 }
 
 /** Longer than a page needs to be, and shorter than the patience of proxies. */

@@ -15,7 +15,9 @@ import { checkWebhookUrl } from '../../src/webhooks/address.ts'
 import { withdrawalStatuses } from '../../src/withdrawals/status.ts'
 import { type ApiDocument, type Json, listOperations, type Operation, toPointer } from '../support/api-document.ts'
 import { samplesOfFormat } from '../support/fuzz.ts'
+import { charge, payAt, untilStatus } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { fund, untilWithdrawal, withdraw } from '../support/withdrawals.ts'
 
 const document = JSON.parse(JSON.stringify(await describeApi())) as ApiDocument
 const operations = listOperations(document)
@@ -219,7 +221,7 @@ it('passes the rules of Redocly and Spectral, without a warning', async () => {
   expect(stdout).toBe('')
 })
 
-describe('the page at /docs', () => {
+describe('of a running service', () => {
   let service: TestService
 
   beforeAll(async () => {
@@ -233,7 +235,7 @@ describe('the page at /docs', () => {
     return answer
   }
 
-  it('shows the document, with all files from this service', async () => {
+  it('the page at /docs shows the document, with all files from this service', async () => {
     for (const page of ['/docs', '/docs/']) {
       const { text, headers } = await open(page)
       expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
@@ -252,7 +254,7 @@ describe('the page at /docs', () => {
     expect((await open('/docs/json')).body).toEqual((await open('/openapi.json')).body)
   })
 
-  it('may not load anything from other hosts, by its policy', async () => {
+  it('the page at /docs may not load anything from other hosts, by its policy', async () => {
     const policy = (await open('/docs')).headers.get('content-security-policy') ?? ''
     const directives = policy.split(';').map((directive) => directive.trim().split(' '))
     expect(directives.map(([name]) => name)).toContain('default-src')
@@ -263,9 +265,30 @@ describe('the page at /docs', () => {
     expect(policy).not.toContain('upgrade-insecure-requests')
   })
 
-  it('shows what is served', async () => {
+  it('the document has what is served', async () => {
     const served = (await service.call<ApiDocument>('/openapi.json', { token: null })).body
     expect(Object.keys(served.paths)).toEqual(Object.keys(document.paths))
+  })
+
+  it('the events are as described: `type` says what `data` is', async () => {
+    await fund(service, 10_000)
+    const { id, uri } = await charge(service)
+    await payAt(service, uri)
+    const withdrawalId = await withdraw(service)
+    await untilStatus(service, id, 'PAID')
+    await untilWithdrawal(service, withdrawalId, 'PROCESSED')
+    const feed = await service.call<{ data: { id: string; type: string; data: Json }[] }>('/event?after=start')
+    const isFeed = ajv.compile({ $ref: 'api#/components/schemas/FeedPage' })
+    expect(isFeed(feed.body), JSON.stringify(isFeed.errors)).toBe(true)
+    const isEvent = ajv.compile({ $ref: 'api#/components/schemas/Event' })
+    for (const type of ['transaction.paid', 'withdrawal.processed']) {
+      const found = feed.body.data.find((one) => one.type === type)
+      const { body: event } = await service.call<Json>(`/event/${found?.id}`)
+      expect(isEvent(event), JSON.stringify(isEvent.errors)).toBe(true)
+      expect(isEvent({ ...event, type: type === 'transaction.paid' ? 'withdrawal.failed' : 'transaction.paid' })).toBe(
+        false,
+      )
+    }
   })
 })
 

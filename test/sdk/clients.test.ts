@@ -50,11 +50,11 @@ describe.skipIf(!existsSync(tools))('clients that others generate from the docum
       expect(await readFile(`docs/public/collections/${name}`, 'utf8')).toBe(await readFile(join(folder, name), 'utf8'))
   })
 
-  it.each(['openapi-fetch', 'hey-api', 'orval'])('create, pay and list: %s', async (name) => {
+  it.each(['openapi-fetch', 'hey-api', 'orval'])('create, pay, list and read events: %s', async (name) => {
     const bundle = await rolldown({ input: join(folder, `${name}.ts`), platform: 'node', cwd: folder })
     await bundle.write({ file: join(folder, `${name}.mjs`) })
     const { clientId, clientSecret } = service.sandbox
     const program = [join(folder, `${name}.mjs`), service.baseUrl, clientId, clientSecret]
-    expect((await run(process.execPath, program)).stdout).toBe('PAID 2590 true\n')
+    expect((await run(process.execPath, program)).stdout).toBe('PAID 2590 true\n2590 2\n')
   })
 })

@@ -27,3 +27,12 @@ for (let found: components['schemas']['Transaction'] | undefined; !found; ) {
   found = page.data.data.find((transaction) => transaction.id === id)
   if (found) process.stdout.write(`${found.status} ${found.amountPaid} ${found.endToEnd === paid.data.endToEndId}\n`)
 }
+
+const feed = await client.GET('/event', { params: { query: { after: 'start', recordId: id } } })
+if (feed.error) throw new Error(feed.error.detail)
+if (!('next' in feed.data)) throw new Error('not the feed')
+for (const event of feed.data.data) {
+  // `type` says what `data` is.
+  if (event.type === 'transaction.paid') process.stdout.write(`${event.data.amountPaid} ${event.data.sequence}\n`)
+  else if (event.type === 'withdrawal.processed') process.stdout.write(`${event.data.amountWithdrawn}\n`)
+}

@@ -1,4 +1,11 @@
-import { createToken, createTransaction, listTransactions, payInSandbox, type Transaction } from './orval.gen.ts'
+import {
+  createToken,
+  createTransaction,
+  listEvents,
+  listTransactions,
+  payInSandbox,
+  type Transaction,
+} from './orval.gen.ts'
 
 const [, clientId = '', clientSecret = ''] = process.argv.slice(2)
 
@@ -16,4 +23,13 @@ for (let found: Transaction | undefined; !found; ) {
   if (page.status !== 200) throw new Error(page.data.detail)
   found = page.data.data.find((transaction) => transaction.id === created.data.id)
   if (found) process.stdout.write(`${found.status} ${found.amountPaid} ${found.endToEnd === paid.data.endToEndId}\n`)
+}
+
+const feed = await listEvents({ after: 'start', recordId: created.data.id }, signed)
+if (feed.status !== 200) throw new Error(feed.data.detail)
+if (!('next' in feed.data)) throw new Error('not the feed')
+for (const event of feed.data.data) {
+  // `type` says what `data` is.
+  if (event.type === 'transaction.paid') process.stdout.write(`${event.data.amountPaid} ${event.data.sequence}\n`)
+  else if (event.type === 'withdrawal.processed') process.stdout.write(`${event.data.amountWithdrawn}\n`)
 }
