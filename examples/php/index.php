@@ -3,9 +3,9 @@
 /**
  * A shop with one product, in PHP without a framework. In the folder of Guichê, while it runs:
  *
- *     php -S 127.0.0.1:8000 examples/php/index.php
+ *     php -S 127.0.0.1:8001 examples/php/index.php
  *
- * and open http://127.0.0.1:8000. orders.php has the part that you need in your own shop.
+ * and open http://127.0.0.1:8001. orders.php has the part that you need in your own shop.
  */
 
 declare(strict_types=1);

@@ -39,6 +39,7 @@ const untried: [document: string, beginning: string, why: string][] = [
     'needs root, a container runtime or a cluster; test/deploy has what can be tested without',
   ]),
   ['docs/php.md', 'mkdir minha-loja', 'the test of the PHP SDK follows this page'],
+  ['docs/php.md', 'composer init', 'the same'],
   ['docs/php.md', 'php -S', 'the same'],
   ['docs/python.md', 'mkdir minha-loja', 'the test of the Python SDK follows this page'],
   ['docs/python.md', '.venv/bin/uvicorn', 'the same'],

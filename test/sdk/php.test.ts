@@ -1,18 +1,19 @@
 import { execFile, spawn, spawnSync } from 'node:child_process'
-import { copyFile, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { copyFile, cp, lstat, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Guiche } from '../../sdk/src/index.ts'
 import { createTestEvent, signWebhook } from '../../sdk/src/testing.ts'
 import { createTestDatabase } from '../support/database.ts'
-import { blocksOf, withoutComments } from '../support/documents.ts'
-import { refundInPart } from '../support/payments.ts'
+import { type Block, blocksOf, withoutComments } from '../support/documents.ts'
+import { refundInPart, untilPaidAgain } from '../support/payments.ts'
 import { findFreePort, makeDataDir, startServiceProcess } from '../support/process.ts'
 import { eventually } from '../support/webhooks.ts'
 
 const run = promisify(execFile)
 const runs = (program: string, ...args: string[]) => spawnSync(program, args).status === 0
+const isPhp = ({ language }: Block) => language === 'php'
 const hasComposer = runs('composer', '--version', '--no-interaction')
 /** Debian: php-cli php-curl, and for the rest phpunit and composer. */
 const hasPhp = runs('php', '-r', 'exit(PHP_VERSION_ID >= 80100 && extension_loaded("curl") ? 0 : 1);')
@@ -38,8 +39,8 @@ describe.skipIf(!hasPhp)('the PHP SDK', () => {
       await service.ended
     })
     shop = join(dataDir, 'shop')
-    await mkdir(join(shop, 'data'), { recursive: true })
-    await copyFile(join(dataDir, 'sandbox.json'), join(shop, 'data/sandbox.json'))
+    await mkdir(shop)
+    await copyFile(join(dataDir, 'sandbox.json'), join(shop, 'sandbox.json'))
     cleanups.push(async () => await rm(shop, { recursive: true, force: true }))
     const sandbox = JSON.parse(await readFile(join(dataDir, 'sandbox.json'), 'utf8'))
     guiche = new Guiche(sandbox)
@@ -106,18 +107,21 @@ describe.skipIf(!hasPhp)('the PHP SDK', () => {
   })
 
   it.skipIf(!hasComposer)('is installed by Composer as its README says', async () => {
-    const [commands = ''] = blocksOf('sdk-php/README.md')
+    const [install = '', copy = ''] = blocksOf('sdk-php/README.md')
       .filter(({ language }) => language === '')
-      .map(({ text }) => text.replace('../guiche/sdk-php', resolve('sdk-php')))
-    // Only this test has no network.
-    const script = commands.replace(/.*\n/, '$&composer config repositories.packagist.org false\n')
-    await run('sh', ['-ec', script.replaceAll('composer ', 'composer -n ')], { cwd: shop, env: environment })
-    expect(await readFile(join(shop, 'vendor/guiche/sdk/composer.json'), 'utf8')).toContain('"guiche/sdk"')
+      .map(({ text }) => text)
+    const project = await makeProject('composer')
+    await runComposer(install + copy, project)
+    expect(await readFile(join(project, 'vendor/guiche/sdk/composer.json'), 'utf8')).toContain('"guiche/sdk"')
+    await writeFile(join(project, 'first.php'), blocksOf('sdk-php/README.md').find(isPhp)?.text ?? '')
+    expect((await run('php', ['first.php'], { cwd: project })).stdout).toBe('PAID R$ 25,90\n')
+    // The project is published without the folder of Guichê.
+    expect((await lstat(join(project, 'vendor/guiche/sdk'))).isSymbolicLink()).toBe(false)
   })
 
   describe('its documentation', () => {
     const documents = ['sdk-php/README.md', 'docs/sdk.md']
-    const samples = documents.flatMap(blocksOf).filter(({ language }) => language === 'php')
+    const samples = documents.flatMap(blocksOf).filter(isPhp)
 
     it('is the same in Portuguese', () => {
       const blocks = (document: string) => blocksOf(document).map(({ text }) => withoutComments(text))
@@ -129,11 +133,6 @@ describe.skipIf(!hasPhp)('the PHP SDK', () => {
       await writeFile(file, withClient(text))
       if (text.includes('php://input')) await tryReceiver(file)
       else expect((await php(file)).stderr).toBe('')
-    })
-
-    it('prints what its first program says', async () => {
-      await writeFile(join(shop, 'first.php'), withClient(samples[0]?.text ?? ''))
-      expect((await php('first.php')).stdout).toBe('PAID R$ 25,90\n')
     })
   })
 
@@ -195,16 +194,17 @@ describe.skipIf(!hasPhp)('the PHP SDK', () => {
   })
 
   it('leads from an empty folder to a paid order, as the quick start says', async () => {
-    const [checkout, mine] = [join(shop, 'guiche'), join(shop, 'minha-loja')]
-    await mkdir(join(checkout, 'data'), { recursive: true })
-    await copyFile(join(shop, 'data/sandbox.json'), join(checkout, 'data/sandbox.json'))
-    await symlink(resolve('sdk-php'), join(checkout, 'sdk-php'))
+    const parent = await makeProject('quick-start')
+    const mine = join(parent, 'minha-loja')
     const blocks = blocksOf('docs/pt/php.md')
     const [commands = ''] = blocks.filter(({ language }) => language === 'sh').map(({ text }) => text)
-    const [pay = '', webhook = '', order = '', failing = ''] = blocks
-      .filter(({ language }) => language === 'php')
-      .map(({ text }) => text)
-    await run('sh', ['-ec', commands], { cwd: shop })
+    const [pay = '', webhook = '', order = '', refund = '', failing = ''] = blocks.filter(isPhp).map(({ text }) => text)
+    await run('sh', ['-ec', commands.replaceAll('../guiche/', '../../guiche/')], { cwd: parent })
+    if (hasComposer) {
+      await runComposer(blocks.find(({ text }) => text.startsWith('composer'))?.text ?? '', mine)
+      await writeFile(join(mine, 'pagar.php'), pay.replace('sdk-php/autoload.php', 'vendor/autoload.php'))
+      expect((await run('php', ['pagar.php'], { cwd: mine })).stdout).toContain('PAID')
+    }
     await writeFile(join(mine, 'pagar.php'), pay)
     await writeFile(join(mine, 'webhook.php'), webhook)
     const inShop = { cwd: mine, env: environment }
@@ -213,15 +213,35 @@ describe.skipIf(!hasPhp)('the PHP SDK', () => {
     const server = await startWebServer('webhook.php', mine)
     try {
       await writeFile(join(mine, 'pedido.php'), order.replace('http://127.0.0.1:8000', server.url))
-      await run('php', ['pedido.php'], inShop)
-      await expect.poll(server.said).toContain('ship pedido-0002 2590')
-      await expect(run('php', ['pedido.php'], inShop)).rejects.toThrow('payment_refused')
+      const id = (await run('php', ['pedido.php'], inShop)).stdout.trim()
+      await expect.poll(server.said).toContain('enviar pedido-0002 2590')
+      expect((await run('php', ['pedido.php'], inShop)).stdout).toBe('pedido-0002 já está pago\n')
+
+      await writeFile(join(mine, 'devolver.php'), refund)
+      expect((await run('php', ['devolver.php', id], inShop)).stdout).toBe('PROCESSING\n')
+      await untilPaidAgain(guiche, id)
     } finally {
       await server.stop()
     }
+    expect(server.said().match(/enviar/g)).toHaveLength(1)
     await writeFile(join(mine, 'erro.php'), failing)
     expect((await run('php', ['erro.php'], inShop)).stdout).toMatch(/^validation_failed\n.*amount.*cents/)
   })
+
+  /** An empty folder, beside which the one of Guichê is. */
+  async function makeProject(name: string): Promise<string> {
+    await mkdir(join(shop, 'guiche/data'), { recursive: true })
+    await cp('sdk-php', join(shop, 'guiche/sdk-php'), { recursive: true })
+    await copyFile(join(shop, 'sandbox.json'), join(shop, 'guiche/data/sandbox.json'))
+    await mkdir(join(shop, name))
+    return join(shop, name)
+  }
+
+  /** Without network, which only this test has not. */
+  async function runComposer(commands: string, cwd: string): Promise<void> {
+    const script = commands.replace(/.*\n/, '$&composer config repositories.packagist.org false\n')
+    await run('sh', ['-ec', script.replaceAll('composer ', 'composer -n ')], { cwd, env: environment })
+  }
 
   /** The folder of a shop without Composer has the SDK's own autoloader. Later samples continue with the first client. */
   function withClient(text: string): string {

@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Guiche } from '../../sdk/src/index.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { blocksOf } from '../support/documents.ts'
+import { untilPaidAgain } from '../support/payments.ts'
 import { findFreePort, makeDataDir, startServiceProcess } from '../support/process.ts'
 import { findPython } from '../support/python.ts'
 
@@ -50,6 +52,7 @@ describe.skipIf(python === '')('the Python SDK, where Python 3.10 and httpx are 
       .filter(({ language }) => language === 'python')
     const cleanups: (() => Promise<unknown>)[] = []
     let folder: string
+    let guiche: Guiche
     let environment: Record<string, string>
 
     beforeAll(async () => {
@@ -69,6 +72,7 @@ describe.skipIf(python === '')('the Python SDK, where Python 3.10 and httpx are 
       cleanups.push(async () => await rm(folder, { recursive: true }))
       const file = await readFile(join(dataDir, 'sandbox.json'), 'utf8')
       const sandbox = JSON.parse(file)
+      guiche = new Guiche(sandbox)
       await mkdir(join(folder, 'data'))
       await writeFile(join(folder, 'data/sandbox.json'), file)
       environment = {
@@ -85,9 +89,9 @@ describe.skipIf(python === '')('the Python SDK, where Python 3.10 and httpx are 
       for (const cleanup of cleanups.reverse()) await cleanup()
     })
 
-    const runProgram = async (name: string, text: string, flags = ['-W', 'error']) => {
+    const runProgram = async (name: string, text: string, flags = ['-W', 'error'], ...args: string[]) => {
       await writeFile(join(folder, name), text)
-      return await run(python, [...flags, name], { cwd: folder, env: environment })
+      return await run(python, [...flags, name, ...args], { cwd: folder, env: environment })
     }
 
     /** Most samples of a document use the client of its first one. */
@@ -138,7 +142,7 @@ for secret, sequence in ((paid, 2), (paid, 4), ("whsec_b2Ygc29tZWJvZHkgZWxzZQ=="
 
     it.skipIf(withFastapi === '')('leads to a paid order, as docs/python.md says', async () => {
       const blocks = blocksOf('docs/pt/python.md').filter(({ language }) => language === 'python')
-      const [pay = '', shop = '', order = '', failing = ''] = blocks.map(({ text }) => text)
+      const [pay = '', shop = '', order = '', refund = '', failing = ''] = blocks.map(({ text }) => text)
       await writeFile(join(folder, 'sandbox.json'), await readFile(join(folder, 'data/sandbox.json')))
       expect((await runProgram('pagar.py', pay)).stdout).toMatch(/^000201.*\nPAID R\$ 25,90\n$/)
 
@@ -149,19 +153,25 @@ for secret, sequence in ((paid, 2), (paid, 4), ("whsec_b2Ygc29tZWJvZHkgZWxzZQ=="
         env: environment,
       })
       const ended = new Promise((done) => server.once('exit', done))
+      let said = ''
       try {
-        let said = ''
         server.stdout.on('data', (data) => {
           said += data
         })
         const url = `http://127.0.0.1:${port}/webhooks/pix`
         await expect.poll(async () => (await fetch(url).catch(() => null))?.status).toBe(405)
-        await runProgram('pedido.py', order.replace('http://127.0.0.1:8000/webhooks/pix', url))
-        await expect.poll(() => said).toContain('ship pedido-0002 2590\n')
+        const program = order.replace('http://127.0.0.1:8000/webhooks/pix', url)
+        const id = (await runProgram('pedido.py', program, [])).stdout.trim()
+        await expect.poll(() => said).toContain('enviar pedido-0002 2590\n')
+        await expect(runProgram('pedido.py', program, [])).rejects.toThrow('pedido-0002 já está pago')
+
+        expect((await runProgram('devolver.py', refund, [], id)).stdout).toBe('PROCESSING\n')
+        await untilPaidAgain(guiche, id)
       } finally {
         server.kill()
         await ended
       }
+      expect(said.match(/enviar/g)).toHaveLength(1)
       expect((await runProgram('erro.py', failing)).stdout).toMatch(/^validation_failed\namount must be/)
     })
   })

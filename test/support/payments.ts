@@ -129,11 +129,14 @@ export async function eventsOf(service: TestService, id: string): Promise<string
   return rows.map(({ type }) => type)
 }
 
-/**
- * Refunds a part of a payment, and waits until the shop has answered the `transaction.paid` that follows it.
- */
+/** Refunds a part of a payment, and waits until the shop has answered the `transaction.paid` that follows it. */
 export async function refundInPart(guiche: Guiche, id: string): Promise<void> {
   await guiche.transactions.refund(id, { amount: 590 })
+  await untilPaidAgain(guiche, id)
+}
+
+/** Waits until the shop has answered a second `transaction.paid`. */
+export async function untilPaidAgain(guiche: Guiche, id: string): Promise<void> {
   await eventually(async () => {
     const events = await guiche.transactions.events(id).all()
     return events.filter(({ type, delivery }) => type === 'transaction.paid' && delivery === 'delivered').length === 2
