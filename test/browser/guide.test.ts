@@ -92,9 +92,9 @@ describe.skipIf(chromiumPath === null)('in a browser the guide', () => {
 
   it('is shown at both widths, in both themes, within its content security policy', async () => {
     const { page, checkScreenAtEachSize, complaints, close } = await visit(browser)
-    for (const name of ['index', 'quick-start', 'errors', 'dashboard']) {
+    for (const name of ['index', 'quick-start', 'errors', 'dashboard', 'reference/balance', 'pt/reference/index']) {
       await page.goto(`${service.baseUrl}/guide/${name}.html`)
-      await checkScreenAtEachSize(`guide-${name}`)
+      await checkScreenAtEachSize(`guide-${name.replaceAll('/', '-')}`)
     }
     expect(complaints).toEqual([])
     await close()
@@ -140,6 +140,19 @@ describe.skipIf(chromiumPath === null)('in a browser the guide', () => {
       if (excess > 0) wide.push(`${name}: ${excess} px`)
     }
     expect(wide).toEqual([])
+    await close()
+  })
+
+  it('shows all samples in the language that was chosen for one', async () => {
+    const { page, close, complaints } = await visit(browser)
+    await page.goto(`${service.baseUrl}/guide/reference/balance.html`)
+    await page.getByText('curl -sS $BASE/balance').waitFor()
+    await page.getByText('Python', { exact: true }).last().click()
+    await page.getByText('print(balance["available"])').waitFor()
+    await page.getByText('curl -sS $BASE/balance').waitFor({ state: 'hidden' })
+    await page.goto(`${service.baseUrl}/guide/pt/reference/token.html`)
+    await page.getByText('token = httpx.get(').waitFor()
+    expect(complaints).toEqual([])
     await close()
   })
 
