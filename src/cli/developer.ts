@@ -1,7 +1,9 @@
 import { Argument, type Command, Option } from 'commander'
+import { inReais } from '../lib/money.ts'
 import { toCentsAboveZero, toId } from './arguments.ts'
-import { type ConnectOptions, withConnection } from './developer/connect.ts'
+import { type ConnectOptions, connect, withConnection } from './developer/connect.ts'
 import { runTrigger, type Triggered, triggered } from './developer/trigger.ts'
+import { print } from './print.ts'
 
 type ChargeOptions = ConnectOptions & { amount?: number; webhookUrl?: string; externalCode?: string; json?: boolean }
 
@@ -62,6 +64,20 @@ export function developerCommands(program: Command): void {
     .option('--json', 'print JSON')
     .action(async (type: Triggered, options: ChargeOptions) => {
       await runTrigger(type, options)
+    })
+
+  withConnection(
+    program
+      .command('cancel')
+      .description('cancel an open charge, so that nobody can pay it')
+      .argument('<id>', 'id of the transaction', toId),
+  )
+    .option('--json', 'print JSON')
+    .action(async (id: string, { json, ...options }: ConnectOptions & { json?: boolean }) => {
+      const { guiche } = await connect(options)
+      const { status, failureCode = null, externalCode = null, amount } = await guiche.transactions.cancel(id)
+      const canceled = { id, status, failureCode, externalCode, amount }
+      print(canceled, { json, shown: { ...canceled, amount: inReais(amount) }, note: 'Nobody can pay it any more.' })
     })
 
   withConnection(

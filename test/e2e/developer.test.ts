@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,6 +12,7 @@ import { createWebhookReceiver, type WebhookReceiver } from '../../sdk/src/testi
 import type { Check } from '../../src/cli/developer/checks.ts'
 import type { Triggered } from '../../src/cli/developer/trigger.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
+import { charge, fetchTransaction, payAt, untilStatus } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { registerShop } from '../support/token.ts'
 import { eventually } from '../support/webhooks.ts'
@@ -64,6 +66,26 @@ describe('guiche trigger', () => {
   it('names the events that it can cause', async () => {
     await line.expectFailure(['trigger', 'transaction.shipped'], /Allowed choices are .*transaction\.paid/)
     await line.expectFailure(['trigger', 'withdrawal.failed', '--amount', '100'], /leave --amount out/)
+  })
+})
+
+describe('guiche cancel', () => {
+  it('cancels an open charge, also twice, so that nobody can pay it', async () => {
+    const { id, uri } = await charge(service, { externalCode: 'order-cancel-1', amount: 4990 })
+    const canceled = { id, status: 'FAILED', failureCode: 'canceled', externalCode: 'order-cancel-1', amount: 4990 }
+    expect(await line.runJson(['cancel', id])).toEqual(canceled)
+    expect(await line.read(['cancel', id])).toMatch(/^amount +R\$ 49,90\n\nNobody can pay it any more\.\n$/m)
+    expect((await fetchTransaction(service, id)).status).toBe('FAILED')
+    expect((await service.call('/sandbox/payment', { body: { uri } })).body).toMatchObject({ code: 'payment_refused' })
+  })
+
+  it('says why it cancels nothing', async () => {
+    const { id, uri } = await charge(service)
+    await payAt(service, uri)
+    await untilStatus(service, id, 'PAID')
+    await line.expectFailure(['cancel', id], /refund it instead.*cancel_not_possible/)
+    await line.expectFailure(['cancel', randomUUID()], /not_found/)
+    await line.expectFailure(['cancel', 'order-1'], /An id such as/)
   })
 })
 
