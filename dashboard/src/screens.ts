@@ -31,6 +31,13 @@ export const screens: ScreenEntry[] = [
     Screen: screen(async () => await import('./screens/transactions/transactions.tsx')),
   },
   {
+    name: 'charge',
+    paths: ['/charge'],
+    permission: 'transaction.write',
+    icon: 'charge',
+    Screen: screen(async () => await import('./screens/charge/charge.tsx')),
+  },
+  {
     name: 'withdrawals',
     paths: ['/withdrawals'],
     permission: 'withdrawal.read',

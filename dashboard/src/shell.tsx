@@ -31,6 +31,7 @@ export const navigationWords = texts<Record<string, string>>({
   en: {
     today: 'Today',
     transactions: 'Transactions',
+    charge: 'New charge',
     withdrawals: 'Withdrawals',
     disputes: 'Disputes (MED)',
     ledger: 'Ledger',
@@ -54,6 +55,7 @@ export const navigationWords = texts<Record<string, string>>({
   pt: {
     today: 'Hoje',
     transactions: 'Transações',
+    charge: 'Nova cobrança',
     withdrawals: 'Saques',
     disputes: 'Contestações (MED)',
     ledger: 'Livro-razão',

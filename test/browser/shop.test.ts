@@ -141,6 +141,68 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     expect(complaints).toEqual([])
   })
 
+  it('charge a customer with a form, and see the payment', async () => {
+    const { page, go, checkScreenAtEachSize, checkScreen, complaints } = desk
+    await go('/charge')
+    await page.getByRole('textbox', { name: 'Amount' }).fill('25.90')
+    await page.getByLabel('What for').fill('Café torrado 500 g')
+    await page.getByRole('button', { name: 'Customer (optional)' }).click()
+    await page.getByLabel('Name', { exact: true }).fill('Maria da Silva')
+    await page.getByLabel('CPF or CNPJ').fill('529.982.247-26')
+    await page.getByLabel('E-mail').fill('maria@example.com')
+    await checkScreenAtEachSize('charge-form')
+    await page.getByRole('button', { name: 'Charge', exact: true }).click()
+    await page.locator('input[aria-invalid=true]').waitFor()
+    await checkScreen('charge-refused')
+    await page.getByLabel('CPF or CNPJ').fill('529.982.247-25')
+    await page.getByRole('button', { name: 'Charge', exact: true }).click()
+    await page.getByRole('img', { name: 'Scan with the bank’s app' }).waitFor()
+    await checkScreenAtEachSize('charge-open')
+    const address = await page.getByRole('link', { name: 'Open the transaction' }).getAttribute('href')
+    const id = /[0-9a-f-]{36}/.exec(address ?? '')?.[0] ?? ''
+    const share = await page.getByRole('link', { name: 'Share on WhatsApp' }).getAttribute('href')
+    expect(decodeURIComponent(share ?? '')).toMatch(/^https:\/\/wa\.me\/\?text=Pix of R\$25\.90: http.*\/pay\//)
+    const { body } = await service.call<{ customer: { name: string }; pixResponse: { uri: string } }>(
+      `/transaction/${id}`,
+    )
+    expect(body.customer.name).toBe('Maria da Silva')
+    await payAt(service, body.pixResponse.uri)
+    await page.getByRole('heading', { name: 'Paid' }).waitFor()
+    await checkScreenAtEachSize('charge-paid')
+    await page.getByRole('button', { name: 'Next charge' }).click()
+    await page.getByRole('textbox', { name: 'Amount' }).waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('charge at a counter with a keypad, on a phone', async () => {
+    const { page, go, checkScreen, complaints, close } = await visit(browser, { width: 390, locale: 'pt-BR' })
+    await signIn(page, service, owner)
+    await page.getByRole('heading', { name: 'Hoje', exact: true }).waitFor()
+    await go('/charge?mode=counter')
+    const amount = page.getByRole('status', { name: 'Valor' })
+    for (const digits of ['1', '2', '00', '5', '7'])
+      await page.getByRole('button', { name: digits, exact: true }).click()
+    await page.getByRole('button', { name: 'Apagar o último dígito' }).click()
+    expect(await amount.textContent()).toMatch(/R\$\s120,05/)
+    await checkScreen('counter')
+    await page.getByRole('button', { name: /^Cobrar/ }).click()
+    await page.getByRole('img', { name: 'Escaneie com o app do banco' }).waitFor()
+    await checkScreen('counter-open')
+    const address = await page.getByRole('link', { name: 'Abrir a transação' }).getAttribute('href')
+    const id = /[0-9a-f-]{36}/.exec(address ?? '')?.[0] ?? ''
+    await payAt(
+      service,
+      (await service.call<{ pixResponse: { uri: string } }>(`/transaction/${id}`)).body.pixResponse.uri,
+    )
+    await page.getByRole('heading', { name: 'Pago' }).waitFor()
+    await checkScreen('counter-paid')
+    await page.getByRole('button', { name: 'Próxima cobrança' }).click()
+    await page.keyboard.type('990')
+    expect(await amount.textContent()).toMatch(/R\$\s9,90/)
+    expect(complaints).toEqual([])
+    await close()
+  })
+
   it('lose one card, not the page, when a component fails', async () => {
     const { page, checkScreen } = desk
     await page.route('**/dashboard/api/record/*', async (route) => {

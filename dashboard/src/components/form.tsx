@@ -13,6 +13,20 @@ export type Action = { isPending: boolean; error: unknown; mutate: () => void }
 /** What an input takes from a form. The change is a value or an event. */
 type Input = { onChange: (change: unknown) => void; error?: ReactNode }
 
+/** The name of a field, or `object.field`. */
+type FieldName<Values> = {
+  [Name in keyof Values & string]: Values[Name] extends Record<string, unknown>
+    ? `${Name}.${keyof Values[Name] & string}`
+    : Name
+}[keyof Values & string]
+type FieldValue<Values, Name> = Name extends keyof Values
+  ? Values[Name]
+  : Name extends `${infer Outer}.${infer Inner}`
+    ? Outer extends keyof Values
+      ? FieldValue<Values[Outer], Inner>
+      : never
+    : never
+
 /**
  * A form: the values of its inputs, and the mutation that sends them. The values have the names of the request's
  * fields, so that a refusal is shown beside the input of the field. `error` is any other refusal, for the notice.
@@ -57,8 +71,8 @@ export function useMutationForm<Values extends Record<string, unknown>, Answer>(
     values: form.values,
     setValues: form.setValues,
     clear: form.reset,
-    input: <Name extends keyof Values & string>(name: Name): Input & { value: Values[Name] } =>
-      form.getInputProps(name) as Input & { value: Values[Name] },
+    input: <Name extends FieldName<Values>>(name: Name): Input & { value: FieldValue<Values, Name> } =>
+      form.getInputProps(name) as Input & { value: FieldValue<Values, Name> },
     checkbox: (name: keyof Values & string): Input & { checked: boolean } =>
       form.getInputProps(name, { type: 'checkbox' }) as Input & { checked: boolean },
   }

@@ -12,6 +12,7 @@ import IconFlask from '@tabler/icons-react/dist/esm/icons/IconFlask.mjs'
 import IconKey from '@tabler/icons-react/dist/esm/icons/IconKey.mjs'
 import IconLogout from '@tabler/icons-react/dist/esm/icons/IconLogout.mjs'
 import IconMoon from '@tabler/icons-react/dist/esm/icons/IconMoon.mjs'
+import IconQrcode from '@tabler/icons-react/dist/esm/icons/IconQrcode.mjs'
 import IconScale from '@tabler/icons-react/dist/esm/icons/IconScale.mjs'
 import IconSearch from '@tabler/icons-react/dist/esm/icons/IconSearch.mjs'
 import IconServer2 from '@tabler/icons-react/dist/esm/icons/IconServer2.mjs'
@@ -24,6 +25,7 @@ import IconWebhook from '@tabler/icons-react/dist/esm/icons/IconWebhook.mjs'
 const icons = {
   today: IconChartBar,
   transactions: IconArrowsExchange,
+  charge: IconQrcode,
   withdrawals: IconCashMove,
   disputes: IconAlertTriangle,
   ledger: IconBook2,
