@@ -131,7 +131,8 @@ function toType(page: Page, written: Schema): string {
   }
   if ('const' in schema) return `\`${String(schema.const)}\``
   const names = [schema.type ?? 'object'].flat().map((type) => words.types[String(type)] ?? String(type))
-  return names.join(` ${words.or} `)
+  const format = typeof schema.format === 'string' ? ` (${schema.format})` : ''
+  return `${names.join(` ${words.or} `)}${format}`
 }
 
 function describe(page: Page, written: Schema): string {

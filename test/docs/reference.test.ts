@@ -33,6 +33,9 @@ const python = findPython('httpx')
 const isInstalled = (...[program, ...flags]: [string, ...string[]]) =>
   spawnSync(program, flags, { stdio: 'ignore' }).status === 0
 
+/** What fits beside the contents on a screen of 1440 pixels. */
+const columnsMax = 76
+
 /** A sample's requests follow a request with its name as the identifier. */
 const mark = (id: string) => `sample-${id}`
 const upper = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()
@@ -149,6 +152,18 @@ it('each operation has a sample in each language, and each sample an operation',
   const titles = Object.keys(programs)
   const existing = [...samples].map(([id, own]) => [id, own.map(({ title }) => title)])
   expect(Object.fromEntries(existing)).toEqual(Object.fromEntries(routes.map(({ id }) => [id, titles])))
+})
+
+it('no sample is wider than its box in the guide', () => {
+  const tooWide = [...samples].flatMap(([id, own]) =>
+    own.flatMap(({ title, text }) =>
+      text
+        .split('\n')
+        .filter((line) => line.replaceAll('\t', '    ').length > columnsMax)
+        .map((line) => `${title}, ${id}: ${line}`),
+    ),
+  )
+  expect(tooWide).toEqual([])
 })
 
 it('each text of the OpenAPI document is in Portuguese, and no other', () => {
