@@ -9,7 +9,7 @@ import {
   writeParameters,
 } from './reference-fields.ts'
 import type { ObjectName } from './reference-words.ts'
-import type { Samples } from './samples.ts'
+import type { Sample, Samples } from './samples.ts'
 
 /**
  * The reference of the API as Markdown, from its OpenAPI document: one page per tag, with the samples of each operation.
@@ -84,7 +84,9 @@ function writeRoute(page: Page, { method, path, operation }: Route, samples: Sam
     `## ${translate(operation.summary)}`,
     fence('http', `${method} ${path}`),
     ...(operation.description ?? '').split('\n\n').map((paragraph) => translate(paragraph)),
-    ['::: code-group', ...(samples.get(operation.operationId) ?? []).map(toTab), ':::'].join('\n'),
+    ['::: code-group', ...(samples.get(operation.operationId) ?? []).map((sample) => toTab(page, sample)), ':::'].join(
+      '\n',
+    ),
     ...writeAnswers(page, responses),
     ...(parameters.length > 0 ? [`#### ${words.parameters}`, writeParameters(page, parameters)] : []),
     ...bodies.flatMap(({ schema }) => [`#### ${words.body}`, writeFields(page, schema, true)]),
@@ -99,8 +101,9 @@ function writeRoute(page: Page, { method, path, operation }: Route, samples: Sam
     .join('\n\n')
 }
 
-function toTab({ title, fence, text }: { title: string; fence: string; text: string }): string {
-  return `\`\`\`${fence} [${title}]\n${text}\`\`\``
+function toTab({ translate }: Page, { title, fence, text }: Sample): string {
+  const translated = text.replaceAll(/^(\/\/|#) (.*)$/gm, (_, mark, comment) => `${mark} ${translate(comment)}`)
+  return `\`\`\`${fence} [${title}]\n${translated}\`\`\``
 }
 
 function fence(language: string, text: string): string {
