@@ -15,6 +15,7 @@ const policy = [
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",
   "font-src 'self'",
+  "manifest-src 'self'",
   "connect-src 'self'",
   "form-action 'self'",
   "base-uri 'none'",
@@ -46,7 +47,8 @@ export async function registerDashboardPage(app: Server): Promise<void> {
         .header('content-security-policy', policy)
         .header('cache-control', 'no-cache')
         .sendFile(file, folder, { cacheControl: false })
-    scoped.get('/dashboard/icon.svg', async (_, reply) => await send(reply, 'icon.svg'))
+    for (const file of ['icon.svg', 'icon-192.png', 'icon-512.png', 'app.webmanifest'])
+      scoped.get(`/dashboard/${file}`, async (_, reply) => await send(reply, file))
     scoped.get('/dashboard', async (_, reply) => await send(reply, 'index.html'))
     scoped.get('/dashboard/*', async (request, reply) => {
       // An unknown address of the API is no screen.

@@ -175,9 +175,22 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
   })
 
   it('charge at a counter with a keypad, on a phone', async () => {
-    const { page, go, checkScreen, complaints, close } = await visit(browser, { width: 390, locale: 'pt-BR' })
+    const { page, context, go, checkScreen, complaints, close } = await visit(browser, { width: 390, locale: 'pt-BR' })
     await signIn(page, service, owner)
     await page.getByRole('heading', { name: 'Hoje', exact: true }).waitFor()
+    // What a phone needs to install it: a manifest without errors, and its icons.
+    const manifest = await (await context.newCDPSession(page)).send('Page.getAppManifest')
+    expect(manifest).toMatchObject({ url: `${service.baseUrl}/dashboard/app.webmanifest`, errors: [] })
+    const { icons } = JSON.parse(manifest.data ?? '') as { icons: { src: string; sizes: string }[] }
+    const sizes = await page.evaluate(
+      async (sources) => {
+        const images = sources.map((src) => Object.assign(new Image(), { src }))
+        await Promise.all(images.map(async (image) => await image.decode()))
+        return images.map(({ naturalWidth, naturalHeight }) => `${naturalWidth}x${naturalHeight}`)
+      },
+      icons.map(({ src }) => src),
+    )
+    expect(sizes).toEqual(icons.map(({ sizes: one }) => one))
     await go('/charge?mode=counter')
     const amount = page.getByRole('status', { name: 'Valor' })
     for (const digits of ['1', '2', '00', '5', '7'])
