@@ -10,7 +10,7 @@ const price = 2590
 
 /**
  * A real shop keeps its orders in its database.
- * @type {Map<string, { id: string, status: string, code?: string, qrCode?: string, sequence: number }>}
+ * @type {Map<string, { id: string, status: string, code?: string, qrCode?: string, paymentUrl?: string, sequence: number }>}
  */
 const orders = new Map()
 
@@ -22,14 +22,16 @@ shop.post('/orders', async (_, response) => {
   const order = { id: randomUUID(), status: 'PENDING', sequence: 0 }
   // First: the webhook of a payment never arrives before its order exists.
   orders.set(order.id, order)
-  const { pixResponse } = await guiche.transactions.create({
+  const { pixResponse, paymentUrl } = await guiche.transactions.create({
     amount: price,
     // Repeated with the same key, it is still one charge.
     idempotencyKey: order.id,
     externalCode: order.id,
     webhookUrl: `${settings.shopUrl}/webhooks/pix`,
+    // Where the payment page leads back to. The visit proves nothing: the webhook does.
+    returnUrl: `${settings.shopUrl}/?order=${order.id}`,
   })
-  Object.assign(order, { code: pixResponse.uri, qrCode: pixResponse.qrCodeBase64 })
+  Object.assign(order, { code: pixResponse.uri, qrCode: pixResponse.qrCodeBase64, paymentUrl })
   response.status(201).json(order)
 })
 

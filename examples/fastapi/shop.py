@@ -35,6 +35,7 @@ class Order:
     status: str = "PENDING"
     code: str = ""
     qrCode: str = ""
+    paymentUrl: str = ""
     sequence: int = 0
 
 
@@ -61,12 +62,15 @@ async def create_order() -> Order:
                 "idempotencyKey": order.id,
                 "externalCode": order.id,
                 "webhookUrl": f"{SHOP_URL}/webhooks/pix",
+                # Where the payment page leads back to. The visit proves nothing: the webhook does.
+                "returnUrl": f"{SHOP_URL}/?order={order.id}",
             }
         )
     except GuicheError as error:
         raise HTTPException(502, "The charge could not be created.") from error
     order.code = created["pixResponse"]["uri"]
     order.qrCode = created["pixResponse"]["qrCodeBase64"]
+    order.paymentUrl = created["paymentUrl"]
     return order
 
 

@@ -25,6 +25,7 @@ type Guiche struct {
 // Charge is what the shop needs of the answer to a create.
 type Charge struct {
 	ID          string `json:"id"`
+	PaymentURL  string `json:"paymentUrl"`
 	PixResponse struct {
 		URI          string `json:"uri"`
 		QRCodeBase64 string `json:"qrCodeBase64"`

@@ -21,10 +21,11 @@ const price = 2590
 
 // Order is what the page shows.
 type Order struct {
-	ID     string `json:"id"`
-	Status string `json:"status"`
-	Code   string `json:"code"`
-	QRCode string `json:"qrCode"`
+	ID         string `json:"id"`
+	Status     string `json:"status"`
+	Code       string `json:"code"`
+	QRCode     string `json:"qrCode"`
+	PaymentURL string `json:"paymentUrl"`
 
 	sequence int
 }
@@ -84,6 +85,8 @@ func (shop *Shop) createOrder(response http.ResponseWriter, request *http.Reques
 		"idempotencyKey": order.ID,
 		"externalCode":   order.ID,
 		"webhookUrl":     shop.url + "/webhooks/pix",
+		// Where the payment page leads back to. The visit proves nothing: the webhook does.
+		"returnUrl": shop.url + "/?order=" + order.ID,
 	})
 	if err != nil {
 		log.Print(err)
@@ -93,6 +96,7 @@ func (shop *Shop) createOrder(response http.ResponseWriter, request *http.Reques
 	shop.mutex.Lock()
 	defer shop.mutex.Unlock()
 	order.Code, order.QRCode = charge.PixResponse.URI, charge.PixResponse.QRCodeBase64
+	order.PaymentURL = charge.PaymentURL
 	writeJSON(response, http.StatusCreated, order)
 }
 

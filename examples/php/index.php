@@ -24,7 +24,7 @@ const PRICE = 2590;
 
 $settings = readSettings();
 $guiche = new Guiche($settings['baseUrl'], $settings['clientId'], $settings['clientSecret']);
-$orders = new Orders(getenv('SHOP_DATA') ?: sys_get_temp_dir() . '/guiche-shop-php', $guiche, webhookUrl: shopUrl() . '/webhooks/pix');
+$orders = new Orders(getenv('SHOP_DATA') ?: sys_get_temp_dir() . '/guiche-shop-php', $guiche, shopUrl: shopUrl());
 
 $route = $_SERVER['REQUEST_METHOD'] . ' ' . parse_url($_SERVER['REQUEST_URI'], PHP_URL_PATH);
 $id = preg_match('#^\w+ /orders/([0-9a-f]{16})(?:/|$)#', $route, $found) === 1 ? $found[1] : '';
@@ -89,12 +89,14 @@ function showOrder(Orders $orders, array $order, bool $isSandbox): void
     }
     $sandbox = $isSandbox ? "<form method=\"post\" action=\"/orders/{$order['id']}/sandbox-payment\"><button class=\"quiet\">Pagar no sandbox</button></form>" : '';
     $uri = htmlspecialchars($order['pix']['uri']);
+    $page = htmlspecialchars($order['pix']['page']);
     $image = htmlspecialchars($order['pix']['qrCodeBase64']);
     showPage('Pague com Pix', <<<HTML
         <h1>Pague $total com Pix</h1>
         <img src="$image" alt="QR Code do Pix" width="240" height="240">
         <p><label for="code">Ou use o Pix copia e cola:</label></p>
         <p><input id="code" readonly value="$uri"> <button type="button" id="copy">Copiar</button></p>
+        <p><a href="$page">Abrir a página de pagamento</a>, ou envie o link a quem vai pagar.</p>
         <p role="status">Aguardando o pagamento…</p>
         $sandbox
         <script>

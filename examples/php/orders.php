@@ -12,7 +12,7 @@ use Guiche\WebhookEvent;
  */
 final class Orders
 {
-    public function __construct(private readonly string $folder, private readonly Guiche $guiche, private readonly string $webhookUrl)
+    public function __construct(private readonly string $folder, private readonly Guiche $guiche, private readonly string $shopUrl)
     {
         if (!is_dir($folder)) {
             mkdir($folder, 0700, true);
@@ -49,12 +49,14 @@ final class Orders
             'amount' => $order['total'],
             'externalCode' => "pedido-$id",
             'idempotencyKey' => "pedido-$id-tentativa-1",
-            'webhookUrl' => $this->webhookUrl,
+            'webhookUrl' => "$this->shopUrl/webhooks/pix",
+            // Where the payment page leads back to. The visit proves nothing: the webhook does.
+            'returnUrl' => "$this->shopUrl/orders/$id",
         ]);
         return $this->change($id, static fn (array $order): array => [
             ...$order,
             'transactionId' => $created->id,
-            'pix' => ['uri' => $created->pixResponse->uri, 'qrCodeBase64' => $created->pixResponse->qrCodeBase64],
+            'pix' => ['uri' => $created->pixResponse->uri, 'qrCodeBase64' => $created->pixResponse->qrCodeBase64, 'page' => $created->paymentUrl],
         ]);
     }
 

@@ -19,7 +19,7 @@ const examples: { name: string; needs: string[]; build?: string[]; start: string
   { name: 'go', needs: ['go', 'version'], build: ['go', 'build', '-o', 'shop', '.'], start: ['./shop'] },
 ]
 
-type Order = { id: string; status: string; code: string; qrCode: string }
+type Order = { id: string; status: string; code: string; qrCode: string; paymentUrl: string }
 
 const cleanups: (() => Promise<unknown>)[] = []
 let guiche: Guiche
@@ -62,7 +62,9 @@ describe.each(examples)('examples/$name', ({ name, needs: [command = '', ...args
     expect(created).toMatchObject({ status: 'PENDING', code: expect.stringMatching(/^000201/) })
     expect(created.qrCode).toMatch(/^data:image\/png;base64,/)
     const [transaction] = await guiche.transactions.list({ externalCode: created.id }).all()
-    expect(transaction).toMatchObject({ amount: 2590, status: 'PIX_QRCODE_GENERATED' })
+    const returnUrl = `${shop}/?order=${created.id}`
+    expect(transaction).toMatchObject({ amount: 2590, status: 'PIX_QRCODE_GENERATED', returnUrl })
+    expect(await (await fetch(created.paymentUrl)).text()).toContain(`href="${returnUrl}`)
 
     const event = createTestEvent('transaction.paid', { externalCode: created.id, amountPaid: 2590, sequence: 99 })
     expect(await send(shop, `whsec_${btoa('of somebody else')}`, event)).toBe(401)

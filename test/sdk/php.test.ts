@@ -155,6 +155,8 @@ describe.skipIf(!hasPhp)('the PHP SDK', () => {
       const page = await (await fetch(url + path)).text()
       expect(page).toContain('Pague R$ 25,90 com Pix')
       expect(page).toMatch(/src="data:image\/png;base64,[\w+/=]{100,}"/)
+      const [, paymentUrl = ''] = /href="([^"]*\/pay\/[^"]+)"/.exec(page) ?? []
+      expect(await (await fetch(paymentUrl)).text()).toContain(`href="${url}${path}`)
       return { path, externalCode: `pedido-${path.split('/').pop()}`, uri: /value="(000201[^"]+)"/.exec(page)?.[1] }
     }
 
