@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -86,6 +87,14 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await page.getByLabel('External code').fill('order-2026-1001')
     await page.getByText('1 in all').waitFor()
     expect(new URL(page.url()).search).toBe('?minAmount=10000&externalCode=order-2026-1001')
+    const saved = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Export' }).click()
+    await page.getByRole('menuitem', { name: 'For Excel' }).click()
+    const sheet = await readFile(await (await saved).path(), 'utf8')
+    expect(sheet).toMatch(
+      /^\ufeffId,Created,Status,.*\r\n.*,Awaiting payment,149\.00,.*order-2026-1001,Maria da Silva,529\.982\.247-25,/,
+    )
+    expect(sheet.split('\r\n')).toHaveLength(3)
     await page.reload()
     await page.getByText('1 in all').waitFor()
     await page.getByRole('cell', { name: 'Awaiting payment' }).click()

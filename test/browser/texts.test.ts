@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { errorTexts, writeError } from '../../dashboard/src/error-texts.ts'
 import { sentences, writeFieldError } from '../../dashboard/src/field-errors.ts'
 import { writeReasonSentence } from '../../dashboard/src/reason-texts.ts'
+import { createSpreadsheet } from '../../dashboard/src/spreadsheet.ts'
 import { toReason } from '../../src/explain/sentences.ts'
 import { AppError, errors, fieldErrorCodes, refusal } from '../../src/lib/errors.ts'
 
@@ -93,5 +94,57 @@ describe('a refusal', () => {
     expect(write(new AppError('erasure_not_possible', { fields: [record] }), 'pt').list).toEqual([
       ['a1', 'Ainda não terminou. Até lá os dados são necessários.'],
     ])
+  })
+})
+
+describe('an export for Excel', () => {
+  const csv = [
+    'id,created_at,status,amount_cents,fee_cents,payment_date,external_code,customer_name,customer_document,new_column',
+    '1,2026-11-24T02:30:05.000Z,PAID,2590,-5,,000123,"Silva; ""Zé"", Ana",52998224725,x',
+    '2,2026-11-24T15:00:00.000Z,FAILED,1234567890,,,order-7,"two\r\nlines",11222333000181,',
+    '',
+  ].join('\r\n')
+  const nameOf = (status: string) => `<${status}>`
+
+  it.each([1, 7, 10_000])(
+    'has reais, Brasília’s time and Brazil’s separators in Portuguese, from pieces of %i',
+    (length) => {
+      const write = createSpreadsheet('pt', nameOf)
+      const pieces = Array.from({ length: Math.ceil(csv.length / length) }, (_, at) =>
+        csv.slice(at * length, (at + 1) * length),
+      )
+      expect(pieces.map(write).join('').split('\r\n1;')).toEqual([
+        '\ufeffId;Criado em;Situação;Valor;Tarifa;Pago em;Código externo;Cliente;CPF ou CNPJ;new_column',
+        [
+          '23/11/2026 23:30:05;<PAID>;25,90;-0,05;;"=""000123""";"Silva; ""Zé"", Ana";529.982.247-25;x',
+          '2;24/11/2026 12:00:00;<FAILED>;12345678,90;;;order-7;"two\r\nlines";11.222.333/0001-81;',
+          '',
+        ].join('\r\n'),
+      ])
+    },
+  )
+
+  it('has the separators of English in English', () => {
+    expect(createSpreadsheet('en', nameOf)(csv).split('\r\n')[1]).toBe(
+      '1,2026-11-23 23:30:05,<PAID>,25.90,-0.05,,"=""000123""","Silva; ""Zé"", Ana",529.982.247-25,x',
+    )
+  })
+
+  it('names every column of the exports in both languages', () => {
+    const files = ['src/transactions/view.ts', 'src/withdrawals/view.ts', 'src/ledger/view.ts']
+    const columns = files.flatMap((file) =>
+      Array.from(readFileSync(file, 'utf8').matchAll(/^ {2}\['(\w+)', /gm), ([, name]) => String(name)),
+    )
+    expect(columns.length).toBeGreaterThan(30)
+    for (const language of ['en', 'pt'] as const) {
+      const head = createSpreadsheet(language, nameOf)(`${columns.join(',')}\r\n`)
+      expect(
+        head
+          .slice(1)
+          .trim()
+          .split(language === 'pt' ? ';' : ',')
+          .filter((name) => columns.includes(name)),
+      ).toEqual([])
+    }
   })
 })

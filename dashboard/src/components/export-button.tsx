@@ -1,28 +1,45 @@
-import { Button } from '@mantine/core'
+import { Button, Menu } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { texts, useText } from '../text.ts'
+import { createSpreadsheet } from '../spreadsheet.ts'
+import { texts, useLanguage, useText } from '../text.ts'
 import { ErrorNotice } from './error-notice.tsx'
 import { IconOf } from './icons.tsx'
+import { useStatusName } from './status.tsx'
 
 const words = texts({
-  en: { export: 'Export CSV', exporting: (size: string) => `Exporting, ${size}` },
-  pt: { export: 'Exportar CSV', exporting: (size: string) => `Exportando, ${size}` },
+  en: {
+    export: 'Export',
+    excel: 'For Excel',
+    csv: 'CSV, as the API gives it',
+    exporting: (size: string) => `Exporting, ${size}`,
+  },
+  pt: {
+    export: 'Exportar',
+    excel: 'Para o Excel',
+    csv: 'CSV, como a API entrega',
+    exporting: (size: string) => `Exportando, ${size}`,
+  },
 })
+
+type Convert = (piece: string) => string
 
 /** Saves all records that match the filters as a file, and shows the progress. */
 export function ExportButton({ name, download }: { name: string; download: () => Promise<Response> }) {
   const t = useText(words)
+  const { language } = useLanguage()
+  const nameOf = useStatusName()
   const [size, setSize] = useState(0)
   const saving = useMutation({
-    mutationFn: async () => {
+    mutationFn: async (begin: () => Convert) => {
       setSize(0)
+      const convert = begin()
       const response = await download()
-      const parts: BlobPart[] = []
-      const reader = response.body?.getReader()
+      const parts: string[] = []
+      const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
       for (let read = await reader?.read(); read && !read.done; read = await reader?.read()) {
         const { value } = read
-        parts.push(value)
+        parts.push(convert(value))
         setSize((before) => before + value.length)
       }
       save(new Blob(parts, { type: 'text/csv' }), `${name}.csv`)
@@ -30,16 +47,23 @@ export function ExportButton({ name, download }: { name: string; download: () =>
   })
   return (
     <>
-      <Button
-        variant="default"
-        leftSection={<IconOf name="download" size={16} />}
-        onClick={() => saving.mutate()}
-        disabled={saving.isPending}
-        aria-live="polite"
-      >
-        {saving.isPending ? t.exporting(`${(size / 1024 / 1024).toFixed(1)} MB`) : t.export}
-      </Button>
-      {saving.isError && <ErrorNotice error={saving.error} onRetry={() => saving.mutate()} />}
+      <Menu position="bottom-end" withInitialFocusPlaceholder={false}>
+        <Menu.Target>
+          <Button
+            variant="default"
+            leftSection={<IconOf name="download" size={16} />}
+            disabled={saving.isPending}
+            aria-live="polite"
+          >
+            {saving.isPending ? t.exporting(`${(size / 1024 / 1024).toFixed(1)} MB`) : t.export}
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item onClick={() => saving.mutate(() => createSpreadsheet(language, nameOf))}>{t.excel}</Menu.Item>
+          <Menu.Item onClick={() => saving.mutate(() => (piece) => piece)}>{t.csv}</Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      {saving.isError && <ErrorNotice error={saving.error} onRetry={() => saving.mutate(saving.variables)} />}
     </>
   )
 }

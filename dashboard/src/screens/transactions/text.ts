@@ -18,8 +18,6 @@ export const words = texts({
     created: 'Created',
     amount: 'Amount',
     customer: 'Customer',
-    export: 'Export CSV',
-    exporting: (size: string) => `Exporting, ${size}`,
     none: 'No transactions',
     noneHint:
       'Transactions appear here when a merchant calls POST /transaction. In the sandbox you can pay them yourself.',
@@ -42,8 +40,6 @@ export const words = texts({
     created: 'Criada em',
     amount: 'Valor',
     customer: 'Cliente',
-    export: 'Exportar CSV',
-    exporting: (size: string) => `Exportando, ${size}`,
     none: 'Nenhuma transação',
     noneHint:
       'As transações aparecem aqui quando um lojista chama POST /transaction. No sandbox, você mesmo pode pagá-las.',

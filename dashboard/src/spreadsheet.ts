@@ -1,0 +1,127 @@
+import { formats } from './format.ts'
+import { type Language, texts } from './text.ts'
+
+/** The columns of the exports that a person reads under another name. */
+const headings = texts<Record<string, string>>({
+  en: {
+    id: 'Id',
+    created_at: 'Created',
+    status: 'Status',
+    amount_cents: 'Amount',
+    amount_paid_cents: 'Amount paid',
+    amount_refunded_cents: 'Amount refunded',
+    amount_withdrawn_cents: 'Amount withdrawn',
+    fee_cents: 'Fee',
+    balance_cents: 'Balance',
+    payment_date: 'Paid at',
+    processed_date: 'Sent at',
+    end_to_end: 'End-to-end id',
+    end_to_end_refund: 'End-to-end id of the return',
+    external_code: 'External code',
+    customer_name: 'Customer',
+    customer_document: 'CPF or CNPJ',
+    customer_email: 'E-mail',
+    pix_key: 'Pix key',
+    pix_key_type: 'Type of key',
+    kind: 'Entry',
+    record_type: 'Type of record',
+    record_id: 'Id of the record',
+    transaction_id: 'Id of the transaction',
+    description: 'Description',
+    error_message: 'Error',
+  },
+  pt: {
+    id: 'Id',
+    created_at: 'Criado em',
+    status: 'Situação',
+    amount_cents: 'Valor',
+    amount_paid_cents: 'Valor pago',
+    amount_refunded_cents: 'Valor devolvido',
+    amount_withdrawn_cents: 'Valor sacado',
+    fee_cents: 'Tarifa',
+    balance_cents: 'Saldo',
+    payment_date: 'Pago em',
+    processed_date: 'Enviado em',
+    end_to_end: 'End-to-end id',
+    end_to_end_refund: 'End-to-end id da devolução',
+    external_code: 'Código externo',
+    customer_name: 'Cliente',
+    customer_document: 'CPF ou CNPJ',
+    customer_email: 'E-mail',
+    pix_key: 'Chave Pix',
+    pix_key_type: 'Tipo da chave',
+    kind: 'Lançamento',
+    record_type: 'Tipo de registro',
+    record_id: 'Id do registro',
+    transaction_id: 'Id da transação',
+    description: 'Descrição',
+    error_message: 'Erro',
+  },
+})
+
+/**
+ * Turns an export of the API, in pieces, into a file that Excel opens by a double click: named columns, reais instead of
+ * cents, Brasília's time, and in Portuguese the separators of Brazil. Excel reads the first three bytes (a BOM) as UTF-8.
+ */
+export function createSpreadsheet(language: Language, nameOf: (status: string) => string): (piece: string) => string {
+  const separator = language === 'pt' ? ';' : ','
+  const decimal = language === 'pt' ? ',' : '.'
+  const readRecords = createCsvReader()
+  let names: string[] | null = null
+
+  function toCell(name: string, text: string): string {
+    if (text === '') return ''
+    if (name.endsWith('_cents')) return (Number(text) / 100).toFixed(2).replace('.', decimal)
+    if (/_(?:at|date)$/.test(name)) return formats[language].sortableDateTime(text)
+    if (name === 'status') return nameOf(text)
+    if (name === 'customer_document') return writeDocument(text)
+    // Excel would read a number, without its first zeros or its last digits.
+    return /^(?:0\d+|\d{16,})$/.test(text) ? `="${text}"` : text
+  }
+
+  return (piece) => {
+    let written = ''
+    for (const record of readRecords(piece)) {
+      const cells: string[] = names
+        ? record.map((text, index) => toCell(names?.[index] ?? '', text))
+        : record.map((name) => headings[language][name] ?? name)
+      if (!names) written += '\ufeff'
+      names ??= record
+      written += `${cells.map((cell) => (/["\r\n]/.test(cell) || cell.includes(separator) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(separator)}\r\n`
+    }
+    return written
+  }
+}
+
+/** 529.982.247-25 or 11.222.333/0001-81, as people write a CPF and a CNPJ. */
+function writeDocument(bare: string): string {
+  return bare.length === 11
+    ? bare.replace(/^(...)(...)(...)(..)$/, '$1.$2.$3-$4')
+    : bare.replace(/^(..)(...)(...)(....)(..)$/, '$1.$2.$3/$4-$5')
+}
+
+/** Reads CSV (RFC 4180) in pieces. A record may have line breaks within quotes. */
+function createCsvReader(): (piece: string) => string[][] {
+  let cell = ''
+  let record: string[] = []
+  let isQuoted = false
+  return (piece) => {
+    const records: string[][] = []
+    for (const character of piece) {
+      // A doubled quote leaves the quotes and enters them again, with one quote in the cell.
+      if (character === '"') {
+        isQuoted = !isQuoted
+        cell += character
+      } else if (isQuoted || !/[,\r\n]/.test(character)) cell += character
+      else if (character !== '\r') {
+        record.push(cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell)
+        cell = ''
+        if (character === '\n') {
+          records.push(record)
+          record = []
+        }
+      }
+    }
+    return records
+  }
+}
