@@ -94,8 +94,9 @@ export function startQueueRunner({ db, instance, log, jobs, recurring, stopping 
     const claimed = await claimJobs(db, { instance, names, limit, inHand: [...inHand.keys()] })
     for (const job of claimed) {
       const work = runJob(job).finally(() => {
+        // Only a full hand kept this process from claiming more.
+        if (inHand.size === atOnceMax) signal.notify()
         inHand.delete(job.id)
-        signal.notify()
       })
       inHand.set(job.id, work)
     }

@@ -71,7 +71,7 @@ export async function claimJobs(
 type OwnJob = { instance: number; id: number }
 
 export async function deleteJob(db: Db, { instance, id }: OwnJob): Promise<void> {
-  await db.query(sql`delete from jobs where id = ${id} and locked_by = ${instance}`)
+  await db.query(sql`delete from jobs where id = ${id} and locked_by = ${instance}`, 'delete-job')
 }
 
 export async function postponeJob(
