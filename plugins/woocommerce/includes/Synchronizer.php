@@ -16,6 +16,8 @@ final class Synchronizer
 {
     /** What was applied last of each transaction. */
     private const APPLIED = '_guiche_applied';
+    /** The transaction whose amount is not that of the order, which a person was asked about. */
+    private const MISMATCHED = '_guiche_mismatched';
     private const LOCK_SECONDS = 20;
 
     /** @return bool false if the order has no such transaction */
@@ -87,6 +89,11 @@ final class Synchronizer
         $paid = $transaction->amountPaid ?? 0;
         $total = Charges::centsOf($order);
         if ($paid !== $charged || $paid !== $total) {
+            // Once: a person may have accepted it, and a later refund must not hold the order again.
+            if ($order->get_meta(self::MISMATCHED) === $transaction->id) {
+                return;
+            }
+            $order->update_meta_data(self::MISMATCHED, $transaction->id);
             /* translators: 1: an amount, 2: an amount, 3: an id */
             $note = __('A Pix of %1$s was paid, but the order is %2$s (%3$s). Check it before you ship.', 'guiche-for-woocommerce');
             self::hold($order, sprintf($note, Money::formatBRL($paid), Money::formatBRL($total), $transaction->id));
