@@ -21,6 +21,8 @@ const headings = texts<Record<string, string>>({
     customer_name: 'Customer',
     customer_document: 'CPF or CNPJ',
     customer_email: 'E-mail',
+    payer_name: 'Payer',
+    payer_document: 'CPF or CNPJ of the payer',
     pix_key: 'Pix key',
     pix_key_type: 'Type of key',
     kind: 'Entry',
@@ -48,6 +50,8 @@ const headings = texts<Record<string, string>>({
     customer_name: 'Cliente',
     customer_document: 'CPF ou CNPJ',
     customer_email: 'E-mail',
+    payer_name: 'Pagador',
+    payer_document: 'CPF ou CNPJ do pagador',
     pix_key: 'Chave Pix',
     pix_key_type: 'Tipo da chave',
     kind: 'Lançamento',
@@ -74,7 +78,7 @@ export function createSpreadsheet(language: Language, nameOf: (status: string) =
     if (name.endsWith('_cents')) return (Number(text) / 100).toFixed(2).replace('.', decimal)
     if (/_(?:at|date)$/.test(name)) return formats[language].sortableDateTime(text)
     if (name === 'status') return nameOf(text)
-    if (name === 'customer_document') return writeDocument(text)
+    if (name.endsWith('_document')) return writeDocument(text)
     // Excel would read a number, without its first zeros or its last digits.
     return /^(?:0\d+|\d{16,})$/.test(text) ? `="${text}"` : text
   }

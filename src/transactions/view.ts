@@ -121,6 +121,8 @@ const columns: Column<ExportedTransaction>[] = [
   ['customer_document', (row) => row.customer_document],
   ['customer_email', (row) => row.customer_email],
   ['error_message', (row) => row.error_message],
+  ['payer_name', (row) => row.payer_name],
+  ['payer_document', (row) => row.payer_document],
 ]
 
 /** Writes all matching transactions as CSV, newest first, in chunks. */

@@ -62,11 +62,15 @@ export type ExportedTransaction = Pick<
   customer_name: string | null
   customer_document: string | null
   customer_email: string | null
+  /** As the payer's bank reports it; banks mask the CPF of a person. */
+  payer_name: string | null
+  payer_document: string | null
 }
 
 const exportedColumns = sql`
   id, created_at, status, amount, amount_paid, fee_amount, payment_date, end_to_end, external_code, error_message,
   customer ->> 'name' as customer_name, customer_document, customer ->> 'email' as customer_email,
+  payer ->> 'name' as payer_name, payer ->> 'document' as payer_document,
   case when end_to_end is not null then (
     select coalesce(sum(refunds.amount), 0) from refunds
     where refunds.merchant_id = transactions.merchant_id and refunds.transaction_id = transactions.id and refunds.status = 'REFUNDED'
