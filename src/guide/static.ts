@@ -21,7 +21,8 @@ export async function registerGuide(app: Server): Promise<void> {
     return site
   }
   await app.register(async (scoped) => {
-    await scoped.register(fastifyStatic, { root: folder, serve: false, cacheControl: false })
+    // It serves nothing by itself. Its own root has to exist, and warns otherwise: the guide may be built later.
+    await scoped.register(fastifyStatic, { root: packageFolder(), serve: false, cacheControl: false })
     const route = { config: { access: { public: true } }, schema: { hide: true } } as const
     scoped.get('/guide', route, async (_, reply) => reply.redirect('guide/'))
     // Where programs look for it; the guide has the same file.
