@@ -22,15 +22,8 @@ export async function openAmqp({ url, destination }: EventSinkSettings): Promise
 
   return {
     async publish(messages) {
-      const late = AbortSignal.timeout(ackMaxMs)
-      const isLate = new Promise<never>((_, reject) => {
-        late.addEventListener('abort', () => reject(new Error('the broker did not acknowledge in time')), {
-          once: true,
-        })
-      })
-      isLate.catch(() => {})
       const sent = Promise.all(messages.map(async (message) => await send(channel, destination, message)))
-      await Promise.race([sent, broken, isLate])
+      await Promise.race([sent, broken])
       if (messages.some(({ id }) => returned.delete(id)))
         throw new Error(`no queue is bound to the exchange ${destination} for these events`)
     },

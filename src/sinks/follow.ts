@@ -10,7 +10,7 @@ import { createCountedLine } from '../lib/counted-line.ts'
 import type { EventSinkSettings } from '../lib/event-sink-settings.ts'
 import { type PositionedEvent, readAfter } from '../webhooks/feed.ts'
 import { buildBodies, type LoadRecords } from '../webhooks/payload.ts'
-import { loadSink, type Message, type OpenSink, type Sink } from './sink.ts'
+import { ackMaxMs, loadSink, type Message, type OpenSink, type Sink } from './sink.ts'
 import { type Behind, findLag, listBehind, savePosition } from './store.ts'
 
 const pollEveryMs = 250
@@ -47,7 +47,7 @@ async function follow(deps: Deps, { settings, open, stopping }: Following): Prom
   while (!stopping.aborted) {
     let sink: Sink | null = null
     try {
-      sink = await open()
+      sink = await inTime(open())
       while (!stopping.aborted) {
         const all = await listBehind(deps.db, settings.name)
         const behind = all.filter(({ merchantId }) => (retryAt.get(merchantId) ?? 0) <= performance.now())
@@ -71,8 +71,21 @@ async function follow(deps: Deps, { settings, open, stopping }: Following): Prom
       await sleep(pauseMs, undefined, { signal: stopping }).catch(() => {})
       pauseMs = Math.min(longestPauseMs, 2 * pauseMs)
     } finally {
-      await sink?.close().catch(() => {})
+      if (sink) await inTime(sink.close()).catch(() => {})
     }
+  }
+}
+
+/** A frozen broker answers nothing, and not every client gives up. */
+async function inTime<Result>(work: Promise<Result>): Promise<Result> {
+  const over = new AbortController()
+  const late = sleep(ackMaxMs, undefined, { signal: over.signal }).then(() => {
+    throw new Error(`the broker did not answer within ${ackMaxMs / 1000} seconds`)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    over.abort()
   }
 }
 
@@ -87,7 +100,7 @@ async function sendAll(deps: Deps, { merchantId, clientId, number }: Behind, tar
     const page = await readAfter({ db, reads: db }, { merchantId, afterNumber: from, limit: eventsAtOnce })
     const messages = await toMessages(deps, clientId, page.events)
     for (const wave of toWaves(messages))
-      await target.sink.publish(wave).catch((cause: unknown) => {
+      await inTime(target.sink.publish(wave)).catch((cause: unknown) => {
         throw new NotAcknowledged('the broker did not acknowledge', { cause })
       })
     const isOurs = await savePosition(db, { sink: target.name, merchantId, from, to: page.nextNumber })

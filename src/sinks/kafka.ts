@@ -14,7 +14,6 @@ export async function openKafka({ url, destination, mechanism }: EventSinkSettin
     clientId: 'guiche',
     bootstrapBrokers: host.split(','),
     connectTimeout: ackMaxMs,
-    requestTimeout: ackMaxMs,
     timeout: ackMaxMs,
     // Whoever follows the feed tries again.
     retries: 0,

@@ -94,7 +94,7 @@ describe('routing and limits', () => {
   it('answers a browser at its root with a page that links to the documentation', async () => {
     const answer = await service.call('/', { token: null })
     expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
-    expect(answer.text).toContain('href="docs"')
+    expect(answer.text).toContain('href="guide/reference/"')
   })
 
   it.each([
