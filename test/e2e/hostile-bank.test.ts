@@ -139,7 +139,8 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
     const happened = truth.payments.flatMap((payment) => payment.behaviours)
     for (const behaviour of behaviours) {
       const times = happened.filter((one) => one === behaviour).length
-      expect(times, behaviour).toBeGreaterThan((count * presets.hostile[behaviour]) / 2)
+      // The order of concurrent payments decides who draws what: of twelve expected, less than three are one in 2,000.
+      expect(times, behaviour).toBeGreaterThan((count * presets.hostile[behaviour]) / 6)
     }
     expect(madeUp.length).toBeGreaterThan(count / 10)
     expect(swapped.length).toBeGreaterThan(count / 20)
