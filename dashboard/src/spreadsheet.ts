@@ -97,11 +97,11 @@ export function createSpreadsheet(language: Language, nameOf: (status: string) =
   }
 }
 
-/** 529.982.247-25 or 11.222.333/0001-81, as people write a CPF and a CNPJ. */
-function writeDocument(bare: string): string {
-  return bare.length === 11
-    ? bare.replace(/^(...)(...)(...)(..)$/, '$1.$2.$3-$4')
-    : bare.replace(/^(..)(...)(...)(....)(..)$/, '$1.$2.$3/$4-$5')
+/** 529.982.247-25 or 11.222.333/0001-81, as people write a CPF and a CNPJ. One that a bank has masked may have dots. */
+function writeDocument(text: string): string {
+  return text
+    .replace(/^([\d*]{3})([\d*]{3})([\d*]{3})([\d*]{2})$/, '$1.$2.$3-$4')
+    .replace(/^(\w{2})(\w{3})(\w{3})(\w{4})(\d{2})$/, '$1.$2.$3/$4-$5')
 }
 
 /** Reads CSV (RFC 4180) in pieces. A record may have line breaks within quotes. */

@@ -124,6 +124,14 @@ describe('an export for Excel', () => {
     },
   )
 
+  it('writes the document of a payer as a person does, also one that a bank has masked', () => {
+    const documents = ['11144477735', '***444777**', '***.444.777-**', '12ABC34501DE35']
+    const written = createSpreadsheet('pt', nameOf)(`payer_document\r\n${documents.join('\r\n')}\r\n`)
+    expect(written.split('\r\n').slice(1, -1)).toEqual([
+      ...['111.444.777-35', '***.444.777-**', '***.444.777-**', '12.ABC.345/01DE-35'],
+    ])
+  })
+
   it('has the separators of English in English', () => {
     expect(createSpreadsheet('en', nameOf)(csv).split('\r\n')[1]).toBe(
       '1,2026-11-23 23:30:05,<PAID>,25.90,-0.05,,"=""000123""","Silva; ""Zé"", Ana",529.982.247-25,x',
