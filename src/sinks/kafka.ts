@@ -1,6 +1,6 @@
 import { type MessageToProduce, ProduceAcks, Producer } from '@platformatic/kafka'
 import type { EventSinkSettings } from '../lib/event-sink-settings.ts'
-import { ackMaxMs, inBatches, type Message, type Sink } from './sink.ts'
+import { ackMaxMs, attributesOf, inBatches, type Message, type Sink } from './sink.ts'
 
 /** Half of what a broker accepts by default. */
 const batchBytesMax = 500_000
@@ -41,12 +41,10 @@ function readAddress(address: string) {
 }
 
 function toKafka(topic: string, message: Message): MessageToProduce<Buffer, Buffer, Buffer, Buffer> {
-  const { id, type, client, recordId, position, body } = message
-  const headers = Object.entries({ id, type, client, record: recordId, position })
   return {
     topic,
-    key: Buffer.from(recordId),
-    value: body,
-    headers: new Map(headers.map(([name, value]) => [Buffer.from(name), Buffer.from(value)])),
+    key: Buffer.from(message.recordId),
+    value: message.body,
+    headers: new Map(attributesOf(message).map(([name, value]) => [Buffer.from(name), Buffer.from(value)])),
   }
 }

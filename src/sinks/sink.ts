@@ -44,6 +44,11 @@ export function inBatches(messages: Message[], max: { count: number; bytes: numb
   return batches
 }
 
+/** What Kafka and SQS carry beside the body, by name. */
+export function attributesOf({ id, type, client, recordId, position }: Message): [name: string, value: string][] {
+  return Object.entries({ id, type, client, record: recordId, position })
+}
+
 /** The clients are optional peers: installations without a broker do not carry them. */
 const packages = {
   nats: '@nats-io/transport-node @nats-io/jetstream',

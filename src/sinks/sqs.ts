@@ -1,6 +1,6 @@
 import { SendMessageBatchCommand, type SendMessageBatchRequestEntry, SQSClient } from '@aws-sdk/client-sqs'
 import type { EventSinkSettings } from '../lib/event-sink-settings.ts'
-import { ackMaxMs, inBatches, type Message, type Sink } from './sink.ts'
+import { ackMaxMs, attributesOf, inBatches, type Message, type Sink } from './sink.ts'
 
 /** The limits of SendMessageBatch: docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_SendMessageBatch.html */
 const batchMax = { count: 10, bytes: 200_000 }
@@ -35,8 +35,7 @@ export async function openSqs({ url, destination: region }: EventSinkSettings): 
 }
 
 function toEntry(message: Message, index: number, isFifo: boolean): SendMessageBatchRequestEntry {
-  const { id, type, client, recordId, position, body } = message
-  const attributes = Object.entries({ id, type, client, record: recordId, position })
+  const { id, recordId, body } = message
   return {
     Id: String(index),
     // SQS takes XML's characters only. JSON.stringify leaves two others as they are.
@@ -44,7 +43,7 @@ function toEntry(message: Message, index: number, isFifo: boolean): SendMessageB
       .toString()
       .replaceAll(/[\uFFFE\uFFFF]/g, (character) => `\\u${character.charCodeAt(0).toString(16)}`),
     MessageAttributes: Object.fromEntries(
-      attributes.map(([name, StringValue]) => [name, { DataType: 'String', StringValue }]),
+      attributesOf(message).map(([name, StringValue]) => [name, { DataType: 'String', StringValue }]),
     ),
     ...(isFifo && { MessageGroupId: recordId, MessageDeduplicationId: id }),
   }

@@ -107,7 +107,7 @@ function Form({ onCreated }: { onCreated: (charge: Charge) => void }) {
         }
       >
         <SimpleGrid cols={{ base: 1, sm: 3 }}>
-          <MoneyInput {...create.input('amount')} label={t.amount} size="md" data-autofocus autoFocus />
+          <MoneyInput {...create.input('amount')} label={t.amount} size="md" autoFocus />
           <TextInput
             {...create.input('description')}
             label={t.description}
