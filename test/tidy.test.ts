@@ -15,7 +15,7 @@ const ranks: string[][] = [
   ['suspense', 'users', 'proposals'],
   ['transactions', 'withdrawals', 'entries'],
   ['callbacks', 'attribution', 'sandbox', 'explain', 'merchant.ts', 'reconciliation', 'privacy'],
-  ['verification.ts', 'proposal-kinds.ts'],
+  ['verification.ts', 'proposal-kinds.ts', 'reports'],
   ['operator'],
   ['dashboard', 'pay', 'guide'],
   ['app.ts', 'worker.ts'],

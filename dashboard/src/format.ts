@@ -34,11 +34,6 @@ function createFormat(language: Language) {
   const date = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone })
   const day = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' })
   const time = new Intl.DateTimeFormat(locale, { timeStyle: 'medium', timeZone })
-  const sortable = new Intl.DateTimeFormat(language === 'pt' ? 'pt-BR' : 'sv-SE', {
-    dateStyle: 'short',
-    timeStyle: 'medium',
-    timeZone,
-  })
   const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
   return {
     /** Cents. */
@@ -51,8 +46,6 @@ function createFormat(language: Language) {
     /** 0 to 1, to the basis point. */
     share: (part: number) => share.format(part),
     dateTime: (at: string | Date) => dateTime.format(new Date(at)),
-    /** As a spreadsheet recognizes it: `23/11/2026 02:37:30`, or `2026-11-23 02:37:30`. */
-    sortableDateTime: (at: string | Date) => sortable.format(new Date(at)).replace(',', ''),
     date: (at: string | Date) => date.format(new Date(at)),
     /** Takes a day without time, yyyy-mm-dd. */
     day: (name: string) => day.format(new Date(`${name}T00:00:00Z`)),

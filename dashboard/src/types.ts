@@ -10,7 +10,10 @@ import type {
   UserView,
 } from '../../src/users/schema.ts'
 
-/** The types of the service's answers, from the schemas of its routes: the dashboard takes them from here alone. */
+/**
+ * The types of the service's answers, from the schemas of its routes, and the words and formats that the dashboard's
+ * screens share with its reports: the dashboard takes them from here alone.
+ */
 
 export type { Evidence } from '../../src/attribution/score.ts'
 export type * from '../../src/dashboard/operator-schema.ts'
@@ -18,9 +21,12 @@ export type * from '../../src/dashboard/schema.ts'
 export type { NextStep, Reason, ReasonCode, Sentence, SentenceData } from '../../src/explain/sentences.ts'
 export type { TimelineData, TimelineEntry } from '../../src/explain/timeline.ts'
 export type { Account, EntryType, TransferKind, WrittenType } from '../../src/ledger/accounts.ts'
+export { kindNames } from '../../src/ledger/kind-names.ts'
 export type { ErrorCode, FieldErrorCode } from '../../src/lib/errors.ts'
 export type { DifferenceClass, Side } from '../../src/reconciliation/classes.ts'
 export type { Amount } from '../../src/reconciliation/statement.ts'
+export { operationNames, statusNames } from '../../src/reports/names.ts'
+export { createSpreadsheet } from '../../src/reports/spreadsheet.ts'
 export type { SuspenseStatus } from '../../src/suspense/status.ts'
 export type { SignInFault } from '../../src/users/oidc.ts'
 export type { AttemptErrorCode } from '../../src/webhooks/attempt-errors.ts'

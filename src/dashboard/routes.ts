@@ -9,6 +9,7 @@ import { registerPersonalDataRoutes } from './personal-data-routes.ts'
 import { registerProposalRoutes } from './proposal-routes.ts'
 import { registerReconciliationRoutes } from './reconciliation-routes.ts'
 import { registerRecordRoutes } from './record-routes.ts'
+import { registerReportRoutes } from './report-routes.ts'
 import { registerSuspenseRoutes } from './suspense-routes.ts'
 import { registerSystemRoutes } from './system-routes.ts'
 import { registerWebhookScreenRoutes } from './webhook-routes.ts'
@@ -50,6 +51,7 @@ export function registerDashboardRoutes(app: Server, deps: DashboardDeps): void 
   registerReconciliationRoutes(app, deps)
   registerClosedDayRoutes(app, deps)
   registerSuspenseRoutes(app, deps)
+  registerReportRoutes(app, deps)
   registerSystemRoutes(app, deps)
   registerPersonalDataRoutes(app, deps)
 }

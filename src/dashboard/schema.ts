@@ -3,6 +3,7 @@ import { scopes } from '../auth/scopes.ts'
 import type { Explanation } from '../explain/explain.ts'
 import { FreeForm, PixKeyView } from '../http/schemas.ts'
 import { obstacleCodes } from '../proposals/second-person.ts'
+import { feeLineOperations } from '../reports/names.ts'
 import { disputeStates } from '../transactions/dispute/store.ts'
 import { DeliveryView } from '../webhooks/schema.ts'
 import { reviewReasons } from '../withdrawals/status.ts'
@@ -58,6 +59,30 @@ export const OverviewView = Type.Object({
   }),
   balances: BalancesView,
 })
+
+// ——— Reports
+
+const FeeRuleView = Type.Object({ fixed: Cents, basisPoints: Count, minimum: Cents, maximum: OrNull(Cents) })
+const FeeStatementView = Type.Object({
+  ...{ from: Text, until: Text, total: Cents },
+  lines: Type.Array(
+    Type.Object({
+      ...{ operation: Type.Enum([...feeLineOperations]), rule: OrNull(FeeRuleView), count: Count },
+      ...{ volume: OrNull(Cents), fee: Cents },
+    }),
+  ),
+})
+
+/** A period of one merchant: its balances before and after it, what changed them, and its fees. */
+export const PeriodView = Type.Object({
+  ...{ from: Text, until: Text, isOver: Flag, opening: Cents, closing: Cents, fees: FeeStatementView },
+  changes: Type.Array(Type.Object({ kind: Text, count: Count, amount: Cents })),
+})
+
+/** The balances at the end of a day. */
+export const BalanceHistoryView = Type.Object({ day: Text, available: Cents, reserved: Cents, blocked: Cents })
+
+export type PeriodFigures = Static<typeof PeriodView>
 
 export type Figures = Static<typeof FiguresView>
 export type Overview = Static<typeof OverviewView>

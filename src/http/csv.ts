@@ -48,21 +48,33 @@ export function sendCsv(
   reply: FastifyReply,
   name: string,
   lines: AsyncGenerator<string>,
+  limits?: { idleMs: number },
+): FastifyReply {
+  return sendFile(reply, { name: `${name}.csv`, type: csvFileType, pieces: lines }, limits)
+}
+
+export const csvFileType = 'text/csv; charset=utf-8'
+
+/** A file whose content is made while it is sent. */
+export type StreamedFile = { name: string; type: string; pieces: AsyncGenerator<string | Buffer> }
+
+/** The same for any kind of file. */
+export function sendFile(
+  reply: FastifyReply,
+  { name, type, pieces }: StreamedFile,
   { idleMs = idleMsMax } = {},
 ): FastifyReply {
   const { request, server } = reply
   const isHead = request.method === 'HEAD'
-  const release = isHead ? () => {} : takeExport(server.server, request.caller?.merchantId ?? request.ip)
+  const key = request.caller?.merchantId ?? request.user?.id ?? request.ip
+  const release = isHead ? () => {} : takeExport(server.server, key)
   const stalled = () => stream.destroy(new Error('export aborted: the client read nothing for a minute'))
-  const stream = Readable.from(isHead ? [] : whileRead(lines, { idleMs, stalled }), {
+  const stream = Readable.from(isHead ? [] : whileRead(pieces, { idleMs, stalled }), {
     objectMode: false,
     highWaterMark: bufferBytes,
   })
   stream.once('close', release)
-  return reply
-    .type('text/csv; charset=utf-8')
-    .header('content-disposition', `attachment; filename="${name}.csv"`)
-    .send(stream)
+  return reply.type(type).header('content-disposition', `attachment; filename="${name}"`).send(stream)
 }
 
 function takeExport(server: object, key: string): () => void {
@@ -85,13 +97,13 @@ function takeExport(server: object, key: string): () => void {
 
 /** Calls `stalled` if the next piece is not requested within the time limit. */
 async function* whileRead(
-  lines: AsyncGenerator<string>,
+  pieces: AsyncGenerator<string | Buffer>,
   { idleMs, stalled }: { idleMs: number; stalled: () => void },
-): AsyncGenerator<string> {
-  for await (const line of lines) {
+): AsyncGenerator<string | Buffer> {
+  for await (const piece of pieces) {
     const timer = setTimeout(stalled, idleMs).unref()
     try {
-      yield line
+      yield piece
     } finally {
       clearTimeout(timer)
     }

@@ -79,8 +79,8 @@ export const StatementEntryView = Type.Object(
 )
 
 export const statementCsvExample =
-  'id,created_at,kind,amount_cents,balance_cents,record_type,record_id,transaction_id,description\r\n' +
-  '4711,2026-11-21T12:01:35.000Z,payment,2590,127590,transaction,0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1,0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1,\r\n'
+  'id,created_at,kind,amount_cents,balance_cents,record_type,record_id,transaction_id,description,end_to_end,external_code\r\n' +
+  '4711,2026-11-21T12:01:35.000Z,payment,2590,127590,transaction,0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1,0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1,,E60701190202611211201a1B2c3D4e5F,order-2026-0001\r\n'
 
 export type StatementFilterQuery = Omit<Static<typeof StatementQuery>, keyof typeof PageQuery>
 

@@ -4,7 +4,8 @@ import { createTestDatabase, type TestDatabase } from '../../test/support/databa
 import { withPlan } from '../../test/support/plans.ts'
 import { runWithoutTimeout } from '../db/long-work.ts'
 import { raw, sql } from '../db/sql.ts'
-import { findBalancesAt, listStatement, listStatementBefore, type StatementFilters } from './store.ts'
+import { listStatementBefore } from './export-store.ts'
+import { findBalancesAt, listStatement, type StatementFilters } from './store.ts'
 import { findChainBreaches } from './verify-store.ts'
 
 // What PostgreSQL reads for a statement: payments of 100 with fees of 1, half of them for one merchant, and 50

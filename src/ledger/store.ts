@@ -136,7 +136,7 @@ export async function findBalances(db: Db | Tx, merchantId: string): Promise<Bal
  * The balances at a past moment: those that the last transfers until then left. What acquirers held is the negative
  * sum of all others.
  */
-export async function findBalancesAt(db: Db, merchantId: string, at: Date): Promise<Balances> {
+export async function findBalancesAt(db: Reads, merchantId: string, at: Date): Promise<Balances> {
   const balances = toBalances(
     await db.query<{ account: string; balance: number }>(sql`
       select account, last.balance
@@ -231,22 +231,7 @@ export async function listStatement(
   }
 }
 
-/** The next entries of an export, without counting: those before an id, the last posted first. */
-export async function listStatementBefore(
-  db: Reads,
-  merchantId: string,
-  filters: StatementFilters,
-  { beforeId, limit }: { beforeId: number | null; limit: number },
-): Promise<StatementRow[]> {
-  const ids = lastIds(entriesOf(merchantId, filters), { before: beforeId, limit, offset: 0 })
-  const statement = sql`
-    select ${statementColumns} from ledger_transfers join (${ids}) places using (id)
-    where merchant_id = ${merchantId}
-    order by id desc`
-  return await runList<StatementRow>(db, merchantId, statement)
-}
-
-const statementColumns = sql`
+export const statementColumns = sql`
   id, kind, case when debit = 'available' then -amount else amount end as amount,
   case when debit = 'available' then debit_balance else credit_balance end as balance, record_type, record_id,
   case record_type
@@ -273,7 +258,7 @@ const statementColumns = sql`
 /** A transfer has the account as debit or as credit, and each side has an index with all columns that a filter uses. */
 type Entries = (side: 'debit' | 'credit') => Sql
 
-function entriesOf(merchantId: string, { startDate, endDate, kinds }: StatementFilters): Entries {
+export function entriesOf(merchantId: string, { startDate, endDate, kinds }: StatementFilters): Entries {
   return (side) => sql`
     from ledger_transfers where merchant_id = ${merchantId} and ${raw(side)} = 'available'
       ${startDate ? sql`and created_at >= ${startDate}` : empty}
@@ -285,7 +270,7 @@ function entriesOf(merchantId: string, { startDate, endDate, kinds }: StatementF
  * The last transfers of each side, and of those the last: each side is sorted and limited before the union, or all
  * would be read.
  */
-function lastIds(entries: Entries, slice: { before: number | null; limit: number; offset: number }): Sql {
+export function lastIds(entries: Entries, slice: { before: number | null; limit: number; offset: number }): Sql {
   const lastOf = (side: 'debit' | 'credit') => sql`
     select id ${entries(side)} ${slice.before === null ? empty : sql`and id < ${slice.before}`}
     order by id desc limit ${slice.limit + slice.offset}`

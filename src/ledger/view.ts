@@ -1,7 +1,8 @@
 import type { Reads } from '../db/sql.ts'
 import { type Column, writeCsv } from '../http/csv.ts'
 import type { Balances } from './accounts.ts'
-import { listStatementBefore, type StatementFilters, type StatementRow } from './store.ts'
+import { type ExportedEntry, listStatementBefore } from './export-store.ts'
+import type { StatementFilters, StatementRow } from './store.ts'
 
 /** The balances that a merchant sees. */
 export function toBalanceView(balances: Balances, at: Date) {
@@ -33,7 +34,7 @@ export function describeEntry(row: StatementRow): string | null {
 
 const rowsAtOnce = 1000
 
-const columns: Column<StatementRow>[] = [
+const columns: Column<ExportedEntry>[] = [
   ['id', (row) => row.id],
   ['created_at', (row) => row.created_at],
   ['kind', (row) => row.kind],
@@ -43,6 +44,8 @@ const columns: Column<StatementRow>[] = [
   ['record_id', (row) => row.record_id],
   ['transaction_id', (row) => row.transaction_id],
   ['description', describeEntry],
+  ['end_to_end', (row) => row.end_to_end],
+  ['external_code', (row) => row.external_code],
 ]
 
 /** Writes all entries of a statement as CSV, newest first, in chunks. */
@@ -50,11 +53,12 @@ export function writeStatementCsv(db: Reads, merchantId: string, filters: Statem
   return writeCsv(columns, walkStatement(db, merchantId, filters))
 }
 
-async function* walkStatement(
+/** All entries of a statement, newest first, in chunks. */
+export async function* walkStatement(
   db: Reads,
   merchantId: string,
   filters: StatementFilters,
-): AsyncGenerator<StatementRow[]> {
+): AsyncGenerator<ExportedEntry[]> {
   for (let beforeId: number | null = null; ; ) {
     const rows = await listStatementBefore(db, merchantId, filters, { beforeId, limit: rowsAtOnce })
     yield rows

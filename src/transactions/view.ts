@@ -106,7 +106,7 @@ function toCustomerView({ birthdate: _, ...shown }: StoredCustomer) {
   return shown
 }
 
-const columns: Column<ExportedTransaction>[] = [
+export const exportColumns: Column<ExportedTransaction>[] = [
   ['id', (row) => row.id],
   ['created_at', (row) => row.created_at],
   ['status', (row) => row.status],
@@ -123,6 +123,10 @@ const columns: Column<ExportedTransaction>[] = [
   ['error_message', (row) => row.error_message],
   ['payer_name', (row) => row.payer_name],
   ['payer_document', (row) => row.payer_document],
+  ['amount_returned_cents', (row) => (row.amount_paid === null ? null : row.amount_returned)],
+  // What the payment brought after its fee. Refunds and returns are entries of their own, often of another month.
+  ['net_cents', (row) => (row.amount_paid === null ? null : row.amount_paid - (row.fee_amount ?? 0))],
+  ['posted_at', (row) => row.posted_at],
 ]
 
 /** Writes all matching transactions as CSV, newest first, in chunks. */
@@ -131,7 +135,7 @@ export function writeTransactionsCsv(
   merchantId: string,
   filters: TransactionFilters,
 ): AsyncGenerator<string> {
-  return writeCsv(columns, walkTransactions(db, merchantId, filters))
+  return writeCsv(exportColumns, walkTransactions(db, merchantId, filters))
 }
 
 /** Transactions read per statement, and statements in progress at once. */

@@ -56,7 +56,7 @@ export async function loadWithdrawalVersions(db: Reads, versions: RecordVersion[
   })
 }
 
-const columns: Column<WithdrawalRow>[] = [
+export const exportColumns: Column<WithdrawalRow>[] = [
   ['id', (row) => row.id],
   ['created_at', (row) => row.created_at],
   ['status', (row) => row.status],
@@ -70,9 +70,12 @@ const columns: Column<WithdrawalRow>[] = [
   ['end_to_end_refund', (row) => row.end_to_end_refund],
   ['external_code', (row) => row.external_code],
   ['error_message', (row) => row.error_message],
+  ['receiver_name', (row) => row.receiver?.name ?? null],
+  ['receiver_document', (row) => row.receiver?.document ?? null],
+  ['posted_at', (row) => row.status_dates[row.statuses.indexOf('PROCESSED')] ?? null],
 ]
 
 /** Writes all matching withdrawals as CSV, newest first, in chunks. */
 export function writeWithdrawalsCsv(db: Reads, merchantId: string, filters: WithdrawalFilters): AsyncGenerator<string> {
-  return writeCsv(columns, walkWithdrawals(db, merchantId, filters))
+  return writeCsv(exportColumns, walkWithdrawals(db, merchantId, filters))
 }

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { errorTexts, writeError } from '../../dashboard/src/error-texts.ts'
 import { sentences, writeFieldError } from '../../dashboard/src/field-errors.ts'
 import { writeReasonSentence } from '../../dashboard/src/reason-texts.ts'
-import { createSpreadsheet } from '../../dashboard/src/spreadsheet.ts'
 import { toReason } from '../../src/explain/sentences.ts'
 import { AppError, errors, fieldErrorCodes, refusal } from '../../src/lib/errors.ts'
+import { createSpreadsheet } from '../../src/reports/spreadsheet.ts'
 
 describe.each(['en', 'pt'] as const)('an error of a field, in the language %s', (language) => {
   it.each(fieldErrorCodes)('has a sentence for %s', (code) => {

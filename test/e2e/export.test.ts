@@ -46,11 +46,11 @@ describe('an export of transactions', () => {
     const answer = await service.call('/transaction', { token: shop.token, headers: { accept: 'text/csv' } })
     const [header, newest, oldest, ...more] = answer.text.split('\r\n')
     expect(header).toBe(
-      'id,created_at,status,amount_cents,amount_paid_cents,amount_refunded_cents,fee_cents,payment_date,end_to_end,external_code,customer_name,customer_document,customer_email,error_message,payer_name,payer_document',
+      'id,created_at,status,amount_cents,amount_paid_cents,amount_refunded_cents,fee_cents,payment_date,end_to_end,external_code,customer_name,customer_document,customer_email,error_message,payer_name,payer_document,amount_returned_cents,net_cents,posted_at',
     )
     const listed = (await service.call<Page>('/transaction', { token: shop.token })).body.data
     expect(newest).toBe(
-      `${made[1]?.id},${listed[0]?.createdAt},PIX_QRCODE_GENERATED,1000,,,,,,"'=HYPERLINK(""http://x"")",Ana,52998224725,'+ana@example.com,,,`,
+      `${made[1]?.id},${listed[0]?.createdAt},PIX_QRCODE_GENERATED,1000,,,,,,"'=HYPERLINK(""http://x"")",Ana,52998224725,'+ana@example.com,,,,,,`,
     )
     expect(oldest).toContain(',"order-1, the first",Ana,')
     expect(more).toEqual([''])
@@ -147,7 +147,7 @@ it('an export of withdrawals has a line for each, by the same filters', async ()
         '',
         '',
         'payout-01',
-        '',
+        ...['', '', '', ''],
       ],
     ])
   }

@@ -75,6 +75,7 @@ const ofPeople = { ofPeople: 'credential.write' }
 const open: Expected = { may: 'public' }
 const period = { from: '2020-01-01T00:00:00Z', until: '2099-01-01T00:00:00Z' }
 const inPeriod = new URLSearchParams(period).toString()
+const inDays = 'from=2026-01-01&until=2026-12-31'
 
 /** Every route of the service, written by hand: a new route without an entry here fails the test. */
 export const expectations: Record<string, Expected> = {
@@ -229,6 +230,12 @@ export const expectations: Record<string, Expected> = {
   'POST /dashboard/api/infraction': { may: 'infraction.decide' },
   'POST /dashboard/api/infraction/:id/decision': operator('infraction.decide'),
 
+  'GET /dashboard/api/balance-history': listed('balance.read'),
+  'GET /dashboard/api/report/period': { ...listed('balance.read'), query: inDays },
+  'GET /dashboard/api/report/transactions': { ...listed('transaction.read'), query: `${inDays}&format=csv` },
+  'GET /dashboard/api/report/withdrawals': { ...listed('withdrawal.read'), query: `${inDays}&format=csv` },
+  'GET /dashboard/api/report/statement': { ...listed('balance.read'), query: `${inDays}&format=ofx` },
+  'GET /dashboard/api/report/fees': { ...listed('balance.read'), query: `${inDays}&format=csv` },
   'GET /dashboard/api/fee': listed('balance.read'),
   'PUT /dashboard/api/fee': operator('fee.write'),
   'GET /dashboard/api/entry': operator('ledger.read'),

@@ -1,11 +1,10 @@
 import { Button, Menu } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { createSpreadsheet } from '../spreadsheet.ts'
 import { texts, useLanguage, useText } from '../text.ts'
+import { createSpreadsheet } from '../types.ts'
 import { ErrorNotice } from './error-notice.tsx'
 import { IconOf } from './icons.tsx'
-import { useStatusName } from './status.tsx'
 
 const words = texts({
   en: {
@@ -28,7 +27,6 @@ type Convert = (piece: string) => string
 export function ExportButton({ name, download }: { name: string; download: () => Promise<Response> }) {
   const t = useText(words)
   const { language } = useLanguage()
-  const nameOf = useStatusName()
   const [size, setSize] = useState(0)
   const saving = useMutation({
     mutationFn: async (begin: () => Convert) => {
@@ -59,7 +57,7 @@ export function ExportButton({ name, download }: { name: string; download: () =>
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Item onClick={() => saving.mutate(() => createSpreadsheet(language, nameOf))}>{t.excel}</Menu.Item>
+          <Menu.Item onClick={() => saving.mutate(() => createSpreadsheet(language))}>{t.excel}</Menu.Item>
           <Menu.Item onClick={() => saving.mutate(() => (piece) => piece)}>{t.csv}</Menu.Item>
         </Menu.Dropdown>
       </Menu>

@@ -1,38 +1,6 @@
 import { Badge } from '@mantine/core'
-import { texts, useText } from '../text.ts'
-
-const words = texts<Record<string, string>>({
-  en: {
-    PENDING: 'Pending',
-    PIX_QRCODE_GENERATED: 'Awaiting payment',
-    PAID: 'Paid',
-    FAILED: 'Failed',
-    PROCESSING_REFUND: 'Refunding',
-    REFUNDED: 'Refunded',
-    BLOCKED: 'Disputed',
-    PROCESSING_INFRACTION: 'Dispute accepted',
-    INFRACTION: 'Returned (MED)',
-    PROCESSING: 'Sending',
-    PROCESSED: 'Sent',
-    CANCELED: 'Canceled',
-    REJECTED: 'Rejected',
-  },
-  pt: {
-    PENDING: 'Pendente',
-    PIX_QRCODE_GENERATED: 'Aguardando pagamento',
-    PAID: 'Paga',
-    FAILED: 'Falhou',
-    PROCESSING_REFUND: 'Em devolução',
-    REFUNDED: 'Valor devolvido',
-    BLOCKED: 'Contestada',
-    PROCESSING_INFRACTION: 'Contestação aceita',
-    INFRACTION: 'Valor devolvido (MED)',
-    PROCESSING: 'Enviando',
-    PROCESSED: 'Enviado',
-    CANCELED: 'Cancelado',
-    REJECTED: 'Rejeitado',
-  },
-})
+import { useText } from '../text.ts'
+import { statusNames } from '../types.ts'
 
 const colors: Record<string, string> = {
   PAID: 'teal',
@@ -51,7 +19,7 @@ const colors: Record<string, string> = {
 }
 
 export function useStatusName(): (status: string) => string {
-  const t = useText(words)
+  const t = useText(statusNames)
   return (status) => t[status] ?? status
 }
 

@@ -56,7 +56,11 @@ export type ExportedTransaction = Pick<
   | 'end_to_end'
   | 'external_code'
   | 'error_message'
+  | 'amount_returned'
 > & {
+  /** When the payment was posted in the ledger; null until then. */
+  posted_at: Date | null
+
   /** Null until it is paid. */
   amount_refunded: number | null
   customer_name: string | null
@@ -69,6 +73,7 @@ export type ExportedTransaction = Pick<
 
 const exportedColumns = sql`
   id, created_at, status, amount, amount_paid, fee_amount, payment_date, end_to_end, external_code, error_message,
+  amount_returned, status_dates[array_position(statuses, 'PAID')] as posted_at,
   customer ->> 'name' as customer_name, customer_document, customer ->> 'email' as customer_email,
   payer ->> 'name' as payer_name, payer ->> 'document' as payer_document,
   case when end_to_end is not null then (
@@ -84,6 +89,12 @@ export function walkTransactions(
 ): AsyncGenerator<ExportedTransaction[]> {
   const where = toConditions(filters, merchantId)
   return walkList<ExportedTransaction>(db, { table: sql`transactions`, columns: exportedColumns, merchantId, where })
+}
+
+/** These transactions of a merchant, as exported. */
+export async function findExported(db: Reads, merchantId: string, ids: string[]): Promise<ExportedTransaction[]> {
+  return await db.query<ExportedTransaction>(sql`
+    select ${exportedColumns} from transactions where merchant_id = ${merchantId} and id = any(${ids}::uuid[])`)
 }
 
 /** Only the filters that are set: one statement for all of them would use none of the indexes. */

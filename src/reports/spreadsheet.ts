@@ -1,8 +1,10 @@
-import { formats } from './format.ts'
-import { type Language, texts } from './text.ts'
+import { kindNames } from '../ledger/kind-names.ts'
+import type { Language } from '../lib/alert-settings.ts'
+import { brasilia } from '../lib/brasilia.ts'
+import { operationNames, statusNames } from './names.ts'
 
 /** The columns of the exports that a person reads under another name. */
-const headings = texts<Record<string, string>>({
+const headings: Record<Language, Record<string, string>> = {
   en: {
     id: 'Id',
     created_at: 'Created',
@@ -31,6 +33,18 @@ const headings = texts<Record<string, string>>({
     transaction_id: 'Id of the transaction',
     description: 'Description',
     error_message: 'Error',
+    net_cents: 'Net amount',
+    amount_returned_cents: 'Amount returned by dispute (MED)',
+    posted_at: 'Posted at',
+    receiver_name: 'Receiver',
+    receiver_document: 'CPF or CNPJ of the receiver',
+    operation: 'Operation',
+    fee_fixed_cents: 'Fee: fixed part',
+    fee_basis_points: 'Fee: hundredths of a percent',
+    fee_minimum_cents: 'Fee: minimum',
+    fee_maximum_cents: 'Fee: maximum',
+    count: 'Number',
+    volume_cents: 'Volume',
   },
   pt: {
     id: 'Id',
@@ -60,24 +74,50 @@ const headings = texts<Record<string, string>>({
     transaction_id: 'Id da transação',
     description: 'Descrição',
     error_message: 'Erro',
+    net_cents: 'Valor líquido',
+    amount_returned_cents: 'Valor devolvido por contestação (MED)',
+    posted_at: 'Lançado em',
+    receiver_name: 'Recebedor',
+    receiver_document: 'CPF ou CNPJ do recebedor',
+    operation: 'Operação',
+    fee_fixed_cents: 'Tarifa: valor fixo',
+    fee_basis_points: 'Tarifa: centésimos de %',
+    fee_minimum_cents: 'Tarifa: mínimo',
+    fee_maximum_cents: 'Tarifa: máximo',
+    count: 'Quantidade',
+    volume_cents: 'Volume',
   },
-})
+}
+
+/** As a spreadsheet recognizes a moment: `23/11/2026 02:37:30`, or `2026-11-23 02:37:30`. */
+const moments = { en: momentsOf('sv-SE'), pt: momentsOf('pt-BR') }
+
+function momentsOf(locale: string) {
+  return new Intl.DateTimeFormat(locale, { dateStyle: 'short', timeStyle: 'medium', timeZone: brasilia })
+}
 
 /**
  * Turns an export of the API, in pieces, into a file that Excel opens by a double click: named columns, reais instead of
  * cents, Brasília's time, and in Portuguese the separators of Brazil. Excel reads the first three bytes (a BOM) as UTF-8.
  */
-export function createSpreadsheet(language: Language, nameOf: (status: string) => string): (piece: string) => string {
+export function createSpreadsheet(
+  language: Language,
+  nameOf = (status: string): string => statusNames[language][status] ?? status,
+): (piece: string) => string {
   const separator = language === 'pt' ? ';' : ','
   const decimal = language === 'pt' ? ',' : '.'
+  const kinds: Record<string, string> = kindNames[language]
+  const operations: Record<string, string> = operationNames[language]
   const readRecords = createCsvReader()
   let names: string[] | null = null
 
   function toCell(name: string, text: string): string {
     if (text === '') return ''
     if (name.endsWith('_cents')) return (Number(text) / 100).toFixed(2).replace('.', decimal)
-    if (/_(?:at|date)$/.test(name)) return formats[language].sortableDateTime(text)
+    if (/_(?:at|date)$/.test(name)) return moments[language].format(new Date(text)).replace(',', '')
     if (name === 'status') return nameOf(text)
+    if (name === 'kind') return kinds[text] ?? text
+    if (name === 'operation') return operations[text] ?? text
     if (name.endsWith('_document')) return writeDocument(text)
     // Excel would read a number, without its first zeros or its last digits.
     return /^(?:0\d+|\d{16,})$/.test(text) ? `="${text}"` : text

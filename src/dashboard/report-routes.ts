@@ -1,0 +1,139 @@
+import { type Static, Type } from 'typebox'
+import { findClient } from '../auth/store.ts'
+import type { Db, Reads } from '../db/sql.ts'
+import { type SignedIn, userOf } from '../http/caller.ts'
+import { sendFile } from '../http/csv.ts'
+import { problems } from '../http/schemas.ts'
+import type { Server } from '../http/server.ts'
+import { findBalancesAt } from '../ledger/store.ts'
+import { languages } from '../lib/alert-settings.ts'
+import type { Clock } from '../lib/clock.ts'
+import { AppError } from '../lib/errors.ts'
+import { listDayEndBalances } from '../reports/balances.ts'
+import { sumChanges } from '../reports/fee-store.ts'
+import { makeFeeStatement } from '../reports/fees.ts'
+import { checkPeriod, type Period, windowOfPeriod } from '../reports/period.ts'
+import { datings, type ReportFormat, reportFormats, reportNames, writeReport } from '../reports/write.ts'
+import { ClientFilter } from './overview-routes.ts'
+import { BalanceHistoryView, DataOf, PeriodView } from './schema.ts'
+
+type Deps = { db: Db; reads: Reads; clock: Clock }
+
+const Day = (description: string) => Type.String({ minLength: 10, maxLength: 10, description })
+const periodQuery = {
+  clientId: ClientFilter,
+  from: Day('The first day, in Brasília'),
+  until: Day('The last day'),
+}
+const PeriodQuery = Type.Object(periodQuery, { additionalProperties: false })
+
+/** What a merchant's accountant reads: files of a period, and its figures. */
+export function registerReportRoutes(app: Server, deps: Deps): void {
+  const { reads, clock } = deps
+  registerFileRoutes(app, deps)
+
+  app.get(
+    '/dashboard/api/report/period',
+    {
+      config: { access: { permission: 'balance.read' } },
+      schema: {
+        hide: true,
+        querystring: PeriodQuery,
+        response: { 200: PeriodView, ...problems(401, 403, 404, 422) },
+      },
+    },
+    async (request): Promise<Static<typeof PeriodView>> => {
+      const { merchant, period } = await readRequest(deps, userOf(request), request.query)
+      const window = windowOfPeriod(period)
+      const [opening, closing, changes, fees] = await Promise.all([
+        findBalancesAt(deps.db, merchant.id, new Date(window.from.getTime() - 1)),
+        findBalancesAt(deps.db, merchant.id, new Date(window.to.getTime() - 1)),
+        sumChanges(reads, merchant.id, window),
+        makeFeeStatement(reads, merchant.id, period),
+      ])
+      return {
+        ...{ ...period, isOver: window.to <= clock.now() },
+        ...{ opening: opening.available, closing: closing.available, changes, fees },
+      }
+    },
+  )
+
+  app.get(
+    '/dashboard/api/balance-history',
+    {
+      config: { access: { permission: 'balance.read' } },
+      schema: {
+        hide: true,
+        querystring: Type.Object(
+          { clientId: ClientFilter, days: Type.Optional(Type.Integer({ minimum: 1, maximum: 366 })) },
+          { additionalProperties: false },
+        ),
+        response: { 200: DataOf(BalanceHistoryView), ...problems(401, 403, 404, 422) },
+      },
+    },
+    async (request) => {
+      const { id } = await findMerchant(deps, userOf(request), request.query.clientId)
+      return { data: await listDayEndBalances(deps, { merchantId: id, days: request.query.days ?? 30 }) }
+    },
+  )
+}
+
+const permissions = {
+  transactions: 'transaction.read',
+  withdrawals: 'withdrawal.read',
+  statement: 'balance.read',
+  fees: 'balance.read',
+} as const
+
+function registerFileRoutes(app: Server, deps: Deps): void {
+  for (const report of reportNames) {
+    app.get(
+      `/dashboard/api/report/${report}`,
+      {
+        config: { access: { permission: permissions[report] } },
+        schema: {
+          hide: true,
+          querystring: Type.Object(
+            {
+              ...periodQuery,
+              format: Type.Enum<ReportFormat[]>([...reportFormats[report]]),
+              by: Type.Optional(Type.Enum([...datings])),
+              language: Type.Optional(Type.Enum([...languages])),
+            },
+            { additionalProperties: false },
+          ),
+          response: { 200: Type.String(), ...problems(401, 403, 404, 422, 429) },
+        },
+      },
+      async (request, reply) => {
+        const { format, by = 'created', language = 'pt' } = request.query
+        const { merchant, period } = await readRequest(deps, userOf(request), request.query)
+        return sendFile(reply, writeReport(deps, { merchant, report, format, period, by, language }))
+      },
+    )
+  }
+}
+
+async function readRequest(deps: Deps, user: SignedIn, query: Period & { clientId?: string | undefined }) {
+  const period = checkPeriod({ from: query.from, until: query.until })
+  return { merchant: await findMerchant(deps, user, query.clientId), period }
+}
+
+/**
+ * The merchant of a report: a merchant's users have their own, the operator's name one.
+ *
+ * @throws {AppError} `validation_failed` if none is named, `not_found` if there is no such client
+ */
+export async function findMerchant(
+  { db, clock }: { db: Db; clock: Clock },
+  { merchant }: SignedIn,
+  clientId: string | undefined,
+): Promise<{ id: string; name: string }> {
+  if (merchant) return { id: merchant.merchantId, name: merchant.name }
+  const message = 'is required: a report belongs to one merchant'
+  if (clientId === undefined)
+    throw new AppError('validation_failed', { fields: [{ field: 'clientId', code: 'invalid', message }] })
+  const client = await findClient(db, clientId, clock.now())
+  if (!client) throw new AppError('not_found', { detail: 'There is no client with this id.' })
+  return { id: client.merchant_id, name: client.name }
+}
