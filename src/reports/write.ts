@@ -7,7 +7,8 @@ import { findExported } from '../transactions/list/store.ts'
 import { exportColumns as transactionColumns, writeTransactionsCsv } from '../transactions/view.ts'
 import { findWithdrawals, type WithdrawalRow } from '../withdrawals/store.ts'
 import { exportColumns, writeWithdrawalsCsv } from '../withdrawals/view.ts'
-import { writeFeesCsv } from './fees.ts'
+import { makeFeeStatement, writeFeesCsv } from './fees.ts'
+import { writeFeesPdf } from './fees-pdf.ts'
 import { writeOfx } from './ofx.ts'
 import { type Period, windowOfPeriod } from './period.ts'
 import { walkPosted } from './posted.ts'
@@ -18,7 +19,7 @@ export const reportFormats = {
   transactions: ['csv', 'excel'],
   withdrawals: ['csv', 'excel'],
   statement: ['csv', 'excel', 'ofx'],
-  fees: ['csv', 'excel'],
+  fees: ['csv', 'excel', 'pdf'],
 } as const
 
 export type ReportName = keyof typeof reportFormats
@@ -43,6 +44,7 @@ const types: Record<ReportFormat, string> = {
   excel: csvFileType,
   // Without a charset: the head of the file names it.
   ofx: 'application/x-ofx',
+  pdf: 'application/pdf',
 }
 
 type Deps = { reads: Reads; clock: Clock }
@@ -62,7 +64,10 @@ const fileNames: Record<Language, Record<ReportName, string>> = {
 async function* writePieces({ reads, clock }: Deps, request: ReportRequest): AsyncGenerator<string | Buffer> {
   const { merchant, format, period, language } = request
   if (format === 'ofx') yield* writeOfx(reads, { merchantId: merchant.id, period, language, now: clock.now() })
-  else if (format === 'excel') yield* toSpreadsheet(writeRows(reads, request), language)
+  else if (format === 'pdf') {
+    const statement = await makeFeeStatement(reads, merchant.id, period)
+    yield await writeFeesPdf({ merchant, statement, language, now: clock.now() })
+  } else if (format === 'excel') yield* toSpreadsheet(writeRows(reads, request), language)
   else yield* writeRows(reads, request)
 }
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { PeriodFigures } from '../../src/dashboard/schema.ts'
 import { sql } from '../../src/db/sql.ts'
 import { charge, payAt, untilStatus } from '../support/payments.ts'
+import { readPdf } from '../support/pdf.ts'
 import { payOne, refund, setFixedFee, untilRefund } from '../support/refunds.ts'
 import { addTestClient, type Problem } from '../support/requests.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -165,6 +166,16 @@ describe('the fee statement', () => {
     const lines = await rows(`fees?${march}&format=csv`)
     expect(lines.reduce((sum, line) => sum + Number(line.fee_cents), 0)).toBe(315)
     expect(await report(`fees?${march}&format=excel&language=pt`)).toContain('Pagamentos;1,00;0;0,00;;2;600,00;2,00')
+  })
+
+  it('is a PDF with the same lines and total, that names the merchant', async () => {
+    const path = `/dashboard/api/report/fees?${march}&format=pdf&language=pt`
+    const answer = await fetch(`${service.baseUrl}${path}`, { headers: { cookie: owner.cookie } })
+    expect(answer.headers.get('content-type')).toBe('application/pdf')
+    expect(answer.headers.get('content-disposition')).toBe('attachment; filename="tarifas-2026-03-01-2026-03-31.pdf"')
+    const text = readPdf(Buffer.from(await answer.arrayBuffer()))
+    for (const part of ['Extrato de tarifas', 'estornadas', 'R$ 600,00', '-R$ 0,40', 'R$ 3,15'])
+      expect(text).toContain(part)
   })
 
   it('is that of one merchant', async () => {
