@@ -102,8 +102,7 @@ function toPage(doc: PdfDocument) {
         columns,
         { color: dim },
       )
-      for (const [index, cells] of rows.entries())
-        row(cells, columns, { bold: hasTotal && index === rows.length - 1 })
+      for (const [index, cells] of rows.entries()) row(cells, columns, { bold: hasTotal && index === rows.length - 1 })
     },
     facts(pairs: [name: string, value: string][]): void {
       const columns = [
