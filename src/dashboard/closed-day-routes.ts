@@ -3,16 +3,18 @@ import { byUser } from '../audit/record.ts'
 import { userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
+import { languages } from '../lib/alert-settings.ts'
 import { findClosedDay, listDays, showClosedDay } from '../operator/closed-days.ts'
 import { assertDayIsOver } from '../reconciliation/close.ts'
 import { requestRun } from '../reconciliation/requested-run.ts'
 import { publicStatementKeys } from '../reconciliation/sign.ts'
+import { writeDayPdf } from '../reports/day-pdf.ts'
 import type { SettleDeps } from '../transactions/settle.ts'
-import { ClosedDayView, ListedDayView, StatementFile, StatementKeys } from './operator-schema.ts'
+import { ClosedDayView, ListedDayView, PdfFile, StatementFile, StatementKeys } from './operator-schema.ts'
 import { assertKnown } from './reconciliation-routes.ts'
 import { IdView, PageOf } from './schema.ts'
 
-type Deps = Pick<SettleDeps, 'db' | 'clock' | 'acquirers'>
+type Deps = Pick<SettleDeps, 'db' | 'clock' | 'acquirers'> & { baseUrl: string }
 
 const perPage = 20
 const AcquirerName = Type.String({ minLength: 1, maxLength: 64 })
@@ -87,6 +89,30 @@ export function registerClosedDayRoutes(app: Server, deps: Deps): void {
         .type('application/jose')
         .header('content-disposition', `attachment; filename="${acquirer}-${day}-v${version}.jws"`)
         .send(statement)
+    },
+  )
+
+  app.get(
+    '/dashboard/api/reconciliation/day/:acquirer/:day/statement.pdf',
+    {
+      config: reading,
+      schema: {
+        hide: true,
+        params: Params,
+        querystring: Type.Object(
+          { ...Version.properties, language: Type.Optional(Type.Enum([...languages])) },
+          { additionalProperties: false },
+        ),
+        response: { 200: PdfFile, ...problems(401, 403, 404, 422) },
+      },
+    },
+    async (request, reply) => {
+      const { version, language = 'pt' } = request.query
+      const row = await findClosedDay(db, { ...request.params, version })
+      return await reply
+        .type('application/pdf')
+        .header('content-disposition', `attachment; filename="${row.acquirer}-${row.day}-v${row.version}.pdf"`)
+        .send(await writeDayPdf(row, { language, baseUrl: deps.baseUrl }))
     },
   )
 

@@ -262,6 +262,7 @@ export const ClosedDayView = Type.Object({
 
 /** A file that is served as it was stored. */
 export const StatementFile = Type.String()
+export const PdfFile = Type.Unsafe<Buffer>(Type.String())
 export const StatementKeys = Type.Object({ keys: Type.Array(FreeForm()) })
 
 export type ListedDay = Static<typeof ListedDayView>

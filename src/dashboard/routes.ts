@@ -19,7 +19,8 @@ export type DashboardDeps = Parameters<typeof registerClientRoutes>[1] &
   Parameters<typeof registerSystemRoutes>[1] &
   Parameters<typeof registerWithdrawalDecisionRoutes>[1] &
   Parameters<typeof registerReconciliationRoutes>[1] &
-  Parameters<typeof registerSuspenseRoutes>[1]
+  Parameters<typeof registerSuspenseRoutes>[1] &
+  Parameters<typeof registerClosedDayRoutes>[1]
 
 /**
  * Request bodies of the dashboard's API may only have the fields of their schema. Its routes ship with the page that

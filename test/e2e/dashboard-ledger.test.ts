@@ -14,6 +14,7 @@ import type { DifferenceView } from '../../src/operator/discrepancies.ts'
 import type { FeeView } from '../../src/operator/fees.ts'
 import { keyOfRun, requestedRunJob } from '../../src/reconciliation/requested-run.ts'
 import { verifyStatement } from '../../src/reconciliation/sign.ts'
+import { readPdf } from '../support/pdf.ts'
 import { payOne, refund, untilRefund } from '../support/refunds.ts'
 import { addTestClient, type Problem } from '../support/requests.ts'
 import { fetchToken, startTestService, type TestService } from '../support/service.ts'
@@ -329,6 +330,16 @@ describe('a day', () => {
     expect(createHash('sha256').update(file.text).digest('hex')).toBe(view.body.sha256)
     const keys = await people.reader.call<{ keys: [] }>('/dashboard/api/reconciliation/statement-keys.json')
     expect(await verifyStatement(file.text, keys.body)).toMatchObject({ day, version })
+    // As a document: what the signed file says, its hash, and where to get it.
+    const address = `${service.baseUrl}/dashboard/api${pathOf()}/statement.pdf`
+    const pdf = await fetch(`${address}?language=pt`, { headers: { cookie: people.reader.cookie } })
+    expect(pdf.headers.get('content-type')).toBe('application/pdf')
+    const bytes = Buffer.from(await pdf.arrayBuffer())
+    const shown = readPdf(bytes)
+    for (const part of ['R$ 100,00', 'R$ 69,00', 'Falta no PSP', view.body.sha256, `days/simulator/${day}`])
+      expect(shown).toContain(part)
+    const again = await fetch(`${address}?language=pt`, { headers: { cookie: people.reader.cookie } })
+    expect(Buffer.from(await again.arrayBuffer()).equals(bytes)).toBe(true)
   })
 
   it('gets another version only after a change, and the version says what changed', { timeout: 300_000 }, async () => {

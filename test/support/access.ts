@@ -254,6 +254,7 @@ export const expectations: Record<string, Expected> = {
   'GET /dashboard/api/reconciliation/day': operator('reconciliation.read'),
   'GET /dashboard/api/reconciliation/day/:acquirer/:day': operator('reconciliation.read'),
   'GET /dashboard/api/reconciliation/day/:acquirer/:day/statement.jws': operator('reconciliation.read'),
+  'GET /dashboard/api/reconciliation/day/:acquirer/:day/statement.pdf': operator('reconciliation.read'),
   'GET /dashboard/api/reconciliation/difference': operator('reconciliation.read'),
   'GET /dashboard/api/reconciliation/difference/:id': operator('reconciliation.read'),
   'GET /dashboard/api/reconciliation/run': operator('reconciliation.read'),

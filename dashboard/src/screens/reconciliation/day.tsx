@@ -10,7 +10,7 @@ import { Page, Section } from '../../components/page.tsx'
 import { useFilters } from '../../filters.ts'
 import { type Format, useFormat } from '../../format.ts'
 import { useMay } from '../../session.tsx'
-import { useText } from '../../text.ts'
+import { useLanguage, useText } from '../../text.ts'
 import type { Amount, ClosedDayView, DifferenceClass } from '../../types.ts'
 import { words } from './days-text.ts'
 import { RequestedRunNotice } from './requested-run.tsx'
@@ -20,6 +20,7 @@ import { words as reconciliationWords } from './text.ts'
 export default function Day() {
   const t = useText(words)
   const format = useFormat()
+  const { language } = useLanguage()
   const may = useMay()
   const filters = useFilters()
   const { acquirer = '', day = '' } = useParams()
@@ -56,6 +57,15 @@ export default function Day() {
               {t.closeAgain}
             </Button>
           )}
+          <Button
+            component="a"
+            variant="default"
+            href={withQuery(`/dashboard/api${path}/statement.pdf`, { version: data?.version, language })}
+            download
+            leftSection={<IconOf name="download" size={16} />}
+          >
+            PDF
+          </Button>
           <Button
             component="a"
             href={withQuery(`/dashboard/api${path}/statement.jws`, { version: data?.version })}
