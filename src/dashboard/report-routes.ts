@@ -13,7 +13,15 @@ import { listDayEndBalances } from '../reports/balances.ts'
 import { sumChanges } from '../reports/fee-store.ts'
 import { makeFeeStatement } from '../reports/fees.ts'
 import { checkPeriod, type Period, windowOfPeriod } from '../reports/period.ts'
-import { datings, type ReportFormat, reportFormats, reportNames, writeReport } from '../reports/write.ts'
+import {
+  datings,
+  type ReportFormat,
+  type ReportName,
+  reportFormats,
+  reportNames,
+  writeReport,
+} from '../reports/write.ts'
+import { zipReports } from '../reports/zip.ts'
 import { ClientFilter } from './overview-routes.ts'
 import { BalanceHistoryView, DataOf, PeriodView } from './schema.ts'
 
@@ -25,12 +33,17 @@ const periodQuery = {
   from: Day('The first day, in Brasília'),
   until: Day('The last day'),
 }
+const options = {
+  by: Type.Optional(Type.Enum([...datings])),
+  language: Type.Optional(Type.Enum([...languages])),
+}
 const PeriodQuery = Type.Object(periodQuery, { additionalProperties: false })
 
 /** What a merchant's accountant reads: files of a period, and its figures. */
 export function registerReportRoutes(app: Server, deps: Deps): void {
   const { reads, clock } = deps
   registerFileRoutes(app, deps)
+  registerZipRoute(app, deps)
 
   app.get(
     '/dashboard/api/report/period',
@@ -97,8 +110,7 @@ function registerFileRoutes(app: Server, deps: Deps): void {
             {
               ...periodQuery,
               format: Type.Enum<ReportFormat[]>([...reportFormats[report]]),
-              by: Type.Optional(Type.Enum([...datings])),
-              language: Type.Optional(Type.Enum([...languages])),
+              ...options,
             },
             { additionalProperties: false },
           ),
@@ -112,6 +124,27 @@ function registerFileRoutes(app: Server, deps: Deps): void {
       },
     )
   }
+}
+
+function registerZipRoute(app: Server, deps: Deps): void {
+  app.get(
+    '/dashboard/api/report/month.zip',
+    {
+      config: { access: { permission: 'balance.read' } },
+      schema: {
+        hide: true,
+        querystring: Type.Object({ ...periodQuery, ...options }, { additionalProperties: false }),
+        response: { 200: Type.String(), ...problems(401, 403, 404, 422, 429) },
+      },
+    },
+    async (request, reply) => {
+      const user = userOf(request)
+      const { by = 'created', language = 'pt' } = request.query
+      const found = await readRequest(deps, user, request.query)
+      const mayRead = (report: ReportName) => user.permissions.includes(permissions[report])
+      return sendFile(reply, zipReports(deps, { ...found, by, language }, mayRead))
+    },
+  )
 }
 
 async function readRequest(deps: Deps, user: SignedIn, query: Period & { clientId?: string | undefined }) {

@@ -143,7 +143,7 @@ function writeFooters(doc: PdfDocument, footer: string): void {
 function toShown(text: string): string {
   return text
     .normalize('NFC')
-    .replace(/[^\S\n]/gu, ' ')
+    .replace(/[^\S\n\xa0]/gu, ' ')
     .replace(/\u2212/g, '-')
-    .replace(/[^\n\x20-\x7e\xa1-\xff–—‘’“”•…€]/gu, '?')
+    .replace(/[^\n\x20-\x7e\xa0-\xff–—‘’“”•…€]/gu, '?')
 }

@@ -47,10 +47,10 @@ const types: Record<ReportFormat, string> = {
   pdf: 'application/pdf',
 }
 
-type Deps = { reads: Reads; clock: Clock }
+export type WriteDeps = { reads: Reads; clock: Clock }
 
 /** The file of a report. It is read from the database while it is sent. */
-export function writeReport(deps: Deps, request: ReportRequest): StreamedFile {
+export function writeReport(deps: WriteDeps, request: ReportRequest): StreamedFile {
   const { report, format, period, language } = request
   const name = `${fileNames[language][report]}-${period.from}-${period.until}.${format === 'excel' ? 'csv' : format}`
   return { name, type: types[format], pieces: writePieces(deps, request) }
@@ -61,7 +61,7 @@ const fileNames: Record<Language, Record<ReportName, string>> = {
   pt: { transactions: 'transacoes', withdrawals: 'saques', statement: 'extrato', fees: 'tarifas' },
 }
 
-async function* writePieces({ reads, clock }: Deps, request: ReportRequest): AsyncGenerator<string | Buffer> {
+async function* writePieces({ reads, clock }: WriteDeps, request: ReportRequest): AsyncGenerator<string | Buffer> {
   const { merchant, format, period, language } = request
   if (format === 'ofx') yield* writeOfx(reads, { merchantId: merchant.id, period, language, now: clock.now() })
   else if (format === 'pdf') {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { PeriodFigures } from '../../src/dashboard/schema.ts'
 import { sql } from '../../src/db/sql.ts'
 import { charge, payAt, untilStatus } from '../support/payments.ts'
-import { readPdf } from '../support/pdf.ts'
+import { readPdf, readZip } from '../support/read-files.ts'
 import { payOne, refund, setFixedFee, untilRefund } from '../support/refunds.ts'
 import { addTestClient, type Problem } from '../support/requests.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -223,6 +223,25 @@ describe('the statement for an accounting program', () => {
   it('of another merchant has none of these entries', async () => {
     expect(await ofx(march, outsider)).toMatchObject({ entries: [], balance: 0 })
   })
+})
+
+it('hands all files of a month over in one', async () => {
+  const path = `/dashboard/api/report/month.zip?${march}&by=posted&language=pt`
+  const answer = await fetch(`${service.baseUrl}${path}`, { headers: { cookie: owner.cookie } })
+  const bytes = Buffer.from(await answer.arrayBuffer())
+  expect(answer.headers.get('content-disposition')).toContain('fechamento-2026-03-01-2026-03-31.zip')
+  const files = readZip(bytes)
+  const days = '2026-03-01-2026-03-31'
+  expect([...files.keys()]).toEqual(
+    ['transacoes-?.csv', 'saques-?.csv', 'extrato-?.csv', 'extrato-?.ofx', 'tarifas-?.pdf'].map((name) =>
+      name.replace('?', days),
+    ),
+  )
+  const alone = await fetch(`${service.baseUrl}/dashboard/api/report/statement?${march}&format=ofx&language=pt`, {
+    headers: { cookie: owner.cookie },
+  })
+  expect(files.get(`extrato-${days}.ofx`)).toEqual(Buffer.from(await alone.arrayBuffer()))
+  expect(readPdf(files.get(`tarifas-${days}.pdf`) ?? Buffer.of())).toContain('R$ 3,15')
 })
 
 it('refuses a period that ends before it begins, is too long or no period, and a format that a report lacks', async () => {

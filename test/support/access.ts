@@ -232,6 +232,7 @@ export const expectations: Record<string, Expected> = {
 
   'GET /dashboard/api/balance-history': listed('balance.read'),
   'GET /dashboard/api/report/period': { ...listed('balance.read'), query: inDays },
+  'GET /dashboard/api/report/month.zip': { ...listed('balance.read'), query: inDays },
   'GET /dashboard/api/report/transactions': { ...listed('transaction.read'), query: `${inDays}&format=csv` },
   'GET /dashboard/api/report/withdrawals': { ...listed('withdrawal.read'), query: `${inDays}&format=csv` },
   'GET /dashboard/api/report/statement': { ...listed('balance.read'), query: `${inDays}&format=ofx` },
