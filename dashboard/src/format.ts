@@ -33,6 +33,7 @@ function createFormat(language: Language) {
   })
   const date = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone })
   const day = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' })
+  const month = new Intl.DateTimeFormat(locale, { month: 'long', year: 'numeric', timeZone: 'UTC' })
   const time = new Intl.DateTimeFormat(locale, { timeStyle: 'medium', timeZone })
   const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
   return {
@@ -49,6 +50,8 @@ function createFormat(language: Language) {
     date: (at: string | Date) => date.format(new Date(at)),
     /** Takes a day without time, yyyy-mm-dd. */
     day: (name: string) => day.format(new Date(`${name}T00:00:00Z`)),
+    /** Takes a month, yyyy-mm. */
+    month: (name: string) => month.format(new Date(`${name}-01T00:00:00Z`)),
     time: (at: string | Date) => time.format(new Date(at)),
     /** Whether the date is today in Brasília. */
     isToday: (at: string | Date) => date.format(new Date(at)) === date.format(new Date()),

@@ -65,6 +65,13 @@ export const screens: ScreenEntry[] = [
     Screen: screen(async () => await import('./screens/ledger/ledger.tsx')),
   },
   {
+    name: 'month',
+    paths: ['/month'],
+    permission: 'balance.read',
+    icon: 'month',
+    Screen: screen(async () => await import('./screens/month/month.tsx')),
+  },
+  {
     name: 'reconciliation',
     paths: ['/reconciliation'],
     permission: 'reconciliation.read',

@@ -35,6 +35,7 @@ export const navigationWords = texts<Record<string, string>>({
     withdrawals: 'Withdrawals',
     disputes: 'Disputes (MED)',
     ledger: 'Ledger',
+    month: 'Month closing',
     reconciliation: 'Reconciliation',
     webhooks: 'Webhooks',
     credentials: 'Credentials',
@@ -50,7 +51,7 @@ export const navigationWords = texts<Record<string, string>>({
     signOut: 'Sign out',
     skip: 'Skip to content',
     simulated: 'Simulated: no real money',
-    ledgerOfMerchant: 'Balances and statement',
+    ledgerOfMerchant: 'Statement',
   },
   pt: {
     today: 'Hoje',
@@ -59,6 +60,7 @@ export const navigationWords = texts<Record<string, string>>({
     withdrawals: 'Saques',
     disputes: 'Contestações (MED)',
     ledger: 'Livro-razão',
+    month: 'Fechamento do mês',
     reconciliation: 'Conciliação',
     webhooks: 'Webhooks',
     credentials: 'Credenciais',
@@ -74,7 +76,7 @@ export const navigationWords = texts<Record<string, string>>({
     signOut: 'Sair',
     skip: 'Ir para o conteúdo',
     simulated: 'Simulado: sem dinheiro de verdade',
-    ledgerOfMerchant: 'Extrato e saldos',
+    ledgerOfMerchant: 'Extrato',
   },
 })
 

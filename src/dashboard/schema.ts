@@ -82,6 +82,7 @@ export const PeriodView = Type.Object({
 /** The balances at the end of a day. */
 export const BalanceHistoryView = Type.Object({ day: Text, available: Cents, reserved: Cents, blocked: Cents })
 
+export type DayBalances = Static<typeof BalanceHistoryView>
 export type PeriodFigures = Static<typeof PeriodView>
 
 export type Figures = Static<typeof FiguresView>

@@ -1,6 +1,7 @@
 import IconAlertTriangle from '@tabler/icons-react/dist/esm/icons/IconAlertTriangle.mjs'
 import IconArrowsExchange from '@tabler/icons-react/dist/esm/icons/IconArrowsExchange.mjs'
 import IconBook2 from '@tabler/icons-react/dist/esm/icons/IconBook2.mjs'
+import IconCalendarMonth from '@tabler/icons-react/dist/esm/icons/IconCalendarMonth.mjs'
 import IconCashMove from '@tabler/icons-react/dist/esm/icons/IconCashMove.mjs'
 import IconChartBar from '@tabler/icons-react/dist/esm/icons/IconChartBar.mjs'
 import IconCheck from '@tabler/icons-react/dist/esm/icons/IconCheck.mjs'
@@ -29,6 +30,7 @@ const icons = {
   withdrawals: IconCashMove,
   disputes: IconAlertTriangle,
   ledger: IconBook2,
+  month: IconCalendarMonth,
   reconciliation: IconScale,
   webhooks: IconWebhook,
   credentials: IconKey,

@@ -8,13 +8,15 @@ import { Page, Section } from '../../components/page.tsx'
 import { WaitingProposals } from '../../components/proposals.tsx'
 import { dayEnd, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
-import { useClient, useMay } from '../../session.tsx'
+import { useClient, useMay, useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { Account, LedgerView } from '../../types.ts'
+import { RequestButton } from '../withdrawals/request.tsx'
+import { BalanceChart } from './balance-chart.tsx'
 import { NewEntry, OperatorEntries } from './entries.tsx'
 import { AllFeeRules, FeeRules } from './fees.tsx'
 import { Statement } from './statement.tsx'
-import { words } from './text.ts'
+import { useAccountNames, words } from './text.ts'
 
 const accounts: Account[] = ['available', 'reserved', 'blocked', 'fees', 'suspense', 'debt', 'acquirer']
 
@@ -184,11 +186,12 @@ function MerchantLedger({ client }: { client: string }) {
   const t = useText(words)
   const may = useMay()
   const filters = useFilters()
+  const isOwn = useUser().merchant !== null
   const at = dayEnd(filters.get('at'))
   return (
     <Page
-      title={t.title}
-      lead={t.lead}
+      title={isOwn ? t.titleOfOwn : t.title}
+      lead={isOwn ? t.leadOfOwn : t.lead}
       actions={
         <Group align="flex-end" gap="xs">
           <TextInput
@@ -199,10 +202,12 @@ function MerchantLedger({ client }: { client: string }) {
             w={180}
           />
           <NewEntry client={client} />
+          {isOwn && may('withdrawal.write') && <RequestButton client={client} label={t.withdraw} />}
         </Group>
       }
     >
       <Balance client={client} at={at} />
+      <BalanceChart client={client} />
       <Statement client={client} />
       <SimpleGrid cols={{ base: 1, md: may('ledger.read') ? 2 : 1 }} spacing="lg" style={{ alignItems: 'start' }}>
         <FeeRules client={client} />
@@ -214,7 +219,7 @@ function MerchantLedger({ client }: { client: string }) {
 }
 
 function Balance({ client, at }: { client: string; at: string | undefined }) {
-  const t = useText(words)
+  const names = useAccountNames()
   const format = useFormat()
   const balance = useQuery({
     queryKey: ['balance', client, at],
@@ -226,12 +231,12 @@ function Balance({ client, at }: { client: string; at: string | undefined }) {
   return (
     <SimpleGrid cols={{ base: 2, md: 4 }} spacing="sm">
       {(['available', 'reserved', 'blocked', 'debt'] as const).map((account) => (
-        <div key={account} className="card" style={{ padding: 'var(--mantine-spacing-md)' }}>
+        <div key={account} className="card tile">
           <Text size="sm" c="dimmed">
-            {t.accountNames[account][0]}
+            {names[account][0]}
           </Text>
           {data ? (
-            <Text fw={650} fz={{ base: 'md', sm: 'xl' }}>
+            <Text fw={650} className="tile-value" style={{ '--length': format.money(data[account]).length }}>
               {format.money(data[account])}
             </Text>
           ) : (

@@ -11,7 +11,7 @@ import { PhoneRow, RecordList } from '../../components/record-table.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
-import { useMay } from '../../session.tsx'
+import { useMay, useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import { words } from './text.ts'
 
@@ -43,6 +43,7 @@ const kinds: Kind[] = [
 /** The changes of a merchant's available balance. The filters are kept in the address. */
 export function Statement({ client }: { client: string }) {
   const t = useText(words)
+  const isOwn = useUser().merchant !== null
   const format = useFormat()
   const filters = useFilters()
   const query = toQuery(filters)
@@ -57,7 +58,7 @@ export function Statement({ client }: { client: string }) {
     <Stack gap="sm" component="section" aria-label={t.statement}>
       <Group justify="space-between" align="flex-end">
         <div>
-          <Title order={2}>{t.statement}</Title>
+          <Title order={2}>{isOwn ? t.entries : t.statement}</Title>
           <Text size="sm" c="dimmed">
             {t.statementLead}
           </Text>

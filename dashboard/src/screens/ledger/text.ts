@@ -1,4 +1,5 @@
-import { texts } from '../../text.ts'
+import { useUser } from '../../session.tsx'
+import { texts, useText } from '../../text.ts'
 import { type Account, kindNames } from '../../types.ts'
 
 const accountsEn: Record<Account, [name: string, meaning: string]> = {
@@ -21,10 +22,39 @@ const accountsPt: Record<Account, [name: string, meaning: string]> = {
   acquirer: ['Nos PSPs', 'o que está nos PSPs e cobre tudo acima'],
 }
 
+type AccountNames = Record<Account, [name: string, meaning: string]>
+
+/** A merchant's balances in the words of its own people. */
+const ownAccounts = texts<AccountNames>({
+  en: {
+    ...accountsEn,
+    reserved: ['On its way out', 'withdrawals and refunds in progress'],
+    debt: ['Owed', 'disputed money that was already withdrawn; the next payments repay it'],
+  },
+  pt: {
+    ...accountsPt,
+    reserved: ['A sair', 'saques e devoluções em andamento'],
+    debt: ['A compensar', 'valor contestado que já tinha sido sacado; os próximos pagamentos o compensam'],
+  },
+})
+
+const ledgerAccounts = texts<AccountNames>({ en: accountsEn, pt: accountsPt })
+
+/** The names of the accounts: a merchant's people read their own balance, the operator's the ledger. */
+export function useAccountNames(): AccountNames {
+  return useText(useUser().merchant === null ? ledgerAccounts : ownAccounts)
+}
+
 export const words = texts({
   en: {
     title: 'Ledger',
     titleOfClient: 'Balances and statement',
+    titleOfOwn: 'Statement',
+    entries: 'Entries',
+    leadOfOwn: 'What came in, what went out, and what you can withdraw.',
+    withdraw: 'Withdraw',
+    history: 'Balance over time',
+    lastDays: (days: string) => `${days} days`,
     lead: 'Every cent that was received, reserved or sent. Entries are never changed or deleted.',
     agrees: 'The ledger balances to zero',
     agreesLead: 'For every merchant, what is owed equals what the PSPs hold.',
@@ -106,6 +136,12 @@ export const words = texts({
   pt: {
     title: 'Livro-razão',
     titleOfClient: 'Extrato e saldos',
+    titleOfOwn: 'Extrato',
+    entries: 'Movimentações',
+    leadOfOwn: 'O que entrou, o que saiu e o que você pode sacar.',
+    withdraw: 'Sacar',
+    history: 'Evolução do saldo',
+    lastDays: (days: string) => `${days} dias`,
     lead: 'Cada centavo recebido, reservado ou enviado. Lançamentos nunca são alterados ou apagados.',
     agrees: 'A contabilidade fecha',
     agreesLead: 'Para cada lojista, o saldo devido é igual ao que está nos PSPs.',

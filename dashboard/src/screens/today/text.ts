@@ -22,6 +22,9 @@ export const words = texts({
     nothingHint: 'Charges appear here as soon as a merchant creates one:',
     nothingToday: 'No charges today yet',
     toTransactions: 'View transactions',
+    toStatement: 'Statement',
+    toLedger: 'Ledger',
+    toMonth: 'Month closing',
     accounts: {
       available: 'Available',
       reserved: 'Reserved',
@@ -60,6 +63,9 @@ export const words = texts({
     nothingHint: 'As cobranças aparecem aqui assim que um lojista cria a primeira:',
     nothingToday: 'Nenhuma cobrança hoje ainda',
     toTransactions: 'Ver as transações',
+    toStatement: 'Extrato',
+    toLedger: 'Livro-razão',
+    toMonth: 'Fechamento do mês',
     accounts: {
       available: 'Disponível',
       reserved: 'Reservado',

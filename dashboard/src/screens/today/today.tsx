@@ -11,9 +11,10 @@ import { Plot } from '../../components/plot.tsx'
 import { WaitingProposals } from '../../components/proposals.tsx'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
-import { useClient } from '../../session.tsx'
+import { useClient, useMay, useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { Figures, Overview } from '../../types.ts'
+import { useAccountNames } from '../ledger/text.ts'
 import { words } from './text.ts'
 
 const refreshMs = 10_000
@@ -167,21 +168,27 @@ function Hours({ overview: { hours } }: { overview: Overview }) {
 }
 
 const shownBalances = ['available', 'reserved', 'blocked', 'fees', 'suspense', 'debt'] as const
+/** Fees and suspense are the operator's. */
+const shownToMerchants = ['available', 'reserved', 'blocked', 'debt'] as const
 
 function BalanceList({ overview: { balances } }: { overview: Overview }) {
   const t = useText(words)
   const format = useFormat()
   const toLink = useClientLink()
+  const may = useMay()
+  const names = useAccountNames()
+  const isOwn = useUser().merchant !== null
+  const shown = isOwn ? shownToMerchants.filter((one) => one !== 'debt' || balances.debt !== 0) : shownBalances
   return (
     <Stack gap={0}>
-      {shownBalances.map((account) => (
+      {shown.map((account) => (
         <Group key={account} justify="space-between" py={8} wrap="nowrap" className="row">
           <div>
             <Text size="sm" fw={account === 'available' ? 600 : 400}>
-              {t.accounts[account]}
+              {isOwn ? names[account][0] : t.accounts[account]}
             </Text>
             <Text size="xs" c="dimmed">
-              {t.accountHints[account]}
+              {isOwn ? names[account][1] : t.accountHints[account]}
             </Text>
           </div>
           <Text size="sm" fw={account === 'available' ? 700 : 500} c={(balances[account] ?? 0) < 0 ? 'red' : undefined}>
@@ -189,9 +196,21 @@ function BalanceList({ overview: { balances } }: { overview: Overview }) {
           </Text>
         </Group>
       ))}
-      <Anchor component={Link} href={toLink('/transactions')} size="sm" mt="xs">
-        {t.toTransactions}
-      </Anchor>
+      <Group gap="md" mt="xs">
+        <Anchor component={Link} href={toLink('/transactions')} size="sm">
+          {t.toTransactions}
+        </Anchor>
+        {may('balance.read') && (
+          <>
+            <Anchor component={Link} href={toLink('/ledger')} size="sm">
+              {isOwn ? t.toStatement : t.toLedger}
+            </Anchor>
+            <Anchor component={Link} href={toLink('/month')} size="sm">
+              {t.toMonth}
+            </Anchor>
+          </>
+        )}
+      </Group>
     </Stack>
   )
 }

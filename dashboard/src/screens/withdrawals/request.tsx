@@ -15,12 +15,12 @@ import { PixKeyCard } from './pix-key-card.tsx'
 import { words } from './text.ts'
 
 /** Requests a withdrawal in two steps: a form, then a preview of what will happen. */
-export function RequestButton({ client }: { client: string }) {
+export function RequestButton({ client, label }: { client: string; label?: string }) {
   const t = useText(words)
   const [isOpen, setOpen] = useState(false)
   return (
     <>
-      <Button onClick={() => setOpen(true)}>{t.request}</Button>
+      <Button onClick={() => setOpen(true)}>{label ?? t.request}</Button>
       <Modal
         closeButtonProps={{ 'aria-label': t.close }}
         opened={isOpen}
