@@ -203,6 +203,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     settlement,
     hasProvider: provider !== null,
     attributionApprovalAbove: config.attributionApprovalAbove,
+    hasMail: config.alerts.mail !== null,
   })
   registerWithdrawalRoutes(app, deps)
   registerLedgerRoutes(app, deps)

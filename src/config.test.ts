@@ -18,7 +18,7 @@ function faultsOf(environment: Record<string, string>): string[] {
   return []
 }
 
-const noAlerts = { language: 'en', email: null, slack: null, telegram: null, webhook: null } as const
+const noAlerts = { language: 'en', email: null, mail: null, slack: null, telegram: null, webhook: null } as const
 
 describe('an empty environment', () => {
   const defaults = {

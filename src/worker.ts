@@ -19,6 +19,7 @@ import type { SecretKey } from './lib/secrets.ts'
 import { privacyJobs, privacySchedules } from './privacy/retention.ts'
 import { observeReconciliation, reconciliationJobs, reconciliationSchedules } from './reconciliation/jobs.ts'
 import { requestedRunJobs } from './reconciliation/requested-run.ts'
+import { reportJobSchedules, reportJobs } from './reports/send.ts'
 import { type Retention, retentionJobs, retentionSchedules } from './retention/jobs.ts'
 import { sinkJobs } from './sinks/follow.ts'
 import { suspenseJobs, suspenseSchedules } from './suspense/jobs.ts'
@@ -89,6 +90,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       ...privacyJobs({ ...deps, ...deps.retention }),
       ...endpointJobs(settleDeps),
       ...alertJobs({ ...deps, language: deps.alerts.language, channels: channels.all }),
+      ...reportJobs({ ...deps, mail: deps.alerts.mail }),
       ...sinks.jobs,
     },
     schedules: {
@@ -101,6 +103,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       ...retentionSchedules,
       ...privacySchedules,
       ...alertSchedules,
+      ...reportJobSchedules,
       ...sinks.schedules,
     },
   })

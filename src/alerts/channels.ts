@@ -1,14 +1,13 @@
-import { hostname } from 'node:os'
 import type { AlertSettings } from '../lib/alert-settings.ts'
 import type { Clock } from '../lib/clock.ts'
 import { createSender } from '../webhooks/attempt.ts'
 import { createDialler } from '../webhooks/dial.ts'
 import { signDelivery } from '../webhooks/sign.ts'
+import { MailError, sendMail } from './mail.ts'
 import type { Message } from './text.ts'
 
-/** For a whole message. Mail servers make strangers wait. */
+/** For a whole message. */
 const deadlineMs = 10_000
-const mailDeadlineMs = 30_000
 
 /** A way to reach people. */
 export type Channel = {
@@ -77,49 +76,19 @@ export function openChannels(settings: AlertSettings, { clock, baseUrl }: { cloc
   }
 }
 
-function createEmail({ smtpUrl, to, from }: NonNullable<AlertSettings['email']>, baseUrl: string): Channel {
-  const host = new URL(baseUrl).hostname
-  const { username, hostname: server } = new URL(smtpUrl)
+function createEmail({ to, ...settings }: NonNullable<AlertSettings['email']>, baseUrl: string): Channel {
   return {
     name: 'email',
     async send({ id, thread, title, lines, url }) {
-      // Loaded when it is needed: most processes send no mail.
-      const { createTransport } = await import('nodemailer')
-      const transport = createTransport({
-        url: smtpUrl,
-        name: hostname(),
-        // A password is not sent in the clear to another machine.
-        requireTLS: username !== '' && !['localhost', '127.0.0.1', '[::1]'].includes(server),
-        ...{ disableFileAccess: true, disableUrlAccess: true },
-      })
       try {
-        const sent = await transport.sendMail({
-          from: { name: 'Guichê', address: from ?? `guiche@${host}` },
-          to,
-          subject: `[Guichê] ${title}`,
-          text: [title, ...lines, url].join('\n\n'),
-          // A repeated message has the same id, and mail programs show the messages of an alert as one conversation.
-          messageId: `<${id}@guiche>`,
-          references: `<${thread}@guiche>`,
-          headers: { 'auto-submitted': 'auto-generated' },
-          signal: AbortSignal.timeout(mailDeadlineMs),
-        })
-        // Part of the recipients is not enough: the person on duty may be one of the others.
-        if (sent.rejected.length > 0) throw new ChannelError('email', 'the mail server refused a recipient')
-        return sent.response
+        const text = [title, ...lines, url].join('\n\n')
+        return await sendMail(settings, baseUrl, { to, subject: title, text, id, thread })
       } catch (error) {
-        throw error instanceof ChannelError ? error : new ChannelError('email', describeFailure(error))
-      } finally {
-        transport.close()
+        // Without the cause: answers of mail servers contain addresses.
+        throw error instanceof MailError ? new ChannelError('email', error.message) : error
       }
     },
   }
-}
-
-/** Answers of mail servers contain addresses. */
-function describeFailure(error: unknown): string {
-  const { code = 'unknown', responseCode } = error as { code?: string; responseCode?: number }
-  return `the mail was not accepted (${[code, responseCode].filter(Boolean).join(', ')})`
 }
 
 function toText({ title, lines, url }: Message): string {

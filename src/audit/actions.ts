@@ -46,6 +46,8 @@ const move = { acquirer: Name, amount: Cents, description: Text, otherCell: Name
 const settlement = { endToEndId: orNull(Name), reason: Text }
 /** `receiver`: scheme, host and port, because the rest of a URL may hold secrets. */
 const endpoint = { receiver: Type.String({ maxLength: 300 }), eventTypes: Names }
+/** Recipients by their user ids: entries are kept forever, addresses are not. */
+const report = details({ report: Name, format: Name, every: Name, recipients: Names })
 const attribution = { transactionId: Name, amount: Cents }
 
 /**
@@ -101,6 +103,10 @@ const detailsOf = {
   }),
   'reconcile.dismiss': reason,
   'reconcile.run': details({ acquirer: Name, from: Moment, to: Moment }),
+  'report.delete': report,
+  'report.pause': report,
+  'report.resume': report,
+  'report.schedule': report,
   'rotate-signing-key': none,
   'transaction.cancel': none,
   'transaction.create': details({ amount: Cents }),

@@ -19,6 +19,7 @@ import {
   type ReportName,
   reportFormats,
   reportNames,
+  reportPermissions,
   writeReport,
 } from '../reports/write.ts'
 import { zipReports } from '../reports/zip.ts'
@@ -91,19 +92,12 @@ export function registerReportRoutes(app: Server, deps: Deps): void {
   )
 }
 
-const permissions = {
-  transactions: 'transaction.read',
-  withdrawals: 'withdrawal.read',
-  statement: 'balance.read',
-  fees: 'balance.read',
-} as const
-
 function registerFileRoutes(app: Server, deps: Deps): void {
   for (const report of reportNames) {
     app.get(
       `/dashboard/api/report/${report}`,
       {
-        config: { access: { permission: permissions[report] } },
+        config: { access: { permission: reportPermissions[report] } },
         schema: {
           hide: true,
           querystring: Type.Object(
@@ -141,7 +135,7 @@ function registerZipRoute(app: Server, deps: Deps): void {
       const user = userOf(request)
       const { by = 'created', language = 'pt' } = request.query
       const found = await readRequest(deps, user, request.query)
-      const mayRead = (report: ReportName) => user.permissions.includes(permissions[report])
+      const mayRead = (report: ReportName) => user.permissions.includes(reportPermissions[report])
       return sendFile(reply, zipReports(deps, { ...found, by, language }, mayRead))
     },
   )

@@ -10,6 +10,7 @@ import { registerProposalRoutes } from './proposal-routes.ts'
 import { registerReconciliationRoutes } from './reconciliation-routes.ts'
 import { registerRecordRoutes } from './record-routes.ts'
 import { registerReportRoutes } from './report-routes.ts'
+import { registerReportScheduleRoutes } from './report-schedule-routes.ts'
 import { registerSuspenseRoutes } from './suspense-routes.ts'
 import { registerSystemRoutes } from './system-routes.ts'
 import { registerWebhookScreenRoutes } from './webhook-routes.ts'
@@ -20,7 +21,8 @@ export type DashboardDeps = Parameters<typeof registerClientRoutes>[1] &
   Parameters<typeof registerWithdrawalDecisionRoutes>[1] &
   Parameters<typeof registerReconciliationRoutes>[1] &
   Parameters<typeof registerSuspenseRoutes>[1] &
-  Parameters<typeof registerClosedDayRoutes>[1]
+  Parameters<typeof registerClosedDayRoutes>[1] &
+  Parameters<typeof registerReportScheduleRoutes>[1]
 
 /**
  * Request bodies of the dashboard's API may only have the fields of their schema. Its routes ship with the page that
@@ -53,6 +55,7 @@ export function registerDashboardRoutes(app: Server, deps: DashboardDeps): void 
   registerClosedDayRoutes(app, deps)
   registerSuspenseRoutes(app, deps)
   registerReportRoutes(app, deps)
+  registerReportScheduleRoutes(app, deps)
   registerSystemRoutes(app, deps)
   registerPersonalDataRoutes(app, deps)
 }

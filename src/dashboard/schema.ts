@@ -82,6 +82,26 @@ export const PeriodView = Type.Object({
 /** The balances at the end of a day. */
 export const BalanceHistoryView = Type.Object({ day: Text, available: Cents, reserved: Cents, blocked: Cents })
 
+/** The last period of a schedule. `error`: why the mail server did not accept it yet. */
+const SendingView = Type.Object({
+  ...{ from: Text, until: Text, outcome: OrNull(Type.Enum(['sent', 'no_recipient', 'given_up', 'paused'])) },
+  ...{ sentTo: Count, attempts: Count, error: OrNull(Text), finishedAt: OrNull(Time) },
+})
+export const ReportSchedulesView = Type.Object({
+  /** False: no mail server is configured, and nothing is sent. */
+  hasMail: Flag,
+  data: Type.Array(
+    Type.Object({
+      ...{ id: Text, report: Text, format: Text, every: Text, by: Text, language: Text, isPaused: Flag, dueAt: Time },
+      recipients: Type.Array(Type.Object({ name: Text, email: Text, mayRead: Flag })),
+      last: OrNull(SendingView),
+    }),
+  ),
+  /** Who may be named, and the reports that each may read. */
+  candidates: Type.Array(Type.Object({ id: Text, name: Text, email: Text, reports: Type.Array(Text) })),
+})
+
+export type ReportSchedules = Static<typeof ReportSchedulesView>
 export type DayBalances = Static<typeof BalanceHistoryView>
 export type PeriodFigures = Static<typeof PeriodView>
 

@@ -23,6 +23,7 @@ it('reads every channel', () => {
   expect(read(all)).toEqual({
     channels: {
       email: { smtpUrl: 'smtp://mail:25', to: ['a@example.com', 'b@example.com'], from: 'guiche@example.com' },
+      mail: { smtpUrl: 'smtp://mail:25', from: 'guiche@example.com' },
       slack: { url: 'https://hooks.slack.com/services/a/b/c' },
       telegram: { url: 'http://bots:8081', token: '123456:abcdefghijklmnopqrstuvwxyz', chat: '-100' },
       webhook: { url: 'https://alerts.example.com/guiche', secret },

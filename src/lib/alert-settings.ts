@@ -2,10 +2,15 @@
 export const languages = ['en', 'pt'] as const
 export type Language = (typeof languages)[number]
 
+/** The server that sends mail, and the sender's address; null: `guiche@` and the host of the service. */
+export type MailSettings = { smtpUrl: string; from: string | null }
+
 /** Where alerts are sent. Null: not configured. */
 export type AlertSettings = {
   language: Language
-  email: { smtpUrl: string; to: string[]; from: string | null } | null
+  email: (MailSettings & { to: string[] }) | null
+  /** For other mail: reports. */
+  mail: MailSettings | null
   slack: { url: string } | null
   telegram: { url: string; token: string; chat: string } | null
   webhook: { url: string; secret: string } | null
@@ -61,10 +66,12 @@ export function readAlertChannels(
     if (set !== 'SMTP_URL') faults.push(`${missing} must be set together with ${set}`)
   }
   const [smtpUrl, to] = [read('SMTP_URL'), read('ALERT_EMAIL_TO')]
+  const from = read('ALERT_EMAIL_FROM') ?? null
   const [token, chat] = [read('ALERT_TELEGRAM_TOKEN'), read('ALERT_TELEGRAM_CHAT')]
   const [slack, webhook, secret] = [read('ALERT_SLACK_URL'), read('ALERT_WEBHOOK_URL'), read('ALERT_WEBHOOK_SECRET')]
   return {
-    email: smtpUrl && to ? { smtpUrl, to: toAddresses(to), from: read('ALERT_EMAIL_FROM') ?? null } : null,
+    email: smtpUrl && to ? { smtpUrl, to: toAddresses(to), from } : null,
+    mail: smtpUrl ? { smtpUrl, from } : null,
     slack: slack ? { url: slack } : null,
     telegram:
       token && chat ? { url: (read('ALERT_TELEGRAM_URL') ?? telegramUrl).replace(/\/+$/, ''), token, chat } : null,

@@ -29,3 +29,33 @@ function isDay(day: string): boolean {
 export function windowOfPeriod({ from, until }: Period): Window {
   return { from: windowOf(from).from, to: windowOf(until).to }
 }
+
+function monthOf(day: string): Period {
+  const from = `${day.slice(0, 7)}-01`
+  const [year = 0, month = 0] = day.split('-').map(Number)
+  return { from, until: new Date(Date.UTC(year, month, 0)).toISOString().slice(0, 10) }
+}
+
+export const everyOptions = ['day', 'week', 'month'] as const
+export type Every = (typeof everyOptions)[number]
+
+/** The last period of this length that ended before a day: yesterday, Monday to Sunday, or the month before. */
+export function lastPeriodBefore(day: string, every: Every): Period {
+  if (every === 'day') return { from: addDays(day, -1), until: addDays(day, -1) }
+  if (every === 'month') return monthOf(addDays(`${day.slice(0, 7)}-01`, -1))
+  // Sunday is 0. On a Sunday the week still runs, and the one that ended did so seven days before.
+  const sinceSunday = new Date(Date.parse(day)).getUTCDay() || 7
+  return { from: addDays(day, -sinceSunday - 6), until: addDays(day, -sinceSunday) }
+}
+
+/** The day on which the period of this length that a day is in is over: the first one after it. */
+export function endOfPeriod(day: string, every: Every): string {
+  if (every === 'day') return addDays(day, 1)
+  if (every === 'month') return addDays(monthOf(day).until, 1)
+  const untilSunday = (7 - new Date(Date.parse(day)).getUTCDay()) % 7
+  return addDays(day, untilSunday + 1)
+}
+
+function addDays(day: string, count: number): string {
+  return new Date(Date.parse(day) + count * dayMs).toISOString().slice(0, 10)
+}

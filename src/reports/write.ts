@@ -26,6 +26,14 @@ export type ReportName = keyof typeof reportFormats
 export type ReportFormat = (typeof reportFormats)[ReportName][number]
 export const reportNames = ['transactions', 'withdrawals', 'statement', 'fees'] as const satisfies ReportName[]
 
+/** What a person needs to read each. */
+export const reportPermissions = {
+  transactions: 'transaction.read',
+  withdrawals: 'withdrawal.read',
+  statement: 'balance.read',
+  fees: 'balance.read',
+} as const satisfies Record<ReportName, string>
+
 /** By which of its moments a payment or a withdrawal is in a period: creation, payment, or posting in the ledger. */
 export const datings = ['created', 'paid', 'posted'] as const
 export type Dating = (typeof datings)[number]

@@ -18,6 +18,7 @@ export const permissions = [
   'user.write',
   'audit.read',
   'personal_data.write',
+  'report.write',
 ] as const
 
 export type Permission = (typeof permissions)[number] | Scope
@@ -42,6 +43,7 @@ const ofOperator: Record<(typeof operatorRoles)[number], readonly Permission[]> 
     'fee.write',
     'reconciliation.decide',
     'payouts.release',
+    'report.write',
   ],
   support: [
     'overview.read',
@@ -58,7 +60,15 @@ const ofOperator: Record<(typeof operatorRoles)[number], readonly Permission[]> 
 }
 
 const ofMerchant: Record<(typeof merchantRoles)[number], readonly Permission[]> = {
-  owner: [...scopes, 'overview.read', 'infraction.read', 'credential.write', 'sandbox.use', 'user.write'],
+  owner: [
+    ...scopes,
+    'overview.read',
+    'infraction.read',
+    'credential.write',
+    'sandbox.use',
+    'user.write',
+    'report.write',
+  ],
   finance: [
     'overview.read',
     'transaction.read',
@@ -67,6 +77,7 @@ const ofMerchant: Record<(typeof merchantRoles)[number], readonly Permission[]> 
     'withdrawal.write',
     'balance.read',
     'infraction.read',
+    'report.write',
   ],
   developer: [
     'overview.read',

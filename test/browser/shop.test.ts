@@ -13,6 +13,7 @@ import {
   visit,
 } from '../support/browser.ts'
 import { charge, payAt, untilStatus } from '../support/payments.ts'
+import { readZip } from '../support/read-files.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { findSandboxMerchant, inviteUser, signIn } from '../support/users.ts'
 
@@ -106,6 +107,25 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     expect(new URL(page.url()).search).toBe('')
     await go('/transactions?externalCode=nothing-of-ours')
     await page.getByText('No transactions match these filters').waitFor()
+  })
+
+  it('hand a month to the accountant in two clicks, and read their balance in their own words', async () => {
+    const { page, checkScreenAtEachSize } = desk
+    await page.getByRole('link', { name: 'Month closing', exact: true }).click()
+    await page.getByRole('heading', { name: 'Month closing' }).waitFor()
+    await page.getByRole('row', { name: /^Available at the end/ }).waitFor()
+    await page.getByText('No mail server is configured (SMTP_URL)').waitFor()
+    await checkScreenAtEachSize('month')
+    const saved = page.waitForEvent('download')
+    await page.getByRole('link', { name: 'Download all (ZIP)' }).click()
+    const files = readZip(await readFile(await (await saved).path()))
+    expect([...files.keys()].map((name) => name.replace(/-.*\./, '.'))).toEqual([
+      ...['transactions.csv', 'withdrawals.csv', 'statement.csv', 'statement.ofx', 'fees.pdf'],
+    ])
+    await page.getByRole('link', { name: 'Statement', exact: true }).click()
+    await page.getByText('On its way out').waitFor()
+    await page.getByRole('button', { name: 'Withdraw' }).waitFor()
+    await page.getByRole('region', { name: 'Balance over time' }).getByRole('figure').waitFor()
   })
 
   it('find a record with “/” and read its timeline in Portuguese', async () => {

@@ -1,17 +1,31 @@
 import { SMTPServer } from 'smtp-server'
 
-export type Mail = { from: string; to: string[]; id: string; subject: string; text: string }
+export type Mail = {
+  from: string
+  to: string[]
+  id: string
+  subject: string
+  text: string
+  attachments: { filename: string; content: Buffer }[]
+}
 
-export type TestMailServer = { url: string; mails: Mail[]; stop(): Promise<void> }
+export type TestMailServer = {
+  url: string
+  mails: Mail[]
+  /** It refuses the mails to these addresses for now. */
+  refused: Set<string>
+  stop(): Promise<void>
+}
 
 /** A mail server on the loopback address that accepts every message, except for the recipients of `unknown.example`. */
 export async function startMailServer(): Promise<TestMailServer> {
   const mails: Mail[] = []
+  const refused = new Set<string>()
   const server = new SMTPServer({
     disabledCommands: ['STARTTLS', 'AUTH'],
     logger: false,
     onRcptTo: ({ address }, _, done) => {
-      done(address.endsWith('@unknown.example') ? new Error('There is no such mailbox') : null)
+      done(address.endsWith('@unknown.example') || refused.has(address) ? new Error('There is no such mailbox') : null)
     },
     onData: (stream, { envelope }, done) => {
       const chunks: Buffer[] = []
@@ -29,6 +43,7 @@ export async function startMailServer(): Promise<TestMailServer> {
   return {
     url: `smtp://127.0.0.1:${port}`,
     mails,
+    refused,
     stop: async () => await new Promise((resolve) => server.close(() => resolve())),
   }
 }
@@ -37,14 +52,28 @@ function parse(raw: Buffer) {
   const [head = '', ...body] = raw.toString('utf8').split('\r\n\r\n')
   const unfolded = head.replace(/\r\n[ \t]/g, ' ')
   const header = (name: string) => new RegExp(`^${name}: (.*)$`, 'im').exec(unfolded)?.[1] ?? ''
-  const text = body.join('\r\n\r\n')
+  const whole = body.join('\r\n\r\n')
+  const boundary = /boundary="?([^";\r]+)/.exec(unfolded)?.[1]
+  const parts = boundary === undefined ? [] : whole.split(`--${boundary}`).slice(1, -1).map(splitPart)
+  const [plain, ...attached] = parts
+  const text = plain?.content ?? whole
+  const encoding = plain?.head ?? header('content-transfer-encoding')
   return {
+    attachments: attached.map(({ head: ofPart, content }) => ({
+      filename: /filename="?([^"\r;]+)/.exec(ofPart)?.[1] ?? '',
+      content: Buffer.from(content, 'base64'),
+    })),
     id: header('message-id'),
     subject: header('subject').replace(/=\?UTF-8\?Q\?(.*?)\?= ?/gi, (_, word: string) =>
       fromQuoted(word.replaceAll('_', ' ')),
     ),
-    text: /quoted-printable/i.test(header('content-transfer-encoding')) ? fromQuoted(text.replace(/=\r\n/g, '')) : text,
+    text: /quoted-printable/i.test(encoding) ? fromQuoted(text.replace(/=\r\n/g, '')) : text,
   }
+}
+
+function splitPart(part: string): { head: string; content: string } {
+  const [head = '', ...content] = part.trim().split('\r\n\r\n')
+  return { head: head.replace(/\r\n[ \t]/g, ' '), content: content.join('\r\n\r\n') }
 }
 
 function fromQuoted(text: string): string {

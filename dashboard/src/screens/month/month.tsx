@@ -11,6 +11,7 @@ import { type Format, useFormat } from '../../format.ts'
 import { useMay } from '../../session.tsx'
 import { useLanguage, useText } from '../../text.ts'
 import type { PeriodFigures } from '../../types.ts'
+import { Schedules } from './schedules.tsx'
 import { words } from './text.ts'
 
 type Words = (typeof words)['en']
@@ -83,6 +84,7 @@ function MonthOf({ client }: { client: string }) {
         <Section title={t.summary}>{data ? <Summary of={data} /> : <Skeleton height={260} />}</Section>
         <Section title={t.fees}>{data ? <Fees of={data.fees} /> : <Skeleton height={260} />}</Section>
       </SimpleGrid>
+      <Schedules client={client} />
     </Page>
   )
 }

@@ -11,6 +11,7 @@ import { useFormat } from '../../format.ts'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { ListedDay, ReconciliationView } from '../../types.ts'
+import { Schedules } from '../month/schedules.tsx'
 import { words } from './days-text.ts'
 import { AcquirerSelect } from './summary.tsx'
 import { words as reconciliationWords } from './text.ts'
@@ -95,6 +96,7 @@ export function ClosedDays({
           },
         ]}
       />
+      <Schedules client={null} />
       {isClosing && summary && (
         <CloseDay
           summary={summary}

@@ -1,0 +1,167 @@
+import { type By, recordAction } from '../audit/record.ts'
+import type { Db, Tx } from '../db/sql.ts'
+import type { Language } from '../lib/alert-settings.ts'
+import { dayOf, fromWallTime } from '../lib/brasilia.ts'
+import type { Clock } from '../lib/clock.ts'
+import { AppError } from '../lib/errors.ts'
+import { newUuid } from '../lib/secrets.ts'
+import { operatorMerchantId } from '../suspense/status.ts'
+import { permissionsOf } from '../users/roles.ts'
+import { type Every, endOfPeriod } from './period.ts'
+import {
+  countSchedules,
+  deleteSchedule,
+  insertSchedule,
+  listRecipients,
+  lockSchedule,
+  pauseSendings,
+  type RecipientRow,
+  type ScheduledReport,
+  type ScheduleRow,
+  updatePaused,
+} from './schedule-store.ts'
+import { type Dating, type ReportFormat, reportFormats, reportPermissions } from './write.ts'
+
+/** Whose schedules: a merchant's, or the operator's own (null), as one side sees them. */
+export type Scope = { merchantId: string | null; isOperators: boolean }
+
+/** More than anybody reads; each costs a file per period. */
+export const schedulesMax = 20
+export const recipientsMax = 10
+/** Brasília. Closed days are signed half an hour after midnight, and nobody reads mail before this. */
+const sendHour = 6
+
+export const scheduledReports = ['transactions', 'withdrawals', 'statement', 'fees', 'closed_day'] as const
+
+/** What a person must be allowed to read to get a report. */
+export function permissionFor(report: ScheduledReport): string {
+  return report === 'closed_day' ? 'reconciliation.read' : reportPermissions[report]
+}
+
+/** The formats that can be sent. */
+export function formatsOf(report: ScheduledReport): readonly ReportFormat[] {
+  return report === 'closed_day' ? ['pdf'] : reportFormats[report]
+}
+
+export function mayReceive({ role, merchant_id: merchantId }: RecipientRow, report: ScheduledReport): boolean {
+  const permissions: readonly string[] = permissionsOf({ role, isOperator: merchantId === null })
+  return permissions.includes(permissionFor(report))
+}
+
+/** The people whom one side may name. */
+export async function listCandidates(db: Db | Tx, { merchantId, isOperators }: Scope): Promise<RecipientRow[]> {
+  const people = await listRecipients(db, merchantId)
+  return isOperators ? people : people.filter(({ merchant_id: of }) => of === merchantId)
+}
+
+export type NewSchedule = {
+  report: ScheduledReport
+  format: ReportFormat
+  every: Every
+  by: Dating
+  language: Language
+  recipients: string[]
+}
+
+type Deps = { db: Db; clock: Clock }
+
+/**
+ * @throws {AppError} `validation_failed` if the report lacks the format or the period, a recipient may not read it, or
+ * there are too many
+ */
+export async function createSchedule(
+  { db, clock }: Deps,
+  { scope, schedule, by }: { scope: Scope; schedule: NewSchedule; by: By },
+): Promise<string> {
+  const { report, format, every, language } = schedule
+  const recipients = [...new Set(schedule.recipients)]
+  checkKind(scope, schedule)
+  const merchantId = scope.merchantId ?? operatorMerchantId
+  const [id, now] = [newUuid(), clock.now()]
+  await db.transaction(async (tx) => {
+    if ((await countSchedules(tx, merchantId)) >= schedulesMax)
+      throw invalid('report', `has ${schedulesMax} schedules already: delete one first`)
+    const candidates = await listCandidates(tx, scope)
+    const may = new Set(candidates.filter((person) => mayReceive(person, report)).map((person) => person.id))
+    if (recipients.some((one) => !may.has(one))) throw invalid('recipients', 'must be people who may read this report')
+    await insertSchedule(tx, {
+      ...{ merchant_id: merchantId, id, report, format, every, dating: schedule.by, language, recipients },
+      ...{ is_operators: scope.isOperators, created_by: by.actor, created_at: now, paused_at: null },
+      due_at: dueAfter(now, every),
+    })
+    await record(tx, {
+      action: 'report.schedule',
+      merchantId,
+      id,
+      details: { report, format, every, recipients },
+      by,
+      now,
+    })
+  })
+  return id
+}
+
+function checkKind({ merchantId }: Scope, { report, format, every }: NewSchedule): void {
+  if ((report === 'closed_day') !== (merchantId === null))
+    throw invalid('report', merchantId === null ? 'belongs to one merchant' : 'is of all merchants')
+  if (!formatsOf(report).includes(format))
+    throw invalid('format', `must be one of ${formatsOf(report).join(', ')} for this report`)
+  if (report === 'closed_day' && every !== 'day') throw invalid('every', 'must be day for this report')
+}
+
+/** Pausing ends what waits to be sent. After it, the next period that ends is sent, and none of those between. */
+export async function setPaused(
+  { db, clock }: Deps,
+  { scope, id, isPaused, by }: { scope: Scope; id: string; isPaused: boolean; by: By },
+): Promise<void> {
+  const now = clock.now()
+  await db.transaction(async (tx) => {
+    const row = await lockKnown(tx, scope, id)
+    if ((row.paused_at !== null) === isPaused) return
+    const key = { merchantId: row.merchant_id, scheduleId: id }
+    if (isPaused) await pauseSendings(tx, key, now)
+    const dueAt = isPaused ? row.due_at : dueAfter(now, row.every)
+    await updatePaused(tx, { ...key, pausedAt: isPaused ? now : null, dueAt })
+    await recordOf(tx, { row, action: isPaused ? 'report.pause' : 'report.resume', by, now })
+  })
+}
+
+export async function removeSchedule(
+  { db, clock }: Deps,
+  { scope, id, by }: { scope: Scope; id: string; by: By },
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const row = await lockKnown(tx, scope, id)
+    await deleteSchedule(tx, { merchantId: row.merchant_id, scheduleId: id })
+    await recordOf(tx, { row, action: 'report.delete', by, now: clock.now() })
+  })
+}
+
+/** When the period that a moment is in has ended, at the hour of sending. */
+export function dueAfter(now: Date, every: Every): Date {
+  return fromWallTime(Date.parse(endOfPeriod(dayOf(now), every)) + sendHour * 60 * 60_000)
+}
+
+async function lockKnown(tx: Tx, { merchantId, isOperators }: Scope, id: string): Promise<ScheduleRow> {
+  const row = await lockSchedule(tx, { merchantId: merchantId ?? operatorMerchantId, id, isOperators })
+  if (!row) throw new AppError('not_found', { detail: 'There is no schedule with this id.' })
+  return row
+}
+
+type Recorded = { by: By; now: Date; action: 'report.schedule' | 'report.pause' | 'report.resume' | 'report.delete' }
+
+async function recordOf(tx: Tx, { row, ...recorded }: Recorded & { row: ScheduleRow }): Promise<void> {
+  const { merchant_id: merchantId, id, report, format, every, recipients } = row
+  await record(tx, { ...recorded, merchantId, id, details: { report, format, every, recipients } })
+}
+
+async function record(
+  tx: Tx,
+  { id, ...recorded }: Recorded & { merchantId: string; id: string; details: Record<string, unknown> },
+): Promise<void> {
+  await recordAction(tx, { ...recorded, recordId: id })
+}
+
+function invalid(field: string, message: string): AppError {
+  return new AppError('validation_failed', { fields: [{ field, code: 'invalid', message }] })
+}

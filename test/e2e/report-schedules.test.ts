@@ -1,0 +1,184 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { ReportSchedules } from '../../src/dashboard/schema.ts'
+import { sql } from '../../src/db/sql.ts'
+import { startMailServer, type TestMailServer } from '../support/mail-server.ts'
+import { readPdf } from '../support/read-files.ts'
+import { payOne, setFixedFee } from '../support/refunds.ts'
+import { addTestClient, type Problem } from '../support/requests.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
+import { eventually } from '../support/webhooks.ts'
+import { keepSignedIn, runToEnd } from '../support/withdrawals.ts'
+
+const path = '/dashboard/api/report/schedule'
+const monthly = { report: 'fees', format: 'pdf', every: 'month', by: 'posted', language: 'pt' }
+
+let service: TestService
+let mailServer: TestMailServer
+let owner: string
+let finance: string
+let developer: string
+let admin: string
+let outsider: string
+
+beforeAll(async () => {
+  mailServer = await startMailServer()
+  // Only the server: nobody gets alerts.
+  service = keepSignedIn(await startTestService({ environment: { SMTP_URL: mailServer.url } }))
+  const merchantId = await findSandboxMerchant(service)
+  await setFixedFee(service, 'transaction', 45)
+  await payOne(service, 3_000)
+  owner = await inviteUser(service, { role: 'owner', merchantId })
+  finance = await inviteUser(service, { role: 'finance', merchantId })
+  developer = await inviteUser(service, { role: 'developer', merchantId })
+  admin = await inviteUser(service, { role: 'admin' })
+  outsider = await inviteUser(service, { role: 'owner', merchantId: (await addTestClient(service)).merchantId })
+}, 60_000)
+afterAll(async () => {
+  await service.stop()
+  await mailServer.stop()
+})
+
+/** A session ends when the clock moves. */
+const as = async (email: string): Promise<Browser> => await openBrowser(service, { email, password })
+const show = async (email = owner) => (await (await as(email)).call<ReportSchedules>(path)).body
+const lastOf = async (id: string) => (await show()).data.find((one) => one.id === id)?.last
+const idOf = async (email: string) => {
+  const [user] = await service.db.query<{ id: string }>(sql`select id from users where email = ${email}`)
+  return user?.id ?? ''
+}
+
+async function schedule(more: object, { by = owner, query = '' } = {}) {
+  return await (await as(by)).call<{ id: string } & Problem>(`${path}${query}`, { body: { ...monthly, ...more } })
+}
+
+async function pause(id: string, isPaused: boolean): Promise<void> {
+  const { status } = await (await as(owner)).call(`${path}/${id}`, { method: 'PATCH', body: { isPaused } })
+  expect(status).toBe(200)
+}
+
+const jobsLeft = async () => await service.db.query(sql`select from jobs where name = 'reports.send'`)
+
+/** Looks for what is due, as each process does once a minute, and waits until it was sent. */
+async function sendDue(at: string): Promise<void> {
+  service.clock.set(new Date(at))
+  await runToEnd(service, 'reports.due')
+  await eventually(async () => (await jobsLeft()).length === 0)
+}
+
+it('sends a report to each recipient once when its period is over', async () => {
+  const { body } = await schedule({ recipients: [await idOf(owner), await idOf(finance)] })
+  await sendDue('2026-03-31T23:59:00-03:00')
+  await sendDue('2026-04-01T05:59:00-03:00')
+  expect(mailServer.mails).toEqual([])
+  await sendDue('2026-04-01T06:00:00-03:00')
+  await sendDue('2026-04-01T06:01:00-03:00')
+  await sendDue('2026-04-20T12:00:00-03:00')
+  expect(mailServer.mails.map(({ to }) => to).toSorted()).toEqual([[finance], [owner]])
+  const [mail] = mailServer.mails
+  expect(mail?.subject).toBe('[Guichê] Extrato de tarifas, 01/03/2026 a 31/03/2026 · Sandbox')
+  expect(mail?.text).toContain(`${service.baseUrl}/dashboard/month?month=2026-03`)
+  expect(mail?.attachments.map(({ filename }) => filename)).toEqual(['tarifas-2026-03-01-2026-03-31.pdf'])
+  expect(readPdf(mail?.attachments[0]?.content ?? Buffer.of())).toContain('R$ 0,45')
+  expect(await lastOf(body.id)).toMatchObject({ from: '2026-03-01', outcome: 'sent', sentTo: 2, error: null })
+  // As if the schedule were due again: the period has its sending.
+  await service.db.query(sql`update report_schedules set due_at = ${new Date(0)}`)
+  await sendDue('2026-04-20T12:01:00-03:00')
+  expect(mailServer.mails).toHaveLength(2)
+  await pause(body.id, true)
+})
+
+it('tries again for those whose mail server refused it, and says so meanwhile', async () => {
+  const before = mailServer.mails.length
+  const recipients = [await idOf(owner), await idOf(finance)]
+  const { body } = await schedule({ report: 'statement', format: 'ofx', every: 'day', recipients })
+  mailServer.refused.add(finance)
+  service.clock.set(new Date('2026-04-21T07:00:00-03:00'))
+  await runToEnd(service, 'reports.due')
+  await eventually(async () => ((await lastOf(body.id))?.attempts ?? 0) > 1)
+  expect(await lastOf(body.id)).toMatchObject({
+    ...{ outcome: null, sentTo: 1, error: 'the mail was not accepted (EENVELOPE, 550)' },
+  })
+  mailServer.refused.clear()
+  await eventually(async () => (await jobsLeft()).length === 0)
+  const mails = mailServer.mails.slice(before)
+  expect(mails.map(({ to }) => to)).toEqual([[owner], [finance]])
+  expect(mails[0]?.attachments[0]?.content.toString('latin1')).toContain('<LEDGERBAL>')
+  expect(await lastOf(body.id)).toMatchObject({ from: '2026-04-20', outcome: 'sent', sentTo: 2, error: null })
+  await pause(body.id, true)
+})
+
+it('sends nothing while it is paused, and not what was due meanwhile', async () => {
+  const before = mailServer.mails.length
+  const { body } = await schedule({
+    report: 'transactions',
+    format: 'excel',
+    every: 'day',
+    recipients: [await idOf(owner)],
+  })
+  mailServer.refused.add(owner)
+  service.clock.set(new Date('2026-04-22T07:00:00-03:00'))
+  await runToEnd(service, 'reports.due')
+  await eventually(async () => ((await lastOf(body.id))?.attempts ?? 0) > 0)
+  await pause(body.id, true)
+  mailServer.refused.clear()
+  await eventually(async () => (await jobsLeft()).length === 0)
+  expect(await lastOf(body.id)).toMatchObject({ outcome: 'paused' })
+  await sendDue('2026-04-24T07:00:00-03:00')
+  await pause(body.id, false)
+  await sendDue('2026-04-24T07:01:00-03:00')
+  expect(mailServer.mails).toHaveLength(before)
+  await sendDue('2026-04-25T07:00:00-03:00')
+  expect(mailServer.mails.slice(before).map(({ attachments }) => attachments[0]?.filename)).toEqual([
+    'transacoes-2026-04-24-2026-04-24.csv',
+  ])
+  const removed = await (await as(owner)).call(`${path}/${body.id}`, { method: 'DELETE' })
+  expect(removed.status).toBe(200)
+})
+
+it('is for people of the merchant who may read the report, also at the time of sending', async () => {
+  for (const email of [developer, outsider, admin]) {
+    const { status, body } = await schedule({ recipients: [await idOf(email)] })
+    expect([status, body.errors?.[0]?.field], email).toEqual([422, 'recipients'])
+  }
+  for (const wrong of [{ format: 'ofx' }, { report: 'closed_day', every: 'day' }, { recipients: [] }])
+    expect((await schedule({ recipients: [await idOf(owner)], ...wrong })).status).toBe(422)
+  const { body } = await schedule({ every: 'week', recipients: [await idOf(finance)] })
+  await service.db.query(sql`update users set role = 'developer' where email = ${finance}`)
+  const before = mailServer.mails.length
+  await sendDue('2026-04-27T07:00:00-03:00')
+  expect(mailServer.mails).toHaveLength(before)
+  expect(await lastOf(body.id)).toMatchObject({ from: '2026-04-20', until: '2026-04-26', outcome: 'no_recipient' })
+})
+
+it('is seen and changed by its own side only', async () => {
+  const [own] = (await show()).data
+  expect((await show(outsider)).data).toEqual([])
+  const foreign = await (await as(outsider)).call(`${path}/${own?.id}`, { method: 'DELETE' })
+  expect(foreign.status).toBe(404)
+  const query = `?clientId=${service.sandbox.clientId}`
+  const ofOperator = await schedule({ recipients: [await idOf(admin)] }, { by: admin, query })
+  expect(ofOperator.status).toBe(201)
+  const seen = await show()
+  expect(seen.data.map(({ id }) => id)).not.toContain(ofOperator.body.id)
+  expect(seen.candidates.map(({ email }) => email).toSorted()).toEqual([developer, finance, owner].toSorted())
+  const [action] = await service.db.query<{ actor: string; details: object }>(sql`
+    select actor, details from audit_log where record_id = ${ofOperator.body.id}`)
+  expect(action).toMatchObject({ actor: `user:${admin}`, details: { report: 'fees', every: 'month' } })
+})
+
+it('sends the closed days to the operator, once they are signed', async () => {
+  const daily = { report: 'closed_day', format: 'pdf', every: 'day', language: 'en', recipients: [await idOf(admin)] }
+  expect((await schedule(daily, { by: admin })).status).toBe(201)
+  const before = mailServer.mails.length
+  await service.runJob('reconciliation.close')
+  service.clock.set(new Date('2026-04-28T07:00:00-03:00'))
+  await service.runJob('reconciliation.close')
+  await sendDue('2026-04-28T07:00:00-03:00')
+  const [mail, ...more] = mailServer.mails.slice(before).filter(({ to }) => to[0] === admin)
+  expect(more).toEqual([])
+  expect(mail?.subject).toBe('[Guichê] Closed day, 27/04/2026')
+  expect(mail?.attachments.map(({ filename }) => filename)).toEqual([
+    ...['simulator-2026-04-27-v1.pdf', 'simulator-2026-04-27-v1.jws'],
+  ])
+})
