@@ -46,6 +46,7 @@ function createFormat(language: Language) {
     percent: (part: number) => percent.format(part),
     /** 0 to 1, to the basis point. */
     share: (part: number) => share.format(part),
+    document: formatDocument,
     dateTime: (at: string | Date) => dateTime.format(new Date(at)),
     date: (at: string | Date) => date.format(new Date(at)),
     /** Takes a day without time, yyyy-mm-dd. */
@@ -64,6 +65,12 @@ function createFormat(language: Language) {
     /** `850 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`. */
     duration,
   }
+}
+
+/** `529.982.247-25`, `***.982.247-**`, `12.ABC.345/01DE-35`. Anything else is unchanged. */
+function formatDocument(value: string): string {
+  if (/^[\d*]{11}$/.test(value)) return value.replace(/(...)(...)(...)(..)/, '$1.$2.$3-$4')
+  return /^[\dA-Z*]{14}$/.test(value) ? value.replace(/(..)(...)(...)(....)(..)/, '$1.$2.$3/$4-$5') : value
 }
 
 const units = [

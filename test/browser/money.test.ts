@@ -243,6 +243,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await page.getByText(/The dispute of R\$49\.90 was accepted/).waitFor()
     await checkScreen('record-disputed')
     await readIn('Português')
+    await page.getByRole('button', { name: /^Mostrar \d+ etapas técnicas$/ }).click()
     await page.getByText(/^Contestação \(MED\): bloqueada · R\$\s49,90/).waitFor()
     await checkScreen('record-disputed-pt')
     // The screen shows no internal name of a kind, an account or a step.

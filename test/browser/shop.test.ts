@@ -140,6 +140,8 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await page.getByRole('heading', { name: /Transação · R\$\s312,50/ }).waitFor()
     const happened = page.getByRole('region', { name: 'Histórico' })
     await happened.getByText('situação', { exact: true }).first().waitFor()
+    expect(await happened.getByText(/^simulator notificou/).count()).toBe(0)
+    await happened.getByRole('button', { name: /^Mostrar \d+ etapas técnicas$/ }).click()
     await happened.getByText(/^Pagamento · R\$\s312,50: Nos PSPs → Disponível$/).waitFor()
     await happened.getByText(/^simulator notificou o pagamento E/).waitFor()
     const { paymentDate } = (await service.call<{ paymentDate: string }>(`/transaction/${paid}`)).body

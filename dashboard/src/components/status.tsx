@@ -1,5 +1,6 @@
-import { Badge } from '@mantine/core'
-import { useText } from '../text.ts'
+import { Badge, type BadgeProps } from '@mantine/core'
+import { useFormat } from '../format.ts'
+import { texts, useText } from '../text.ts'
 import { statusNames } from '../types.ts'
 
 const colors: Record<string, string> = {
@@ -23,19 +24,39 @@ export function useStatusName(): (status: string) => string {
   return (status) => t[status] ?? status
 }
 
+const words = texts({
+  en: { partly: 'Partly refunded', kept: (kept: string, paid: string) => `${kept} of ${paid} kept` },
+  pt: { partly: 'Devolvida em parte', kept: (kept: string, paid: string) => `Restam ${kept} de ${paid}` },
+})
+
 /** A status in words, with a color for its outcome. */
 export function Status({ of: status }: { of: string }) {
   const nameOf = useStatusName()
+  return <StatusBadge color={colors[status] ?? 'gray'}>{nameOf(status)}</StatusBadge>
+}
+
+/** The status of a transaction. A paid one of which a part was refunded is not shown as if all were there. */
+export function TransactionStatus({ of }: { of: { status: string; amountPaid?: number; amountRefunded?: number } }) {
+  const t = useText(words)
+  const format = useFormat()
+  const { status, amountPaid = 0, amountRefunded = 0 } = of
+  if (status !== 'PAID' || amountRefunded === 0) return <Status of={status} />
+  return (
+    <StatusBadge color="grape" title={t.kept(format.money(amountPaid - amountRefunded), format.money(amountPaid))}>
+      {t.partly}
+    </StatusBadge>
+  )
+}
+
+function StatusBadge(props: BadgeProps & { title?: string }) {
   return (
     <Badge
       variant="light"
-      color={colors[status] ?? 'gray'}
       radius="sm"
       tt="none"
       fw={600}
       style={{ flexShrink: 0, minWidth: 'max-content' }}
-    >
-      {nameOf(status)}
-    </Badge>
+      {...props}
+    />
   )
 }

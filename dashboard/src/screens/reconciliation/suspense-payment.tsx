@@ -90,7 +90,7 @@ function Facts({ payment }: { payment: PaymentView }) {
   const { matched, client, payer } = payment
   const rows: [name: string, value: ReactNode][] = [
     [t.payer, payer?.name ?? t.unknownPayer],
-    ...(payer ? [[t.document, payer.document] satisfies [string, ReactNode]] : []),
+    ...(payer ? [[t.document, format.document(payer.document)] satisfies [string, ReactNode]] : []),
     [t.paid, format.dateTime(payment.paidAt)],
     [t.acquirer, payment.acquirer],
     [t.endToEnd, <Copyable key="endToEnd" value={payment.endToEnd} label={t.endToEnd} />],

@@ -1,5 +1,5 @@
 import type { Transaction } from '@guiche/sdk'
-import { Anchor, Badge, Group, Image, SimpleGrid, Skeleton, Stack, Text, Timeline } from '@mantine/core'
+import { Anchor, Badge, Group, Image, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Fragment, type ReactNode } from 'react'
 import { Link, useLocation, useParams } from 'wouter'
@@ -8,10 +8,9 @@ import { RequireClient } from '../../components/choose-client.tsx'
 import { Copyable } from '../../components/copy.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page, Section } from '../../components/page.tsx'
-import { Status } from '../../components/status.tsx'
+import { Status, TransactionStatus } from '../../components/status.tsx'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
-import { writeReason } from '../../reason-texts.ts'
 import { useMay, useUser } from '../../session.tsx'
 import { useLanguage, useText } from '../../text.ts'
 import type { ExplainedRecord } from '../../types.ts'
@@ -20,8 +19,8 @@ import { findScreenLink, writeSentence } from './current-status.ts'
 import { Disputes } from './disputes.tsx'
 import { PaymentPage } from './payment-page.tsx'
 import { Refunds } from './refund.tsx'
+import { RecordSteps } from './steps.tsx'
 import { words } from './text.ts'
-import { writeEntry } from './timeline.ts'
 import { WithdrawalDetails } from './withdrawal.tsx'
 
 /** One transaction or withdrawal: its current status in sentences, its timeline and its details. */
@@ -55,6 +54,7 @@ function RecordPage({ client, isTransaction }: { client: string; isTransaction: 
   if (query.isError) return <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />
   const { data } = query
   const code = transaction.data?.pixResponse
+  const isWaiting = data?.status === 'PIX_QRCODE_GENERATED'
   return (
     <Page
       title={data ? `${t[data.type]} · ${format.money(data.amount)}` : isTransaction ? t.transaction : t.withdrawal}
@@ -62,7 +62,7 @@ function RecordPage({ client, isTransaction }: { client: string; isTransaction: 
       actions={
         data && (
           <>
-            <Status of={data.status} />
+            {transaction.data ? <TransactionStatus of={transaction.data} /> : <Status of={data.status} />}
             <RecordActions record={data} transaction={transaction.data} />
           </>
         )
@@ -93,18 +93,19 @@ function RecordPage({ client, isTransaction }: { client: string; isTransaction: 
             </Text>
           }
         >
-          {data ? <RecordTimeline record={data} /> : <Skeleton height={300} />}
+          {data ? <RecordSteps record={data} /> : <Skeleton height={300} />}
         </Section>
         <Stack gap="lg">
           <Section title={t.details}>
             {data ? <Details record={data} transaction={transaction.data} /> : <Skeleton height={200} />}
+            {code && data?.type === 'transaction' && !isWaiting && <PaymentPage client={client} id={id} />}
           </Section>
           {data?.type === 'withdrawal' && <WithdrawalDetails id={id} client={client} />}
           {transaction.data && (
             <Refunds refunds={transaction.data.refunds ?? []} errorMessage={transaction.data.errorMessage} />
           )}
           {transaction.data && <Disputes transaction={transaction.data} />}
-          {transaction.data && code?.uri && code.qrCodeBase64 && (
+          {transaction.data && code?.uri && code.qrCodeBase64 && isWaiting && (
             <Section title={t.qr}>
               <Group align="flex-start" wrap="wrap">
                 <Image
@@ -162,64 +163,6 @@ function CurrentStatus({ sentences }: { sentences: ExplainedRecord['sentences'] 
   )
 }
 
-const kindColors: Partial<Record<ExplainedRecord['timeline'][number]['kind'], string>> = {
-  status: 'brand',
-  ledger: 'blue',
-  delivery: 'grape',
-  callback: 'orange',
-  acquirer: 'gray',
-  dispute: 'red',
-  refund: 'yellow',
-}
-
-function RecordTimeline({ record }: { record: ExplainedRecord }) {
-  const t = useText(words)
-  const format = useFormat()
-  return (
-    <Timeline bulletSize={12} lineWidth={2}>
-      {record.timeline.map((entry, index) => {
-        const { at, kind } = entry
-        const before = record.timeline[index - 1]
-        const pause = before ? new Date(at).getTime() - new Date(before.at).getTime() : 0
-        return (
-          // biome-ignore lint/suspicious/noArrayIndexKey: entries are only appended to a timeline
-          <Timeline.Item key={index} bullet={<span />} color={kindColors[kind] ?? 'gray'}>
-            <Group gap={8} mb={2}>
-              <Badge size="xs" variant="light" color={kindColors[kind] ?? 'gray'} tt="none" radius="sm">
-                {t.kinds[kind]}
-              </Badge>
-              <Text size="xs" c="dimmed">
-                {format.dateTime(at)}
-                {pause >= 1000 ? ` · ${t.after(format.duration(pause))}` : ''}
-              </Text>
-            </Group>
-            <EntryText entry={entry} />
-          </Timeline.Item>
-        )
-      })}
-    </Timeline>
-  )
-}
-
-function EntryText({ entry }: { entry: ExplainedRecord['timeline'][number] }) {
-  const format = useFormat()
-  const { language } = useLanguage()
-  if (entry.kind === 'status') {
-    const { status, reason } = entry.data
-    return (
-      <Group gap={8}>
-        <Status of={status} />
-        {reason !== null && <Text size="sm">{writeReason(reason, language)}</Text>}
-      </Group>
-    )
-  }
-  return (
-    <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-      {writeEntry(entry, language, format)}
-    </Text>
-  )
-}
-
 function Details({ record, transaction }: { record: ExplainedRecord; transaction: Transaction | undefined }) {
   const t = useText(words)
   const format = useFormat()
@@ -256,12 +199,27 @@ function toTransactionEntries(
   const { createdAt, externalCode, customer, payer, amountPaid, paymentDate, feeAmount, amountRefunded } = transaction
   const entries: [string, ReactNode][] = [[t.created, format.dateTime(createdAt)]]
   if (externalCode) entries.push([t.externalCode, <Copyable key="x" value={externalCode} label={t.externalCode} />])
-  if (customer) entries.push([t.customer, `${customer.name}, ${customer.document.value}`])
+  if (customer) entries.push([t.customer, `${customer.name}, ${format.document(customer.document.value)}`])
   if (amountPaid !== undefined && paymentDate) {
     entries.push([t.paid, `${format.money(amountPaid)}, ${format.dateTime(paymentDate)}`])
   }
   if (feeAmount !== undefined) entries.push([t.fee, format.money(feeAmount)])
-  if (payer) entries.push([t.payer, `${payer.name}, ${payer.document}`])
+  if (feeAmount !== undefined && amountPaid !== undefined) entries.push([t.net, format.money(amountPaid - feeAmount)])
+  if (payer) {
+    const isOther = customer && !maySame(payer.document, customer.document.value)
+    entries.push([
+      t.payer,
+      <Fragment key="payer">
+        {payer.name}, {format.document(payer.document)} {isOther && <Badge color="orange">{t.notCustomer}</Badge>}
+      </Fragment>,
+    ])
+  }
   if (amountRefunded) entries.push([t.refunded, format.money(amountRefunded)])
   return entries
+}
+
+/** Whether two tax numbers may be the same: banks mask some digits of the payer's. */
+function maySame(one: string, other: string): boolean {
+  const [left, right] = [one, other].map((value) => value.replace(/[./-]/g, ''))
+  return left?.length === right?.length && [...(left ?? '')].every((sign, at) => sign === '*' || sign === right?.[at])
 }

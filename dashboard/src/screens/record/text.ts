@@ -24,6 +24,11 @@ export const words = texts({
     code: 'Pix copy and paste',
     qr: 'QR code',
     after: (time: string) => `after ${time}`,
+    allSteps: (count: number) => (count === 1 ? 'Show one technical step' : `Show ${count} technical steps`),
+    fewerSteps: 'Hide technical steps',
+    repeated: (count: string, last: string) => `${count} times, last ${last}`,
+    notCustomer: 'Not the customer',
+    net: 'Net of the fee',
     kinds: {
       request: 'request',
       operator: 'teammate',
@@ -59,6 +64,11 @@ export const words = texts({
     code: 'Pix Copia e Cola',
     qr: 'QR Code',
     after: (time: string) => `após ${time}`,
+    allSteps: (count: number) => (count === 1 ? 'Mostrar uma etapa técnica' : `Mostrar ${count} etapas técnicas`),
+    fewerSteps: 'Ocultar etapas técnicas',
+    repeated: (count: string, last: string) => `${count} vezes, a última em ${last}`,
+    notCustomer: 'Não é o cliente',
+    net: 'Líquido da tarifa',
     kinds: {
       request: 'pedido',
       operator: 'usuário',

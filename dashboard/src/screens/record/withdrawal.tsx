@@ -62,7 +62,7 @@ export function WithdrawalDetails({ id, client }: { id: string; client: string }
   const { pixKey, feeAmount, receiver, processedDate, amountWithdrawn, externalCode, errorMessage } = withdrawal.data
   const { hold } = reviewed.data
   const entries: [string, ReactNode][] = []
-  if (receiver) entries.push([t.receiver, `${receiver.name}, ${receiver.document}`])
+  if (receiver) entries.push([t.receiver, `${receiver.name}, ${format.document(receiver.document)}`])
   if (feeAmount !== undefined) entries.push([t.fee, format.money(feeAmount)])
   if (processedDate && amountWithdrawn !== undefined)
     entries.push([t.left, `${format.money(amountWithdrawn)}, ${format.dateTime(processedDate)}`])
