@@ -13,17 +13,29 @@ export async function listStatementBefore(
   { beforeId, limit }: { beforeId: number | null; limit: number },
 ): Promise<ExportedEntry[]> {
   const ids = lastIds(entriesOf(merchantId, filters), { before: beforeId, limit, offset: 0 })
+  // Scalar subqueries, each by a key: a join would read all refunds and withdrawals of the merchant for each piece.
   const statement = sql`
-    select entry.*, coalesce(refunds.end_to_end, transactions.end_to_end, withdrawals.end_to_end) as end_to_end,
-      coalesce(transactions.external_code, withdrawals.external_code) as external_code
+    select entry.*,
+      case record_type
+        when 'withdrawal' then (
+          select end_to_end from withdrawals where withdrawals.merchant_id = ${merchantId} and withdrawals.id = entry.record_id)
+        when 'refund' then (
+          select end_to_end from refunds where refunds.merchant_id = ${merchantId} and refunds.id = entry.record_id)
+        else (
+          select end_to_end from transactions
+          where transactions.merchant_id = ${merchantId} and transactions.id = entry.transaction_id)
+      end as end_to_end,
+      case record_type
+        when 'withdrawal' then (
+          select external_code from withdrawals
+          where withdrawals.merchant_id = ${merchantId} and withdrawals.id = entry.record_id)
+        else (
+          select external_code from transactions
+          where transactions.merchant_id = ${merchantId} and transactions.id = entry.transaction_id)
+      end as external_code
     from (
       select ${statementColumns} from ledger_transfers join (${ids}) places using (id) where merchant_id = ${merchantId}
     ) entry
-    left join transactions on transactions.merchant_id = ${merchantId} and transactions.id = entry.transaction_id
-    left join refunds
-      on entry.record_type = 'refund' and refunds.merchant_id = ${merchantId} and refunds.id = entry.record_id
-    left join withdrawals
-      on entry.record_type = 'withdrawal' and withdrawals.merchant_id = ${merchantId} and withdrawals.id = entry.record_id
     order by entry.id desc`
   return await runList<ExportedEntry>(db, merchantId, statement)
 }
