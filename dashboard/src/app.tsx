@@ -6,6 +6,7 @@ import { ApiError, keepCsrfToken, onSignOut, request } from './api.ts'
 import { ErrorBoundary } from './components/error-boundary.tsx'
 import { ErrorNotice } from './components/error-notice.tsx'
 import { forgetPersonalFilters } from './filters.ts'
+import { forgetRecents } from './recent.ts'
 import { NotFound } from './screens/not-found.tsx'
 import { screens } from './screens.ts'
 import { UserContext, useUser } from './session.tsx'
@@ -70,6 +71,7 @@ function replaceSession(session: Session | null): void {
   // The next user must not see data of the previous one.
   queries.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionKey[0] })
   forgetPersonalFilters()
+  if (session === null) forgetRecents()
   queries.setQueryData(sessionKey, session)
 }
 

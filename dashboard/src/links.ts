@@ -1,4 +1,6 @@
+import { useEffect } from 'react'
 import { useSearchParams } from 'wouter'
+import { useHistoryState } from 'wouter/use-browser-location'
 import { useUser } from './session.tsx'
 
 /** Builds the address of a screen and keeps the merchant that an operator's user has chosen. */
@@ -10,4 +12,16 @@ export function useClientLink(): (path: string, query?: Record<string, string>) 
     const search = new URLSearchParams({ ...query, ...(client !== null && { client }) }).toString()
     return search === '' ? path : `${path}?${search}`
   }
+}
+
+/** Runs when this screen was opened with an action, as the palette does with `{ state: { action } }`. */
+export function useRequestedAction(name: string, run: () => void): void {
+  const state = useHistoryState<{ action?: string } | null>()
+  const isRequested = state?.action === name
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each request
+  useEffect(() => {
+    if (!isRequested) return
+    history.replaceState(null, '')
+    run()
+  }, [isRequested])
 }

@@ -58,6 +58,12 @@ export const screens: ScreenEntry[] = [
     Screen: screen(async () => await import('./screens/record/record.tsx')),
   },
   {
+    name: 'customer',
+    paths: ['/customers/:id'],
+    permission: 'transaction.read',
+    Screen: screen(async () => await import('./screens/customer/customer.tsx')),
+  },
+  {
     name: 'ledger',
     paths: ['/ledger'],
     permission: 'balance.read',

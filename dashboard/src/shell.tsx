@@ -2,7 +2,6 @@ import {
   ActionIcon,
   AppShell,
   Badge,
-  Burger,
   Group,
   Menu,
   NavLink,
@@ -17,10 +16,11 @@ import { useDisclosure } from '@mantine/hooks'
 import { type ReactNode, useEffect } from 'react'
 import { Link, useLocation } from 'wouter'
 import { request, setActingMerchant } from './api.ts'
+import { BottomBar } from './components/bottom-bar.tsx'
 import { ClientSwitch } from './components/client-switch.tsx'
+import { FindButton } from './components/find-button.tsx'
 import { IconOf } from './components/icons.tsx'
 import { OfflineBar } from './components/offline-bar.tsx'
-import { SearchBox } from './components/search-box.tsx'
 import { useClientLink } from './links.ts'
 import { screens } from './screens.ts'
 import { useClient, useUser } from './session.tsx'
@@ -94,13 +94,16 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
   useEffect(close, [location])
   // Nobody has this permission if real acquirers are configured.
   const isSimulated = permissions.includes('sandbox.use')
-  const shown = screens.filter(
-    ({ icon, permission, isOperators }) =>
-      icon && (permission === null || permissions.includes(permission)) && !(isOperators && merchant !== null),
+  const permitted = screens.filter(
+    ({ permission, isOperators }) =>
+      (permission === null || permissions.includes(permission)) && !(isOperators && merchant !== null),
   )
+  const shown = permitted.filter(({ icon }) => icon)
+  const leave = () => void signOut().finally(onSignedOut)
   return (
     <AppShell
       header={{ height: 56 }}
+      footer={{ height: { base: 'calc(56px + env(safe-area-inset-bottom))', sm: 0 } }}
       navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
       padding={{ base: 'md', sm: 'xl' }}
     >
@@ -109,14 +112,6 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
           {t.skip}
         </a>
         <Group h="100%" px="md" gap="sm" wrap="nowrap">
-          <Burger
-            opened={isOpen}
-            onClick={toggle}
-            hiddenFrom="sm"
-            size="sm"
-            aria-label={t.menu ?? ''}
-            aria-expanded={isOpen}
-          />
           <UnstyledButton component={Link} href={toLink('/')} aria-label="Guichê">
             <Group gap={8} wrap="nowrap">
               <img src="/dashboard/icon.svg" width={26} height={26} alt="" />
@@ -132,9 +127,9 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
             </Badge>
           )}
           <div style={{ flex: 1 }} />
-          <SearchBox />
+          <FindButton shown={permitted} onSignOut={leave} />
           <ThemeButton label={t.theme ?? ''} />
-          <UserMenu onSignedOut={onSignedOut} />
+          <UserMenu onSignOut={leave} />
         </Group>
       </AppShell.Header>
       <AppShell.Navbar p="xs" aria-label={t.menu ?? ''}>
@@ -164,6 +159,7 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
           {children}
         </div>
       </AppShell.Main>
+      <BottomBar shown={shown} isMenuOpen={isOpen} onMenu={toggle} />
     </AppShell>
   )
 }
@@ -185,7 +181,7 @@ function ThemeButton({ label }: { label: string }) {
   )
 }
 
-function UserMenu({ onSignedOut }: { onSignedOut: () => void }) {
+function UserMenu({ onSignOut }: { onSignOut: () => void }) {
   const t = useText(navigationWords)
   const user = useUser()
   const { language, choose } = useLanguage()
@@ -229,7 +225,7 @@ function UserMenu({ onSignedOut }: { onSignedOut: () => void }) {
           </Menu.Item>
         ))}
         <Menu.Divider />
-        <Menu.Item leftSection={<IconOf name="out" size={16} />} onClick={() => void signOut().finally(onSignedOut)}>
+        <Menu.Item leftSection={<IconOf name="out" size={16} />} onClick={onSignOut}>
           {t.signOut}
         </Menu.Item>
       </Menu.Dropdown>

@@ -7,39 +7,58 @@ import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
-import { fromTxid } from '../pix/ids.ts'
+import { customerPagesMax, findCustomer } from './customer.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
-import { DataOf, ExplanationView, HitView } from './schema.ts'
-import { findRecords } from './search-store.ts'
+import { CustomerView, ExplanationView, SearchView } from './schema.ts'
+import { search } from './search.ts'
 
-/** Finds a record by any identifier, and explains its history. */
+/** Finds records and customers by what people know of them, and explains the history of a record. */
 export function registerRecordRoutes(
   app: Server,
   deps: { db: Db; reads: Reads; clock: Clock; acquirers: Acquirers },
 ): void {
   const isConfigured = (acquirer: string) => deps.acquirers.get(acquirer) !== undefined
-  app.get(
+  app.post(
     '/dashboard/api/search',
     {
       config: { access: { permission: 'transaction.read' } },
       schema: {
         hide: true,
-        querystring: Type.Object(
-          { q: Type.String({ minLength: 3, maxLength: 255 }), clientId: ClientFilter },
-          { additionalProperties: false },
-        ),
-        response: { 200: DataOf(HitView), ...problems(401, 403, 404, 422) },
+        querystring: NoQuery,
+        // A name or a document must not be in an address, which proxies log.
+        body: Type.Object({ text: Type.String({ minLength: 1, maxLength: 255 }), clientId: ClientFilter }),
+        response: { 200: SearchView, ...problems(401, 403, 404, 422) },
       },
     },
     async (request) => {
       const user = userOf(request)
-      const merchantId = await findSeen(deps, user, request.query.clientId)
-      const text = request.query.q.trim()
-      const id = fromTxid(text.replaceAll('-', '').toLowerCase())
-      const hits = await findRecords(deps.reads, { text, id, merchantId })
+      const merchantId = await findSeen(deps, user, request.body.clientId)
       const seesWithdrawals = user.permissions.includes('withdrawal.read')
-      const seen = hits.filter(({ type }) => type === 'transaction' || seesWithdrawals)
-      return { data: seen.map(({ createdAt, ...hit }) => ({ ...hit, createdAt: createdAt.toISOString() })) }
+      return await search(deps.reads, { merchantId, text: request.body.text.trim(), seesWithdrawals })
+    },
+  )
+
+  app.get(
+    '/dashboard/api/customer/:id',
+    {
+      config: { access: { permission: 'transaction.read' } },
+      schema: {
+        hide: true,
+        params: Type.Object({ id: Type.String({ format: 'uuid-any' }) }),
+        querystring: Type.Object(
+          {
+            by: Type.Optional(Type.Enum(['document', 'email'])),
+            page: Type.Optional(Type.Integer({ minimum: 1, maximum: customerPagesMax })),
+          },
+          { additionalProperties: false },
+        ),
+        response: { 200: CustomerView, ...problems(401, 403, 404, 422) },
+      },
+    },
+    async (request) => {
+      const { by = 'document', page = 1 } = request.query
+      const merchantId = merchantSeenBy(userOf(request))
+      return await findCustomer(deps.reads, { id: request.params.id.toLowerCase(), merchantId, by, page })
     },
   )
 

@@ -3,6 +3,7 @@ import { registerClientRoutes } from './client-routes.ts'
 import { registerClosedDayRoutes } from './closed-day-routes.ts'
 import { registerDisputeRoutes } from './dispute-routes.ts'
 import { registerEntryRoutes } from './entry-routes.ts'
+import { registerFirstStepsRoutes } from './first-steps-routes.ts'
 import { registerOperatorLedgerRoutes } from './ledger-routes.ts'
 import { registerOverviewRoutes } from './overview-routes.ts'
 import { registerPersonalDataRoutes } from './personal-data-routes.ts'
@@ -22,7 +23,8 @@ export type DashboardDeps = Parameters<typeof registerClientRoutes>[1] &
   Parameters<typeof registerReconciliationRoutes>[1] &
   Parameters<typeof registerSuspenseRoutes>[1] &
   Parameters<typeof registerClosedDayRoutes>[1] &
-  Parameters<typeof registerReportScheduleRoutes>[1]
+  Parameters<typeof registerReportScheduleRoutes>[1] &
+  Parameters<typeof registerFirstStepsRoutes>[1]
 
 /**
  * Request bodies of the dashboard's API may only have the fields of their schema. Its routes ship with the page that
@@ -44,6 +46,7 @@ export function refuseUnknownFields(app: Server): void {
 export function registerDashboardRoutes(app: Server, deps: DashboardDeps): void {
   registerOverviewRoutes(app, deps)
   registerRecordRoutes(app, deps)
+  registerFirstStepsRoutes(app, deps)
   registerClientRoutes(app, deps)
   registerWithdrawalDecisionRoutes(app, deps)
   registerProposalRoutes(app, deps)

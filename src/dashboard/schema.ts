@@ -110,10 +110,51 @@ export type Overview = Static<typeof OverviewView>
 
 export const HitView = Type.Object({
   ...{ type: Type.Enum(['transaction', 'withdrawal']), id: Text, clientId: Text, status: Text },
-  ...{ amount: Cents, createdAt: Time },
+  ...{ amount: Cents, createdAt: Time, externalCode: OrNull(Text), customerName: OrNull(Text) },
+})
+/** `id` is that of the customer's newest transaction which was found. `document` is masked, as banks do. */
+const FoundCustomerView = Type.Object({ id: Text, clientId: Text, name: Text, document: OrNull(Text) })
+export const SearchView = Type.Object({
+  customers: Type.Array(FoundCustomerView),
+  records: Type.Array(HitView),
+  /** Of each merchant only the newest transactions were searched by name. */
+  areNamesLimited: Flag,
 })
 
 export type Hit = Static<typeof HitView>
+export type SearchResults = Static<typeof SearchView>
+
+export const CustomerView = Type.Object({
+  ...{ clientId: Text, name: OrNull(Text), document: OrNull(Text), email: OrNull(Text), isErased: Flag },
+  /** Null if the transaction names no customer. Of the newest transactions only, if there are very many. */
+  totals: OrNull(
+    Type.Object({
+      ...{ paid: Count, amountPaid: Cents, amountRefunded: Cents, amountReturned: Cents },
+      ...{ isOfNewest: Flag, firstAt: OrNull(Time), lastAt: OrNull(Time) },
+    }),
+  ),
+  ...{ total: Count, totalPages: Count },
+  data: Type.Array(Type.Object({ id: Text, status: Text, amount: Cents, createdAt: Time, externalCode: OrNull(Text) })),
+})
+export type CustomerView = Static<typeof CustomerView>
+
+const firstSteps = [
+  'merchant',
+  'charge',
+  'payment',
+  'receiver',
+  'delivery',
+  'withdrawal',
+  'colleague',
+  'secondFactor',
+  'psp',
+] as const
+export const FirstStepsView = Type.Object({
+  isDismissed: Flag,
+  steps: Type.Array(Type.Object({ name: Type.Enum([...firstSteps]), isDone: Flag })),
+})
+export type FirstStep = (typeof firstSteps)[number]
+export type FirstSteps = Static<typeof FirstStepsView>
 
 /** Codes and data of the sentences and the timeline are typed in src/explain. Their moments become text. */
 export const ExplanationView = Type.Unsafe<Explanation>(

@@ -1,48 +1,196 @@
-import { empty, type Reads, sql } from '../db/sql.ts'
+import { empty, type Reads, type Sql, sql } from '../db/sql.ts'
+import type { Whose } from './overview-store.ts'
+
+export type RecordType = 'transaction' | 'withdrawal'
+/** `matched`: what of the record the search found. */
+export type Found = { type: RecordType; id: string; matched: Matched }
+export type Matched = 'id' | 'code' | 'amount' | 'document' | 'email' | 'pixKey' | 'name'
 
 export type Hit = {
-  type: 'transaction' | 'withdrawal'
+  type: RecordType
   id: string
   clientId: string
   status: string
   amount: number
   createdAt: Date
+  externalCode: string | null
+  customerName: string | null
+  customerDocument: string | null
+  customerEmail: string | null
 }
 
 /** More results than these are not useful. */
-const hitsMax = 20
+export const hitsMax = 20
+/** A search of all merchants reads at most this many records of each merchant per kind of search. */
+const hitsOfEachMax = 5
+/** Withdrawals have no index of amounts: of one merchant the newest are read, or fewer of each. */
+const withdrawalsRead = 10_000
+const withdrawalsOfEachRead = 100
+/**
+ * Names are read in the index of a merchant's newest transactions: 0.1 µs each, so these take less than 50 ms. Of all
+ * merchants together the same number is read, merchant by merchant.
+ */
+const namesRead = 300_000
+/** Greater than any character that a code can contain: the end of the range of a prefix. */
+const lastCharacter = '\u{10FFFF}'
+
+export async function findById(db: Reads, { merchantId }: Whose, id: string): Promise<Found[]> {
+  return await db.query<Found>(sql`
+    select 'transaction' as type, id, 'id' as matched from transactions where id = ${id} ${ofMerchant(merchantId)}
+    union all
+    select 'withdrawal', id, 'id' from withdrawals where id = ${id} ${ofMerchant(merchantId)}`)
+}
+
+/** Finds records by an end-to-end id: of a payment, a refund, a return or a withdrawal. */
+export async function findByEndToEnd(db: Reads, whose: Whose, endToEnd: string): Promise<Found[]> {
+  return await ofMerchants(
+    db,
+    whose,
+    'id',
+    sql`
+      (select 'transaction' as type, id, created_at from transactions
+       where merchant_id = clients.merchant_id and end_to_end = ${endToEnd})
+      union all
+      (select 'transaction', transaction_id, created_at from refunds
+       where merchant_id = clients.merchant_id and end_to_end = ${endToEnd})
+      union all
+      (select 'transaction', transaction_id, posted_at from transaction_returns
+       where merchant_id = clients.merchant_id and end_to_end = ${endToEnd})
+      union all
+      (select 'withdrawal', id, created_at from withdrawals
+       where merchant_id = clients.merchant_id and end_to_end = ${endToEnd})
+      union all
+      (select 'withdrawal', id, created_at from withdrawals
+       where merchant_id = clients.merchant_id and end_to_end_refund = ${endToEnd})`,
+  )
+}
+
+/** Finds records whose external code begins with the text. The highest codes are usually the newest. */
+export async function findByCode(db: Reads, whose: Whose, prefix: string): Promise<Found[]> {
+  // The range lets PostgreSQL use the index in any collation.
+  const isCode = sql`merchant_id = clients.merchant_id and external_code >= ${prefix}
+    and external_code < ${prefix + lastCharacter} and external_code like ${toPattern(prefix)}`
+  const each = whose.merchantId === null ? hitsOfEachMax : hitsMax
+  return await ofMerchants(
+    db,
+    whose,
+    'code',
+    sql`
+      (select 'transaction' as type, id, created_at from transactions
+       where ${isCode} order by external_code desc limit ${each})
+      union all
+      (select 'withdrawal', id, created_at from withdrawals where ${isCode} order by external_code desc limit ${each})`,
+  )
+}
 
 /**
- * Finds records by an id or txid, an end-to-end id, or the merchant's own code. Searches one merchant or all of them;
- * each search uses the merchant's own indexes.
- *
- * @param id a UUID, if the text is one
+ * Finds records of an amount. The range makes PostgreSQL read the index backwards, so the newest versions of rows come
+ * first.
  */
-export async function findRecords(
-  db: Reads,
-  { text, id, merchantId }: { text: string; id: string | null; merchantId: string | null },
-): Promise<Hit[]> {
-  const ofMerchant = merchantId === null ? empty : sql`and merchant_id = ${merchantId}`
-  if (id !== null) {
-    return await db.query<Hit>(sql`
-      select 'transaction' as type, id, client_id as "clientId", status, amount, transactions.created_at as "createdAt"
-      from transactions join clients using (merchant_id) where id = ${id} ${ofMerchant}
+export async function findByAmount(db: Reads, whose: Whose, amount: number): Promise<Found[]> {
+  const isAll = whose.merchantId === null
+  return await ofMerchants(
+    db,
+    whose,
+    'amount',
+    sql`
+      (select 'transaction' as type, id, created_at from transactions
+       where merchant_id = clients.merchant_id and amount between ${amount} and ${amount}
+       order by amount desc limit ${isAll ? hitsOfEachMax : hitsMax * 10})
       union all
-      select 'withdrawal', id, client_id, status, amount, withdrawals.created_at
-      from withdrawals join clients using (merchant_id) where id = ${id} ${ofMerchant}`)
-  }
-  return await db.query<Hit>(sql`
-    select hits.* from clients, lateral (
-      (select 'transaction' as type, id, clients.client_id as "clientId", status, amount, created_at as "createdAt"
-       from transactions where merchant_id = clients.merchant_id and end_to_end = ${text})
-      union all
-      (select 'transaction', id, clients.client_id, status, amount, created_at
-       from transactions where merchant_id = clients.merchant_id and external_code = ${text}
-       order by created_at desc limit ${hitsMax})
-      union all
-      (select 'withdrawal', id, clients.client_id, status, amount, created_at
-       from withdrawals where merchant_id = clients.merchant_id and (end_to_end = ${text} or external_code = ${text})
-       limit ${hitsMax})
-    ) hits
-    where true ${ofMerchant} order by "createdAt" desc limit ${hitsMax}`)
+      (select 'withdrawal', id, created_at from (
+         select id, created_at, amount from withdrawals where merchant_id = clients.merchant_id
+         order by created_at desc, id desc limit ${isAll ? withdrawalsOfEachRead : withdrawalsRead}) newest
+       where amount = ${amount} limit ${hitsMax})`,
+  )
 }
+
+export async function findByDocument(db: Reads, whose: Whose, document: string): Promise<Found[]> {
+  return await ofMerchants(
+    db,
+    whose,
+    'document',
+    sql`
+      select 'transaction' as type, id, created_at from transactions
+      where merchant_id = clients.merchant_id and customer_document = ${document}
+      order by created_at desc limit ${hitsMax}`,
+  )
+}
+
+/** Finds transactions of customers whose e-mail address begins with the text. */
+export async function findByEmail(db: Reads, whose: Whose, prefix: string): Promise<Found[]> {
+  return await ofMerchants(
+    db,
+    whose,
+    'email',
+    sql`
+      select 'transaction' as type, id, created_at from transactions
+      where merchant_id = clients.merchant_id and customer_search_email >= ${prefix}
+        and customer_search_email < ${prefix + lastCharacter} and customer_search_email like ${toPattern(prefix)}
+      order by customer_search_email desc, created_at desc limit ${hitsMax}`,
+  )
+}
+
+/** Finds withdrawals to a PIX key. */
+export async function findByPixKey(db: Reads, whose: Whose, pixKey: string): Promise<Found[]> {
+  return await ofMerchants(
+    db,
+    whose,
+    'pixKey',
+    sql`
+      select 'withdrawal' as type, id, created_at from withdrawals
+      where merchant_id = clients.merchant_id and pix_key = ${pixKey} limit ${hitsMax * 10}`,
+  )
+}
+
+/** Finds transactions whose customer's name contains each of the words, as `toSearchText` writes them. */
+export async function findByName(db: Reads, whose: Whose, words: string[]): Promise<Found[]> {
+  const patterns = words.map((word) => `%${toPattern(word)}`)
+  const each = whose.merchantId === null ? hitsOfEachMax : hitsMax
+  const read =
+    whose.merchantId === null
+      ? sql`(select ${namesRead}::bigint / greatest(count(*), 1) from clients)`
+      : sql`${namesRead}`
+  return await ofMerchants(
+    db,
+    whose,
+    'name',
+    sql`
+      select 'transaction' as type, id, created_at from (
+        select id, created_at, customer_search_name from transactions where merchant_id = clients.merchant_id
+        order by created_at desc, id desc limit ${read}) newest
+      where customer_search_name like all(${patterns}::text[]) limit ${each}`,
+  )
+}
+
+/** Whether a search of all merchants by name leaves out transactions. An estimate, as `vacuum` last counted them. */
+export async function areNamesLimited(db: Reads): Promise<boolean> {
+  const [row] = await db.query<{ rows: number }>(sql`
+    select greatest(reltuples, 0)::bigint as rows from pg_class where oid = 'transactions'::regclass`)
+  return (row?.rows ?? 0) > namesRead
+}
+
+/** What is shown of records that were found, newest first. */
+export async function listHits(db: Reads, found: Found[]): Promise<Hit[]> {
+  const ids = (type: RecordType) => found.filter((one) => one.type === type).map(({ id }) => id)
+  return await db.query<Hit>(sql`
+    select 'transaction' as type, id, client_id as "clientId", status, amount, transactions.created_at as "createdAt",
+      external_code as "externalCode", customer->>'name' as "customerName",
+      customer_document as "customerDocument", customer->>'email' as "customerEmail"
+    from transactions join clients using (merchant_id) where id = any(${ids('transaction')}::uuid[])
+    union all
+    select 'withdrawal', id, client_id, status, amount, withdrawals.created_at, external_code, null, null, null
+    from withdrawals join clients using (merchant_id) where id = any(${ids('withdrawal')}::uuid[])
+    order by "createdAt" desc`)
+}
+
+/** Runs a search in one merchant's indexes, or in those of each merchant in turn. */
+async function ofMerchants(db: Reads, { merchantId }: Whose, matched: Matched, rows: Sql): Promise<Found[]> {
+  return await db.query<Found>(sql`
+    select type, id, ${matched}::text as matched from clients, lateral (${rows}) found
+    where true ${ofMerchant(merchantId)} order by found.created_at desc limit ${hitsMax}`)
+}
+
+const ofMerchant = (merchantId: string | null) => (merchantId === null ? empty : sql`and merchant_id = ${merchantId}`)
+
+const toPattern = (prefix: string) => `${prefix.replace(/[\\%_]/g, '\\$&')}%`

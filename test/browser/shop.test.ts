@@ -133,7 +133,7 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await signIn(page, service, owner)
     await page.getByRole('heading', { name: 'Hoje', exact: true }).waitFor()
     await page.keyboard.press('/')
-    await page.getByRole('dialog').getByRole('textbox').fill('order-2026-1004')
+    await page.getByRole('combobox', { name: /^(Name|Nome), CPF/ }).fill('order-2026-1004')
     await page.getByText(/Transação · R\$\s312,50/).waitFor()
     await checkScreen('search')
     await page.keyboard.press('Enter')
@@ -160,9 +160,9 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     const { page, readIn, checkScreen, complaints } = desk
     for (const language of ['Português', 'English'] as const) {
       await readIn(language)
-      for (const text of ['Maria da Silva', 'R$ 25,90']) {
+      for (const text of ['Zuleica Quintanilha', 'R$ 77.777,77']) {
         await page.keyboard.press('/')
-        await page.getByRole('dialog').getByRole('textbox').fill(text)
+        await page.getByRole('combobox', { name: /^(Name|Nome), CPF/ }).fill(text)
         await page.getByRole('dialog').getByRole('status').getByText(`“${text}”`).waitFor()
         await page.keyboard.press('Escape')
         await page.getByRole('dialog').waitFor({ state: 'detached' })
@@ -170,6 +170,66 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
       await checkScreen(`search-nothing-${language}`)
     }
     expect(complaints).toEqual([])
+  })
+
+  it('find customers by name or CPF, charges by amount, and screens in either language', async () => {
+    const { page, checkScreenAtEachSize, checkScreen, complaints } = desk
+    const field = page.getByRole('combobox', { name: /^Name, CPF/ })
+    const find = async (text: string) => {
+      await page.keyboard.press('Control+k')
+      await field.fill(text)
+    }
+    const option = (name: RegExp) => page.getByRole('option', { name })
+    await find('SÍLVA maria')
+    await option(/Maria da Silva.*\*\*\*\.982\.247-\*\*/).waitFor()
+    await checkScreenAtEachSize('search-name')
+    await page.keyboard.press('Escape')
+    await find('149,00')
+    await option(/R\$149\.00.*order-2026-1001/).click()
+    await page.getByRole('heading', { name: 'Transaction · R$149.00' }).waitFor()
+    await find('saques')
+    await option(/^Withdrawals/).waitFor()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('ArrowUp')
+    expect(await page.getByRole('option', { selected: true }).innerText()).toContain('Withdrawals')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Withdrawals', level: 1 }).waitFor()
+    await find('')
+    await option(/Transaction · R\$149\.00/).waitFor()
+    await checkScreen('search-empty')
+    await field.fill('529.982.247-25')
+    await page.getByRole('group', { name: 'Customers' }).getByRole('option').click()
+    await page.getByRole('heading', { name: 'Maria da Silva' }).waitFor()
+    await page.getByText('4 of 5 charges').waitFor()
+    expect(page.url()).not.toContain('982')
+    await checkScreenAtEachSize('customer')
+    expect(complaints).toEqual([])
+  })
+
+  it('move with the keyboard, except while they type', async () => {
+    const { page, go, checkScreenAtEachSize } = desk
+    await go('/')
+    await page.getByRole('heading', { name: 'Today', exact: true }).waitFor()
+    await page.keyboard.type('gt')
+    await page.getByText('5 in all').waitFor()
+    await page.keyboard.type('jjk')
+    expect(
+      await page
+        .locator('tr.link')
+        .first()
+        .evaluate((row) => row === document.activeElement),
+    ).toBe(true)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Transaction · R$312.50' }).waitFor()
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).getByText('Next row').waitFor()
+    await checkScreenAtEachSize('shortcuts')
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.keyboard.press('/')
+    await page.getByRole('combobox').pressSequentially('gw?')
+    await page.getByRole('status').getByText('“gw?”').waitFor()
+    await page.keyboard.press('Escape')
   })
 
   it('charge a customer with a form, and see the payment', async () => {
@@ -267,9 +327,12 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     })
     await page.getByRole('button', { name: 'Try again' }).click()
     await happened.getByText('status', { exact: true }).first().waitFor()
-    await page.route('**/dashboard/api/search*', async (route) => await route.fulfill({ json: { data: [null] } }))
+    await page.route(
+      '**/dashboard/api/search*',
+      async (route) => await route.fulfill({ json: { customers: [null], records: [] } }),
+    )
     await page.keyboard.press('/')
-    await page.getByRole('dialog').getByRole('textbox').fill('anything')
+    await page.getByRole('combobox', { name: /^(Name|Nome), CPF/ }).fill('anything')
     await page.getByRole('alert').getByText('This part could not be shown').waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('heading', { name: 'Transaction · R$312.50' }).waitFor()

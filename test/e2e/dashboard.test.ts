@@ -3,6 +3,8 @@ import { sql } from '../../src/db/sql.ts'
 import { charge, chargeMany, payAt, untilStatus } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
+import { eventually } from '../support/webhooks.ts'
+import { fund, withdraw } from '../support/withdrawals.ts'
 
 let service: TestService
 let merchantId: string
@@ -18,6 +20,16 @@ async function browserOf(role: string, ofMerchant: string | null = null): Promis
   service.clock.advance(10 * 60_000)
   const email = await inviteUser(service, { role, merchantId: ofMerchant })
   return await openBrowser(service, { email, password })
+}
+
+type SearchBody = { customers: { id: string }[]; records: { id: string; clientId: string }[]; areNamesLimited: boolean }
+
+async function find(browser: Browser, text: string, clientId?: string) {
+  const { status, body } = await browser.call<SearchBody>('/dashboard/api/search', {
+    body: { text, ...(clientId && { clientId }) },
+  })
+  expect(status).toBe(200)
+  return body
 }
 
 describe('the overview', () => {
@@ -53,17 +65,76 @@ describe('a record', () => {
     const { id, uri } = await charge(service, { externalCode: 'order-2026-77' })
     const paid = await payAt(service, uri)
     await untilStatus(service, id, 'PAID')
-    for (const text of [id, id.replaceAll('-', ''), id.toUpperCase(), 'order-2026-77', paid.body.endToEndId]) {
-      const found = await support.call<{ data: { id: string; clientId: string }[] }>(
-        `/dashboard/api/search?q=${encodeURIComponent(text)}`,
-      )
+    const texts = [id, id.replaceAll('-', ''), id.toUpperCase(), 'order-2026-77', 'order-2026', paid.body.endToEndId]
+    for (const text of texts) {
+      const body = await find(support, text)
       expect(
-        found.body.data.map(({ id: one, clientId }) => [one, clientId]),
+        body.records.map(({ id: one, clientId }) => [one, clientId]),
         text,
       ).toEqual([[id, service.sandbox.clientId]])
     }
-    const none = await support.call<{ data: unknown[] }>('/dashboard/api/search?q=order-of-nobody')
-    expect(none.body.data).toEqual([])
+    expect(await find(support, 'order-of-nobody')).toEqual({ customers: [], records: [], areNamesLimited: false })
+    expect((await find(support, '%%%')).records).toEqual([])
+  })
+
+  it('is found by the customer, the amount or the PIX key, only by people of its merchant and with their permission', async () => {
+    const support = await browserOf('support')
+    const customer = { name: 'João Araújo Peçanha', document: '390.533.447-05', email: 'Joao.P@example.com' }
+    const { id } = await charge(service, { amount: 123_456, customer })
+    await fund(service, 10_000)
+    const withdrawal = await withdraw(service, { amount: 1_317, pixKey: { key: '39053344705', type: 'CPF' } })
+    for (const text of ['joao peca', 'PEÇANHA joão', '390.533.447-05', '39053344705', 'joao.p@example.com', 'JOAO.P@'])
+      expect(await find(support, text), text).toMatchObject({
+        customers: [{ id, name: customer.name, document: '***.533.447-**' }],
+        records: expect.arrayContaining([expect.objectContaining({ id, type: 'transaction' })]),
+      })
+    for (const text of ['1.234,56', 'R$ 1.234,56', '1,234.56', '1234,56', '1234.56']) {
+      const body = await find(support, text)
+      expect([body.customers, body.records.map((one) => one.id)], text).toEqual([[], [id]])
+    }
+    for (const text of ['13,17', '390.533.447-05'])
+      expect((await find(support, text)).records, text).toContainEqual(
+        expect.objectContaining({ id: withdrawal, type: 'withdrawal' }),
+      )
+    const developer = await browserOf('developer', merchantId)
+    expect((await find(developer, '13,17')).records).toEqual([])
+    const admin = await browserOf('admin')
+    const { body: other } = await admin.call<{ merchantId: string; clientId: string }>('/dashboard/api/client', {
+      body: { name: 'Outra Loja', scopes: ['transaction.read'] },
+    })
+    const outsider = await browserOf('owner', other.merchantId)
+    const texts = [id, withdrawal, 'joao peca', '39053344705', 'joao.p@example.com', '1.234,56', '13,17', 'order-2026']
+    for (const text of texts)
+      expect(await find(outsider, text), text).toEqual({ customers: [], records: [], areNamesLimited: false })
+    for (const text of texts) {
+      const body = await find(support, text, other.clientId)
+      expect([body.records, body.customers], text).toEqual([[], []])
+    }
+    expect((await outsider.call(`/dashboard/api/customer/${id}`)).status).toBe(404)
+  })
+
+  it('leads to all transactions of its customer', async () => {
+    const support = await browserOf('support')
+    const customer = { name: 'Rita Lobo', document: '746.971.314-01', email: 'rita@example.com' }
+    const { id, uri } = await charge(service, { amount: 5_000, customer })
+    service.clock.advance(1_000)
+    const second = await charge(service, { amount: 700, customer: { ...customer, email: 'rita.lobo@example.com' } })
+    await payAt(service, uri)
+    await untilStatus(service, id, 'PAID')
+    const refund = await service.call(`/transaction/${id}/refund`, {
+      body: { amount: 2_000, idempotencyKey: 'refund-of-rita-1' },
+    })
+    expect(refund.status, refund.text).toBeLessThan(300)
+    const read = async (query = '') =>
+      (await support.call<{ totals: { amountRefunded: number } }>(`/dashboard/api/customer/${id}${query}`)).body
+    await eventually(async () => (await read()).totals?.amountRefunded === 2_000)
+    expect(await read()).toMatchObject({
+      ...{ name: 'Rita Lobo', document: '74697131401', email: 'rita@example.com', isErased: false, total: 2 },
+      totals: { paid: 1, amountPaid: 5_000, amountRefunded: 2_000, amountReturned: 0, isOfNewest: false },
+      data: [{ id: second.id }, { id }],
+    })
+    expect(await read('?by=email')).toMatchObject({ total: 1, data: [{ id }] })
+    expect(await read('?page=2')).toMatchObject({ total: 2, data: [] })
   })
 
   it('is explained', async () => {
@@ -169,5 +240,40 @@ describe('the system', () => {
     expect(ids).toEqual(ids.toSorted((a, b) => b - a))
     const next = await reader.call<{ data: { id: number }[] }>(`/dashboard/api/audit?before=${ids[2]}`)
     expect(next.body.data[0]?.id).toBe(ids[3])
+  })
+})
+
+describe('the first steps', () => {
+  it('are what the installation or the merchant has done, until the person dismisses them', async () => {
+    const read = async (browser: Browser) => {
+      const { body } = await browser.call<Steps>('/dashboard/api/first-steps')
+      return { ...body, steps: Object.fromEntries(body.steps.map(({ name, isDone }) => [name, isDone])) }
+    }
+    type Steps = { isDismissed: boolean; steps: { name: string; isDone: boolean }[] }
+    const admin = await browserOf('admin')
+    const { body: made } = await admin.call<{ merchantId: string }>('/dashboard/api/client', {
+      body: { name: 'Loja Nova', scopes: ['transaction.read'] },
+    })
+    const owner = await browserOf('owner', made.merchantId)
+    const nothing = { charge: false, payment: false, receiver: false, delivery: false, withdrawal: false }
+    expect(await read(owner)).toEqual({
+      isDismissed: false,
+      steps: { ...nothing, colleague: false, secondFactor: false },
+    })
+    await browserOf('finance', made.merchantId)
+    expect(await read(owner)).toMatchObject({ steps: { ...nothing, colleague: true } })
+    const { id, uri } = await charge(service)
+    await payAt(service, uri)
+    await untilStatus(service, id, 'PAID')
+    const all = await read(admin)
+    expect(all).toMatchObject({ steps: { merchant: true, charge: true, payment: true, psp: false } })
+    expect(Object.keys(all.steps).at(-1)).toBe('psp')
+    expect((await read(owner)).steps).toMatchObject({ charge: false, payment: false })
+    const dismiss = async (isDismissed: boolean) =>
+      await owner.call('/dashboard/api/first-steps', { method: 'PUT', body: { isDismissed } })
+    expect((await dismiss(true)).body).toEqual({ isDismissed: true, steps: [] })
+    expect([(await read(owner)).isDismissed, (await read(admin)).isDismissed]).toEqual([true, false])
+    await dismiss(false)
+    expect((await read(owner)).isDismissed).toBe(false)
   })
 })

@@ -176,7 +176,10 @@ export const expectations: Record<string, Expected> = {
   'POST /sandbox/withdrawal/:payoutId/return': played('withdrawal.write'),
 
   'GET /dashboard/api/overview': listed('overview.read'),
-  'GET /dashboard/api/search': { may: 'transaction.read', of: 'transaction', query: 'q=:id', elsewhere: 200 },
+  'POST /dashboard/api/search': { ...listed('transaction.read'), body: { text: 'order-of-alfa' } },
+  'GET /dashboard/api/customer/:id': one('transaction.read', 'transaction'),
+  'GET /dashboard/api/first-steps': listed('signed in'),
+  'PUT /dashboard/api/first-steps': { ...listed('signed in'), body: { isDismissed: true } },
   'GET /dashboard/api/record/:id': one('transaction.read', 'transaction'),
   'GET /dashboard/api/transaction/:id/refund': one('refund.write', 'transaction'),
 

@@ -75,7 +75,7 @@ export async function signIn(page: Page, service: TestService, email: string, pa
   const [name = '', value = ''] = cookie.split('=')
   await page.context().addCookies([{ name, value, url: service.baseUrl, httpOnly: true, sameSite: 'Strict' }])
   await page.goto(`${service.baseUrl}/dashboard${path}`)
-  await page.getByRole('navigation').waitFor()
+  await page.getByRole('navigation', { name: 'Menu' }).waitFor()
 }
 
 /** Signs in on the page, with the password. */
@@ -84,7 +84,7 @@ export async function signInOnPage(page: Page, service: TestService, email: stri
   await page.getByLabel('E-mail').fill(email)
   await page.getByRole('textbox', { name: /^(Password|Senha)$/ }).fill(password)
   await page.getByRole('button', { name: /^(Sign in|Entrar)$/ }).click()
-  await page.getByRole('navigation').waitFor()
+  await page.getByRole('navigation', { name: 'Menu' }).waitFor()
 }
 
 /** The merchant of the sandbox client. */

@@ -1,6 +1,7 @@
 import { Button, Menu } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
+import { useRequestedAction } from '../links.ts'
 import { texts, useLanguage, useText } from '../text.ts'
 import { createSpreadsheet } from '../types.ts'
 import { ErrorNotice } from './error-notice.tsx'
@@ -28,6 +29,8 @@ export function ExportButton({ name, download }: { name: string; download: () =>
   const t = useText(words)
   const { language } = useLanguage()
   const [size, setSize] = useState(0)
+  const [isOpen, setOpen] = useState(false)
+  useRequestedAction('export', () => setOpen(true))
   const saving = useMutation({
     mutationFn: async (begin: () => Convert) => {
       setSize(0)
@@ -45,7 +48,7 @@ export function ExportButton({ name, download }: { name: string; download: () =>
   })
   return (
     <>
-      <Menu position="bottom-end" withInitialFocusPlaceholder={false}>
+      <Menu opened={isOpen} onChange={setOpen} position="bottom-end" withInitialFocusPlaceholder={false}>
         <Menu.Target>
           <Button
             variant="default"

@@ -1,7 +1,7 @@
 import type { Transaction } from '@guiche/sdk'
 import { Anchor, Badge, Group, Image, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { Fragment, type ReactNode } from 'react'
+import { Fragment, type ReactNode, useEffect } from 'react'
 import { Link, useLocation, useParams } from 'wouter'
 import { guiche, request } from '../../api.ts'
 import { RequireClient } from '../../components/choose-client.tsx'
@@ -11,6 +11,7 @@ import { Page, Section } from '../../components/page.tsx'
 import { Status, TransactionStatus } from '../../components/status.tsx'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
+import { rememberRecent } from '../../recent.ts'
 import { useMay, useUser } from '../../session.tsx'
 import { useLanguage, useText } from '../../text.ts'
 import type { ExplainedRecord } from '../../types.ts'
@@ -51,10 +52,16 @@ function RecordPage({ client, isTransaction }: { client: string; isTransaction: 
     enabled: isTransaction,
     refetchInterval: 5_000,
   })
-  if (query.isError) return <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />
   const { data } = query
   const code = transaction.data?.pixResponse
   const isWaiting = data?.status === 'PIX_QRCODE_GENERATED'
+  const path = useClientLink()(`/${isTransaction ? 'transactions' : 'withdrawals'}/${id}`)
+  const { type, amount, timeline } = data ?? {}
+  const createdAt = timeline?.[0]?.at
+  useEffect(() => {
+    if (type && amount !== undefined && createdAt) rememberRecent({ path, type, amount, createdAt })
+  }, [path, type, amount, createdAt])
+  if (query.isError) return <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />
   return (
     <Page
       title={data ? `${t[data.type]} · ${format.money(data.amount)}` : isTransaction ? t.transaction : t.withdrawal}
@@ -199,7 +206,13 @@ function toTransactionEntries(
   const { createdAt, externalCode, customer, payer, amountPaid, paymentDate, feeAmount, amountRefunded } = transaction
   const entries: [string, ReactNode][] = [[t.created, format.dateTime(createdAt)]]
   if (externalCode) entries.push([t.externalCode, <Copyable key="x" value={externalCode} label={t.externalCode} />])
-  if (customer) entries.push([t.customer, `${customer.name}, ${format.document(customer.document.value)}`])
+  if (customer)
+    entries.push([
+      t.customer,
+      <CustomerLink key="customer" id={transaction.id}>
+        {customer.name}, {format.document(customer.document.value)}
+      </CustomerLink>,
+    ])
   if (amountPaid !== undefined && paymentDate) {
     entries.push([t.paid, `${format.money(amountPaid)}, ${format.dateTime(paymentDate)}`])
   }
@@ -222,4 +235,12 @@ function toTransactionEntries(
 function maySame(one: string, other: string): boolean {
   const [left, right] = [one, other].map((value) => value.replace(/[./-]/g, ''))
   return left?.length === right?.length && [...(left ?? '')].every((sign, at) => sign === '*' || sign === right?.[at])
+}
+
+function CustomerLink({ id, children }: { id: string; children: ReactNode }) {
+  return (
+    <Anchor component={Link} href={useClientLink()(`/customers/${id}`)} inherit>
+      {children}
+    </Anchor>
+  )
 }

@@ -15,6 +15,7 @@ import { useClient, useMay, useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { Figures, Overview } from '../../types.ts'
 import { useAccountNames } from '../ledger/text.ts'
+import { FirstStepsCard } from './first-steps.tsx'
 import { words } from './text.ts'
 
 const refreshMs = 10_000
@@ -35,6 +36,7 @@ export default function Today() {
   return (
     <Page title={t.title} lead={t.lead}>
       <Notices />
+      <FirstStepsCard />
       <WaitingProposals />
       {data ? <Tiles overview={data} /> : <Skeleton height={110} />}
       {data?.days.every(({ created }) => created === 0) ? (

@@ -11,6 +11,7 @@ import { Page } from '../../components/page.tsx'
 import { RecordTable } from '../../components/record-table.tsx'
 import { SecretsModal } from '../../components/secrets-modal.tsx'
 import { useFormat } from '../../format.ts'
+import { useRequestedAction } from '../../links.ts'
 import { useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { Person, SignInOptions } from '../../types.ts'
@@ -35,6 +36,7 @@ export default function Users() {
     queryFn: async () => await request<SignInOptions>('GET', '/sign-in'),
   })
   // Without passwords, people come from the identity provider alone.
+  useRequestedAction('invite', () => setInviting(true))
   const invite = options.data?.password ? <Button onClick={() => setInviting(true)}>{t.invite}</Button> : undefined
   return (
     <Page title={t.title} lead={t.lead} actions={invite}>

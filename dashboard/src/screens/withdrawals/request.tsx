@@ -8,7 +8,7 @@ import { ActionForm, useMutationForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { useFormat } from '../../format.ts'
 import { newIdempotencyKey } from '../../idempotency.ts'
-import { useClientLink } from '../../links.ts'
+import { useClientLink, useRequestedAction } from '../../links.ts'
 import { useText } from '../../text.ts'
 import type { WithdrawalPreview } from '../../types.ts'
 import { PixKeyCard } from './pix-key-card.tsx'
@@ -18,6 +18,7 @@ import { words } from './text.ts'
 export function RequestButton({ client, label }: { client: string; label?: string }) {
   const t = useText(words)
   const [isOpen, setOpen] = useState(false)
+  useRequestedAction('withdraw', () => setOpen(true))
   return (
     <>
       <Button onClick={() => setOpen(true)}>{label ?? t.request}</Button>

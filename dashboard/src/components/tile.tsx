@@ -1,0 +1,18 @@
+import { Text } from '@mantine/core'
+
+/** A figure. Its font becomes smaller until the figure fits. */
+export function Tile({ label, value, note }: { label: string; value: string; note: string }) {
+  return (
+    <div className="card tile">
+      <Text size="sm" c="dimmed">
+        {label}
+      </Text>
+      <Text fw={700} className="tile-value" style={{ '--length': value.length }}>
+        {value}
+      </Text>
+      <Text size="xs" c="dimmed">
+        {note}
+      </Text>
+    </div>
+  )
+}

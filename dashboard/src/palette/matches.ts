@@ -1,0 +1,13 @@
+/** Without case and accents, as the service compares names. */
+export function fold(text: string): string {
+  return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
+}
+
+/** Whether each word of the query begins a word of the text. */
+export function matches(text: string, query: string): boolean {
+  const words = fold(text).split(/[^\p{L}\p{N}]+/u)
+  return fold(query)
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((part) => part !== '')
+    .every((part) => words.some((word) => word.startsWith(part)))
+}

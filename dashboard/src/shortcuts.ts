@@ -1,0 +1,68 @@
+import { useEffect, useRef } from 'react'
+
+/** The key that opens a screen after `g`. */
+export const screenKeys: Readonly<Record<string, string>> = {
+  today: 'h',
+  transactions: 't',
+  charge: 'c',
+  links: 'b',
+  withdrawals: 'w',
+  disputes: 'd',
+  ledger: 'l',
+  reconciliation: 'r',
+  webhooks: 'k',
+  credentials: 'e',
+  sandbox: 's',
+  users: 'u',
+  audit: 'a',
+  system: 'y',
+  account: 'i',
+}
+
+/** A second key that comes later than this begins again. */
+const sequenceMs = 1_500
+
+type Actions = { openScreen: (key: string) => void; openPalette: () => void; openSheet: () => void }
+
+/** Listens for the keys of the sheet, except while the user types or a dialog is open. */
+export function useShortcuts(actions: Actions): void {
+  const latest = useRef(actions)
+  latest.current = actions
+  useEffect(() => {
+    let goAt = Number.NEGATIVE_INFINITY
+    const listen = (event: KeyboardEvent) => {
+      const { openScreen, openPalette, openSheet } = latest.current
+      const isPalette = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey) && !event.altKey
+      if (isPalette) {
+        event.preventDefault()
+        openPalette()
+      }
+      if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || isBusy(event.target)) return
+      const isSecond = event.timeStamp - goAt < sequenceMs
+      goAt = event.key === 'g' && !isSecond ? event.timeStamp : Number.NEGATIVE_INFINITY
+      if (isSecond) openScreen(event.key)
+      else if (event.key === '/') openPalette()
+      else if (event.key === '?') openSheet()
+      else if (event.key === 'j' || event.key === 'k') moveToRow(event.key === 'j' ? 1 : -1)
+      else return
+      event.preventDefault()
+    }
+    document.addEventListener('keydown', listen)
+    return () => document.removeEventListener('keydown', listen)
+  }, [])
+}
+
+function isBusy(target: EventTarget | null): boolean {
+  const isTyping =
+    target instanceof HTMLElement && (target.isContentEditable || target.matches('input, textarea, select'))
+  return isTyping || document.querySelector('[role=dialog], [role=menu]') !== null
+}
+
+/** Focuses the next or the previous row of the list; Enter then opens it. */
+function moveToRow(step: 1 | -1): void {
+  const rows = [...document.querySelectorAll<HTMLElement>('#content tr.link')]
+  const current = rows.findIndex((row) => row.contains(document.activeElement))
+  const next = current === -1 ? rows[0] : rows[current + step]
+  next?.focus()
+  next?.scrollIntoView({ block: 'nearest' })
+}

@@ -1,0 +1,46 @@
+import { type Db, empty, type Reads, sql } from '../db/sql.ts'
+import type { Whose } from './overview-store.ts'
+
+/** What a new installation or a new merchant does first. */
+export type Done = {
+  merchant: boolean
+  charge: boolean
+  payment: boolean
+  receiver: boolean
+  delivery: boolean
+  withdrawal: boolean
+  colleague: boolean
+}
+
+/** Deliveries have no index of those that arrived, so only this many are read. */
+const deliveriesRead = 1_000
+
+export async function findDone(db: Reads, { merchantId }: Whose): Promise<Done> {
+  const ofMerchant = merchantId === null ? empty : sql`and merchant_id = ${merchantId}`
+  const [row] = await db.query<Done>(sql`
+    select exists (select from clients) as merchant,
+      exists (select from transactions where true ${ofMerchant}) as charge,
+      exists (select from transactions where end_to_end is not null ${ofMerchant}) as payment,
+      exists (select from webhook_endpoints where deleted_at is null ${ofMerchant})
+        or exists (select from webhook_deliveries where true ${ofMerchant}) as receiver,
+      exists (select from (select state from webhook_deliveries where true ${ofMerchant} limit ${deliveriesRead}) deliveries
+        where state = 'delivered') as delivery,
+      exists (select from withdrawals where true ${ofMerchant}) as withdrawal,
+      (select count(*) > 1 from users where disabled_at is null and merchant_id is not distinct from ${merchantId}::uuid)
+        as colleague`)
+  return (
+    row ?? {
+      ...{ merchant: false, charge: false, payment: false, receiver: false },
+      ...{ delivery: false, withdrawal: false, colleague: false },
+    }
+  )
+}
+
+export async function isDismissed(db: Reads, userId: string): Promise<boolean> {
+  const rows = await db.query(sql`select from users where id = ${userId} and first_steps_dismissed_at is not null`)
+  return rows.length > 0
+}
+
+export async function setDismissed(db: Db, userId: string, at: Date | null): Promise<void> {
+  await db.query(sql`update users set first_steps_dismissed_at = ${at} where id = ${userId}`)
+}
