@@ -19,6 +19,9 @@ export function registerFrontPage(app: Server, { isSimulated }: { isSimulated: b
         .send(pages[language])
     )
   })
+  // Browsers request it for pages without a link to an icon, for example a JSON response.
+  const hidden = { config: { access: { public: true } }, schema: { hide: true } } as const
+  app.get('/favicon.ico', hidden, async (_, reply) => reply.redirect('dashboard/icon.svg'))
 }
 
 type Link = [path: string, name: string, what: string]

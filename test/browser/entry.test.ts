@@ -63,10 +63,9 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
   })
 
   it('reports a failed sign-in in both languages', async () => {
-    const email = await inviteUser(service, { role: 'support' })
     const { page, close, checkScreen } = await visit(browser, { width: 390 })
     await page.goto(`${service.baseUrl}/dashboard`)
-    await page.getByLabel('E-mail').fill(email)
+    await page.getByLabel('E-mail').fill(await inviteUser(service, { role: 'support' }))
     await page.getByRole('textbox', { name: 'Password' }).fill('a wrong password')
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('alert').getByText('E-mail address, password or code is wrong.').waitFor()
@@ -74,6 +73,17 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await page.getByText('PT', { exact: true }).click()
     await page.getByRole('heading', { name: 'Entrar' }).waitFor()
     expect(await page.evaluate(() => document.documentElement.lang)).toBe('pt-BR')
+    // The browser would write these in English.
+    const email = page.getByLabel('E-mail')
+    for (const [text, hint] of [
+      ['', 'Preencha este campo.'],
+      ['maria', 'Informe um e-mail válido.'],
+      ['maria@example.com', ''],
+    ] as const) {
+      await email.fill(text)
+      await page.getByRole('button', { name: 'Entrar' }).click()
+      expect(await email.evaluate((input: HTMLInputElement) => input.validationMessage)).toBe(hint)
+    }
     await close()
   })
 
@@ -192,6 +202,8 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
       const href = await page.getByRole('link', { name }).getAttribute('href')
       expect((await page.request.get(`${service.baseUrl}/${href}`)).status(), name).toBe(200)
     }
+    const icon = await page.request.get(`${service.baseUrl}/favicon.ico`)
+    expect(icon.headers()['content-type']).toContain('image/svg+xml')
     await page.getByRole('link', { name: 'Painel' }).click()
     await page.getByRole('heading', { name: 'Entrar' }).waitFor()
     await page.goto(service.baseUrl)

@@ -94,11 +94,20 @@ export function ActionForm({
   buttons?: ReactNode
   children: ReactNode
 }) {
+  const { language } = useLanguage()
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault()
         if (isReady && !isPending) mutate()
+      }}
+      // Otherwise the browser writes its hints in its own language. A hint counts until the next attempt, which a click
+      // begins, also for the Enter key.
+      onInvalidCapture={({ target }) => {
+        if (isInput(target)) target.setCustomValidity(writeFieldError(toFieldError(target), language))
+      }}
+      onClickCapture={({ currentTarget }) => {
+        for (const element of currentTarget.elements) if (isInput(element)) element.setCustomValidity('')
       }}
     >
       <Stack>
@@ -108,4 +117,14 @@ export function ActionForm({
       </Stack>
     </form>
   )
+}
+
+const isInput = (target: EventTarget): target is HTMLInputElement => 'setCustomValidity' in target
+
+/** What the browser would refuse, as the service would say it. */
+function toFieldError({ type, validity, minLength }: HTMLInputElement): FieldError {
+  if (validity.valueMissing) return { field: type, code: 'required' }
+  return validity.tooShort
+    ? { field: type, code: 'too_short', limit: minLength }
+    : { field: type, code: 'invalid_format' }
 }

@@ -181,7 +181,7 @@ function Payload({ client, eventId }: { client: string; eventId: string }) {
         </Text>
         <CopyAction value={text} label={t.payload} />
       </Group>
-      <Code block tabIndex={0} color="light-dark(#f3f6f5, #111615)" style={{ maxHeight: 420, overflow: 'auto' }}>
+      <Code block tabIndex={0} color="light-dark(#f3f6f5, #111615)" style={{ maxHeight: '60vh', overflow: 'auto' }}>
         {text}
       </Code>
     </section>
