@@ -199,7 +199,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     sampleLimits: { perAddress: limit('sample', 0.1, 20), all: limit('sample-all', 1, 100) },
   })
   registerDashboardRoutes(app, {
-    ...deps,
+    ...sessionDeps,
     settlement,
     hasProvider: provider !== null,
     attributionApprovalAbove: config.attributionApprovalAbove,

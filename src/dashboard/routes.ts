@@ -5,6 +5,7 @@ import { registerDisputeRoutes } from './dispute-routes.ts'
 import { registerEntryRoutes } from './entry-routes.ts'
 import { registerFirstStepsRoutes } from './first-steps-routes.ts'
 import { registerOperatorLedgerRoutes } from './ledger-routes.ts'
+import { type LiveDeps, registerLiveRoutes } from './live-routes.ts'
 import { registerOverviewRoutes } from './overview-routes.ts'
 import { registerPersonalDataRoutes } from './personal-data-routes.ts'
 import { registerProposalRoutes } from './proposal-routes.ts'
@@ -17,7 +18,8 @@ import { registerSystemRoutes } from './system-routes.ts'
 import { registerWebhookScreenRoutes } from './webhook-routes.ts'
 import { registerWithdrawalDecisionRoutes } from './withdrawal-routes.ts'
 
-export type DashboardDeps = Parameters<typeof registerClientRoutes>[1] &
+export type DashboardDeps = LiveDeps &
+  Parameters<typeof registerClientRoutes>[1] &
   Parameters<typeof registerSystemRoutes>[1] &
   Parameters<typeof registerWithdrawalDecisionRoutes>[1] &
   Parameters<typeof registerReconciliationRoutes>[1] &
@@ -45,6 +47,7 @@ export function refuseUnknownFields(app: Server): void {
  */
 export function registerDashboardRoutes(app: Server, deps: DashboardDeps): void {
   registerOverviewRoutes(app, deps)
+  registerLiveRoutes(app, deps)
   registerRecordRoutes(app, deps)
   registerFirstStepsRoutes(app, deps)
   registerClientRoutes(app, deps)

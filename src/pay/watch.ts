@@ -1,6 +1,7 @@
-import { Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Db } from '../db/sql.ts'
+import { createEventStreams, type EventStream } from '../http/event-streams.ts'
 import type { Clock } from '../lib/clock.ts'
 import { createSignal } from '../lib/signal.ts'
 import { isOpen, type PageState, pageState } from './state.ts'
@@ -8,10 +9,6 @@ import { findPaymentStates, type PaymentStateRow } from './store.ts'
 
 /** With longer pauses a customer would start to wonder; shorter ones would only load the database. */
 const pollEveryMs = 1_000
-/** Proxies close a connection that is silent for a minute. */
-const heartbeatMs = 15_000
-/** A page that is still open after that reconnects automatically. */
-const lifeMsMax = 30 * 60_000
 /**
  * A fifth of all connections. Many customers of a mobile network share an address. A refused page polls every few
  * seconds instead.
@@ -25,7 +22,7 @@ export type Watch = {
   stop(): Promise<void>
 }
 
-type Watcher = { id: string; stream: Readable; state: PageState; sentAt: number; endsAt: number; isEnded: boolean }
+type Watcher = { id: string; stream: EventStream; state: PageState }
 
 /**
  * Notifies open pages when their payments change. One statement per second for all of them, whichever process posts
@@ -36,7 +33,7 @@ export function createWatch(
   limits = limitsDefault,
 ): Watch {
   const watchers = new Set<Watcher>()
-  const hosts = new Map<string, number>()
+  const streams = createEventStreams({ inAll: limits.inAll, perKey: limits.perHost })
   const signal = createSignal()
   let isStopped = false
   let isPolling = false
@@ -60,27 +57,17 @@ export function createWatch(
 
   return {
     open(payment, host) {
-      const openOfHost = hosts.get(host) ?? 0
-      if (isStopped || watchers.size >= limits.inAll || openOfHost >= limits.perHost) return null
-      const now = performance.now()
-      const state = pageState(payment, clock.now())
-      const stream = new Readable({ read() {} })
-      const watcher = { id: payment.id, stream, state, sentAt: now, endsAt: now + lifeMsMax, isEnded: false }
+      const stream = streams.open(host, () => watchers.delete(watcher))
+      if (!stream) return null
+      const watcher: Watcher = { id: payment.id, stream, state: pageState(payment, clock.now()) }
       watchers.add(watcher)
-      hosts.set(host, openOfHost + 1)
-      stream.once('close', () => {
-        watchers.delete(watcher)
-        const left = (hosts.get(host) ?? 1) - 1
-        if (left > 0) hosts.set(host, left)
-        else hosts.delete(host)
-      })
-      send(watcher, `retry: 3000\ndata: ${state}\n\n`)
+      stream.send(`retry: 3000\ndata: ${watcher.state}\n\n`)
       if (!isPolling) polling = poll()
-      return stream
+      return stream.body
     },
     async stop() {
       isStopped = true
-      for (const watcher of watchers) end(watcher)
+      streams.stop()
       signal.notify()
       await polling
     },
@@ -88,21 +75,9 @@ export function createWatch(
 }
 
 function notify(watcher: Watcher, row: PaymentStateRow | undefined, now: Date): void {
-  if (watcher.isEnded) return
   const state = row ? pageState(row, now) : watcher.state
-  if (state !== watcher.state) send(watcher, `data: ${state}\n\n`)
-  else if (performance.now() - watcher.sentAt > heartbeatMs) send(watcher, ':\n\n')
+  if (state !== watcher.state) watcher.stream.send(`data: ${state}\n\n`)
+  else watcher.stream.beat()
   watcher.state = state
-  if (!row || !isOpen(row) || performance.now() > watcher.endsAt) end(watcher)
-}
-
-function send(watcher: Watcher, text: string): void {
-  watcher.sentAt = performance.now()
-  // The reader is too slow or gone: its stream is closed instead of buffered.
-  if (!watcher.stream.push(text)) watcher.stream.destroy()
-}
-
-function end(watcher: Watcher): void {
-  if (!watcher.isEnded) watcher.stream.push(null)
-  watcher.isEnded = true
+  if (!row || !isOpen(row)) watcher.stream.end()
 }

@@ -3,6 +3,7 @@ import type { Role } from './roles.ts'
 
 /** A session with its user, and the merchant's names if the user belongs to a merchant. */
 export type SessionRow = {
+  token_hash: Buffer
   user_id: string
   seen_at: Date
   email: string
@@ -32,21 +33,21 @@ export async function insertSession(
       ${row.token_hash}, ${row.user_id}, ${row.created_at}, ${row.created_at}, ${row.expires_at}, ${row.device}, ${row.network})`)
 }
 
-/** A valid session of an enabled user. */
-export async function findSession(
+/** The valid ones of these sessions, of enabled users. */
+export async function findSessions(
   db: Db,
-  tokenHash: Buffer,
+  tokenHashes: Buffer[],
   { now, seenSince }: { now: Date; seenSince: Date },
-): Promise<SessionRow | null> {
-  const [row] = await db.query<SessionRow>(
+): Promise<SessionRow[]> {
+  return await db.query<SessionRow>(
     sql`
-      select user_id, seen_at, email, users.name, role, users.merchant_id, client_id, clients.name as merchant_name,
-        is_totp_confirmed, password_hash is not null as has_password
+      select token_hash, user_id, seen_at, email, users.name, role, users.merchant_id, client_id,
+        clients.name as merchant_name, is_totp_confirmed, password_hash is not null as has_password
       from sessions join users on users.id = user_id left join clients on clients.merchant_id = users.merchant_id
-      where token_hash = ${tokenHash} and sessions.expires_at > ${now} and seen_at > ${seenSince} and disabled_at is null`,
-    'find-session',
+      where token_hash = any (${tokenHashes}::bytea[]) and sessions.expires_at > ${now} and seen_at > ${seenSince}
+        and disabled_at is null`,
+    'find-sessions',
   )
-  return row ?? null
 }
 
 export async function updateSeenAt(db: Db, tokenHash: Buffer, now: Date): Promise<void> {

@@ -12,7 +12,7 @@ import {
   deleteOldSessions,
   deleteSession,
   deleteSessionsBeyond,
-  findSession,
+  findSessions,
   insertSession,
   listSessions,
   type SessionRow,
@@ -69,7 +69,7 @@ export async function findSessionOf(deps: SessionDeps, token: string): Promise<S
   const { db, clock, key, sandbox, requireSecondFactor } = deps
   const now = clock.now()
   const hash = toHash(token)
-  const row = await findSession(db, hash, { now, seenSince: new Date(now.getTime() - idleMs) })
+  const [row] = await findSessions(db, [hash], { now, seenSince: new Date(now.getTime() - idleMs) })
   if (!row) return null
   if (now.getTime() - row.seen_at.getTime() > seenEveryMs) await updateSeenAt(db, hash, now)
   // Bound to the session: the token of another session does not work.
@@ -77,6 +77,21 @@ export async function findSessionOf(deps: SessionDeps, token: string): Promise<S
   const user = toSignedIn(row, { csrfToken, requireSecondFactor })
   if (sandbox) return user
   return { ...user, permissions: user.permissions.filter((permission) => permission !== 'sandbox.use') }
+}
+
+/**
+ * The people of these sessions, by the session's hash in hexadecimal. Those that have ended are missing. It does not
+ * count as a use of the sessions.
+ */
+export async function findPeople(
+  { db, clock, requireSecondFactor }: SessionDeps,
+  hashes: Buffer[],
+): Promise<Map<string, Omit<SignedIn, 'csrfToken'>>> {
+  const now = clock.now()
+  const rows = await findSessions(db, hashes, { now, seenSince: new Date(now.getTime() - idleMs) })
+  return new Map(
+    rows.map((row) => [row.token_hash.toString('hex'), toSignedIn(row, { csrfToken: '', requireSecondFactor })]),
+  )
 }
 
 /** The user and session as sent to the dashboard. */

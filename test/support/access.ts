@@ -175,6 +175,7 @@ export const expectations: Record<string, Expected> = {
   'POST /sandbox/return': played('transaction.write'),
   'POST /sandbox/withdrawal/:payoutId/return': played('withdrawal.write'),
 
+  'GET /dashboard/api/live': { may: 'signed in' },
   'GET /dashboard/api/overview': listed('overview.read'),
   'POST /dashboard/api/search': { ...listed('transaction.read'), body: { text: 'order-of-alfa' } },
   'GET /dashboard/api/customer/:id': one('transaction.read', 'transaction'),

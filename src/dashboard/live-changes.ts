@@ -1,0 +1,111 @@
+import type { Db } from '../db/sql.ts'
+import type { SignedIn } from '../http/caller.ts'
+import { proposalKinds } from '../proposal-kinds.ts'
+import {
+  findSnapshot,
+  listEventsSince,
+  listFirstPayments,
+  listNewestAttempts,
+  listQueues,
+  type QueueEntry,
+} from './live-store.ts'
+import type { ChangeView } from './schema.ts'
+
+export type Viewer = Pick<SignedIn, 'id' | 'merchant' | 'permissions' | 'needsSecondFactor'>
+
+/** A change with who may see it. */
+export type ReadChange = ChangeView & {
+  /** Null: the operator's own. */
+  merchantId: string | null
+  /** The permission to see it. Null: nobody has it. */
+  needs: string | null
+}
+
+const permissionOf = {
+  transaction: 'transaction.read',
+  withdrawal: 'withdrawal.read',
+  approval: 'withdrawal.read',
+  dispute: 'infraction.read',
+  delivery: 'webhook.read',
+  suspense: 'reconciliation.read',
+} as const
+
+export function isSeenBy({ merchant, permissions }: Viewer, { kind, merchantId, needs }: ReadChange): boolean {
+  if (needs === null || !permissions.includes(needs)) return false
+  // What a second person of the operator decides, and payments in suspense, are screens of the operator.
+  if (merchant !== null && kind === 'suspense') return false
+  return merchant === null || merchant.merchantId === merchantId
+}
+
+/**
+ * Reads what has changed since the previous call. The first call only finds out where to begin: the page has just read
+ * what was there. What is not an event is compared with the previous call.
+ */
+export function createChangeReader(db: Db): (merchantIds: string[] | null) => Promise<ReadChange[]> {
+  let snapshot: string | null = null
+  let queues: Map<string, QueueEntry> | null = null
+  let attempts: Set<string> | null = null
+
+  async function readEvents(merchantIds: string[] | null): Promise<ReadChange[]> {
+    if (snapshot === null) {
+      snapshot = await findSnapshot(db)
+      return []
+    }
+    const read = await listEventsSince(db, { snapshot, merchantIds })
+    snapshot = read.snapshot
+    const paid = read.groups.flatMap(({ type, ids }) => (type === 'transaction.paid' ? ids : []))
+    const amounts = paid.length === 0 ? new Map<string, number>() : await listFirstPayments(db, paid)
+    return read.groups.map(({ merchantId, clientId, type, count, ids }) => {
+      const kind = type.startsWith('withdrawal.') ? 'withdrawal' : 'transaction'
+      const status = type.slice(type.indexOf('.') + 1).toUpperCase()
+      const records = ids.map((id) => ({ id, amount: (status === 'PAID' && amounts.get(id)) || null }))
+      return { kind, clientId, status, count, records, merchantId, needs: permissionOf[kind] }
+    })
+  }
+
+  async function readQueues(): Promise<ReadChange[]> {
+    const before = queues
+    const now = new Map((await listQueues(db)).map((entry) => [`${entry.queue} ${entry.id}`, entry]))
+    queues = now
+    if (before === null) return []
+    const changed = [...now].filter(([key, { status }]) => before.get(key)?.status !== status).map(([, entry]) => entry)
+    const gone = [...before].filter(([key]) => !now.has(key)).map(([, entry]) => ({ ...entry, status: 'closed' }))
+    return [...changed.map((entry) => toChange(entry, entry.status)), ...gone.map((entry) => toChange(entry, 'closed'))]
+  }
+
+  async function readAttempts(): Promise<ReadChange[]> {
+    const before = attempts
+    const rows = await listNewestAttempts(db)
+    attempts = new Set(rows.map(({ key }) => key))
+    if (before === null) return []
+    const groups = new Map<string, ReadChange>()
+    for (const { key, merchantId, clientId, isDelivered } of rows) {
+      if (before.has(key)) continue
+      const status = isDelivered ? 'delivered' : 'failed'
+      const name = `${merchantId} ${status}`
+      const group = groups.get(name) ?? {
+        ...{ kind: 'delivery', clientId, status, count: 0, records: [], merchantId, needs: permissionOf.delivery },
+      }
+      groups.set(name, { ...group, count: group.count + 1 })
+    }
+    return [...groups.values()]
+  }
+
+  return async (merchantIds) => {
+    const parts = [await readEvents(merchantIds), await readQueues(), await readAttempts()]
+    return parts.flat()
+  }
+}
+
+function toChange({ queue, merchantId, clientId, id, status: before }: QueueEntry, status: string): ReadChange {
+  const shown = { clientId, count: 1, records: [{ id, amount: null }], merchantId }
+  if (queue !== 'proposal') return { ...shown, kind: queue, status, needs: permissionOf[queue] }
+  // Of a merchant's withdrawals its own people may see the review, but no proposal of the operator's.
+  const kind = proposalKinds.find(({ name }) => name === before)
+  return {
+    ...shown,
+    kind: 'approval',
+    status: status === 'closed' ? status : 'proposed',
+    needs: kind?.permission ?? null,
+  }
+}

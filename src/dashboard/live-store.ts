@@ -1,0 +1,108 @@
+import { type Db, empty, sql } from '../db/sql.ts'
+
+/** More events of one merchant within one round are not counted. */
+const eventsMax = 20_000
+/** The ids that a message names; beyond, it only counts. */
+export const namedMax = 10
+/** As many as people can decide in a day. */
+const queueMax = 500
+/** Of the newest attempts: a screen has 20 deliveries. */
+const attemptsMax = 200
+
+export type EventGroup = {
+  merchantId: string
+  clientId: string
+  /** Such as `transaction.paid`. */
+  type: string
+  count: number
+  /** The newest records. */
+  ids: string[]
+}
+
+/** Where the next reading of events begins. */
+export async function findSnapshot(db: Db): Promise<string> {
+  const [row] = await db.query<{ snapshot: string }>(sql`select pg_current_snapshot()::text as snapshot`)
+  return row?.snapshot ?? '1:1:'
+}
+
+/**
+ * The events that became visible since a snapshot, by merchant and type, and the snapshot that they were read in. Each
+ * merchant costs one look into the index `events_unnumbered`: the subquery has a limit, so that the planner reads no
+ * other way. On a standby a snapshot lacks the transactions in progress, so this reads the primary.
+ */
+export async function listEventsSince(
+  db: Db,
+  { snapshot, merchantIds }: { snapshot: string; merchantIds: string[] | null },
+): Promise<{ snapshot: string; groups: EventGroup[] }> {
+  const [row] = await db.query<{ snapshot: string; groups: EventGroup[] }>(
+    sql`
+      select pg_current_snapshot()::text as snapshot, coalesce(json_agg(groups), '[]') as groups
+      from (
+        select c.merchant_id as "merchantId", c.client_id as "clientId", e.type, count(*) as count,
+          (array_agg(e.record_id order by e.xid desc, e.sequence desc))[1:${namedMax}] as ids
+        from clients c cross join lateral (
+          select type, record_id, sequence, xid from events
+          where merchant_id = c.merchant_id and xid >= pg_snapshot_xmin(${snapshot}::pg_snapshot)
+            and not pg_visible_in_snapshot(xid, ${snapshot}::pg_snapshot)
+          order by xid limit ${eventsMax}
+        ) e
+        ${merchantIds === null ? empty : sql`where c.merchant_id = any (${merchantIds}::uuid[])`}
+        group by c.merchant_id, c.client_id, e.type
+      ) groups`,
+    merchantIds === null ? 'list-all-events-since' : 'list-events-since',
+  )
+  return row ?? { snapshot, groups: [] }
+}
+
+/** Amounts of transactions that are paid for the first time: not of those that a refund or a dispute left paid. */
+export async function listFirstPayments(db: Db, ids: string[]): Promise<Map<string, number>> {
+  const rows = await db.query<{ id: string; amount: number }>(
+    sql`
+      select id, coalesce(amount_paid, amount) as amount from transactions
+      where id = any (${ids}::uuid[]) and cardinality(array_positions(statuses, 'PAID')) = 1`,
+    'list-first-payments',
+  )
+  return new Map(rows.map(({ id, amount }) => [id, amount]))
+}
+
+export type QueueEntry = {
+  queue: 'approval' | 'proposal' | 'suspense' | 'dispute'
+  merchantId: string | null
+  clientId: string | null
+  id: string
+  status: string
+}
+
+/** What waits for a person, or for a bank after a person: everything has an index of its own, which is short. */
+export async function listQueues(db: Db): Promise<QueueEntry[]> {
+  return await db.query<QueueEntry>(
+    sql`
+      select queue, merchant_id as "merchantId", client_id as "clientId", id, status from (
+        (select 'approval' as queue, merchant_id, id, review_reason as status from withdrawals
+          where review_reason is not null order by created_at desc limit ${queueMax})
+        union all
+        (select 'proposal', merchant_id, id, kind from proposals where state = 'open' limit ${queueMax})
+        union all
+        (select 'suspense', merchant_id, id, status from suspense_payments
+          where status in ('held', 'returning') order by status_dates[1] desc limit ${queueMax})
+        union all
+        (select 'dispute', merchant_id, id, state from disputes where state in ('open', 'accepted') limit ${queueMax})
+      ) waiting left join clients using (merchant_id)`,
+    'list-queues',
+  )
+}
+
+export type AttemptRow = { key: string; merchantId: string; clientId: string; isDelivered: boolean }
+
+/** The newest attempts at deliveries, of all merchants. */
+export async function listNewestAttempts(db: Db): Promise<AttemptRow[]> {
+  return await db.query<AttemptRow>(
+    sql`
+      select delivery_id || ' ' || number as key, merchant_id as "merchantId", client_id as "clientId",
+        error is null as "isDelivered"
+      from (
+        select merchant_id, delivery_id, number, error from webhook_attempts order by started_at desc limit ${attemptsMax}
+      ) newest join clients using (merchant_id)`,
+    'list-newest-attempts',
+  )
+}

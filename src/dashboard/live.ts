@@ -1,0 +1,127 @@
+import type { Readable } from 'node:stream'
+import type { FastifyBaseLogger } from 'fastify'
+import type { Db } from '../db/sql.ts'
+import { createEventStreams, type EventStream } from '../http/event-streams.ts'
+import { createSignal } from '../lib/signal.ts'
+import { createChangeReader, isSeenBy, type ReadChange, type Viewer } from './live-changes.ts'
+import type { Changed } from './schema.ts'
+
+/** A change is on the screen within a second, and no browser gets more than two messages a second. */
+const pollEveryMs = 500
+/** The polls of one process take at most this share of the time of a connection to the database. */
+const shareOfTime = 1 / 20
+/** Ending a session closes its screens; with every request it is checked anyway. */
+const sessionsEveryMs = 2_000
+/** A tenth of all connections; and a person with more open tabs polls in the others. */
+const limitsDefault = { inAll: 1_000, perKey: 20 }
+/** About 12 kB. Whoever sees more merchants at once is notified that there is more. */
+const groupsMax = 50
+
+type Deps = {
+  db: Db
+  log: FastifyBaseLogger
+  /** The people of these sessions, by the session's hash in hexadecimal. Those that have ended are missing. */
+  findPeople: (sessions: Buffer[]) => Promise<Map<string, Viewer>>
+}
+
+type Open = { session: Buffer; viewer: Viewer; stream: EventStream; isConnected: boolean }
+
+export type Live = {
+  /** A stream of server-sent events for this session; null if too many are open. */
+  open(viewer: Viewer, session: Buffer): Readable | null
+  /** Ends all streams for good. */
+  stop(): Promise<void>
+}
+
+/**
+ * Notifies open dashboards of changes, whichever process made them. While dashboards are open, each process reads what
+ * has changed a few times a second; otherwise nothing is read.
+ */
+export function createLive({ db, log, findPeople }: Deps, limits = limitsDefault): Live {
+  const open = new Set<Open>()
+  const streams = createEventStreams(limits)
+  const signal = createSignal()
+  let isStopped = false
+  let isPolling = false
+  let polling = Promise.resolve()
+
+  async function poll(): Promise<void> {
+    isPolling = true
+    const readChanges = createChangeReader(db)
+    let checkSessionsAt = 0
+    while (open.size > 0 && !isStopped) {
+      const begunAt = performance.now()
+      try {
+        if (begunAt >= checkSessionsAt) {
+          await checkSessions()
+          checkSessionsAt = begunAt + sessionsEveryMs
+        }
+        const present = [...open]
+        const changes = await readChanges(merchantsSeen(present))
+        for (const one of present) notify(one, changes)
+      } catch (error) {
+        log.error({ err: error }, 'open dashboards could not be notified')
+      }
+      await signal.wait(Math.max(pollEveryMs, (performance.now() - begunAt) / shareOfTime))
+    }
+    isPolling = false
+  }
+
+  /** Roles may have changed, too. */
+  async function checkSessions(): Promise<void> {
+    const people = await findPeople([...open].map(({ session }) => session))
+    for (const one of open) {
+      const viewer = people.get(one.session.toString('hex'))
+      if (viewer && !viewer.needsSecondFactor) one.viewer = viewer
+      else {
+        one.stream.send('event: ended\ndata: {}\n\n')
+        one.stream.end()
+      }
+    }
+  }
+
+  return {
+    open(viewer, session) {
+      const stream = streams.open(viewer.id, () => open.delete(one))
+      if (!stream) return null
+      const one: Open = { session, viewer, stream, isConnected: false }
+      open.add(one)
+      if (!isPolling) polling = poll()
+      return stream.body
+    },
+    async stop() {
+      isStopped = true
+      streams.stop()
+      signal.notify()
+      await polling
+    },
+  }
+}
+
+/** Null: of all, because a user of the operator is among them. */
+function merchantsSeen(present: Open[]): string[] | null {
+  const merchants = present.map(({ viewer }) => viewer.merchant?.merchantId)
+  return merchants.includes(undefined) ? null : [...new Set(merchants.filter((id) => id !== undefined))]
+}
+
+function notify(one: Open, changes: ReadChange[]): void {
+  const { viewer, stream } = one
+  if (!one.isConnected) {
+    one.isConnected = true
+    // From now on the page misses no change. What it read before this may be older.
+    stream.send('event: connected\ndata: {}\n\n')
+    return
+  }
+  const seen = changes.filter((change) => isSeenBy(viewer, change))
+  if (seen.length === 0) {
+    stream.beat()
+    return
+  }
+  const message: Changed = {
+    changes: seen.slice(0, groupsMax).map(({ kind, clientId, status, count, records }) => ({
+      ...{ kind, clientId, status, count, records },
+    })),
+    isMore: seen.length > groupsMax,
+  }
+  stream.send(`event: changed\ndata: ${JSON.stringify(message)}\n\n`)
+}
