@@ -23,7 +23,7 @@ export class ApiError extends Error {
 
 let csrfToken = ''
 let client: string | null = null
-let onSignedOut = () => {}
+let onSignedOut = async () => false
 
 export function keepCsrfToken(token: string): void {
   csrfToken = token
@@ -34,24 +34,41 @@ export function setActingMerchant(clientId: string | null): void {
   client = clientId
 }
 
-export function onSignOut(listener: () => void): void {
+/** Null: all merchants, or the user's own. */
+export function actingMerchant(): string | null {
+  return client
+}
+
+/**
+ * Sets what to do when the session has ended. The listener resolves to true when the same user has signed in again:
+ * then the refused request is sent again.
+ */
+export function onSignOut(listener: () => Promise<boolean>): void {
   onSignedOut = listener
 }
 
 /** `fetch` with the session cookie and the CSRF token, which proves that the request comes from this page. */
 const sessionFetch: typeof fetch = async (input, init) => {
+  const acting = client
+  const response = await sendInSession(input, init, acting)
+  if (response.status !== 401) return response
+  const problem = await response
+    .clone()
+    .json()
+    .catch(() => ({}))
+  if (problem.code !== 'not_signed_in' && problem.code !== 'missing_token') return response
+  return (await onSignedOut()) ? await sendInSession(input, init, acting) : response
+}
+
+async function sendInSession(
+  input: RequestInfo | URL,
+  init: RequestInit | undefined,
+  acting: string | null,
+): Promise<Response> {
   const headers = new Headers(init?.headers)
   headers.set('x-csrf-token', csrfToken)
-  if (client !== null) headers.set('x-guiche-merchant', client)
-  const response = await fetch(input, { ...init, headers, credentials: 'same-origin' })
-  if (response.status === 401) {
-    const problem = await response
-      .clone()
-      .json()
-      .catch(() => ({}))
-    if (problem.code === 'not_signed_in' || problem.code === 'missing_token') onSignedOut()
-  }
-  return response
+  if (acting !== null) headers.set('x-guiche-merchant', acting)
+  return await fetch(input, { ...init, headers, credentials: 'same-origin' })
 }
 
 /** The merchants' API, called with the session instead of a token. */

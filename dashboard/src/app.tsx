@@ -1,11 +1,13 @@
 import { Center, Loader, MantineProvider } from '@mantine/core'
 import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useEffect, useMemo, useState } from 'react'
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { Route, Router, Switch, useLocation } from 'wouter'
 import { ApiError, keepCsrfToken, onSignOut, request } from './api.ts'
 import { ErrorBoundary } from './components/error-boundary.tsx'
 import { ErrorNotice } from './components/error-notice.tsx'
 import { forgetPersonalFilters } from './filters.ts'
+import { followChanges } from './live.ts'
+import { createRefresher } from './live-refresh.ts'
 import { forgetRecents } from './recent.ts'
 import { NotFound } from './screens/not-found.tsx'
 import { screens } from './screens.ts'
@@ -89,37 +91,88 @@ function SignedIn() {
     },
     staleTime: Number.POSITIVE_INFINITY,
   })
-  const [hasEnded, setEnded] = useState(false)
-  useEffect(
-    () =>
-      onSignOut(() => {
-        // Only a user who was signed in sees the message that the session ended.
-        if (queries.getQueryData(sessionKey)) setEnded(true)
-        replaceSession(null)
-      }),
-    [],
-  )
+  const { hasEnded, enter, leave } = useEndedSession()
+  useChanges(session.data != null && !hasEnded && !session.data.user.needsSecondFactor)
   if (session.isPending) return <LoadingScreen />
   if (session.isError) return <ErrorNotice error={session.error} onRetry={() => void session.refetch()} />
-  if (session.data === null) {
-    const enter = (next: Session) => {
-      setEnded(false)
-      replaceSession(next)
-    }
-    return <SignIn hasEnded={hasEnded} onSignedIn={enter} />
-  }
+  if (session.data === null) return <SignIn hasEnded={hasEnded} onSignedIn={enter} />
   keepCsrfToken(session.data.csrfToken)
   return (
     <UserContext value={session.data.user}>
-      <Shell onSignedOut={() => replaceSession(null)}>
-        <ErrorBoundary resetKey={location}>
-          <Suspense fallback={<LoadingScreen />}>
-            <Screens />
-          </Suspense>
-        </ErrorBoundary>
-      </Shell>
+      {hasEnded && <SignIn hasEnded onSignedIn={enter} />}
+      {/* Hidden with all that was typed, until the same user has signed in again. */}
+      <div hidden={hasEnded}>
+        <Shell onSignedOut={leave}>
+          <ErrorBoundary resetKey={location}>
+            <Suspense fallback={<LoadingScreen />}>
+              <Screens />
+            </Suspense>
+          </ErrorBoundary>
+        </Shell>
+      </div>
     </UserContext>
   )
+}
+
+/** How long the screen of a session that ended is kept for whoever signs in again. */
+const keptMs = 15 * 60_000
+
+/**
+ * What happens when a session ends without a sign-out. The requests that were refused wait: they are sent again when
+ * the same user has signed in again, and fail when somebody else has.
+ */
+function useEndedSession() {
+  const [hasEnded, setEnded] = useState(false)
+  const waiting = useRef<((isSameUser: boolean) => void)[]>([])
+  const settle = useCallback((isSameUser: boolean) => {
+    for (const done of waiting.current.splice(0)) done(isSameUser)
+  }, [])
+  useEffect(
+    () =>
+      onSignOut(async () => {
+        // Only a user who was signed in sees the message that the session ended.
+        if (!queries.getQueryData(sessionKey)) return false
+        setEnded(true)
+        return await new Promise<boolean>((done) => waiting.current.push(done))
+      }),
+    [],
+  )
+  useEffect(() => {
+    document.body.toggleAttribute('data-ended', hasEnded)
+    if (!hasEnded) return
+    const timer = setTimeout(() => {
+      replaceSession(null)
+      settle(false)
+    }, keptMs)
+    return () => clearTimeout(timer)
+  }, [hasEnded, settle])
+  return {
+    hasEnded,
+    enter: (next: Session) => {
+      const isSameUser = queries.getQueryData<Session | null>(sessionKey)?.user.id === next.user.id
+      keepCsrfToken(next.csrfToken)
+      if (isSameUser) queries.setQueryData(sessionKey, next)
+      else replaceSession(next)
+      setEnded(false)
+      settle(isSameUser)
+    },
+    leave: () => replaceSession(null),
+  }
+}
+
+const refresher = createRefresher(queries)
+
+/** Follows what changes at the service, while somebody is signed in. */
+function useChanges(isOn: boolean): void {
+  useEffect(() => {
+    if (!isOn) return
+    return followChanges({
+      onChanged: (message) => refresher.refresh(message),
+      onConnected: () => refresher.refreshAll(),
+      // This finds out that the session has ended, as any request does.
+      onEnded: () => void request('GET', '/session').catch(() => {}),
+    })
+  }, [isOn])
 }
 
 function Screens() {

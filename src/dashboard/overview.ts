@@ -16,7 +16,7 @@ import type { Figures, Overview } from './schema.ts'
 const hourMs = 3_600_000
 const payTimesMs = 7 * 24 * hourMs
 /** Maximum age of the figures, which many people may be viewing. */
-const ageMaxMs = 5_000
+const ageMaxMs = 2_000
 
 type Deps = { db: Db; reads: Reads; clock: Clock }
 

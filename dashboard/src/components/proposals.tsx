@@ -5,6 +5,7 @@ import { Link } from 'wouter'
 import { request } from '../api.ts'
 import { writeFieldError } from '../field-errors.ts'
 import { useFormat } from '../format.ts'
+import { useRefreshEvery } from '../live.ts'
 import { words as ledgerWords } from '../screens/ledger/text.ts'
 import { useMay } from '../session.tsx'
 import { texts, useLanguage, useText } from '../text.ts'
@@ -124,7 +125,7 @@ export function WaitingProposals({ kinds = '' }: { kinds?: string }) {
   const proposals = useQuery({
     queryKey: ['proposals'],
     queryFn: async () => (await request<{ data: ProposalView[] }>('GET', '/proposal')).data,
-    refetchInterval: 15_000,
+    refetchInterval: useRefreshEvery(15_000),
     enabled: may('withdrawal.approve'),
   })
   const shown = proposals.data?.filter(({ kind }) => kind.startsWith(kinds)) ?? []

@@ -6,10 +6,16 @@ import { useFormat } from '../format.ts'
 import { texts, useText } from '../text.ts'
 import { ErrorBoundary } from './error-boundary.tsx'
 import { ErrorNotice } from './error-notice.tsx'
+import { type LiveList, LivePill, useChangedRows } from './live-list.tsx'
 
 const words = texts({
-  en: { total: (count: string) => `${count} in all`, page: 'Page' },
-  pt: { total: (count: string) => `${count} no total`, page: 'Página' },
+  en: { total: (count: string) => `${count} in all`, page: 'Page', previous: 'Previous page', next: 'Next page' },
+  pt: {
+    total: (count: string) => `${count} no total`,
+    page: 'Página',
+    previous: 'Página anterior',
+    next: 'Próxima página',
+  },
 })
 
 export type Column<Row> = {
@@ -44,6 +50,7 @@ export function RecordTable<Row>(props: Props<Row>) {
 
 function Rows<Row>({ columns, rows, keyOf, linkOf, phoneOf, label, empty }: Props<Row>) {
   const [, navigate] = useLocation()
+  const changed = useChangedRows(rows, keyOf)
   const isPhone = useMediaQuery('(max-width: 47.99em)', undefined, { getInitialValueInEffect: false })
   const isShort = isPhone && phoneOf !== undefined
   const shown: Column<Row>[] = isShort ? [{ name: label, cell: phoneOf }] : columns
@@ -75,7 +82,11 @@ function Rows<Row>({ columns, rows, keyOf, linkOf, phoneOf, label, empty }: Prop
                 </Table.Tr>
               ))
             : rows.map((row) => (
-                <Table.Tr key={keyOf(row)} {...(linkOf && linkProps(() => navigate(linkOf(row))))}>
+                <Table.Tr
+                  key={keyOf(row)}
+                  data-changed={changed.has(keyOf(row)) || undefined}
+                  {...(linkOf && linkProps(() => navigate(linkOf(row))))}
+                >
                   {shown.map(({ name, cell, isAmount, isMinor }) => (
                     <Table.Td key={name} ta={isAmount ? 'right' : 'left'} visibleFrom={isMinor ? 'sm' : undefined}>
                       {cell(row)}
@@ -136,13 +147,22 @@ type ListProps<Row> = Omit<Props<Row>, 'rows'> & {
     refetch: () => unknown
   }
   filters: { page: number; goTo: (page: number) => void }
+  /** What the list follows, if its rows change without a reload. */
+  live?: LiveList
 }
 
 /** A page of a list of records: the table and links to the other pages, or what went wrong. */
-export function RecordList<Row>({ list, filters, ...table }: ListProps<Row>) {
+export function RecordList<Row>({ list, filters, live, ...table }: ListProps<Row>) {
   if (list.error) return <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
   return (
     <Stack gap="sm">
+      {live && (
+        <LivePill
+          of={live}
+          page={filters.page}
+          onLoad={() => (filters.page === 1 ? list.refetch() : filters.goTo(1))}
+        />
+      )}
       <RecordTable {...table} rows={list.data?.data} />
       {list.data && list.data.total > 0 && (
         <Pages total={list.data.total} totalPages={list.data.totalPages} page={filters.page} onPage={filters.goTo} />
@@ -177,6 +197,7 @@ export function Pages({
           onChange={onPage}
           size="sm"
           siblings={1}
+          getControlProps={(control) => ({ 'aria-label': control === 'previous' ? t.previous : t.next })}
           getItemProps={(item) => ({ 'aria-label': `${t.page} ${item}` })}
         />
       )}

@@ -9,6 +9,7 @@ import { Page, Section } from '../../components/page.tsx'
 import { Amount, Pages, RecordList } from '../../components/record-table.tsx'
 import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
+import { useRefreshEvery } from '../../live.ts'
 import { useClient, useMay, useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { Disputes as DisputesPage, DisputeView, UnattributedView } from '../../types.ts'
@@ -43,7 +44,7 @@ function useDisputes(isOpen: boolean, page: number) {
       return { ...answer, aheadMs: Date.parse(answer.now) - Date.now() }
     },
     placeholderData: keepPreviousData,
-    refetchInterval: 15_000,
+    refetchInterval: useRefreshEvery(15_000),
   })
 }
 

@@ -8,6 +8,7 @@ import { Page, Section } from '../../components/page.tsx'
 import { WaitingProposals } from '../../components/proposals.tsx'
 import { dayEnd, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
+import { useRefreshEvery } from '../../live.ts'
 import { useClient, useMay, useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { Account, LedgerView } from '../../types.ts'
@@ -38,7 +39,7 @@ function WholeLedger() {
   const ledger = useQuery({
     queryKey: ['ledger'],
     queryFn: async () => await request<LedgerView>('GET', '/ledger'),
-    refetchInterval: 15_000,
+    refetchInterval: useRefreshEvery(15_000),
   })
   if (ledger.isError) return <ErrorNotice error={ledger.error} onRetry={() => void ledger.refetch()} />
   const { data } = ledger

@@ -11,6 +11,7 @@ import { PhoneRow, RecordList } from '../../components/record-table.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
+import { useRefreshEvery } from '../../live.ts'
 import { useMay, useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import { words } from './text.ts'
@@ -51,7 +52,7 @@ export function Statement({ client }: { client: string }) {
     queryKey: ['statement', client, query, filters.page],
     queryFn: async () => await guiche.statement.list({ ...query, page: filters.page }).page(),
     placeholderData: keepPreviousData,
-    refetchInterval: 15_000,
+    refetchInterval: useRefreshEvery(15_000),
   })
   const linkOf = useEntryLink(client, list.data?.data ?? [])
   return (

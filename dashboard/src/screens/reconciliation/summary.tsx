@@ -1,6 +1,7 @@
 import { Select, type SelectProps } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { request } from '../../api.ts'
+import { useRefreshEvery } from '../../live.ts'
 import { useText } from '../../text.ts'
 import type { ReconciliationView } from '../../types.ts'
 import { words } from './text.ts'
@@ -9,7 +10,7 @@ export function useSummary() {
   return useQuery({
     queryKey: ['reconciliation', 'summary'],
     queryFn: async () => await request<ReconciliationView>('GET', '/reconciliation'),
-    refetchInterval: 10_000,
+    refetchInterval: useRefreshEvery(10_000),
   })
 }
 

@@ -5,6 +5,7 @@ import { Empty } from '../../components/empty.tsx'
 import { Amount, RecordList } from '../../components/record-table.tsx'
 import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
+import { useRefreshEvery } from '../../live.ts'
 import { useText } from '../../text.ts'
 import type { ListedPaymentView, SuspenseStatus } from '../../types.ts'
 import { words } from './suspense-text.ts'
@@ -25,7 +26,7 @@ export function SuspenseList() {
         withQuery('/suspense', { isOpen, page: filters.page }),
       ),
     placeholderData: keepPreviousData,
-    refetchInterval: 10_000,
+    refetchInterval: useRefreshEvery(10_000),
   })
   return (
     <Stack>

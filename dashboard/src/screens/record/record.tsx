@@ -11,6 +11,7 @@ import { Page, Section } from '../../components/page.tsx'
 import { Status, TransactionStatus } from '../../components/status.tsx'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
+import { useRefreshEvery } from '../../live.ts'
 import { rememberRecent } from '../../recent.ts'
 import { useMay, useUser } from '../../session.tsx'
 import { useLanguage, useText } from '../../text.ts'
@@ -44,13 +45,13 @@ function RecordPage({ client, isTransaction }: { client: string; isTransaction: 
   const query = useQuery({
     queryKey: ['record', id],
     queryFn: async () => await request<ExplainedRecord>('GET', `/record/${encodeURIComponent(id)}`),
-    refetchInterval: 5_000,
+    refetchInterval: useRefreshEvery(5_000),
   })
   const transaction = useQuery({
     queryKey: ['transaction', client, id],
     queryFn: async () => await guiche.transactions.get(id),
     enabled: isTransaction,
-    refetchInterval: 5_000,
+    refetchInterval: useRefreshEvery(5_000),
   })
   const { data } = query
   const code = transaction.data?.pixResponse

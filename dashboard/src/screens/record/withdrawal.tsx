@@ -7,6 +7,7 @@ import { Section } from '../../components/page.tsx'
 import { Proposal } from '../../components/proposals.tsx'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
+import { useRefreshEvery } from '../../live.ts'
 import { texts, useText } from '../../text.ts'
 import type { WithdrawalView } from '../../types.ts'
 import { Decisions } from '../withdrawals/decide.tsx'
@@ -38,7 +39,7 @@ function useReviewedWithdrawal(id: string) {
   return useQuery({
     queryKey: ['withdrawal', id, 'reviewed'],
     queryFn: async () => await request<WithdrawalView>('GET', `/withdrawal/${id}`),
-    refetchInterval: 5_000,
+    refetchInterval: useRefreshEvery(5_000),
   })
 }
 
@@ -56,7 +57,7 @@ export function WithdrawalDetails({ id, client }: { id: string; client: string }
   const withdrawal = useQuery({
     queryKey: ['withdrawal', client, id],
     queryFn: async () => await guiche.withdrawals.get(id),
-    refetchInterval: 5_000,
+    refetchInterval: useRefreshEvery(5_000),
   })
   if (!withdrawal.data || !reviewed.data) return <Skeleton height={160} />
   const { pixKey, feeAmount, receiver, processedDate, amountWithdrawn, externalCode, errorMessage } = withdrawal.data

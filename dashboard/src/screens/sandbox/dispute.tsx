@@ -6,6 +6,7 @@ import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Section } from '../../components/page.tsx'
 import { useStatusName } from '../../components/status.tsx'
 import { useFormat } from '../../format.ts'
+import { useRefreshEvery } from '../../live.ts'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import { words } from './text.ts'
@@ -25,7 +26,7 @@ export function DisputeSection({ client }: { client: string }) {
       const page = await guiche.transactions.list({ status: ['PAID', 'BLOCKED'], perPage: 20 }).page()
       return page.data
     },
-    refetchInterval: 5_000,
+    refetchInterval: useRefreshEvery(5_000),
   })
   const again = async () => await queries.invalidateQueries({ queryKey: ['sandbox', 'transactions', client] })
   const act = useMutation({
@@ -110,7 +111,7 @@ export function ReturnSection({ client }: { client: string }) {
   const sent = useQuery({
     queryKey: ['sandbox', 'withdrawals', client],
     queryFn: async () => (await guiche.withdrawals.list({ status: ['PROCESSED'], perPage: 20 }).page()).data,
-    refetchInterval: 10_000,
+    refetchInterval: useRefreshEvery(10_000),
     enabled: may('withdrawal.read'),
   })
   const sendBack = useMutation({ mutationFn: async (one: string) => await guiche.sandbox.returnWithdrawal(one) })

@@ -11,6 +11,7 @@ import { Status } from '../../components/status.tsx'
 import { useFormat } from '../../format.ts'
 import { newIdempotencyKey } from '../../idempotency.ts'
 import { useClientLink } from '../../links.ts'
+import { useRefreshEvery } from '../../live.ts'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import { words } from './text.ts'
@@ -77,7 +78,7 @@ function Pay({ client, chosen, onChosen }: { client: string; chosen: Chosen; onC
     queryKey: ['sandbox', 'transactions', client, 'unpaid'],
     queryFn: async () =>
       (await guiche.transactions.list({ status: ['PIX_QRCODE_GENERATED'], perPage: 20 }).page()).data,
-    refetchInterval: 10_000,
+    refetchInterval: useRefreshEvery(10_000),
   })
   const choose = useMutation({
     mutationFn: async (id: string) => await guiche.transactions.get(id),
@@ -156,7 +157,7 @@ function Paid({ endToEndId, id }: { endToEndId: string; id: string | null }) {
     queryKey: ['transaction', 'sandbox', id],
     queryFn: async () => await guiche.transactions.get(id ?? ''),
     enabled: id !== null,
-    refetchInterval: 1_000,
+    refetchInterval: useRefreshEvery(1_000),
   })
   // On a phone the result would be below the visible area.
   const show = useCallback((place: HTMLDivElement | null) => place?.scrollIntoView({ block: 'nearest' }), [])

@@ -11,6 +11,7 @@ import { Plot } from '../../components/plot.tsx'
 import { WaitingProposals } from '../../components/proposals.tsx'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
+import { useRefreshEvery } from '../../live.ts'
 import { useClient, useMay, useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { Figures, Overview } from '../../types.ts'
@@ -28,7 +29,7 @@ export default function Today() {
   const overview = useQuery({
     queryKey: ['overview', client, span],
     queryFn: async () => await request<Overview>('GET', withQuery('/overview', { clientId: client, days: span })),
-    refetchInterval: refreshMs,
+    refetchInterval: useRefreshEvery(refreshMs),
     placeholderData: (before) => before,
   })
   if (overview.isError) return <ErrorNotice error={overview.error} onRetry={() => void overview.refetch()} />

@@ -13,6 +13,7 @@ import { Status, useStatusName } from '../../components/status.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
+import { useRefreshEvery } from '../../live.ts'
 import { useText } from '../../text.ts'
 import { words } from './text.ts'
 
@@ -54,7 +55,7 @@ function List({ client }: { client: string }) {
     queryKey: ['transactions', client, query, filters.page],
     queryFn: async () => await guiche.transactions.list({ ...query, page: filters.page }).page(),
     placeholderData: keepPreviousData,
-    refetchInterval: 15_000,
+    refetchInterval: useRefreshEvery(15_000),
   })
   return (
     <Page
@@ -92,6 +93,7 @@ function List({ client }: { client: string }) {
       <RecordList
         list={list}
         filters={filters}
+        live={{ root: 'transactions', kind: 'transaction' }}
         label={t.title}
         keyOf={({ id }) => id}
         linkOf={({ id }) => toLink(`/transactions/${id}`)}

@@ -7,6 +7,7 @@ import { ErrorBoundary } from '../../components/error-boundary.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
+import { useRefreshEvery } from '../../live.ts'
 import { useMay } from '../../session.tsx'
 import { useLanguage, useText } from '../../text.ts'
 import type { AttemptErrorCode } from '../../types.ts'
@@ -58,7 +59,7 @@ function Delivery({ client, eventId, endpointId }: { client: string; eventId: st
       const found = data.find((one) => one.endpointId === endpointId) ?? data[0]
       return found ? { ...found, isOnly: data.length === 1 } : null
     },
-    refetchInterval: 2_000,
+    refetchInterval: useRefreshEvery(2_000),
   })
   const resend = useMutation({
     mutationFn: async () => await guiche.deliveries.resend(eventId, { endpointId: endpointId ?? undefined }),

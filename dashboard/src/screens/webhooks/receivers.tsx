@@ -4,6 +4,7 @@ import { request, withQuery } from '../../api.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Section } from '../../components/page.tsx'
 import { useFormat } from '../../format.ts'
+import { useRefreshEvery } from '../../live.ts'
 import { useText } from '../../text.ts'
 import type { ReceiverHealth } from '../../types.ts'
 import { words } from './text.ts'
@@ -15,7 +16,7 @@ export function Receivers({ client }: { client: string }) {
     queryKey: ['receivers', client],
     queryFn: async () =>
       (await request<{ data: ReceiverHealth[] }>('GET', withQuery('/webhook/receiver', { clientId: client }))).data,
-    refetchInterval: 5_000,
+    refetchInterval: useRefreshEvery(5_000),
   })
   if (receivers.isError) return <ErrorNotice error={receivers.error} onRetry={() => void receivers.refetch()} />
   return (

@@ -14,6 +14,7 @@ import { useStatusName } from '../../components/status.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
+import { useRefreshEvery } from '../../live.ts'
 import { useMay } from '../../session.tsx'
 import { useLanguage, useText } from '../../text.ts'
 import type { Deliveries } from '../../types.ts'
@@ -103,7 +104,7 @@ function DeliveryList({ client }: { client: string }) {
     queryKey: ['deliveries', listQuery],
     queryFn: async () => await request<Deliveries>('GET', withQuery('/webhook/delivery', listQuery)),
     placeholderData: keepPreviousData,
-    refetchInterval: 5_000,
+    refetchInterval: useRefreshEvery(5_000),
   })
   const count = ['state', 'type', 'recordId', 'endpointId', 'from', 'until'].filter(
     (name) => filters.get(name) !== '',
@@ -229,7 +230,7 @@ function EventList({ client }: { client: string }) {
     queryKey: ['events', client, filters.page],
     queryFn: async () => await guiche.events.list({ page: filters.page }).page(),
     placeholderData: keepPreviousData,
-    refetchInterval: 5_000,
+    refetchInterval: useRefreshEvery(5_000),
   })
   return (
     <RecordList

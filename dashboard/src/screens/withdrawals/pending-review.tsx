@@ -9,6 +9,7 @@ import { Section } from '../../components/page.tsx'
 import { Pages } from '../../components/record-table.tsx'
 import { Status } from '../../components/status.tsx'
 import { useFormat } from '../../format.ts'
+import { useRefreshEvery } from '../../live.ts'
 import { useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { WithdrawalView } from '../../types.ts'
@@ -26,7 +27,7 @@ export function PendingReview({ client }: { client: string | null }) {
     queryFn: async () =>
       await request<Answer>('GET', withQuery('/withdrawal/pending-review', { clientId: client, page })),
     placeholderData: keepPreviousData,
-    refetchInterval: 10_000,
+    refetchInterval: useRefreshEvery(10_000),
   })
   if (pending.isError) return <ErrorNotice error={pending.error} onRetry={() => void pending.refetch()} />
   if (client !== null && !pending.data?.total) return null

@@ -13,6 +13,7 @@ import { Status, useStatusName } from '../../components/status.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
+import { useRefreshEvery } from '../../live.ts'
 import { useClient, useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import { Limits } from './limits.tsx'
@@ -75,7 +76,7 @@ function List({ client, query }: { client: string; query: WithdrawalFilters }) {
     queryKey: ['withdrawals', client, query, filters.page],
     queryFn: async () => await guiche.withdrawals.list({ ...query, page: filters.page }).page(),
     placeholderData: keepPreviousData,
-    refetchInterval: 15_000,
+    refetchInterval: useRefreshEvery(15_000),
   })
   return (
     <>
@@ -110,6 +111,7 @@ function List({ client, query }: { client: string; query: WithdrawalFilters }) {
       <RecordList
         list={list}
         filters={filters}
+        live={{ root: 'withdrawals', kind: 'withdrawal' }}
         label={t.title}
         keyOf={({ id }) => id}
         linkOf={({ id }) => toLink(`/withdrawals/${id}`)}

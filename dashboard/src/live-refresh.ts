@@ -1,0 +1,102 @@
+import type { QueryClient } from '@tanstack/react-query'
+import { actingMerchant } from './api.ts'
+import type { Changed, ChangeKind } from './types.ts'
+
+/** The first part of the keys of the queries whose answers a change may change. */
+const roots: Record<ChangeKind, readonly string[]> = {
+  transaction: [
+    ...['transactions', 'transaction', 'record', 'overview', 'sandbox', 'events', 'deliveries', 'receivers'],
+    ...['statement', 'balance', 'ledger'],
+  ],
+  withdrawal: [
+    ...['withdrawals', 'withdrawal', 'record', 'pending-review', 'overview', 'sandbox', 'events', 'deliveries'],
+    ...['statement', 'balance', 'ledger'],
+  ],
+  approval: ['pending-review', 'proposals', 'withdrawals', 'withdrawal', 'record'],
+  dispute: ['disputes', 'record', 'transaction'],
+  delivery: ['deliveries', 'delivery', 'receivers', 'events', 'record'],
+  suspense: ['reconciliation'],
+}
+/** Queries of one record: their keys contain its id. */
+const ofOneRecord = new Set(['transaction', 'withdrawal', 'record'])
+/** Sums over many records, which nobody reads several times a second. */
+const slow = new Set(['overview', 'statement', 'balance', 'ledger', 'receivers', 'reconciliation'])
+const pauseMs = { usual: 1_000, slow: 3_000 }
+/** The service may answer with figures of up to two seconds before: they are read once more after the last change. */
+const mayBeOld = 'overview'
+
+/** Lists that somebody is reading further down: they would move under the reader's eyes. True: there are changes. */
+const held = new Map<string, boolean>()
+let onReleased: (root: string) => void = () => {}
+
+/** Keeps the queries of a list as they are. Returns how to release them. */
+export function holdList(root: string): () => void {
+  held.set(root, false)
+  return () => {
+    const hasChanges = held.get(root)
+    held.delete(root)
+    if (hasChanges) onReleased(root)
+  }
+}
+
+type Pending = { ids: Set<string>; isAll: boolean }
+
+export type Refresher = { refresh(message: Changed): void; refreshAll(): void }
+
+/** Repeats the queries that changes concern: one at a time of each kind, with a pause, however many changes arrive. */
+export function createRefresher(queries: QueryClient): Refresher {
+  const pending = new Map<string, Pending>()
+  const busy = new Set<string>()
+
+  async function work(root: string): Promise<void> {
+    if (busy.has(root)) return
+    busy.add(root)
+    let readsAgain = root === mayBeOld
+    for (let next = pending.get(root); next; next = pending.get(root)) {
+      pending.delete(root)
+      const { ids, isAll } = next
+      await queries.invalidateQueries({
+        predicate: ({ queryKey }) =>
+          queryKey[0] === root && (isAll || queryKey.some((part) => typeof part === 'string' && ids.has(part))),
+      })
+      await new Promise((done) => setTimeout(done, slow.has(root) ? pauseMs.slow : pauseMs.usual))
+      if (pending.has(root)) continue
+      if (readsAgain) pending.set(root, next)
+      readsAgain = false
+    }
+    busy.delete(root)
+  }
+
+  function add(root: string, ids: readonly string[], isAll: boolean): void {
+    if (held.has(root)) {
+      held.set(root, true)
+      return
+    }
+    const { ids: others, isAll: wasAll } = pending.get(root) ?? { ids: [], isAll: false }
+    pending.set(root, { ids: new Set([...others, ...ids]), isAll: wasAll || isAll })
+    void work(root)
+  }
+
+  onReleased = (root) => add(root, [], true)
+  return {
+    refresh({ changes, isMore }) {
+      if (isMore) {
+        this.refreshAll()
+        return
+      }
+      const shown = actingMerchant()
+      for (const { kind, clientId, count, records } of changes) {
+        const ids = records.map(({ id }) => id)
+        const isShown = shown === null || clientId === null || clientId === shown
+        for (const root of roots[kind]) {
+          // A delivery names no record.
+          if (ofOneRecord.has(root)) add(root, ids, kind === 'delivery' || count > records.length)
+          else if (isShown) add(root, [], true)
+        }
+      }
+    },
+    refreshAll() {
+      for (const root of new Set(Object.values(roots).flat())) add(root, [], true)
+    },
+  }
+}

@@ -1,0 +1,114 @@
+import { useSyncExternalStore } from 'react'
+import type { Changed } from './types.ts'
+
+const address = '/dashboard/api/live'
+/** Pauses between attempts to connect: doubled after each failure, and random, so that browsers do not come at once. */
+const pauseMs = { first: 1_000, max: 30_000 }
+/** A browser opens few connections to one address: a tab that nobody looks at gives its own up. */
+const hiddenMaxMs = 60_000
+/** While changes are reported, lists are read this rarely. It finds what is not reported. */
+const everyMsWhileLive = 60_000
+
+type Handlers = {
+  onChanged: (message: Changed) => void
+  /** From now on no change is missed; what was read before may be older. */
+  onConnected: () => void
+  onEnded: () => void
+}
+
+let isConnected = false
+const followers = new Set<() => void>()
+const listeners = new Set<(message: Changed) => void>()
+let staysWhenHidden = false
+
+function setConnected(next: boolean): void {
+  if (isConnected === next) return
+  isConnected = next
+  for (const notify of followers) notify()
+}
+
+/** Called with each message of the stream. Returns how to stop it. */
+export function onChanged(listener: (message: Changed) => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+/** For a tab that notifies the person: it stays connected when nobody looks at it. */
+export function stayConnected(stays: boolean): void {
+  staysWhenHidden = stays
+}
+
+/** The interval at which a query is repeated: rarely while changes are reported, otherwise as given. */
+export function useRefreshEvery(ms: number): number {
+  const isLive = useSyncExternalStore(
+    (notify) => {
+      followers.add(notify)
+      return () => followers.delete(notify)
+    },
+    () => isConnected,
+  )
+  return isLive ? Math.max(ms, everyMsWhileLive) : ms
+}
+
+/**
+ * Follows the changes that the service reports, until the returned function is called. A broken connection is opened
+ * again; until then the queries are repeated at their own intervals.
+ */
+export function followChanges({ onChanged: refresh, onConnected, onEnded }: Handlers): () => void {
+  let source: EventSource | null = null
+  let failures = 0
+  let timer: ReturnType<typeof setTimeout> | undefined
+  let hiddenTimer: ReturnType<typeof setTimeout> | undefined
+
+  function close(): void {
+    clearTimeout(timer)
+    source?.close()
+    source = null
+    setConnected(false)
+  }
+
+  function open(): void {
+    close()
+    source = new EventSource(address)
+    source.addEventListener('connected', () => {
+      failures = 0
+      setConnected(true)
+      onConnected()
+    })
+    source.addEventListener('changed', (event) => {
+      const message = JSON.parse(event.data) as Changed
+      refresh(message)
+      for (const listener of listeners) listener(message)
+    })
+    source.addEventListener('ended', () => {
+      close()
+      onEnded()
+    })
+    // The browser's own attempts would end for good at the first refusal.
+    source.addEventListener('error', () => {
+      close()
+      const longest = Math.min(pauseMs.first * 2 ** failures, pauseMs.max)
+      failures += 1
+      timer = setTimeout(open, longest * (0.5 + Math.random() / 2))
+    })
+  }
+
+  function watchVisibility(): void {
+    clearTimeout(hiddenTimer)
+    if (document.visibilityState === 'visible') {
+      if (source === null) open()
+    } else hiddenTimer = setTimeout(() => !staysWhenHidden && close(), hiddenMaxMs)
+  }
+
+  open()
+  document.addEventListener('visibilitychange', watchVisibility)
+  addEventListener('online', open)
+  addEventListener('offline', close)
+  return () => {
+    document.removeEventListener('visibilitychange', watchVisibility)
+    removeEventListener('online', open)
+    removeEventListener('offline', close)
+    clearTimeout(hiddenTimer)
+    close()
+  }
+}

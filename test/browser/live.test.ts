@@ -1,0 +1,100 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { chromiumPath, openChromium, reloadAfterFailure, type Visit, visit } from '../support/browser.ts'
+import { charge, chargeMany, payAt, untilStatus } from '../support/payments.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { findSandboxMerchant, inviteUser, password, signIn } from '../support/users.ts'
+
+describe.skipIf(chromiumPath === null)('an open dashboard', () => {
+  let service: TestService
+  let browser: Browser
+  let email: string
+  let desk: Visit
+
+  beforeAll(async () => {
+    service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
+    browser = await openChromium()
+    email = await inviteUser(service, { role: 'owner', merchantId: await findSandboxMerchant(service) })
+    desk = await visit(browser)
+    await signIn(desk.page, service, email)
+  })
+  afterAll(async () => {
+    await browser.close()
+    await service.stop()
+  })
+
+  reloadAfterFailure(() => [desk.page])
+
+  const row = (page: Page, amount: string) => page.getByRole('row').filter({ hasText: amount })
+
+  it('shows a new charge and its payment in the open list, and today, without polling', async () => {
+    const { page, go, complaints } = desk
+    await go('/transactions')
+    await page.getByText('No transactions', { exact: true }).waitFor()
+    const lists = countRequests(page, '/transaction?')
+    const { uri } = await charge(service, { amount: 77_700 })
+    await row(page, 'R$777.00').getByText('Awaiting payment').waitFor()
+    await payAt(service, uri)
+    await row(page, 'R$777.00').getByText('Paid').waitFor()
+    expect(await row(page, 'R$777.00').getAttribute('data-changed')).toBe('true')
+    // The first when the stream was connected; a poll comes once a minute.
+    expect(lists.count).toBeLessThanOrEqual(4)
+    expect(complaints).toEqual([])
+  })
+
+  it('offers new payments to a reader of another page, and shows them on a click', async () => {
+    const { page, go, checkScreenAtEachSize, complaints } = desk
+    const made = await chargeMany(service, 25)
+    await go('/transactions?page=2')
+    await page.getByText('26 in all').waitFor()
+    const first = await page.getByRole('row').nth(1).textContent()
+    for (const { uri } of made.slice(0, 2)) await payAt(service, uri)
+    for (const { id } of made.slice(0, 2)) await untilStatus(service, id, 'PAID')
+    await page.getByRole('button', { name: '2 new payments' }).waitFor()
+    expect(await page.getByRole('row').nth(1).textContent()).toBe(first)
+    await checkScreenAtEachSize('transactions-news')
+    await page.getByRole('button', { name: '2 new payments' }).click()
+    await page.waitForURL((url) => !url.search.includes('page='))
+    await page.getByRole('button', { name: '2 new payments' }).waitFor({ state: 'detached' })
+    expect(complaints).toEqual([])
+  })
+
+  it('recovers after the connection was away, and shows what it missed', async () => {
+    const { page, go, context } = desk
+    await go('/transactions?minAmount=70000')
+    await page.getByText('1 in all').waitFor()
+    await context.setOffline(true)
+    await page.getByText('You are offline.').waitFor()
+    await charge(service, { amount: 88_800 })
+    await context.setOffline(false)
+    await page.getByText('You are offline.').waitFor({ state: 'detached' })
+    await row(page, 'R$888.00').waitFor()
+    await page.getByText('2 in all').waitFor()
+  })
+
+  it('asks to sign in again when the session has ended, and keeps the place and what was typed', async () => {
+    const { page, go, checkScreenAtEachSize, complaints } = desk
+    await go('/charge')
+    const description = page.getByLabel('What for')
+    await description.fill('order-of-a-long-afternoon')
+    await service.db.pool.query('delete from sessions')
+    await page.getByText('Your session ended.').waitFor()
+    await description.waitFor({ state: 'hidden' })
+    await checkScreenAtEachSize('session-ended')
+    await page.getByRole('textbox', { name: 'E-mail' }).fill(email)
+    await page.getByRole('textbox', { name: 'Password' }).fill(password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await description.waitFor()
+    expect(await description.inputValue()).toBe('order-of-a-long-afternoon')
+    expect(new URL(page.url()).pathname).toBe('/dashboard/charge')
+    expect(complaints).toEqual([])
+  })
+})
+
+function countRequests(page: Page, part: string): { count: number } {
+  const counted = { count: 0 }
+  page.on('request', (request) => {
+    if (request.url().includes(part)) counted.count += 1
+  })
+  return counted
+}
