@@ -26,15 +26,15 @@ const pauseMs = { usual: 1_000, slow: 3_000 }
 const mayBeOld = 'overview'
 
 /** Lists that somebody is reading further down: they would move under the reader's eyes. True: there are changes. */
-const held = new Map<string, boolean>()
+const paused = new Map<string, boolean>()
 let onReleased: (root: string) => void = () => {}
 
 /** Keeps the queries of a list as they are. Returns how to release them. */
-export function holdList(root: string): () => void {
-  held.set(root, false)
+export function pauseList(root: string): () => void {
+  paused.set(root, false)
   return () => {
-    const hasChanges = held.get(root)
-    held.delete(root)
+    const hasChanges = paused.get(root)
+    paused.delete(root)
     if (hasChanges) onReleased(root)
   }
 }
@@ -68,8 +68,8 @@ export function createRefresher(queries: QueryClient): Refresher {
   }
 
   function add(root: string, ids: readonly string[], isAll: boolean): void {
-    if (held.has(root)) {
-      held.set(root, true)
+    if (paused.has(root)) {
+      paused.set(root, true)
       return
     }
     const { ids: others, isAll: wasAll } = pending.get(root) ?? { ids: [], isAll: false }

@@ -54,7 +54,7 @@ describe('the stream of changes', () => {
   it('reports a payment that another process settled, with its amount, to those who may see it', async () => {
     const owner = await open(await personOf('owner', merchantId))
     const support = await open(await personOf('support', null))
-    const stranger = await open(await personOf('owner', await makeOtherMerchant()))
+    const outsider = await open(await personOf('owner', await makeOtherMerchant()))
     const { id, uri } = await charge(service)
     await payAt(service, uri)
     const paid = { kind: 'transaction', clientId: service.sandbox.clientId, status: 'PAID', count: 1 }
@@ -64,8 +64,8 @@ describe('the stream of changes', () => {
       expect(changes).toContainEqual({ ...paid, records: [{ id, amount: 1000 }] })
       expect(changes.find(({ status }) => status === 'PIX_QRCODE_GENERATED')?.records).toEqual([{ id, amount: null }])
     }
-    expect(stranger.messages).toEqual([])
-    expect(stranger.names).toEqual(['connected'])
+    expect(outsider.messages).toEqual([])
+    expect(outsider.names).toEqual(['connected'])
     await closeAll()
   })
 

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'react'
 import { actingMerchant } from '../api.ts'
 import { useFormat } from '../format.ts'
 import { onChanged } from '../live.ts'
-import { holdList } from '../live-refresh.ts'
+import { pauseList } from '../live-refresh.ts'
 import { texts, useText } from '../text.ts'
 import type { ChangeKind } from '../types.ts'
 
@@ -44,7 +44,7 @@ export function LivePill({
   const format = useFormat()
   const [news, setNews] = useState(none)
   const isReading = useIsScrolled() || page > 1
-  useEffect(() => (isReading ? holdList(root) : undefined), [isReading, root])
+  useEffect(() => (isReading ? pauseList(root) : undefined), [isReading, root])
   useEffect(() => {
     if (!isReading) return
     return onChanged(({ changes }) => {
