@@ -126,6 +126,10 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await page.getByText('On its way out').waitFor()
     await page.getByRole('button', { name: 'Withdraw' }).waitFor()
     await page.getByRole('region', { name: 'Balance over time' }).getByRole('figure').waitFor()
+    await page.getByRole('button', { name: 'Export' }).click()
+    const statement = page.waitForEvent('download')
+    await page.getByRole('menuitem', { name: /^OFX for accounting programs/ }).click()
+    expect(await readFile(await (await statement).path(), 'latin1')).toContain('<LEDGERBAL>')
   })
 
   it('find a record with “/” and read its timeline in Portuguese', async () => {

@@ -24,8 +24,20 @@ const words = texts({
 
 type Convert = (piece: string) => string
 
-/** Saves all records that match the filters as a file, and shows the progress. */
-export function ExportButton({ name, download }: { name: string; download: () => Promise<Response> }) {
+/**
+ * Saves all records that match the filters as a file, and shows the progress.
+ *
+ * @param files of the same records in other formats, which the service makes
+ */
+export function ExportButton({
+  name,
+  download,
+  files = [],
+}: {
+  name: string
+  download: () => Promise<Response>
+  files?: { label: string; href: string }[]
+}) {
   const t = useText(words)
   const { language } = useLanguage()
   const [size, setSize] = useState(0)
@@ -62,6 +74,11 @@ export function ExportButton({ name, download }: { name: string; download: () =>
         <Menu.Dropdown>
           <Menu.Item onClick={() => saving.mutate(() => createSpreadsheet(language))}>{t.excel}</Menu.Item>
           <Menu.Item onClick={() => saving.mutate(() => (piece) => piece)}>{t.csv}</Menu.Item>
+          {files.map(({ label, href }) => (
+            <Menu.Item key={href} component="a" href={href} download>
+              {label}
+            </Menu.Item>
+          ))}
         </Menu.Dropdown>
       </Menu>
       {saving.isError && <ErrorNotice error={saving.error} onRetry={() => saving.mutate(saving.variables)} />}

@@ -2,7 +2,7 @@ import type { StatementEntry } from '@guiche/sdk'
 import { Anchor, Group, MultiSelect, Stack, Text, Title } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import { guiche, request } from '../../api.ts'
+import { guiche, request, withQuery } from '../../api.ts'
 import { EmptyList } from '../../components/empty.tsx'
 import { ExportButton } from '../../components/export-button.tsx'
 import { FilterBar } from '../../components/filter-bar.tsx'
@@ -13,7 +13,7 @@ import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
 import { useRefreshEvery } from '../../live.ts'
 import { useMay, useUser } from '../../session.tsx'
-import { useText } from '../../text.ts'
+import { useLanguage, useText } from '../../text.ts'
 import { words } from './text.ts'
 
 type Kind = StatementEntry['kind']
@@ -48,6 +48,8 @@ export function Statement({ client }: { client: string }) {
   const format = useFormat()
   const filters = useFilters()
   const query = toQuery(filters)
+  const { language } = useLanguage()
+  const period = toPeriod(filters)
   const list = useQuery({
     queryKey: ['statement', client, query, filters.page],
     queryFn: async () => await guiche.statement.list({ ...query, page: filters.page }).page(),
@@ -64,7 +66,20 @@ export function Statement({ client }: { client: string }) {
             {t.statementLead}
           </Text>
         </div>
-        <ExportButton name="statement" download={async () => await guiche.statement.export(query)} />
+        <ExportButton
+          name="statement"
+          download={async () => await guiche.statement.export(query)}
+          files={[
+            {
+              label: t.ofx(format.day(period.from), format.day(period.until)),
+              href: withQuery('/dashboard/api/report/statement', {
+                clientId: client,
+                ...period,
+                ...{ format: 'ofx', language },
+              }),
+            },
+          ]}
+        />
       </Group>
       <FilterBar
         count={filters.count}
@@ -210,6 +225,14 @@ function useEntryLink(client: string, entries: StatementEntry[]): (entry: Statem
       }
     }
   }
+}
+
+/** The days of the filters. An accounting program takes a period: without filters, the last 31 days. */
+function toPeriod(filters: ReturnType<typeof useFilters>): { from: string; until: string } {
+  const today = new Intl.DateTimeFormat('sv-SE', { timeZone: 'America/Sao_Paulo' }).format(new Date())
+  const until = filters.get('until') || today
+  const monthBefore = new Date(Date.parse(until) - 30 * 24 * 60 * 60_000).toISOString().slice(0, 10)
+  return { from: filters.get('from') || monthBefore, until }
 }
 
 function toQuery(filters: ReturnType<typeof useFilters>) {
