@@ -95,6 +95,7 @@ export const expectations: Record<string, Expected> = {
   'GET /dashboard/icon-192.png': open,
   'GET /dashboard/icon-512.png': open,
   'GET /dashboard/app.webmanifest': open,
+  'GET /favicon.ico': open,
   'GET /docs/': open,
   'GET /docs/json': open,
   'GET /docs/static/*': open,
