@@ -48,7 +48,7 @@ export default function Audit() {
         label={t.title}
         rows={log.data?.pages.flatMap(({ data }) => data)}
         keyOf={({ id }) => String(id)}
-        empty={<Empty icon="audit" title={t.none} />}
+        empty={<Empty icon="audit" title={t.none} guide="dashboard" />}
         phoneOf={({ at, actor, action }) => (
           <PhoneRow
             lines={[

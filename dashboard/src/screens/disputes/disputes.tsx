@@ -58,7 +58,7 @@ function OpenDisputes() {
     <Section title={t.open}>
       {data === undefined && <Skeleton height={90} />}
       {data?.total === 0 && (
-        <Empty icon="disputes" title={t.none}>
+        <Empty icon="disputes" title={t.none} action="sandbox" guide="money">
           {t.noneHint}
         </Empty>
       )}
@@ -126,7 +126,7 @@ function ClosedDisputes() {
         keyOf={({ id }) => id}
         linkOf={(dispute) => linkOf(dispute, merchant === null)}
         empty={
-          <Empty icon="disputes" title={t.noneEnded}>
+          <Empty icon="disputes" title={t.noneEnded} guide="money">
             {t.noneEndedHint}
           </Empty>
         }

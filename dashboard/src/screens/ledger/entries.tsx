@@ -50,7 +50,7 @@ export function OperatorEntries({ client }: { client: string | null }) {
       {entries.isError && <ErrorNotice error={entries.error} onRetry={() => void entries.refetch()} />}
       {entries.isPending && <Skeleton height={80} />}
       {entries.data?.data.length === 0 && (
-        <Empty icon="ledger" title={t.none}>
+        <Empty icon="ledger" title={t.none} guide="ledger">
           {t.noneHint}
         </Empty>
       )}

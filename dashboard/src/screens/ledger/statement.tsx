@@ -124,7 +124,14 @@ export function Statement({ client }: { client: string }) {
           />
         )}
         empty={
-          <EmptyList isFiltered={filters.count > 0} noneFound={t.noneFound} icon="ledger" title={t.none}>
+          <EmptyList
+            isFiltered={filters.count > 0}
+            noneFound={t.noneFound}
+            icon="ledger"
+            title={t.none}
+            action="charge"
+            guide="money"
+          >
             {t.noneHint}
           </EmptyList>
         }

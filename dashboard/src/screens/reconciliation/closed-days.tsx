@@ -55,7 +55,7 @@ export function ClosedDays({
         keyOf={({ acquirer, day }) => `${acquirer} ${day}`}
         linkOf={({ acquirer, day }) => `/reconciliation/days/${acquirer}/${day}`}
         empty={
-          <Empty icon="reconciliation" title={t.none}>
+          <Empty icon="reconciliation" title={t.none} guide="reconciliation">
             {t.noneHint}
           </Empty>
         }

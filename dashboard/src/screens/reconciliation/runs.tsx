@@ -47,7 +47,7 @@ export function Runs({ summary }: { summary: ReconciliationView | undefined }) {
         label={t.runs}
         keyOf={({ id }) => id}
         empty={
-          <Empty icon="reconciliation" title={t.noRuns}>
+          <Empty icon="reconciliation" title={t.noRuns} guide="reconciliation">
             {t.noRunsHint}
           </Empty>
         }

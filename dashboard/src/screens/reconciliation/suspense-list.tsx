@@ -50,7 +50,7 @@ export function SuspenseList() {
         keyOf={({ id }) => id}
         linkOf={({ id }) => `/reconciliation/suspense/${id}`}
         empty={
-          <Empty icon="check" title={isOpen ? t.none : t.noneAll}>
+          <Empty icon="check" title={isOpen ? t.none : t.noneAll} guide="suspense">
             {t.noneHint}
           </Empty>
         }

@@ -42,7 +42,7 @@ export default function Today() {
       {data ? <Tiles overview={data} /> : <Skeleton height={110} />}
       {data?.days.every(({ created }) => created === 0) ? (
         <Section title={t.days}>
-          <Empty icon="today" title={t.nothing}>
+          <Empty icon="today" title={t.nothing} action="charge" guide="dashboard">
             {t.nothingHint} <Code>POST /transaction</Code>
           </Empty>
         </Section>

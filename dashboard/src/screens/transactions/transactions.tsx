@@ -134,7 +134,14 @@ function List({ client }: { client: string }) {
           },
         ]}
         empty={
-          <EmptyList isFiltered={filters.count > 0} noneFound={t.noneFound} icon="transactions" title={t.none}>
+          <EmptyList
+            isFiltered={filters.count > 0}
+            noneFound={t.noneFound}
+            icon="transactions"
+            title={t.none}
+            action="charge"
+            guide="money"
+          >
             {t.noneHint}
           </EmptyList>
         }

@@ -47,7 +47,7 @@ export default function Users() {
           label={t.title}
           rows={people.data}
           keyOf={({ id }) => id}
-          empty={<Empty icon="users" title={t.none} />}
+          empty={<Empty icon="users" title={t.none} guide="dashboard" />}
           columns={[
             {
               name: t.name,

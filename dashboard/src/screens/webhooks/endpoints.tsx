@@ -50,7 +50,7 @@ export function Endpoints({ client }: { client: string }) {
       {endpoints.isPending && <Skeleton height={160} />}
       {endpoints.data?.length === 0 && (
         <div className="card">
-          <Empty icon="webhooks" title={t.none}>
+          <Empty icon="webhooks" title={t.none} guide="webhooks">
             {t.noneHint}
           </Empty>
         </div>

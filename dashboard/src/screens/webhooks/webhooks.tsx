@@ -202,7 +202,14 @@ function DeliveryList({ client }: { client: string }) {
             },
           ]}
           empty={
-            <EmptyList isFiltered={count > 0} noneFound={t.noneFound} icon="webhooks" title={t.none}>
+            <EmptyList
+              isFiltered={count > 0}
+              noneFound={t.noneFound}
+              icon="webhooks"
+              title={t.none}
+              action="charge"
+              guide="webhooks"
+            >
               {t.noneHint}
             </EmptyList>
           }
@@ -275,7 +282,7 @@ function EventList({ client }: { client: string }) {
         },
       ]}
       empty={
-        <Empty icon="webhooks" title={t.noEvents}>
+        <Empty icon="webhooks" title={t.noEvents} action="charge" guide="webhooks">
           {t.noEventsHint}
         </Empty>
       }

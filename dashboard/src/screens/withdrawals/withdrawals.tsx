@@ -44,7 +44,7 @@ export default function Withdrawals() {
     return (
       <Page title={t.title} lead={t.lead}>
         <PendingReview client={null} />
-        <ChooseClient />
+        <ChooseClient selectsOnlyClient />
       </Page>
     )
   }
@@ -163,7 +163,13 @@ function List({ client, query }: { client: string; query: WithdrawalFilters }) {
           },
         ]}
         empty={
-          <EmptyList isFiltered={filters.count > 0} noneFound={t.noneFound} icon="withdrawals" title={t.none}>
+          <EmptyList
+            isFiltered={filters.count > 0}
+            noneFound={t.noneFound}
+            icon="withdrawals"
+            title={t.none}
+            guide="withdrawals"
+          >
             {t.noneHint}
           </EmptyList>
         }
