@@ -1,4 +1,4 @@
-import { Anchor, Button, Group, Progress, Text } from '@mantine/core'
+import { Anchor, Button, Group, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { request } from '../../api.ts'
@@ -56,7 +56,7 @@ export function FirstStepsCard() {
       }
     >
       <Group gap="sm" mb="xs" wrap="nowrap">
-        <Progress value={(done / steps.length) * 100} flex={1} aria-hidden />
+        <progress className="steps-bar" value={done} max={steps.length} aria-hidden />
         <Text size="xs" c="dimmed">
           {t.lead(done, steps.length)}
         </Text>
