@@ -195,6 +195,8 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     wrongTokenLimit: limit('payment-page', 0.5, 20),
     // Once in two minutes: the page is often reopened, and each check costs a request to the acquirer.
     checkLimit: limit('payment-check', 1 / 120, 1),
+    // A person downloads a receipt once or twice; making it costs about 30 ms of CPU.
+    receiptLimit: limit('receipt', 0.1, 6),
     // Charges of the sandbox by visitors without an account: as many as a person who tries it makes.
     sampleLimits: { perAddress: limit('sample', 0.1, 20), all: limit('sample-all', 1, 100) },
   })

@@ -107,6 +107,13 @@ export const screens: ScreenEntry[] = [
     Screen: screen(async () => await import('./screens/webhooks/webhooks.tsx')),
   },
   {
+    name: 'paymentPage',
+    paths: ['/payment-page'],
+    permission: 'credential.write',
+    icon: 'palette',
+    Screen: screen(async () => await import('./screens/payment-page/payment-page.tsx')),
+  },
+  {
     name: 'credentials',
     paths: ['/credentials'],
     permission: 'credential.write',

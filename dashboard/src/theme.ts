@@ -59,3 +59,14 @@ export const variables: CSSVariablesResolver = () => ({
     '--mantine-color-default-border': '#35413d',
   },
 })
+
+/** Paper is white: while the page is printed it is shown in the light theme. */
+export function printInLight(): void {
+  const { dataset } = document.documentElement
+  let before: string | undefined
+  matchMedia('print').addEventListener('change', ({ matches }) => {
+    if (matches) before = dataset.mantineColorScheme
+    const next = matches ? 'light' : before
+    if (next !== undefined) dataset.mantineColorScheme = next
+  })
+}

@@ -57,6 +57,12 @@ const attribution = { transactionId: Name, amount: Cents }
 const detailsOf = {
   'payouts.freeze': reason,
   'payouts.release': details({ reason: Text, breaches: Count, isChecked: Type.Boolean() }),
+  'branding.change': details({
+    color: orNull(Name),
+    origins: Type.Array(Type.String({ maxLength: 300 }), { maxItems: 10 }),
+    showsItems: Type.Boolean(),
+    hasLogo: Type.Boolean(),
+  }),
   'client.create': details({ clientId: Name, scopes: Names }),
   'client.move': details({ clientId: Name, cell: orNull(Name), address: orNull(Name) }),
   'client.revoke': details({ clientId: Name, tokensOnly: Type.Boolean() }),

@@ -5,9 +5,13 @@ import { explainRecord } from '../explain/explain.ts'
 import { merchantSeenBy, userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
+import { languages } from '../lib/alert-settings.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
+import { writeReceipt } from '../reports/receipt.ts'
+import { findReceipt } from '../reports/receipt-store.ts'
 import { customerPagesMax, findCustomer } from './customer.ts'
+import { PdfFile } from './operator-schema.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
 import { CustomerView, ExplanationView, SearchView } from './schema.ts'
 import { search } from './search.ts'
@@ -15,7 +19,7 @@ import { search } from './search.ts'
 /** Finds records and customers by what people know of them, and explains the history of a record. */
 export function registerRecordRoutes(
   app: Server,
-  deps: { db: Db; reads: Reads; clock: Clock; acquirers: Acquirers },
+  deps: { db: Db; reads: Reads; clock: Clock; acquirers: Acquirers; sandbox: object | null },
 ): void {
   const isConfigured = (acquirer: string) => deps.acquirers.get(acquirer) !== undefined
   app.post(
@@ -59,6 +63,33 @@ export function registerRecordRoutes(
       const { by = 'document', page = 1 } = request.query
       const merchantId = merchantSeenBy(userOf(request))
       return await findCustomer(deps.reads, { id: request.params.id.toLowerCase(), merchantId, by, page })
+    },
+  )
+
+  app.get(
+    '/dashboard/api/transaction/:id/receipt.pdf',
+    {
+      config: { access: { permission: 'transaction.read' } },
+      schema: {
+        hide: true,
+        params: Type.Object({ id: Type.String({ format: 'uuid-any' }) }),
+        querystring: Type.Object(
+          { language: Type.Optional(Type.Enum([...languages])) },
+          { additionalProperties: false },
+        ),
+        response: { 200: PdfFile, ...problems(401, 403, 404, 422) },
+      },
+    },
+    async (request, reply) => {
+      const { language = 'pt' } = request.query
+      const merchantId = merchantSeenBy(userOf(request))
+      const receipt = await findReceipt(deps.db, { id: request.params.id, merchantId })
+      if (!receipt) throw new AppError('not_found', { detail: 'There is no paid transaction with this id.' })
+      const about = { language, now: deps.clock.now(), isPublic: false, isPretended: deps.sandbox !== null }
+      return await reply
+        .type('application/pdf')
+        .header('content-disposition', `attachment; filename="pix-${receipt.end_to_end}.pdf"`)
+        .send(await writeReceipt(receipt, about))
     },
   )
 

@@ -1,4 +1,5 @@
 import type { Server } from '../http/server.ts'
+import { registerBrandingRoutes } from './branding-routes.ts'
 import { registerClientRoutes } from './client-routes.ts'
 import { registerClosedDayRoutes } from './closed-day-routes.ts'
 import { registerDisputeRoutes } from './dispute-routes.ts'
@@ -20,6 +21,7 @@ import { registerWithdrawalDecisionRoutes } from './withdrawal-routes.ts'
 
 export type DashboardDeps = LiveDeps &
   Parameters<typeof registerClientRoutes>[1] &
+  Parameters<typeof registerRecordRoutes>[1] &
   Parameters<typeof registerSystemRoutes>[1] &
   Parameters<typeof registerWithdrawalDecisionRoutes>[1] &
   Parameters<typeof registerReconciliationRoutes>[1] &
@@ -50,6 +52,7 @@ export function registerDashboardRoutes(app: Server, deps: DashboardDeps): void 
   registerLiveRoutes(app, deps)
   registerRecordRoutes(app, deps)
   registerFirstStepsRoutes(app, deps)
+  registerBrandingRoutes(app, deps)
   registerClientRoutes(app, deps)
   registerWithdrawalDecisionRoutes(app, deps)
   registerProposalRoutes(app, deps)

@@ -117,10 +117,10 @@ function toPage(doc: PdfDocument) {
         .fontSize(9)
         .fillColor('#0b7285')
         .text(toShown(address), margin, doc.y, { width, link: address }),
-    image: (png: Buffer, size: number) => {
-      ensure(size)
-      doc.image(png, margin, doc.y, { width: size })
-      doc.y += size
+    image: (png: Buffer, width: number, height = width) => {
+      ensure(height)
+      doc.image(png, margin, doc.y, { fit: [width, height] })
+      doc.y += height
     },
   }
 }

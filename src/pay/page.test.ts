@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { encodeDynamicBrCode } from '../pix/brcode.ts'
 import { failureMessages, transactionStatuses } from '../transactions/status.ts'
-import { policy, renderNotice, renderPayment } from './page.ts'
+import { policyOf, renderNotice, renderPayment } from './page.ts'
 import { isOpen, pageState } from './state.ts'
 import type { PaymentRow } from './store.ts'
 import { chooseLanguage } from './text.ts'
@@ -20,10 +21,20 @@ const row = (more: Partial<PaymentRow> = {}): PaymentRow => ({
   return_url: null,
   payment_date: null,
   changed_at: now,
+  end_to_end: null,
+  payer_document: null,
+  receiver: null,
+  returned: 0,
+  description: null,
+  items: null,
+  logo_version: null,
+  color: null,
+  shop_url: null,
+  embed_origins: null,
   ...more,
 })
 const render = (more: Partial<PaymentRow> = {}, language: 'pt' | 'en' = 'pt', at = now) =>
-  renderPayment({ payment: row(more), language, now: at, isPretended: false })
+  renderPayment({ payment: row(more), token: 'token', language, now: at, isPretended: false })
 
 describe('the state', () => {
   it('is defined for every status', () => {
@@ -63,11 +74,21 @@ describe('the way back to the shop', () => {
   const shown = 'https://shop.example.com/thanks?order=1&#38;x=%20&#34;'
 
   it('is a link below the charge, and after the payment a button with the id of the transaction', () => {
-    expect(render({ return_url })).toContain(`<p class="leave"><a href="${shown}">Voltar à loja</a></p>`)
+    expect(render({ return_url })).toContain(`<p class="leave"><a href="${shown}" target="_top">Voltar à loja</a></p>`)
     expect(render({ return_url })).not.toContain('transactionId=')
     const paid = render({ return_url, status: 'PAID', payment_date: now }, 'en')
-    expect(paid).toContain(`href="${shown}&#38;transactionId=${row().id}">Back to Padaria do João</a>`)
+    expect(paid).toContain(`href="${shown}&#38;transactionId=${row().id}" target="_top">Back to Padaria do João</a>`)
     expect(render({ return_url: 'https://shop.example.com/', status: 'PAID' })).toContain('.com/?transactionId=')
+  })
+
+  it('is the merchant’s own address where the transaction has none, and never says which one was paid', () => {
+    const shop_url = 'https://shop.example.com/'
+    for (const more of [{}, { status: 'PAID' as const }])
+      expect(render({ ...more, shop_url })).toContain(`"${shop_url}"`)
+    expect(render({ shop_url, status: 'PAID' })).not.toContain('transactionId=')
+    expect(render({ shop_url, return_url })).not.toContain(`"${shop_url}"`)
+    // An expired code is replaced in the shop.
+    expect(render({ shop_url }, 'pt', later)).toContain(`<a class="go" href="${shop_url}"`)
   })
 
   it('is not there without an address', () => {
@@ -95,22 +116,69 @@ describe('the page', () => {
     expect(page).toContain('&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62; &#38; &#39;Filhos&#39;')
   })
 
-  it('shows no code that must not be paid, and no script once nothing changes', () => {
+  it('shows no code that must not be paid, and reloads only while something may change', () => {
     for (const status of transactionStatuses) {
       const page = render({ status })
       expect(page.includes('00020101021226'), status).toBe(status === 'PIX_QRCODE_GENERATED')
-      expect(page.includes('<script>'), status).toBe(isOpen({ status }))
       expect(page.includes('http-equiv="refresh"'), status).toBe(isOpen({ status }))
     }
     expect(render({}, 'pt', later)).not.toContain('00020101021226')
   })
 
   it('allows its own style and script by their hash, and nothing unsafe', () => {
-    expect(policy).not.toMatch(/unsafe|\*|https?:/)
+    expect(policyOf(null)).not.toMatch(/unsafe|\*|https?:/)
     const page = render()
     expect(page).not.toMatch(/ style=| on\w+="/)
     expect(page.match(/<style>/g)).toHaveLength(1)
     expect(page.match(/<script>/g)).toHaveLength(1)
+  })
+
+  it('may be framed by the merchant’s sites only', () => {
+    expect(policyOf(row())).toContain("frame-ancestors 'none'")
+    const sites = ['https://shop.example.com', 'https://other.example']
+    expect(policyOf(row({ embed_origins: sites }))).toMatch(
+      /frame-ancestors https:\/\/shop.example.com https:\/\/other.example$/,
+    )
+  })
+
+  it('shows the name that the code has, because the bank shows it', () => {
+    const pix_uri = encodeDynamicBrCode({
+      location: 'pix.example.com/x',
+      merchantName: 'PADARIA LTDA',
+      merchantCity: 'Rio',
+    })
+    expect(render({ pix_uri })).toContain('No app do seu banco aparecerá: <b>PADARIA LTDA</b>')
+    expect(render()).toContain('aparecerá: <b>Padaria do João</b>')
+  })
+
+  it('shows what is bought, escaped', () => {
+    const item = { title: 'Pão <b>', unitPrice: 100, quantity: 3 }
+    const items = [item]
+    expect(render({ items })).toContain('<li><span>3 × Pão &#60;b&#62;</span><span>R$ 3,00</span></li>')
+    expect(render({ items, description: 'Pedido 7' })).toContain('<p class="bought">Pedido 7</p>')
+    expect(render({ items: Array.from({ length: 23 }, () => item) })).toContain('<li>e mais 3</li>')
+  })
+
+  it('has a receipt once it is paid, with the payer’s document masked', () => {
+    const paid = { status: 'PAID', payment_date: now, end_to_end: 'E123', payer_document: '11144477735' } as const
+    const page = render(paid)
+    expect(page).toContain('<dd>E123</dd>')
+    expect(page).toContain('<dd>***.444.777-**</dd>')
+    expect(page).not.toContain('11144477735')
+    expect(page).toContain('href="token/receipt.pdf"')
+    expect(render({ ...paid, payer_document: 'anything else' })).not.toContain('anything')
+    expect(render({ ...paid, status: 'FAILED' })).not.toContain('E123')
+  })
+
+  it('says how much was returned, and that a dispute is examined', () => {
+    const paid = { payment_date: now, end_to_end: 'E123', amount: 1000 } as const
+    const partly = render({ ...paid, status: 'PAID', returned: 250 })
+    expect(partly).toContain('<h1>Pagamento devolvido em parte</h1>')
+    expect(partly).toContain('R$ 2,50 devolvidos')
+    expect(render({ ...paid, status: 'REFUNDED', returned: 1000 })).toContain('<h1>Pagamento devolvido</h1>')
+    for (const status of ['BLOCKED', 'PROCESSING_INFRACTION'] as const)
+      expect(render({ ...paid, status })).toContain('em análise pelos bancos')
+    expect(render({ ...paid, status: 'PAID' })).not.toContain('em análise')
   })
 
   it('has a notice in both languages for an address without a payment', () => {

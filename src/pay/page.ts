@@ -1,24 +1,43 @@
 import { createHash } from 'node:crypto'
+import { toShades } from '../branding/colors.ts'
+import { decodeBrCode } from '../pix/brcode.ts'
 import { qrCodeDataUrl } from '../pix/qrcode.ts'
+import { renderEnd } from './end.ts'
+import { type Html, html, verbatim } from './html.ts'
+import { icons } from './icons.ts'
 import { script } from './script.ts'
 import { isOpen, pageState } from './state.ts'
 import type { PaymentRow } from './store.ts'
 import { style } from './style.ts'
 import { type Language, type Notice, toMoment, words } from './text.ts'
 
+const styleHash = hashOf(style)
+const scriptHash = hashOf(script)
+
 /**
- * The page may load its one style, its one script and inline images, and call its own server. It must not be framed.
+ * The page may load its own style and the merchant's colors, its one script, inline images and the merchant's logo, and
+ * call its own server. Only pages of the merchant's sites may frame it.
  */
-export const policy = [
-  "default-src 'none'",
-  `style-src ${hashOf(style)}`,
-  `script-src ${hashOf(script)}`,
-  'img-src data:',
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-].join('; ')
+export function policyOf(payment: Pick<PaymentRow, 'color' | 'embed_origins'> | null): string {
+  const colors = payment?.color ? ` ${hashOf(colorStyle(payment.color))}` : ''
+  return [
+    "default-src 'none'",
+    `style-src ${styleHash}${colors}`,
+    `script-src ${scriptHash}`,
+    "img-src data: 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    `frame-ancestors ${payment?.embed_origins?.length ? payment.embed_origins.join(' ') : "'none'"}`,
+  ].join('; ')
+}
+
+/** The colors of a theme replace those of the page. */
+function colorStyle(color: string): string {
+  const { light, dark } = toShades(color)
+  const write = ({ color, on }: typeof light) => `:root{--lamp:${color};--on:${on}}`
+  return `${write(light)}@media (prefers-color-scheme:dark){${write(dark)}}`
+}
 
 function hashOf(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
@@ -27,10 +46,12 @@ function hashOf(text: string): string {
 /** A browser without scripts reloads the page this often, while something may change. */
 const refreshSeconds = 10
 
-type Shown = { payment: PaymentRow; language: Language; now: Date; isPretended: boolean }
+/** `token`: of the page's address, to which its links are relative. */
+export type Shown = { payment: PaymentRow; token: string; language: Language; now: Date; isPretended: boolean }
 
 export function renderPayment(shown: Shown): string {
-  const { payment, language, now, isPretended } = shown
+  const { payment, token, language, now, isPretended } = shown
+  const shop = payment.return_url ?? payment.shop_url
   const t = words[language]
   const state = pageState(payment, now)
   const seconds =
@@ -39,13 +60,15 @@ export function renderPayment(shown: Shown): string {
   return renderDocument({
     language,
     title: `${state === 'waiting' ? amount : t.titles[state]} · ${payment.merchant_name}`,
+    origins: payment.embed_origins?.join(' ') ?? '',
+    colors: payment.color && colorStyle(payment.color),
     refreshes: isOpen(payment),
-    body: html`${isPretended && html`<p class="pretended">${t.pretended}</p>`}
+    body: html`${payment.logo_version && html`<img class="logo" src="${token}/logo.png?${payment.logo_version}" alt="${payment.merchant_name}">`}${isPretended && html`<p class="pretended">${t.pretended}</p>`}
 <article data-state="${state}" data-seconds="${Math.floor(seconds)}"${isOpen(payment) && html` data-open`}>
-${state === 'waiting' && payment.pix_uri !== null ? renderCode({ ...shown, uri: payment.pix_uri }) : renderEnd(payment, language, now)}
+${state === 'waiting' && payment.pix_uri !== null ? renderCode({ ...shown, uri: payment.pix_uri }) : renderEnd(shown)}
 </article>
-${payment.return_url !== null && html`<p class="leave"><a href="${payment.return_url}">${t.back}</a></p>`}`,
-    script: isOpen(payment),
+${shop !== null && html`<p class="leave"><a href="${shop}" target="_top">${t.back}</a></p>`}`,
+    script: true,
   })
 }
 
@@ -56,12 +79,15 @@ function renderCode({ payment, uri, language, now, isPretended }: Shown & { uri:
 <h1>${t.titles.waiting}</h1>
 <p class="amount">${t.money(payment.amount)}</p>
 <p class="merchant">${t.to} <b>${payment.merchant_name}</b></p>
+${renderContent(payment, language)}
+<p class="bank">${t.bank} <b>${bankName(payment, uri)}</b></p>
 ${expiresAt && html`<p class="until">${t.until(toMoment(language, expiresAt, now))}<span class="left" role="timer" hidden> · ${t.left} <span data-left></span></span></p>`}
 </div>
 <div class="how">
 <button type="button" hidden data-copied="${t.copied}" data-selected="${t.selected}"><span>${t.copy}</span>${icons.copy}</button>
+<p class="next" hidden>${t.openBank}</p>
 <div class="code"><h2>${t.copyCode}</h2><code id="code">${uri}</code></div>
-<ol class="steps">${{ html: t.copySteps.map((step) => html`<li>${step}</li>`.html).join('') }}</ol>
+<ol class="steps">${t.copySteps.map((step) => html`<li>${step}</li>`)}</ol>
 ${isPretended && html`<form method="post"><button class="pay">${t.payPretended}</button></form>`}
 </div>
 <div class="stub">
@@ -71,45 +97,24 @@ ${isPretended && html`<form method="post"><button class="pay">${t.payPretended}<
 </div>`
 }
 
-function renderEnd(payment: PaymentRow, language: Language, now: Date): Html {
-  const t = words[language]
-  const state = pageState(payment, now)
-  const paidAt = payment.payment_date ?? payment.changed_at
-  const says = {
-    preparing: t.preparing,
-    waiting: t.preparing,
-    expired: t.expired(payment.merchant_name),
-    canceled: t.canceled(payment.merchant_name),
-    failed: t.failed(payment.merchant_name),
-    paid: t.paidAt(t.dateTime(paidAt)),
-    refunded: t.refundedAt(t.dateTime(payment.changed_at)),
-  }
-  const icon = {
-    preparing: icons.clock,
-    waiting: icons.clock,
-    expired: icons.clock,
-    canceled: icons.cross,
-    failed: icons.cross,
-    paid: icons.check,
-    refunded: icons.back,
-  }
-  return html`<div class="end">
-${icon[state]}
-<h1>${t.titles[state]}</h1>
-<p class="amount">${t.money(payment.amount)}</p>
-<p class="merchant">${t.to} <b>${payment.merchant_name}</b></p>
-<p class="quiet">${says[state]}</p>
-${state === 'paid' && renderReturn(payment, language)}
-</div>`
+/** The name that the acquirer has put into the code, which banks show before the payment is confirmed. */
+function bankName({ merchant_name }: PaymentRow, uri: string): string {
+  const decoded = decodeBrCode(uri)
+  return (decoded.ok && decoded.code.merchantName) || merchant_name
 }
 
-/** After the payment: back to the shop, which fetches the transaction. Its status counts, never this visit. */
-function renderReturn({ id, merchant_name, return_url }: PaymentRow, language: Language): Html {
+/** At most these: the page stays small, and the amount is the sum of all. */
+const itemsMax = 20
+
+/** What is bought, if the merchant shows it: its description, otherwise the items. */
+function renderContent({ description, items }: PaymentRow, language: Language): Html | null {
   const t = words[language]
-  if (return_url === null) return html`<p class="quiet">${t.close}</p>`
-  // Appended as text: parsing the address could change how its own parameters are written.
-  const address = `${return_url}${return_url.includes('?') ? '&' : '?'}transactionId=${id}`
-  return html`<a class="go" href="${address}">${t.goOn(merchant_name)}</a>`
+  if (description !== null) return html`<p class="bought">${description}</p>`
+  if (!items?.length) return null
+  const more = items.length - itemsMax
+  const write = ({ title, unitPrice, quantity }: (typeof items)[number]) =>
+    html`<li><span>${quantity > 1 && html`${quantity} × `}${title}</span><span>${t.money(unitPrice * quantity)}</span></li>`
+  return html`<ul class="items">${items.slice(0, itemsMax).map(write)}${more > 0 && html`<li>${t.more(more)}</li>`}</ul>`
 }
 
 /** The page that is shown instead of a payment. */
@@ -124,7 +129,16 @@ export function renderNotice(notice: Notice, language: Language): string {
   })
 }
 
-type Document = { language: Language; title: string; refreshes: boolean; body: Html; script: boolean }
+type Document = {
+  language: Language
+  title: string
+  refreshes: boolean
+  body: Html
+  script: boolean
+  /** The sites that may frame it, for the messages to them. */
+  origins?: string
+  colors?: string | null
+}
 
 function renderDocument(page: Document): string {
   return html`<!doctype html>
@@ -137,10 +151,11 @@ function renderDocument(page: Document): string {
 <title>${page.title}</title>
 <link rel="icon" href="data:,">
 <style>${verbatim(style)}</style>
+${page.colors ? verbatim(`<style>${page.colors}</style>`) : null}
 ${page.refreshes && html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>`}
 </head>
 <body>
-<main>
+<main${page.origins ? html` data-origins="${page.origins}"` : null}>
 <p id="announced" class="unseen" role="status"></p>
 ${page.body}
 </main>
@@ -148,38 +163,4 @@ ${page.script && verbatim(`<script>${script}</script>`)}
 </body>
 </html>
 `.html
-}
-
-const icon = (path: string, name: string) =>
-  verbatim(
-    `<svg class="${name}" viewBox="0 0 24 24" aria-hidden="true" width="22" height="22"><path d="${path}"/></svg>`,
-  )
-
-const icons = {
-  copy: icon('M9 9h11v11H9zM4 15V4h11', 'copy'),
-  check: icon('m4 12.500 5.500 5.500L20 6.500', 'sign'),
-  clock: icon('M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18Zm0-14v5l3.500 2', 'sign'),
-  cross: icon('M6 6l12 12M18 6 6 18', 'sign'),
-  back: icon('M9 6 4 11l5 5M4 11h10a6 6 0 0 1 0 12h-2', 'sign'),
-}
-
-/** HTML that is safe to insert in a page. */
-export type Html = { readonly html: string }
-
-/** Inserted values are escaped as text, unless they are HTML already; null and false insert nothing. */
-export function html(strings: TemplateStringsArray, ...values: (Html | string | number | null | false)[]): Html {
-  const pieces = strings.map((text, index) => text + toPiece(values[index] ?? null))
-  return { html: pieces.join('') }
-}
-
-/** Text of our own that is inserted unescaped, such as a style. */
-export function verbatim(text: string): Html {
-  return { html: text }
-}
-
-function toPiece(value: Html | string | number | null | false): string {
-  if (value === null || value === false) return ''
-  return typeof value === 'object'
-    ? value.html
-    : String(value).replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
 }

@@ -6,15 +6,18 @@ import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { AppError, errors } from '../lib/errors.ts'
 import type { SecretKey } from '../lib/secrets.ts'
+import { writeReceipt } from '../reports/receipt.ts'
+import { findReceipt } from '../reports/receipt-store.ts'
 import type { Sandbox } from '../sandbox/routes.ts'
 import { TransactionParams } from '../transactions/schema.ts'
 import { checkNow } from '../transactions/store.ts'
 import type { TransactionReader } from '../transactions/view.ts'
-import { policy, renderNotice, renderPayment } from './page.ts'
+import { embedScript } from './embed.ts'
+import { policyOf, renderNotice, renderPayment } from './page.ts'
 import { registerSampleRoutes, type SampleDeps } from './sample.ts'
 import { PaymentLinkView, PayParams } from './schema.ts'
 import { isOpen } from './state.ts'
-import { findPayment, type PaymentRow } from './store.ts'
+import { findLogo, findPayment, type PaymentRow } from './store.ts'
 import { chooseLanguage } from './text.ts'
 import { readPaymentToken } from './token.ts'
 import { createWatch } from './watch.ts'
@@ -30,6 +33,8 @@ export type PayDeps = Parameters<typeof createWatch>[0] &
     wrongTokenLimit: RateLimiter
     /** Queries to the acquirer about charges whose page is opened. */
     checkLimit: RateLimiter
+    /** PDFs per transaction: making one costs more than a page. */
+    receiptLimit: RateLimiter
   }
 
 /** The page to which a merchant sends its customer, and the route that gives the merchant its address. */
@@ -63,6 +68,7 @@ function registerPage(app: Server, deps: PayDeps): void {
   // Before the hook that cuts the streams that are still open.
   app.addHook('preClose', watch.stop)
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply))
+  registerFiles(app, deps)
   if (deps.sandbox) registerSampleRoutes(app, { ...deps, sandbox: deps.sandbox })
   const route = { config: { access: { public: true } }, schema: { hide: true, params: PayParams } } as const
 
@@ -71,7 +77,12 @@ function registerPage(app: Server, deps: PayDeps): void {
     const language = chooseLanguage(request.headers['accept-language'])
     const now = deps.clock.now()
     await requestCheck(deps, payment, now)
-    return sendPage(reply, renderPayment({ payment, language, now, isPretended: deps.sandbox !== null }))
+    const { token } = request.params
+    return sendPage(
+      reply,
+      renderPayment({ payment, token, language, now, isPretended: deps.sandbox !== null }),
+      payment,
+    )
   })
 
   app.get('/pay/:token/events', { ...route, exposeHeadRoute: false }, async (request, reply) => {
@@ -82,6 +93,40 @@ function registerPage(app: Server, deps: PayDeps): void {
     if (!stream) throw new AppError('rate_limited', { headers: { 'retry-after': '5' } })
     return await reply.type('text/event-stream').header('x-accel-buffering', 'no').send(stream)
   })
+}
+
+function registerFiles(app: Server, deps: PayDeps): void {
+  const { db, clock, receiptLimit } = deps
+  const access = { public: true } as const
+  const route = { config: { access }, schema: { hide: true, params: PayParams } } as const
+
+  app.get('/pay/:token/receipt.pdf', route, async (request, reply) => {
+    const { id, merchant_id: merchantId } = await findShown(deps, request.params.token, request, reply)
+    const receipt = await findReceipt(db, { id, merchantId })
+    if (!receipt) throw new AppError('not_found')
+    enforceRateLimit(receiptLimit, id, reply)
+    const language = chooseLanguage(request.headers['accept-language'])
+    const about = { language, now: clock.now(), isPublic: true, isPretended: deps.sandbox !== null }
+    const name = language === 'pt' ? 'comprovante-pix' : 'pix-receipt'
+    return reply
+      .type('application/pdf')
+      .headers({ 'content-disposition': `attachment; filename="${name}.pdf"`, ...unlisted })
+      .send(await writeReceipt(receipt, about))
+  })
+
+  app.get('/pay/:token/logo.png', route, async (request, reply) => {
+    const logo = await findLogo(db, (await findShown(deps, request.params.token, request, reply)).merchant_id)
+    if (!logo) throw new AppError('not_found')
+    // Its address changes with it.
+    return reply.type('image/png').header('cache-control', 'private, max-age=86400').send(logo)
+  })
+
+  app.get('/pay/embed.js', { config: { access }, schema: { hide: true } }, async (_request, reply) =>
+    reply
+      .type('text/javascript; charset=utf-8')
+      .headers({ 'cache-control': 'public, max-age=3600', 'cross-origin-resource-policy': 'cross-origin' })
+      .send(embedScript),
+  )
 }
 
 /** A page is usually opened right after its code was created: then a query would find nothing new. */
@@ -117,13 +162,13 @@ function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply)
   return sendPage(reply.code(errors[code].status).headers(details.headers ?? {}), renderNotice(notice, language))
 }
 
-function sendPage(reply: FastifyReply, page: string): FastifyReply {
+const unlisted = { 'x-robots-tag': 'noindex, nofollow', vary: 'Accept-Language' }
+
+function sendPage(reply: FastifyReply, page: string, payment: PaymentRow | null = null): FastifyReply {
+  // The policy below says more precisely who may frame the page; browsers would obey both.
+  if (payment?.embed_origins?.length) reply.removeHeader('x-frame-options')
   return reply
     .type('text/html; charset=utf-8')
-    .headers({
-      'content-security-policy': policy,
-      'x-robots-tag': 'noindex, nofollow',
-      vary: 'Accept-Language',
-    })
+    .headers({ 'content-security-policy': policyOf(payment), ...unlisted })
     .send(page)
 }

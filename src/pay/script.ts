@@ -1,19 +1,32 @@
 /**
  * The page works without this script. It adds the copy button, the countdown, and an update as soon as the service
- * reports a change: it inserts the same card that reloading the page would show.
+ * reports a change: it inserts the same card that reloading the page would show. In a frame it also says to the page around
+ * it what happened, if that is one of the merchant's sites.
  */
 export const script = `
 const find = (name) => document.querySelector(name)
-let card, endsAt, source, timer
+let card, endsAt, source, timer, said
+const shop = decodeURIComponent(location.hash.slice(1))
+const isFramed = parent !== window
+const origin = isFramed && (find('main').dataset.origins || '').split(' ').includes(shop) ? shop : null
+const say = (guiche, more) => origin && parent.postMessage({ guiche, ...more }, origin)
 
 function begin() {
   card = find('article')
   endsAt = Date.now() + card.dataset.seconds * 1000
-  const button = find('button')
+  const button = find('[data-copied]')
   if (button) {
     button.hidden = false
     button.onclick = () => copy(button)
   }
+  const print = find('.print')
+  if (print && !isFramed) {
+    print.hidden = false
+    print.onclick = () => window.print()
+  }
+  const { state } = card.dataset
+  if (state !== said && state !== 'waiting' && state !== 'preparing') say(state)
+  said = state
   if (!card.hasAttribute('data-open')) {
     clearInterval(timer)
     if (source) source.close()
@@ -44,6 +57,8 @@ async function copy(button) {
     getSelection().selectAllChildren(code)
     if (!document.execCommand('copy')) words = button.dataset.selected
   }
+  find('.next').hidden = false
+  if (navigator.vibrate) navigator.vibrate(40)
   if (button.classList.contains('done')) return
   const before = label.textContent
   label.textContent = announced.textContent = words
@@ -81,6 +96,12 @@ function poll() {
   timer = setInterval(refresh, 5000)
 }
 
+if (isFramed) {
+  document.documentElement.dataset.framed = ''
+  say('ready')
+  addEventListener('keydown', ({ key }) => key === 'Escape' && say('closed'))
+  new ResizeObserver(() => say('size', { height: find('main').offsetHeight + 32 })).observe(find('main'))
+}
 begin()
 setInterval(count, 1000)
 if (card.hasAttribute('data-open')) {

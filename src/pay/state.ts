@@ -3,7 +3,7 @@ import { failureCodeOf, type TransactionStatus } from '../transactions/status.ts
 /** What a customer sees about a transaction. */
 export type PageState = 'preparing' | 'waiting' | 'expired' | 'canceled' | 'failed' | 'paid' | 'refunded'
 
-/** A dispute is between banks and merchant: to the payer the transaction remains paid. */
+/** A dispute is between banks and merchant: to the payer the transaction remains paid, and the page only mentions it. */
 const states: Readonly<Record<TransactionStatus, PageState>> = {
   PENDING: 'preparing',
   PIX_QRCODE_GENERATED: 'waiting',
@@ -30,4 +30,9 @@ export function pageState(row: Standing, now: Date): PageState {
 /** Whether the state may still change while the page is open: an expired code may just have been paid. */
 export function isOpen({ status }: Pick<Standing, 'status'>): boolean {
   return status === 'PENDING' || status === 'PIX_QRCODE_GENERATED'
+}
+
+/** Whether the banks still examine a dispute of the payment. */
+export function isDisputed({ status }: Pick<Standing, 'status'>): boolean {
+  return status === 'BLOCKED' || status === 'PROCESSING_INFRACTION'
 }

@@ -1,8 +1,12 @@
 import { type Db, sql } from '../db/sql.ts'
+import type { AccountHolder } from '../pix/holder.ts'
 import { selectByIds } from '../transactions/owner-store.ts'
 import type { TransactionStatus } from '../transactions/status.ts'
 
-/** The columns that a payment page needs. Data of the customer and of the payer are never read for it. */
+/**
+ * The columns that a payment page needs. Data of the customer is never read for it, and of the payer only the document,
+ * for the masked one of the receipt.
+ */
 export type PaymentRow = {
   merchant_id: string
   id: string
@@ -15,17 +19,42 @@ export type PaymentRow = {
   return_url: string | null
   payment_date: Date | null
   changed_at: Date
+  end_to_end: string | null
+  payer_document: string | null
+  receiver: AccountHolder | null
+  /** What went back to the payer. */
+  returned: number
+  /** Null unless the merchant shows what is bought. */
+  description: string | null
+  items: { title: string; unitPrice: number; quantity: number }[] | null
+  /** Null without a logo. Changes with it. */
+  logo_version: string | null
+  color: string | null
+  shop_url: string | null
+  embed_origins: string[] | null
 }
 
 export async function findPayment(db: Db, id: string): Promise<PaymentRow | null> {
   const [row] = await db.query<PaymentRow>(
     sql`
       select merchant_id, id, status, clients.name as merchant_name, coalesce(amount_paid, amount) as amount, pix_uri, pix_expires_at, error_message, return_url, payment_date,
-        status_dates[cardinality(status_dates)] as changed_at
-      from transactions join clients using (merchant_id) where id = ${id}`,
+        status_dates[cardinality(status_dates)] as changed_at, end_to_end, payer->>'document' as payer_document, receiver,
+        case when end_to_end is null then 0 else amount_returned + coalesce((
+          select sum(refunds.amount) from refunds
+          where refunds.merchant_id = transactions.merchant_id and refunds.transaction_id = transactions.id and refunds.status = 'REFUNDED'), 0)
+        end::bigint as returned,
+        case when shows_items then description end as description, case when shows_items then items end as items,
+        case when logo is not null then (extract(epoch from changed_at) * 1000)::bigint::text end as logo_version, color, shop_url, embed_origins
+      from transactions join clients using (merchant_id) left join brandings using (merchant_id) where id = ${id}`,
     'find-payment',
   )
   return row ?? null
+}
+
+export async function findLogo(db: Db, merchantId: string): Promise<Buffer | null> {
+  const [row] = await db.query<{ logo: Buffer | null }>(sql`
+    select logo from brandings where merchant_id = ${merchantId}`)
+  return row?.logo ?? null
 }
 
 export type PaymentStateRow = Pick<PaymentRow, 'id' | 'status' | 'pix_expires_at' | 'error_message'>

@@ -32,6 +32,20 @@ article {
 h1 { font-size: 17px; font-weight: 600; line-height: 1.3; color: var(--lamp); }
 h2 { font-size: 15px; font-weight: 600; }
 .amount { margin-top: 4px; font-size: clamp(26px, 19vw - 34px, 40px); font-weight: 700; line-height: 1.15; letter-spacing: -.02em; font-variant-numeric: tabular-nums; }
+.logo { display: block; max-width: 200px; max-height: 56px; margin: 0 auto 16px; object-fit: contain; }
+.bought, .items, .bank { margin-top: 8px; font-size: 15px; overflow-wrap: anywhere; }
+.bank { color: var(--quiet); }
+.bank b { color: var(--ink); }
+.items { padding: 0; list-style: none; }
+.items li { display: flex; justify-content: space-between; gap: 16px; padding: 3px 0; }
+.items span + span { white-space: nowrap; font-variant-numeric: tabular-nums; }
+.next { margin-top: 12px; padding: 10px 14px; border-radius: 12px; background: var(--tint); font-weight: 600; font-size: 15px; }
+.receipt { margin-top: 24px; padding-top: 20px; border-top: 2px dashed var(--line); text-align: left; }
+.receipt dl div { padding: 6px 0; }
+dt { color: var(--quiet); font-size: 13px; }
+dd { margin: 0; font-size: 15px; overflow-wrap: anywhere; }
+.tools { margin-top: 12px; display: flex; flex-wrap: wrap; gap: 4px 20px; align-items: center; }
+.tools a, .tools button { width: auto; min-height: 44px; padding: 0; background: none; color: var(--lamp); font-size: 15px; font-weight: 600; text-decoration: underline; text-underline-offset: 3px; display: inline-flex; align-items: center; }
 .merchant { overflow-wrap: anywhere; }
 .merchant b { font-weight: 600; }
 .quiet, .steps, .until { color: var(--quiet); font-size: 15px; text-wrap: pretty; }
@@ -72,7 +86,8 @@ button:focus-visible, a:focus-visible { outline: 3px solid var(--ink); outline-o
 .go { margin-top: 28px; text-decoration: none; overflow-wrap: anywhere; }
 .leave { margin-top: 20px; text-align: center; font-size: 15px; }
 .leave a { color: var(--quiet); text-underline-offset: 3px; }
-[data-state=paid] ~ .leave { display: none; }
+article:has(.go) ~ .leave, [data-framed] .close { display: none; }
+[data-framed] body { min-height: 0; padding: 16px; }
 .unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
 svg { fill: none; stroke: currentColor; stroke-width: 2.2; stroke-linecap: round; stroke-linejoin: round; flex: none; }
 @keyframes come { from { transform: scale(.4); opacity: 0; } }
@@ -90,6 +105,13 @@ svg { fill: none; stroke: currentColor; stroke-width: 2.2; stroke-linecap: round
   .stub::after { top: auto; bottom: -12px; }
   .stub img { max-width: 300px; }
   .amount { font-size: 44px; }
-  .end { padding: 56px 40px; }
+  .end { padding: 48px 40px; }
+}
+@media print {
+  :root { color-scheme: light; --ground: #fff; --paper: #fff; --ink: #000; --quiet: #444; --tint: #fff; --line: #999; --lamp: #000; --on: #fff; }
+  body { display: block; min-height: 0; padding: 0; }
+  article { box-shadow: none; max-width: none; }
+  button, .go, .leave, .tools, .close, .sign, .left { display: none !important; }
+  .end { padding: 0; text-align: left; }
 }
 `

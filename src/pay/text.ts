@@ -15,6 +15,14 @@ type Words = {
   code: string
   titles: Record<PageState, string>
   to: string
+  /** Before the name that the bank shows. */
+  bank: string
+  openBank: string
+  more: (count: number) => string
+  partly: string
+  partlyReturned: (amount: string, time: string) => string
+  disputed: string
+  receipt: Record<'title' | 'paidAt' | 'receiver' | 'payer' | 'returned' | 'endToEnd' | 'pdf' | 'print', string>
   until: (time: string) => string
   left: string
   copy: string
@@ -68,6 +76,22 @@ export const words: Record<Language, Words> = {
       refunded: 'Pagamento devolvido',
     },
     to: 'para',
+    bank: 'No app do seu banco aparecerá:',
+    openBank: 'Agora abra o app do seu banco e cole o código em Pix Copia e Cola.',
+    more: (count) => `e mais ${count}`,
+    partly: 'Pagamento devolvido em parte',
+    partlyReturned: (amount, at) => `${amount} devolvidos à conta de origem até ${at}, horário de Brasília.`,
+    disputed: 'Há uma contestação deste pagamento em análise pelos bancos.',
+    receipt: {
+      title: 'Comprovante',
+      paidAt: 'Data e hora (Brasília)',
+      receiver: 'Titular da conta que recebeu',
+      payer: 'CPF ou CNPJ de quem pagou',
+      returned: 'Devolvido a quem pagou',
+      endToEnd: 'ID da transação Pix',
+      pdf: 'Baixar comprovante (PDF)',
+      print: 'Imprimir',
+    },
     until: (at) => `Pague até ${at}`,
     left: 'faltam',
     copy: 'Copiar código Pix',
@@ -120,6 +144,22 @@ export const words: Record<Language, Words> = {
       refunded: 'Payment refunded',
     },
     to: 'to',
+    bank: 'Your bank’s app will show:',
+    openBank: 'Now open your bank’s app and paste the code in Pix Copia e Cola.',
+    more: (count) => `and ${count} more`,
+    partly: 'Payment refunded in part',
+    partlyReturned: (amount, at) => `${amount} refunded to the account that paid, by ${at}, Brasília time.`,
+    disputed: 'A dispute of this payment is being examined by the banks.',
+    receipt: {
+      title: 'Receipt',
+      paidAt: 'Date and time (Brasília)',
+      receiver: 'Holder of the receiving account',
+      payer: 'CPF or CNPJ of the payer',
+      returned: 'Refunded to the payer',
+      endToEnd: 'Pix transaction ID',
+      pdf: 'Download receipt (PDF)',
+      print: 'Print',
+    },
     until: (at) => `Pay by ${at}`,
     left: 'time left',
     copy: 'Copy the Pix code',

@@ -1,3 +1,8 @@
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import jsQR from 'jsqr'
 import type { Browser, Page } from 'playwright-core'
 import { PNG } from 'pngjs'
@@ -7,15 +12,34 @@ import { charge, payAt, untilStatus } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { findSandboxMerchant, inviteUser, signIn } from '../support/users.ts'
 
+async function savePdf(page: Page, name: string): Promise<void> {
+  const folder = process.env.GUICHE_PICTURES
+  const pdf = await page.pdf({ format: 'A4', ...(folder !== undefined && { path: join(folder, `${name}.pdf`) }) })
+  expect(pdf.subarray(0, 5).toString()).toBe('%PDF-')
+}
+
 describe.skipIf(chromiumPath === null)('the payment page', () => {
   let service: TestService
   let browser: Browser
+  /** A shop at another origin: the example of the guide, with the address of its query. */
+  let shop: Server
+  let allowed: string
   beforeAll(async () => {
+    const example = await readFile('docs/pay-embed-example.html', 'utf8')
+    shop = createServer(({ url = '' }, answer) => {
+      const address = new URL(url, allowed).searchParams.get('pay') ?? ''
+      const page = example.replace('https://pix.example.com/pay/…', address)
+      answer.setHeader('content-type', 'text/html')
+      answer.end(page.replace('https://pix.example.com', service.baseUrl))
+    }).listen(0, '127.0.0.1')
+    await once(shop, 'listening')
+    allowed = `http://localhost:${(shop.address() as AddressInfo).port}`
     service = await startTestService()
     browser = await openChromium()
   })
   afterAll(async () => {
     await browser.close()
+    shop.close()
     await service.stop()
   })
 
@@ -212,7 +236,105 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     await close()
   })
 
+  it('is branded in the dashboard, readable in both themes', async () => {
+    const email = await inviteUser(service, { role: 'owner', merchantId: await findSandboxMerchant(service) })
+    const { page, complaints, checkScreenAtEachSize, readIn, close } = await visit(browser)
+    await signIn(page, service, email, '/payment-page')
+    await page.getByRole('textbox', { name: 'Color' }).fill('#ffd400')
+    await page.getByRole('textbox', { name: /Address of your shop/ }).fill('http://shop.example.com')
+    await page.getByRole('textbox', { name: /Sites that may show/ }).fill(`${allowed}\nhttps://shop.example.com`)
+    const logo = new PNG({ width: 600, height: 200 })
+    logo.data.fill(0x77)
+    await page.locator('input[type=file]').setInputFiles({
+      ...{ name: 'logo.png', mimeType: 'image/png', buffer: PNG.sync.write(logo) },
+    })
+    await page.getByRole('button', { name: 'Remove the logo' }).waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.locator('[aria-invalid=true]').first().waitFor()
+    await page.getByRole('textbox', { name: /Address of your shop/ }).fill('https://shop.example.com')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved. The page has the new appearance.').waitFor()
+    await page.getByText('your color would not be readable there').waitFor()
+    await readIn('Português')
+    await checkScreenAtEachSize('branding')
+    expect(complaints).toEqual([])
+    await close()
+
+    const { url } = await make()
+    const customer = await visit(browser, { locale: 'pt-BR' })
+    await customer.page.goto(url)
+    const image = customer.page.getByRole('img', { name: 'Sandbox' })
+    expect(await image.evaluate((one: HTMLImageElement) => [one.naturalWidth, one.naturalHeight])).toEqual([336, 112])
+    await customer.checkScreenAtEachSize('pay-branded')
+    expect(customer.complaints).toEqual([])
+    await customer.close()
+  })
+
+  const visitShop = async (origin: string, url: string) => {
+    const visited = await visit(browser, { locale: 'pt-BR', width: 390 })
+    await visited.page.goto(`${origin}/?${new URLSearchParams({ pay: url })}`)
+    return visited
+  }
+
+  it('opens in a dialog of an allowed site, and says there what happened', async () => {
+    const { uri, url } = await make()
+    const { page, complaints, checkScreen, close } = await visitShop(allowed, url)
+    await page.getByRole('link', { name: 'Pagar com Pix' }).click()
+    const frame = page.frameLocator('iframe')
+    await frame.getByRole('heading', { name: 'Pague com Pix' }).waitFor()
+    // A message of anybody else changes nothing.
+    await page.evaluate(() => {
+      for (const origin of ['*', location.origin]) postMessage({ guiche: 'expired' }, origin)
+    })
+    await checkScreen('pay-embedded')
+    await payAt(service, uri)
+    await page.getByText('paid').waitFor()
+    await frame.getByRole('heading', { name: 'Pagamento confirmado' }).waitFor()
+    await frame.locator('body').press('Escape')
+    await page.getByText('paid closed').waitFor()
+    expect(await page.locator('#outcome').textContent()).toBe('paid closed ')
+    expect(await page.locator('dialog').count()).toBe(0)
+    expect(complaints).toEqual([])
+    await close()
+  })
+
+  it('opens in the window of a site that may not frame it', async () => {
+    const { url } = await make()
+    const { page, close } = await visitShop(allowed.replace('localhost', '127.0.0.1'), url)
+    await page.getByRole('link', { name: 'Pagar com Pix' }).click()
+    await page.locator('dialog').waitFor()
+    await page.waitForURL(url)
+    await page.getByRole('heading', { name: 'Pague com Pix' }).waitFor()
+    await close()
+  })
+
+  it('prints a receipt and a record without buttons, in the light theme', async () => {
+    const { id, uri, url } = await make()
+    await payAt(service, uri)
+    const { endToEnd = '-' } = await untilStatus(service, id, 'PAID')
+    const { page, close } = await visit(browser, { theme: 'dark' })
+    await page.goto(url)
+    await page.emulateMedia({ media: 'print' })
+    expect(await page.getByText(endToEnd).isVisible()).toBe(true)
+    expect(await page.getByRole('link').or(page.getByRole('button')).count()).toBe(0)
+    await savePdf(page, 'receipt')
+    await page.emulateMedia({ media: 'screen' })
+    const email = await inviteUser(service, { role: 'owner', merchantId: await findSandboxMerchant(service) })
+    await signIn(page, service, email, `/transactions/${id}`)
+    await page.getByText(endToEnd).first().waitFor()
+    const scheme = async () => await page.evaluate(() => document.documentElement.dataset.mantineColorScheme)
+    expect(await scheme()).toBe('dark')
+    await page.emulateMedia({ media: 'print' })
+    await expect.poll(scheme).toBe('light')
+    expect(await page.getByRole('navigation').or(page.getByRole('button')).or(page.getByRole('banner')).count()).toBe(0)
+    await savePdf(page, 'record')
+    await page.emulateMedia({ media: 'screen' })
+    await expect.poll(scheme).toBe('dark')
+    await close()
+  })
+
   it('loads nothing but itself and its stream, and leaves no cookie', async () => {
+    await service.db.pool.query('delete from brandings')
     const { url } = await make()
     const { page, context, close } = await visit(browser, { locale: 'pt-BR' })
     const requests: string[] = []

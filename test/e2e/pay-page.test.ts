@@ -130,7 +130,7 @@ describe('the page', () => {
     await own.stop()
   })
 
-  it('reveals nothing about customer and payer', async () => {
+  it('reveals nothing about customer and payer but the masked document of a receipt', async () => {
     const { returnUrl: _, ...body } = fullTransaction()
     const created = await service.call<{ id: string; pixResponse: { uri: string } }>('/transaction', { body })
     expect(created.status, created.text).toBe(201)
@@ -160,7 +160,6 @@ describe('the page', () => {
       'Célia',
       'Pagadora',
       '111444',
-      paid.endToEnd ?? '-',
       id,
       toTxid(id),
       'order-0001',
@@ -185,6 +184,7 @@ describe('the page', () => {
     // Nothing else is loaded: the policy otherwise allows only data URLs and the event stream.
     expect(Buffer.byteLength(text)).toBeLessThan(30_000)
     expect(text).not.toMatch(/(?:src|href)="(?!data:)/)
+    expect(headers.get('x-frame-options')).toBe('SAMEORIGIN')
     expect(Object.fromEntries(headers)).toMatchObject({
       'cache-control': 'no-store',
       'content-type': 'text/html; charset=utf-8',

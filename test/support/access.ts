@@ -111,6 +111,9 @@ export const expectations: Record<string, Expected> = {
   'GET /openapi.json': open,
   'GET /pay/:token': open,
   'GET /pay/:token/events': open,
+  'GET /pay/:token/logo.png': open,
+  'GET /pay/:token/receipt.pdf': open,
+  'GET /pay/embed.js': open,
   'POST /pay/:token': open,
   'POST /pay/sample': open,
   'GET /qr/jwks.json': open,
@@ -183,7 +186,16 @@ export const expectations: Record<string, Expected> = {
   'GET /dashboard/api/first-steps': listed('signed in'),
   'PUT /dashboard/api/first-steps': { ...listed('signed in'), body: { isDismissed: true } },
   'GET /dashboard/api/record/:id': one('transaction.read', 'transaction'),
+  'GET /dashboard/api/transaction/:id/receipt.pdf': one('transaction.read', 'transaction'),
   'GET /dashboard/api/transaction/:id/refund': one('refund.write', 'transaction'),
+
+  'GET /dashboard/api/branding': { ...listed('credential.write'), query: 'clientId=:id', of: 'client' },
+  'PUT /dashboard/api/branding': {
+    ...listed('credential.write'),
+    body: { color: '#0055aa', shopUrl: null, embedOrigins: [], showsItems: false },
+    query: 'clientId=:id',
+    of: 'client',
+  },
 
   'GET /dashboard/api/client': listed('signed in'),
   'POST /dashboard/api/client': { may: 'credential.write', isOperators: true },

@@ -14,6 +14,8 @@ import IconFlask from '@tabler/icons-react/dist/esm/icons/IconFlask.mjs'
 import IconKey from '@tabler/icons-react/dist/esm/icons/IconKey.mjs'
 import IconLogout from '@tabler/icons-react/dist/esm/icons/IconLogout.mjs'
 import IconMoon from '@tabler/icons-react/dist/esm/icons/IconMoon.mjs'
+import IconPalette from '@tabler/icons-react/dist/esm/icons/IconPalette.mjs'
+import IconPrinter from '@tabler/icons-react/dist/esm/icons/IconPrinter.mjs'
 import IconQrcode from '@tabler/icons-react/dist/esm/icons/IconQrcode.mjs'
 import IconScale from '@tabler/icons-react/dist/esm/icons/IconScale.mjs'
 import IconSearch from '@tabler/icons-react/dist/esm/icons/IconSearch.mjs'
@@ -40,6 +42,8 @@ const icons = {
   users: IconUsers,
   audit: IconClipboardText,
   account: IconUser,
+  palette: IconPalette,
+  print: IconPrinter,
   search: IconSearch,
   copy: IconCopy,
   check: IconCheck,

@@ -20,6 +20,7 @@ import { RecordActions } from './actions.tsx'
 import { findScreenLink, writeSentence } from './current-status.ts'
 import { Disputes } from './disputes.tsx'
 import { PaymentPage } from './payment-page.tsx'
+import { ReceiptButtons } from './receipt.tsx'
 import { Refunds } from './refund.tsx'
 import { RecordSteps } from './steps.tsx'
 import { words } from './text.ts'
@@ -71,6 +72,9 @@ function RecordPage({ client, isTransaction }: { client: string; isTransaction: 
         data && (
           <>
             {transaction.data ? <TransactionStatus of={transaction.data} /> : <Status of={data.status} />}
+            {data.type === 'transaction' && (
+              <ReceiptButtons id={id} isPaid={transaction.data?.endToEnd !== undefined} />
+            )}
             <RecordActions record={data} transaction={transaction.data} />
           </>
         )

@@ -1,0 +1,27 @@
+/** As the service: src/branding/png.ts. */
+const bytesMax = 12 * 1024
+/** Twice the size on the page, for sharp screens. */
+const boxes = [1, 0.8, 0.6, 0.5].map((part) => ({ width: 400 * part, height: 112 * part }))
+
+/**
+ * The image as a PNG in base64, as large as it may be. A canvas writes neither metadata nor anything but pixels.
+ *
+ * @returns null if it is too large even in the size of the page
+ * @throws if the browser cannot read the file
+ */
+export async function toLogo(file: Blob): Promise<string | null> {
+  const image = await createImageBitmap(file)
+  for (const box of boxes) {
+    const scale = Math.min(1, box.width / image.width, box.height / image.height)
+    const canvas = document.createElement('canvas')
+    canvas.width = Math.max(1, Math.round(image.width * scale))
+    canvas.height = Math.max(1, Math.round(image.height * scale))
+    const context = canvas.getContext('2d')
+    if (!context) return null
+    context.imageSmoothingQuality = 'high'
+    context.drawImage(image, 0, 0, canvas.width, canvas.height)
+    const png = canvas.toDataURL('image/png').replace(/^.*,/, '')
+    if (png.length * 0.75 <= bytesMax) return png
+  }
+  return null
+}

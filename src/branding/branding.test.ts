@@ -1,0 +1,65 @@
+import { crc32, deflateSync } from 'node:zlib'
+import fc from 'fast-check'
+import { PNG } from 'pngjs'
+import { describe, expect, it } from 'vitest'
+import { contrast, toShades } from './colors.ts'
+import { cleanPng } from './png.ts'
+
+describe('the shades of a color', () => {
+  it('can be read in both themes, whatever the color', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 0xffffff }), (number) => {
+        const { light, dark } = toShades(`#${number.toString(16).padStart(6, '0')}`)
+        expect(contrast(light.color, '#ffffff')).toBeGreaterThanOrEqual(4.5)
+        expect(contrast(dark.color, '#1a2220')).toBeGreaterThanOrEqual(4.5)
+        for (const { color, on } of [light, dark]) expect(contrast(color, on)).toBeGreaterThanOrEqual(4.5)
+      }),
+    )
+  })
+
+  it('are the color itself where it can be read', () => {
+    expect(toShades('#0055aa').light).toEqual({ color: '#0055aa', on: '#ffffff' })
+    expect(toShades('#ffcc00').dark).toEqual({ color: '#ffcc00', on: '#04211c' })
+  })
+
+  it('are compared as WCAG defines it', () => {
+    expect(contrast('#000000', '#ffffff')).toBeCloseTo(21)
+    expect(contrast('#777777', '#ffffff')).toBeCloseTo(4.48, 2)
+  })
+})
+
+describe('a logo', () => {
+  const chunk = (type: string, data: Buffer) => {
+    const body = Buffer.concat([Buffer.from(type, 'latin1'), data])
+    const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)]
+    length.writeUInt32BE(data.length)
+    sum.writeUInt32BE(crc32(body))
+    return Buffer.concat([length, body, sum])
+  }
+  const make = (width = 4, height = 2) => PNG.sync.write(new PNG({ width, height }))
+  /** Before the end of a file, where further chunks may be. */
+  const insert = (file: Buffer, more: Buffer) => Buffer.concat([file.subarray(0, -12), more, file.subarray(-12)])
+
+  it('is kept as it is drawn, without its metadata', () => {
+    const png = make()
+    const cleaned = cleanPng(insert(png, chunk('tEXt', Buffer.from('Author\0Maria'))))
+    expect(cleaned?.includes('Maria')).toBe(false)
+    expect(cleaned && PNG.sync.read(cleaned).data).toEqual(PNG.sync.read(png).data)
+  })
+
+  it.each([
+    ['another format', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')],
+    ['nothing', Buffer.alloc(0)],
+    ['half of one', make().subarray(0, 40)],
+    ['one with something behind it', Buffer.concat([make(), Buffer.from('<script>')])],
+    ['one with a wrong checksum', Buffer.from(make().map((byte, index) => (index === 20 ? byte ^ 1 : byte)))],
+    ['one too wide', make(801, 1)],
+    ['one with more pixels than it says', insert(make(), chunk('IDAT', deflateSync(Buffer.alloc(1000))))],
+    [
+      'one that would need much memory',
+      Buffer.concat([make().subarray(0, 33), chunk('IDAT', deflateSync(Buffer.alloc(5e6))), make().subarray(-12)]),
+    ],
+  ])('is refused if it is %s', (_, file) => {
+    expect(cleanPng(file)).toBeNull()
+  })
+})

@@ -1,0 +1,178 @@
+import { PNG } from 'pngjs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { embedScript } from '../../src/pay/embed.ts'
+import { charge, payAt, untilStatus } from '../support/payments.ts'
+import { readPdf } from '../support/read-files.ts'
+import { refund } from '../support/refunds.ts'
+import { addTestClient } from '../support/requests.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
+
+let service: TestService
+let owner: Browser
+beforeAll(async () => {
+  service = await startTestService()
+  const email = await inviteUser(service, { role: 'owner', merchantId: await findSandboxMerchant(service) })
+  owner = await openBrowser(service, { email, password })
+})
+afterAll(async () => {
+  await service.stop()
+})
+
+const plain = { color: null, shopUrl: null, embedOrigins: [] as string[], showsItems: false }
+const change = async (body: object) =>
+  await owner.call<Record<string, unknown> & { errors?: { field: string; code: string }[] }>(
+    '/dashboard/api/branding',
+    {
+      method: 'PUT',
+      body: { ...plain, ...body },
+    },
+  )
+const linkOf = async (id: string) => (await service.call<{ url: string }>(`/transaction/${id}/payment-link`)).body.url
+const make = async (more: Record<string, unknown> = {}) => {
+  const made = await charge(service, { amount: 2590, ...more })
+  return { ...made, url: await linkOf(made.id) }
+}
+const open = async (url: string) => {
+  const answer = await fetch(url, { headers: { 'accept-language': 'pt-BR' } })
+  return { status: answer.status, headers: answer.headers, text: await answer.text() }
+}
+/** Noise does not compress: the largest logo that is accepted. */
+const logoOf = (width: number, height: number) => {
+  const png = new PNG({ width, height })
+  for (let at = 0; at < png.data.length; at++) png.data[at] = (at * 7919 * (at >> 3)) & 0xff
+  return PNG.sync.write(png).toString('base64')
+}
+
+describe('the branding of a merchant', () => {
+  it('is on its page, which with the largest logo transfers less than 30 kB', async () => {
+    const logo = logoOf(60, 49)
+    const items = [{ title: 'Café moído', unitPrice: 1295, quantity: 2 }]
+    const { url } = await make({ items })
+    expect((await open(url)).text).not.toContain('Café')
+    const { body } = await change({ color: '#FFCC00', shopUrl: 'https://loja.example', showsItems: true, logo })
+    expect(body).toMatchObject({ color: '#ffcc00', shopUrl: 'https://loja.example/', showsItems: true })
+    const page = await open(url)
+    expect(page.text).toContain('2 × Café moído')
+    expect(page.text).toContain('@media (prefers-color-scheme:dark){:root{--lamp:#ffcc00;--on:#04211c}}')
+    expect(page.text).toContain('<a href="https://loja.example/" target="_top">Voltar à loja</a>')
+    const [, path = ''] = /<img class="logo" src="([^"]+)"/.exec(page.text) ?? []
+    const image = await fetch(new URL(path, url))
+    expect(image.headers.get('content-type')).toBe('image/png')
+    const bytes = (await image.arrayBuffer()).byteLength
+    expect(bytes).toBeGreaterThan(11_000)
+    expect(bytes + Buffer.byteLength(page.text)).toBeLessThan(30_000)
+    // Without the field the logo stays; null removes it.
+    expect((await change({})).body.logo).not.toBeNull()
+    expect((await change({ logo: null })).body.logo).toBeNull()
+    expect((await open(url)).text).not.toContain('class="logo"')
+    expect((await fetch(new URL(path, url))).status).toBe(404)
+  })
+
+  it('is refused with every field that cannot be used, and nothing of it is saved', async () => {
+    await change({ color: '#0055aa' })
+    const { status, body } = await change({
+      ...{ color: 'red', shopUrl: 'http://loja.example', logo: Buffer.from('<svg/>').toString('base64') },
+      embedOrigins: [
+        'https://ok.example',
+        'https://a.example;script-src',
+        'https://*.example',
+        'http://a.example',
+        '*',
+      ],
+    })
+    expect(status).toBe(422)
+    expect(body.errors?.map(({ field }) => field)).toEqual([
+      ...['color', 'shopUrl', 'embedOrigins[1]', 'embedOrigins[2]', 'embedOrigins[3]', 'embedOrigins[4]', 'logo'],
+    ])
+    const tooLarge = await change({ logo: logoOf(70, 60) })
+    expect(tooLarge.body.errors).toMatchObject([{ field: 'logo', code: 'too_large' }])
+    for (const shopUrl of ['https://user:password@loja.example', 'javascript:alert(1)', 'https://a;b.example'])
+      expect((await change({ shopUrl })).body.errors).toMatchObject([{ field: 'shopUrl' }])
+    expect((await owner.call('/dashboard/api/branding')).body).toMatchObject({ color: '#0055aa', embedOrigins: [] })
+  })
+
+  it('names the sites that may frame the page, and nobody else’s', async () => {
+    const { url } = await make()
+    await change({ embedOrigins: ['https://loja.example', 'http://localhost:8080'] })
+    const { headers, text } = await open(url)
+    expect(headers.get('content-security-policy')).toMatch(
+      /frame-ancestors https:\/\/loja.example http:\/\/localhost:8080$/,
+    )
+    expect(headers.get('x-frame-options')).toBeNull()
+    expect(text).toContain('data-origins="https://loja.example http://localhost:8080"')
+    await change({})
+    const after = await open(url)
+    expect(after.headers.get('content-security-policy')).toMatch(/frame-ancestors 'none'$/)
+    expect(after.headers.get('x-frame-options')).toBe('SAMEORIGIN')
+    // A wrong link may not be framed either.
+    expect((await open(`${url}x`)).headers.get('x-frame-options')).toBe('SAMEORIGIN')
+  })
+
+  it('is changed in the audit log', async () => {
+    await change({ color: '#123456', embedOrigins: ['https://loja.example'] })
+    const rows = await service.db.pool.query(
+      "select details from audit_log where action = 'branding.change' order by id",
+    )
+    expect(rows.rows.at(-1)?.details).toEqual({
+      ...{ color: '#123456', origins: ['https://loja.example'], showsItems: false, hasLogo: false },
+    })
+  })
+})
+
+describe('the receipt', () => {
+  const payer = { name: 'Célia Pagadora', document: '11144477735' }
+  const fetchPdf = async (url: string) => readPdf(Buffer.from(await (await fetch(url)).arrayBuffer()))
+
+  it('is on the page and a PDF once the charge is paid, with the document masked and without the name', async () => {
+    const { id, uri, url } = await make({ externalCode: 'order-77' })
+    expect((await fetch(`${url}/receipt.pdf`)).status).toBe(404)
+    await payAt(service, uri, { payer })
+    const { endToEnd = '-' } = await untilStatus(service, id, 'PAID')
+    const page = await open(url)
+    const answer = await fetch(`${url}/receipt.pdf`, { headers: { 'accept-language': 'pt-BR' } })
+    expect(answer.headers.get('content-type')).toBe('application/pdf')
+    expect(answer.headers.get('content-disposition')).toBe('attachment; filename="comprovante-pix.pdf"')
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    const text = readPdf(Buffer.from(await answer.arrayBuffer()))
+    expect(text).toContain('25,90')
+    expect(text).toContain('02/03/2026, 12:00:00 (horário de Brasília)')
+    for (const shown of [page.text, text]) {
+      expect(shown).toContain(endToEnd)
+      expect(shown).toContain('***.444.777-**')
+      for (const secret of ['Célia', 'Pagadora', '11144477735', 'order-77', id]) expect(shown).not.toContain(secret)
+    }
+    expect(await fetchPdf(`${url}/receipt.pdf`)).toContain('Pix')
+    await refund(service, id, { amount: 590 })
+    await untilStatus(service, id, 'PAID')
+    await expect.poll(async () => (await open(url)).text).toContain('Pagamento devolvido em parte')
+    expect((await open(url)).text).toContain('R$ 5,90 devolvidos')
+    const english = await fetch(`${url}/receipt.pdf`, { headers: { 'accept-language': 'en' } })
+    expect(readPdf(Buffer.from(await english.arrayBuffer()))).toContain('Returned to the payer')
+    const many = await Promise.all(Array.from({ length: 6 }, async () => (await fetch(`${url}/receipt.pdf`)).status))
+    expect(many).toContain(429)
+  })
+
+  it('has the payer’s name for the merchant, and for no other', async () => {
+    const { id, uri } = await make({ externalCode: 'order-78' })
+    const path = `/dashboard/api/transaction/${id}/receipt.pdf?language=pt`
+    const read = async () => await fetch(`${service.baseUrl}${path}`, { headers: { cookie: owner.cookie } })
+    expect((await read()).status).toBe(404)
+    await payAt(service, uri, { payer })
+    await untilStatus(service, id, 'PAID')
+    const text = readPdf(Buffer.from(await (await read()).arrayBuffer()))
+    for (const part of ['lia Pagadora', 'order-78', '***.444.777-**']) expect(text).toContain(part)
+    expect(text).not.toContain('11144477735')
+    const other = await addTestClient(service)
+    const email = await inviteUser(service, { role: 'owner', merchantId: other.merchantId })
+    expect((await (await openBrowser(service, { email, password })).call(path)).status).toBe(404)
+  })
+})
+
+it('has a script of less than 3 kB for shops, which every site may load', async () => {
+  const answer = await fetch(`${service.baseUrl}/pay/embed.js`)
+  expect(answer.headers.get('content-type')).toBe('text/javascript; charset=utf-8')
+  expect(answer.headers.get('cross-origin-resource-policy')).toBe('cross-origin')
+  expect(await answer.text()).toBe(embedScript)
+  expect(Buffer.byteLength(embedScript)).toBeLessThan(3_000)
+})
