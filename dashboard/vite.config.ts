@@ -21,10 +21,30 @@ function compress(): Plugin {
   }
 }
 
+/** Each class of a component in the scripts has its styles: `mantine.css` lists the components one by one. */
+function checkStyles(): Plugin {
+  return {
+    name: 'check-styles',
+    apply: 'build',
+    generateBundle(_, bundle) {
+      const files = Object.values(bundle)
+      const css = files.flatMap((file) => (file.type === 'asset' ? [String(file.source)] : [])).join('')
+      const code = files.flatMap((file) => (file.type === 'chunk' ? [file.code] : [])).join('')
+      const used = code.match(/\bm_[\da-f]{6,8}\b/g)?.filter((name) => !css.includes(name)) ?? []
+      const folder = join(import.meta.dirname, '../node_modules/@mantine/core/styles')
+      const missing = readdirSync(folder).filter((file) => {
+        const styles = file.endsWith('.layer.css') ? '' : readFileSync(join(folder, file), 'utf8')
+        return used.some((name) => styles.includes(name))
+      })
+      if (missing.length > 0) this.error(`dashboard/src/mantine.css lacks ${missing.join(', ')}`)
+    },
+  }
+}
+
 export default defineConfig({
   root: import.meta.dirname,
   base: '/dashboard/',
-  plugins: [react(), compress()],
+  plugins: [react(), checkStyles(), compress()],
   // The SDK from its source: a checkout has not built it.
   resolve: { alias: { '@guiche/sdk': join(import.meta.dirname, '../sdk/src/index.ts') } },
   build: { outDir, emptyOutDir: true, target: 'es2022', modulePreload: { polyfill: false }, assetsInlineLimit: 0 },
