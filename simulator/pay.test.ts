@@ -1,7 +1,7 @@
 import { CompactSign, exportJWK, generateKeyPair } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cents } from '../src/lib/money.ts'
-import { encodeDynamicBrCode } from '../src/pix/brcode.ts'
+import { encodeDynamicBrCode, encodeStaticBrCode } from '../src/pix/brcode.ts'
 import { isEndToEndId } from '../src/pix/ids.ts'
 import { createEmptyDatabase, type TestDatabase } from '../test/support/database.ts'
 import { baseUrl, cob, request, type TestSimulator, testSimulator, txidOf } from '../test/support/simulator.ts'
@@ -52,6 +52,21 @@ describe('a payment', () => {
     expect(losers).toEqual(Array(19).fill('already_paid'))
   })
 
+  it('of a static code is made any number of times, with its txid and the amount of the code or of the payer', async () => {
+    const code = { key: receiverKey, txid: 'balcao1', ...merchant }
+    const fixed = encodeStaticBrCode({ ...code, amount: cents(1_250) })
+    const open = encodeStaticBrCode({ ...code, amount: null })
+    const outcomes = [await simulator.pay({ uri: fixed }), await simulator.pay({ uri: open, amount: cents(700) })]
+    const ids = outcomes.flatMap((outcome) => (outcome.ok ? [outcome.endToEndId] : []))
+    expect(new Set(ids).size).toBe(2)
+    const shown = await Promise.all(ids.map(async (id) => (await simulator.request('GET', `/pix/${id}`)).body))
+    expect(shown).toMatchObject([
+      { txid: 'balcao1', valor: '12.50' },
+      { txid: 'balcao1', valor: '7.00' },
+    ])
+    expect(await simulator.pay({ uri: open })).toMatchObject({ ok: false, code: 'amount_invalid' })
+  })
+
   it('can be of another amount, and from another payer', async () => {
     const txid = newTxid()
     const payer = {
@@ -95,7 +110,8 @@ describe('a payment', () => {
     expect(await pay('x'.repeat(513))).toBe('br_code_invalid')
     expect(await pay(`${uri.slice(0, -1)}${uri.endsWith('0') ? '1' : '0'}`)).toBe('br_code_invalid')
     expect(await pay(uri.replace('SAO PAULO', 'SAO PAULA'))).toBe('br_code_invalid')
-    expect(await pay(staticCode)).toBe('static_not_supported')
+    // Of a key at another bank.
+    expect(await pay(staticCode)).toBe('not_of_this_network')
     expect(await pay(elsewhere)).toBe('not_of_this_network')
     expect(await pay(lookalike)).toBe('not_of_this_network')
     expect(await pay(unknown)).toBe('charge_unknown')

@@ -12,6 +12,7 @@ import type { Behaviour } from './faults/traits.ts'
 import { type HttpResponse, parseJson } from './http.ts'
 import { readLocationPath, resolveLocation, toKeysUrl } from './location.ts'
 import type { Network } from './network.ts'
+import { planStatic } from './pay-static.ts'
 import { signingAlgorithm } from './payload.ts'
 import type { NewPix } from './pix-store.ts'
 import { isRecord } from './validate.ts'
@@ -59,6 +60,10 @@ export async function pay(
 
   const code = decodeBrCode(input.uri)
   if (!code.ok) return refused('br_code_invalid', brCodeFaults[code.reason])
+  if (code.code.kind === 'static') {
+    const pixes = await planStatic(network, code.code, { input, payer })
+    return typeof pixes === 'string' ? refused(pixes) : ((await send(deps, pixes)) ?? refused('unavailable'))
+  }
   if (code.code.kind !== 'dynamic' || !code.code.location) return refused('static_not_supported')
   const { location } = code.code
   const place =
@@ -77,12 +82,23 @@ export async function pay(
   const now = network.clock.now()
   const requested = { amount: input.amount, payer: input.payer ? payer : null }
   const planned = planPixes({ now, chargeId, profile, defaultPayer: payer }, charge, { requested, behaviours })
+  return (
+    (await send(deps, planned)) ??
+    refused((await network.findCharge(chargeId))?.removedAt ? 'charge_removed' : 'already_paid')
+  )
+}
+
+/** Makes the payments. Null if none could be made. */
+async function send(
+  { network, onPaid }: { network: Network; onPaid: (pix: NewPix) => void },
+  planned: NewPix[],
+): Promise<PayOutcome | null> {
   const made: NewPix[] = []
   for (const pix of planned) if (await network.insertPix(pix)) made.push(pix)
   const [first] = made
-  if (!first) return refused((await network.findCharge(chargeId))?.removedAt ? 'charge_removed' : 'already_paid')
-  await scheduleFollowUps(network, first, behaviours)
-  for (const pix of made) deps.onPaid(pix)
+  if (!first) return null
+  await scheduleFollowUps(network, first, first.behaviours)
+  for (const pix of made) onPaid(pix)
   return { ok: true, endToEndId: first.endToEndId }
 }
 
@@ -170,14 +186,14 @@ function readPayload(payload: unknown, now: Date): Readable | Refused {
 
 const messages: Record<PayRefusal, string> = {
   br_code_invalid: 'The code is not a valid BR Code.',
-  static_not_supported: 'Only the codes of single charges can be paid here, not static or recurring ones.',
-  not_of_this_network: 'The code belongs to another network: only charges of this simulator can be paid.',
+  static_not_supported: 'Only codes of charges and static codes can be paid here, not recurring ones.',
+  not_of_this_network: 'The code belongs to another network: only charges and the key of this simulator can be paid.',
   charge_unknown: 'There is no charge at the location of this code.',
   charge_expired: 'The charge has expired.',
   charge_removed: 'The receiver has removed the charge: it cannot be paid any more.',
   already_paid: 'The charge is already paid.',
   payload_invalid: 'The charge at the location is not signed by the institution that holds it.',
-  amount_invalid: 'The amount is not one that a Pix can have.',
+  amount_invalid: 'The amount is not one that a Pix can have, or the code has none and you named none.',
   payer_invalid: 'The payer is not plausible: check the name, the document, the bank account and the key.',
   unavailable: 'The institution of the receiver does not answer.',
 }

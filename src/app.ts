@@ -27,6 +27,7 @@ import { registerLedgerRoutes } from './ledger/routes.ts'
 import type { Clock } from './lib/clock.ts'
 import { keyedHash, type SecretKey } from './lib/secrets.ts'
 import { observeCell } from './operator/cell-metrics.ts'
+import { registerLinkPage } from './pay/link-routes.ts'
 import { registerPayRoutes } from './pay/routes.ts'
 import { paymentToken } from './pay/token.ts'
 import { registerSandboxRoutes, type Sandbox } from './sandbox/routes.ts'
@@ -187,12 +188,22 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     readTransaction,
     createLimit: limit('create', config.rateLimitCreate.perSecond, config.rateLimitCreate.burst),
   })
+  const wrongTokenLimit = limit('payment-page', 0.5, 20)
+  await registerLinkPage(app, {
+    ...deps,
+    paymentUrlOf,
+    insertTransaction,
+    wrongTokenLimit,
+    // A family behind one address buys at once; a visitor who creates charges and pays none is soon slow. A link in an
+    // advertisement sells five a second.
+    linkLimits: { perAddress: limit('link-address', 0.1, 20), perLink: limit('link', 5, 200) },
+  })
   await registerPayRoutes(app, {
     ...deps,
     paymentUrlOf,
     readTransaction,
     insertTransaction,
-    wrongTokenLimit: limit('payment-page', 0.5, 20),
+    wrongTokenLimit,
     // Once in two minutes: the page is often reopened, and each check costs a request to the acquirer.
     checkLimit: limit('payment-check', 1 / 120, 1),
     // A person downloads a receipt once or twice; making it costs about 30 ms of CPU.

@@ -12,7 +12,7 @@ const ranks: string[][] = [
   ['http', 'jobs', 'acquirers', 'audit'],
   ['auth', 'ledger', 'webhooks', 'exchanges', 'retention'],
   ['payouts', 'alerts', 'sinks'],
-  ['suspense', 'users', 'proposals'],
+  ['suspense', 'users', 'proposals', 'links'],
   ['transactions', 'withdrawals', 'entries'],
   ['branding', 'callbacks', 'attribution', 'sandbox', 'explain', 'merchant.ts', 'reconciliation', 'privacy'],
   ['verification.ts', 'proposal-kinds.ts', 'reports'],

@@ -38,6 +38,25 @@ export const screens: ScreenEntry[] = [
     Screen: screen(async () => await import('./screens/charge/charge.tsx')),
   },
   {
+    name: 'links',
+    paths: ['/links'],
+    permission: 'transaction.read',
+    icon: 'link',
+    Screen: screen(async () => await import('./screens/links/links.tsx')),
+  },
+  {
+    name: 'link',
+    paths: ['/links/:id'],
+    permission: 'transaction.read',
+    Screen: screen(async () => await import('./screens/links/link.tsx')),
+  },
+  {
+    name: 'plate',
+    paths: ['/links/:id/plate'],
+    permission: 'transaction.read',
+    Screen: screen(async () => await import('./screens/links/plate.tsx')),
+  },
+  {
     name: 'withdrawals',
     paths: ['/withdrawals'],
     permission: 'withdrawal.read',

@@ -31,7 +31,7 @@ const reference = ['index', ...texts.en.keys()].map((name) => `reference/${name}
 const chapters: Chapters = {
   Start: ['index', 'quick-start', 'php', 'python'],
   Concepts: ['statuses', 'idempotency', 'money', 'webhooks', 'event-feed', 'errors', 'glossary'],
-  Integrate: ['api', 'sdk', 'developer-commands', 'payment-page', 'withdrawals', 'sandbox'],
+  Integrate: ['api', 'sdk', 'developer-commands', 'payment-page', 'payment-links', 'withdrawals', 'sandbox'],
   'API reference': reference,
   'Go live': ['going-live', 'acquirers', 'several-acquirers', 'simulator'],
   Operate: [
@@ -55,7 +55,7 @@ const chapters: Chapters = {
 const translated: Chapters = {
   Início: ['pt/index', 'pt/quick-start', 'pt/php', 'pt/python'],
   Conceitos: ['pt/statuses', 'pt/idempotency', 'pt/money', 'pt/webhooks', 'pt/event-feed', 'pt/errors'],
-  Integração: ['pt/api', 'pt/sdk', 'pt/developer-commands', 'pt/payment-page', 'pt/withdrawals', 'pt/sandbox'],
+  Integração: ['pt/api', 'pt/sdk', 'pt/developer-commands', 'pt/payment-page', 'pt/payment-links', 'pt/withdrawals', 'pt/sandbox'],
   'Referência da API': reference.map((page) => `pt/${page}`),
   Produção: ['pt/going-live'],
   Operação: ['pt/dashboard', 'pt/configuration', 'pt/operations', 'pt/monitoring', 'pt/suspense'],

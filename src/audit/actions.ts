@@ -48,6 +48,8 @@ const settlement = { endToEndId: orNull(Name), reason: Text }
 const endpoint = { receiver: Type.String({ maxLength: 300 }), eventTypes: Names }
 /** Recipients by their user ids: entries are kept forever, addresses are not. */
 const report = details({ report: Name, format: Name, every: Name, recipients: Names })
+/** Without the title: a merchant may write a customer's name into it. */
+const link = details({ slug: Name, amount: orNull(Cents), isEnabled: Type.Boolean(), hasStaticCode: Type.Boolean() })
 const attribution = { transactionId: Name, amount: Cents }
 
 /**
@@ -113,6 +115,8 @@ const detailsOf = {
   'report.pause': report,
   'report.resume': report,
   'report.schedule': report,
+  'payment-link.change': link,
+  'payment-link.create': link,
   'rotate-signing-key': none,
   'transaction.cancel': none,
   'transaction.create': details({ amount: Cents }),

@@ -6,6 +6,7 @@ import { registerDisputeRoutes } from './dispute-routes.ts'
 import { registerEntryRoutes } from './entry-routes.ts'
 import { registerFirstStepsRoutes } from './first-steps-routes.ts'
 import { registerOperatorLedgerRoutes } from './ledger-routes.ts'
+import { registerLinkRoutes } from './link-routes.ts'
 import { type LiveDeps, registerLiveRoutes } from './live-routes.ts'
 import { registerOverviewRoutes } from './overview-routes.ts'
 import { registerPersonalDataRoutes } from './personal-data-routes.ts'
@@ -22,6 +23,7 @@ import { registerWithdrawalDecisionRoutes } from './withdrawal-routes.ts'
 export type DashboardDeps = LiveDeps &
   Parameters<typeof registerClientRoutes>[1] &
   Parameters<typeof registerRecordRoutes>[1] &
+  Parameters<typeof registerLinkRoutes>[1] &
   Parameters<typeof registerSystemRoutes>[1] &
   Parameters<typeof registerWithdrawalDecisionRoutes>[1] &
   Parameters<typeof registerReconciliationRoutes>[1] &
@@ -53,6 +55,7 @@ export function registerDashboardRoutes(app: Server, deps: DashboardDeps): void 
   registerRecordRoutes(app, deps)
   registerFirstStepsRoutes(app, deps)
   registerBrandingRoutes(app, deps)
+  registerLinkRoutes(app, deps)
   registerClientRoutes(app, deps)
   registerWithdrawalDecisionRoutes(app, deps)
   registerProposalRoutes(app, deps)

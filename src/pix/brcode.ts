@@ -1,3 +1,6 @@
+import { assert } from '../lib/assert.ts'
+import { type Cents, toReais } from '../lib/money.ts'
+
 /**
  * BR Code: the text of a Pix QR code. It is EMV's merchant-presented code (tag, length, value; each tag and length has
  * two digits) with a template of the Central Bank: "Manual de Padrões para Iniciação do Pix". Writing is strict;
@@ -67,6 +70,32 @@ export function createDynamicEncoder({ merchantName, merchantCity }: Merchant): 
     // Every part has a limit, so the whole stays below 200 of the 512 characters.
     return body + crc16(body)
   }
+}
+
+/**
+ * A code that can be printed and paid any number of times: it has no charge. Without an amount the payer enters it. The
+ * txid, at most 25 letters and digits, comes back with each payment.
+ */
+export function encodeStaticBrCode({
+  key,
+  txid,
+  amount,
+  ...merchant
+}: Merchant & { key: string; txid: string; amount: Cents | null }): string {
+  assert(/^[A-Za-z\d]{1,25}$/.test(txid), 'the txid of a static code has 1 to 25 letters and digits')
+  const body = [
+    field('00', '01'),
+    field('26', field('00', GUI) + field('01', key)),
+    field('52', '0000'),
+    field('53', '986'),
+    amount === null ? '' : field('54', toReais(amount)),
+    field('58', 'BR'),
+    field('59', printable(merchant.merchantName, nameMax)),
+    field('60', printable(merchant.merchantCity, cityMax)),
+    field('62', field('05', txid)),
+    '6304',
+  ].join('')
+  return body + crc16(body)
 }
 
 function checkLocation(location: string): void {

@@ -156,7 +156,7 @@ export function createTransactionWriter(db: Db): (transaction: NewTransaction) =
     lingerMs,
     retryIndividually: mayBeOneRowsFault,
     sort: byKey,
-    run: async (transactions: NewTransaction[]) => await insertAll(db, transactions),
+    run: async (transactions: NewTransaction[]) => await insertWithEvents(db, transactions),
   })
 }
 
@@ -166,7 +166,7 @@ async function insertBy(
   { row, by }: { row: NewTransaction; by: By },
 ): Promise<boolean> {
   return await db.transaction(async (tx) => {
-    const isNew = (await insertAll(tx, [row])).includes(true)
+    const isNew = (await insertWithEvents(tx, [row])).includes(true)
     const { merchant_id: merchantId, id: recordId, amount } = row
     const about = { action: 'transaction.create', merchantId, recordId, details: { amount } } as const
     if (isNew) await recordAction(tx, { ...about, by, now: clock.now() })
@@ -174,7 +174,8 @@ async function insertBy(
   })
 }
 
-async function insertAll(db: Db | Tx, transactions: NewTransaction[]): Promise<boolean[]> {
+/** Inserts transactions with the events of their creation. Says of each whether it is new. */
+export async function insertWithEvents(db: Db | Tx, transactions: NewTransaction[]): Promise<boolean[]> {
   // One batch may contain two equal requests: the row is inserted for the first of them only.
   const ids = new Set<string>()
   const unique = transactions.filter(({ id }) => !ids.has(id) && ids.add(id))

@@ -5,6 +5,7 @@ import { takeOtherCells } from '../suspense/other-cell.ts'
 import { settleReturns } from './dispute/returns.ts'
 import { checkRefundsOf } from './refund/send.ts'
 import { mayHaveCharge, type ReportedPayment, type SettleDeps, settleOwned } from './settle.ts'
+import { settleStatic } from './settle-static.ts'
 import { suspendUnattributed } from './suspend.ts'
 
 /** The job that looks up one payment that is listed and seems to belong to no transaction. */
@@ -51,7 +52,8 @@ export type Unattributed = 'suspended' | 'other_cell' | 'settled' | 'early' | 'u
 
 /**
  * Looks up a payment that seems to belong to no transaction: asks the acquirer, and places it in suspense if it was
- * received and belongs to none. Safe to repeat.
+ * received and belongs to none; one by the static code of a payment link becomes a transaction of its own. Safe to
+ * repeat.
  *
  * @throws {AcquirerUnavailable} when the acquirer cannot be asked
  */
@@ -68,19 +70,29 @@ export async function settleUnattributed(deps: SettleDeps, reported: ReportedPay
   if ((await takeOtherCells(deps, reported.acquirer, [payment])).length === 0) return 'other_cell'
   const isEarly = deps.clock.now().getTime() < payment.paidAt.getTime() + earlyMs
   if (id !== null && !owner && isEarly) return 'early'
+  const paid = id === null ? await settleStatic(deps, { acquirer, payment }) : null
+  if (paid) return await followPaid(deps, paid, payment)
   return await suspend(deps, acquirer, payment)
+}
+
+/** What was returned of a payment that has a transaction. */
+async function followPaid(
+  deps: SettleDeps,
+  { merchantId, id }: { merchantId: string; id: string },
+  payment: Payment,
+): Promise<Unattributed> {
+  await checkRefundsOf(deps, { merchant_id: merchantId, id })
+  await settleReturns(deps, { merchantId, id, payment })
+  return 'settled'
 }
 
 async function suspend(deps: SettleDeps, acquirer: Acquirer, payment: Payment): Promise<Unattributed> {
   const { endToEndId } = payment
   const owner = await suspendUnattributed(deps, { acquirer, payment })
-  if (owner) {
-    await checkRefundsOf(deps, owner)
-    await settleReturns(deps, { merchantId: owner.merchant_id, id: owner.id, payment })
-  } else
-    deps.log.warn(
-      { acquirer: acquirer.name, endToEndId },
-      'a payment belongs to no transaction: it is in the suspense account',
-    )
-  return owner ? 'settled' : 'suspended'
+  if (owner) return await followPaid(deps, { merchantId: owner.merchant_id, id: owner.id }, payment)
+  deps.log.warn(
+    { acquirer: acquirer.name, endToEndId },
+    'a payment belongs to no transaction: it is in the suspense account',
+  )
+  return 'suspended'
 }

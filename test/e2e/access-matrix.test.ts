@@ -38,6 +38,10 @@ beforeAll(async () => {
   await fillMerchant(merchantId)
   operators = await peopleOf([...operatorRoles], null)
   owners = await peopleOf([...merchantRoles], merchantId)
+  names.link = randomUUID()
+  const link = { title: 'link-of-alfa', amount: 100, needsCustomer: false, isEnabled: true, hasStaticCode: true }
+  await owners[0]?.browser.call('/dashboard/api/link', { body: { ...link, id: names.link } })
+  marks.push(names.link, 'link-of-alfa')
   const admin = operators[0]?.browser
   const made = await admin?.call<{ merchantId: string; clientId: string; clientSecret: string }>(
     '/dashboard/api/client',
@@ -84,6 +88,7 @@ async function fillMerchant(merchantId: string): Promise<void> {
     resend,
     client: service.sandbox.clientId,
     user: '',
+    link: '',
   }
   marks = [id, withdrawal, delivery, made.id, url, 'order-of-alfa', 'payout-of-alfa']
 }

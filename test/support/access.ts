@@ -45,7 +45,7 @@ export type Expected = {
   /** The permission that people need instead of the clients' scope. */
   ofPeople?: string
   /** The merchant's record that parameters or body name: another merchant's people do not find it. */
-  of?: 'transaction' | 'withdrawal' | 'delivery' | 'endpoint' | 'client' | 'user' | 'resend'
+  of?: 'transaction' | 'withdrawal' | 'delivery' | 'endpoint' | 'client' | 'user' | 'resend' | 'link'
   /** `:client` is replaced by the merchant's client id. */
   body?: object
   query?: string
@@ -53,7 +53,7 @@ export type Expected = {
    * The answer to another merchant's people if it is not 404: 200 without the record, or 422 if the record cannot be
    * theirs.
    */
-  elsewhere?: 200 | 403 | 422
+  elsewhere?: 200 | 201 | 403 | 422
   /** Merchants' people are refused in every role. */
   isOperators?: true
   /** Ends the caller's session, or changes the password. */
@@ -76,6 +76,8 @@ const open: Expected = { may: 'public' }
 const period = { from: '2020-01-01T00:00:00Z', until: '2099-01-01T00:00:00Z' }
 const inPeriod = new URLSearchParams(period).toString()
 const inDays = 'from=2026-01-01&until=2026-12-31'
+
+const link = { title: 'Link', amount: 100, needsCustomer: false, isEnabled: true, hasStaticCode: false }
 
 /** Every route of the service, written by hand: a new route without an entry here fails the test. */
 export const expectations: Record<string, Expected> = {
@@ -109,6 +111,8 @@ export const expectations: Record<string, Expected> = {
   'GET /llms.txt': open,
   'GET /metrics': open,
   'GET /openapi.json': open,
+  'GET /l/:slug': open,
+  'POST /l/:slug': open,
   'GET /pay/:token': open,
   'GET /pay/:token/events': open,
   'GET /pay/:token/logo.png': open,
@@ -133,6 +137,18 @@ export const expectations: Record<string, Expected> = {
   'GET /dashboard/api/own-session': { may: 'signed in', elsewhere: 200 },
   'DELETE /dashboard/api/own-session': { may: 'signed in', isOfSession: true },
   'DELETE /dashboard/api/own-session/:id': { may: 'signed in', isOfSession: true },
+
+  'GET /dashboard/api/link': { ...listed('transaction.read'), query: 'clientId=:id', of: 'client' },
+  'POST /dashboard/api/link': {
+    may: 'transaction.write',
+    of: 'client',
+    // A link of their own.
+    elsewhere: 201,
+    body: { clientId: ':client', id: 'c0ffee00-0000-4000-8000-000000000001', ...link },
+  },
+  'GET /dashboard/api/link/:id': one('transaction.read', 'link'),
+  'GET /dashboard/api/link/:id/payment': one('transaction.read', 'link'),
+  'PUT /dashboard/api/link/:id': one('transaction.write', 'link', { body: link }),
 
   'GET /balance': listed('balance.read'),
   'GET /statement': listed('balance.read'),

@@ -1,0 +1,173 @@
+import { Button, Checkbox, Group, Modal, SegmentedControl, SimpleGrid, Textarea, TextInput } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { request } from '../../api.ts'
+import { ErrorBoundary } from '../../components/error-boundary.tsx'
+import { ActionForm, useMutationForm } from '../../components/form.tsx'
+import { MoneyInput } from '../../components/money-input.tsx'
+import { dayEnd } from '../../filters.ts'
+import { newUuid } from '../../idempotency.ts'
+import { useText } from '../../text.ts'
+import type { LinkDetailResponse } from '../../types.ts'
+import { words } from './text.ts'
+
+type Props = {
+  client: string
+  /** Null: a new one. */
+  link: LinkDetailResponse | null
+  onClose: () => void
+  onSaved: (link: LinkDetailResponse) => void
+}
+
+/** Creates a link, or changes one. */
+export function LinkForm({ client, link, onClose, onSaved }: Props) {
+  const t = useText(words)
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={link ? t.edit : t.create}
+      size="lg"
+      centered
+      closeOnClickOutside={false}
+      closeButtonProps={{ 'aria-label': t.close }}
+    >
+      <ErrorBoundary>
+        <Fields client={client} link={link} onClose={onClose} onSaved={onSaved} />
+      </ErrorBoundary>
+    </Modal>
+  )
+}
+
+function Fields({ client, link, onClose, onSaved }: Props) {
+  const t = useText(words)
+  const queries = useQueryClient()
+  const [id] = useState(link?.id ?? newUuid)
+  const action = useMutationForm({
+    initialValues: toValues(link),
+    send: async (values) =>
+      link
+        ? await request<LinkDetailResponse>('PUT', `/link/${id}`, toBody(values))
+        : await request<LinkDetailResponse>('POST', '/link', { ...toBody(values), id, clientId: client }),
+    onSuccess: async (saved) => {
+      queries.setQueryData(['link', saved.id], saved)
+      await queries.invalidateQueries({ queryKey: ['links', client] })
+      onClose()
+      onSaved(saved)
+    },
+  })
+  const { kind, title, amount, hasStaticCode } = action.values
+  const isReady = title.trim() !== '' && (kind === 'open' || amount !== null)
+  // The amount is in the code, which may be printed.
+  const isPrinted = link?.hasStaticCode ?? false
+  return (
+    <ActionForm
+      action={action}
+      isReady={isReady}
+      buttons={
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onClose}>
+            {t.cancel}
+          </Button>
+          <Button type="submit" loading={action.isPending} disabled={!isReady}>
+            {link ? t.save : t.create}
+          </Button>
+        </Group>
+      }
+    >
+      <TextInput {...action.input('title')} label={t.name} description={t.nameHint} maxLength={80} data-autofocus />
+      <Textarea
+        {...action.input('description')}
+        label={t.description}
+        maxLength={500}
+        autosize
+        minRows={2}
+        maxRows={6}
+      />
+      <SegmentedControl
+        aria-label={t.kind}
+        disabled={isPrinted}
+        value={kind}
+        onChange={(next) => action.setValues({ kind: next })}
+        data={[
+          { value: 'fixed', label: t.fixed },
+          { value: 'open', label: t.open },
+        ]}
+      />
+      {kind === 'fixed' ? (
+        <MoneyInput {...action.input('amount')} label={t.amount} disabled={isPrinted} />
+      ) : (
+        <SimpleGrid cols={2}>
+          <MoneyInput {...action.input('amountMin')} label={t.min} />
+          <MoneyInput {...action.input('amountMax')} label={t.max} />
+        </SimpleGrid>
+      )}
+      {!hasStaticCode && (
+        <SimpleGrid cols={{ base: 1, xs: 2 }}>
+          <TextInput
+            {...action.input('stock')}
+            label={t.stock}
+            placeholder={t.stockHint}
+            inputMode="numeric"
+            maxLength={5}
+          />
+          <TextInput {...action.input('expiresAt')} label={t.expires} type="date" />
+        </SimpleGrid>
+      )}
+      <TextInput {...action.input('slug')} label={t.slug} description={t.slugHint} maxLength={60} />
+      <TextInput {...action.input('webhookUrl')} label={t.webhook} type="url" />
+      <Checkbox {...action.checkbox('needsCustomer')} label={t.customerNeeded} />
+      <Checkbox
+        {...action.checkbox('hasStaticCode')}
+        label={t.static}
+        description={t.staticHint}
+        disabled={isPrinted}
+      />
+      {link && <Checkbox {...action.checkbox('isEnabled')} label={t.enabled} />}
+    </ActionForm>
+  )
+}
+
+/** The values of a link's form. The day and the stock are text. */
+export function toValues(link: LinkDetailResponse | null) {
+  return {
+    kind: link && link.amount === null ? 'open' : 'fixed',
+    title: link?.title ?? '',
+    description: link?.description ?? '',
+    amount: link?.amount ?? null,
+    amountMin: link?.amountMin ?? null,
+    amountMax: link?.amountMax ?? null,
+    stock: link?.stock == null ? '' : String(link.stock),
+    // The end of a day in Brasília, three hours later in UTC.
+    expiresAt: link?.expiresAt ? new Date(Date.parse(link.expiresAt) - 3 * 3_600_000).toISOString().slice(0, 10) : '',
+    slug: link?.slug ?? '',
+    webhookUrl: link?.webhookUrl ?? '',
+    needsCustomer: link?.needsCustomer ?? false,
+    hasStaticCode: link?.hasStaticCode ?? false,
+    isEnabled: link?.isEnabled ?? true,
+  }
+}
+
+export function toBody(values: ReturnType<typeof toValues>): object {
+  const { kind, title, description, stock, expiresAt, slug, webhookUrl, hasStaticCode } = values
+  const isOpen = kind === 'open'
+  return {
+    title,
+    description: description.trim() === '' ? null : description,
+    amount: isOpen ? null : values.amount,
+    amountMin: isOpen ? values.amountMin : null,
+    amountMax: isOpen ? values.amountMax : null,
+    // What is no number is sent as it is, so that the service says so beside the field.
+    stock: hasStaticCode || stock.trim() === '' ? null : (toNumber(stock) ?? stock),
+    expiresAt: hasStaticCode ? null : (dayEnd(expiresAt) ?? null),
+    ...(slug.trim() !== '' && { slug: slug.trim() }),
+    webhookUrl: webhookUrl.trim() === '' ? null : webhookUrl.trim(),
+    needsCustomer: values.needsCustomer,
+    hasStaticCode,
+    isEnabled: values.isEnabled,
+  }
+}
+
+function toNumber(text: string): number | null {
+  return /^\d+$/.test(text.trim()) ? Number(text) : null
+}

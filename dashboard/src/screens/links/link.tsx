@@ -1,0 +1,242 @@
+import { Anchor, Button, CopyButton, Group, Image, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core'
+import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
+import { Link, useParams } from 'wouter'
+import { request, withQuery } from '../../api.ts'
+import { Empty } from '../../components/empty.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { IconOf } from '../../components/icons.tsx'
+import { Page, Section } from '../../components/page.tsx'
+import { Amount, PhoneRow, RecordList } from '../../components/record-table.tsx'
+import { Status } from '../../components/status.tsx'
+import { useFilters } from '../../filters.ts'
+import { useFormat } from '../../format.ts'
+import { useClientLink } from '../../links.ts'
+import { useMay } from '../../session.tsx'
+import { useText } from '../../text.ts'
+import type { LinkDetailResponse, LinkPaymentResponse } from '../../types.ts'
+import { LinkForm, toBody, toValues } from './form.tsx'
+import { LinkState, usePrice } from './state.tsx'
+import { words } from './text.ts'
+
+/** How often a link and its payments are read again. */
+const refetchMs = 10_000
+
+export function useLinkDetail() {
+  const { id } = useParams<{ id: string }>()
+  return useQuery({
+    queryKey: ['link', id],
+    queryFn: async () => await request<LinkDetailResponse>('GET', `/link/${id}`),
+    refetchInterval: refetchMs,
+  })
+}
+
+/** A payment link: where it leads, what it has received, and who paid. */
+export default function LinkScreen() {
+  const t = useText(words)
+  const query = useLinkDetail()
+  if (query.error)
+    return (
+      <Page title={t.title}>
+        <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />
+      </Page>
+    )
+  return query.data ? <Shown link={query.data} /> : <Skeleton height={320} />
+}
+
+function Shown({ link }: { link: LinkDetailResponse }) {
+  const t = useText(words)
+  const may = useMay()
+  const toLink = useClientLink()
+  const [isEditing, setEditing] = useState(false)
+  return (
+    <Page
+      title={link.title}
+      lead={link.description ?? undefined}
+      actions={
+        <>
+          <Button component={Link} href={toLink(`/links/${link.id}/plate`)} variant="default">
+            {t.plate}
+          </Button>
+          {may('transaction.write') && (
+            <>
+              <Switch link={link} />
+              <Button variant="default" onClick={() => setEditing(true)}>
+                {t.edit}
+              </Button>
+            </>
+          )}
+        </>
+      }
+    >
+      <SimpleGrid cols={{ base: 1, md: link.staticCode === null ? 2 : 3 }}>
+        <Conditions link={link} />
+        <Share link={link} />
+        {link.staticCode !== null && link.staticQrCode !== null && (
+          <Section title={t.staticTitle}>
+            <Stack align="center" gap="sm">
+              <Code src={link.staticQrCode} alt={t.staticAlt} />
+              <Copy value={link.staticCode} label={t.copyCode} />
+              <Text size="sm" c="dimmed">
+                {t.staticWhere} {may('sandbox.use') && t.staticPay}
+              </Text>
+            </Stack>
+          </Section>
+        )}
+      </SimpleGrid>
+      <Payments link={link} />
+      {isEditing && (
+        <LinkForm client={link.clientId} link={link} onClose={() => setEditing(false)} onSaved={() => {}} />
+      )}
+    </Page>
+  )
+}
+
+function Switch({ link }: { link: LinkDetailResponse }) {
+  const t = useText(words)
+  const queries = useQueryClient()
+  const change = useMutation({
+    mutationFn: async () =>
+      await request<LinkDetailResponse>('PUT', `/link/${link.id}`, {
+        ...toBody(toValues(link)),
+        expiresAt: link.expiresAt,
+        isEnabled: !link.isEnabled,
+      }),
+    onSuccess: (saved) => queries.setQueryData(['link', link.id], saved),
+  })
+  return (
+    <Button variant="default" loading={change.isPending} onClick={() => change.mutate()}>
+      {link.isEnabled ? t.disable : t.enable}
+    </Button>
+  )
+}
+
+function Conditions({ link }: { link: LinkDetailResponse }) {
+  const t = useText(words)
+  const format = useFormat()
+  const priceOf = usePrice()
+  const { stock, reserved } = link
+  const facts: [string, ReactNode][] = [
+    [t.state, <LinkState key="state" of={link.state} />],
+    [t.amount, priceOf(link)],
+    [t.payments, format.number(link.paymentCount)],
+    [t.received, <b key="received">{format.money(link.paymentAmount)}</b>],
+    [
+      t.stock.replace(/ \(.*/, ''),
+      stock === null ? t.unlimited : t.left(format.number(Math.max(0, stock - reserved)), format.number(stock)),
+    ],
+    [t.expires.replace(/ \(.*/, ''), link.expiresAt === null ? t.never : format.dateTime(link.expiresAt)],
+    [t.customerNeeded, link.needsCustomer ? t.yes : t.no],
+  ]
+  return (
+    <Section title={t.terms}>
+      <Stack gap={8} component="dl" m={0}>
+        {facts.map(([name, value]) => (
+          <Group key={name} justify="space-between" gap="md" wrap="nowrap" align="baseline">
+            <Text size="sm" c="dimmed" component="dt">
+              {name}
+            </Text>
+            <Text size="sm" component="dd" m={0} ta="right" style={{ overflowWrap: 'anywhere' }}>
+              {value}
+            </Text>
+          </Group>
+        ))}
+      </Stack>
+    </Section>
+  )
+}
+
+function Share({ link }: { link: LinkDetailResponse }) {
+  const t = useText(words)
+  return (
+    <Section title={t.link}>
+      <Stack align="center" gap="sm">
+        <Code src={link.qrCode} alt={t.linkQr} />
+        <Anchor href={link.url} target="_blank" rel="noreferrer" size="sm" style={{ overflowWrap: 'anywhere' }}>
+          {link.url}
+        </Anchor>
+        <Group gap="xs" justify="center">
+          <Copy value={link.url} label={t.copyLink} />
+          <Button
+            component="a"
+            variant="default"
+            href={`https://wa.me/?text=${encodeURIComponent(t.message(link.title, link.url))}`}
+            target="_blank"
+            rel="noreferrer"
+          >
+            {t.whatsApp}
+          </Button>
+        </Group>
+      </Stack>
+    </Section>
+  )
+}
+
+function Code({ src, alt }: { src: string; alt: string }) {
+  return (
+    <Image
+      src={src}
+      alt={alt}
+      w={180}
+      style={{ background: '#fff', padding: 10, borderRadius: 8, imageRendering: 'pixelated' }}
+    />
+  )
+}
+
+function Copy({ value, label }: { value: string; label: string }) {
+  const t = useText(words)
+  return (
+    <CopyButton value={value}>
+      {({ copied, copy }) => (
+        <Button variant="default" onClick={copy} leftSection={<IconOf name={copied ? 'check' : 'copy'} size={16} />}>
+          {copied ? t.copied : label}
+        </Button>
+      )}
+    </CopyButton>
+  )
+}
+
+function Payments({ link }: { link: LinkDetailResponse }) {
+  const t = useText(words)
+  const format = useFormat()
+  const filters = useFilters()
+  const toLink = useClientLink()
+  const list = useQuery({
+    queryKey: ['link', link.id, 'payments', filters.page],
+    queryFn: async () =>
+      await request<{ total: number; totalPages: number; data: LinkPaymentResponse[] }>(
+        'GET',
+        withQuery(`/link/${link.id}/payment`, { page: filters.page }),
+      ),
+    placeholderData: keepPreviousData,
+    refetchInterval: refetchMs,
+  })
+  const when = ({ paidAt, createdAt }: LinkPaymentResponse) => format.dateTime(paidAt ?? createdAt)
+  return (
+    <Section title={t.payments}>
+      <RecordList
+        label={t.payments}
+        list={list}
+        filters={filters}
+        keyOf={({ id }) => id}
+        linkOf={({ id }) => toLink(`/transactions/${id}`)}
+        empty={<Empty icon="link" title={t.noPayments} />}
+        phoneOf={(row) => (
+          <PhoneRow
+            lines={[
+              [row.payerName ?? '–', <Amount key="amount" of={row.amount} />],
+              [when(row), <Status key="status" of={row.status} />],
+            ]}
+          />
+        )}
+        columns={[
+          { name: t.when, cell: when },
+          { name: t.payer, cell: ({ payerName }) => payerName ?? '–' },
+          { name: t.by, isMinor: true, cell: ({ isStatic }) => (isStatic ? t.byStatic : t.byLink) },
+          { name: t.state, cell: ({ status }) => <Status of={status} /> },
+          { name: t.amount, isAmount: true, cell: ({ amount }) => <Amount of={amount} /> },
+        ]}
+      />
+    </Section>
+  )
+}

@@ -1,0 +1,25 @@
+import type { Db } from '../db/sql.ts'
+import { type LinkState, linkState } from './state.ts'
+import { countLive, hasLinkCharge, insertLinkCharge, type LinkRow, lockLink } from './store.ts'
+
+/**
+ * Records a charge of a link before the acquirer is asked for it, under the idempotency key of its transaction. With a
+ * stock it reserves one: the link is locked, so two customers never get the last one. Safe to repeat: a repeated
+ * request reserves nothing more, and is accepted whatever has become of the link.
+ */
+export async function reserveCharge(
+  db: Db,
+  { link, key, now }: { link: LinkRow; key: string; now: Date },
+): Promise<LinkState> {
+  const { merchant_id: merchantId, id: linkId } = link
+  return await db.transaction(async (tx) => {
+    if (await hasLinkCharge(tx, { merchantId, key })) return 'active'
+    // Without a stock no customer waits for another.
+    const row = link.stock === null ? link : await lockLink(tx, link)
+    if (!row) return 'disabled'
+    const live = row.stock === null ? 0 : await countLive(tx, row, now)
+    const state = linkState({ ...row, live }, now)
+    if (state === 'active') await insertLinkCharge(tx, { merchantId, linkId, key, now })
+    return state
+  })
+}

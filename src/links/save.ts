@@ -1,0 +1,125 @@
+import { randomBytes } from 'node:crypto'
+import type { Acquirers } from '../acquirers/registry.ts'
+import { type By, recordAction } from '../audit/record.ts'
+import type { Db, Tx } from '../db/sql.ts'
+import { toDate } from '../http/formats.ts'
+import type { Clock } from '../lib/clock.ts'
+import { AppError, type FieldError } from '../lib/errors.ts'
+import type { LinkInput } from './schema.ts'
+import { newStaticCode } from './static-code.ts'
+import { countLinks, findLink, findMerchant, insertLink, type LinkRow, lockLink, updateLink } from './store.ts'
+
+/** Far more than a merchant sells by hand; a program has the API. */
+const linksMax = 5_000
+/** 80 bits: nobody finds a link by trying. */
+const slugBytes = 10
+
+type Deps = { db: Db; clock: Clock; acquirers: Acquirers }
+type Saving = { merchantId: string; id: string; input: LinkInput; by: By }
+
+/**
+ * Creates a link under an id that the caller chose, so that a repeated request creates one.
+ *
+ * @throws {AppError} `validation_failed`
+ */
+export async function createLink(deps: Deps, { merchantId, id, input, by }: Saving): Promise<void> {
+  await deps.db.transaction(async (tx) => {
+    if (await findLink(tx, { merchant_id: merchantId, id })) return
+    if ((await countLinks(tx, merchantId)) >= linksMax) throw invalid([tooMany])
+    const now = deps.clock.now()
+    const before = { ...initial, merchant_id: merchantId, id, created_at: now }
+    const row = await withStaticCode(tx, deps, { row: toRow(input, before, now), input, now })
+    if (!(await insertLink(tx, row))) throw invalid([slugTaken])
+    await record(tx, { action: 'payment-link.create', row, by, now })
+  })
+}
+
+/** @throws {AppError} `not_found`, `validation_failed` */
+export async function changeLink(deps: Deps, { merchantId, id, input, by }: Saving): Promise<void> {
+  await deps.db.transaction(async (tx) => {
+    const before = await lockLink(tx, { merchant_id: merchantId, id })
+    if (!before) throw unknownLink()
+    const now = deps.clock.now()
+    const row = await withStaticCode(tx, deps, { row: toRow(input, before, now), input, now })
+    if (!(await updateLink(tx, row))) throw invalid([slugTaken])
+    await record(tx, { action: 'payment-link.change', row, by, now })
+  })
+}
+
+export function unknownLink(): AppError {
+  return new AppError('not_found', { detail: 'There is no payment link with this id.' })
+}
+
+const initial = { slug: '', amount: null, static_txid: null, static_uri: null } as const
+
+type Before = Pick<LinkRow, 'merchant_id' | 'id' | 'slug' | 'created_at' | 'amount' | 'static_txid' | 'static_uri'>
+
+function toRow(input: LinkInput, before: Before, now: Date): LinkRow {
+  const amount = input.amount ?? null
+  const row: LinkRow = {
+    merchant_id: before.merchant_id,
+    id: before.id,
+    slug: input.slug ?? (before.slug || randomBytes(slugBytes).toString('hex')),
+    title: input.title.trim(),
+    description: input.description?.trim() || null,
+    amount,
+    amount_min: amount === null ? (input.amountMin ?? null) : null,
+    amount_max: amount === null ? (input.amountMax ?? null) : null,
+    stock: input.stock ?? null,
+    expires_at: toDate(input.expiresAt ?? undefined) ?? null,
+    needs_customer: input.needsCustomer,
+    webhook_url: input.webhookUrl ?? null,
+    is_enabled: input.isEnabled,
+    static_txid: before.static_txid,
+    static_uri: before.static_uri,
+    created_at: before.created_at,
+    changed_at: now,
+  }
+  check(row, input, before)
+  return row
+}
+
+async function withStaticCode(
+  tx: Tx,
+  { acquirers }: Pick<Deps, 'acquirers'>,
+  { row, input, now }: { row: LinkRow; input: LinkInput; now: Date },
+): Promise<LinkRow> {
+  if (!input.hasStaticCode || row.static_txid !== null) return row
+  const { client_id: clientId, name: merchantName } = await findMerchant(tx, row.merchant_id)
+  return { ...row, ...newStaticCode(acquirers, { link: row, clientId, merchantName, now }) }
+}
+
+function check(row: LinkRow, { hasStaticCode }: LinkInput, before: Before): void {
+  const isStatic = hasStaticCode || before.static_txid !== null
+  const errors: FieldError[] = []
+  if (row.amount_min !== null && row.amount_max !== null && row.amount_min > row.amount_max)
+    errors.push({ field: 'amountMax', code: 'out_of_order', message: 'must not be smaller than amountMin' })
+  if (isStatic && row.stock !== null)
+    errors.push({ field: 'stock', code: 'not_offered', message: 'is not possible with a static code' })
+  if (isStatic && row.expires_at !== null)
+    errors.push({ field: 'expiresAt', code: 'not_offered', message: 'is not possible with a static code' })
+  if (before.static_txid !== null && row.amount !== before.amount)
+    errors.push({ field: 'amount', code: 'not_offered', message: 'is printed in the static code and cannot change' })
+  if (errors.length > 0) throw invalid(errors)
+}
+
+const slugTaken: FieldError = { field: 'slug', code: 'duplicate', message: 'is the address of another link' }
+const tooMany: FieldError = {
+  field: 'title',
+  code: 'too_many',
+  message: `cannot be added: a merchant has at most ${linksMax} links`,
+  limit: linksMax,
+}
+
+function invalid(fields: FieldError[]): AppError {
+  const detail = fields.map(({ field, message }) => `${field} ${message}.`).join(' ')
+  return new AppError('validation_failed', { detail, fields })
+}
+
+type Recorded = { action: 'payment-link.create' | 'payment-link.change'; row: LinkRow; by: By; now: Date }
+
+async function record(tx: Tx, { action, row, by, now }: Recorded): Promise<void> {
+  const { merchant_id: merchantId, id: recordId, slug, amount, is_enabled: isEnabled } = row
+  const details = { slug, amount, isEnabled, hasStaticCode: row.static_txid !== null }
+  await recordAction(tx, { by, action, merchantId, recordId, details, now })
+}

@@ -1,0 +1,30 @@
+import { randomBytes } from 'node:crypto'
+import type { Acquirers } from '../acquirers/registry.ts'
+import { assert } from '../lib/assert.ts'
+import { cents } from '../lib/money.ts'
+import { encodeStaticBrCode } from '../pix/brcode.ts'
+import type { LinkRow } from './store.ts'
+
+/** Banks show the city of no account; a code must have one. */
+const merchantCity = 'BRASIL'
+/** 96 bits in 24 letters and digits, of the 25 that a static code allows. */
+const txidBytes = 12
+
+/** A new static code for a link: it pays the key of the acquirer that the merchant's charges go to. */
+export function newStaticCode(
+  acquirers: Acquirers,
+  { link, clientId, merchantName, now }: { link: LinkRow; clientId: string; merchantName: string; now: Date },
+): { static_txid: string; static_uri: string } {
+  const [acquirer] = acquirers.forCharge({ clientId, amount: link.amount ?? 1, now, id: link.id })
+  const txid = randomBytes(txidBytes).toString('hex')
+  const amount = link.amount === null ? null : cents(link.amount)
+  assert(acquirer, 'there is an acquirer for every charge')
+  const { key } = acquirer.receiver.pix
+  const code = { key, txid, amount, merchantCity }
+  return { static_txid: txid, static_uri: encodeStaticBrCode({ ...code, merchantName: toLatin(merchantName) }) }
+}
+
+/** A code's name needs a Latin letter or a digit. Banks show the name of the account, not this one. */
+function toLatin(name: string): string {
+  return /[a-z\d]/i.test(name.normalize('NFD')) ? name : 'PIX'
+}

@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto'
+import { amountsOf } from '../links/state.ts'
+import type { PublicLinkRow } from '../links/store.ts'
+import { type LinkNotice, linkWords } from './link-text.ts'
+import { type Html, html, verbatim } from './page.ts'
+import { style } from './style.ts'
+import { type Language, words } from './text.ts'
+
+const linkStyle = `${style}
+.offer { padding: 28px 24px; }
+.offer h1 { margin-top: 4px; font-size: 24px; color: var(--ink); overflow-wrap: anywhere; }
+.offer .about { margin-top: 8px; white-space: pre-line; overflow-wrap: anywhere; }
+.offer form { margin-top: 20px; display: grid; gap: 16px; }
+label { display: grid; gap: 6px; font-weight: 600; font-size: 15px; }
+label small { font-weight: 400; color: var(--quiet); }
+input { width: 100%; min-height: 52px; padding: 10px 14px; border: 1px solid var(--quiet); border-radius: 12px; background: var(--paper); color: var(--ink); font: inherit; font-weight: 400; font-size: 17px; }
+input:focus-visible { outline: 3px solid var(--lamp); outline-offset: 1px; }
+input[aria-invalid] { border-color: var(--warn); }
+.error { font-weight: 500; color: var(--warn); font-size: 15px; }
+`
+
+/** The page has no script at all, and may only send its form to its own server. */
+export const linkPolicy = [
+  "default-src 'none'",
+  `style-src 'sha256-${createHash('sha256').update(linkStyle).digest('base64')}'`,
+  'img-src data:',
+  "base-uri 'none'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** What a customer has entered, as text. */
+export type Entered = { amount: string; name: string; email: string; document: string }
+export const nothingEntered: Entered = { amount: '', name: '', email: '', document: '' }
+export type EnteredError = keyof Entered
+
+type Shown = {
+  link: PublicLinkRow
+  language: Language
+  /** Repeating the form under the same request creates one charge. */
+  request: string
+  entered: Entered
+  errors: EnteredError[]
+  isPretended: boolean
+}
+
+export function renderLink({ link, language, request, entered, errors, isPretended }: Shown): string {
+  const [t, common] = [linkWords[language], words[language]]
+  const { min, max } = amountsOf(link)
+  const range = min > 1 ? t.between(common.money(min), common.money(max)) : t.atMost(common.money(max))
+  const field = (name: EnteredError, label: string, input: Html, hint: string | null = null) => {
+    const isWrong = errors.includes(name)
+    return html`<label>${label}${hint !== null && html` <small>${hint}</small>`}
+<input name="${name}" id="${name}" value="${entered[name]}" required ${input}${isWrong && html` aria-invalid="true" aria-describedby="${name}-error"`}>
+${isWrong && html`<span class="error" id="${name}-error">${t.errors[name]}</span>`}</label>`
+  }
+  const attributes = verbatim
+  return renderDocument({
+    language,
+    title: `${link.title} · ${link.merchant_name}`,
+    body: html`${isPretended && html`<p class="pretended">${common.pretended}</p>`}
+<article><div class="offer">
+<p class="merchant quiet">${t.to} <b>${link.merchant_name}</b></p>
+<h1>${link.title}</h1>
+${link.amount !== null && html`<p class="amount">${common.money(link.amount)}</p>`}
+${link.description !== null && html`<p class="about quiet">${link.description}</p>`}
+<form method="post">
+<input type="hidden" name="request" value="${request}">
+${link.amount === null && field('amount', `${t.amount} (R$)`, attributes('inputmode="decimal" autocomplete="off" maxlength="14"'), range)}
+${link.needs_customer && field('name', t.name, attributes('autocomplete="name" maxlength="255"'))}
+${link.needs_customer && field('email', t.email, attributes('type="email" autocomplete="email" maxlength="254"'))}
+${link.needs_customer && field('document', t.document, attributes('inputmode="numeric" autocomplete="off" maxlength="18"'))}
+<button>${t.pay}</button>
+</form>
+</div></article>`,
+  })
+}
+
+export function renderLinkNotice(notice: LinkNotice, link: PublicLinkRow, language: Language): string {
+  const { title, text } = linkWords[language].notices[notice]
+  return renderDocument({
+    language,
+    title: `${title} · ${link.merchant_name}`,
+    body: html`<article><div class="end"><h1>${title}</h1><p class="merchant">${link.title}</p><p class="quiet">${text(link.merchant_name)}</p></div></article>`,
+  })
+}
+
+function renderDocument({ language, title, body }: { language: Language; title: string; body: Html }): string {
+  return html`<!doctype html>
+<html lang="${words[language].code}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex, nofollow">
+<title>${title}</title>
+<link rel="icon" href="data:,">
+<style>${verbatim(linkStyle)}</style>
+</head>
+<body>
+<main>
+${body}
+</main>
+</body>
+</html>
+`.html
+}

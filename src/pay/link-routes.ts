@@ -1,0 +1,209 @@
+import { createHash, randomUUID } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { toAppError } from '../http/problem.ts'
+import type { RateLimiter } from '../http/rate-limit.ts'
+import { enforceRateLimit, toHost } from '../http/rate-limit.ts'
+import type { Server } from '../http/server.ts'
+import { parseDocument } from '../lib/document.ts'
+import { AppError, errors } from '../lib/errors.ts'
+import { isInternationalName } from '../lib/text.ts'
+import { reserveCharge } from '../links/reserve.ts'
+import { amountsOf, linkState } from '../links/state.ts'
+import { deleteLinkCharge, findLinkBySlug, findLinkWithTotals, type PublicLinkRow } from '../links/store.ts'
+import { type CreateDeps, createTransaction } from '../transactions/create.ts'
+import {
+  type Entered,
+  type EnteredError,
+  linkPolicy,
+  nothingEntered,
+  renderLink,
+  renderLinkNotice,
+} from './link-page.ts'
+import type { LinkNotice } from './link-text.ts'
+import { policy, renderNotice } from './page.ts'
+import { chooseLanguage, type Language } from './text.ts'
+import { paymentToken } from './token.ts'
+
+export type LinkPageDeps = CreateDeps & {
+  sandbox: object | null
+  wrongTokenLimit: RateLimiter
+  linkLimits: {
+    /** Charges that visitors of one address create. */
+    perAddress: RateLimiter
+    /** Charges of one link. */
+    perLink: RateLimiter
+  }
+}
+
+/** Long enough to pay, short enough that what nobody pays is for sale again soon. */
+const stockSeconds = 15 * 60
+const expirationSeconds = 30 * 60
+/** A form's fields, percent-encoded. */
+const formBytesMax = 8_192
+
+const Params = Type.Object({ slug: Type.String({ maxLength: 60 }) })
+const route = { config: { access: { public: true } }, schema: { hide: true, params: Params } } as const
+
+/** The public page of a payment link: a form that creates an ordinary charge and leads to its payment page. */
+export async function registerLinkPage(app: Server, deps: LinkPageDeps): Promise<void> {
+  await app.register(async (scoped) => registerRoutes(scoped as Server, deps))
+}
+
+function registerRoutes(app: Server, deps: LinkPageDeps): void {
+  app.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: formBytesMax },
+    (_request, body, done) => done(null, new URLSearchParams(String(body))),
+  )
+  app.setErrorHandler((error, request, reply) => {
+    const { code, details } = toAppError(error)
+    if (code === 'internal_error') request.log.error({ requestId: request.id, err: error }, 'a request failed')
+    const notice = code === 'not_found' ? 'unknown' : code === 'rate_limited' ? 'limited' : 'broken'
+    const answer = reply.code(errors[code].status).headers(details.headers ?? {})
+    return send(answer, renderNotice(notice, languageOf(request)), policy)
+  })
+
+  app.get('/l/:slug', route, async (request, reply) => {
+    const link = await findShown(deps, request, reply)
+    const language = languageOf(request)
+    const now = deps.clock.now()
+    const totals = link.stock === null ? null : await findLinkWithTotals(deps.db, { ...ofLink(link), now })
+    const state = linkState({ ...link, live: totals?.live ?? 0 }, now)
+    if (state !== 'active') return sendNotice(reply, state, link, language)
+    return send(reply, renderLink({ ...shown(deps, link, language), entered: nothingEntered, errors: [] }))
+  })
+
+  app.post('/l/:slug', route, async (request, reply) => {
+    const link = await findShown(deps, request, reply)
+    const form = request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
+    const language = languageOf(request)
+    const entered = readEntered(form)
+    const read = readOrder(link, entered)
+    if (Array.isArray(read))
+      return send(reply.code(422), renderLink({ ...shown(deps, link, language), entered, errors: read }))
+    enforceRateLimit(deps.linkLimits.perAddress, toHost(request.ip), reply)
+    enforceRateLimit(deps.linkLimits.perLink, link.id, reply)
+    const outcome = await order(deps, link, { ...read, request: form.get('request')?.slice(0, 64) ?? randomUUID() })
+    if (typeof outcome === 'string') return sendNotice(reply, outcome, link, language)
+    return await reply.redirect(`../pay/${paymentToken(deps.key, outcome.id)}`, 303)
+  })
+}
+
+type Order = { amount: number; customer: { name: string; email: string; document: string } | null }
+
+/**
+ * Reserves, then creates the charge. The key is derived from the form, so sending it twice creates one charge. What a
+ * refused charge reserved is freed; with an unknown outcome it stays reserved, because the charge may exist.
+ */
+async function order(
+  deps: LinkPageDeps,
+  link: PublicLinkRow,
+  { request, ...content }: Order & { request: string },
+): Promise<{ id: string } | LinkNotice> {
+  const { merchant_id: merchantId } = link
+  const hash = createHash('sha256').update(JSON.stringify([link.id, request, content]))
+  const key = `link:${hash.digest('hex')}`
+  const state = await reserveCharge(deps.db, { link, key, now: deps.clock.now() })
+  if (state !== 'active') return state
+  try {
+    const { row } = await createTransaction(deps, {
+      merchantId,
+      clientId: link.client_id,
+      merchantName: link.merchant_name,
+      movedTo: link.moved_to,
+      by: null,
+      input: {
+        amount: content.amount,
+        paymentMethod: 'PIX',
+        isInfoProduct: true,
+        idempotencyKey: key,
+        description: link.title,
+        metadata: { paymentLinkId: link.id },
+        ...(content.customer && { customer: content.customer }),
+        ...(link.webhook_url !== null && { webhookUrl: link.webhook_url }),
+        pix: { expirationSeconds: link.stock === null ? expirationSeconds : stockSeconds },
+      },
+    })
+    return { id: row.id }
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    if (error.code === 'acquirer_unavailable') return toUnavailable(error)
+    if (error.code !== 'acquirer_refused' && error.code !== 'merchant_moved') throw error
+    await deleteLinkCharge(deps.db, { merchantId, key })
+    return error.code === 'merchant_moved' ? 'disabled' : 'refused'
+  }
+}
+
+/** Its payment page shows the code as soon as it is known. */
+function toUnavailable({ details }: AppError): { id: string } | LinkNotice {
+  const id = details.members?.transactionId
+  return typeof id === 'string' ? { id } : 'unavailable'
+}
+
+function readEntered(form: URLSearchParams): Entered {
+  const of = (name: keyof Entered) => form.get(name)?.trim() ?? ''
+  return { amount: of('amount'), name: of('name'), email: of('email'), document: of('document') }
+}
+
+/** The order, or the fields that are wrong. */
+function readOrder(link: PublicLinkRow, entered: Entered): Order | EnteredError[] {
+  const { min, max } = amountsOf(link)
+  const amount = link.amount ?? readReais(entered.amount)
+  const wrong: EnteredError[] = []
+  if (amount === null || amount < min || amount > max) wrong.push('amount')
+  if (link.needs_customer) {
+    const { name, email, document } = entered
+    if (name === '' || name.length > 255 || !isInternationalName(name)) wrong.push('name')
+    if (!/^[^\s@]+@[^\s@]+\.[^\s@.]+$/.test(email) || email.length > 254) wrong.push('email')
+    if (!parseDocument(document)) wrong.push('document')
+  }
+  if (amount === null || wrong.length > 0) return wrong
+  const { name, email, document } = entered
+  return { amount, customer: link.needs_customer ? { name, email, document } : null }
+}
+
+/** `1.234,56`, `1234.56` and `1234` in cents. Null for anything else. */
+export function readReais(text: string): number | null {
+  const bare = text.replace(/^R\$\s*/, '')
+  const match = /^(\d{1,3}(?:\.\d{3})+|\d{1,7})(?:,(\d{1,2}))?$/.exec(bare) ?? /^(\d{1,7})\.(\d{1,2})$/.exec(bare)
+  return match ? Number(match[1]?.replaceAll('.', '')) * 100 + Number((match[2] ?? '').padEnd(2, '0')) : null
+}
+
+/** @throws {AppError} `not_found`, or `rate_limited` after many of those from one address */
+async function findShown(deps: LinkPageDeps, request: FastifyRequest, reply: FastifyReply): Promise<PublicLinkRow> {
+  const { slug } = request.params as { slug: string }
+  const link = await findLinkBySlug(deps.db, slug.toLowerCase())
+  if (link) return link
+  enforceRateLimit(deps.wrongTokenLimit, toHost(request.ip), reply)
+  throw new AppError('not_found')
+}
+
+const ofLink = ({ merchant_id: merchantId, id }: PublicLinkRow) => ({ merchantId, id })
+
+function shown(deps: LinkPageDeps, link: PublicLinkRow, language: Language) {
+  return { link, language, request: randomUUID(), isPretended: deps.sandbox !== null }
+}
+
+function languageOf({ headers }: FastifyRequest): Language {
+  return chooseLanguage(headers['accept-language'])
+}
+
+const statuses: Record<LinkNotice, number> = {
+  disabled: 410,
+  expired: 410,
+  sold_out: 410,
+  refused: 422,
+  unavailable: 503,
+}
+
+function sendNotice(reply: FastifyReply, notice: LinkNotice, link: PublicLinkRow, language: Language): FastifyReply {
+  return send(reply.code(statuses[notice]), renderLinkNotice(notice, link, language))
+}
+
+function send(reply: FastifyReply, page: string, contentPolicy = linkPolicy): FastifyReply {
+  return reply
+    .type('text/html; charset=utf-8')
+    .headers({ 'content-security-policy': contentPolicy, 'x-robots-tag': 'noindex, nofollow', vary: 'Accept-Language' })
+    .send(page)
+}
