@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { amountsOf } from '../links/state.ts'
 import type { PublicLinkRow } from '../links/store.ts'
+import { type Html, html, verbatim } from './html.ts'
 import { type LinkNotice, linkWords } from './link-text.ts'
-import { type Html, html, verbatim } from './page.ts'
 import { style } from './style.ts'
 import { type Language, words } from './text.ts'
 

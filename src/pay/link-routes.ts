@@ -21,7 +21,7 @@ import {
   renderLinkNotice,
 } from './link-page.ts'
 import type { LinkNotice } from './link-text.ts'
-import { policy, renderNotice } from './page.ts'
+import { policyOf, renderNotice } from './page.ts'
 import { chooseLanguage, type Language } from './text.ts'
 import { paymentToken } from './token.ts'
 
@@ -61,7 +61,7 @@ function registerRoutes(app: Server, deps: LinkPageDeps): void {
     if (code === 'internal_error') request.log.error({ requestId: request.id, err: error }, 'a request failed')
     const notice = code === 'not_found' ? 'unknown' : code === 'rate_limited' ? 'limited' : 'broken'
     const answer = reply.code(errors[code].status).headers(details.headers ?? {})
-    return send(answer, renderNotice(notice, languageOf(request)), policy)
+    return send(answer, renderNotice(notice, languageOf(request)), policyOf(null))
   })
 
   app.get('/l/:slug', route, async (request, reply) => {
