@@ -110,7 +110,7 @@ svg { fill: none; stroke: currentColor; stroke-width: 2.2; stroke-linecap: round
 @media print {
   :root { color-scheme: light; --ground: #fff; --paper: #fff; --ink: #000; --quiet: #444; --tint: #fff; --line: #999; --lamp: #000; --on: #fff; }
   body { display: block; min-height: 0; padding: 0; }
-  article { box-shadow: none; max-width: none; }
+  article { box-shadow: none; max-width: none; overflow: visible; }
   button, .go, .leave, .tools, .close, .sign, .left { display: none !important; }
   .end { padding: 0; text-align: left; }
 }

@@ -312,7 +312,8 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     const { id, uri, url } = await make()
     await payAt(service, uri)
     const { endToEnd = '-' } = await untilStatus(service, id, 'PAID')
-    const { page, close } = await visit(browser, { theme: 'dark' })
+    // As narrow as a sheet: the dashboard then has the bar of phones.
+    const { page, close } = await visit(browser, { theme: 'dark', width: 390 })
     await page.goto(url)
     await page.emulateMedia({ media: 'print' })
     expect(await page.getByText(endToEnd).isVisible()).toBe(true)
