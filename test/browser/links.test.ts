@@ -1,0 +1,65 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { chromiumPath, openChromium, visit } from '../support/browser.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { findSandboxMerchant, inviteUser, signIn } from '../support/users.ts'
+
+describe.skipIf(chromiumPath === null)('a merchant that sells by links', () => {
+  let service: TestService
+  let browser: Browser
+  beforeAll(async () => {
+    service = await startTestService()
+    browser = await openChromium()
+  })
+  afterAll(async () => {
+    await browser.close()
+    await service.stop()
+  })
+
+  it('creates a link that two customers pay, sees both with their sum, and prints its plate', async () => {
+    const email = await inviteUser(service, { role: 'owner', merchantId: await findSandboxMerchant(service) })
+    const owner = await visit(browser)
+    const { page } = owner
+    await signIn(page, service, email, '/links')
+    await page.getByText('No payment links yet').waitFor()
+    await page.getByRole('button', { name: 'New link' }).first().click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('What for').fill('Assinatura anual do clube de cafés especiais torrados na hora para você')
+    await dialog.getByRole('textbox', { name: 'Amount' }).fill('99999.99')
+    await dialog.getByLabel('Printable QR code').check()
+    await owner.checkScreenAtEachSize('link-form')
+    await dialog.getByRole('button', { name: 'New link' }).click()
+    await page.getByRole('img', { name: 'Static Pix QR code' }).waitFor()
+    const url = (await page.getByRole('link', { name: /\/l\// }).getAttribute('href')) ?? ''
+
+    const customer = await visit(browser, { width: 390, locale: 'pt-BR' })
+    for (const round of [1, 2]) {
+      await customer.page.goto(url)
+      if (round === 1) await customer.checkScreenAtEachSize('link-page')
+      await customer.page.getByRole('button', { name: 'Pagar com Pix' }).click()
+      await customer.page.getByRole('button', { name: 'Pagar no banco simulado' }).click()
+      await customer.page.getByRole('heading', { name: 'Pagamento confirmado' }).waitFor()
+    }
+    expect(customer.complaints).toEqual([])
+    await page.reload()
+    const conditions = page.getByRole('region', { name: 'Conditions' })
+    await conditions.getByText('R$199,999.98').waitFor()
+    expect(await conditions.getByText('2', { exact: true }).count()).toBe(1)
+    expect(
+      await page.getByRole('region', { name: 'Payments' }).first().getByText('Paid', { exact: true }).count(),
+    ).toBe(2)
+    await owner.checkScreenAtEachSize('link')
+    await owner.readIn('Português')
+    await owner.checkScreen('link-pt')
+    await page.getByRole('link', { name: 'Imprimir placa' }).click()
+    await page.getByText('Abra o app do seu banco').waitFor()
+    await owner.checkScreenAtEachSize('link-plate')
+    const printed = (await page.pdf({ preferCSSPageSize: true })).toString('latin1')
+    // One page, A6 in points.
+    expect(printed.match(/\/MediaBox ?\[[^\]]*\]/g)).toEqual([expect.stringMatching(/ 29[78]\S* (?:419|420)\S*\]$/)])
+    await owner.go('/links')
+    await page.getByRole('region', { name: 'Links' }).getByText('Ativo', { exact: true }).waitFor()
+    await owner.checkScreenAtEachSize('links')
+    expect(owner.complaints).toEqual([])
+  })
+})
