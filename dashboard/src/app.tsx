@@ -8,6 +8,7 @@ import { ErrorNotice } from './components/error-notice.tsx'
 import { forgetPersonalFilters } from './filters.ts'
 import { followChanges } from './live.ts'
 import { createRefresher } from './live-refresh.ts'
+import { Notifications } from './notifications.ts'
 import { forgetRecents } from './recent.ts'
 import { NotFound } from './screens/not-found.tsx'
 import { screens } from './screens.ts'
@@ -102,6 +103,7 @@ function SignedIn() {
       {hasEnded && <SignIn hasEnded onSignedIn={enter} />}
       {/* Hidden with all that was typed, until the same user has signed in again. */}
       <div hidden={hasEnded}>
+        <Notifications />
         <Shell onSignedOut={leave}>
           <ErrorBoundary resetKey={location}>
             <Suspense fallback={<LoadingScreen />}>

@@ -59,6 +59,30 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
     expect(complaints).toEqual([])
   })
 
+  it('notifies of payments from the chosen amount, once it is allowed', async () => {
+    const { page, go, context, checkScreenAtEachSize, complaints } = desk
+    await context.grantPermissions(['notifications'])
+    await page.evaluate(() => {
+      const shown: string[] = []
+      class Shown extends Notification {
+        constructor(title: string, options?: NotificationOptions) {
+          super(title, options)
+          shown.push(title)
+        }
+      }
+      Object.assign(globalThis, { Notification: Shown, shown })
+    })
+    await go('/account')
+    await page.getByText('Show desktop notifications').click()
+    await page.getByLabel('From this amount').fill('50')
+    await checkScreenAtEachSize('notifications')
+    for (const amount of [4_900, 5_100]) await payAt(service, (await charge(service, { amount })).uri)
+    const readShown = async () => await page.evaluate(() => (globalThis as unknown as { shown: string[] }).shown)
+    await expect.poll(readShown).toEqual(['Payment of R$51.00'])
+    await page.getByText('Show desktop notifications').click()
+    expect(complaints).toEqual([])
+  })
+
   it('recovers after the connection was away, and shows what it missed', async () => {
     const { page, go, context } = desk
     await go('/transactions?minAmount=70000')

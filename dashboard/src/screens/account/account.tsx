@@ -11,6 +11,7 @@ import { useFormat } from '../../format.ts'
 import { useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { NewSecondFactor, SignedInSession } from '../../types.ts'
+import { NotificationSection } from './notify.tsx'
 import { words } from './text.ts'
 
 /** The user's own password, second factor and sessions. */
@@ -28,6 +29,7 @@ export default function Account() {
         {!user.hasPassword && <Alert color="gray">{t.ofProvider}</Alert>}
         {user.hasPassword && !user.needsSecondFactor && <Password />}
         {user.hasPassword && <SecondFactor isOn={user.hasSecondFactor} />}
+        {!user.needsSecondFactor && <NotificationSection />}
         <Sessions />
       </Stack>
     </Page>

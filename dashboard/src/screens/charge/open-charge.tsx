@@ -8,6 +8,7 @@ import { IconOf } from '../../components/icons.tsx'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
 import { useText } from '../../text.ts'
+import { playTone } from '../../tone.ts'
 import { words } from './text.ts'
 
 export type Charge = Awaited<ReturnType<typeof guiche.transactions.create>>
@@ -137,21 +138,4 @@ function Copy({ value, label }: { value: string; label: string }) {
       )}
     </CopyButton>
   )
-}
-
-/** Two short tones. A browser that allows no sound plays none. */
-function playTone(): void {
-  const audio = new AudioContext()
-  const seconds = 0.16
-  for (const [place, hertz] of [660, 990].entries()) {
-    const tone = audio.createOscillator()
-    const volume = audio.createGain()
-    tone.frequency.value = hertz
-    volume.gain.setValueAtTime(0.2, audio.currentTime + place * seconds)
-    volume.gain.exponentialRampToValueAtTime(0.001, audio.currentTime + (place + 1) * seconds)
-    tone.connect(volume).connect(audio.destination)
-    tone.start(audio.currentTime + place * seconds)
-    tone.stop(audio.currentTime + (place + 1) * seconds)
-    if (place === 1) tone.onended = () => void audio.close()
-  }
 }

@@ -1,0 +1,16 @@
+/** Two short tones. A browser that allows no sound plays none. */
+export function playTone(): void {
+  const audio = new AudioContext()
+  const seconds = 0.16
+  for (const [place, hertz] of [660, 990].entries()) {
+    const tone = audio.createOscillator()
+    const volume = audio.createGain()
+    tone.frequency.value = hertz
+    volume.gain.setValueAtTime(0.2, audio.currentTime + place * seconds)
+    volume.gain.exponentialRampToValueAtTime(0.001, audio.currentTime + (place + 1) * seconds)
+    tone.connect(volume).connect(audio.destination)
+    tone.start(audio.currentTime + place * seconds)
+    tone.stop(audio.currentTime + (place + 1) * seconds)
+    if (place === 1) tone.onended = () => void audio.close()
+  }
+}
