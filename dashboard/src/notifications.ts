@@ -109,13 +109,13 @@ type Notice = { title: string; path: string; clientId: string | null }
 type Words = (typeof words)['en'] & { money: (cents: number) => string; number: (value: number) => string }
 
 function findNotices({ changes }: Changed, choice: NotificationChoice, t: Words): Notice[] {
-  return changes.flatMap(({ kind, status, clientId, count, records }): Notice[] => {
+  return changes.flatMap(({ kind, status, clientId, records }): Notice[] => {
     const [first] = records
     if (kind === 'transaction' && status === 'PAID' && choice.payments) {
       const large = records.filter(({ amount }) => amount !== null && amount >= (choice.minAmount ?? 0))
       const [one] = large
       if (!one) return []
-      if (large.length === 1 && count === 1)
+      if (large.length === 1)
         return [{ title: t.payment(t.money(one.amount ?? 0)), path: `/transactions/${one.id}`, clientId }]
       return [{ title: t.payments(t.number(large.length)), path: '/transactions', clientId }]
     }

@@ -65,6 +65,10 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
     await page.evaluate(() => {
       const shown: string[] = []
       class Shown extends Notification {
+        // Without a window Chromium grants the request, and still reports `denied` here.
+        static override get permission(): NotificationPermission {
+          return 'granted'
+        }
         constructor(title: string, options?: NotificationOptions) {
           super(title, options)
           shown.push(title)
@@ -73,13 +77,13 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
       Object.assign(globalThis, { Notification: Shown, shown })
     })
     await go('/account')
-    await page.getByText('Show desktop notifications').click()
+    await page.getByRole('switch', { name: 'Show desktop notifications' }).click()
     await page.getByLabel('From this amount').fill('50')
     await checkScreenAtEachSize('notifications')
     for (const amount of [4_900, 5_100]) await payAt(service, (await charge(service, { amount })).uri)
     const readShown = async () => await page.evaluate(() => (globalThis as unknown as { shown: string[] }).shown)
     await expect.poll(readShown).toEqual(['Payment of R$51.00'])
-    await page.getByText('Show desktop notifications').click()
+    await page.getByRole('switch', { name: 'Show desktop notifications' }).click()
     expect(complaints).toEqual([])
   })
 
