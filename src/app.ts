@@ -30,6 +30,7 @@ import { observeCell } from './operator/cell-metrics.ts'
 import { registerLinkPage } from './pay/link-routes.ts'
 import { registerPayRoutes } from './pay/routes.ts'
 import { paymentToken } from './pay/token.ts'
+import { recordApiRequests } from './requests/record.ts'
 import { registerSandboxRoutes, type Sandbox } from './sandbox/routes.ts'
 import { createTransactionWriter } from './transactions/create.ts'
 import { exampleTransaction } from './transactions/examples.ts'
@@ -119,6 +120,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
   app.addSchema({ $id: 'Problem', ...ProblemView })
 
   refuseUnknownFields(app)
+  recordApiRequests(app, deps)
 
   const keys = createKeyRing({ db, clock, key })
   const provider =

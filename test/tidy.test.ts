@@ -10,7 +10,7 @@ const ranks: string[][] = [
   ['lib'],
   ['pix', 'db', 'config.ts'],
   ['http', 'jobs', 'acquirers', 'audit'],
-  ['auth', 'ledger', 'webhooks', 'exchanges', 'retention'],
+  ['auth', 'ledger', 'webhooks', 'exchanges', 'retention', 'requests'],
   ['payouts', 'alerts', 'sinks'],
   ['suspense', 'users', 'proposals', 'links'],
   ['transactions', 'withdrawals', 'entries'],

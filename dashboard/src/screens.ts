@@ -133,6 +133,13 @@ export const screens: ScreenEntry[] = [
     Screen: screen(async () => await import('./screens/payment-page/payment-page.tsx')),
   },
   {
+    name: 'apiRequests',
+    paths: ['/api-requests'],
+    permission: 'webhook.read',
+    icon: 'apiRequests',
+    Screen: screen(async () => await import('./screens/api-requests/api-requests.tsx')),
+  },
+  {
     name: 'credentials',
     paths: ['/credentials'],
     permission: 'credential.write',

@@ -11,6 +11,7 @@ export const screenKeys: Readonly<Record<string, string>> = {
   ledger: 'l',
   reconciliation: 'r',
   webhooks: 'k',
+  apiRequests: 'q',
   credentials: 'e',
   sandbox: 's',
   users: 'u',

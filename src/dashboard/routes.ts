@@ -1,4 +1,5 @@
 import type { Server } from '../http/server.ts'
+import { registerApiRequestRoutes } from './api-request-routes.ts'
 import { registerBrandingRoutes } from './branding-routes.ts'
 import { registerClientRoutes } from './client-routes.ts'
 import { registerClosedDayRoutes } from './closed-day-routes.ts'
@@ -61,6 +62,7 @@ export function registerDashboardRoutes(app: Server, deps: DashboardDeps): void 
   registerProposalRoutes(app, deps)
   registerDisputeRoutes(app, deps)
   registerWebhookScreenRoutes(app, deps)
+  registerApiRequestRoutes(app, deps)
   registerOperatorLedgerRoutes(app, deps)
   registerEntryRoutes(app, deps)
   registerReconciliationRoutes(app, deps)

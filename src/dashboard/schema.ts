@@ -357,3 +357,21 @@ export const ChangedView = Type.Object({ changes: Type.Array(ChangeView), isMore
 export type ChangeKind = (typeof changeKinds)[number]
 export type ChangeView = Static<typeof ChangeView>
 export type Changed = Static<typeof ChangedView>
+
+// ——— Requests of a merchant's programs
+
+export const ApiRequestsView = Type.Object({
+  data: Type.Array(
+    Type.Object({
+      ...{ id: Count, at: Time, requestId: Text, method: Text, route: Text, status: Count, durationMs: Count },
+      ...{ recordId: OrNull(Text), request: OrNull(FreeForm()) },
+      problem: OrNull(Type.Object({ code: Text, errors: Type.Array(Type.Object({ field: Text, code: Text })) })),
+      /** Requests before this one that were too many to be written. */
+      dropped: Count,
+    }),
+  ),
+  /** The cursor of the next page. */
+  next: OrNull(Text),
+})
+
+export type ApiRequests = Static<typeof ApiRequestsView>

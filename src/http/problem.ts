@@ -70,10 +70,18 @@ export function toProblem(error: AppError, { errorPage, requestId }: Source): st
   })
 }
 
+/** The errors that were answered, for the log of a client's requests. Only failed requests cost anything. */
+const problems = new WeakMap<FastifyRequest, AppError>()
+
+export function findProblem(request: FastifyRequest): AppError | null {
+  return problems.get(request) ?? null
+}
+
 export function sendProblem(
   error: AppError,
   { errorPage, request, reply }: { errorPage: string; request: FastifyRequest; reply: FastifyReply },
 ): FastifyReply {
+  problems.set(request, error)
   // Also sets the id: requests that the router rejects run no hooks.
   void reply.headers({ ...error.details.headers, 'x-request-id': request.id })
   // Fastify sends a string as it is. An object would lose the fields that the schema does not name.

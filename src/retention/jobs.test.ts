@@ -153,8 +153,8 @@ it('deletes any number of rows, some thousands at a time, and nothing more in a 
   const statements = countingDb()
   expect(await forget({ db: statements.db })).toMatchObject({ acquirer_exchanges: 12_345 })
   // One for each of the other tables, which have nothing to delete.
-  expect(statements.count()).toBe(2 + 3)
-  expect(await forget()).toEqual({ acquirer_exchanges: 0, callback_inbox: 0, webhook_attempts: 0 })
+  expect(statements.count()).toBe(3 + 3)
+  expect(await forget()).toEqual({ acquirer_exchanges: 0, api_requests: 0, callback_inbox: 0, webhook_attempts: 0 })
   expect(await left('acquirer_exchanges', 'count(*)')).toEqual([3])
 })
 
@@ -184,6 +184,7 @@ it('finds the rows to delete by an index', async () => {
     expect.stringContaining('"webhook_attempts_started"'),
     expect.stringContaining('"callback_inbox_finished"'),
     expect.stringContaining('"acquirer_exchanges_pkey"'),
+    expect.stringContaining('"api_requests_at"'),
   ])
 })
 

@@ -5,6 +5,7 @@ import type { Job, JobSchedule } from '../jobs/jobs.ts'
 import type { Clock } from '../lib/clock.ts'
 import {
   type DeleteBefore,
+  deleteApiRequestsBefore,
   deleteAttemptsBefore,
   deleteExchangesBefore,
   deleteFullBuckets,
@@ -31,6 +32,9 @@ const pauseMs = 50
  */
 const chunksMax = 1_000
 
+/** Long enough to look at last week's release; redacted requests are of no use later. */
+const apiRequestsDays = 7
+
 type Kept = { table: string; days: number; deleteBefore: DeleteBefore }
 
 /** The jobs that delete old rows: the only deletion by age in the service. */
@@ -49,6 +53,7 @@ export function retentionJobs({
     { table: 'webhook_attempts', days: retention.attemptsDays, deleteBefore: deleteAttemptsBefore },
     { table: 'callback_inbox', days: retention.callbacksDays, deleteBefore: deleteNoticesBefore },
     { table: 'acquirer_exchanges', days: retention.exchangesDays, deleteBefore: deleteExchangesBefore },
+    { table: 'api_requests', days: apiRequestsDays, deleteBefore: deleteApiRequestsBefore },
   ]
   const deleted = new Counter({
     name: 'guiche_retention_deleted_rows_total',

@@ -41,6 +41,14 @@ export const deleteExchangesBefore: DeleteBefore = (db, before, limit) =>
         select at, id from acquirer_exchanges where at < ${before} order by at, id limit ${limit})`,
   )
 
+export const deleteApiRequestsBefore: DeleteBefore = (db, before, limit) =>
+  countDeleted(
+    db,
+    sql`
+      delete from api_requests where (merchant_id, at, id) in (
+        select merchant_id, at, id from api_requests where at < ${before} order by at limit ${limit})`,
+  )
+
 /** Deletes the buckets of rate limits that are full: a bucket without a row is full too. */
 export async function deleteFullBuckets(db: Db, now: Date): Promise<void> {
   await db.query(sql`delete from rate_limits where full_at < ${now}`)

@@ -234,6 +234,7 @@ export const expectations: Record<string, Expected> = {
   'PATCH /dashboard/api/user/:id': one('user.write', 'user', { body: { isDisabled: true } }),
   'POST /dashboard/api/user/:id/reset': one('user.write', 'user', { body: { secondFactor: true } }),
 
+  'GET /dashboard/api/api-request': { ...listed('webhook.read'), query: 'clientId=:client' },
   'GET /dashboard/api/webhook/delivery': listed('webhook.read'),
   'GET /dashboard/api/webhook/delivery/:eventId/payload': one('webhook.read', 'delivery'),
   'GET /dashboard/api/webhook/receiver': listed('webhook.read'),

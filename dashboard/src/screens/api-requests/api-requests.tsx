@@ -1,0 +1,201 @@
+import { Anchor, Badge, Button, Center, Code, Drawer, Group, Select, Stack, Text, UnstyledButton } from '@mantine/core'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import { request, withQuery } from '../../api.ts'
+import { RequireClient } from '../../components/choose-client.tsx'
+import { Copyable } from '../../components/copy.tsx'
+import { Empty } from '../../components/empty.tsx'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { FilterBar } from '../../components/filter-bar.tsx'
+import { TextFilter } from '../../components/filter-inputs.tsx'
+import { Page } from '../../components/page.tsx'
+import { PhoneRow, RecordTable } from '../../components/record-table.tsx'
+import { useFilters } from '../../filters.ts'
+import { useFormat } from '../../format.ts'
+import { useClientLink } from '../../links.ts'
+import { useText } from '../../text.ts'
+import type { ApiRequests } from '../../types.ts'
+import { words } from './text.ts'
+
+type ApiRequest = ApiRequests['data'][number]
+
+/** For developers: the requests of a merchant's programs. */
+export default function ApiRequestsScreen() {
+  const t = useText(words)
+  return <RequireClient title={t.title}>{(client) => <RequestLog client={client} />}</RequireClient>
+}
+
+function RequestLog({ client }: { client: string }) {
+  const t = useText(words)
+  const format = useFormat()
+  const filters = useFilters()
+  const [opened, setOpened] = useState<ApiRequest | null>(null)
+  const [statusClass, route, requestId] = [filters.get('result'), filters.get('route'), filters.get('requestId')]
+  const log = useInfiniteQuery({
+    queryKey: ['api-requests', client, statusClass, route, requestId],
+    queryFn: async ({ pageParam }) =>
+      await request<ApiRequests>(
+        'GET',
+        withQuery('/api-request', { clientId: client, statusClass, route, requestId, before: pageParam }),
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ next }) => next,
+  })
+  const open = (row: ApiRequest) => (
+    <UnstyledButton onClick={() => setOpened(row)} aria-label={t.details(`${row.method} ${row.route}`)}>
+      <Text size="sm" className="identifier" td="underline">
+        {row.method} {row.route}
+      </Text>
+    </UnstyledButton>
+  )
+  return (
+    <Page title={t.title} lead={t.lead}>
+      <FilterBar
+        count={filters.count}
+        onClear={filters.clear}
+        common={
+          <>
+            <Select
+              label={t.status}
+              value={statusClass}
+              allowDeselect={false}
+              onChange={(value) => filters.set({ result: value ?? '' })}
+              data={[
+                { value: '', label: t.all },
+                { value: '4', label: t.clientError },
+                { value: '5', label: t.serverError },
+                { value: '2', label: t.success },
+              ]}
+            />
+            <TextFilter label={t.route} name="route" />
+            <TextFilter label={t.requestId} name="requestId" />
+          </>
+        }
+      />
+      {log.isError ? (
+        <ErrorNotice error={log.error} onRetry={() => void log.refetch()} />
+      ) : (
+        <RecordTable
+          label={t.title}
+          rows={log.data?.pages.flatMap(({ data }) => data)}
+          keyOf={({ id }) => String(id)}
+          empty={
+            <Empty icon="filter" title={t.none}>
+              {t.noneHint}
+            </Empty>
+          }
+          phoneOf={(row) => (
+            <PhoneRow
+              lines={[
+                [open(row), <HttpStatus key="s" of={row.status} />],
+                [
+                  row.problem?.code ?? '',
+                  <Text key="at" size="xs" c="dimmed">
+                    {format.dateTime(row.at)}
+                  </Text>,
+                ],
+              ]}
+            />
+          )}
+          columns={[
+            { name: t.at, cell: ({ at }) => <Text size="sm">{format.dateTime(at)}</Text> },
+            { name: t.status, cell: ({ status }) => <HttpStatus of={status} /> },
+            { name: t.route, cell: open },
+            { name: t.error, cell: ({ problem }) => problem && <Code>{problem.code}</Code> },
+            { name: t.duration, isMinor: true, cell: ({ durationMs }) => format.duration(durationMs) },
+          ]}
+        />
+      )}
+      {log.hasNextPage && (
+        <Center>
+          <Button variant="default" loading={log.isFetchingNextPage} onClick={() => void log.fetchNextPage()}>
+            {t.more}
+          </Button>
+        </Center>
+      )}
+      <Drawer
+        opened={opened !== null}
+        onClose={() => setOpened(null)}
+        title={opened && `${opened.method} ${opened.route}`}
+        position="right"
+        size="lg"
+        closeButtonProps={{ 'aria-label': t.close }}
+      >
+        {opened && <Details of={opened} />}
+      </Drawer>
+    </Page>
+  )
+}
+
+function HttpStatus({ of: status }: { of: number }) {
+  return (
+    <Badge variant="light" radius="sm" color={status >= 500 ? 'red' : status >= 400 ? 'orange' : 'teal'}>
+      {status}
+    </Badge>
+  )
+}
+
+function Details({ of }: { of: ApiRequest }) {
+  const t = useText(words)
+  const format = useFormat()
+  const toLink = useClientLink()
+  const folder = of.route.startsWith('/withdrawal') ? '/withdrawals' : '/transactions'
+  const hasRecord = of.recordId !== null && /^\/(?:transaction|withdrawal)\/:id/.test(of.route)
+  return (
+    <Stack>
+      <Group gap="xs">
+        <HttpStatus of={of.status} />
+        <Text size="sm">
+          {format.dateTime(of.at)} · {format.duration(of.durationMs)}
+        </Text>
+      </Group>
+      <div>
+        <Text size="xs" c="dimmed">
+          {t.requestId}
+        </Text>
+        <Copyable value={of.requestId} label={t.requestId} />
+      </div>
+      {of.dropped > 0 && <Text size="sm">{t.dropped(of.dropped)}</Text>}
+      {of.problem && (
+        <div>
+          <Text size="sm" fw={600}>
+            {t.error}: <Code>{of.problem.code}</Code>
+          </Text>
+          <Anchor href={`/guide/errors.html#${of.problem.code}`} target="_blank" size="sm">
+            {t.explain}
+          </Anchor>
+          {of.problem.errors.length > 0 && (
+            <>
+              <Text size="xs" c="dimmed" mt="xs">
+                {t.fields}
+              </Text>
+              {of.problem.errors.map(({ field, code }) => (
+                <Text key={`${field} ${code}`} size="sm" className="identifier">
+                  {field}: {code}
+                </Text>
+              ))}
+            </>
+          )}
+        </div>
+      )}
+      <div>
+        <Text size="xs" c="dimmed">
+          {t.request}
+        </Text>
+        {of.request && Object.keys(of.request).length > 0 ? (
+          <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+            {JSON.stringify(of.request, null, 2)}
+          </Code>
+        ) : (
+          <Text size="sm">{t.nothingSent}</Text>
+        )}
+      </div>
+      {hasRecord && (
+        <Anchor component={Link} href={toLink(`${folder}/${of.recordId}`)} size="sm">
+          {t.record}
+        </Anchor>
+      )}
+    </Stack>
+  )
+}

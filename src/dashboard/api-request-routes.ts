@@ -1,0 +1,70 @@
+import { Type } from 'typebox'
+import type { Db, Reads } from '../db/sql.ts'
+import { userOf } from '../http/caller.ts'
+import { problems } from '../http/schemas.ts'
+import type { Server } from '../http/server.ts'
+import type { Clock } from '../lib/clock.ts'
+import { AppError } from '../lib/errors.ts'
+import { listApiRequests } from '../requests/store.ts'
+import { findSeen } from './overview-routes.ts'
+import { ApiRequestsView } from './schema.ts'
+
+const pageSize = 50
+
+/** The log of the requests that a merchant's programs made. */
+export function registerApiRequestRoutes(app: Server, deps: { db: Db; reads: Reads; clock: Clock }): void {
+  app.get(
+    '/dashboard/api/api-request',
+    {
+      config: { access: { permission: 'webhook.read' } },
+      schema: {
+        hide: true,
+        querystring: Type.Object(
+          {
+            clientId: Type.String({ description: 'The client whose requests are listed', maxLength: 128 }),
+            statusClass: Type.Optional(Type.Enum(['2', '4', '5'])),
+            route: Type.Optional(Type.String({ description: 'A part of method and route', maxLength: 100 })),
+            requestId: Type.Optional(Type.String({ maxLength: 128 })),
+            before: Type.Optional(Type.String({ description: '`next` of the page before', maxLength: 50 })),
+          },
+          { additionalProperties: false },
+        ),
+        response: { 200: ApiRequestsView, ...problems(401, 403, 404, 422) },
+      },
+    },
+    async (request) => {
+      const { clientId, statusClass, route, requestId, before } = request.query
+      const merchantId = await findSeen(deps, userOf(request), clientId)
+      if (merchantId === null) throw new AppError('not_found', { detail: 'There is no client with this id.' })
+      const rows = await listApiRequests(deps.reads, {
+        merchantId,
+        statusClass: statusClass === undefined ? null : Number(statusClass),
+        route: route ?? null,
+        requestId: requestId ?? null,
+        before: before === undefined ? null : parseCursor(before),
+        limit: pageSize,
+      })
+      const last = rows.length === pageSize ? rows.at(-1) : undefined
+      return {
+        data: rows.map(({ at, request_id, duration_ms, record_id, ...row }) => ({
+          ...row,
+          at: at.toISOString(),
+          requestId: request_id,
+          durationMs: duration_ms,
+          recordId: record_id,
+        })),
+        next: last === undefined ? null : `${last.at.getTime()}-${last.id}`,
+      }
+    },
+  )
+}
+
+function parseCursor(text: string): { at: Date; id: number } {
+  const [, at, id] = /^(\d{1,14})-(\d{1,15})$/.exec(text) ?? []
+  if (at !== undefined && id !== undefined) return { at: new Date(Number(at)), id: Number(id) }
+  const message = 'must be the `next` of a page'
+  throw new AppError('validation_failed', {
+    detail: `before ${message}.`,
+    fields: [{ field: 'before', code: 'invalid_cursor', message }],
+  })
+}

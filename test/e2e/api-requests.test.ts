@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { sql } from '../../src/db/sql.ts'
+import { charge } from '../support/payments.ts'
+import { fetchToken, smallestTransaction, startTestService, type TestService } from '../support/service.ts'
+import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
+import { eventually } from '../support/webhooks.ts'
+
+type Logged = {
+  data: {
+    requestId: string
+    status: number
+    method: string
+    route: string
+    dropped: number
+    recordId: string | null
+    request: { body?: Record<string, unknown>; query?: Record<string, unknown> } | null
+    problem: { code: string; errors: { field: string; code: string }[] } | null
+  }[]
+  next: string | null
+}
+
+const dayMs = 24 * 60 * 60_000
+
+let service: TestService
+let developer: Browser
+beforeAll(async () => {
+  service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
+  developer = await browserOf('developer', await findSandboxMerchant(service))
+})
+afterAll(async () => await service.stop())
+
+async function browserOf(role: string, merchantId: string | null): Promise<Browser> {
+  service.clock.advance(2 * 60_000)
+  const email = await inviteUser(service, { role, merchantId })
+  return await openBrowser(service, { email, password })
+}
+
+async function logged(query = '', who = developer): Promise<Logged> {
+  const { status, body, text } = await who.call<Logged>(
+    `/dashboard/api/api-request?clientId=${service.sandbox.clientId}${query}`,
+  )
+  expect(status, text).toBe(200)
+  return body
+}
+
+async function untilLogged(requestId: string): Promise<Logged['data'][number]> {
+  await eventually(async () => (await logged(`&requestId=${requestId}`)).data.length === 1)
+  const [found] = (await logged(`&requestId=${requestId}`)).data
+  if (!found) throw new Error('not logged')
+  return found
+}
+
+it('shows an error with its fields and the shape of the request, and stores no value of the caller', async () => {
+  const secrets = ['Maria Segredo', 'segredo@example.com', '52998224725', '11987654321', 'Rua Secreta', 'chave-secreta']
+  const [name, email, document, phone, street, key] = secrets
+  const { status, body } = await service.call<{ requestId: string }>('/transaction', {
+    body: {
+      ...smallestTransaction({ amount: 2_590 }),
+      type: name,
+      customer: { name, email, document, mobilePhone: phone, landline: Number(document), [name ?? '']: 1 },
+      address: { street, zipCode: document },
+      metadata: { [key ?? '']: name },
+      description: { [email ?? '']: [document, [street]] },
+      items: [{ title: name, unitPrice: Number(document), quantity: 0 }],
+      [name ?? '']: document,
+    },
+  })
+  expect(status).toBe(422)
+  const found = await untilLogged(body.requestId)
+  expect(found).toMatchObject({
+    status: 422,
+    method: 'POST',
+    route: '/transaction',
+    problem: { code: 'validation_failed' },
+  })
+  expect(found.problem?.errors.map(({ field }) => field)).toContain('items.0.quantity')
+  expect(found.request?.body).toMatchObject({
+    amount: 2_590,
+    customer: { name: '[text, 13 characters]', '[unknown fields]': 1 },
+    metadata: '[object, 1 fields]',
+    // `type` is no field of a new transaction.
+    '[unknown fields]': 2,
+  })
+  await service.call(`/transaction?customerName=${encodeURIComponent(name ?? '')}&customerDocument=${document}&page=0`)
+  await service.call(`/transaction/${document}`)
+  await eventually(async () => (await logged('&statusClass=4')).data.length === 3)
+  const stored = await service.db.query(sql`select row_to_json(api_requests)::text as row from api_requests`)
+  const all = JSON.stringify(stored)
+  for (const secret of secrets) expect(all).not.toContain(secret)
+  // Only its signature is a secret of the token, but no part of it is stored.
+  expect(all).not.toMatch(/Bearer|eyJ/)
+})
+
+it('filters by result and route, and keeps a sample of the successes', async () => {
+  service.clock.advance(60_000)
+  for (let count = 0; count < 10; count += 1) await charge(service)
+  await eventually(async () => (await logged('&statusClass=2')).data.length >= 6)
+  const successes = (await logged('&statusClass=2&route=POST%20/transaction')).data
+  expect(successes).toHaveLength(6)
+  expect(successes.every(({ status }) => status === 201)).toBe(true)
+  expect((await logged('&statusClass=5')).data).toEqual([])
+  expect((await logged('&route=/withdrawal')).data).toEqual([])
+  expect((await developer.call(`/dashboard/api/api-request?clientId=x&before=1`)).status).toBe(422)
+})
+
+it('counts what a client that runs wild sends above its quota, and says so at the next entry', async () => {
+  service.clock.advance(60_000)
+  for (let count = 0; count < 305; count += 1) await service.call('/transaction/not-an-id')
+  service.clock.advance(60_000)
+  const { body } = await service.call<{ requestId: string }>('/transaction/not-an-id')
+  expect(await untilLogged(body.requestId)).toMatchObject({ dropped: 5 })
+  const metrics = await fetch(`${service.baseUrl}/metrics`)
+  expect(await metrics.text()).toMatch(/guiche_api_requests_dropped_total 5/)
+  const first = await logged()
+  expect(first.data).toHaveLength(50)
+  const second = await logged(`&before=${first.next}`)
+  expect(second.data.map(({ requestId }) => requestId)).not.toContain(first.data.at(-1)?.requestId)
+})
+
+it('shows another merchant nothing, and the operator everything', async () => {
+  const admin = await browserOf('admin', null)
+  expect((await logged('', admin)).data.length).toBeGreaterThan(0)
+  const { clientId } = (
+    await admin.call('/dashboard/api/client', { body: { name: 'Another shop', scopes: ['webhook.read'] } })
+  ).body
+  const [row] = await service.db.query<{ id: string }>(
+    sql`select merchant_id as id from clients where client_id = ${String(clientId)}`,
+  )
+  const foreigner = await browserOf('owner', row?.id ?? '')
+  expect((await logged('', foreigner)).data).toEqual([])
+  const finance = await browserOf('finance', await findSandboxMerchant(service))
+  expect((await finance.call(`/dashboard/api/api-request?clientId=x`)).status).toBe(403)
+})
+
+it('forgets requests after seven days, not before', async () => {
+  const old = (await logged()).data.map(({ requestId }) => requestId)
+  expect(old.length).toBeGreaterThan(0)
+  service.clock.advance(7 * dayMs - 60_000)
+  const { body } = await service.call<{ requestId: string }>('/transaction/not-an-id', {
+    token: await fetchToken(service.baseUrl, service.sandbox),
+  })
+  const count = async () =>
+    (await service.db.query<{ count: number }>(sql`select count(*) as count from api_requests`))[0]?.count
+  await eventually(async () => {
+    const rows = await service.db.query(sql`select 1 from api_requests where request_id = ${body.requestId}`)
+    return rows.length === 1
+  })
+  service.clock.advance(2 * 60_000)
+  await service.runJob('retention.forget')
+  await eventually(async () => (await count()) === 1)
+})
