@@ -13,7 +13,7 @@ create table api_requests (
   route text not null,
   status smallint not null,
   duration_ms integer not null,
-  -- The id in the address.
+  -- The id in the address, if it was found.
   record_id uuid,
   -- Redacted query and body, and the error's code with its fields.
   request json,

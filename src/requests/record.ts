@@ -98,7 +98,8 @@ function toRedacted(request: FastifyRequest, known: KnownNames): Pick<ApiRequest
     ...(body !== undefined && body !== null && { body: redact(body, known) }),
   }
   return {
-    recordId: toRecordId(params),
+    // An id that was not found is no record of this merchant.
+    recordId: problem?.code === 'not_found' ? null : toRecordId(params),
     request: JSON.stringify(redacted).length > charactersMax ? { body: '[too long]' } : redacted,
     problem: problem && {
       code: problem.code,
