@@ -80,6 +80,29 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     expect(complaints).toEqual([])
   })
 
+  it('finds the request that failed, and reads which field was wrong', async () => {
+    await charge(service)
+    await service.call('/transaction', { body: { amount: 2_590, customer: { name: 'Maria Segredo' } } })
+    await service.call('/transaction/not-an-id')
+    const { page, go, checkScreenAtEachSize, readIn, complaints } = desk
+    await go('/api-requests')
+    await page.getByRole('combobox', { name: 'Result' }).click()
+    await page.getByRole('option', { name: 'Errors of the request (4xx)' }).click()
+    await page.getByRole('button', { name: 'Details of POST /transaction' }).waitFor()
+    expect(await page.getByText('201', { exact: true }).count()).toBe(0)
+    await readIn('Português')
+    await checkScreenAtEachSize('api-requests')
+    await readIn('English')
+    await page.getByRole('button', { name: 'Details of POST /transaction' }).click()
+    const drawer = page.getByRole('dialog')
+    await drawer.getByText('pix: required').waitFor()
+    await drawer.getByText('[text, 13 characters]').waitFor()
+    expect(await drawer.getByText('Maria').count()).toBe(0)
+    await checkScreenAtEachSize('api-request')
+    await page.keyboard.press('Escape')
+    expect(complaints).toEqual([])
+  })
+
   it('adds a webhook endpoint, sees its secret once, tests it and disables it', async () => {
     status = 204
     const { page, go, checkScreen, complaints } = desk
