@@ -58,6 +58,7 @@ function RequestLog({ client }: { client: string }) {
           <>
             <Select
               label={t.status}
+              w={260}
               value={statusClass}
               allowDeselect={false}
               onChange={(value) => filters.set({ result: value ?? '' })}
