@@ -55,7 +55,15 @@ const chapters: Chapters = {
 const translated: Chapters = {
   Início: ['pt/index', 'pt/quick-start', 'pt/php', 'pt/python'],
   Conceitos: ['pt/statuses', 'pt/idempotency', 'pt/money', 'pt/webhooks', 'pt/event-feed', 'pt/errors'],
-  Integração: ['pt/api', 'pt/sdk', 'pt/developer-commands', 'pt/payment-page', 'pt/payment-links', 'pt/withdrawals', 'pt/sandbox'],
+  Integração: [
+    'pt/api',
+    'pt/sdk',
+    'pt/developer-commands',
+    'pt/payment-page',
+    'pt/payment-links',
+    'pt/withdrawals',
+    'pt/sandbox',
+  ],
   'Referência da API': reference.map((page) => `pt/${page}`),
   Produção: ['pt/going-live'],
   Operação: ['pt/dashboard', 'pt/configuration', 'pt/operations', 'pt/monitoring', 'pt/suspense'],
