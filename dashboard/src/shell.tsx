@@ -16,6 +16,7 @@ import { useDisclosure } from '@mantine/hooks'
 import { type ReactNode, useEffect } from 'react'
 import { Link, useLocation } from 'wouter'
 import { request, setActingMerchant } from './api.ts'
+import { AttentionBadge } from './components/attention.tsx'
 import { BottomBar } from './components/bottom-bar.tsx'
 import { ClientSwitch } from './components/client-switch.tsx'
 import { FindButton } from './components/find-button.tsx'
@@ -149,6 +150,7 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
               active={path === '/' ? location === '/' : location.startsWith(path)}
               aria-current={(path === '/' ? location === '/' : location.startsWith(path)) ? 'page' : undefined}
               leftSection={icon && <IconOf name={icon} />}
+              rightSection={<AttentionBadge screen={name} />}
               style={{ borderRadius: 'var(--mantine-radius-sm)' }}
             />
           ))}

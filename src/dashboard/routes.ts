@@ -1,5 +1,6 @@
 import type { Server } from '../http/server.ts'
 import { registerApiRequestRoutes } from './api-request-routes.ts'
+import { registerAttentionRoutes } from './attention-routes.ts'
 import { registerBrandingRoutes } from './branding-routes.ts'
 import { registerClientRoutes } from './client-routes.ts'
 import { registerClosedDayRoutes } from './closed-day-routes.ts'
@@ -53,6 +54,7 @@ export function refuseUnknownFields(app: Server): void {
 export function registerDashboardRoutes(app: Server, deps: DashboardDeps): void {
   registerOverviewRoutes(app, deps)
   registerLiveRoutes(app, deps)
+  registerAttentionRoutes(app, deps)
   registerRecordRoutes(app, deps)
   registerFirstStepsRoutes(app, deps)
   registerBrandingRoutes(app, deps)

@@ -2,11 +2,12 @@ import { type Static, type TSchema, Type } from 'typebox'
 import { scopes } from '../auth/scopes.ts'
 import type { Explanation } from '../explain/explain.ts'
 import { FreeForm, PixKeyView } from '../http/schemas.ts'
+import { fieldErrorCodes } from '../lib/errors.ts'
 import { obstacleCodes } from '../proposals/second-person.ts'
 import { feeLineOperations } from '../reports/names.ts'
 import { disputeStates } from '../transactions/dispute/store.ts'
 import { DeliveryView } from '../webhooks/schema.ts'
-import { reviewReasons } from '../withdrawals/status.ts'
+import { decisionOutcomes, reviewReasons, withdrawalStatuses } from '../withdrawals/status.ts'
 
 /**
  * The responses of the dashboard's own API, as merchants' users see them too. The dashboard takes its types from here
@@ -59,6 +60,28 @@ export const OverviewView = Type.Object({
   }),
   balances: BalancesView,
 })
+
+// ——— What needs attention
+
+export const attentionKinds = [
+  ...(['payouts_frozen', 'books_not_balanced', 'disputes_due', 'withdrawals_to_approve'] as const),
+  ...(['withdrawals_to_confirm', 'proposals_to_approve', 'suspense_waits', 'discrepancies_open'] as const),
+  ...(['receiver_fails', 'endpoint_disabled', 'alerts_open', 'certificate_expires'] as const),
+] as const
+
+const AttentionItem = Type.Object({
+  ...{ kind: Type.Enum([...attentionKinds]), count: Count, amount: OrNull(Cents) },
+  /** The count ends at 100. */
+  isMore: Flag,
+  /** Since when it waits; of disputes and certificates: until when there is time. */
+  at: OrNull(Time),
+  /** The client of a receiver, and the name of the receiver or of the acquirer. */
+  ...{ clientId: OrNull(Text), name: OrNull(Text) },
+})
+export const AttentionView = DataOf(AttentionItem)
+
+export type AttentionItem = Static<typeof AttentionItem>
+export type AttentionKind = AttentionItem['kind']
 
 // ——— Reports
 
@@ -220,9 +243,16 @@ export type NoticeView = Static<typeof NoticeView>
 
 const Hold = OrNull(Type.Enum([...reviewReasons]))
 
+/** What was sent to the Pix key before. The receiver's name is the one that the last withdrawal to it reported. */
+const ReceiverHistoryView = Type.Object({
+  ...{ name: OrNull(Text), count: Count, sum: Cents, isMore: Flag, lastAt: OrNull(Time) },
+  /** By other merchants; a merchant's users do not see it. */
+  others: OrNull(Type.Object({ count: Count, sum: Cents, isMore: Flag, merchants: Count })),
+})
+
 export const WithdrawalView = Type.Object({
   ...{ id: Text, clientId: Text, clientName: Text, status: Text, hold: Hold, amount: Cents, feeAmount: OrNull(Cents) },
-  ...{ pixKey: PixKeyView, createdAt: Time },
+  ...{ pixKey: PixKeyView, createdAt: Time, receiver: ReceiverHistoryView },
   /**
    * Who requested it; null: the merchant, with its token. Merchants see "operator" instead of the names of the
    * operator's users.
@@ -239,6 +269,14 @@ export const WithdrawalView = Type.Object({
   ...{ needsOutcome: Flag, proposal: OrNull(ProposalView) },
 })
 
+/** What became of each of several withdrawals. */
+export const DecisionsView = DataOf(
+  Type.Object({
+    ...{ id: Text, outcome: Type.Enum([...decisionOutcomes]), code: OrNull(Type.Enum([...fieldErrorCodes])) },
+    status: OrNull(Type.Enum([...withdrawalStatuses])),
+  }),
+)
+
 export const WithdrawalPreviewView = Type.Object({
   pixKey: PixKeyView,
   /** What the receiver gets, the fee on top, and the available balance. */
@@ -254,6 +292,7 @@ export const LimitsView = Type.Object({
   proposal: OrNull(ProposalView),
 })
 
+export type DecisionResult = Static<typeof DecisionsView>['data'][number]
 export type WithdrawalView = Static<typeof WithdrawalView>
 export type WithdrawalPreview = Static<typeof WithdrawalPreviewView>
 export type LimitsView = Static<typeof LimitsView>

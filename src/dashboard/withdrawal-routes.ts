@@ -17,12 +17,13 @@ import {
   showWithdrawal,
   type Viewer,
 } from '../operator/withdrawals.ts'
+import { decidedMax, decideWithdrawals } from '../operator/withdrawals-many.ts'
 import { detectPixKey, normalizePixKey } from '../pix/key.ts'
 import { changeLimits } from '../withdrawals/change-limits.ts'
 import { previewWithdrawal } from '../withdrawals/preview.ts'
 import { withdrawalAmountMin } from '../withdrawals/schema.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
-import { LimitsView, PageOf, WithdrawalPreviewView, WithdrawalView } from './schema.ts'
+import { DecisionsView, LimitsView, PageOf, WithdrawalPreviewView, WithdrawalView } from './schema.ts'
 
 type Deps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 
@@ -140,6 +141,23 @@ function registerDecisions(app: Server, deps: Deps): void {
       },
     },
     async (request) => await rejectPayout(deps, { ...request.body, ...request.params }, viewerOf(request)),
+  )
+
+  const Ids = Type.Array(Type.String({ format: 'uuid-any' }), { minItems: 1, maxItems: decidedMax, uniqueItems: true })
+  const many = { hide: true, querystring: NoQuery, response: { 200: DecisionsView, ...problems(401, 403, 422) } }
+  app.post(
+    '/dashboard/api/withdrawal/approval',
+    { config: { access }, schema: { ...many, body: Type.Object({ ids: Ids }) } },
+    async (request) => ({
+      data: await decideWithdrawals(deps, { ...request.body, decision: 'approve' }, viewerOf(request)),
+    }),
+  )
+  app.post(
+    '/dashboard/api/withdrawal/rejection',
+    { config: { access }, schema: { ...many, body: Type.Object({ ids: Ids, reason: Reason }) } },
+    async (request) => ({
+      data: await decideWithdrawals(deps, { ...request.body, decision: 'reject' }, viewerOf(request)),
+    }),
   )
 
   app.post(

@@ -11,6 +11,7 @@ import {
   listPendingReview,
   type WithdrawalToDecide,
 } from '../withdrawals/operator-store.ts'
+import { findReceiverHistory } from '../withdrawals/receiver-store.ts'
 import { unknownWithdrawal } from '../withdrawals/refusals.ts'
 import { rejectWithdrawal } from '../withdrawals/reject.ts'
 import { isSettleable, proposeSettlement, type Seen, settlementProposal } from '../withdrawals/settle-by-hand.ts'
@@ -94,6 +95,7 @@ async function toView(deps: Deps, row: WithdrawalToDecide, viewer: Viewer) {
   const { requested_by: requestedBy } = row
   const by = viewer.by.actor
   const now = deps.clock.now()
+  const { lastAt, ...receiver } = await findReceiverHistory(deps.db, row, { withOthers: viewer.merchantId === null })
   const obstacle = row.review_reason !== null && viewer.decides ? await findObstacleOf(deps.db, row, { by, now }) : null
   return {
     id: row.id,
@@ -105,6 +107,7 @@ async function toView(deps: Deps, row: WithdrawalToDecide, viewer: Viewer) {
     feeAmount: row.fee_amount,
     pixKey: { key: row.pix_key, type: row.pix_key_type },
     createdAt: row.created_at.toISOString(),
+    receiver: { ...receiver, lastAt: lastAt?.toISOString() ?? null },
     /**
      * Who requested it; null: the merchant, with its token. Merchants see "operator" instead of the names of the
      * operator's users.

@@ -30,3 +30,8 @@ export const withdrawalTransitions: Readonly<Record<WithdrawalStatus, readonly W
 export const reviewReasons = ['approval', 'duplicate'] as const
 
 export type ReviewReason = (typeof reviewReasons)[number]
+
+/** What becomes of one of several withdrawals that a person decides on together. */
+export const decisionOutcomes = ['done', 'needs_other_person', 'changed', 'not_found'] as const
+
+export type DecisionOutcome = (typeof decisionOutcomes)[number]

@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
+import { rejectWithdrawal } from '../../src/withdrawals/reject.ts'
 import {
   type Appearance,
   chromiumPath,
@@ -135,12 +136,47 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await dialogOf(approving.page).getByText('+5511987654321').waitFor()
     await approving.checkScreen('withdrawal-approve')
     await dialogOf(approving.page).getByRole('button', { name: 'Approve R$1,500.00' }).dblclick()
-    await approving.page.getByText('Nothing to review').waitFor()
+    await approving.page.getByRole('article').waitFor({ state: 'detached' })
     await untilWithdrawal(service, id, 'PROCESSED')
     await page.clock.fastForward(5_000)
     await page.getByText('Sent', { exact: true }).first().waitFor()
     await requester.checkScreen('withdrawal-sent')
     expect([...requester.complaints, ...approving.complaints]).toEqual([])
+  })
+
+  it('approves several withdrawals together, and sees what became of each', async () => {
+    const [first = '', second = ''] = [
+      await withdraw(service, { amount: 120_000 }),
+      await withdraw(service, { amount: 130_000 }),
+    ]
+    const { page, go, enter, checkScreen, checkScreenAtEachSize, complaints } = people.admin
+    await enter('')
+    const strip = page.getByRole('region', { name: 'Needs attention' })
+    await strip.getByRole('link', { name: 'Withdrawals that you can approve: 2' }).waitFor()
+    await checkScreenAtEachSize('attention')
+    await go('/withdrawals')
+    await page.getByText('first time to this key').first().waitFor({ state: 'visible' })
+    await page.getByLabel('Select all').check()
+    await checkScreenAtEachSize('withdrawals-selected')
+    await page.getByRole('button', { name: 'Approve 2: R$2,500.00' }).click()
+    await dialogOf(page).getByText('Each is sent within seconds').waitFor()
+    await checkScreen('withdrawals-bulk-approve')
+    // Another person is faster with one of them.
+    await rejectWithdrawal(
+      { ...service, wakeDeliveries: () => {} },
+      { id: second, reason: 'A test', by: { actor: 'cli:test' } },
+    )
+    await dialogOf(page).getByRole('button', { name: 'Approve 2: R$2,500.00' }).dblclick()
+    await dialogOf(page).getByText('1 of 2 approved.').waitFor()
+    await dialogOf(page).getByText('Changed meanwhile: Rejected').waitFor()
+    await checkScreen('withdrawals-bulk-result')
+    await dialogOf(page).getByRole('button', { name: 'Close' }).last().click()
+    await page.getByRole('article').waitFor({ state: 'detached' })
+    await untilWithdrawal(service, first, 'PROCESSED')
+    await go('')
+    await page.getByText('All in order').waitFor()
+    await go('/withdrawals')
+    expect(complaints).toEqual([])
   })
 
   it('sees a possible duplicate with the earlier withdrawal, and rejects it', async () => {
@@ -159,7 +195,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await dialogOf(page).getByLabel('Reason').fill('The first one was meant to be the only one')
     await dialogOf(page).getByText('R$76.50 go back to the balance').waitFor()
     await dialogOf(page).getByRole('button', { name: 'Reject' }).click()
-    await page.getByText('Nothing to review').waitFor()
+    await page.getByRole('article').waitFor({ state: 'detached' })
     await untilWithdrawal(service, id, 'REJECTED')
     expect(complaints).toEqual([])
   })

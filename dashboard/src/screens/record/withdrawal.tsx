@@ -13,6 +13,7 @@ import type { WithdrawalView } from '../../types.ts'
 import { Decisions } from '../withdrawals/decide.tsx'
 import { ReviewBadge, WhyPending } from '../withdrawals/pending-review.tsx'
 import { PixKeyCard } from '../withdrawals/pix-key-card.tsx'
+import { ReceiverHistory } from '../withdrawals/receiver.tsx'
 
 const words = texts({
   en: {
@@ -74,6 +75,7 @@ export function WithdrawalDetails({ id, client }: { id: string; client: string }
     <Section title={t.title}>
       <Stack gap="xs">
         {pixKey && <PixKeyCard of={pixKey} />}
+        <ReceiverHistory of={reviewed.data.receiver} />
         <Stack gap={0} component="dl" m={0}>
           {entries.map(([name, value]) => (
             <Group key={name} className="row" py={6} justify="space-between" wrap="nowrap" align="flex-start">

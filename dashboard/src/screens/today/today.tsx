@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { Link } from 'wouter'
 import { request, withQuery } from '../../api.ts'
+import { NeedsAttention } from '../../components/attention.tsx'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Notices } from '../../components/notices.tsx'
@@ -36,6 +37,7 @@ export default function Today() {
   const { data } = overview
   return (
     <Page title={t.title} lead={t.lead}>
+      <NeedsAttention />
       <Notices />
       <FirstStepsCard />
       <WaitingProposals />

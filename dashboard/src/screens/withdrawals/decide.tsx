@@ -10,6 +10,7 @@ import { useClient, useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { WithdrawalView } from '../../types.ts'
 import { PixKeyCard } from './pix-key-card.tsx'
+import { ReceiverHistory, ReviewFlags } from './receiver.tsx'
 import { EnterOutcome } from './settle.tsx'
 import { words } from './text.ts'
 
@@ -90,6 +91,8 @@ function Decision({
         <>
           <Text size="sm">{t.approveText(format.money(amount), clientName)}</Text>
           <PixKeyCard of={pixKey} />
+          <ReviewFlags withdrawal={withdrawal} />
+          <ReceiverHistory of={withdrawal.receiver} />
           {earlier && <Text size="sm">{t.approveDuplicate}</Text>}
           <Text size="sm">{t.approveEnd}</Text>
         </>

@@ -1,4 +1,4 @@
-import { Anchor, Badge, Group, Skeleton, Stack, Text } from '@mantine/core'
+import { Anchor, Badge, Checkbox, Group, Skeleton, Stack, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
@@ -10,10 +10,12 @@ import { Pages } from '../../components/record-table.tsx'
 import { Status } from '../../components/status.tsx'
 import { useFormat } from '../../format.ts'
 import { useRefreshEvery } from '../../live.ts'
-import { useUser } from '../../session.tsx'
+import { useMay, useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { WithdrawalView } from '../../types.ts'
+import { BulkDecisions } from './bulk.tsx'
 import { Decisions } from './decide.tsx'
+import { ReceiverHistory, ReviewFlags } from './receiver.tsx'
 import { words } from './text.ts'
 
 type Answer = { total: number; totalPages: number; data: WithdrawalView[] }
@@ -21,7 +23,9 @@ type Answer = { total: number; totalPages: number; data: WithdrawalView[] }
 /** Withdrawals that are pending review, of all merchants or of one. For one merchant it is hidden if there are none. */
 export function PendingReview({ client }: { client: string | null }) {
   const t = useText(words)
+  const may = useMay()
   const [page, setPage] = useState(1)
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const pending = useQuery({
     queryKey: ['pending-review', client, page],
     queryFn: async () =>
@@ -30,43 +34,102 @@ export function PendingReview({ client }: { client: string | null }) {
     refetchInterval: useRefreshEvery(10_000),
   })
   if (pending.isError) return <ErrorNotice error={pending.error} onRetry={() => void pending.refetch()} />
-  if (client !== null && !pending.data?.total) return null
+  const decidable = (pending.data?.data ?? []).filter(
+    ({ obstacle, hold }) => may('withdrawal.approve') && obstacle === null && hold !== null,
+  )
+  const selected = decidable.filter(({ id }) => chosen.has(id))
+  const choose = (ids: string[]) => setChosen(new Set(ids))
+  // The result of a decision stays when no withdrawal is left.
+  const bulk = <BulkDecisions selected={selected} onClear={() => choose([])} />
+  const isHidden = client !== null && !pending.data?.total
   return (
-    <Section title={t.waiting}>
-      {pending.data === undefined && <Skeleton height={80} />}
-      {pending.data?.total === 0 && (
-        <Empty icon="check" title={t.nothingWaits}>
-          {t.nothingWaitsHint}
-        </Empty>
+    <>
+      {!isHidden && (
+        <Section
+          title={t.waiting}
+          aside={
+            decidable.length > 1 && (
+              <Checkbox
+                label={t.selectAll}
+                checked={selected.length === decidable.length}
+                indeterminate={selected.length > 0 && selected.length < decidable.length}
+                onChange={({ currentTarget }) => choose(currentTarget.checked ? decidable.map(({ id }) => id) : [])}
+              />
+            )
+          }
+        >
+          {pending.data === undefined && <Skeleton height={80} />}
+          {pending.data?.total === 0 && (
+            <Empty icon="check" title={t.nothingWaits}>
+              {t.nothingWaitsHint}
+            </Empty>
+          )}
+          <Stack gap={0}>
+            {pending.data?.data.map((withdrawal) => (
+              <WithdrawalRow
+                key={withdrawal.id}
+                withdrawal={withdrawal}
+                {...(decidable.length > 1 &&
+                  decidable.includes(withdrawal) && {
+                    isChosen: chosen.has(withdrawal.id),
+                    onChoose: (isChosen: boolean) =>
+                      choose([
+                        ...[...chosen].filter((id) => id !== withdrawal.id),
+                        ...(isChosen ? [withdrawal.id] : []),
+                      ]),
+                  })}
+              />
+            ))}
+          </Stack>
+          {pending.data && pending.data.total > 1 && (
+            <Pages
+              total={pending.data.total}
+              totalPages={pending.data.totalPages}
+              page={page}
+              onPage={(next) => {
+                setPage(next)
+                choose([])
+              }}
+            />
+          )}
+        </Section>
       )}
-      <Stack gap={0}>
-        {pending.data?.data.map((withdrawal) => (
-          <WithdrawalRow key={withdrawal.id} withdrawal={withdrawal} />
-        ))}
-      </Stack>
-      {pending.data && pending.data.total > 1 && (
-        <Pages total={pending.data.total} totalPages={pending.data.totalPages} page={page} onPage={setPage} />
-      )}
-    </Section>
+      {bulk}
+    </>
   )
 }
 
-function WithdrawalRow({ withdrawal }: { withdrawal: WithdrawalView }) {
+function WithdrawalRow({
+  withdrawal,
+  isChosen = false,
+  onChoose,
+}: {
+  withdrawal: WithdrawalView
+  isChosen?: boolean
+  onChoose?: (isChosen: boolean) => void
+}) {
   const t = useText(words)
   const format = useFormat()
-  const { id, clientId, clientName, amount, pixKey, hold } = withdrawal
+  const { id, clientId, clientName, amount, pixKey, receiver } = withdrawal
   const { merchant } = useUser()
   const toLink = (one: string) =>
     merchant ? `/withdrawals/${one}` : `/withdrawals/${one}?${new URLSearchParams({ client: clientId })}`
   return (
     <Group className="row" py="sm" justify="space-between" align="center" gap="sm" component="article">
-      <div style={{ flex: '1 1 280px', minWidth: 0 }}>
+      {onChoose && (
+        <Checkbox
+          aria-label={t.select(format.money(amount), pixKey.key)}
+          checked={isChosen}
+          onChange={({ currentTarget }) => onChoose(currentTarget.checked)}
+        />
+      )}
+      <div style={{ flex: '1 1 240px', minWidth: 0 }}>
         <Group gap={8}>
           <Anchor component={Link} href={toLink(id)} fw={650} c="inherit">
             {format.money(amount)}
           </Anchor>
           {!merchant && <Text size="sm">{clientName}</Text>}
-          {hold && <ReviewBadge hold={hold} />}
+          <ReviewFlags withdrawal={withdrawal} />
         </Group>
         <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
           {pixKey.key}{' '}
@@ -74,6 +137,7 @@ function WithdrawalRow({ withdrawal }: { withdrawal: WithdrawalView }) {
             {t.keyTypes[pixKey.type]}
           </Text>
         </Text>
+        <ReceiverHistory of={receiver} />
         <WhyPending withdrawal={withdrawal} toLink={toLink} />
       </div>
       <Decisions withdrawal={withdrawal} />

@@ -21,6 +21,8 @@ export const words = texts({
     noneHint: 'Withdrawals appear here when a merchant calls POST /withdrawal, or when you use the button above.',
     noneFound: 'No withdrawals match these filters',
     waiting: 'Pending review',
+    selectAll: 'Select all',
+    select: (amount: string, key: string) => `Select ${amount} to ${key}`,
     nothingWaits: 'Nothing to review',
     nothingWaitsHint: 'Withdrawals above the approval limit, or that look like a recent duplicate, wait here.',
 
@@ -119,6 +121,8 @@ export const words = texts({
     noneHint: 'Os saques aparecem aqui quando um lojista chama POST /withdrawal ou quando você usa o botão acima.',
     noneFound: 'Nenhum saque encontrado',
     waiting: 'Aguardando análise',
+    selectAll: 'Selecionar todos',
+    select: (amount: string, key: string) => `Selecionar ${amount} para ${key}`,
     nothingWaits: 'Nada pendente',
     nothingWaitsHint: 'Saques acima do limite de aprovação, ou que parecem repetir um saque recente, aguardam aqui.',
 

@@ -1,0 +1,65 @@
+import { type Db, empty, sql } from '../db/sql.ts'
+import type { WithdrawalRow } from '../withdrawals/store.ts'
+
+/** One merchant, or all if null; and the most that is counted, so that a long list costs no more. */
+type Bounds = { merchantId: string | null; limit: number }
+
+export type PendingRow = Pick<
+  WithdrawalRow,
+  'id' | 'merchant_id' | 'created_at' | 'requested_by' | 'review_reason' | 'amount'
+>
+
+/** Withdrawals pending review, those waiting longest first. */
+export async function listPending(db: Db, { merchantId, limit }: Bounds): Promise<PendingRow[]> {
+  return await db.query<PendingRow>(sql`
+    select id, merchant_id, created_at, requested_by, review_reason, amount from withdrawals
+    where review_reason is not null ${merchantId === null ? empty : sql`and merchant_id = ${merchantId}`}
+    order by created_at limit ${limit}`)
+}
+
+/** The merchants with a client secret that this person created: only their withdrawals need a check of each one. */
+export async function listSecretMerchants(db: Db, email: string): Promise<string[]> {
+  const rows = await db.query<{ merchant_id: string }>(sql`
+    select distinct merchant_id from client_secrets where lower(split_part(made_by, ':', 2)) = ${email.toLowerCase()}`)
+  return rows.map((row) => row.merchant_id)
+}
+
+export type Counted = { count: number; amount: number; first: Date | null }
+
+/** Disputes to be decided before a time, and those whose deadline has passed. */
+export async function countDisputesDue(db: Db, { merchantId, limit }: Bounds, before: Date): Promise<Counted> {
+  const deadline = sql`coalesce(deadline_at, opened_at + interval '7 days')`
+  const [row] = await db.query<Counted>(sql`
+    select count(*) as count, coalesce(sum(amount), 0)::bigint as amount, min(deadline) as first from (
+      select amount, ${deadline} as deadline from disputes
+      where state = 'open' and ${deadline} <= ${before} ${merchantId === null ? empty : sql`and merchant_id = ${merchantId}`}
+      order by ${deadline} limit ${limit}
+    ) due`)
+  return row ?? { count: 0, amount: 0, first: null }
+}
+
+/** Payments in suspense that an operator has to decide on. */
+export async function countSuspense(db: Db, limit: number): Promise<Counted> {
+  const [row] = await db.query<Counted>(sql`
+    select count(*) as count, coalesce(sum(amount), 0)::bigint as amount, min(since) as first from (
+      select amount, status_dates[1] as since from suspense_payments
+      where status in ('held', 'returning') and status = 'held' order by status_dates[1] limit ${limit}
+    ) waiting`)
+  return row ?? { count: 0, amount: 0, first: null }
+}
+
+/** Discrepancies that a person has to decide: those of timing resolve themselves. */
+export async function countDiscrepancies(db: Db, limit: number): Promise<Pick<Counted, 'count' | 'first'>> {
+  const [row] = await db.query<Pick<Counted, 'count' | 'first'>>(sql`
+    select count(*) as count, min(found_at) as first from (
+      select found_at from differences where state = 'open' and not is_timing limit ${limit}
+    ) waiting`)
+  return row ?? { count: 0, first: null }
+}
+
+/** The sum of all accounts, which is zero: each transfer debits what it credits. */
+export async function sumAccounts(db: Db): Promise<number> {
+  const [row] = await db.query<{ sum: number }>(sql`
+    select coalesce(sum(balance), 0)::bigint as sum from ledger_accounts`)
+  return row?.sum ?? 0
+}

@@ -1,0 +1,154 @@
+import type { Acquirers } from '../acquirers/registry.ts'
+import { type AlertRow, listAlerts } from '../alerts/store.ts'
+import { byUser, toActor } from '../audit/record.ts'
+import type { Db } from '../db/sql.ts'
+import type { SignedIn } from '../http/caller.ts'
+import { showPayoutFreeze } from '../ledger/payout-freeze.ts'
+import type { Clock } from '../lib/clock.ts'
+import { listProposals } from '../operator/proposals.ts'
+import { proposalKinds } from '../proposal-kinds.ts'
+import { findObstacleOf } from '../withdrawals/approve.ts'
+import {
+  countDiscrepancies,
+  countDisputesDue,
+  countSuspense,
+  listPending,
+  listSecretMerchants,
+  type PendingRow,
+  sumAccounts,
+} from './attention-store.ts'
+import type { AttentionItem } from './schema.ts'
+
+type Deps = { db: Db; clock: Clock; acquirers: Acquirers }
+/** Who reads it, and the merchant whose records they see: null for all. */
+type Seen = { user: SignedIn; merchantId: string | null; clientId: string | null; now: Date }
+
+/** More of one kind are shown as "100+", so that a long list costs no more than this one. */
+const countMax = 100
+/** A dispute is in the list from three days before its deadline, as in the alerts. */
+const disputeMs = 3 * 24 * 60 * 60_000
+/** As in the alerts: enough time to get a new certificate from a PSP. */
+const certificateMs = 30 * 24 * 60 * 60_000
+/** Alerts that have an item of their own, or that only say that one of the other items waits for long. */
+const alertsElsewhere: AlertRow['kind'][] = [
+  ...(['payouts_frozen', 'database_went_back', 'discrepancy_open', 'suspense_waits', 'withdrawal_waits'] as const),
+  ...(['dispute_deadline_near', 'dispute_deadline', 'certificate_expires', 'certificate_expired'] as const),
+  ...(['receiver_fails', 'endpoint_disabled'] as const),
+]
+
+/** What this user can do something about, the most urgent first. Empty if nothing needs attention. */
+export async function findAttention(deps: Deps, seen: Seen): Promise<AttentionItem[]> {
+  const may = (permission: string) => seen.user.permissions.includes(permission)
+  const isOperator = seen.user.merchant === null
+  const ofOperator = (permission: string) => isOperator && may(permission)
+  return [
+    ...(ofOperator('system.read') ? await findFreeze(deps.db) : []),
+    ...(ofOperator('ledger.read') ? await findImbalance(deps.db) : []),
+    ...(may('infraction.read') ? await findDisputes(deps.db, seen) : []),
+    ...(ofOperator('withdrawal.approve') ? await findApprovals(deps, seen) : []),
+    ...(!isOperator && may('withdrawal.write') ? await findConfirmations(deps.db, seen) : []),
+    ...(ofOperator('withdrawal.approve') ? await findProposals(deps, seen) : []),
+    ...(ofOperator('reconciliation.read') ? await findOfReconciliation(deps.db) : []),
+    ...(may('webhook.read') || may('system.read') ? await findOfAlerts(deps.db, seen) : []),
+    ...(ofOperator('system.read') ? findCertificates(deps.acquirers, seen.now) : []),
+  ]
+}
+
+type Item = Partial<AttentionItem> & Pick<AttentionItem, 'kind'>
+
+function toItem(item: Item): AttentionItem {
+  return { count: 1, isMore: false, amount: null, at: null, clientId: null, name: null, ...item }
+}
+
+function toCounted(
+  kind: Item['kind'],
+  { count, amount, first }: { count: number; amount?: number; first: Date | null },
+) {
+  if (count === 0) return []
+  const isMore = count >= countMax
+  return [toItem({ kind, count, isMore, amount: isMore ? null : (amount ?? null), at: first?.toISOString() ?? null })]
+}
+
+async function findFreeze(db: Db): Promise<AttentionItem[]> {
+  const freeze = await showPayoutFreeze(db)
+  return freeze === null ? [] : [toItem({ kind: 'payouts_frozen', at: freeze.engagedAt })]
+}
+
+async function findImbalance(db: Db): Promise<AttentionItem[]> {
+  const sum = await sumAccounts(db)
+  return sum === 0 ? [] : [toItem({ kind: 'books_not_balanced', amount: sum })]
+}
+
+async function findDisputes(db: Db, { merchantId, now }: Seen): Promise<AttentionItem[]> {
+  const before = new Date(now.getTime() + disputeMs)
+  return toCounted('disputes_due', await countDisputesDue(db, { merchantId, limit: countMax }, before))
+}
+
+/** Withdrawals that this person may approve: those of which they are a second person. */
+async function findApprovals({ db }: Deps, seen: Seen): Promise<AttentionItem[]> {
+  const pending = await listPending(db, { merchantId: seen.merchantId, limit: countMax })
+  if (pending.length === 0) return []
+  const own = new Set(await listSecretMerchants(db, seen.user.email))
+  const known = new Map<string, boolean>()
+  const approvable: PendingRow[] = []
+  for (const row of pending) {
+    // The answer depends on the requester; of a token's request only if this person created a secret of the merchant.
+    const key = row.requested_by ?? (own.has(row.merchant_id) ? row.id : 'token')
+    const may =
+      known.get(key) ?? (await findObstacleOf(db, row, { by: byUser(seen.user).actor, now: seen.now })) === null
+    known.set(key, may)
+    if (may) approvable.push(row)
+  }
+  return toCounted('withdrawals_to_approve', sumOf(approvable))
+}
+
+/** Suspected duplicates, which the merchant confirms or cancels. */
+async function findConfirmations(db: Db, { merchantId }: Seen): Promise<AttentionItem[]> {
+  const pending = await listPending(db, { merchantId, limit: countMax })
+  const duplicates = pending.filter(({ review_reason: reason }) => reason === 'duplicate')
+  return toCounted('withdrawals_to_confirm', sumOf(duplicates))
+}
+
+function sumOf(rows: PendingRow[]) {
+  const amount = rows.reduce((total, row) => total + row.amount, 0)
+  return { count: rows.length, amount, first: rows[0]?.created_at ?? null }
+}
+
+async function findProposals(deps: Deps, { user }: Seen): Promise<AttentionItem[]> {
+  const kinds = proposalKinds.filter(({ permission }) => user.permissions.includes(permission))
+  const open = await listProposals(deps, toActor(user), { kinds: kinds.map(({ name }) => name) })
+  const decidable = open.filter(({ obstacle }) => obstacle === null)
+  const first = decidable[0] ? new Date(decidable[0].proposedAt) : null
+  return toCounted('proposals_to_approve', { count: decidable.length, first })
+}
+
+async function findOfReconciliation(db: Db): Promise<AttentionItem[]> {
+  const [suspense, discrepancies] = [await countSuspense(db, countMax), await countDiscrepancies(db, countMax)]
+  return [...toCounted('suspense_waits', suspense), ...toCounted('discrepancies_open', discrepancies)]
+}
+
+/** What the alerts have found already: receivers of webhooks, and for the operator the service itself. */
+async function findOfAlerts(db: Db, { user, clientId }: Seen): Promise<AttentionItem[]> {
+  const alerts = await listAlerts(db, { endedMax: 0 })
+  const receivers = alerts.flatMap(({ kind, subject, began_at: began }) => {
+    if (kind !== 'receiver_fails' && kind !== 'endpoint_disabled') return []
+    const { client, receiver } = JSON.parse(subject) as { client: string; receiver: string }
+    if (clientId !== null && client !== clientId) return []
+    return [toItem({ kind, clientId: client, name: receiver, at: began.toISOString() })]
+  })
+  const isOfService = user.merchant === null && user.permissions.includes('system.read')
+  const others = isOfService ? alerts.filter(({ kind }) => !alertsElsewhere.includes(kind)) : []
+  const first = others.map(({ began_at: began }) => began).sort((one, other) => one.getTime() - other.getTime())[0]
+  return [
+    ...(user.permissions.includes('webhook.read') ? receivers.slice(0, countMax) : []),
+    ...toCounted('alerts_open', { count: others.length, first: first ?? null }),
+  ]
+}
+
+function findCertificates({ all }: Acquirers, now: Date): AttentionItem[] {
+  return all.flatMap(({ name, certificate }) => {
+    const expiresAt = certificate?.expiresAt()
+    if (!expiresAt || expiresAt.getTime() - now.getTime() > certificateMs) return []
+    return [toItem({ kind: 'certificate_expires', name, at: expiresAt.toISOString() })]
+  })
+}

@@ -1,0 +1,44 @@
+import { type Db, type Sql, sql } from '../db/sql.ts'
+
+/** More withdrawals to one key than these are shown as "1,000+". */
+const countMax = 1_000
+
+/** What was sent to a Pix key before. Amounts that the receiver sent back do not count. */
+export type ReceiverHistory = {
+  /** The receiver's name, as the last withdrawal to the key reported it. */
+  name: string | null
+  count: number
+  sum: number
+  isMore: boolean
+  lastAt: Date | null
+  /** What other merchants sent to it; null for a merchant's users. */
+  others: { count: number; sum: number; isMore: boolean; merchants: number } | null
+}
+
+type Row = { count: number; sum: number; last_at: Date | null; name: string | null }
+type OthersRow = { count: number; sum: number; merchants: number }
+
+/** Reads the index withdrawals_sent_to_key. The withdrawal itself is not part of its history. */
+export async function findReceiverHistory(
+  db: Db,
+  { id, merchant_id: merchantId, pix_key: key }: { id: string; merchant_id: string; pix_key: string },
+  { withOthers }: { withOthers: boolean },
+): Promise<ReceiverHistory> {
+  const sent = sql`withdrawals where pix_key = ${key} and status = 'PROCESSED'`
+  const ownSent = sql`${sent} and merchant_id = ${merchantId} and id <> ${id}`
+  const othersSent = sql`${sent} and merchant_id <> ${merchantId}`
+  const nameIn = (rows: Sql) =>
+    sql`(select receiver ->> 'name' from ${rows} and receiver is not null order by created_at desc limit 1)`
+  const [own] = await db.query<Row>(sql`
+    select count(*) as count, coalesce(sum(amount), 0)::bigint as sum, max(created_at) as last_at,
+      coalesce(${nameIn(ownSent)}, ${withOthers ? nameIn(othersSent) : sql`null`}) as name
+    from (select amount, created_at from ${ownSent} order by created_at desc limit ${countMax}) latest`)
+  const { count = 0, sum = 0, last_at: lastAt = null, name = null } = own ?? {}
+  const history = { name, count, sum, isMore: count === countMax, lastAt }
+  if (!withOthers) return { ...history, others: null }
+  const [others] = await db.query<OthersRow>(sql`
+    select count(*) as count, coalesce(sum(amount), 0)::bigint as sum, count(distinct merchant_id) as merchants
+    from (select amount, merchant_id from ${othersSent} limit ${countMax}) some_of_them`)
+  const { count: ofOthers = 0, sum: sumOfOthers = 0, merchants = 0 } = others ?? {}
+  return { ...history, others: { count: ofOthers, sum: sumOfOthers, isMore: ofOthers === countMax, merchants } }
+}

@@ -1,0 +1,204 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { raw, sql } from '../../src/db/sql.ts'
+import { freezePayouts, releasePayouts } from '../../src/ledger/payout-freeze.ts'
+import { defaultLimits, mergeLimits } from '../../src/withdrawals/limits.ts'
+import { dispute, pollUntil } from '../support/disputes.ts'
+import { payOne } from '../support/refunds.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { payUnattributed } from '../support/suspense.ts'
+import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
+import {
+  expectLedgerConsistent,
+  fund,
+  keepSignedIn,
+  untilWithdrawal,
+  withdraw,
+  withdrawalBody,
+} from '../support/withdrawals.ts'
+
+type Result = { id: string; outcome: string; code: string | null; status: string | null }
+type Item = { kind: string; count: number; amount: number | null }
+type History = { name: string | null; count: number; sum: number; others: object | null }
+
+let service: TestService
+let merchantId: string
+let people: Record<'admin' | 'finance' | 'support' | 'owner', Browser>
+
+beforeAll(async () => {
+  service = keepSignedIn(await startTestService())
+  merchantId = await findSandboxMerchant(service)
+  await service.db.transaction(
+    async (tx) =>
+      await mergeLimits(tx, { merchantId, ...defaultLimits, perDay: null, perNight: null, approvalAbove: 10_000 }),
+  )
+  await fund(service, 50_000_000)
+  const enter = async (role: string, of: string | null = null) =>
+    await openBrowser(service, { email: await inviteUser(service, { role, merchantId: of }), password })
+  people = {
+    admin: await enter('admin'),
+    finance: await enter('finance'),
+    support: await enter('support'),
+    owner: await enter('owner', merchantId),
+  }
+})
+afterEach(async () => await expectLedgerConsistent(service))
+afterAll(async () => await service.stop())
+
+const decide = async (person: Browser, way: 'approval' | 'rejection', body: object) =>
+  await person.call<{ data: Result[] }>(`/dashboard/api/withdrawal/${way}`, { method: 'POST', body })
+const outcomesOf = (answer: { body: { data: Result[] } }) => answer.body.data.map(({ outcome }) => outcome)
+const attention = async (person: Browser) => (await person.call<{ data: Item[] }>('/dashboard/api/attention')).body.data
+const kindsSeenBy = async (person: Browser) => (await attention(person)).map(({ kind }) => kind)
+
+async function requestAs(person: Browser, amount: number): Promise<string> {
+  const headers = { 'x-guiche-merchant': service.sandbox.clientId }
+  const { body } = await person.call<{ id: string }>('/withdrawal', {
+    method: 'POST',
+    body: withdrawalBody({ amount }),
+    headers,
+  })
+  return body.id
+}
+
+async function countActions(id: string, action: string): Promise<number> {
+  const [row] = await service.db.query<{ count: number }>(sql`
+    select count(*) as count from audit_log where record_id = ${id} and action = ${action}`)
+  return row?.count ?? 0
+}
+
+describe('several withdrawals', () => {
+  it('are approved together, each by the rules for one', async () => {
+    const [one, two] = [await withdraw(service, { amount: 20_000 }), await withdraw(service, { amount: 30_000 })]
+    const own = await requestAs(people.finance, 40_000)
+    const gone = await withdraw(service, { amount: 50_000 })
+    await decide(people.admin, 'rejection', { ids: [gone], reason: 'Not this one' })
+    const ids = [one, own, gone, randomUUID(), two]
+    const first = await decide(people.finance, 'approval', { ids })
+    expect(outcomesOf(first), first.text).toEqual(['done', 'needs_other_person', 'changed', 'not_found', 'done'])
+    expect(first.body.data[1]).toMatchObject({ code: 'same_person', status: 'PENDING' })
+    expect(first.body.data[2]).toMatchObject({ code: 'not_pending', status: 'REJECTED' })
+    // A repeated request, as after a lost answer, approves nothing twice.
+    const again = await decide(people.finance, 'approval', { ids })
+    expect(outcomesOf(again)).toEqual(outcomesOf(first))
+    for (const id of [one, two]) {
+      await untilWithdrawal(service, id, 'PROCESSED')
+      expect(await countActions(id, 'withdrawal.approve')).toBe(1)
+    }
+    expect(outcomesOf(await decide(people.admin, 'approval', { ids: [own] }))).toEqual(['done'])
+    await untilWithdrawal(service, own, 'PROCESSED')
+  })
+
+  it('are approved once each when two people approve them at once', async () => {
+    const ids = await Promise.all([21_000, 22_000, 23_000].map(async (amount) => await withdraw(service, { amount })))
+    const answers = await Promise.all([
+      decide(people.admin, 'approval', { ids }),
+      decide(people.finance, 'approval', { ids: ids.toReversed() }),
+    ])
+    for (const id of ids) {
+      const outcomes = answers.map(({ body }) => body.data.find((one) => one.id === id)?.outcome).sort()
+      expect(outcomes).toEqual(['changed', 'done'])
+      await untilWithdrawal(service, id, 'PROCESSED')
+      expect(await countActions(id, 'withdrawal.approve')).toBe(1)
+    }
+  })
+
+  it('are rejected together with one reason', async () => {
+    const ids = [await withdraw(service, { amount: 24_000 }), await withdraw(service, { amount: 25_000 })]
+    expect((await decide(people.admin, 'rejection', { ids })).status).toBe(422)
+    const body = { ids, reason: 'Ask the shop first' }
+    expect(outcomesOf(await decide(people.admin, 'rejection', body))).toEqual(['done', 'done'])
+    expect(outcomesOf(await decide(people.admin, 'rejection', body))).toEqual(['done', 'done'])
+    for (const id of ids) expect(await countActions(id, 'withdrawal.reject')).toBe(1)
+  })
+
+  it('are not decided by those who may not decide one, nor more than a page of them', async () => {
+    const id = await withdraw(service, { amount: 26_000 })
+    for (const person of [people.support, people.owner])
+      expect((await decide(person, 'approval', { ids: [id] })).status).toBe(403)
+    const many = Array.from({ length: 21 }, () => randomUUID())
+    expect((await decide(people.admin, 'approval', { ids: many })).status).toBe(422)
+    await decide(people.admin, 'rejection', { ids: [id], reason: 'A test' })
+  })
+})
+
+describe('the history of a Pix key', () => {
+  const historyOf = async (person: Browser, id: string) =>
+    (await person.call<{ receiver: History }>(`/dashboard/api/withdrawal/${id}`)).body.receiver
+
+  it('counts what was sent to it before, and shows other merchants to operators only', async () => {
+    const pixKey = { key: 'first-time@example.com', type: 'EMAIL' }
+    const first = await withdraw(service, { amount: 5_000, pixKey })
+    expect(await historyOf(people.admin, first)).toMatchObject({ name: null, count: 0, sum: 0 })
+    await untilWithdrawal(service, first, 'PROCESSED')
+    const second = await withdraw(service, { amount: 60_000, pixKey })
+    expect(await historyOf(people.admin, second)).toMatchObject({
+      name: expect.any(String),
+      count: 1,
+      sum: 5_000,
+      others: { count: 0, merchants: 0 },
+    })
+    expect(await historyOf(people.owner, second)).toMatchObject({ count: 1, others: null })
+    // The same key at another merchant.
+    const other = randomUUID()
+    const columns = raw(
+      'acquirer, amount, pix_key, pix_key_type, created_at, statuses, status_dates, fee_amount, amount_withdrawn',
+    )
+    await service.db.query(sql`
+      insert into withdrawals (id, merchant_id, ${columns})
+      select ${randomUUID()}, ${other}, ${columns} from withdrawals where id = ${first}`)
+    expect(await historyOf(people.admin, second)).toMatchObject({
+      count: 1,
+      others: { count: 1, sum: 5_000, merchants: 1 },
+    })
+    expect(await historyOf(people.owner, second)).toMatchObject({ count: 1, sum: 5_000, others: null })
+    await service.db.query(sql`delete from withdrawals where merchant_id = ${other}`)
+    await decide(people.admin, 'rejection', { ids: [second], reason: 'A test' })
+  })
+})
+
+describe('what needs attention', () => {
+  it('is nothing while all is in order', async () => {
+    for (const person of Object.values(people)) expect(await attention(person)).toEqual([])
+  })
+
+  it('is what this person can decide, and no more', async () => {
+    const own = await requestAs(people.finance, 70_000)
+    const waiting = await withdraw(service, { amount: 80_000 })
+    expect(await attention(people.admin)).toMatchObject([{ kind: 'withdrawals_to_approve', count: 2, amount: 150_000 }])
+    expect(await attention(people.finance)).toMatchObject([
+      { kind: 'withdrawals_to_approve', count: 1, amount: 80_000 },
+    ])
+    expect(await kindsSeenBy(people.support)).toEqual([])
+    const pixKey = { key: 'twice@example.com', type: 'EMAIL' }
+    await untilWithdrawal(service, await withdraw(service, { amount: 3_000, pixKey }), 'PROCESSED')
+    const duplicate = await withdraw(service, { amount: 3_000, pixKey })
+    expect(await attention(people.owner)).toMatchObject([{ kind: 'withdrawals_to_confirm', count: 1, amount: 3_000 }])
+    await decide(people.admin, 'rejection', { ids: [own, waiting, duplicate], reason: 'A test' })
+    expect(await attention(people.admin)).toEqual([])
+  })
+
+  it('includes proposals, money in suspense, disputes near their deadline, and a payout freeze', async () => {
+    await people.finance.call(`/dashboard/api/withdrawal-limits?clientId=${service.sandbox.clientId}`, {
+      method: 'PATCH',
+      body: { approvalAbove: 90_000 },
+    })
+    expect(await kindsSeenBy(people.admin)).toEqual(['proposals_to_approve'])
+    expect(await kindsSeenBy(people.finance)).toEqual([])
+    await payUnattributed(service, { amount: 4_000 })
+    const paid = await payOne(service, 6_000)
+    await dispute(service, paid.endToEnd)
+    await pollUntil(service, paid.id, 'BLOCKED')
+    expect(await kindsSeenBy(people.owner)).toEqual([])
+    service.clock.advance(5 * 24 * 60 * 60_000)
+    await freezePayouts(service.db, { reason: 'A test', now: service.clock.now() })
+    const enter = async (role: string, of: string | null = null) =>
+      await openBrowser(service, { email: await inviteUser(service, { role, merchantId: of }), password })
+    const [admin, owner, support] = [await enter('admin'), await enter('owner', merchantId), await enter('support')]
+    const expected = ['payouts_frozen', 'disputes_due', 'proposals_to_approve', 'suspense_waits']
+    expect((await kindsSeenBy(admin)).filter((kind) => kind !== 'alerts_open')).toEqual(expected)
+    expect(await kindsSeenBy(owner)).toEqual(['disputes_due'])
+    expect(await kindsSeenBy(support)).toEqual(['disputes_due'])
+    await releasePayouts(service, { by: { actor: 'cli:test' } })
+  })
+})
