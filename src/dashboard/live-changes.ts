@@ -1,6 +1,7 @@
 import type { Db } from '../db/sql.ts'
 import type { SignedIn } from '../http/caller.ts'
 import { proposalKinds } from '../proposal-kinds.ts'
+import type { ChangeView } from './live-schema.ts'
 import {
   findSnapshot,
   listEventsSince,
@@ -9,7 +10,6 @@ import {
   listQueues,
   type QueueEntry,
 } from './live-store.ts'
-import type { ChangeView } from './schema.ts'
 
 export type Viewer = Pick<SignedIn, 'id' | 'merchant' | 'permissions' | 'needsSecondFactor'>
 

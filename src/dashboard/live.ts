@@ -4,7 +4,7 @@ import type { Db } from '../db/sql.ts'
 import { createEventStreams, type EventStream } from '../http/event-streams.ts'
 import { createSignal } from '../lib/signal.ts'
 import { createChangeReader, isSeenBy, type ReadChange, type Viewer } from './live-changes.ts'
-import type { Changed } from './schema.ts'
+import type { Changed } from './live-schema.ts'
 
 /** A change is on the screen within a second, and no browser gets more than two messages a second. */
 const pollEveryMs = 500

@@ -376,27 +376,6 @@ export type ReceiverHealth = Static<typeof ReceiverView>
 export type ResendPreview = Static<typeof ResendPreviewView>
 export type ResendProgress = Static<typeof ResendProgressView>
 
-// ——— The stream of changes
-
-export const changeKinds = ['transaction', 'withdrawal', 'approval', 'dispute', 'delivery', 'suspense'] as const
-
-const ChangeView = Type.Object({
-  kind: Type.Enum([...changeKinds]),
-  /** Null: the operator's own. */
-  clientId: OrNull(Text),
-  /** The new status; `closed`: it no longer waits for anybody. */
-  status: Text,
-  count: Count,
-  /** The newest ones. `amount`: of a payment that just arrived. */
-  records: Type.Array(Type.Object({ id: Text, amount: OrNull(Cents) })),
-})
-/** Changes of about half a second, by kind, client and status. `isMore`: there are further clients. */
-export const ChangedView = Type.Object({ changes: Type.Array(ChangeView), isMore: Flag })
-
-export type ChangeKind = (typeof changeKinds)[number]
-export type ChangeView = Static<typeof ChangeView>
-export type Changed = Static<typeof ChangedView>
-
 // ——— Requests of a merchant's programs
 
 export const ApiRequestsView = Type.Object({

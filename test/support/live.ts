@@ -1,4 +1,4 @@
-import type { Changed } from '../../src/dashboard/schema.ts'
+import type { Changed } from '../../src/dashboard/live-schema.ts'
 import type { TestService } from './service.ts'
 import type { Browser } from './users.ts'
 
