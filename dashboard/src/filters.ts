@@ -7,6 +7,9 @@ import { useLocation, useSearchParams } from 'wouter'
  */
 const personalNames = new Set(['customerName', 'customerDocument', 'customerEmail', 'customerPhone', 'pixKey'])
 
+/** What a list's address also has. */
+const notFilters = new Set(['client', 'page', 'after', 'before', 'sort'])
+
 const nothing: Readonly<Record<string, string>> = {}
 let personal: Readonly<Record<string, Readonly<Record<string, string>>>> = {}
 const listeners = new Set<() => void>()
@@ -48,7 +51,7 @@ export function useFilters() {
       setPersonal({ ...personal, [list]: Object.fromEntries(kept) })
       setQuery((before) => {
         const next = new URLSearchParams(before)
-        next.delete('page')
+        for (const place of ['page', 'after', 'before']) next.delete(place)
         for (const [name, value] of Object.entries(changes)) {
           if (personalNames.has(name)) continue
           next.delete(name)
@@ -65,6 +68,14 @@ export function useFilters() {
         return new URLSearchParams(client === null ? {} : { client })
       })
     },
+    /** Goes to the page after or before a place of the list, or to the first one. */
+    moveTo: (to: { after: string } | { before: string } | Record<string, never>) =>
+      setQuery((before) => {
+        const next = new URLSearchParams(before)
+        for (const place of ['after', 'before']) next.delete(place)
+        for (const [name, value] of Object.entries(to)) next.set(name, value)
+        return next
+      }),
     goTo: (page: number) =>
       setQuery((before) => {
         const next = new URLSearchParams(before)
@@ -72,9 +83,7 @@ export function useFilters() {
         else next.set('page', String(page))
         return next
       }),
-    count:
-      [...new Set(query.keys())].filter((name) => name !== 'client' && name !== 'page').length +
-      Object.keys(own).length,
+    count: [...new Set(query.keys())].filter((name) => !notFilters.has(name)).length + Object.keys(own).length,
   }
 }
 

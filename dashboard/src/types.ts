@@ -17,6 +17,7 @@ import type {
 
 export type { Evidence } from '../../src/attribution/score.ts'
 export type { BrandingView } from '../../src/branding/schema.ts'
+export type * from '../../src/dashboard/list-schema.ts'
 export type * from '../../src/dashboard/live-schema.ts'
 export type * from '../../src/dashboard/operator-schema.ts'
 export type * from '../../src/dashboard/schema.ts'

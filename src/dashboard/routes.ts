@@ -9,6 +9,7 @@ import { registerEntryRoutes } from './entry-routes.ts'
 import { registerFirstStepsRoutes } from './first-steps-routes.ts'
 import { registerOperatorLedgerRoutes } from './ledger-routes.ts'
 import { registerLinkRoutes } from './link-routes.ts'
+import { registerListRoutes } from './list-routes.ts'
 import { type LiveDeps, registerLiveRoutes } from './live-routes.ts'
 import { registerOverviewRoutes } from './overview-routes.ts'
 import { registerPersonalDataRoutes } from './personal-data-routes.ts'
@@ -17,6 +18,7 @@ import { registerReconciliationRoutes } from './reconciliation-routes.ts'
 import { registerRecordRoutes } from './record-routes.ts'
 import { registerReportRoutes } from './report-routes.ts'
 import { registerReportScheduleRoutes } from './report-schedule-routes.ts'
+import { registerSavedViewRoutes } from './saved-view-routes.ts'
 import { registerSuspenseRoutes } from './suspense-routes.ts'
 import { registerSystemRoutes } from './system-routes.ts'
 import { registerWebhookScreenRoutes } from './webhook-routes.ts'
@@ -59,6 +61,8 @@ export function registerDashboardRoutes(app: Server, deps: DashboardDeps): void 
   registerFirstStepsRoutes(app, deps)
   registerBrandingRoutes(app, deps)
   registerLinkRoutes(app, deps)
+  registerListRoutes(app, deps)
+  registerSavedViewRoutes(app, deps)
   registerClientRoutes(app, deps)
   registerWithdrawalDecisionRoutes(app, deps)
   registerProposalRoutes(app, deps)

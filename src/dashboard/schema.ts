@@ -241,7 +241,7 @@ export type NoticeView = Static<typeof NoticeView>
 
 // ——— Withdrawals
 
-const Hold = OrNull(Type.Enum([...reviewReasons]))
+export const Hold = OrNull(Type.Enum([...reviewReasons]))
 
 /** What was sent to the Pix key before. The receiver's name is the one that the last withdrawal to it reported. */
 const ReceiverHistoryView = Type.Object({

@@ -190,7 +190,7 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
   async function list(request: FastifyRequest, reply: FastifyReply, query: ListTransactionsFilters) {
     if (wantsCsv(request)) return exportCsv(request, reply, query)
     const slice = readSlice({ url: '/transaction', query })
-    const page = await listTransactions(deps.reads, callerOf(request).merchantId, toFilters(query), slice)
+    const page = await listTransactions(deps.reads, callerOf(request).merchantId, toTransactionFilters(query), slice)
     return toEnvelope(page, slice, toTransactionView)
   }
 
@@ -232,7 +232,7 @@ export function registerTransactionRoutes(app: Server, deps: TransactionRoutesDe
   )
 
   function exportCsv(request: FastifyRequest, reply: FastifyReply, query: TransactionFilterQuery) {
-    const lines = writeTransactionsCsv(deps.reads, callerOf(request).merchantId, toFilters(query))
+    const lines = writeTransactionsCsv(deps.reads, callerOf(request).merchantId, toTransactionFilters(query))
     return sendCsv(reply, 'transactions', lines)
   }
 
@@ -287,7 +287,7 @@ function unknownTransaction(): AppError {
   return new AppError('not_found', { detail: 'There is no transaction with this id.' })
 }
 
-function toFilters(query: TransactionFilterQuery): TransactionFilters {
+export function toTransactionFilters(query: TransactionFilterQuery): TransactionFilters {
   return {
     startDate: toDate(query.startDate),
     endDate: toDate(query.endDate),

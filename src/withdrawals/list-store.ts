@@ -45,7 +45,7 @@ export function walkWithdrawals(
   return walkList<WithdrawalRow>(db, { table: sql`withdrawals`, columns: withdrawalColumns, merchantId, where })
 }
 
-function toConditions(filters: WithdrawalFilters): Sql {
+export function toConditions(filters: WithdrawalFilters): Sql {
   const { startDate, endDate, statuses, id, pixKey, endToEnd, endToEndRefund, externalCode, minAmount, maxAmount } =
     filters
   const conditions = [

@@ -108,7 +108,7 @@ function registerReading(app: Server, deps: WithdrawalRoutesDeps): void {
   async function list(request: FastifyRequest, reply: FastifyReply, query: ListWithdrawalsFilters) {
     if (wantsCsv(request)) return exportCsv(request, reply, query)
     const slice = readSlice({ url: '/withdrawal', query })
-    const page = await listWithdrawals(deps.reads, callerOf(request).merchantId, toFilters(query), slice)
+    const page = await listWithdrawals(deps.reads, callerOf(request).merchantId, toWithdrawalFilters(query), slice)
     return toEnvelope(page, slice, toWithdrawalView)
   }
 
@@ -150,7 +150,7 @@ function registerReading(app: Server, deps: WithdrawalRoutesDeps): void {
   )
 
   function exportCsv(request: FastifyRequest, reply: FastifyReply, query: WithdrawalFilterQuery) {
-    const lines = writeWithdrawalsCsv(deps.reads, callerOf(request).merchantId, toFilters(query))
+    const lines = writeWithdrawalsCsv(deps.reads, callerOf(request).merchantId, toWithdrawalFilters(query))
     return sendCsv(reply, 'withdrawals', lines)
   }
 
@@ -246,7 +246,7 @@ function registerStopping(app: Server, deps: WithdrawalRoutesDeps): void {
   )
 }
 
-function toFilters(query: WithdrawalFilterQuery): WithdrawalFilters {
+export function toWithdrawalFilters(query: WithdrawalFilterQuery): WithdrawalFilters {
   return {
     startDate: toDate(query.startDate),
     endDate: toDate(query.endDate),

@@ -1,8 +1,10 @@
 import { Secret, TOTP } from 'otpauth'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sql } from '../../src/db/sql.ts'
 import { freezePayouts, writeLossReason } from '../../src/ledger/payout-freeze.ts'
 import { chromiumPath, openChromium, reloadAfterFailure, type Visit, visit } from '../support/browser.ts'
+import { chargeMany, payAt, untilStatus } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { inviteUser, password, signIn } from '../support/users.ts'
 
@@ -133,6 +135,58 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
     await dialog.getByLabel('I have checked all of this').check()
     await confirm.click()
     await page.getByText('Payouts are enabled', { exact: true }).waitFor()
+  })
+
+  it('finds transactions of all merchants by tabs, a period and a saved view, and keeps rows dense', async () => {
+    const { page, go, checkScreenAtEachSize, complaints } = desk
+    const [first] = await chargeMany(service, 25)
+    await payAt(service, first?.uri ?? '')
+    await untilStatus(service, first?.id ?? '', 'PAID')
+    await service.db.query(
+      sql`update clients set name = 'Comércio de Materiais Elétricos e Ferragens Irmãos Albuquerque Ltda'`,
+    )
+    await go('/transactions')
+    const rows = page.locator('tbody tr')
+    await page.getByRole('tab', { name: 'All 25' }).waitFor()
+    await page.getByRole('button', { name: 'Next page' }).click()
+    await expect.poll(async () => await rows.count()).toBe(5)
+    await page.getByRole('button', { name: 'Previous page' }).click()
+    await expect.poll(async () => await rows.count()).toBe(20)
+    await page.getByRole('button', { name: 'Created' }).click()
+    await page.getByRole('columnheader', { name: 'Created' }).and(page.locator('[aria-sort="ascending"]')).waitFor()
+    await page.getByRole('tab', { name: 'Paid 1' }).click()
+    await expect.poll(async () => await rows.count()).toBe(1)
+    await page.getByRole('region', { name: 'Sums of this list' }).getByText('R$10.00').first().waitFor()
+
+    await page.getByRole('button', { name: 'Period: Any time' }).click()
+    await page.getByRole('button', { name: 'Last 7 days' }).click()
+    await page.getByRole('button', { name: 'Period: Last 7 days' }).waitFor()
+    expect(page.url()).toContain('status=PAID&period=last7')
+    await page.getByRole('button', { name: 'Views' }).click()
+    await page.getByRole('menuitem', { name: 'Save this view' }).click()
+    await page.getByRole('dialog').getByLabel('Name').fill('Paid this week')
+    await page.getByRole('dialog').getByRole('button', { name: 'Save this view' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await go('/transactions')
+    await page.getByRole('button', { name: 'Views' }).click()
+    await page.getByRole('menuitem', { name: 'Paid this week' }).click()
+    await page.getByRole('button', { name: 'Period: Last 7 days' }).waitFor()
+
+    await go('/transactions')
+    await page.getByRole('tab', { name: 'All 25' }).waitFor()
+    const height = async () => (await rows.first().boundingBox())?.height ?? 0
+    const comfortable = await height()
+    await checkScreenAtEachSize('transactions-of-all')
+    await page.getByRole('button', { name: 'Dense rows' }).click()
+    expect(await height()).toBeLessThan(comfortable)
+    await page.reload()
+    await rows.first().waitFor()
+    expect(await height()).toBeLessThan(comfortable)
+    await page.getByRole('button', { name: 'Dense rows' }).click()
+    await go('/withdrawals')
+    await page.getByText('No withdrawals yet', { exact: true }).waitFor()
+    await checkScreenAtEachSize('withdrawals-of-all')
+    expect(complaints).toEqual([])
   })
 
   it('sees screens without errors at both widths, in both themes', async () => {

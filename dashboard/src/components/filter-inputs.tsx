@@ -28,20 +28,6 @@ export function TextFilter({ label, name }: Filter) {
   )
 }
 
-/** A day in Brazil. */
-export function DayInput({ label, name }: Filter) {
-  const filters = useFilters()
-  return (
-    <TextInput
-      type="date"
-      label={label}
-      value={filters.get(name)}
-      onChange={(event) => filters.set({ [name]: event.currentTarget.value })}
-      w={{ base: '47%', xs: 160 }}
-    />
-  )
-}
-
 export function MoneyFilter({ label, name }: Filter) {
   const filters = useFilters()
   const known = filters.get(name) === '' ? null : Number(filters.get(name))

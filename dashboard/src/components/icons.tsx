@@ -1,5 +1,6 @@
 import IconAlertTriangle from '@tabler/icons-react/dist/esm/icons/IconAlertTriangle.mjs'
 import IconArrowsExchange from '@tabler/icons-react/dist/esm/icons/IconArrowsExchange.mjs'
+import IconBaselineDensitySmall from '@tabler/icons-react/dist/esm/icons/IconBaselineDensitySmall.mjs'
 import IconBook2 from '@tabler/icons-react/dist/esm/icons/IconBook2.mjs'
 import IconCalendarMonth from '@tabler/icons-react/dist/esm/icons/IconCalendarMonth.mjs'
 import IconCashMove from '@tabler/icons-react/dist/esm/icons/IconCashMove.mjs'
@@ -52,6 +53,7 @@ const icons = {
   copy: IconCopy,
   check: IconCheck,
   filter: IconFilter,
+  dense: IconBaselineDensitySmall,
   download: IconDownload,
   sun: IconSun,
   moon: IconMoon,

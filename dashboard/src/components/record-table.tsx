@@ -1,20 +1,28 @@
-import { Group, Pagination, Skeleton, Stack, Table, Text } from '@mantine/core'
-import { useMediaQuery } from '@mantine/hooks'
+import { ActionIcon, Button, Group, Pagination, Skeleton, Stack, Table, Text, UnstyledButton } from '@mantine/core'
+import { useLocalStorage, useMediaQuery } from '@mantine/hooks'
 import type { KeyboardEvent, ReactNode } from 'react'
 import { useLocation } from 'wouter'
 import { useFormat } from '../format.ts'
 import { texts, useText } from '../text.ts'
 import { ErrorBoundary } from './error-boundary.tsx'
 import { ErrorNotice } from './error-notice.tsx'
+import { IconOf } from './icons.tsx'
 import { type LiveList, LivePill, useChangedRows } from './live-list.tsx'
 
 const words = texts({
-  en: { total: (count: string) => `${count} in all`, page: 'Page', previous: 'Previous page', next: 'Next page' },
+  en: {
+    total: (count: string) => `${count} in all`,
+    page: 'Page',
+    previous: 'Previous page',
+    next: 'Next page',
+    dense: 'Dense rows',
+  },
   pt: {
     total: (count: string) => `${count} no total`,
     page: 'Página',
     previous: 'Página anterior',
     next: 'Próxima página',
+    dense: 'Linhas compactas',
   },
 })
 
@@ -25,6 +33,35 @@ export type Column<Row> = {
   isAmount?: boolean
   /** Hidden on a phone. */
   isMinor?: boolean
+  /** The sorts that its head switches between, the first one first. */
+  sorts?: readonly [string, string]
+}
+
+/** The sort of a list, and a way to choose another. */
+export type Sorting = { sort: string; choose: (sort: string) => void }
+
+/** Whether the user wants dense rows, in this browser. */
+export function useDensity() {
+  return useLocalStorage({ key: 'guiche-dense-rows', defaultValue: false, getInitialValueInEffect: false })
+}
+
+/** Switches between comfortable and dense rows, in all lists. */
+export function DensitySwitch() {
+  const t = useText(words)
+  const [isDense, setDense] = useDensity()
+  return (
+    <ActionIcon
+      variant={isDense ? 'light' : 'default'}
+      size={36}
+      aria-label={t.dense}
+      aria-pressed={isDense}
+      title={t.dense}
+      onClick={() => setDense(!isDense)}
+      visibleFrom="sm"
+    >
+      <IconOf name="dense" size={16} />
+    </ActionIcon>
+  )
 }
 
 type Props<Row> = {
@@ -37,6 +74,7 @@ type Props<Row> = {
   phoneOf?: (row: Row) => ReactNode
   label: string
   empty: ReactNode
+  sorting?: Sorting
 }
 
 /** A list of records. A row links to its record, also by keyboard. */
@@ -48,7 +86,8 @@ export function RecordTable<Row>(props: Props<Row>) {
   )
 }
 
-function Rows<Row>({ columns, rows, keyOf, linkOf, phoneOf, label, empty }: Props<Row>) {
+function Rows<Row>({ columns, rows, keyOf, linkOf, phoneOf, label, empty, sorting }: Props<Row>) {
+  const [isDense] = useDensity()
   const [, navigate] = useLocation()
   const changed = useChangedRows(rows, keyOf)
   const isPhone = useMediaQuery('(max-width: 47.99em)', undefined, { getInitialValueInEffect: false })
@@ -56,15 +95,36 @@ function Rows<Row>({ columns, rows, keyOf, linkOf, phoneOf, label, empty }: Prop
   const shown: Column<Row>[] = isShort ? [{ name: label, cell: phoneOf }] : columns
   if (rows?.length === 0) return <div className="card">{empty}</div>
   return (
-    <Table.ScrollContainer minWidth={0} className="card" type="native" tabIndex={0} role="region" aria-label={label}>
-      <Table className="records" verticalSpacing="sm" horizontalSpacing="md" aria-busy={rows === undefined}>
+    <Table.ScrollContainer
+      minWidth={0}
+      className="card list"
+      type="native"
+      tabIndex={0}
+      role="region"
+      aria-label={label}
+    >
+      <Table
+        className="records"
+        verticalSpacing={isDense ? 4 : 'sm'}
+        horizontalSpacing="md"
+        aria-busy={rows === undefined}
+      >
         <Table.Thead className={isShort ? 'unseen' : undefined}>
           <Table.Tr>
-            {shown.map(({ name, isAmount, isMinor }) => (
-              <Table.Th key={name} ta={isAmount ? 'right' : 'left'} visibleFrom={isMinor ? 'sm' : undefined}>
-                <Text size="xs" fw={600} c="dimmed" component="span">
-                  {name}
-                </Text>
+            {shown.map(({ name, isAmount, isMinor, sorts }) => (
+              <Table.Th
+                key={name}
+                ta={isAmount ? 'right' : 'left'}
+                visibleFrom={isMinor ? 'sm' : undefined}
+                aria-sort={sorts && sorting ? ariaSort(sorts, sorting.sort) : undefined}
+              >
+                {sorts && sorting ? (
+                  <SortButton name={name} sorts={sorts} sorting={sorting} />
+                ) : (
+                  <Text size="xs" fw={600} c="dimmed" component="span">
+                    {name}
+                  </Text>
+                )}
               </Table.Th>
             ))}
           </Table.Tr>
@@ -100,6 +160,26 @@ function Rows<Row>({ columns, rows, keyOf, linkOf, phoneOf, label, empty }: Prop
   )
 }
 
+function ariaSort(sorts: readonly [string, string], sort: string) {
+  return sort === sorts[0] ? 'descending' : sort === sorts[1] ? 'ascending' : 'none'
+}
+
+function SortButton({ name, sorts, sorting }: { name: string; sorts: readonly [string, string]; sorting: Sorting }) {
+  const arrow = sorting.sort === sorts[0] ? ' ↓' : sorting.sort === sorts[1] ? ' ↑' : ''
+  return (
+    <UnstyledButton
+      className="sort"
+      onClick={() => sorting.choose(sorting.sort === sorts[0] ? sorts[1] : sorts[0])}
+      fz="xs"
+      fw={600}
+      c="dimmed"
+    >
+      {name}
+      <span aria-hidden>{arrow}</span>
+    </UnstyledButton>
+  )
+}
+
 function linkProps(go: () => void) {
   return {
     className: 'link',
@@ -112,6 +192,20 @@ function linkProps(go: () => void) {
       if (event.key === 'Enter') go()
     },
   }
+}
+
+/** A text that is cut to its column; the whole text, or `title`, is shown on hover. */
+export function OneLine({ text, title, isIdentifier }: { text: string; title?: string; isIdentifier?: boolean }) {
+  return (
+    <Text
+      size="sm"
+      component="span"
+      className={isIdentifier ? 'one-line identifier' : 'one-line'}
+      title={title ?? text}
+    >
+      {text}
+    </Text>
+  )
 }
 
 /** The amount of a record, in a list or in a row. */
@@ -138,6 +232,16 @@ export function PhoneRow({ lines }: { lines: [left: ReactNode, right: ReactNode]
       ))}
     </Stack>
   )
+}
+
+/** The last line of a row on a phone: whose record it is. */
+export function merchantLine(name: string): [ReactNode, ReactNode] {
+  return [
+    <Text key="merchant" size="xs" c="dimmed" truncate component="div">
+      {name}
+    </Text>,
+    null,
+  ]
 }
 
 type ListProps<Row> = Omit<Props<Row>, 'rows'> & {
@@ -167,6 +271,61 @@ export function RecordList<Row>({ list, filters, live, ...table }: ListProps<Row
       {list.data && list.data.total > 0 && (
         <Pages total={list.data.total} totalPages={list.data.totalPages} page={filters.page} onPage={filters.goTo} />
       )}
+    </Stack>
+  )
+}
+
+type CursorListProps<Row> = Omit<Props<Row>, 'rows'> & {
+  list: {
+    data: { next: string | null; previous: string | null; data: readonly Row[] } | undefined
+    error: Error | null
+    refetch: () => unknown
+  }
+  filters: {
+    get: (name: string) => string
+    moveTo: (to: { after: string } | { before: string } | Record<string, never>) => void
+  }
+  live: LiveList
+  /** How many records match, once it is known. */
+  total: number | null | undefined
+}
+
+/** The same for a list whose pages are found by their neighbours: a page of a million rows is as fast as the first. */
+export function CursorList<Row>({ list, filters, live, total, ...table }: CursorListProps<Row>) {
+  const t = useText(words)
+  const format = useFormat()
+  if (list.error) return <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
+  const { next = null, previous = null } = list.data ?? {}
+  const isFirst = filters.get('after') === '' && filters.get('before') === ''
+  return (
+    <Stack gap="sm">
+      <LivePill of={live} page={isFirst ? 1 : 2} onLoad={() => (isFirst ? list.refetch() : filters.moveTo({}))} />
+      <RecordTable {...table} rows={list.data?.data} />
+      <Group justify="space-between" mih={30}>
+        <Text size="sm" c="dimmed">
+          {total ? t.total(format.number(total)) : ''}
+        </Text>
+        {(next !== null || previous !== null) && (
+          <Group gap="xs">
+            <Button
+              variant="default"
+              size="xs"
+              disabled={previous === null}
+              onClick={() => previous !== null && filters.moveTo({ before: previous })}
+            >
+              {t.previous}
+            </Button>
+            <Button
+              variant="default"
+              size="xs"
+              disabled={next === null}
+              onClick={() => next !== null && filters.moveTo({ after: next })}
+            >
+              {t.next}
+            </Button>
+          </Group>
+        )}
+      </Group>
     </Stack>
   )
 }

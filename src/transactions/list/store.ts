@@ -98,7 +98,7 @@ export async function findExported(db: Reads, merchantId: string, ids: string[])
 }
 
 /** Only the filters that are set: one statement for all of them would use none of the indexes. */
-function toConditions(filters: TransactionFilters, merchantId: string): Sql {
+export function toConditions(filters: TransactionFilters, merchantId: string | Sql): Sql {
   const { startDate, endDate, statuses, customerEmail, customerName, customerDocument, phoneDigits, id, endToEnd } =
     filters
   const { endToEndRefund, externalCode, minAmount, maxAmount } = filters

@@ -3,15 +3,16 @@ import { Anchor, Group, MultiSelect, Stack, Text, Title } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { guiche, request, withQuery } from '../../api.ts'
+import { DateRange } from '../../components/date-range.tsx'
 import { EmptyList } from '../../components/empty.tsx'
 import { ExportButton } from '../../components/export-button.tsx'
 import { FilterBar } from '../../components/filter-bar.tsx'
-import { DayInput } from '../../components/filter-inputs.tsx'
 import { PhoneRow, RecordList } from '../../components/record-table.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
 import { useRefreshEvery } from '../../live.ts'
+import { periodOf } from '../../periods.ts'
 import { useMay, useUser } from '../../session.tsx'
 import { useLanguage, useText } from '../../text.ts'
 import { words } from './text.ts'
@@ -86,8 +87,7 @@ export function Statement({ client }: { client: string }) {
         onClear={filters.clear}
         common={
           <>
-            <DayInput label={t.from} name="from" />
-            <DayInput label={t.until} name="until" />
+            <DateRange />
             <MultiSelect
               label={t.kind}
               placeholder={filters.all('kind').length === 0 ? t.anyKind : ''}
@@ -237,14 +237,15 @@ function useEntryLink(client: string, entries: StatementEntry[]): (entry: Statem
 /** The days of the filters. An accounting program takes a period: without filters, the last 31 days. */
 function toPeriod(filters: ReturnType<typeof useFilters>): { from: string; until: string } {
   const today = new Intl.DateTimeFormat('sv-SE', { timeZone: 'America/Sao_Paulo' }).format(new Date())
-  const until = filters.get('until') || today
+  const chosen = periodOf(filters)
+  const until = chosen.until ?? today
   const monthBefore = new Date(Date.parse(until) - 30 * 24 * 60 * 60_000).toISOString().slice(0, 10)
-  return { from: filters.get('from') || monthBefore, until }
+  return { from: chosen.from ?? monthBefore, until }
 }
 
 function toQuery(filters: ReturnType<typeof useFilters>) {
   const chosen = filters.all('kind').filter((kind): kind is Kind => kinds.some((known) => known === kind))
-  const [startDate, endDate] = [dayStart(filters.get('from')), dayEnd(filters.get('until'))]
+  const [startDate, endDate] = [dayStart(periodOf(filters).from ?? ''), dayEnd(periodOf(filters).until ?? '')]
   return {
     ...(startDate !== undefined && { startDate }),
     ...(endDate !== undefined && { endDate }),

@@ -1,20 +1,24 @@
 import type { TransactionFilters, TransactionStatus } from '@guiche/sdk'
 import { MultiSelect, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { guiche } from '../../api.ts'
-import { RequireClient } from '../../components/choose-client.tsx'
+import { guiche, request } from '../../api.ts'
+import { DateRange } from '../../components/date-range.tsx'
 import { EmptyList } from '../../components/empty.tsx'
 import { ExportButton } from '../../components/export-button.tsx'
 import { FilterBar } from '../../components/filter-bar.tsx'
-import { DayInput, MoneyFilter, TextFilter } from '../../components/filter-inputs.tsx'
+import { MoneyFilter, TextFilter } from '../../components/filter-inputs.tsx'
+import { ListSums, StatusTabs, type Tab } from '../../components/list-tabs.tsx'
 import { Page } from '../../components/page.tsx'
-import { Amount, PhoneRow, RecordList } from '../../components/record-table.tsx'
-import { Status, useStatusName } from '../../components/status.tsx'
+import { Amount, CursorList, DensitySwitch, merchantLine, OneLine, PhoneRow } from '../../components/record-table.tsx'
+import { SavedViews } from '../../components/saved-views.tsx'
+import { TransactionStatus as TransactionState, useStatusName } from '../../components/status.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
-import { useClientLink } from '../../links.ts'
 import { useRefreshEvery } from '../../live.ts'
+import { periodOf } from '../../periods.ts'
+import { useClient, useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
+import type { ListedTransaction, ListSummary } from '../../types.ts'
 import { words } from './text.ts'
 
 const statuses: TransactionStatus[] = [
@@ -29,6 +33,14 @@ const statuses: TransactionStatus[] = [
   'INFRACTION',
 ]
 
+const tabs: Tab[] = [
+  { name: 'waiting', statuses: ['PENDING', 'PIX_QRCODE_GENERATED'] },
+  { name: 'paid', statuses: ['PAID'] },
+  { name: 'refunded', statuses: ['PROCESSING_REFUND', 'REFUNDED'] },
+  { name: 'disputed', statuses: ['BLOCKED', 'PROCESSING_INFRACTION', 'INFRACTION'] },
+  { name: 'failed', statuses: ['FAILED'] },
+]
+
 const textFilters = [
   'customerName',
   'customerDocument',
@@ -38,136 +50,226 @@ const textFilters = [
   'endToEnd',
 ] as const
 
-/** The transactions of a merchant, with all filters of the API. */
+type Answer = { next: string | null; previous: string | null; data: ListedTransaction[] }
+
+/** The transactions of a merchant, or of all merchants for the operator. */
 export default function Transactions() {
   const t = useText(words)
-  return <RequireClient title={t.title}>{(client) => <List client={client} />}</RequireClient>
-}
-
-function List({ client }: { client: string }) {
-  const t = useText(words)
-  const format = useFormat()
-  const nameOf = useStatusName()
-  const toLink = useClientLink()
+  const client = useClient()
+  const { merchant } = useUser()
   const filters = useFilters()
-  const query = toQuery(filters)
+  const query = toQuery(filters, client)
+  const [sort, after, before] = [filters.get('sort'), filters.get('after'), filters.get('before')]
+  const body = { ...query, ...(sort && { sort }), ...(after && { after }), ...(!after && before && { before }) }
   const list = useQuery({
-    queryKey: ['transactions', client, query, filters.page],
-    queryFn: async () => await guiche.transactions.list({ ...query, page: filters.page }).page(),
+    queryKey: ['transactions', body],
+    queryFn: async () => await request<Answer>('POST', '/list/transaction', body),
     placeholderData: keepPreviousData,
     refetchInterval: useRefreshEvery(15_000),
+  })
+  const summary = useQuery({
+    queryKey: ['transactions', 'summary', query],
+    queryFn: async () => await request<ListSummary>('POST', '/list/transaction/summary', query),
+    placeholderData: keepPreviousData,
+    refetchInterval: useRefreshEvery(30_000),
+    // The list comes first.
+    enabled: list.data !== undefined,
   })
   return (
     <Page
       title={t.title}
-      actions={<ExportButton name="transactions" download={async () => await guiche.transactions.export(query)} />}
-    >
-      <FilterBar
-        count={filters.count}
-        onClear={filters.clear}
-        common={
-          <>
-            <MultiSelect
-              label={t.status}
-              placeholder={query.status ? undefined : t.anyStatus}
-              data={statuses.map((value) => ({ value, label: nameOf(value) }))}
-              value={filters.all('status')}
-              onChange={(value) => filters.set({ status: value })}
-              clearable
-              w={{ base: '100%', xs: 260 }}
-            />
-            <DayInput label={t.from} name="from" />
-            <DayInput label={t.until} name="until" />
-          </>
-        }
-        more={
-          <>
-            <MoneyFilter label={t.minAmount} name="minAmount" />
-            <MoneyFilter label={t.maxAmount} name="maxAmount" />
-            {textFilters.map((name) => (
-              <TextFilter key={name} label={t[name]} name={name} />
-            ))}
-          </>
-        }
-      />
-      <RecordList
-        list={list}
-        filters={filters}
-        live={{ root: 'transactions', kind: 'transaction' }}
-        label={t.title}
-        keyOf={({ id }) => id}
-        linkOf={({ id }) => toLink(`/transactions/${id}`)}
-        phoneOf={({ createdAt, customer, externalCode, amount, status }) => (
-          <PhoneRow
-            lines={[
-              [customer?.name ?? externalCode ?? '–', <Amount key="amount" of={amount} />],
-              [
-                <Text key="at" size="xs" c="dimmed" component="span">
-                  {format.dateTime(createdAt)}
-                </Text>,
-                <Status key="status" of={status} />,
-              ],
+      actions={
+        <>
+          <SavedViews
+            screen="transactions"
+            builtIn={[
+              { name: t.paidToday, query: 'status=PAID&period=today' },
+              { name: t.refundedThisMonth, query: 'status=PROCESSING_REFUND&status=REFUNDED&period=month' },
+              { name: t.failedYesterday, query: 'status=FAILED&period=yesterday' },
             ]}
           />
-        )}
-        columns={[
-          { name: t.created, cell: ({ createdAt }) => <Text size="sm">{format.dateTime(createdAt)}</Text> },
-          {
-            name: t.customer,
-            isMinor: true,
-            cell: ({ customer, externalCode }) => (
-              <>
-                <Text size="sm">{customer?.name ?? '–'}</Text>
-                {externalCode && (
-                  <Text size="xs" c="dimmed" className="identifier">
-                    {externalCode}
-                  </Text>
-                )}
-              </>
-            ),
-          },
-          { name: t.status, cell: ({ status }) => <Status of={status} /> },
-          {
-            name: t.amount,
-            isAmount: true,
-            cell: ({ amount }) => <Amount of={amount} />,
-          },
-        ]}
-        empty={
-          <EmptyList
-            isFiltered={filters.count > 0}
-            noneFound={t.noneFound}
-            icon="transactions"
-            title={t.none}
-            action="charge"
-            guide="money"
-          >
-            {t.noneHint}
-          </EmptyList>
-        }
+          {client !== null && (
+            <ExportButton
+              name="transactions"
+              download={async () => await guiche.transactions.export(toExport(filters))}
+            />
+          )}
+        </>
+      }
+    >
+      <Filters client={client} />
+      <StatusTabs tabs={tabs} summary={summary.data} />
+      <ListSums summary={summary.data} settled={t.paid} />
+      <List
+        list={list}
+        total={summary.data?.count}
+        showsMerchant={merchant === null && client === null}
+        isSorted={client !== null}
       />
     </Page>
   )
 }
 
-function toQuery({ get, all }: ReturnType<typeof useFilters>): TransactionFilters {
+function Filters({ client }: { client: string | null }) {
+  const t = useText(words)
+  const nameOf = useStatusName()
+  const filters = useFilters()
+  return (
+    <FilterBar
+      count={filters.count}
+      onClear={filters.clear}
+      common={
+        <>
+          <DateRange />
+          <DensitySwitch />
+        </>
+      }
+      more={
+        <>
+          <MultiSelect
+            label={t.status}
+            placeholder={filters.all('status').length === 0 ? t.anyStatus : ''}
+            data={statuses.map((value) => ({ value, label: nameOf(value) }))}
+            value={filters.all('status')}
+            onChange={(value) => filters.set({ status: value })}
+            clearable
+          />
+          <MoneyFilter label={t.minAmount} name="minAmount" />
+          <MoneyFilter label={t.maxAmount} name="maxAmount" />
+          {textFilters
+            // Names are searched within one merchant.
+            .filter((name) => client !== null || name !== 'customerName')
+            .map((name) => (
+              <TextFilter key={name} label={t[name]} name={name} />
+            ))}
+        </>
+      }
+    />
+  )
+}
+
+function List({
+  list,
+  total,
+  showsMerchant,
+  isSorted,
+}: {
+  total: number | null | undefined
+  list: { data: Answer | undefined; error: Error | null; refetch: () => unknown }
+  showsMerchant: boolean
+  isSorted: boolean
+}) {
+  const t = useText(words)
+  const format = useFormat()
+  const filters = useFilters()
+  const { merchant } = useUser()
+  const when = (at: string) => (format.isToday(at) ? format.time(at) : format.dateTime(at))
+  return (
+    <CursorList
+      list={list}
+      filters={filters}
+      total={total}
+      live={{ root: 'transactions', kind: 'transaction' }}
+      sorting={{ sort: filters.get('sort') || 'newest', choose: (sort) => filters.set({ sort }) }}
+      label={t.title}
+      keyOf={({ id }) => id}
+      linkOf={({ id, clientId }) =>
+        merchant ? `/transactions/${id}` : `/transactions/${id}?${new URLSearchParams({ client: clientId })}`
+      }
+      phoneOf={(row) => (
+        <PhoneRow
+          lines={[
+            [
+              row.customerName ?? row.payerName ?? row.externalCode ?? '–',
+              <Amount key="amount" of={row.amountPaid ?? row.amount} />,
+            ],
+            [
+              <Text key="at" size="xs" c="dimmed" component="span">
+                {when(row.createdAt)}
+              </Text>,
+              <Badge key="status" of={row} />,
+            ],
+            ...(showsMerchant ? [merchantLine(row.clientName)] : []),
+          ]}
+        />
+      )}
+      columns={[
+        {
+          name: t.created,
+          sorts: ['newest', 'oldest'],
+          cell: ({ createdAt }) => <OneLine text={when(createdAt)} title={format.dateTime(createdAt)} />,
+        },
+        ...(showsMerchant
+          ? [{ name: t.merchant, cell: ({ clientName }: ListedTransaction) => <OneLine text={clientName} /> }]
+          : []),
+        {
+          name: t.customer,
+          isMinor: true,
+          cell: ({ customerName, payerName }) => <OneLine text={customerName ?? payerName ?? '–'} />,
+        },
+        {
+          name: t.externalCode,
+          isMinor: true,
+          cell: ({ externalCode }) => <OneLine text={externalCode ?? '–'} isIdentifier />,
+        },
+        {
+          name: t.paidAt,
+          isMinor: true,
+          cell: ({ paidAt }) => <OneLine text={paidAt === null ? '–' : when(paidAt)} />,
+        },
+        { name: t.status, cell: (row) => <Badge of={row} /> },
+        {
+          name: t.amount,
+          isAmount: true,
+          ...(isSorted && { sorts: ['highest', 'lowest'] as const }),
+          cell: ({ amount }) => <Amount of={amount} />,
+        },
+      ]}
+      empty={
+        <EmptyList
+          isFiltered={filters.count > 0}
+          noneFound={t.noneFound}
+          icon="transactions"
+          title={t.none}
+          action="charge"
+          guide="money"
+        >
+          {t.noneHint}
+        </EmptyList>
+      }
+    />
+  )
+}
+
+function Badge({ of: { status, amountPaid, refunded } }: { of: ListedTransaction }) {
+  return <TransactionState of={{ status, amountPaid: amountPaid ?? 0, amountRefunded: refunded }} />
+}
+
+type Filters = ReturnType<typeof useFilters>
+
+/** The filters of both APIs, apart from the days. */
+function toFilters({ get, all }: Filters): TransactionFilters {
   const status = statuses.filter((one) => all('status').includes(one))
-  const amount = (name: string) => (get(name) === '' ? undefined : Number(get(name)))
   const texts = textFilters.flatMap((name) => (get(name) === '' ? [] : [[name, get(name)]]))
+  const amounts = ['minAmount', 'maxAmount'].flatMap((name) => (get(name) === '' ? [] : [[name, Number(get(name))]]))
   return {
-    ...(Object.fromEntries(texts) as TransactionFilters),
+    ...(Object.fromEntries([...texts, ...amounts]) as TransactionFilters),
     ...(status.length > 0 && { status }),
-    ...defined({
-      startDate: dayStart(get('from')),
-      endDate: dayEnd(get('until')),
-      minAmount: amount('minAmount'),
-      maxAmount: amount('maxAmount'),
-    }),
   }
 }
 
-function defined<Values extends object>(values: Values): { [Name in keyof Values]?: Exclude<Values[Name], undefined> } {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
-    [Name in keyof Values]?: Exclude<Values[Name], undefined>
+function toQuery(filters: Filters, clientId: string | null) {
+  const { from, until } = periodOf(filters)
+  return {
+    ...toFilters(filters),
+    ...(clientId !== null && { clientId }),
+    ...(from && { from }),
+    ...(until && { until }),
   }
+}
+
+function toExport(filters: Filters): TransactionFilters {
+  const { from = '', until = '' } = periodOf(filters)
+  const [startDate, endDate] = [dayStart(from), dayEnd(until)]
+  return { ...toFilters(filters), ...(startDate && { startDate }), ...(endDate && { endDate }) }
 }

@@ -4,10 +4,11 @@ import { Fragment, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { guiche, request, withQuery } from '../../api.ts'
 import { RequireClient } from '../../components/choose-client.tsx'
+import { DateRange } from '../../components/date-range.tsx'
 import { Empty, EmptyList } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { FilterBar } from '../../components/filter-bar.tsx'
-import { DayInput, TextFilter } from '../../components/filter-inputs.tsx'
+import { TextFilter } from '../../components/filter-inputs.tsx'
 import { Page } from '../../components/page.tsx'
 import { Pages, PhoneRow, RecordList, RecordTable } from '../../components/record-table.tsx'
 import { useStatusName } from '../../components/status.tsx'
@@ -15,6 +16,7 @@ import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
 import { useRefreshEvery } from '../../live.ts'
+import { periodOf } from '../../periods.ts'
 import { useMay } from '../../session.tsx'
 import { useLanguage, useText } from '../../text.ts'
 import type { Deliveries } from '../../types.ts'
@@ -96,8 +98,8 @@ function DeliveryList({ client }: { client: string }) {
     type: filters.get('type'),
     recordId: filters.get('recordId'),
     endpointId: filters.get('endpointId'),
-    from: dayStart(filters.get('from')),
-    until: dayEnd(filters.get('until')),
+    from: dayStart(periodOf(filters).from ?? ''),
+    until: dayEnd(periodOf(filters).until ?? ''),
     page: filters.page,
   }
   const list = useQuery({
@@ -106,7 +108,7 @@ function DeliveryList({ client }: { client: string }) {
     placeholderData: keepPreviousData,
     refetchInterval: useRefreshEvery(5_000),
   })
-  const count = ['state', 'type', 'recordId', 'endpointId', 'from', 'until'].filter(
+  const count = ['state', 'type', 'recordId', 'endpointId', 'from', 'until', 'period'].filter(
     (name) => filters.get(name) !== '',
   ).length
   return (
@@ -135,8 +137,7 @@ function DeliveryList({ client }: { client: string }) {
               searchable
               w={{ base: '100%', xs: 240 }}
             />
-            <DayInput label={t.from} name="from" />
-            <DayInput label={t.until} name="until" />
+            <DateRange />
           </>
         }
         more={

@@ -1,21 +1,24 @@
 import type { WithdrawalFilters, WithdrawalStatus } from '@guiche/sdk'
 import { Group, MultiSelect, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { guiche } from '../../api.ts'
-import { ChooseClient } from '../../components/choose-client.tsx'
+import { guiche, request } from '../../api.ts'
+import { DateRange } from '../../components/date-range.tsx'
 import { EmptyList } from '../../components/empty.tsx'
 import { ExportButton } from '../../components/export-button.tsx'
 import { FilterBar } from '../../components/filter-bar.tsx'
-import { DayInput, MoneyFilter, TextFilter } from '../../components/filter-inputs.tsx'
+import { MoneyFilter, TextFilter } from '../../components/filter-inputs.tsx'
+import { ListSums, StatusTabs, type Tab } from '../../components/list-tabs.tsx'
 import { Page } from '../../components/page.tsx'
-import { Amount, PhoneRow, RecordList } from '../../components/record-table.tsx'
+import { Amount, CursorList, DensitySwitch, merchantLine, OneLine, PhoneRow } from '../../components/record-table.tsx'
+import { SavedViews } from '../../components/saved-views.tsx'
 import { Status, useStatusName } from '../../components/status.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
-import { useClientLink } from '../../links.ts'
 import { useRefreshEvery } from '../../live.ts'
-import { useClient, useMay } from '../../session.tsx'
+import { periodOf } from '../../periods.ts'
+import { useClient, useMay, useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
+import type { ListedWithdrawal, ListSummary } from '../../types.ts'
 import { Limits } from './limits.tsx'
 import { PendingReview, ReviewBadge } from './pending-review.tsx'
 import { RequestButton } from './request.tsx'
@@ -31,163 +34,230 @@ const statuses: WithdrawalStatus[] = [
   'REFUNDED',
 ]
 
+const tabs: Tab[] = [
+  { name: 'waiting', statuses: ['PENDING', 'PROCESSING'] },
+  { name: 'sent', statuses: ['PROCESSED'] },
+  { name: 'refunded', statuses: ['REFUNDED'] },
+  { name: 'failed', statuses: ['FAILED', 'CANCELED', 'REJECTED'] },
+]
+
 const textFilters = ['pixKey', 'externalCode', 'endToEnd', 'endToEndRefund', 'id'] as const
 
-/** Withdrawals that are pending review, and a merchant's withdrawals with all filters of the API. */
+type Answer = { next: string | null; previous: string | null; data: ListedWithdrawal[] }
+
+/** Withdrawals that are pending review, and the withdrawals of a merchant, or of all merchants for the operator. */
 export default function Withdrawals() {
   const t = useText(words)
   const client = useClient()
   const may = useMay()
   const filters = useFilters()
-  const query = toQuery(filters)
-  if (client === null) {
-    return (
-      <Page title={t.title} lead={t.lead}>
-        <PendingReview client={null} />
-        <ChooseClient selectsOnlyClient />
-      </Page>
-    )
-  }
   return (
     <Page
       title={t.title}
       lead={t.lead}
       actions={
         <>
-          <ExportButton name="withdrawals" download={async () => await guiche.withdrawals.export(query)} />
-          {may('withdrawal.write') && <RequestButton client={client} />}
+          <SavedViews
+            screen="withdrawals"
+            builtIn={[
+              { name: t.sentToday, query: 'status=PROCESSED&period=today' },
+              { name: t.failedThisMonth, query: 'status=FAILED&status=CANCELED&status=REJECTED&period=month' },
+            ]}
+          />
+          {client !== null && (
+            <ExportButton
+              name="withdrawals"
+              download={async () => await guiche.withdrawals.export(toExport(filters))}
+            />
+          )}
+          {client !== null && may('withdrawal.write') && <RequestButton client={client} />}
         </>
       }
     >
       <PendingReview client={client} />
-      <List client={client} query={query} />
-      <Limits client={client} />
+      <List client={client} />
+      {client !== null && <Limits client={client} />}
     </Page>
   )
 }
 
-function List({ client, query }: { client: string; query: WithdrawalFilters }) {
+function List({ client }: { client: string | null }) {
   const t = useText(words)
-  const format = useFormat()
-  const nameOf = useStatusName()
-  const toLink = useClientLink()
   const filters = useFilters()
+  const query = toQuery(filters, client)
+  const [sort, after, before] = [filters.get('sort'), filters.get('after'), filters.get('before')]
+  const body = { ...query, ...(sort && { sort }), ...(after && { after }), ...(!after && before && { before }) }
   const list = useQuery({
-    queryKey: ['withdrawals', client, query, filters.page],
-    queryFn: async () => await guiche.withdrawals.list({ ...query, page: filters.page }).page(),
+    queryKey: ['withdrawals', body],
+    queryFn: async () => await request<Answer>('POST', '/list/withdrawal', body),
     placeholderData: keepPreviousData,
     refetchInterval: useRefreshEvery(15_000),
   })
+  const summary = useQuery({
+    queryKey: ['withdrawals', 'summary', query],
+    queryFn: async () => await request<ListSummary>('POST', '/list/withdrawal/summary', query),
+    placeholderData: keepPreviousData,
+    refetchInterval: useRefreshEvery(30_000),
+    // The list comes first.
+    enabled: list.data !== undefined,
+  })
   return (
     <>
-      <FilterBar
-        count={filters.count}
-        onClear={filters.clear}
-        common={
-          <>
-            <MultiSelect
-              label={t.status}
-              placeholder={query.status ? undefined : t.anyStatus}
-              data={statuses.map((value) => ({ value, label: nameOf(value) }))}
-              value={filters.all('status')}
-              onChange={(value) => filters.set({ status: value })}
-              clearable
-              w={{ base: '100%', xs: 260 }}
-            />
-            <DayInput label={t.from} name="from" />
-            <DayInput label={t.until} name="until" />
-          </>
-        }
-        more={
-          <>
-            <MoneyFilter label={t.minAmount} name="minAmount" />
-            <MoneyFilter label={t.maxAmount} name="maxAmount" />
-            {textFilters.map((name) => (
-              <TextFilter key={name} label={t[name]} name={name} />
-            ))}
-          </>
-        }
-      />
-      <RecordList
-        list={list}
-        filters={filters}
-        live={{ root: 'withdrawals', kind: 'withdrawal' }}
-        label={t.title}
-        keyOf={({ id }) => id}
-        linkOf={({ id }) => toLink(`/withdrawals/${id}`)}
-        phoneOf={({ createdAt, pixKey, amount, status, hold }) => (
-          <PhoneRow
-            lines={[
-              [pixKey?.key ?? '–', <Amount key="amount" of={amount} />],
-              [
-                <Text key="at" size="xs" c="dimmed" component="span">
-                  {format.dateTime(createdAt)}
-                </Text>,
-                // A withdrawal that is pending review shows the reason instead of its status.
-                hold ? <ReviewBadge key="hold" hold={hold} /> : <Status key="status" of={status} />,
-              ],
-            ]}
-          />
-        )}
-        columns={[
-          { name: t.created, cell: ({ createdAt }) => <Text size="sm">{format.dateTime(createdAt)}</Text> },
-          {
-            name: t.pixKey,
-            isMinor: true,
-            cell: ({ pixKey, externalCode }) => (
-              <>
-                <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-                  {pixKey?.key ?? '–'}
-                </Text>
-                {externalCode && (
-                  <Text size="xs" c="dimmed" className="identifier">
-                    {externalCode}
-                  </Text>
-                )}
-              </>
-            ),
-          },
-          {
-            name: t.status,
-            cell: ({ status, hold }) => (
-              <Group gap={6}>
-                <Status of={status} />
-                {hold && <ReviewBadge hold={hold} />}
-              </Group>
-            ),
-          },
-          {
-            name: t.amount,
-            isAmount: true,
-            cell: ({ amount }) => <Amount of={amount} />,
-          },
-        ]}
-        empty={
-          <EmptyList
-            isFiltered={filters.count > 0}
-            noneFound={t.noneFound}
-            icon="withdrawals"
-            title={t.none}
-            guide="withdrawals"
-          >
-            {t.noneHint}
-          </EmptyList>
-        }
-      />
+      <Filters />
+      <StatusTabs tabs={tabs} summary={summary.data} all={t.all} />
+      <ListSums summary={summary.data} settled={t.sent} />
+      <Rows list={list} total={summary.data?.count} showsMerchant={client === null} />
     </>
   )
 }
 
-function toQuery({ get, all }: ReturnType<typeof useFilters>): WithdrawalFilters {
+function Filters() {
+  const t = useText(words)
+  const nameOf = useStatusName()
+  const filters = useFilters()
+  return (
+    <FilterBar
+      count={filters.count}
+      onClear={filters.clear}
+      common={
+        <>
+          <DateRange />
+          <DensitySwitch />
+        </>
+      }
+      more={
+        <>
+          <MultiSelect
+            label={t.status}
+            placeholder={filters.all('status').length === 0 ? t.anyStatus : ''}
+            data={statuses.map((value) => ({ value, label: nameOf(value) }))}
+            value={filters.all('status')}
+            onChange={(value) => filters.set({ status: value })}
+            clearable
+          />
+          <MoneyFilter label={t.minAmount} name="minAmount" />
+          <MoneyFilter label={t.maxAmount} name="maxAmount" />
+          {textFilters.map((name) => (
+            <TextFilter key={name} label={t[name]} name={name} />
+          ))}
+        </>
+      }
+    />
+  )
+}
+
+function Rows({
+  list,
+  total,
+  showsMerchant,
+}: {
+  total: number | null | undefined
+  list: { data: Answer | undefined; error: Error | null; refetch: () => unknown }
+  showsMerchant: boolean
+}) {
+  const t = useText(words)
+  const format = useFormat()
+  const filters = useFilters()
+  const { merchant } = useUser()
+  const when = (at: string) => (format.isToday(at) ? format.time(at) : format.dateTime(at))
+  return (
+    <CursorList
+      list={list}
+      filters={filters}
+      total={total}
+      live={{ root: 'withdrawals', kind: 'withdrawal' }}
+      sorting={{ sort: filters.get('sort') || 'newest', choose: (sort) => filters.set({ sort }) }}
+      label={t.title}
+      keyOf={({ id }) => id}
+      linkOf={({ id, clientId }) =>
+        merchant ? `/withdrawals/${id}` : `/withdrawals/${id}?${new URLSearchParams({ client: clientId })}`
+      }
+      phoneOf={({ createdAt, pixKey, receiverName, clientName, amount, status, hold }) => (
+        <PhoneRow
+          lines={[
+            [receiverName ?? pixKey, <Amount key="amount" of={amount} />],
+            [
+              <Text key="at" size="xs" c="dimmed" component="span">
+                {when(createdAt)}
+              </Text>,
+              // A withdrawal that is pending review shows the reason instead of its status.
+              hold ? <ReviewBadge key="hold" hold={hold} /> : <Status key="status" of={status} />,
+            ],
+            ...(showsMerchant ? [merchantLine(clientName)] : []),
+          ]}
+        />
+      )}
+      columns={[
+        {
+          name: t.created,
+          sorts: ['newest', 'oldest'],
+          cell: ({ createdAt }) => <OneLine text={when(createdAt)} title={format.dateTime(createdAt)} />,
+        },
+        ...(showsMerchant
+          ? [{ name: t.merchant, cell: ({ clientName }: ListedWithdrawal) => <OneLine text={clientName} /> }]
+          : []),
+        {
+          name: t.receiver,
+          isMinor: true,
+          cell: ({ receiverName }) => <OneLine text={receiverName ?? '–'} />,
+        },
+        { name: t.pixKey, isMinor: true, cell: ({ pixKey }) => <OneLine text={pixKey} /> },
+        {
+          name: t.externalCode,
+          isMinor: true,
+          cell: ({ externalCode }) => <OneLine text={externalCode ?? '–'} isIdentifier />,
+        },
+        {
+          name: t.status,
+          cell: ({ status, hold }) => (
+            <Group gap={6}>
+              <Status of={status} />
+              {hold && <ReviewBadge hold={hold} />}
+            </Group>
+          ),
+        },
+        { name: t.amount, isAmount: true, cell: ({ amount }) => <Amount of={amount} /> },
+      ]}
+      empty={
+        <EmptyList
+          isFiltered={filters.count > 0}
+          noneFound={t.noneFound}
+          icon="withdrawals"
+          title={t.none}
+          guide="withdrawals"
+        >
+          {t.noneHint}
+        </EmptyList>
+      }
+    />
+  )
+}
+
+type Filters = ReturnType<typeof useFilters>
+
+/** The filters of both APIs, apart from the days. */
+function toFilters({ get, all }: Filters): WithdrawalFilters {
   const status = statuses.filter((one) => all('status').includes(one))
-  const startDate = dayStart(get('from'))
-  const endDate = dayEnd(get('until'))
   const texts = textFilters.flatMap((name) => (get(name) === '' ? [] : [[name, get(name)]]))
   const amounts = ['minAmount', 'maxAmount'].flatMap((name) => (get(name) === '' ? [] : [[name, Number(get(name))]]))
   return {
     ...(Object.fromEntries([...texts, ...amounts]) as WithdrawalFilters),
     ...(status.length > 0 && { status }),
-    ...(startDate !== undefined && { startDate }),
-    ...(endDate !== undefined && { endDate }),
   }
+}
+
+function toQuery(filters: Filters, clientId: string | null) {
+  const { from, until } = periodOf(filters)
+  return {
+    ...toFilters(filters),
+    ...(clientId !== null && { clientId }),
+    ...(from && { from }),
+    ...(until && { until }),
+  }
+}
+
+function toExport(filters: Filters): WithdrawalFilters {
+  const { from = '', until = '' } = periodOf(filters)
+  const [startDate, endDate] = [dayStart(from), dayEnd(until)]
+  return { ...toFilters(filters), ...(startDate && { startDate }), ...(endDate && { endDate }) }
 }

@@ -1,0 +1,17 @@
+-- Why: people open the same filtered lists every day, so they name them.
+
+-- A named filter of a list, of one person. The query is that of the list's address, which has no personal data.
+create table saved_views (
+  id uuid primary key,
+  user_id uuid not null references users,
+  screen text not null,
+  name text not null,
+  query text not null,
+  created_at timestamptz(3) not null,
+  constraint saved_views_name unique (user_id, screen, name)
+);
+
+-- A list of withdrawals that did not succeed reads few entries instead of all. A withdrawal that is created, sent and
+-- processed never writes to it.
+create index withdrawals_unsuccessful on withdrawals (merchant_id, status, created_at desc, id desc)
+  where status not in ('PENDING', 'PROCESSING', 'PROCESSED');

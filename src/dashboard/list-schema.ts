@@ -1,0 +1,48 @@
+import { type Static, Type } from 'typebox'
+import { Cents, Count, Flag, Hold, OrNull, Text, Time } from './schema.ts'
+
+/** The answers of the lists of transactions and withdrawals, and the views that people save of them. */
+
+/** A page of a list. `after` and `before` take the cursors. */
+const pageOf = { next: OrNull(Text), previous: OrNull(Text) }
+
+export const TransactionsView = Type.Object({
+  ...pageOf,
+  data: Type.Array(
+    Type.Object({
+      ...{ id: Text, clientId: Text, clientName: Text, createdAt: Time, paidAt: OrNull(Time), status: Text },
+      ...{ amount: Cents, amountPaid: OrNull(Cents), customerName: OrNull(Text), payerName: OrNull(Text) },
+      /** Refunded, and returned under disputes. */
+      refunded: Cents,
+      externalCode: OrNull(Text),
+    }),
+  ),
+})
+
+export const WithdrawalsView = Type.Object({
+  ...pageOf,
+  data: Type.Array(
+    Type.Object({
+      ...{ id: Text, clientId: Text, clientName: Text, createdAt: Time, status: Text, hold: Hold, amount: Cents },
+      ...{ pixKey: Text, receiverName: OrNull(Text), externalCode: OrNull(Text) },
+    }),
+  ),
+})
+
+/** How many records have each status, whatever status is chosen, and the sums of the chosen ones. */
+export const ListSummaryView = Type.Object({
+  counts: Type.Array(Type.Object({ status: Text, count: Count })),
+  /** Only the first ten thousand are counted. */
+  isMore: Flag,
+  /** Null if too many match. */
+  ...{ count: OrNull(Count), amount: OrNull(Cents), fees: OrNull(Cents), refunded: OrNull(Cents) },
+  /** What was paid, or withdrawn. */
+  settled: OrNull(Cents),
+})
+
+export const SavedViewView = Type.Object({ id: Text, name: Text, query: Text })
+
+export type ListedTransaction = Static<typeof TransactionsView>['data'][number]
+export type ListedWithdrawal = Static<typeof WithdrawalsView>['data'][number]
+export type ListSummary = Static<typeof ListSummaryView>
+export type SavedView = Static<typeof SavedViewView>

@@ -1,0 +1,209 @@
+import { runList } from '../db/page.ts'
+import { empty, type Reads, raw, type Sql, sql } from '../db/sql.ts'
+import { type TransactionFilters, toConditions as toTransactionConditions } from '../transactions/list/store.ts'
+import { toConditions as toWithdrawalConditions, type WithdrawalFilters } from '../withdrawals/list-store.ts'
+import type { ReviewReason } from '../withdrawals/status.ts'
+
+export const sorts = ['newest', 'oldest', 'highest', 'lowest'] as const
+export type Sort = (typeof sorts)[number]
+
+/** The matching rows of a table, of one merchant or of all (null). */
+export type Matching = {
+  table: 'transactions' | 'withdrawals'
+  merchantId: string | null
+  /** More conditions, each after an `and`. */
+  where: Sql
+  /** Few rows match, and an index of their own finds them. */
+  isNarrow: boolean
+  /** Whose turn it is: the reads of one person share the time that lists may take. */
+  reader: string
+}
+
+type Seen = Pick<Matching, 'merchantId' | 'reader'>
+
+export function matchingTransactions(filters: TransactionFilters, seen: Seen): Matching {
+  const { startDate, endDate, statuses, minAmount, maxAmount, ...narrow } = filters
+  const where = toTransactionConditions(filters, seen.merchantId ?? raw('clients.merchant_id'))
+  return { table: 'transactions', where, isNarrow: isAnySet(narrow), ...seen }
+}
+
+export function matchingWithdrawals(filters: WithdrawalFilters, seen: Seen): Matching {
+  const { startDate, endDate, statuses, minAmount, maxAmount, ...narrow } = filters
+  return { table: 'withdrawals', where: toWithdrawalConditions(filters), isNarrow: isAnySet(narrow), ...seen }
+}
+
+function isAnySet(filters: object): boolean {
+  return Object.values(filters).some((value) => value !== undefined)
+}
+
+/** A place in a list: its sorted value (milliseconds or cents) and its id. `isBefore`: the page that ends before it. */
+export type Cursor = { value: number; id: string; isBefore: boolean }
+
+export type Place = { id: string; merchant_id: string; created_at: Date; amount: number }
+
+/**
+ * One page of a list, by its last place and not by its number, so that no page is slower than the first. Over all
+ * merchants, the first rows of each are read from the merchants' index and then merged.
+ */
+export async function findPlaces(
+  db: Reads,
+  matching: Matching,
+  { sort, cursor, limit }: { sort: Sort; cursor: Cursor | null; limit: number },
+): Promise<Place[]> {
+  const isByAmount = sort === 'highest' || sort === 'lowest'
+  const isDescending = (sort === 'newest' || sort === 'highest') !== (cursor?.isBefore ?? false)
+  const column = raw(isByAmount ? 'amount' : 'created_at')
+  const order = isDescending ? sql`order by ${column} desc, id desc` : sql`order by ${column}, id`
+  const sign = raw(isDescending ? '<' : '>')
+  const beyond = cursor
+    ? sql`and (${column}, id) ${sign} (${isByAmount ? cursor.value : new Date(cursor.value)}, ${cursor.id})`
+    : empty
+  const columns = sql`id, merchant_id, created_at, amount`
+  const page = sql`${order} limit ${limit}`
+  const rows = (merchant: Sql) => sql`
+    select ${columns} from ${raw(matching.table)} where merchant_id = ${merchant} ${matching.where} ${beyond}`
+  const { merchantId } = matching
+  const found = merchantId === null ? ofAll(rows, matching.isNarrow ? empty : page) : rows(sql`${merchantId}`)
+  // Without the wall, a narrow list would be searched in the order of the page.
+  const statement = matching.isNarrow
+    ? sql`with matching as materialized (${found}) select ${columns} from matching ${page}`
+    : sql`${found} ${page}`
+  return await runList<Place>(db, `${matching.reader} rows`, statement)
+}
+
+/** The rows of every merchant, each found by the merchant's own index. */
+function ofAll(rows: (merchant: Sql) => Sql, page: Sql): Sql {
+  return sql`
+    select places.* from clients, lateral (${rows(raw('clients.merchant_id'))} ${page}) places where true`
+}
+
+export type StatusCount = { status: string; count: number; amount: number }
+
+/** More rows than these are not counted one by one. */
+export const countedMax = 10_000
+
+/** How many of the first matching rows have each status. */
+export async function countStatuses(db: Reads, matching: Matching): Promise<StatusCount[]> {
+  const some = limited(matching, sql`status, amount`, countedMax + 1)
+  return await runList<StatusCount>(
+    db,
+    `${matching.reader} counts`,
+    sql`select status, count(*) as count, sum(amount)::bigint as amount from (${some}) matching group by status`,
+  )
+}
+
+/** How many transactions of some days have each status, and their sum, by the counts of days. Days in Brazil. */
+export async function countTransactions(
+  db: Reads,
+  { merchantId, reader }: Pick<Matching, 'merchantId' | 'reader'>,
+  { from, until }: { from: string | undefined; until: string | undefined },
+): Promise<StatusCount[]> {
+  const days = sql`where true
+    ${merchantId === null ? empty : sql`and merchant_id = ${merchantId}`}
+    ${from === undefined ? empty : sql`and day >= ${from}::date`}
+    ${until === undefined ? empty : sql`and day <= ${until}::date`}`
+  return await runList<StatusCount>(
+    db,
+    `${reader} counts`,
+    sql`
+      select status, sum(count)::bigint as count, sum(amount)::bigint as amount from (
+        select status, sum(count) as count, sum(amount) as amount from transaction_counts ${days} group by status
+        union all
+        select status, sum(change), sum(amount) from transaction_count_changes ${days} group by status
+      ) counts
+      group by status having sum(count) <> 0`,
+  )
+}
+
+/** The most rows that are summed: their fees and refunds are in no index. */
+export const summedMax = 20_000
+
+export type Sums = { count: number; amount: number; settled: number; fees: number; refunded: number }
+
+/** The sums of the matching rows; null if there are more than {@link summedMax}. */
+export async function sumRows(db: Reads, matching: Matching): Promise<Sums | null> {
+  const isOfTransactions = matching.table === 'transactions'
+  const columns = isOfTransactions
+    ? sql`id, merchant_id, amount, amount_paid as settled, fee_amount, amount_returned`
+    : sql`amount, amount_withdrawn as settled, fee_amount, case when status = 'REFUNDED' then amount else 0 end as amount_returned`
+  const refunds = isOfTransactions
+    ? sql`(
+        select coalesce(sum(refunds.amount), 0) from refunds
+        join matching on refunds.merchant_id = matching.merchant_id and refunds.transaction_id = matching.id
+        where refunds.status = 'REFUNDED')`
+    : sql`0`
+  const [row] = await runList<Sums>(
+    db,
+    `${matching.reader} sums`,
+    sql`
+      with matching as materialized (${limited(matching, columns, summedMax + 1)})
+      select count(*) as count, coalesce(sum(amount), 0)::bigint as amount, coalesce(sum(settled), 0)::bigint as settled,
+        coalesce(sum(fee_amount), 0)::bigint as fees,
+        (coalesce(sum(amount_returned), 0) + ${refunds})::bigint as refunded
+      from matching`,
+  )
+  return row && row.count <= summedMax ? row : null
+}
+
+function limited({ table, merchantId, where }: Matching, columns: Sql, limit: number): Sql {
+  const rows = (merchant: Sql) => sql`select ${columns} from ${raw(table)} where merchant_id = ${merchant} ${where}`
+  return merchantId === null
+    ? sql`${ofAll(rows, sql`limit ${limit}`)} limit ${limit}`
+    : sql`${rows(sql`${merchantId}`)} limit ${limit}`
+}
+
+export type ListedTransaction = {
+  id: string
+  clientId: string
+  clientName: string
+  createdAt: Date
+  paidAt: Date | null
+  status: string
+  amount: number
+  amountPaid: number | null
+  /** Refunded, and returned under disputes. */
+  refunded: number
+  customerName: string | null
+  payerName: string | null
+  externalCode: string | null
+}
+
+const refundedAmount = sql`
+  amount_returned + case when amount_paid is null then 0 else (
+    select coalesce(sum(refunds.amount), 0) from refunds
+    where refunds.merchant_id = transactions.merchant_id and refunds.transaction_id = transactions.id
+      and refunds.status = 'REFUNDED') end`
+
+export async function findListedTransactions(db: Reads, places: Place[]): Promise<ListedTransaction[]> {
+  return await db.query<ListedTransaction>(sql`
+    select id, client_id as "clientId", name as "clientName", transactions.created_at as "createdAt",
+      payment_date as "paidAt", status, amount, amount_paid as "amountPaid", (${refundedAmount})::bigint as refunded,
+      customer ->> 'name' as "customerName", payer ->> 'name' as "payerName", external_code as "externalCode"
+    from transactions join clients using (merchant_id) where ${areAt(places)}`)
+}
+
+export type ListedWithdrawal = {
+  id: string
+  clientId: string
+  clientName: string
+  createdAt: Date
+  status: string
+  hold: ReviewReason | null
+  amount: number
+  pixKey: string
+  receiverName: string | null
+  externalCode: string | null
+}
+
+export async function findListedWithdrawals(db: Reads, places: Place[]): Promise<ListedWithdrawal[]> {
+  return await db.query<ListedWithdrawal>(sql`
+    select id, client_id as "clientId", name as "clientName", withdrawals.created_at as "createdAt", status,
+      review_reason as hold, amount, pix_key as "pixKey", receiver ->> 'name' as "receiverName",
+      external_code as "externalCode"
+    from withdrawals join clients using (merchant_id) where ${areAt(places)}`)
+}
+
+function areAt(places: Place[]): Sql {
+  return sql`(id, merchant_id) in (
+    select * from unnest(${places.map(({ id }) => id)}::uuid[], ${places.map((place) => place.merchant_id)}::uuid[]))`
+}

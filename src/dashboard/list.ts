@@ -1,0 +1,98 @@
+import type { Reads } from '../db/sql.ts'
+import { windowOf } from '../lib/brasilia.ts'
+import { AppError } from '../lib/errors.ts'
+import {
+  type Cursor,
+  countedMax,
+  findPlaces,
+  type Matching,
+  type Place,
+  type Sort,
+  type StatusCount,
+  type Sums,
+} from './list-store.ts'
+
+const perPage = 20
+
+export type PageQuery = { sort?: Sort; after?: string; before?: string }
+
+/**
+ * One page of a list of the dashboard, with the cursors of its neighbours.
+ *
+ * @throws {AppError} `validation_failed` if no index serves the sort
+ */
+export async function readPage<Row extends { id: string }>(
+  db: Reads,
+  matching: Matching,
+  { sort = 'newest', after, before }: PageQuery,
+  find: (db: Reads, places: Place[]) => Promise<Row[]>,
+): Promise<{ next: string | null; previous: string | null; items: Row[] }> {
+  const isByAmount = sort === 'highest' || sort === 'lowest'
+  if (isByAmount && (matching.merchantId === null || matching.table === 'withdrawals'))
+    throw refuse('sort', 'needs a merchant: only the amounts of one merchant’s transactions are sorted')
+  const cursor = readCursor(after, false) ?? readCursor(before, true)
+  const found = await findPlaces(db, matching, { sort, cursor, limit: perPage + 1 })
+  const isMore = found.length > perPage
+  const places = found.slice(0, perPage)
+  if (cursor?.isBefore) places.reverse()
+  const rows = new Map((places.length === 0 ? [] : await find(db, places)).map((row) => [row.id, row]))
+  const write = (place: Place | undefined) =>
+    place ? `${isByAmount ? place.amount : place.created_at.getTime()}_${place.id}` : null
+  return {
+    next: isMore || cursor?.isBefore ? write(places.at(-1)) : null,
+    previous: cursor && (!cursor.isBefore || isMore) ? write(places[0]) : null,
+    items: places.flatMap(({ id }) => rows.get(id) ?? []),
+  }
+}
+
+/** What a cursor looks like. */
+export const cursorPattern = '^[0-9]{1,15}_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+
+function readCursor(text: string | undefined, isBefore: boolean): Cursor | null {
+  if (text === undefined) return null
+  const [value = '', id = ''] = text.split('_')
+  return { value: Number(value), id, isBefore }
+}
+
+export function refuse(field: string, message: string): AppError {
+  return new AppError('validation_failed', { fields: [{ field, code: 'invalid', message }] })
+}
+
+/** Whole days in Brazil (yyyy-mm-dd), both included, as a filter of moments. */
+export function toDates({ from, until }: { from?: string; until?: string }): { startDate?: string; endDate?: string } {
+  return {
+    ...(from !== undefined && { startDate: windowOf(from).from.toISOString() }),
+    ...(until !== undefined && { endDate: new Date(windowOf(until).to.getTime() - 1).toISOString() }),
+  }
+}
+
+type Summary = {
+  counts: { status: string; count: number }[]
+  isMore: boolean
+  count: number | null
+  amount: number | null
+  settled: number | null
+  fees: number | null
+  refunded: number | null
+}
+
+/**
+ * The counts of the tabs, and the sums of the chosen statuses. `counted` are their sums by the counts of days, which are
+ * exact for any number of rows, but know no fees and refunds.
+ */
+export function toSummary(
+  counts: StatusCount[],
+  sums: Sums | null,
+  counted: Omit<Sums, 'fees' | 'refunded'> | null,
+): Summary {
+  const known = sums ?? counted
+  return {
+    counts: counts.map(({ status, count }) => ({ status, count })),
+    isMore: counted === null && counts.reduce((total, { count }) => total + count, 0) > countedMax,
+    count: known?.count ?? null,
+    amount: known?.amount ?? null,
+    settled: known?.settled ?? null,
+    fees: sums?.fees ?? null,
+    refunded: sums?.refunded ?? null,
+  }
+}

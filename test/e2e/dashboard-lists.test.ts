@@ -1,0 +1,179 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sql } from '../../src/db/sql.ts'
+import { chargeMany, payAt, untilStatus } from '../support/payments.ts'
+import { fetchToken, startTestService, type TestService } from '../support/service.ts'
+import { type Browser, inviteUser, openBrowser, password } from '../support/users.ts'
+import { eventually } from '../support/webhooks.ts'
+
+let service: TestService
+beforeAll(async () => {
+  service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
+})
+afterAll(async () => {
+  await service.stop()
+})
+
+async function browserOf(role: string, ofMerchant: string | null = null): Promise<Browser> {
+  service.clock.advance(10 * 60_000)
+  const email = await inviteUser(service, { role, merchantId: ofMerchant })
+  return await openBrowser(service, { email, password })
+}
+
+describe('the lists', () => {
+  type Listed = {
+    next: string | null
+    previous: string | null
+    data: { id: string; clientId: string; amount: number; refunded: number }[]
+  }
+  type Summary = {
+    counts: { status: string; count: number }[]
+    isMore: boolean
+    count: number
+    amount: number
+    settled: number
+    fees: number
+    refunded: number
+  }
+
+  const idsOf = (page: Listed | undefined) => page?.data.map(({ id }) => id)
+
+  it('show all merchants to the operator, and to a merchant only its own', async () => {
+    const admin = await browserOf('admin')
+    const made = await admin.call<{ merchantId: string; clientId: string; clientSecret: string }>(
+      '/dashboard/api/client',
+      {
+        body: { name: 'Loja Gama', scopes: ['transaction.read', 'transaction.write'] },
+      },
+    )
+    const token = await fetchToken(service.baseUrl, made.body)
+    const body = { amount: 4321, paymentMethod: 'PIX', externalCode: 'order-of-gama', pix: {} }
+    const created = await service.call<{ id: string }>('/transaction', { token, body })
+    expect(created.status, created.text).toBe(201)
+    const own = await chargeMany(service, 2)
+
+    const read = async (browser: Browser, filters: object = {}) =>
+      (await browser.call<Listed>('/dashboard/api/list/transaction', { body: filters })).body
+    const all = await read(admin)
+    expect(
+      all.data
+        .slice(0, 3)
+        .map(({ id }) => id)
+        .sort(),
+    ).toEqual([created.body.id, ...own.map(({ id }) => id)].sort())
+    expect(all.data.find(({ id }) => id === created.body.id)).toMatchObject({
+      clientName: 'Loja Gama',
+      amount: 4321,
+      refunded: 0,
+    })
+    const gama = await browserOf('owner', made.body.merchantId)
+    // Naming another merchant does not help.
+    for (const filters of [{}, { clientId: service.sandbox.clientId }, { externalCode: 'order-2026-77' }]) {
+      const seen = await read(gama, filters)
+      expect(
+        seen.data.every(({ clientId }) => clientId === made.body.clientId),
+        JSON.stringify(filters),
+      ).toBe(true)
+    }
+    expect((await read(admin, { clientId: made.body.clientId })).data.map(({ id }) => id)).toEqual([created.body.id])
+    const summary = await gama.call<Summary>('/dashboard/api/list/transaction/summary', { body: {} })
+    expect(summary.body).toMatchObject({
+      counts: [{ status: 'PIX_QRCODE_GENERATED', count: 1 }],
+      count: 1,
+      amount: 4321,
+      settled: 0,
+    })
+    const refused = await admin.call('/dashboard/api/list/transaction', { body: { customerName: 'Maria' } })
+    expect([refused.status, refused.body.code]).toEqual([422, 'validation_failed'])
+    expect((await admin.call('/dashboard/api/list/transaction', { body: { sort: 'highest' } })).status).toBe(422)
+    expect((await admin.call('/dashboard/api/list/withdrawal', { body: {} })).body).toEqual({
+      next: null,
+      previous: null,
+      data: [],
+    })
+  })
+
+  it('go through all pages in each order, and back', async () => {
+    const support = await browserOf('support')
+    await chargeMany(service, 45)
+    const { clientId } = service.sandbox
+    for (const filters of [
+      {},
+      { sort: 'oldest' },
+      { clientId },
+      { clientId, sort: 'highest' },
+      { clientId, sort: 'lowest' },
+    ]) {
+      const read = async (place: object) =>
+        (await support.call<Listed>('/dashboard/api/list/transaction', { body: { ...filters, ...place } })).body
+      const pages: Listed[] = [await read({})]
+      for (let next = pages[0]?.next; next; next = pages.at(-1)?.next) pages.push(await read({ after: next }))
+      const label = JSON.stringify(filters)
+      const ids = pages.flatMap(({ data }) => data.map(({ id }) => id))
+      expect(pages.length, label).toBeGreaterThan(2)
+      expect(new Set(ids).size, label).toBe(ids.length)
+      const amounts = pages.flatMap(({ data }) => data.map(({ amount }) => amount))
+      if (filters.sort === 'highest') expect(amounts).toEqual([...amounts].sort((a, b) => b - a))
+      const back = await read({ before: pages[2]?.previous })
+      expect(idsOf(back), label).toEqual(idsOf(pages[1]))
+      expect(idsOf(await read({ before: back.previous })), label).toEqual(idsOf(pages[0]))
+    }
+  })
+
+  it('sum what the filters leave, as the ledger and the transactions do', async () => {
+    const admin = await browserOf('admin')
+    const [first, second] = await chargeMany(service, 2)
+    for (const one of [first, second]) {
+      await payAt(service, one?.uri ?? '')
+      await untilStatus(service, one?.id ?? '', 'PAID')
+    }
+    const refund = await service.call(`/transaction/${first?.id}/refund`, {
+      body: { amount: 400, idempotencyKey: randomUUID() },
+    })
+    expect(refund.status, refund.text).toBe(201)
+    await eventually(async () => {
+      const { body } = await service.call<{ amountRefunded: number }>(`/transaction/${first?.id}`)
+      return body.amountRefunded === 400
+    })
+    const day = (shift: number) =>
+      new Date(service.clock.now().getTime() + shift * 86_400_000).toISOString().slice(0, 10)
+    for (const filters of [{}, { minAmount: 1 }, { from: day(-30), until: day(1) }, { status: ['PAID'] }]) {
+      const { body } = await admin.call<Summary>('/dashboard/api/list/transaction/summary', { body: filters })
+      const [row] = await service.db.query<Omit<Summary, 'counts' | 'isMore'>>(sql`
+        select count(*) as count, sum(amount)::bigint as amount, coalesce(sum(amount_paid), 0)::bigint as settled,
+          coalesce(sum(fee_amount), 0)::bigint as fees,
+          (select coalesce(sum(amount), 0)::bigint from refunds where status = 'REFUNDED') as refunded
+        from transactions where ${'status' in filters} is false or status = 'PAID'`)
+      expect(body, JSON.stringify(filters)).toMatchObject({ ...row, isMore: false })
+      expect(body.refunded).toBe(400)
+      const total = await service.db.query<{ status: string; count: number }>(sql`
+        select status, count(*) as count from transactions group by status`)
+      expect(new Map(body.counts.map(({ status, count }) => [status, count]))).toEqual(
+        new Map(total.map(({ status, count }) => [status, count])),
+      )
+    }
+    const none = await admin.call<Summary>('/dashboard/api/list/transaction/summary', { body: { from: day(2) } })
+    expect(none.body).toMatchObject({ counts: [], count: 0, amount: 0, refunded: 0 })
+    const partly = await admin.call<Listed>('/dashboard/api/list/transaction', { body: { id: first?.id } })
+    expect(partly.body.data).toMatchObject([{ status: 'PAID', refunded: 400 }])
+  })
+
+  it('keep named filters of each user, without personal data', async () => {
+    const [ana, bruno] = [await browserOf('support'), await browserOf('support')]
+    const save = async (query: string) =>
+      await ana.call<{ id: string }>('/dashboard/api/saved-view', {
+        body: { screen: 'transactions', name: ' Pagas ', query },
+      })
+    const first = await save('status=PAID')
+    const again = await save('status=PAID&period=today')
+    expect([first.status, again.status, again.body.id]).toEqual([201, 201, first.body.id])
+    expect((await save('customerName=Maria')).status).toBe(422)
+    const list = async (browser: Browser) =>
+      (await browser.call<{ data: object[] }>('/dashboard/api/saved-view?screen=transactions')).body.data
+    expect(await list(ana)).toEqual([{ id: first.body.id, name: 'Pagas', query: 'status=PAID&period=today' }])
+    expect(await list(bruno)).toEqual([])
+    const remove = async (browser: Browser) =>
+      (await browser.call(`/dashboard/api/saved-view/${first.body.id}`, { method: 'DELETE' })).status
+    expect([await remove(bruno), await remove(ana), await list(ana)]).toEqual([404, 204, []])
+  })
+})
