@@ -11,8 +11,3 @@ create table saved_views (
   created_at timestamptz(3) not null,
   constraint saved_views_name unique (user_id, screen, name)
 );
-
--- A list of withdrawals that did not succeed reads few entries instead of all. A withdrawal that is created, sent and
--- processed never writes to it.
-create index withdrawals_unsuccessful on withdrawals (merchant_id, status, created_at desc, id desc)
-  where status not in ('PENDING', 'PROCESSING', 'PROCESSED');

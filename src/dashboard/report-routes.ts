@@ -24,7 +24,8 @@ import {
 } from '../reports/write.ts'
 import { zipReports } from '../reports/zip.ts'
 import { ClientFilter } from './overview-routes.ts'
-import { BalanceHistoryView, DataOf, PeriodView } from './schema.ts'
+import { BalanceHistoryView, PeriodView } from './report-schema.ts'
+import { DataOf } from './schema.ts'
 
 type Deps = { db: Db; reads: Reads; clock: Clock }
 

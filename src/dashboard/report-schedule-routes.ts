@@ -21,7 +21,8 @@ import {
 import { datings, type ReportFormat } from '../reports/write.ts'
 import { operatorMerchantId } from '../suspense/status.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
-import { IdView, ReportSchedulesView } from './schema.ts'
+import { ReportSchedulesView } from './report-schema.ts'
+import { IdView } from './schema.ts'
 
 type Deps = { db: Db; clock: Clock; hasMail: boolean }
 
