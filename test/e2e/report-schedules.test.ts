@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { ReportSchedules } from '../../src/dashboard/schema.ts'
+import type { ReportSchedules } from '../../src/dashboard/report-schema.ts'
 import { sql } from '../../src/db/sql.ts'
 import { startMailServer, type TestMailServer } from '../support/mail-server.ts'
 import { readPdf } from '../support/read-files.ts'

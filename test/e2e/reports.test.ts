@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { PeriodFigures } from '../../src/dashboard/schema.ts'
+import type { PeriodFigures } from '../../src/dashboard/report-schema.ts'
 import { sql } from '../../src/db/sql.ts'
 import { charge, payAt, untilStatus } from '../support/payments.ts'
 import { readPdf, readZip } from '../support/read-files.ts'
