@@ -170,7 +170,7 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await signIn(page, service, email)
     await page.getByText('Simulado: sem dinheiro de verdade').last().waitFor()
     await go('/transactions')
-    const amount = page.getByText(/R\$\s19,90/)
+    const amount = page.getByText(/R\$\s19,90/).last()
     await amount.waitFor()
     const box = await amount.boundingBox()
     expect((box?.x ?? 0) + (box?.width ?? 999)).toBeLessThanOrEqual(390 - 16)
