@@ -1,5 +1,6 @@
 import { runList } from '../db/page.ts'
 import { empty, type Reads, raw, type Sql, sql } from '../db/sql.ts'
+import { brasilia } from '../lib/brasilia.ts'
 import { type TransactionFilters, toConditions as toTransactionConditions } from '../transactions/list/store.ts'
 import { toConditions as toWithdrawalConditions, type WithdrawalFilters } from '../withdrawals/list-store.ts'
 import type { ReviewReason } from '../withdrawals/status.ts'
@@ -15,6 +16,8 @@ export type Matching = {
   where: Sql
   /** Few rows match, and an index of their own finds them. */
   isNarrow: boolean
+  /** The merchants that may have matching rows, as a table `clients`; all of them if it is not given. */
+  among?: Sql
   /** Whose turn it is: the reads of one person share the time that lists may take. */
   reader: string
 }
@@ -24,7 +27,35 @@ type Seen = Pick<Matching, 'merchantId' | 'reader'>
 export function matchingTransactions(filters: TransactionFilters, seen: Seen): Matching {
   const { startDate, endDate, statuses, minAmount, maxAmount, ...narrow } = filters
   const where = toTransactionConditions(filters, seen.merchantId ?? raw('clients.merchant_id'))
-  return { table: 'transactions', where, isNarrow: isAnySet(narrow), ...seen }
+  const isNarrow = isAnySet(narrow)
+  const isOfOpenCodes = seen.merchantId === null && !isNarrow && statuses?.includes('PIX_QRCODE_GENERATED')
+  const among = isOfOpenCodes ? merchantsWith(statuses ?? []) : undefined
+  return {
+    table: 'transactions',
+    where: among ? sql`${where} and created_at >= clients.first_day` : where,
+    isNarrow,
+    ...(among && { among }),
+    ...seen,
+  }
+}
+
+/**
+ * The merchants with transactions of these statuses, and the first day of each: transactions leave the status of an open
+ * code within days, so all older ones would be searched in vain.
+ */
+function merchantsWith(statuses: string[]): Sql {
+  const ofStatus = sql`where status = any(${statuses})`
+  return sql`(
+    select merchant_id, min(day)::timestamp at time zone ${brasilia} as first_day from (
+      select merchant_id, day from (
+        select merchant_id, day, count from transaction_counts ${ofStatus}
+        union all
+        select merchant_id, day, change from transaction_count_changes ${ofStatus}
+      ) counts
+      group by merchant_id, day having sum(count) > 0
+    ) days
+    group by merchant_id
+  ) clients`
 }
 
 export function matchingWithdrawals(filters: WithdrawalFilters, seen: Seen): Matching {
@@ -63,7 +94,8 @@ export async function findPlaces(
   const rows = (merchant: Sql) => sql`
     select ${columns} from ${raw(matching.table)} where merchant_id = ${merchant} ${matching.where} ${beyond}`
   const { merchantId } = matching
-  const found = merchantId === null ? ofAll(rows, matching.isNarrow ? empty : page) : rows(sql`${merchantId}`)
+  const found =
+    merchantId === null ? ofAll(rows, matching.isNarrow ? empty : page, matching.among) : rows(sql`${merchantId}`)
   // Without the wall, a narrow list would be searched in the order of the page.
   const statement = matching.isNarrow
     ? sql`with matching as materialized (${found}) select ${columns} from matching ${page}`
@@ -72,9 +104,9 @@ export async function findPlaces(
 }
 
 /** The rows of every merchant, each found by the merchant's own index. */
-function ofAll(rows: (merchant: Sql) => Sql, page: Sql): Sql {
+function ofAll(rows: (merchant: Sql) => Sql, page: Sql, among: Sql = raw('clients')): Sql {
   return sql`
-    select places.* from clients, lateral (${rows(raw('clients.merchant_id'))} ${page}) places where true`
+    select places.* from ${among}, lateral (${rows(raw('clients.merchant_id'))} ${page}) places where true`
 }
 
 export type StatusCount = { status: string; count: number; amount: number }
@@ -123,32 +155,33 @@ export type Sums = { count: number; amount: number; settled: number; fees: numbe
 /** The sums of the matching rows; null if there are more than {@link summedMax}. */
 export async function sumRows(db: Reads, matching: Matching): Promise<Sums | null> {
   const isOfTransactions = matching.table === 'transactions'
-  const columns = isOfTransactions
-    ? sql`id, merchant_id, amount, amount_paid as settled, fee_amount, amount_returned`
-    : sql`amount, amount_withdrawn as settled, fee_amount, case when status = 'REFUNDED' then amount else 0 end as amount_returned`
-  const refunds = isOfTransactions
-    ? sql`(
-        select coalesce(sum(refunds.amount), 0) from refunds
-        join matching on refunds.merchant_id = matching.merchant_id and refunds.transaction_id = matching.id
-        where refunds.status = 'REFUNDED')`
-    : sql`0`
+  const settled = raw(isOfTransactions ? 'amount_paid' : 'amount_withdrawn')
+  const refunded = isOfTransactions
+    ? sql`
+        coalesce(sum(amount_returned), 0) + (
+          select coalesce(sum(refunds.amount), 0) from refunds
+          join matching on refunds.merchant_id = matching.merchant_id and refunds.transaction_id = matching.id
+          where refunds.status = 'REFUNDED')`
+    : sql`coalesce(sum(amount) filter (where status = 'REFUNDED'), 0)`
+  // The index of lists finds the rows: few of a status would otherwise be searched for in the whole table.
   const [row] = await runList<Sums>(
     db,
     `${matching.reader} sums`,
     sql`
-      with matching as materialized (${limited(matching, columns, summedMax + 1)})
-      select count(*) as count, coalesce(sum(amount), 0)::bigint as amount, coalesce(sum(settled), 0)::bigint as settled,
-        coalesce(sum(fee_amount), 0)::bigint as fees,
-        (coalesce(sum(amount_returned), 0) + ${refunds})::bigint as refunded
-      from matching`,
+      with matching as materialized (${limited(matching, sql`id, merchant_id, created_at`, summedMax + 1)})
+      select (select count(*) from matching) as count, coalesce(sum(amount), 0)::bigint as amount,
+        coalesce(sum(${settled}), 0)::bigint as settled, coalesce(sum(fee_amount), 0)::bigint as fees,
+        (${refunded})::bigint as refunded
+      from ${raw(matching.table)} join matching using (id, merchant_id)
+      where (select count(*) from matching) <= ${summedMax}`,
   )
   return row && row.count <= summedMax ? row : null
 }
 
-function limited({ table, merchantId, where }: Matching, columns: Sql, limit: number): Sql {
+function limited({ table, merchantId, where, among }: Matching, columns: Sql, limit: number): Sql {
   const rows = (merchant: Sql) => sql`select ${columns} from ${raw(table)} where merchant_id = ${merchant} ${where}`
   return merchantId === null
-    ? sql`${ofAll(rows, sql`limit ${limit}`)} limit ${limit}`
+    ? sql`${ofAll(rows, sql`limit ${limit}`, among)} limit ${limit}`
     : sql`${rows(sql`${merchantId}`)} limit ${limit}`
 }
 

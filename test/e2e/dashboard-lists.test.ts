@@ -66,6 +66,9 @@ describe('the lists', () => {
       amount: 4321,
       refunded: 0,
     })
+    // A filter of codes that are open reads only the merchants and days that have some.
+    const open = await read(admin, { status: ['PENDING', 'PIX_QRCODE_GENERATED'] })
+    expect(idsOf(open)).toEqual(idsOf(all))
     const gama = await browserOf('owner', made.body.merchantId)
     // Naming another merchant does not help.
     for (const filters of [{}, { clientId: service.sandbox.clientId }, { externalCode: 'order-2026-77' }]) {
