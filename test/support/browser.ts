@@ -83,6 +83,9 @@ export async function visit(
   const turn = async (next: Partial<Appearance>) => {
     now = { ...now, ...next }
     await page.emulateMedia({ colorScheme: now.theme })
+    // The dashboard follows from script. On a busy machine it begins after the frames that a check waits for.
+    const shown = async () => await page.evaluate(() => document.documentElement.dataset.mantineColorScheme ?? null)
+    await expect.poll(shown, { interval: 10 }).toBeOneOf([null, now.theme])
     await page.setViewportSize({ width: now.width, height: 900 })
   }
   return {
