@@ -166,18 +166,39 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
   })
 
   it('creates a charge in the sandbox, pays it and sees it paid', async () => {
-    const { page, readIn, checkScreen, complaints } = desk
+    const { page, readIn, checkScreen, checkScreenAtEachSize, complaints } = desk
     await page.getByRole('link', { name: 'Sandbox' }).click()
     await readIn('Português')
     await page.getByText('Nenhum dinheiro de verdade é movimentado aqui.').waitFor()
     await page.getByRole('button', { name: 'Criar', exact: true }).click()
     await page.getByText(/Uma cobrança de R\$\s25,90 está pronta/).waitFor()
-    await page.getByRole('button', { name: 'Pagar', exact: true }).click()
-    await page.getByRole('status').getByText('Paga', { exact: true }).waitFor()
+    await page.getByRole('img', { name: 'QR Code da cobrança' }).waitFor()
+    await page.getByRole('link', { name: 'Abrir a página de pagamento' }).waitFor()
+    await checkScreenAtEachSize('sandbox-charge')
+    await page.getByRole('button', { name: 'Pagar esta cobrança' }).click()
+    await page.getByText('Paga', { exact: true }).waitFor()
     await checkScreen('sandbox-paid')
     await page.getByRole('link', { name: 'Ver o registro' }).click()
     await page.getByRole('heading', { name: /Transação · R\$\s25,90/ }).waitFor()
     await readIn('English')
+    expect(complaints).toEqual([])
+  })
+
+  it('plays a situation with one button, and opens its record', async () => {
+    const { page, go, checkScreenAtEachSize, complaints } = desk
+    await go('/sandbox')
+    const situations = page.getByRole('region', { name: 'Try a situation' })
+    for (const [name, status] of [
+      ['Pay it', 'Paid'],
+      ['Pay and return', 'Returned (MED)'],
+      ['Pay and dispute', 'Disputed'],
+    ] as const) {
+      await situations.getByRole('button', { name: `Play: ${name}` }).click()
+      await situations.getByRole('status').getByText(status, { exact: true }).waitFor()
+    }
+    await checkScreenAtEachSize('sandbox-played')
+    await situations.getByRole('link', { name: 'View the record' }).click()
+    await page.getByRole('heading', { name: 'Transaction · R$25.90' }).waitFor()
     expect(complaints).toEqual([])
   })
 

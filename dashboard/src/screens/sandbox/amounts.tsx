@@ -35,37 +35,48 @@ export function Amounts() {
       <Text size="sm" c="dimmed" mb="sm">
         {t.amountsLead}
       </Text>
-      <Table.ScrollContainer minWidth={0} type="native" tabIndex={0} role="region" aria-label={t.amounts}>
-        <Table>
-          <Table.Thead>
-            <Table.Tr>
-              {[t.amount, t.what].map((name) => (
-                <Table.Th key={name}>
-                  <Text size="xs" fw={600} c="dimmed" component="span">
-                    {name}
-                  </Text>
-                </Table.Th>
-              ))}
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {rows.map(({ cents, untilCents, of, outcome, behaviour }) => (
-              <Table.Tr key={cents}>
-                <Table.Td w="40%">
-                  <Text size="sm" fw={600} component="span">
-                    {format.money(cents)}
-                    {untilCents && ` ${t.until} ${format.money(untilCents)}`}
-                  </Text>{' '}
-                  <Text size="xs" c="dimmed">
-                    {t[of]}
-                  </Text>
-                </Table.Td>
-                <Table.Td>{behaviour ? t.behaviours[behaviour] : t.outcomes[outcome ?? '']}</Table.Td>
+      <details>
+        <Text
+          component="summary"
+          size="sm"
+          c="var(--mantine-color-anchor)"
+          w="fit-content"
+          style={{ cursor: 'pointer' }}
+        >
+          {t.amountsShow}
+        </Text>
+        <Table.ScrollContainer minWidth={0} type="native" tabIndex={0} role="region" aria-label={t.amounts}>
+          <Table>
+            <Table.Thead>
+              <Table.Tr>
+                {[t.amount, t.what].map((name) => (
+                  <Table.Th key={name}>
+                    <Text size="xs" fw={600} c="dimmed" component="span">
+                      {name}
+                    </Text>
+                  </Table.Th>
+                ))}
               </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+            </Table.Thead>
+            <Table.Tbody>
+              {rows.map(({ cents, untilCents, of, outcome, behaviour }) => (
+                <Table.Tr key={cents}>
+                  <Table.Td w="40%">
+                    <Text size="sm" fw={600} component="span">
+                      {format.money(cents)}
+                      {untilCents && ` ${t.until} ${format.money(untilCents)}`}
+                    </Text>{' '}
+                    <Text size="xs" c="dimmed">
+                      {t[of]}
+                    </Text>
+                  </Table.Td>
+                  <Table.Td>{behaviour ? t.behaviours[behaviour] : t.outcomes[outcome ?? '']}</Table.Td>
+                </Table.Tr>
+              ))}
+            </Table.Tbody>
+          </Table>
+        </Table.ScrollContainer>
+      </details>
     </Section>
   )
 }

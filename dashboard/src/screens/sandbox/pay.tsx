@@ -1,23 +1,21 @@
-import { Alert, Anchor, Button, Group, Select, SimpleGrid, Text, Textarea } from '@mantine/core'
+import { Alert, Button, Group, Select, SimpleGrid, Text, Textarea } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useCallback, useState } from 'react'
-import { Link } from 'wouter'
 import { guiche } from '../../api.ts'
 import { Copyable } from '../../components/copy.tsx'
 import { ActionForm, useMutationForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Section } from '../../components/page.tsx'
-import { Status } from '../../components/status.tsx'
 import { useFormat } from '../../format.ts'
-import { newIdempotencyKey } from '../../idempotency.ts'
-import { useClientLink } from '../../links.ts'
 import { useRefreshEvery } from '../../live.ts'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
+import { Create } from './create.tsx'
+import { RecordState } from './record-state.tsx'
 import { words } from './text.ts'
 
-type Chosen = { id: string | null; uri: string }
-type Behaviour = NonNullable<Parameters<typeof guiche.sandbox.pay>[0]['behaviour']>
+export type Chosen = { id: string | null; uri: string }
+export type Behaviour = NonNullable<Parameters<typeof guiche.sandbox.pay>[0]['behaviour']>
 
 const behaviours: Behaviour[] = [
   ...(['honest', 'without_txid', 'slow', 'late', 'twice', 'other_amount', 'other_payer'] as const),
@@ -30,43 +28,9 @@ export function PaySections({ client }: { client: string }) {
   const [chosen, setChosen] = useState<Chosen>({ id: null, uri: '' })
   return (
     <>
-      {may('transaction.write') && <Create client={client} onCreated={setChosen} />}
+      {may('transaction.write') && <Create client={client} onChosen={setChosen} />}
       <Pay client={client} chosen={chosen} onChosen={setChosen} />
     </>
-  )
-}
-
-function Create({ client, onCreated }: { client: string; onCreated: (chosen: Chosen) => void }) {
-  const t = useText(words)
-  const format = useFormat()
-  const queries = useQueryClient()
-  const [idempotencyKey, setKey] = useState(newIdempotencyKey)
-  const create = useMutationForm({
-    initialValues: { amount: 2590 as number | null },
-    send: async ({ amount }) => await guiche.transactions.create({ amount: amount ?? 0, idempotencyKey }),
-    onSuccess: async ({ id, pixResponse }) => {
-      setKey(newIdempotencyKey())
-      onCreated({ id, uri: pixResponse.uri })
-      await queries.invalidateQueries({ queryKey: ['sandbox', 'transactions', client] })
-    },
-  })
-  const isReady = create.values.amount !== null
-  return (
-    <Section title={t.create}>
-      <ActionForm action={create} isReady={isReady}>
-        <Group align="flex-end">
-          <MoneyInput {...create.input('amount')} label={t.amount} w={180} />
-          <Button type="submit" variant="default" loading={create.isPending} disabled={!isReady}>
-            {t.createNow}
-          </Button>
-        </Group>
-        {create.data && (
-          <Text size="sm" role="status">
-            {t.created(format.money(create.data.amount))}
-          </Text>
-        )}
-      </ActionForm>
-    </Section>
   )
 }
 
@@ -152,13 +116,6 @@ function Pay({ client, chosen, onChosen }: { client: string; chosen: Chosen; onC
 /** The payment and the current status of its transaction. */
 function Paid({ endToEndId, id }: { endToEndId: string; id: string | null }) {
   const t = useText(words)
-  const toLink = useClientLink()
-  const transaction = useQuery({
-    queryKey: ['transaction', 'sandbox', id],
-    queryFn: async () => await guiche.transactions.get(id ?? ''),
-    enabled: id !== null,
-    refetchInterval: useRefreshEvery(1_000),
-  })
   // On a phone the result would be below the visible area.
   const show = useCallback((place: HTMLDivElement | null) => place?.scrollIntoView({ block: 'nearest' }), [])
   return (
@@ -167,14 +124,7 @@ function Paid({ endToEndId, id }: { endToEndId: string; id: string | null }) {
         {t.payment}
       </Text>
       <Copyable value={endToEndId} label={t.payment} />
-      {id !== null && transaction.data && (
-        <Group mt="xs">
-          <Status of={transaction.data.status} />
-          <Anchor component={Link} href={toLink(`/transactions/${id}`)} size="sm" underline="always">
-            {t.open}
-          </Anchor>
-        </Group>
-      )}
+      {id !== null && <RecordState id={id} />}
     </Alert>
   )
 }

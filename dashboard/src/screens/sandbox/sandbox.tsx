@@ -1,16 +1,19 @@
 import { Alert, SimpleGrid, Stack } from '@mantine/core'
 import { RequireClient } from '../../components/choose-client.tsx'
 import { Page } from '../../components/page.tsx'
+import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import { Amounts } from './amounts.tsx'
 import { Bank } from './bank.tsx'
 import { DisputeSection, ReturnSection } from './dispute.tsx'
 import { PaySections } from './pay.tsx'
+import { Scenarios } from './scenarios.tsx'
 import { words } from './text.ts'
 
 /** Controls for the simulated network. Users have the permission only if the service runs one. */
 export default function Sandbox() {
   const t = useText(words)
+  const may = useMay()
   return (
     <RequireClient title={t.title}>
       {(client) => (
@@ -18,13 +21,16 @@ export default function Sandbox() {
           <Alert color="yellow" title={t.noMoney}>
             {t.noMoneyLead}
           </Alert>
+          {may('transaction.write') && <Scenarios client={client} />}
           <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
             <Stack gap="lg">
               <PaySections client={client} />
+            </Stack>
+            <Stack gap="lg">
+              <Bank client={client} />
               <DisputeSection client={client} />
               <ReturnSection client={client} />
             </Stack>
-            <Bank client={client} />
           </SimpleGrid>
           <Amounts />
         </Page>
