@@ -16,6 +16,7 @@ import type {
  */
 
 export type { Evidence } from '../../src/attribution/score.ts'
+export type { ActionArea, ActionName } from '../../src/audit/actions.ts'
 export type { BrandingView } from '../../src/branding/schema.ts'
 export type * from '../../src/dashboard/list-schema.ts'
 export type * from '../../src/dashboard/live-schema.ts'

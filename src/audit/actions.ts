@@ -157,6 +157,13 @@ const detailsOf = {
 } satisfies Record<string, TObject>
 
 export type ActionName = keyof typeof detailsOf
+export const actionNames = Object.keys(detailsOf) as ActionName[]
+/** The names of all details of all actions. */
+export const detailNames = [...new Set(Object.values(detailsOf).flatMap(({ properties }) => Object.keys(properties)))]
+
+/** What an action is about: the first part of its name. */
+export type ActionArea = ActionName extends infer Name ? (Name extends `${infer Area}.${string}` ? Area : Name) : never
+export const actionAreas = [...new Set(actionNames.map((name) => name.split('.')[0]))] as ActionArea[]
 
 /** An action that one person proposes and another approves or rejects. */
 export type ProposedAction = {

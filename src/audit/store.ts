@@ -1,4 +1,4 @@
-import { type Db, empty, type Reads, sql, type Tx } from '../db/sql.ts'
+import { type Db, empty, sql, type Tx } from '../db/sql.ts'
 
 export type ActionRow = {
   id: number
@@ -29,19 +29,6 @@ export async function listActions(
     ${recordIds === null ? empty : sql`where record_id = any(${recordIds}::uuid[])`}
     order by id desc limit ${limit}`)
   return rows.reverse()
-}
-
-/** A page of entries before an id, newest first: all, or those about one merchant. */
-export async function listActionsBefore(
-  db: Reads,
-  { merchantId, before, limit }: { merchantId: string | null; before: number | null; limit: number },
-): Promise<ActionRow[]> {
-  return await db.query<ActionRow>(sql`
-    select id, at, actor, action, merchant_id, record_id, details from audit_log
-    where true
-      ${merchantId === null ? empty : sql`and merchant_id = ${merchantId}`}
-      ${before === null ? empty : sql`and id < ${before}`}
-    order by id desc limit ${limit}`)
 }
 
 /** An entry with its position in the chain. All fields of the entry are null if it was deleted. */

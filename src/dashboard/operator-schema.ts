@@ -65,6 +65,11 @@ export const ReleaseView = Type.Object({ released: PayoutFreeze })
 
 const ActionView = Type.Object({
   ...{ id: Count, at: Time, actor: Text, action: Text, recordId: OrNull(Text), details: OrNull(FreeForm()) },
+  ...{ actorName: OrNull(Text), merchant: OrNull(ClientName) },
+  /** Of the transaction or withdrawal that the entry is about. */
+  amount: OrNull(Cents),
+  /** The user that the entry is about. */
+  userName: OrNull(Text),
 })
 export const ActionsView = Type.Object({
   data: Type.Array(ActionView),

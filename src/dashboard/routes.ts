@@ -1,6 +1,7 @@
 import type { Server } from '../http/server.ts'
 import { registerApiRequestRoutes } from './api-request-routes.ts'
 import { registerAttentionRoutes } from './attention-routes.ts'
+import { registerAuditRoutes } from './audit-routes.ts'
 import { registerBrandingRoutes } from './branding-routes.ts'
 import { registerClientRoutes } from './client-routes.ts'
 import { registerClosedDayRoutes } from './closed-day-routes.ts'
@@ -77,5 +78,6 @@ export function registerDashboardRoutes(app: Server, deps: DashboardDeps): void 
   registerReportRoutes(app, deps)
   registerReportScheduleRoutes(app, deps)
   registerSystemRoutes(app, deps)
+  registerAuditRoutes(app, deps)
   registerPersonalDataRoutes(app, deps)
 }

@@ -4,12 +4,11 @@ import { conditionOf } from '../alerts/conditions.ts'
 import { listAlerts } from '../alerts/store.ts'
 import { screenOf, wordAlert } from '../alerts/text.ts'
 import { byUser } from '../audit/record.ts'
-import { listActionsBefore } from '../audit/store.ts'
 import { findInboxBacklog } from '../callbacks/store.ts'
 import type { Config } from '../config.ts'
 import type { Db, Reads } from '../db/sql.ts'
 import { listUnconfigured } from '../explain/unconfigured-store.ts'
-import { merchantSeenBy, userOf } from '../http/caller.ts'
+import { userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { findJobBacklog } from '../jobs/store.ts'
@@ -19,7 +18,7 @@ import type { Clock } from '../lib/clock.ts'
 import { readCells } from '../operator/cells.ts'
 import { findVerified } from '../verification.ts'
 import { listUndelivered, type MerchantDeliveries } from '../webhooks/resend-store.ts'
-import { ActionsView, AlertsView, CellsView, FreezeView, ReleaseView, SystemView } from './operator-schema.ts'
+import { AlertsView, CellsView, FreezeView, ReleaseView, SystemView } from './operator-schema.ts'
 
 type Deps = {
   db: Db
@@ -30,7 +29,6 @@ type Deps = {
   config: Pick<Config, 'cells' | 'metricsToken'>
 }
 
-const actionsMax = 100
 const endedAlertsMax = 10
 /** The same period as on the screen of a merchant's webhooks. */
 const deliveriesMs = 24 * 60 * 60_000
@@ -40,7 +38,7 @@ const reason = Type.String({ minLength: 3, maxLength: 500 })
 const Reason = Type.Object({ reason })
 const Release = Type.Object({ reason, isChecked: Type.Optional(Type.Boolean()) })
 
-/** The state of the service, the payout freeze, and the audit log. */
+/** The state of the service, and the payout freeze. */
 export function registerSystemRoutes(app: Server, deps: Deps): void {
   const { db, clock } = deps
   app.get(
@@ -147,40 +145,6 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
     },
     async (request) => {
       return { released: await releasePayouts(deps, { ...request.body, by: byUser(userOf(request)) }) }
-    },
-  )
-
-  app.get(
-    '/dashboard/api/audit',
-    {
-      config: { access: { permission: 'audit.read' } },
-      schema: {
-        hide: true,
-        querystring: Type.Object(
-          {
-            before: Type.Optional(
-              Type.Integer({ minimum: 1, description: 'The id of an entry: lists the ones before it' }),
-            ),
-          },
-          { additionalProperties: false },
-        ),
-        response: { 200: ActionsView, ...problems(401, 403, 422) },
-      },
-    },
-    async (request) => {
-      const rows = await listActionsBefore(deps.reads, {
-        merchantId: merchantSeenBy(userOf(request)),
-        before: request.query.before ?? null,
-        limit: actionsMax,
-      })
-      return {
-        data: rows.map(({ merchant_id: _, record_id: recordId, at, ...row }) => ({
-          ...row,
-          recordId,
-          at: at.toISOString(),
-        })),
-        next: rows.length === actionsMax ? (rows.at(-1)?.id ?? null) : null,
-      }
     },
   )
 }

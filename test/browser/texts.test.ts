@@ -2,7 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { errorTexts, writeError } from '../../dashboard/src/error-texts.ts'
 import { sentences, writeFieldError } from '../../dashboard/src/field-errors.ts'
+import { formats } from '../../dashboard/src/format.ts'
 import { writeReasonSentence } from '../../dashboard/src/reason-texts.ts'
+import { hiddenDetails, writeDetails } from '../../dashboard/src/screens/audit/details.ts'
+import { sentences as auditSentences } from '../../dashboard/src/screens/audit/sentences.ts'
+import { words as auditWords } from '../../dashboard/src/screens/audit/text.ts'
+import { actionAreas, actionNames, detailNames } from '../../src/audit/actions.ts'
 import { toReason } from '../../src/explain/sentences.ts'
 import { AppError, errors, fieldErrorCodes, refusal } from '../../src/lib/errors.ts'
 import { createSpreadsheet } from '../../src/reports/spreadsheet.ts'
@@ -155,4 +160,24 @@ describe('an export for Excel', () => {
       ).toEqual([])
     }
   })
+})
+
+describe.each(['en', 'pt'] as const)('the audit log, in the language %s', (language) => {
+  it.each(actionNames)('has a sentence for %s', (name) => {
+    expect(auditSentences[language][name]).toMatch(/^\p{Ll}/u)
+    expect(auditSentences[language][name]).not.toContain(name)
+  })
+
+  it('has a name for every area and every detail, and no others', () => {
+    expect(Object.keys(auditWords[language].areas).toSorted()).toEqual(actionAreas.toSorted())
+    const shown = detailNames.filter((name) => !hiddenDetails.has(name))
+    expect(Object.keys(auditWords[language].details).toSorted()).toEqual(shown.toSorted())
+  })
+})
+
+it('writes the details of an action in words, with amounts as money', () => {
+  const details = { perDay: null, approvalAbove: 100_000, proposedBy: 'user:ana@loja.example', proposalId: 'x' }
+  expect(writeDetails(details, { language: 'pt', format: formats.pt, accounts: {} })).toBe(
+    'por dia: nenhum · aprovação acima de: R$\u00a01.000,00 · proposto por: ana@loja.example',
+  )
 })

@@ -241,6 +241,26 @@ describe('the system', () => {
     const next = await reader.call<{ data: { id: number }[] }>(`/dashboard/api/audit?before=${ids[2]}`)
     expect(next.body.data[0]?.id).toBe(ids[3])
   })
+
+  it('finds who did what by person, subject and time', async () => {
+    const reader = await browserOf('read_only')
+    type Found = { data: { id: number; actor: string; action: string; at: string }[]; next: number | null }
+    const find = async (query: Record<string, string>) =>
+      (await reader.call<Found>(`/dashboard/api/audit?${new URLSearchParams(query)}`)).body
+    const { data: all } = await find({})
+    const invited = await find({ area: 'user', person: all[0]?.actor.slice(5).toUpperCase() ?? '' })
+    expect(invited.data.map(({ id }) => id)).toContain(all[0]?.id)
+    expect(new Set(invited.data.map(({ actor }) => actor))).toEqual(new Set([all[0]?.actor]))
+    const frozen = await find({ area: 'payouts' })
+    expect(frozen.data.map(({ action }) => action)).toEqual(['payouts.release', 'payouts.freeze'])
+    const at = frozen.data[0]?.at ?? ''
+    const period = await find({ from: at, until: at })
+    expect(period.data).toEqual(all.filter((row) => row.at === at))
+    expect(period.next).toBeNull()
+    expect((await find({ until: '2020-01-01T00:00:00Z' })).data).toEqual([])
+    expect((await find({ person: 'nobody has this name' })).data).toEqual([])
+    expect((await reader.call('/dashboard/api/audit?area=unknown')).status).toBe(422)
+  })
 })
 
 describe('the first steps', () => {

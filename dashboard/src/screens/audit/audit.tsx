@@ -1,89 +1,90 @@
-import { Button, Center, Code, Text } from '@mantine/core'
+import { Anchor, Button, Center, Select, Stack, Text } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
+import { Link } from 'wouter'
 import { request, withQuery } from '../../api.ts'
+import { DateRange } from '../../components/date-range.tsx'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import { FilterBar } from '../../components/filter-bar.tsx'
+import { TextFilter } from '../../components/filter-inputs.tsx'
 import { Page } from '../../components/page.tsx'
-import { PhoneRow, RecordTable } from '../../components/record-table.tsx'
+import { RecordTable } from '../../components/record-table.tsx'
+import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
-import { texts, useText } from '../../text.ts'
-import type { Actions } from '../../types.ts'
+import { periodOf } from '../../periods.ts'
+import { useUser } from '../../session.tsx'
+import { useLanguage, useText } from '../../text.ts'
+import type { ActionName, Actions } from '../../types.ts'
+import { words as ledgerWords } from '../ledger/text.ts'
+import { writeDetails } from './details.ts'
+import { sentences } from './sentences.ts'
+import { words } from './text.ts'
 
-const words = texts({
-  en: {
-    title: 'Audit log',
-    lead: 'Who did what, in the dashboard and on the command line. Entries are never changed or deleted.',
-    at: 'Date',
-    who: 'User',
-    what: 'Action',
-    details: 'Details',
-    more: 'Load earlier entries',
-    none: 'Actions of users appear here',
-  },
-  pt: {
-    title: 'Auditoria',
-    lead: 'Quem fez o quê, no painel e na linha de comando. Registros nunca são alterados ou apagados.',
-    at: 'Data',
-    who: 'Usuário',
-    what: 'Ação',
-    details: 'Detalhes',
-    more: 'Ver anteriores',
-    none: 'As ações dos usuários aparecem aqui',
-  },
-})
+type Action = Actions['data'][number]
 
 export default function Audit() {
   const t = useText(words)
   const format = useFormat()
+  const filters = useFilters()
+  const [person, area] = [filters.get('person'), filters.get('area')]
+  const { from = '', until = '' } = periodOf(filters)
+  const query = { person, area, from: dayStart(from), until: dayEnd(until) }
   const log = useInfiniteQuery({
-    queryKey: ['audit'],
-    queryFn: async ({ pageParam }) => await request<Actions>('GET', withQuery('/audit', { before: pageParam })),
+    queryKey: ['audit', query],
+    queryFn: async ({ pageParam }) =>
+      await request<Actions>('GET', withQuery('/audit', { ...query, before: pageParam })),
     initialPageParam: null as number | null,
     getNextPageParam: ({ next }) => next,
   })
-  if (log.isError) return <ErrorNotice error={log.error} onRetry={() => void log.refetch()} />
+  const areas = Object.entries(t.areas).map(([value, label]) => ({ value, label }))
+  const none = filters.count === 0 ? t.none : log.hasNextPage ? t.noMatchYet : t.noMatch
+  const time = ({ at }: Action) => (
+    <Text size="sm" style={{ whiteSpace: 'nowrap' }}>
+      {format.dateTime(at)}
+    </Text>
+  )
   return (
     <Page title={t.title} lead={t.lead}>
-      <RecordTable
-        label={t.title}
-        rows={log.data?.pages.flatMap(({ data }) => data)}
-        keyOf={({ id }) => String(id)}
-        empty={<Empty icon="audit" title={t.none} guide="dashboard" />}
-        phoneOf={({ at, actor, action }) => (
-          <PhoneRow
-            lines={[
-              [<Code key="what">{action}</Code>, null],
-              [
-                actor.replace(/^user:/, ''),
-                <Text key="at" size="xs" c="dimmed">
-                  {format.dateTime(at)}
-                </Text>,
-              ],
-            ]}
-          />
-        )}
-        columns={[
-          { name: t.at, cell: ({ at }) => <Text size="sm">{format.dateTime(at)}</Text> },
-          {
-            name: t.who,
-            cell: ({ actor }) => (
-              <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-                {actor.replace(/^user:/, '')}
-              </Text>
-            ),
-          },
-          { name: t.what, cell: ({ action }) => <Code style={{ whiteSpace: 'nowrap' }}>{action}</Code> },
-          {
-            name: t.details,
-            isMinor: true,
-            cell: ({ details, recordId }) => (
-              <Text size="xs" c="dimmed" className="identifier">
-                {[recordId, details && JSON.stringify(details)].filter(Boolean).join(' ')}
-              </Text>
-            ),
-          },
-        ]}
+      <FilterBar
+        count={filters.count}
+        onClear={filters.clear}
+        common={
+          <>
+            <TextFilter label={t.person} name="person" />
+            <Select
+              label={t.area}
+              w={260}
+              value={area}
+              allowDeselect={false}
+              onChange={(value) => filters.set({ area: value ?? '' })}
+              data={[{ value: '', label: t.all }, ...areas.toSorted((a, b) => a.label.localeCompare(b.label))]}
+            />
+            <DateRange />
+          </>
+        }
       />
+      {log.isError ? (
+        <ErrorNotice error={log.error} onRetry={() => void log.refetch()} />
+      ) : (
+        <RecordTable
+          label={t.title}
+          rows={log.data?.pages.flatMap(({ data }) => data)}
+          keyOf={({ id }) => String(id)}
+          empty={<Empty icon="audit" title={none} guide="dashboard" />}
+          phoneOf={(row) => (
+            <Stack gap={2}>
+              <Entry of={row} />
+              <Text size="xs" c="dimmed">
+                {format.dateTime(row.at)}
+              </Text>
+            </Stack>
+          )}
+          columns={[
+            { name: t.at, cell: time },
+            { name: t.what, cell: (row) => <Entry of={row} /> },
+          ]}
+        />
+      )}
       {log.hasNextPage && (
         <Center>
           <Button variant="default" loading={log.isFetchingNextPage} onClick={() => void log.fetchNextPage()}>
@@ -93,4 +94,91 @@ export default function Audit() {
       )}
     </Page>
   )
+}
+
+/** Who did what, and the details. */
+function Entry({ of: row }: { of: Action }) {
+  const t = useText(words)
+  const { language } = useLanguage()
+  const format = useFormat()
+  const isOperator = useUser().merchant === null
+  const { details, merchant, userName } = row
+  const ownAmount = typeof details?.amount === 'number' ? details.amount : null
+  const amount = ownAmount ?? row.amount
+  // An entry of a newer version, while nodes are updated one after the other.
+  const sentence = (sentences[language][row.action as ActionName] ?? `[${row.action}]`)
+    .replace('{amount}', amount === null ? '' : t.of(format.money(amount)))
+    .replace('{user}', userName === null ? '' : ` ${userName}`)
+  const [before = '', object, after = ''] = sentence.split(/[[\]]/)
+  const path = pathOf(row)
+  const toHref = (to: string) =>
+    isOperator && merchant !== null ? `${to}?${new URLSearchParams({ client: merchant.clientId })}` : to
+  const address = row.actorName === null ? '' : addressOf(row)
+  const extra = [address, writeDetails(details, { language, format, accounts: useText(ledgerWords).accountNames })]
+    .filter(Boolean)
+    .join(' · ')
+  return (
+    <div style={{ overflowWrap: 'anywhere' }}>
+      <Text size="sm" component="div">
+        <b>{whoOf(row, t)}</b> {before}
+        {path === null || object === undefined ? (
+          object
+        ) : (
+          <Anchor component={Link} inherit underline="always" href={toHref(path)}>
+            {object}
+          </Anchor>
+        )}
+        {after}
+        {merchant !== null &&
+          isOperator &&
+          (row.action.startsWith('user.') ? ` (${merchant.name})` : t.of(merchant.name))}
+      </Text>
+      {extra !== '' && (
+        <Text size="xs" c="dimmed" component="div">
+          {extra}
+        </Text>
+      )}
+    </div>
+  )
+}
+
+function whoOf({ actor, actorName }: Action, t: (typeof words)['en']): string {
+  if (actor === 'service') return t.service
+  return actorName ?? (actor.startsWith('cli:') ? t.atServer(actor.slice(4)) : addressOf({ actor }))
+}
+
+function addressOf({ actor }: Pick<Action, 'actor'>): string {
+  return actor.replace(/^user:/, '')
+}
+
+/** The screen of what an entry is about. */
+function pathOf({ action, recordId }: Action): string | null {
+  const [area = ''] = action.split('.')
+  const folder = folders[area]
+  if (folder !== undefined && recordId !== null && !action.startsWith('withdrawal.limits'))
+    return `${folder}/${recordId}`
+  return screens[area] ?? null
+}
+
+const folders: Record<string, string> = {
+  transaction: '/transactions',
+  infraction: '/transactions',
+  withdrawal: '/withdrawals',
+  suspense: '/reconciliation/suspense',
+  'payment-link': '/links',
+}
+
+const screens: Record<string, string> = {
+  withdrawal: '/withdrawals',
+  payouts: '/system',
+  branding: '/payment-page',
+  client: '/credentials',
+  close: '/reconciliation',
+  reconcile: '/reconciliation',
+  entry: '/ledger',
+  customer: '/personal-data',
+  report: '/month',
+  user: '/users',
+  webhook: '/webhooks',
+  'webhook-endpoint': '/webhooks',
 }
