@@ -1,6 +1,7 @@
 import { empty, type Reads, type Sql, sql } from '../db/sql.ts'
 import type { Balances } from '../ledger/accounts.ts'
 import { toBalances } from '../ledger/store.ts'
+import type { Window } from '../lib/brasilia.ts'
 import type { TransactionStatus } from '../transactions/status.ts'
 
 /** One merchant, or all if null. */
@@ -38,6 +39,40 @@ export async function listHours(db: Reads, { merchantId }: Whose, since: Date): 
     ) hours
     where true ${ofMerchant(merchantId)}
     group by hour order by hour`)
+}
+
+export type MinuteRow = {
+  minute: number
+  created: number
+  createdAmount: number
+  paid: number
+  amount: number
+  failed: number
+}
+
+/**
+ * What happened in each minute of a day to the charges created on it; minutes count from its beginning. Reads all
+ * charges of the day, so a caller keeps the result.
+ */
+export async function listMinutes(db: Reads, { merchantId }: Whose, { from, to }: Window): Promise<MinuteRow[]> {
+  return await db.query<MinuteRow>(sql`
+    select minute, sum(created)::bigint as created, sum(created_amount)::bigint as "createdAmount",
+      sum(paid)::bigint as paid, sum(amount)::bigint as amount, sum(failed)::bigint as failed
+    from clients, lateral (
+      select floor(extract(epoch from at - ${from}) / 60)::int as minute, sum(created) as created,
+        sum(created * moments.amount) as created_amount, sum(paid) as paid, sum(paid * moments.amount) as amount,
+        sum(failed) as failed
+      from transactions, lateral (values
+        (created_at, 1, 0, 0, transactions.amount),
+        (greatest(payment_date, created_at), 0, 1, 0, transactions.amount),
+        (case when status = 'FAILED' then status_dates[cardinality(status_dates)] end, 0, 0, 1, 0)
+      ) moments (at, created, paid, failed, amount)
+      where transactions.merchant_id = clients.merchant_id and created_at >= ${from} and created_at < ${to}
+        and (moments.paid = 0 or payment_date is not null) and at < ${to}
+      group by 1
+    ) minutes
+    where true ${ofMerchant(merchantId)}
+    group by minute order by minute`)
 }
 
 /**

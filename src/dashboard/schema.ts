@@ -47,8 +47,10 @@ const FiguresView = Type.Object(figures)
 
 export const OverviewView = Type.Object({
   today: FiguresView,
-  /** All of yesterday. */
+  /** Yesterday as it was at the same time of day, `until`: without what happened to its charges later. */
   yesterday: FiguresView,
+  /** The minute to which both days are compared. */
+  until: Time,
   days: Type.Array(Type.Object({ day: Text, ...figures })),
   /** Since midnight. */
   hours: Type.Array(Type.Object({ hour: Time, created: Count, paid: Count, paidAmount: Cents })),

@@ -297,3 +297,33 @@ describe('the first steps', () => {
     expect((await read(owner)).isDismissed).toBe(false)
   })
 })
+
+// Last: it moves the clock beyond the life of the access token.
+describe('the overview of a later day', () => {
+  it('compares with yesterday at the same time of day, without what was paid later', async () => {
+    const email = await inviteUser(service, { role: 'developer', merchantId })
+    const dayMs = 24 * 3_600_000
+    // Both charges on one day of Brasília.
+    const untilMidnight = dayMs - ((service.clock.now().getTime() - 3 * 3_600_000) % dayMs)
+    if (untilMidnight < 10 * 60_000) service.clock.advance(untilMidnight)
+    const [first, second] = await chargeMany(service, 2)
+    await payAt(service, first?.uri ?? '')
+    await untilStatus(service, first?.id ?? '', 'PAID')
+    const before = service.clock.now().getTime()
+    service.clock.advance(2 * 60_000)
+    await payAt(service, second?.uri ?? '')
+    await untilStatus(service, second?.id ?? '', 'PAID')
+    const yesterdayAt = async (at: number) => {
+      service.clock.advance(at + dayMs - service.clock.now().getTime())
+      const developer = await openBrowser(service, { email, password })
+      const { body } = await developer.call('/dashboard/api/overview?days=7')
+      return body as { yesterday: { paid: number; paidAmount: number }; days: { paid: number }[]; until: string }
+    }
+    const early = await yesterdayAt(before + 60_000)
+    const late = await yesterdayAt(before + 5 * 60_000)
+    const paid = early.days.at(-2)?.paid ?? 0
+    expect([early.yesterday.paid, late.yesterday.paid]).toEqual([paid - 1, paid])
+    expect(late.yesterday.paidAmount - early.yesterday.paidAmount).toBe(1000)
+    expect(Date.parse(late.until)).toBe(Math.floor((before + dayMs) / 60_000 + 5) * 60_000)
+  })
+})

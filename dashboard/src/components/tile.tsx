@@ -1,7 +1,8 @@
 import { Text } from '@mantine/core'
+import type { ReactNode } from 'react'
 
 /** A figure. Its font becomes smaller until the figure fits. */
-export function Tile({ label, value, note }: { label: string; value: string; note: string }) {
+export function Tile({ label, value, note }: { label: string; value: string; note: ReactNode }) {
   return (
     <div className="card tile">
       <Text size="sm" c="dimmed">
@@ -10,7 +11,7 @@ export function Tile({ label, value, note }: { label: string; value: string; not
       <Text fw={700} className="tile-value" style={{ '--length': value.length }}>
         {value}
       </Text>
-      <Text size="xs" c="dimmed">
+      <Text size="xs" c="dimmed" component="div">
         {note}
       </Text>
     </div>

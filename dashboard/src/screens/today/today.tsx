@@ -1,7 +1,7 @@
 import { Anchor, Code, Group, SegmentedControl, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
-import { Link } from 'wouter'
+import { Link, useLocation } from 'wouter'
 import { request, withQuery } from '../../api.ts'
 import { NeedsAttention } from '../../components/attention.tsx'
 import { Empty } from '../../components/empty.tsx'
@@ -10,6 +10,7 @@ import { Notices } from '../../components/notices.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { Plot } from '../../components/plot.tsx'
 import { WaitingProposals } from '../../components/proposals.tsx'
+import { Tile } from '../../components/tile.tsx'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
 import { useRefreshEvery } from '../../live.ts'
@@ -74,10 +75,12 @@ export default function Today() {
   )
 }
 
-function Tiles({ overview: { today, yesterday, timeToPay } }: { overview: Overview }) {
+function Tiles({ overview: { today, yesterday, until, timeToPay } }: { overview: Overview }) {
   const t = useText(words)
   const format = useFormat()
   const conversion = (figures: Figures) => (figures.conversion === null ? '–' : format.percent(figures.conversion))
+  const at = format.time(until).slice(0, 5)
+  const ofYesterday = (value: string) => t.ofYesterday(at, value)
   const pay = timeToPay.medianSeconds
   const slow = timeToPay.p90Seconds
   return (
@@ -85,12 +88,31 @@ function Tiles({ overview: { today, yesterday, timeToPay } }: { overview: Overvi
       <Tile
         label={t.paid}
         value={format.money(today.paidAmount)}
-        note={t.ofYesterday(format.money(yesterday.paidAmount))}
+        note={
+          <Change
+            now={today.paidAmount}
+            before={yesterday.paidAmount}
+            shown={ofYesterday(format.money(yesterday.paidAmount))}
+          />
+        }
       />
       <Tile
         label={t.conversion}
         value={conversion(today)}
-        note={t.paidOf(format.number(today.paid), format.number(today.created))}
+        note={
+          <>
+            {t.paidOf(format.number(today.paid), format.number(today.created))}
+            {today.conversion !== null && yesterday.conversion !== null && (
+              <div>
+                <Change
+                  now={today.conversion}
+                  before={yesterday.conversion}
+                  shown={ofYesterday(conversion(yesterday))}
+                />
+              </div>
+            )}
+          </>
+        }
       />
       <Tile
         label={t.timeToPay}
@@ -100,31 +122,40 @@ function Tiles({ overview: { today, yesterday, timeToPay } }: { overview: Overvi
       <Tile
         label={t.failed}
         value={format.number(today.failed)}
-        note={t.ofYesterday(format.number(yesterday.failed))}
+        note={
+          <Change now={today.failed} before={yesterday.failed} shown={ofYesterday(format.number(yesterday.failed))} />
+        }
       />
     </SimpleGrid>
   )
 }
 
-function Tile({ label, value, note }: { label: string; value: string; note: string }) {
+/** ▲ 12% · yesterday until 02:37: R$ 1.234,00 */
+function Change({ now, before, shown }: { now: number; before: number; shown: string }) {
+  const t = useText(words)
+  const format = useFormat()
+  const by = before === 0 ? null : (now - before) / before
   return (
-    <div className="card tile">
-      <Text size="sm" c="dimmed">
-        {label}
-      </Text>
-      <Text fw={700} className="tile-value" style={{ '--length': value.length }}>
-        {value}
-      </Text>
-      <Text size="xs" c="dimmed">
-        {note}
-      </Text>
-    </div>
+    <>
+      {by !== null && by !== 0 && (
+        <Text span inherit fw={600}>
+          <span aria-hidden="true">{by > 0 ? '▲' : '▼'} </span>
+          <span className="unseen">{by > 0 ? t.up : t.down} </span>
+          {format.percent(Math.abs(by))}
+          {' · '}
+        </Text>
+      )}
+      {shown}
+    </>
   )
 }
 
 function Days({ overview: { days } }: { overview: Overview }) {
   const t = useText(words)
   const format = useFormat()
+  const toLink = useClientLink()
+  const [, navigate] = useLocation()
+  const mayList = useMay()('transaction.read')
   const names = useMemo(() => days.map(({ day }) => format.day(day)), [days, format])
   const series = useMemo(
     () => [
@@ -132,6 +163,17 @@ function Days({ overview: { days } }: { overview: Overview }) {
     ],
     [days, t],
   )
+  const details = (index: number) => {
+    const day = days[index]
+    if (!day) return []
+    const paidOf = t.paidOf(format.number(day.paid), format.number(day.created))
+    const conversion = day.conversion === null ? [] : [`${t.converted}: ${format.percent(day.conversion)}`]
+    return [`${t.paid}: ${format.money(day.paidAmount)}`, `${t.charges}: ${paidOf}`, ...conversion]
+  }
+  const open = (index: number) => {
+    const day = days[index]?.day
+    if (day !== undefined) navigate(toLink('/transactions', { from: day, until: day }))
+  }
   return (
     <Plot
       names={names}
@@ -139,25 +181,51 @@ function Days({ overview: { days } }: { overview: Overview }) {
       format={format.money}
       formatAxis={format.shortMoney}
       label={`${t.days}: ${t.paid}`}
+      partial={days.length - 1}
+      details={details}
+      {...(mayList && { onPick: open })}
     />
   )
 }
 
+const hourMs = 3_600_000
+
 function Hours({ overview: { hours } }: { overview: Overview }) {
   const t = useText(words)
   const format = useFormat()
-  const names = useMemo(() => hours.map(({ hour }) => format.time(hour).slice(0, 5)), [hours, format])
-  const series = useMemo(
-    () => [
-      { label: t.created, values: hours.map(({ created }) => created), color: '#8fa3b5', kind: 'bars' as const },
-      { label: t.paidCount, values: hours.map(({ paid }) => paid), color: '#179d88', kind: 'line' as const },
-    ],
-    [hours, t],
-  )
+  const names = useMemo(() => {
+    const midnight = Date.parse(hours[0]?.hour ?? '')
+    const count = Math.max(24, hours.length)
+    return Array.from({ length: count }, (_, index) => format.time(new Date(midnight + index * hourMs)).slice(0, 5))
+  }, [hours, format])
+  const series = useMemo(() => {
+    const ofDay = (member: 'created' | 'paid') => names.map((_, index) => hours[index]?.[member] ?? null)
+    return [
+      { label: t.created, values: ofDay('created'), color: '#8fa3b5', kind: 'bars' as const },
+      { label: t.paidCount, values: ofDay('paid'), color: '#179d88', kind: 'bars' as const },
+    ]
+  }, [hours, names, t])
+  const details = (index: number) => {
+    const hour = hours[index]
+    if (!hour) return []
+    const conversion = hour.created === 0 ? [] : [`${t.converted}: ${format.percent(hour.paid / hour.created)}`]
+    return [
+      ...[`${t.created}: ${format.number(hour.created)}`, `${t.paidCount}: ${format.number(hour.paid)}`],
+      ...[`${t.paid}: ${format.money(hour.paidAmount)}`, ...conversion],
+    ]
+  }
   if (hours.every(({ created }) => created === 0)) return <Empty icon="today" title={t.nothingToday} />
   return (
     <>
-      <Plot names={names} series={series} format={format.number} label={t.hours} />
+      <Plot
+        names={names}
+        series={series}
+        format={format.number}
+        label={t.hours}
+        partial={hours.length - 1}
+        labelsFrom="first"
+        details={details}
+      />
       <Group gap="md" mt={4}>
         {series.map(({ label, color }) => (
           <Group key={label} gap={6}>
