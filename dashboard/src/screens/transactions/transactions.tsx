@@ -1,17 +1,15 @@
 import type { TransactionFilters, TransactionStatus } from '@guiche/sdk'
-import { MultiSelect, Text } from '@mantine/core'
+import { Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { guiche, request } from '../../api.ts'
-import { DateRange } from '../../components/date-range.tsx'
 import { EmptyList } from '../../components/empty.tsx'
 import { ExportButton } from '../../components/export-button.tsx'
-import { FilterBar } from '../../components/filter-bar.tsx'
-import { MoneyFilter, TextFilter } from '../../components/filter-inputs.tsx'
 import { ListSums, StatusTabs, type Tab } from '../../components/list-tabs.tsx'
 import { Page } from '../../components/page.tsx'
-import { Amount, CursorList, DensitySwitch, merchantLine, OneLine, PhoneRow } from '../../components/record-table.tsx'
+import { RecordFilters } from '../../components/record-filters.tsx'
+import { Amount, CursorList, merchantLine, OneLine, PhoneRow } from '../../components/record-table.tsx'
 import { SavedViews } from '../../components/saved-views.tsx'
-import { TransactionStatus as TransactionState, useStatusName } from '../../components/status.tsx'
+import { TransactionStatus as TransactionState } from '../../components/status.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useRefreshEvery } from '../../live.ts'
@@ -97,7 +95,12 @@ export default function Transactions() {
         </>
       }
     >
-      <Filters client={client} />
+      <RecordFilters
+        statuses={statuses}
+        // Names are searched within one merchant.
+        textFilters={textFilters.filter((name) => client !== null || name !== 'customerName')}
+        words={t}
+      />
       <StatusTabs tabs={tabs} summary={summary.data} />
       <ListSums summary={summary.data} settled={t.paid} />
       <List
@@ -107,44 +110,6 @@ export default function Transactions() {
         isSorted={client !== null}
       />
     </Page>
-  )
-}
-
-function Filters({ client }: { client: string | null }) {
-  const t = useText(words)
-  const nameOf = useStatusName()
-  const filters = useFilters()
-  return (
-    <FilterBar
-      count={filters.count}
-      onClear={filters.clear}
-      common={
-        <>
-          <DateRange />
-          <DensitySwitch />
-        </>
-      }
-      more={
-        <>
-          <MultiSelect
-            label={t.status}
-            placeholder={filters.all('status').length === 0 ? t.anyStatus : ''}
-            data={statuses.map((value) => ({ value, label: nameOf(value) }))}
-            value={filters.all('status')}
-            onChange={(value) => filters.set({ status: value })}
-            clearable
-          />
-          <MoneyFilter label={t.minAmount} name="minAmount" />
-          <MoneyFilter label={t.maxAmount} name="maxAmount" />
-          {textFilters
-            // Names are searched within one merchant.
-            .filter((name) => client !== null || name !== 'customerName')
-            .map((name) => (
-              <TextFilter key={name} label={t[name]} name={name} />
-            ))}
-        </>
-      }
-    />
   )
 }
 

@@ -1,17 +1,15 @@
 import type { WithdrawalFilters, WithdrawalStatus } from '@guiche/sdk'
-import { Group, MultiSelect, Text } from '@mantine/core'
+import { Group, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { guiche, request } from '../../api.ts'
-import { DateRange } from '../../components/date-range.tsx'
 import { EmptyList } from '../../components/empty.tsx'
 import { ExportButton } from '../../components/export-button.tsx'
-import { FilterBar } from '../../components/filter-bar.tsx'
-import { MoneyFilter, TextFilter } from '../../components/filter-inputs.tsx'
 import { ListSums, StatusTabs, type Tab } from '../../components/list-tabs.tsx'
 import { Page } from '../../components/page.tsx'
-import { Amount, CursorList, DensitySwitch, merchantLine, OneLine, PhoneRow } from '../../components/record-table.tsx'
+import { RecordFilters } from '../../components/record-filters.tsx'
+import { Amount, CursorList, merchantLine, OneLine, PhoneRow } from '../../components/record-table.tsx'
 import { SavedViews } from '../../components/saved-views.tsx'
-import { Status, useStatusName } from '../../components/status.tsx'
+import { Status } from '../../components/status.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useRefreshEvery } from '../../live.ts'
@@ -103,46 +101,11 @@ function List({ client }: { client: string | null }) {
   })
   return (
     <>
-      <Filters />
+      <RecordFilters statuses={statuses} textFilters={textFilters} words={t} />
       <StatusTabs tabs={tabs} summary={summary.data} all={t.all} />
       <ListSums summary={summary.data} settled={t.sent} />
       <Rows list={list} total={summary.data?.count} showsMerchant={client === null} />
     </>
-  )
-}
-
-function Filters() {
-  const t = useText(words)
-  const nameOf = useStatusName()
-  const filters = useFilters()
-  return (
-    <FilterBar
-      count={filters.count}
-      onClear={filters.clear}
-      common={
-        <>
-          <DateRange />
-          <DensitySwitch />
-        </>
-      }
-      more={
-        <>
-          <MultiSelect
-            label={t.status}
-            placeholder={filters.all('status').length === 0 ? t.anyStatus : ''}
-            data={statuses.map((value) => ({ value, label: nameOf(value) }))}
-            value={filters.all('status')}
-            onChange={(value) => filters.set({ status: value })}
-            clearable
-          />
-          <MoneyFilter label={t.minAmount} name="minAmount" />
-          <MoneyFilter label={t.maxAmount} name="maxAmount" />
-          {textFilters.map((name) => (
-            <TextFilter key={name} label={t[name]} name={name} />
-          ))}
-        </>
-      }
-    />
   )
 }
 
