@@ -47,6 +47,7 @@ function createFormat(language: Language) {
     /** 0 to 1, to the basis point. */
     share: (part: number) => share.format(part),
     document: formatDocument,
+    phone: formatPhone,
     dateTime: (at: string | Date) => dateTime.format(new Date(at)),
     date: (at: string | Date) => date.format(new Date(at)),
     /** Takes a day without time, yyyy-mm-dd. */
@@ -71,6 +72,14 @@ function createFormat(language: Language) {
 function formatDocument(value: string): string {
   if (/^[\d*]{11}$/.test(value)) return value.replace(/(...)(...)(...)(..)/, '$1.$2.$3-$4')
   return /^[\dA-Z*]{14}$/.test(value) ? value.replace(/(..)(...)(...)(....)(..)/, '$1.$2.$3/$4-$5') : value
+}
+
+/** `(11) 98765-4321`, with or without the country's code. Anything else is unchanged. */
+function formatPhone(value: string): string {
+  const digits = value.replace(/\D/g, '')
+  const local = digits.length > 11 && digits.startsWith('55') ? digits.slice(2) : digits
+  const parts = /^(\d{2})(\d{4,5})(\d{4})$/.exec(local)
+  return parts ? `(${parts[1]}) ${parts[2]}-${parts[3]}` : value
 }
 
 const units = [

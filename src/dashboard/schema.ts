@@ -1,6 +1,7 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { scopes } from '../auth/scopes.ts'
 import type { Explanation } from '../explain/explain.ts'
+import { statementLines } from '../explain/statement.ts'
 import { FreeForm, PixKeyView } from '../http/schemas.ts'
 import { fieldErrorCodes } from '../lib/errors.ts'
 import { obstacleCodes } from '../proposals/second-person.ts'
@@ -140,6 +141,13 @@ export const ExplanationView = Type.Unsafe<Explanation>(
   Type.Object({
     ...{ id: Text, type: Type.Enum(['transaction', 'withdrawal']), status: Text, amount: Cents },
     ...{ merchantId: Text, clientId: Text, acquirer: Text, otherAcquirers: Type.Array(Text), endToEnd: OrNull(Text) },
+    link: OrNull(Type.Object({ id: Text, title: Text })),
+    statement: OrNull(
+      Type.Object({
+        lines: Type.Array(Type.Object({ line: Type.Enum([...statementLines]), amount: Cents })),
+        net: Cents,
+      }),
+    ),
     timeline: Type.Array(Type.Object({ at: Time, kind: Text, what: Text, data: FreeForm() })),
     sentences: Type.Array(Type.Object({ code: Text, data: FreeForm() })),
     summary: Text,

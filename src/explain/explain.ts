@@ -1,8 +1,10 @@
 import type { Db } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { LinkName } from '../links/store.ts'
 import { toEnglish } from './english.ts'
 import { type Facts, findFacts, type IsConfigured } from './facts.ts'
 import type { Sentence } from './sentences.ts'
+import { type Statement, toStatement } from './statement.ts'
 import { type TimelineEntry, toTimeline } from './timeline.ts'
 import { describeTransaction } from './transaction.ts'
 import { describeWithdrawal } from './withdrawal.ts'
@@ -21,6 +23,10 @@ export type Explanation<Moment = Date> = {
   /** Other acquirers that were asked for the charge, and may be paid as well. */
   otherAcquirers: string[]
   endToEnd: string | null
+  /** The payment link by which the transaction was created. */
+  link: LinkName | null
+  /** What it added to the merchant's balance or took from it. Null if nothing was posted. */
+  statement: Statement | null
   timeline: TimelineEntry<Moment>[]
   /** The current status and its reason, and what happens next. */
   sentences: Sentence<Moment>[]
@@ -52,6 +58,8 @@ export async function explainRecord(
     acquirer: record.acquirer,
     otherAcquirers: record.other_acquirers,
     endToEnd: record.end_to_end,
+    link: facts.link,
+    statement: toStatement(facts.transfers),
     timeline: toTimeline(facts, isForMerchant),
     sentences,
     summary: `${record.status}: ${toEnglish(sentences, now)}`,

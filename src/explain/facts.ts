@@ -2,6 +2,7 @@ import { type ActionRow, listActions } from '../audit/store.ts'
 import type { Db } from '../db/sql.ts'
 import { type ExchangeRow, listExchanges } from '../exchanges/store.ts'
 import { findPayoutFreeze, type PayoutFreezeRow } from '../ledger/store.ts'
+import { findLinkOfTransaction, type LinkName } from '../links/store.ts'
 import { toTxid } from '../pix/ids.ts'
 import { type DeliveryRow, listDeliveries } from '../webhooks/read-store.ts'
 import {
@@ -30,6 +31,8 @@ export type Facts<Record = TransactionRecord | WithdrawalRecord> = {
   disputes: DisputeRecord[]
   duplicates: DuplicateRecord[]
   transfers: TransferRecord[]
+  /** The payment link by which a transaction was created. */
+  link: LinkName | null
   notices: NoticeRecord[]
   exchanges: ExchangeRow[]
   /** In the order of their events. */
@@ -77,6 +80,7 @@ export async function findFacts(
     disputes,
     duplicates: await listDuplicateRecords(db, id),
     transfers: await listTransferRecords(db, { merchantId, recordIds }),
+    link: record.type === 'transaction' ? await findLinkOfTransaction(db, { merchantId, id }) : null,
     notices: await listNoticeRecords(db, { acquirers, txid: toTxid(id), since }),
     exchanges: await listExchanges(db, { recordIds, endToEnd, limit: exchangesMax }),
     deliveries: deliveries.items.toSorted((left, right) => left.sequence - right.sequence),

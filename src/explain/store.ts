@@ -1,5 +1,5 @@
 import { type Db, type Sql, sql } from '../db/sql.ts'
-import type { Account, TransferKind } from '../ledger/accounts.ts'
+import type { Account, RecordType, TransferKind } from '../ledger/accounts.ts'
 import { transfersByAccountType } from '../ledger/record-filter-store.ts'
 import type { SuspenseStatus } from '../suspense/status.ts'
 import type { TransactionStatus } from '../transactions/status.ts'
@@ -106,6 +106,7 @@ export type TransferRecord = {
   credit: Account
   amount: number
   event_key: string
+  record_type: RecordType
   created_at: Date
 }
 
@@ -114,7 +115,7 @@ export async function listTransferRecords(
   { merchantId, recordIds }: { merchantId: string; recordIds: string[] },
 ): Promise<TransferRecord[]> {
   return await db.query(sql`
-    select kind, debit, credit, amount, event_key, created_at from ${transfersByAccountType}
+    select kind, debit, credit, amount, event_key, record_type, created_at from ${transfersByAccountType}
     where merchant_id = ${merchantId} and record_id = any(${recordIds}::uuid[]) order by id`)
 }
 

@@ -38,6 +38,7 @@ const nothing = {
   disputes: [],
   duplicates: [],
   transfers: [],
+  link: null,
   notices: [],
   exchanges: [],
   deliveries: [],

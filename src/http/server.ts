@@ -384,5 +384,5 @@ function toShown(address: string): string {
 
 /** Keeps a well-formed id that the client sent, so that both sides can find the same request. */
 function toRequestId(sent: string | string[] | undefined): string {
-  return typeof sent === 'string' && /^[\w.:/+=@~-]{1,128}$/.test(sent) ? sent : randomUUID()
+  return typeof sent === 'string' && /^[\w.:/+=@~-]{1,64}$/.test(sent) ? sent : randomUUID()
 }

@@ -163,6 +163,22 @@ export async function listLinkPayments(
     order by c.created_at desc, c.key limit ${limit} offset ${offset}`)
 }
 
+export type LinkName = { id: string; title: string }
+
+/** The link by which a transaction was created, if any. */
+export async function findLinkOfTransaction(
+  db: Db,
+  { merchantId, id }: { merchantId: string; id: string },
+): Promise<LinkName | null> {
+  const [row] = await db.query<LinkName>(sql`
+    select link.id, link.title
+    from transactions t
+    join payment_link_charges c on c.merchant_id = t.merchant_id and c.key = t.idempotency_key
+    join payment_links link on link.merchant_id = c.merchant_id and link.id = c.link_id
+    where t.merchant_id = ${merchantId} and t.id = ${id}`)
+  return row ?? null
+}
+
 type ChargeKey = { merchantId: string; key: string }
 
 /** Does nothing if the charge exists: its request is repeated. */

@@ -85,6 +85,13 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     )
     await page.clock.fastForward(5_000)
     await page.getByRole('region', { name: 'Refunds' }).getByText('Refunded').waitFor()
+    const amounts = page.getByRole('region', { name: 'Amounts' })
+    await expect
+      .poll(async () => (await amounts.innerText()).split(/\s*\n\s*/))
+      .toEqual([
+        ...['Amounts', 'Paid', 'R$25.90', 'Refunded', '-R$5.90', 'Fee of the refunds', '-R$0.30'],
+        ...['Net for you', 'R$19.70'],
+      ])
     await checkScreen('refunded')
     const { refunds } = await fetchRefundable(service, id)
     expect(refunds.map(({ amount, reason }) => [amount, reason])).toEqual([[590, 'One item was missing']])

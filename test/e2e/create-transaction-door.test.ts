@@ -210,7 +210,7 @@ describe('routing and limits', () => {
     }
   })
 
-  it.each([text(129), 'a b', '"quoted"', 'é', ''])('creates one if it was %j', async (id) => {
+  it.each([text(65), 'a b', '"quoted"', 'é', ''])('creates one if it was %j', async (id) => {
     const answer = await post(smallestTransaction({ amount: 0 }), { 'x-request-id': id })
     expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
     expect((answer.body as unknown as Problem).requestId).toBe(answer.headers.get('x-request-id'))

@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
+import type { Explanation } from '../../src/explain/explain.ts'
+import { decide, dispute, pollUntil } from '../support/disputes.ts'
 import { charge, chargeMany, payAt, untilStatus } from '../support/payments.ts'
+import { payOne, refund, setFixedFee, untilRefund } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
-import { fund, withdraw } from '../support/withdrawals.ts'
+import { balancesOf, fund, untilWithdrawal, withdraw } from '../support/withdrawals.ts'
 
 let service: TestService
 let merchantId: string
@@ -142,7 +145,48 @@ describe('a record', () => {
     const { id } = await charge(service)
     const record = await support.call(`/dashboard/api/record/${id}`)
     expect(record.body).toMatchObject({ id, type: 'transaction', status: 'PIX_QRCODE_GENERATED' })
+    expect(record.body).toMatchObject({ statement: null, link: null })
     expect(record.body.summary).toContain('not paid yet')
+  })
+
+  it('has a statement that adds up to what the merchant’s balance changed, at every step', async () => {
+    const support = await browserOf('support')
+    for (const [operation, fixed] of [
+      ['transaction', 42],
+      ['refund', 30],
+      ['withdrawal', 150],
+    ] as const)
+      await setFixedFee(service, operation, fixed)
+    service.clock.advance(1_000)
+    const own = async () => {
+      const { available, debt } = await balancesOf(service)
+      return available + debt
+    }
+    let before = await own()
+    const linesOf = async (id: string) => {
+      const { body } = await support.call<Pick<Explanation, 'statement'>>(`/dashboard/api/record/${id}`)
+      const { lines = [], net = 0 } = body.statement ?? {}
+      expect(net).toBe((await own()) - before)
+      expect(lines.reduce((sum, { amount }) => sum + amount, 0)).toBe(net)
+      return Object.fromEntries(lines.map(({ line, amount }) => [line, amount]))
+    }
+    const { id, endToEnd } = await payOne(service, 5_000)
+    const paid = { paid: 5_000, fee: -42 }
+    expect(await linesOf(id)).toEqual(paid)
+    await untilRefund(service, id, await refund(service, id, { amount: 1_000 }), 'REFUNDED')
+    const refunded = { ...paid, refunded: -1_000, refundFee: -30 }
+    expect(await linesOf(id)).toEqual(refunded)
+    const reference = await dispute(service, endToEnd, 700)
+    await pollUntil(service, id, 'BLOCKED')
+    expect(await linesOf(id)).toEqual({ ...refunded, blocked: -700 })
+    await decide(service, reference, 'accept')
+    service.clock.advance(2_000)
+    await pollUntil(service, id, 'INFRACTION')
+    expect(await linesOf(id)).toEqual({ ...refunded, returned: -700 })
+    before = await own()
+    const withdrawal = await withdraw(service, { amount: 1_000 })
+    await untilWithdrawal(service, withdrawal, 'PROCESSED')
+    expect(await linesOf(withdrawal)).toEqual({ sent: -1_000, fee: -150 })
   })
 })
 

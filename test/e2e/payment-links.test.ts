@@ -77,6 +77,8 @@ describe('a payment link', () => {
     expect(await detail(link.id)).toMatchObject({ paymentCount: 2, paymentAmount: 5_180, reserved: 2, state: 'active' })
     const { total, data } = await paymentsOf(link.id)
     expect(total).toBe(2)
+    const { body: record } = await owner.call(`/dashboard/api/record/${data[0]?.id}`)
+    expect(record.link).toEqual({ id: link.id, title: 'Café torrado 500 g' })
     expect(data.map(({ status, amount, isStatic }) => [status, amount, isStatic])).toEqual([
       ['PAID', 2_590, false],
       ['PAID', 2_590, false],

@@ -1,10 +1,11 @@
 import { Anchor, Button, CopyButton, Group, Image, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core'
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import { Link, useParams } from 'wouter'
 import { request, withQuery } from '../../api.ts'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import { type Fact, FactList } from '../../components/fact-list.tsx'
 import { IconOf } from '../../components/icons.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { Amount, PhoneRow, RecordList } from '../../components/record-table.tsx'
@@ -116,7 +117,7 @@ function Conditions({ link }: { link: LinkDetailResponse }) {
   const format = useFormat()
   const priceOf = usePrice()
   const { stock, reserved } = link
-  const facts: [string, ReactNode][] = [
+  const facts: Fact[] = [
     [t.state, <LinkState key="state" of={link.state} />],
     [t.amount, priceOf(link)],
     [t.payments, format.number(link.paymentCount)],
@@ -130,18 +131,7 @@ function Conditions({ link }: { link: LinkDetailResponse }) {
   ]
   return (
     <Section title={t.terms}>
-      <Stack gap={8} component="dl" m={0}>
-        {facts.map(([name, value]) => (
-          <Group key={name} justify="space-between" gap="md" wrap="nowrap" align="baseline">
-            <Text size="sm" c="dimmed" component="dt">
-              {name}
-            </Text>
-            <Text size="sm" component="dd" m={0} ta="right" style={{ overflowWrap: 'anywhere' }}>
-              {value}
-            </Text>
-          </Group>
-        ))}
-      </Stack>
+      <FactList facts={facts} />
     </Section>
   )
 }

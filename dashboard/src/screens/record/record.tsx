@@ -1,5 +1,5 @@
 import type { Transaction } from '@guiche/sdk'
-import { Anchor, Badge, Group, Image, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core'
+import { Anchor, Group, Image, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Fragment, type ReactNode, useEffect } from 'react'
 import { Link, useLocation, useParams } from 'wouter'
@@ -7,6 +7,7 @@ import { guiche, request } from '../../api.ts'
 import { RequireClient } from '../../components/choose-client.tsx'
 import { Copyable } from '../../components/copy.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import { type Fact, FactList } from '../../components/fact-list.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { Status, TransactionStatus } from '../../components/status.tsx'
 import { useFormat } from '../../format.ts'
@@ -19,12 +20,15 @@ import type { ExplainedRecord } from '../../types.ts'
 import { RecordActions } from './actions.tsx'
 import { findScreenLink, writeSentence } from './current-status.ts'
 import { Disputes } from './disputes.tsx'
+import { useTechnicalFacts } from './facts.tsx'
 import { PaymentPage } from './payment-page.tsx'
+import { Persons } from './persons.tsx'
 import { ReceiptButtons } from './receipt.tsx'
 import { Refunds } from './refund.tsx'
+import { AmountStatement } from './statement.tsx'
 import { RecordSteps } from './steps.tsx'
 import { words } from './text.ts'
-import { WithdrawalDetails } from './withdrawal.tsx'
+import { WithdrawalDetails, WithdrawalReceiver } from './withdrawal.tsx'
 
 /** One transaction or withdrawal: its current status in sentences, its timeline and its details. */
 export default function RecordScreen() {
@@ -55,8 +59,6 @@ function RecordPage({ client, isTransaction }: { client: string; isTransaction: 
     refetchInterval: useRefreshEvery(5_000),
   })
   const { data } = query
-  const code = transaction.data?.pixResponse
-  const isWaiting = data?.status === 'PIX_QRCODE_GENERATED'
   const path = useClientLink()(`/${isTransaction ? 'transactions' : 'withdrawals'}/${id}`)
   const { type, amount, timeline } = data ?? {}
   const createdAt = timeline?.[0]?.at
@@ -96,51 +98,122 @@ function RecordPage({ client, isTransaction }: { client: string; isTransaction: 
       ) : (
         <Skeleton height={80} />
       )}
-      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
-        <Section
-          title={t.timeline}
-          aside={
-            <Text size="xs" c="dimmed">
-              {t.times}
-            </Text>
-          }
-        >
-          {data ? <RecordSteps record={data} /> : <Skeleton height={300} />}
-        </Section>
-        <Stack gap="lg">
-          <Section title={t.details}>
-            {data ? <Details record={data} transaction={transaction.data} /> : <Skeleton height={200} />}
-            {code && data?.type === 'transaction' && !isWaiting && <PaymentPage client={client} id={id} />}
-          </Section>
-          {data?.type === 'withdrawal' && <WithdrawalDetails id={id} client={client} />}
-          {transaction.data && (
-            <Refunds refunds={transaction.data.refunds ?? []} errorMessage={transaction.data.errorMessage} />
-          )}
-          {transaction.data && <Disputes transaction={transaction.data} />}
-          {transaction.data && code?.uri && code.qrCodeBase64 && isWaiting && (
-            <Section title={t.qr}>
-              <Group align="flex-start" wrap="wrap">
-                <Image
-                  src={code.qrCodeBase64}
-                  alt={t.qr}
-                  w={160}
-                  h={160}
-                  radius="sm"
-                  style={{ imageRendering: 'pixelated', background: '#fff' }}
-                />
-                <div style={{ flex: 1, minWidth: 180 }}>
-                  <Text size="xs" c="dimmed">
-                    {t.code}
-                  </Text>
-                  <Copyable value={code.uri} label={t.code} />
-                  <PaymentPage client={client} id={id} />
-                </div>
-              </Group>
-            </Section>
-          )}
-        </Stack>
-      </SimpleGrid>
+      {data?.type === 'transaction' && (
+        <TransactionParts client={client} record={data} transaction={transaction.data} />
+      )}
+      {data?.type === 'withdrawal' && <WithdrawalParts client={client} record={data} />}
+      {!data && <Skeleton height={300} />}
     </Page>
+  )
+}
+
+/** First who paid how much, then what happened, and identifiers last. A phone shows the columns in this order. */
+function Columns({ left, right }: { left: ReactNode; right: ReactNode }) {
+  return (
+    <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
+      <Stack gap="lg">{left}</Stack>
+      <Stack gap="lg">{right}</Stack>
+    </SimpleGrid>
+  )
+}
+
+function TransactionParts({
+  client,
+  record,
+  transaction,
+}: {
+  client: string
+  record: ExplainedRecord
+  transaction: Transaction | undefined
+}) {
+  const isMerchants = useUser().merchant !== null
+  return (
+    <Columns
+      left={
+        <>
+          {transaction && record.status === 'PIX_QRCODE_GENERATED' && (
+            <PixCode client={client} transaction={transaction} />
+          )}
+          <AmountStatement record={record} isMerchants={isMerchants} />
+          {transaction ? <Persons transaction={transaction} /> : <Skeleton height={160} />}
+          {transaction && <Refunds refunds={transaction.refunds ?? []} errorMessage={transaction.errorMessage} />}
+          {transaction && <Disputes transaction={transaction} />}
+        </>
+      }
+      right={
+        <>
+          <History record={record} />
+          <TransactionDetails client={client} record={record} transaction={transaction} />
+        </>
+      }
+    />
+  )
+}
+
+function WithdrawalParts({ client, record }: { client: string; record: ExplainedRecord }) {
+  const t = useText(words)
+  const isMerchants = useUser().merchant !== null
+  return (
+    <Columns
+      left={
+        <>
+          <WithdrawalReceiver client={client} record={record} />
+          <AmountStatement record={record} isMerchants={isMerchants} />
+        </>
+      }
+      right={
+        <>
+          <History record={record} />
+          <Section title={t.details}>
+            <WithdrawalDetails client={client} record={record} />
+          </Section>
+        </>
+      }
+    />
+  )
+}
+
+function History({ record }: { record: ExplainedRecord }) {
+  const t = useText(words)
+  return (
+    <Section
+      title={t.timeline}
+      aside={
+        <Text size="xs" c="dimmed">
+          {t.times}
+        </Text>
+      }
+    >
+      <RecordSteps record={record} />
+    </Section>
+  )
+}
+
+/** The code of an open charge, with its payment page. */
+function PixCode({ client, transaction }: { client: string; transaction: Transaction }) {
+  const t = useText(words)
+  const { uri, qrCodeBase64 } = transaction.pixResponse
+  if (!uri || !qrCodeBase64) return null
+  return (
+    <Section title={t.qr}>
+      <Group align="flex-start" wrap="wrap">
+        <Image
+          src={qrCodeBase64}
+          alt={t.qr}
+          w={160}
+          h={160}
+          radius="sm"
+          style={{ imageRendering: 'pixelated', background: '#fff' }}
+        />
+        <div style={{ flex: 1, minWidth: 180 }}>
+          <Text size="xs" c="dimmed">
+            {t.code}
+          </Text>
+          <Copyable value={uri} label={t.code} />
+          <PaymentPage client={client} id={transaction.id} />
+        </div>
+      </Group>
+    </Section>
   )
 }
 
@@ -163,7 +236,7 @@ function CurrentStatus({ sentences }: { sentences: ExplainedRecord['sentences'] 
             {writeSentence(sentence, language, format)}{' '}
             {isOpen && (
               <>
-                <Anchor component={Link} href={toLink(screen.path, screen.query)} inherit>
+                <Anchor component={Link} href={toLink(screen.path, screen.query)} inherit underline="always">
                   {t.open}
                 </Anchor>{' '}
               </>
@@ -175,77 +248,36 @@ function CurrentStatus({ sentences }: { sentences: ExplainedRecord['sentences'] 
   )
 }
 
-function Details({ record, transaction }: { record: ExplainedRecord; transaction: Transaction | undefined }) {
+function TransactionDetails({
+  client,
+  record,
+  transaction,
+}: {
+  client: string
+  record: ExplainedRecord
+  transaction: Transaction | undefined
+}) {
   const t = useText(words)
   const format = useFormat()
-  const entries: [string, ReactNode][] = [
-    [t.amount, format.money(record.amount)],
-    [t.client, record.clientId],
-    [t.acquirer, record.acquirer],
-    ...(record.endToEnd
-      ? [[t.endToEnd, <Copyable key="e" value={record.endToEnd} label={t.endToEnd} />] as [string, ReactNode]]
-      : []),
-    ...(transaction ? toTransactionEntries(transaction, t, format) : []),
-  ]
-  return (
-    <Stack gap={0} component="dl" m={0}>
-      {entries.map(([name, value]) => (
-        <Group key={name} className="row" py={6} justify="space-between" wrap="nowrap" align="flex-start">
-          <Text size="sm" c="dimmed" component="dt">
-            {name}
-          </Text>
-          <Text size="sm" component="dd" m={0} ta="right" style={{ overflowWrap: 'anywhere' }}>
-            {value}
-          </Text>
-        </Group>
-      ))}
-    </Stack>
-  )
-}
-
-function toTransactionEntries(
-  transaction: Transaction,
-  t: (typeof words)['en'],
-  format: ReturnType<typeof useFormat>,
-): [string, ReactNode][] {
-  const { createdAt, externalCode, customer, payer, amountPaid, paymentDate, feeAmount, amountRefunded } = transaction
-  const entries: [string, ReactNode][] = [[t.created, format.dateTime(createdAt)]]
-  if (externalCode) entries.push([t.externalCode, <Copyable key="x" value={externalCode} label={t.externalCode} />])
-  if (customer)
-    entries.push([
-      t.customer,
-      <CustomerLink key="customer" id={transaction.id}>
-        {customer.name}, {format.document(customer.document.value)}
-      </CustomerLink>,
+  const toLink = useClientLink()
+  const technical = useTechnicalFacts(record)
+  const facts: Fact[] = []
+  const { createdAt, paymentDate, externalCode, pixResponse } = transaction ?? {}
+  if (createdAt) facts.push([t.created, format.dateTime(createdAt)])
+  if (paymentDate) facts.push([t.paidAt, format.dateTime(paymentDate)])
+  else if (pixResponse?.expirationDate) facts.push([t.expires, format.dateTime(pixResponse.expirationDate)])
+  if (externalCode) facts.push([t.externalCode, <Copyable key="x" value={externalCode} label={t.externalCode} />])
+  if (record.link)
+    facts.push([
+      t.link,
+      <Anchor key="l" component={Link} href={toLink(`/links/${record.link.id}`)} inherit>
+        {record.link.title}
+      </Anchor>,
     ])
-  if (amountPaid !== undefined && paymentDate) {
-    entries.push([t.paid, `${format.money(amountPaid)}, ${format.dateTime(paymentDate)}`])
-  }
-  if (feeAmount !== undefined) entries.push([t.fee, format.money(feeAmount)])
-  if (feeAmount !== undefined && amountPaid !== undefined) entries.push([t.net, format.money(amountPaid - feeAmount)])
-  if (payer) {
-    const isOther = customer && !maySame(payer.document, customer.document.value)
-    entries.push([
-      t.payer,
-      <Fragment key="payer">
-        {payer.name}, {format.document(payer.document)} {isOther && <Badge color="orange">{t.notCustomer}</Badge>}
-      </Fragment>,
-    ])
-  }
-  if (amountRefunded) entries.push([t.refunded, format.money(amountRefunded)])
-  return entries
-}
-
-/** Whether two tax numbers may be the same: banks mask some digits of the payer's. */
-function maySame(one: string, other: string): boolean {
-  const [left, right] = [one, other].map((value) => value.replace(/[./-]/g, ''))
-  return left?.length === right?.length && [...(left ?? '')].every((sign, at) => sign === '*' || sign === right?.[at])
-}
-
-function CustomerLink({ id, children }: { id: string; children: ReactNode }) {
   return (
-    <Anchor component={Link} href={useClientLink()(`/customers/${id}`)} inherit>
-      {children}
-    </Anchor>
+    <Section title={t.details}>
+      <FactList facts={[...facts, ...technical]} />
+      {pixResponse?.uri && record.status !== 'PIX_QRCODE_GENERATED' && <PaymentPage client={client} id={record.id} />}
+    </Section>
   )
 }

@@ -1,38 +1,55 @@
-import { Group, Skeleton, Stack, Text } from '@mantine/core'
+import { Skeleton, Stack } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
 import { guiche, request } from '../../api.ts'
 import { Copyable } from '../../components/copy.tsx'
+import { type Fact, FactList } from '../../components/fact-list.tsx'
 import { Section } from '../../components/page.tsx'
 import { Proposal } from '../../components/proposals.tsx'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
 import { useRefreshEvery } from '../../live.ts'
 import { texts, useText } from '../../text.ts'
-import type { WithdrawalView } from '../../types.ts'
+import type { ExplainedRecord, WithdrawalView } from '../../types.ts'
 import { Decisions } from '../withdrawals/decide.tsx'
 import { ReviewBadge, WhyPending } from '../withdrawals/pending-review.tsx'
 import { PixKeyCard } from '../withdrawals/pix-key-card.tsx'
 import { ReceiverHistory } from '../withdrawals/receiver.tsx'
+import { useTechnicalFacts } from './facts.tsx'
 
 const words = texts({
   en: {
     title: 'Receiver',
-    fee: 'Fee (added to the amount)',
     receiver: 'Account holder',
-    left: 'Sent',
+    document: 'CPF or CNPJ',
+    created: 'Requested at',
+    sent: 'Sent at',
     externalCode: 'External code',
     why: 'Reason',
     waits: 'Pending review',
+    theOperator: 'the operator',
+    decisions: {
+      'withdrawal.approve': 'Approved by',
+      'withdrawal.reject': 'Rejected by',
+      'withdrawal.confirm': 'Confirmed by',
+      'withdrawal.cancel': 'Canceled by',
+    } as Record<string, string>,
   },
   pt: {
     title: 'Recebedor',
-    fee: 'Tarifa (somada ao valor)',
     receiver: 'Titular',
-    left: 'Enviado',
+    document: 'CPF ou CNPJ',
+    created: 'Solicitado em',
+    sent: 'Enviado em',
     externalCode: 'Código externo',
     why: 'Motivo',
     waits: 'Aguardando análise',
+    theOperator: 'o operador',
+    decisions: {
+      'withdrawal.approve': 'Aprovado por',
+      'withdrawal.reject': 'Rejeitado por',
+      'withdrawal.confirm': 'Confirmado por',
+      'withdrawal.cancel': 'Cancelado por',
+    },
   },
 })
 
@@ -49,48 +66,72 @@ export function WithdrawalActions({ id }: { id: string }) {
   return data ? <Decisions withdrawal={data} /> : null
 }
 
-/** The receiver, the fee, and why the withdrawal is pending review. */
-export function WithdrawalDetails({ id, client }: { id: string; client: string }) {
-  const t = useText(words)
-  const format = useFormat()
-  const toLink = useClientLink()
-  const reviewed = useReviewedWithdrawal(id)
-  const withdrawal = useQuery({
+function useWithdrawal(client: string, id: string) {
+  return useQuery({
     queryKey: ['withdrawal', client, id],
     queryFn: async () => await guiche.withdrawals.get(id),
     refetchInterval: useRefreshEvery(5_000),
   })
-  if (!withdrawal.data || !reviewed.data) return <Skeleton height={160} />
-  const { pixKey, feeAmount, receiver, processedDate, amountWithdrawn, externalCode, errorMessage } = withdrawal.data
-  const { hold } = reviewed.data
-  const entries: [string, ReactNode][] = []
-  if (receiver) entries.push([t.receiver, `${receiver.name}, ${format.document(receiver.document)}`])
-  if (feeAmount !== undefined) entries.push([t.fee, format.money(feeAmount)])
-  if (processedDate && amountWithdrawn !== undefined)
-    entries.push([t.left, `${format.money(amountWithdrawn)}, ${format.dateTime(processedDate)}`])
-  if (externalCode) entries.push([t.externalCode, <Copyable key="x" value={externalCode} label={t.externalCode} />])
-  if (errorMessage) entries.push([t.why, errorMessage])
-  if (hold) entries.push([t.waits, <ReviewBadge key="h" hold={hold} />])
+}
+
+type Props = { client: string; record: ExplainedRecord }
+
+/** Who receives the money, who has decided on it, and why it is pending review. */
+export function WithdrawalReceiver({ client, record }: Props) {
+  const t = useText(words)
+  const format = useFormat()
+  const toLink = useClientLink()
+  const reviewed = useReviewedWithdrawal(record.id)
+  const withdrawal = useWithdrawal(client, record.id)
+  const { pixKey, receiver, errorMessage } = withdrawal.data ?? {}
+  const decisions = useDecisions(record)
+  const facts: Fact[] = []
+  if (receiver) facts.push([t.receiver, receiver.name], [t.document, format.document(receiver.document)])
+  if (errorMessage) facts.push([t.why, errorMessage])
+  if (reviewed.data?.hold) facts.push([t.waits, <ReviewBadge key="h" hold={reviewed.data.hold} />])
   return (
     <Section title={t.title}>
-      <Stack gap="xs">
-        {pixKey && <PixKeyCard of={pixKey} />}
-        <ReceiverHistory of={reviewed.data.receiver} />
-        <Stack gap={0} component="dl" m={0}>
-          {entries.map(([name, value]) => (
-            <Group key={name} className="row" py={6} justify="space-between" wrap="nowrap" align="flex-start">
-              <Text size="sm" c="dimmed" component="dt">
-                {name}
-              </Text>
-              <Text size="sm" component="dd" m={0} ta="right" style={{ overflowWrap: 'anywhere' }}>
-                {value}
-              </Text>
-            </Group>
-          ))}
+      {withdrawal.data && reviewed.data ? (
+        <Stack gap="xs">
+          {pixKey && <PixKeyCard of={pixKey} />}
+          {(reviewed.data.status === 'PENDING' || reviewed.data.receiver.count > 0) && (
+            <ReceiverHistory of={reviewed.data.receiver} />
+          )}
+          <FactList facts={[...facts, ...decisions]} />
+          <WhyPending withdrawal={reviewed.data} toLink={(one) => toLink(`/withdrawals/${one}`)} />
+          {reviewed.data.proposal && <Proposal proposal={reviewed.data.proposal} />}
         </Stack>
-        <WhyPending withdrawal={reviewed.data} toLink={(one) => toLink(`/withdrawals/${one}`)} />
-        {reviewed.data.proposal && <Proposal proposal={reviewed.data.proposal} />}
-      </Stack>
+      ) : (
+        <Skeleton height={160} />
+      )}
     </Section>
   )
+}
+
+/** Who approved, rejected, confirmed or canceled it, and when. */
+function useDecisions({ timeline }: ExplainedRecord): Fact[] {
+  const t = useText(words)
+  const format = useFormat()
+  return timeline.flatMap((entry): Fact[] => {
+    if (entry.kind !== 'operator') return []
+    const { action, actor } = entry.data
+    const name = t.decisions[action]
+    if (name === undefined) return []
+    const who = actor === 'operator' ? t.theOperator : actor.replace(/^\w+:/, '')
+    return [[name, `${who}, ${format.dateTime(entry.at)}`]]
+  })
+}
+
+/** Dates and identifiers. */
+export function WithdrawalDetails({ client, record }: Props) {
+  const t = useText(words)
+  const format = useFormat()
+  const withdrawal = useWithdrawal(client, record.id)
+  const technical = useTechnicalFacts(record)
+  const { createdAt, processedDate, externalCode } = withdrawal.data ?? {}
+  const facts: Fact[] = []
+  if (createdAt) facts.push([t.created, format.dateTime(createdAt)])
+  if (processedDate) facts.push([t.sent, format.dateTime(processedDate)])
+  if (externalCode) facts.push([t.externalCode, <Copyable key="x" value={externalCode} label={t.externalCode} />])
+  return <FactList facts={[...facts, ...technical]} />
 }

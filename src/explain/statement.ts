@@ -1,0 +1,79 @@
+import type { Account } from '../ledger/accounts.ts'
+import type { TransferRecord } from './store.ts'
+
+/** What a record added to the merchant's balance or took from it. */
+export const statementLines = [
+  'paid',
+  'sent',
+  'sending',
+  'fee',
+  'refunded',
+  'refunding',
+  'refundFee',
+  'feeReturned',
+  'blocked',
+  'returned',
+  'undone',
+  'other',
+] as const
+
+export type StatementLine = (typeof statementLines)[number]
+
+/** In cents. The lines add up to `net`: by how much the record changed what the merchant has, or owes. */
+export type Statement = { lines: { line: StatementLine; amount: number }[]; net: number }
+
+/** What is reserved or blocked has left the merchant's money until it is known what becomes of it. */
+const own: readonly Account[] = ['available', 'debt']
+
+/** The statement of a record, from its transfers alone. Null if nothing was posted for it. */
+export function toStatement(transfers: TransferRecord[]): Statement | null {
+  const sums = new Map<StatementLine, number>()
+  const add = (line: StatementLine, amount: number) => sums.set(line, (sums.get(line) ?? 0) + amount)
+  for (const transfer of transfers) {
+    const { debit, credit, amount } = transfer
+    const change = (own.includes(credit) ? amount : 0) - (own.includes(debit) ? amount : 0)
+    const line = lineOf(transfer)
+    const setAside = setAsideOf(transfer)
+    if (change !== 0) add(setAside ?? line, change)
+    // It was set aside before and has left now: the same amount, on another line.
+    else if (setAside !== null && !own.includes(credit)) {
+      add(setAside, amount)
+      add(line, -amount)
+    }
+  }
+  const lines = statementLines.flatMap((line) => {
+    const amount = sums.get(line) ?? 0
+    return amount === 0 ? [] : [{ line, amount }]
+  })
+  return transfers.length === 0 ? null : { lines, net: lines.reduce((sum, { amount }) => sum + amount, 0) }
+}
+
+/** The line of what was set aside, for transfers into the accounts for it or out of them. */
+function setAsideOf({ debit, credit, record_type: type }: TransferRecord): StatementLine | null {
+  if (debit === 'blocked' || credit === 'blocked') return 'blocked'
+  if (debit !== 'reserved' && credit !== 'reserved') return null
+  return type === 'withdrawal' ? 'sending' : 'refunding'
+}
+
+function lineOf({ kind, debit, record_type: type }: TransferRecord): StatementLine {
+  switch (kind) {
+    case 'payment':
+      return 'paid'
+    case 'fee':
+      return debit === 'reserved' && type === 'refund' ? 'refundFee' : 'fee'
+    case 'refund_sent':
+      return 'refunded'
+    case 'fee_returned':
+    case 'fee_return_reversed':
+      return 'feeReturned'
+    case 'infraction_returned':
+    case 'withdrawal_returned':
+      return 'returned'
+    case 'withdrawal_sent':
+      return 'sent'
+    case 'match_undone':
+      return 'undone'
+    default:
+      return 'other'
+  }
+}
