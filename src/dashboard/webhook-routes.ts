@@ -70,6 +70,7 @@ function registerReading(app: Server, deps: Deps): void {
             type: Type.Optional(Type.String({ pattern: '^[a-z_]+\\.[a-z_]+$', maxLength: 64 })),
             recordId: Type.Optional(Type.String({ format: 'uuid-any' })),
             endpointId: Type.Optional(Type.String({ format: 'uuid-any' })),
+            receiver: Type.Optional(Type.String({ pattern: '^https?://[^/]+$', maxLength: 300 })),
             from: Type.Optional(DateTimeFilter('Of events from then on')),
             until: Type.Optional(DateTimeFilter('Of events until then')),
             page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1e6 })),
@@ -87,8 +88,10 @@ function registerReading(app: Server, deps: Deps): void {
       return {
         total,
         totalPages: Math.ceil(total / perPage),
-        // Filtered by endpoint, type or period, only this many are counted.
-        isMore: total > deliveriesCountedMax && (filters.endpointId ?? filters.type ?? from ?? until) !== undefined,
+        // Filtered by endpoint, type, receiver or period, only this many are counted.
+        isMore:
+          total > deliveriesCountedMax &&
+          (filters.endpointId ?? filters.type ?? filters.receiver ?? from ?? until) !== undefined,
         data: items.map(toDeliveryView),
       }
     },

@@ -76,6 +76,8 @@ export type DeliveryFilters = {
   endpointId?: string | undefined
   state?: DeliveryState | undefined
   type?: string | undefined
+  /** Scheme, host and port of the URL. */
+  receiver?: string | undefined
   /** Only deliveries of events from this moment on. */
   from?: Date | undefined
   /** Only deliveries of events up to this moment. */
@@ -92,7 +94,7 @@ export async function listDeliveries(
   filters: DeliveryFilters,
   slice: Slice,
 ): Promise<Page<DeliveryRow>> {
-  const { recordId, eventId, endpointId, state, type, from, until } = filters
+  const { recordId, eventId, endpointId, state, type, receiver, from, until } = filters
   const ofState = state === undefined ? empty : sql`and state = ${state}`
   // Only a few deliveries belong to one record or are undelivered, and indexes find them. The others have the order
   // and time of their events: the events' index gives the newest page of 200,000 in 0.1 ms, where sorting them took
@@ -106,11 +108,11 @@ export async function listDeliveries(
   const where = sql`
     ${ofRecord(recordId)} ${eventId === undefined ? empty : sql`and ${isOfEvent({ merchantId, eventId })}`} ${ofState}
     ${endpointId === undefined ? empty : sql`and endpoint_id = ${endpointId}`}
-    ${type === undefined ? empty : sql`and type = ${type}`}
+    ${type === undefined ? empty : sql`and type = ${type}`} ${receiver === undefined ? empty : sql`and receiver = ${receiver}`}
     ${from === undefined ? empty : sql`and created_at >= ${from}`} ${until === undefined ? empty : sql`and created_at <= ${until}`}`
-  const isCountedOnly = endpointId !== undefined || type !== undefined || from !== undefined || until !== undefined
+  const isCountedOnly = [endpointId, type, receiver, from, until].some((one) => one !== undefined)
   const table = sql`(
-      select d.merchant_id, d.id, e.id as event_id, d.endpoint_id, e.type, d.record_id, d.sequence, d.url, d.state,
+      select d.merchant_id, d.id, e.id as event_id, d.endpoint_id, e.type, d.record_id, d.sequence, d.url, d.receiver, d.state,
         case when d.state = 'pending' then d.next_attempt_at end as next_attempt_at,
         d.last_status, d.last_error, ${isNarrow ? sql`d.created_at` : sql`e.occurred_at as created_at`}, d.finished_at
       from ${joined}

@@ -48,6 +48,18 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await page.getByRole('link', { name: 'Webhooks' }).click()
     await page.getByText('8 no longer retried').waitFor()
     await checkScreen('webhooks-down')
+    // The link filters the list, and does not open the delivery of its row.
+    const { origin } = new URL(receiver.url)
+    await page.getByRole('link', { name: origin }).click()
+    await expect.poll(() => page.url()).toContain(`receiver=${encodeURIComponent(origin)}`)
+    await page.getByRole('button', { name: 'Clear filters' }).click()
+    await page
+      .getByRole('row')
+      .nth(1)
+      .getByRole('link', { name: new URL(receiver.url).host })
+      .click()
+    await expect.poll(() => page.url()).toContain(`receiver=${encodeURIComponent(origin)}`)
+    expect(await page.getByRole('dialog').count()).toBe(0)
     await go(`/webhooks?recordId=${id}&state=gone`)
     await page.getByRole('cell', { name: 'transaction.paid' }).click()
     const drawer = page.getByRole('dialog')

@@ -99,6 +99,10 @@ describe('the deliveries of a merchant', () => {
     expect(paid.map(({ recordId }) => recordId)).toContain(id)
     expect(new Set(paid.map(({ type }) => type))).toEqual(new Set(['transaction.paid']))
     expect(await deliveries(`?from=${encodeURIComponent(until)}`)).toEqual([])
+    const to = (origin: string) => `?recordId=${id}&receiver=${encodeURIComponent(origin)}`
+    expect(await deliveries(to(new URL(receiver.url).origin))).toHaveLength(2)
+    expect(await deliveries(to('https://another.example'))).toEqual([])
+    expect((await developer.call('/dashboard/api/webhook/delivery?receiver=anything')).status).toBe(422)
     const [one] = paid.filter(({ recordId }) => recordId === id)
     expect(one?.attempts.map((attempt) => attempt.status)).toEqual([204])
     const shown = await developer.call(`/dashboard/api/webhook/delivery/${one?.eventId}/payload`)

@@ -66,8 +66,8 @@ const places: Record<AttentionKind, { screen: string; path: string; query?: Reco
     proposals_to_approve: { screen: 'today', path: '/' },
     suspense_waits: { screen: 'reconciliation', path: '/reconciliation', query: { tab: 'suspense' } },
     discrepancies_open: { screen: 'reconciliation', path: '/reconciliation' },
-    receiver_fails: { screen: 'webhooks', path: '/webhooks' },
-    endpoint_disabled: { screen: 'webhooks', path: '/webhooks' },
+    receiver_fails: { screen: 'webhooks', path: '/webhooks', query: { state: 'pending' } },
+    endpoint_disabled: { screen: 'webhooks', path: '/webhooks', query: { view: 'endpoints' } },
     alerts_open: { screen: 'system', path: '/system' },
     certificate_expires: { screen: 'system', path: '/system' },
   }
@@ -130,7 +130,11 @@ function Item({ item }: { item: AttentionItem }) {
         </Text>
         <Anchor
           component={Link}
-          href={toLink(path, { ...query, ...(merchant === null && clientId !== null && { client: clientId }) })}
+          href={toLink(path, {
+            ...query,
+            ...(kind === 'receiver_fails' && name !== null && { receiver: name }),
+            ...(merchant === null && clientId !== null && { client: clientId }),
+          })}
           size="sm"
           fw={600}
           c="inherit"

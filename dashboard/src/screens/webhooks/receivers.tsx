@@ -1,9 +1,12 @@
-import { Badge, Group, Stack, Text } from '@mantine/core'
+import { Anchor, Badge, Group, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
+import type { ReactNode, SyntheticEvent } from 'react'
+import { Link } from 'wouter'
 import { request, withQuery } from '../../api.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Section } from '../../components/page.tsx'
 import { useFormat } from '../../format.ts'
+import { useClientLink } from '../../links.ts'
 import { useRefreshEvery } from '../../live.ts'
 import { useText } from '../../text.ts'
 import type { ReceiverHealth } from '../../types.ts'
@@ -59,9 +62,7 @@ function Receiver({
   return (
     <Group className="row" py={8} justify="space-between" gap="xs">
       <div>
-        <Text size="sm" fw={600} className="identifier">
-          {receiver}
-        </Text>
+        <ReceiverLink receiver={receiver}>{receiver}</ReceiverLink>
         <Text size="xs" c="dimmed">
           {oldestWaitingAt === null ? idle : t.oldest(format.dateTime(oldestWaitingAt))}
         </Text>
@@ -76,5 +77,27 @@ function Receiver({
           ))}
       </Group>
     </Group>
+  )
+}
+
+const stop = (event: SyntheticEvent) => event.stopPropagation()
+
+/** Shows only the deliveries to one receiver. */
+export function ReceiverLink({ receiver, children }: { receiver: string; children: ReactNode }) {
+  const toLink = useClientLink()
+  return (
+    <Anchor
+      component={Link}
+      href={toLink('/webhooks', { receiver })}
+      size="sm"
+      fw={600}
+      c="inherit"
+      className="identifier"
+      // The row around it opens the delivery.
+      onClick={stop}
+      onKeyDown={stop}
+    >
+      {children}
+    </Anchor>
   )
 }

@@ -31,6 +31,7 @@ export const words = texts({
     record: 'Record id',
     when: 'Date',
     receiver: 'Receiver',
+    receiverFilter: 'Receiver, such as https://shop.example.com',
     attempts: 'Attempts',
     none: 'No deliveries yet',
     noneHint:
@@ -115,6 +116,7 @@ export const words = texts({
     record: 'Id de um registro',
     when: 'Data',
     receiver: 'Endpoint',
+    receiverFilter: 'Endpoint, como https://loja.exemplo.com.br',
     attempts: 'Tentativas',
     none: 'Nenhuma entrega ainda',
     noneHint:

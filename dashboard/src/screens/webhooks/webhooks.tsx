@@ -22,7 +22,7 @@ import { useLanguage, useText } from '../../text.ts'
 import type { Deliveries } from '../../types.ts'
 import { DeliveryDrawer } from './delivery.tsx'
 import { Endpoints } from './endpoints.tsx'
-import { Receivers } from './receivers.tsx'
+import { ReceiverLink, Receivers } from './receivers.tsx'
 import { ResendMany } from './resend-many.tsx'
 import { DeliveryState, eventTypes, hostOf } from './state.tsx'
 import { words, writeAttemptError } from './text.ts'
@@ -98,6 +98,7 @@ function DeliveryList({ client }: { client: string }) {
     type: filters.get('type'),
     recordId: filters.get('recordId'),
     endpointId: filters.get('endpointId'),
+    receiver: filters.get('receiver'),
     from: dayStart(periodOf(filters).from ?? ''),
     until: dayEnd(periodOf(filters).until ?? ''),
     page: filters.page,
@@ -108,7 +109,7 @@ function DeliveryList({ client }: { client: string }) {
     placeholderData: keepPreviousData,
     refetchInterval: useRefreshEvery(5_000),
   })
-  const count = ['state', 'type', 'recordId', 'endpointId', 'from', 'until', 'period'].filter(
+  const count = ['state', 'type', 'recordId', 'endpointId', 'receiver', 'from', 'until', 'period'].filter(
     (name) => filters.get(name) !== '',
   ).length
   return (
@@ -144,6 +145,7 @@ function DeliveryList({ client }: { client: string }) {
           <>
             <TextFilter label={t.record} name="recordId" />
             <TextFilter label={t.endpointId} name="endpointId" />
+            <TextFilter label={t.receiverFilter} name="receiver" />
           </>
         }
       />
@@ -181,11 +183,7 @@ function DeliveryList({ client }: { client: string }) {
             {
               name: t.receiver,
               isMinor: true,
-              cell: ({ url }) => (
-                <Text size="sm" className="identifier" style={{ whiteSpace: 'nowrap' }}>
-                  {hostOf(url)}
-                </Text>
-              ),
+              cell: ({ url }) => <ReceiverLink receiver={new URL(url).origin}>{hostOf(url)}</ReceiverLink>,
             },
             { name: t.attempts, isMinor: true, isAmount: true, cell: ({ attempts }) => format.number(attempts.length) },
             {
