@@ -120,8 +120,10 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await signIn(page, service, email)
     await page.getByRole('heading', { name: 'Today', exact: true }).waitFor()
     await service.db.pool.query('delete from sessions')
-    await page.getByRole('link', { name: 'Transactions', exact: true }).click()
-    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    // A request of the open screen may be refused before the click.
+    const signedOut = page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await Promise.race([page.getByRole('link', { name: 'Transactions', exact: true }).click(), signedOut])
+    await signedOut
     await page.getByText('Your session ended.').waitFor()
     await checkScreen('session-ended')
     await close()
