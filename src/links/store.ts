@@ -76,16 +76,6 @@ export async function lockLink(tx: Tx, { merchant_id, id }: LinkKey): Promise<Li
   return rows[0] ?? null
 }
 
-/** A link as its public page needs it, with its merchant. */
-export type PublicLinkRow = LinkRow & { client_id: string; merchant_name: string; moved_to: string | null }
-
-export async function findLinkBySlug(db: Db, slug: string): Promise<PublicLinkRow | null> {
-  const rows = await db.query<PublicLinkRow>(sql`
-    select payment_links.*, client_id, clients.name as merchant_name, moved_to_address as moved_to
-    from payment_links join clients using (merchant_id) where slug = ${slug}`)
-  return rows[0] ?? null
-}
-
 /** The link whose static code has this txid. Some PSPs return a txid in another case. */
 export async function findLinkByTxid(db: Db, txid: string): Promise<LinkRow | null> {
   const rows = await db.query<LinkRow>(sql`

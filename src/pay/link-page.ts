@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
 import { amountsOf } from '../links/state.ts'
-import type { PublicLinkRow } from '../links/store.ts'
+import { hashOf, renderDocument, renderLeave, renderLogo, stylePolicy } from './document.ts'
 import { type Html, html, verbatim } from './html.ts'
 import { type LinkNotice, linkWords } from './link-text.ts'
+import type { PublicLinkRow } from './store.ts'
 import { style } from './style.ts'
 import { type Language, words } from './text.ts'
 
@@ -19,15 +19,19 @@ input[aria-invalid] { border-color: var(--warn); }
 .error { font-weight: 500; color: var(--warn); font-size: 15px; }
 `
 
-/** The page has no script at all, and may only send its form to its own server. */
-export const linkPolicy = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(linkStyle).digest('base64')}'`,
-  'img-src data:',
-  "base-uri 'none'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-].join('; ')
+const styleHash = hashOf(linkStyle)
+
+/** The page has no script at all, no other site may frame it, and its form goes only to its own server. */
+export function linkPolicy(link: PublicLinkRow): string {
+  return [
+    "default-src 'none'",
+    stylePolicy(styleHash, link),
+    "img-src data: 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}
 
 /** What a customer has entered, as text. */
 export type Entered = { amount: string; name: string; email: string; document: string }
@@ -41,10 +45,12 @@ type Shown = {
   request: string
   entered: Entered
   errors: EnteredError[]
+  /** The name that banks show; null if it is not certain before the charge is created. */
+  bankName: string | null
   isPretended: boolean
 }
 
-export function renderLink({ link, language, request, entered, errors, isPretended }: Shown): string {
+export function renderLink({ link, language, request, entered, errors, bankName, isPretended }: Shown): string {
   const [t, common] = [linkWords[language], words[language]]
   const { min, max } = amountsOf(link)
   const range = min > 1 ? t.between(common.money(min), common.money(max)) : t.atMost(common.money(max))
@@ -55,7 +61,7 @@ export function renderLink({ link, language, request, entered, errors, isPretend
 ${isWrong && html`<span class="error" id="${name}-error">${t.errors[name]}</span>`}</label>`
   }
   const attributes = verbatim
-  return renderDocument({
+  return renderBranded(link, {
     language,
     title: `${link.title} · ${link.merchant_name}`,
     body: html`${isPretended && html`<p class="pretended">${common.pretended}</p>`}
@@ -64,6 +70,7 @@ ${isWrong && html`<span class="error" id="${name}-error">${t.errors[name]}</span
 <h1>${link.title}</h1>
 ${link.amount !== null && html`<p class="amount">${common.money(link.amount)}</p>`}
 ${link.description !== null && html`<p class="about quiet">${link.description}</p>`}
+${bankName !== null && html`<p class="bank">${common.bank} <b>${bankName}</b></p>`}
 <form method="post">
 <input type="hidden" name="request" value="${request}">
 ${link.amount === null && field('amount', `${t.amount} (R$)`, attributes('inputmode="decimal" autocomplete="off" maxlength="14"'), range)}
@@ -78,29 +85,22 @@ ${link.needs_customer && field('document', t.document, attributes('inputmode="nu
 
 export function renderLinkNotice(notice: LinkNotice, link: PublicLinkRow, language: Language): string {
   const { title, text } = linkWords[language].notices[notice]
-  return renderDocument({
+  return renderBranded(link, {
     language,
     title: `${title} · ${link.merchant_name}`,
     body: html`<article><div class="end"><h1>${title}</h1><p class="merchant">${link.title}</p><p class="quiet">${text(link.merchant_name)}</p></div></article>`,
   })
 }
 
-function renderDocument({ language, title, body }: { language: Language; title: string; body: Html }): string {
-  return html`<!doctype html>
-<html lang="${words[language].code}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex, nofollow">
-<title>${title}</title>
-<link rel="icon" href="data:,">
-<style>${verbatim(linkStyle)}</style>
-</head>
-<body>
-<main>
-${body}
-</main>
-</body>
-</html>
-`.html
+type Content = { language: Language; title: string; body: Html }
+
+function renderBranded(link: PublicLinkRow, { language, title, body }: Content): string {
+  return renderDocument({
+    language,
+    title,
+    style: linkStyle,
+    color: link.color,
+    body: html`${renderLogo(link, link.slug)}${body}
+${renderLeave(link.shop_url, language)}`,
+  })
 }

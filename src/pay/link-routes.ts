@@ -10,7 +10,7 @@ import { AppError, errors } from '../lib/errors.ts'
 import { isInternationalName } from '../lib/text.ts'
 import { reserveCharge } from '../links/reserve.ts'
 import { amountsOf, linkState } from '../links/state.ts'
-import { deleteLinkCharge, findLinkBySlug, findLinkWithTotals, type PublicLinkRow } from '../links/store.ts'
+import { deleteLinkCharge, findLinkWithTotals } from '../links/store.ts'
 import { type CreateDeps, createTransaction } from '../transactions/create.ts'
 import {
   type Entered,
@@ -22,6 +22,7 @@ import {
 } from './link-page.ts'
 import type { LinkNotice } from './link-text.ts'
 import { policyOf, renderNotice } from './page.ts'
+import { findLinkBySlug, findLogo, type PublicLinkRow } from './store.ts'
 import { chooseLanguage, type Language } from './text.ts'
 import { paymentToken } from './token.ts'
 
@@ -71,7 +72,15 @@ function registerRoutes(app: Server, deps: LinkPageDeps): void {
     const totals = link.stock === null ? null : await findLinkWithTotals(deps.db, { ...ofLink(link), now })
     const state = linkState({ ...link, live: totals?.live ?? 0 }, now)
     if (state !== 'active') return sendNotice(reply, state, link, language)
-    return send(reply, renderLink({ ...shown(deps, link, language), entered: nothingEntered, errors: [] }))
+    const page = renderLink({ ...shown(deps, link, language), entered: nothingEntered, errors: [] })
+    return send(reply, page, linkPolicy(link))
+  })
+
+  app.get('/l/:slug/logo.png', route, async (request, reply) => {
+    const logo = await findLogo(deps.db, (await findShown(deps, request, reply)).merchant_id)
+    if (!logo) throw new AppError('not_found')
+    // Its address changes with it.
+    return reply.type('image/png').header('cache-control', 'private, max-age=86400').send(logo)
   })
 
   app.post('/l/:slug', route, async (request, reply) => {
@@ -80,8 +89,10 @@ function registerRoutes(app: Server, deps: LinkPageDeps): void {
     const language = languageOf(request)
     const entered = readEntered(form)
     const read = readOrder(link, entered)
-    if (Array.isArray(read))
-      return send(reply.code(422), renderLink({ ...shown(deps, link, language), entered, errors: read }))
+    if (Array.isArray(read)) {
+      const page = renderLink({ ...shown(deps, link, language), entered, errors: read })
+      return send(reply.code(422), page, linkPolicy(link))
+    }
     enforceRateLimit(deps.linkLimits.perAddress, toHost(request.ip), reply)
     enforceRateLimit(deps.linkLimits.perLink, link.id, reply)
     const outcome = await order(deps, link, { ...read, request: form.get('request')?.slice(0, 64) ?? randomUUID() })
@@ -182,7 +193,14 @@ async function findShown(deps: LinkPageDeps, request: FastifyRequest, reply: Fas
 const ofLink = ({ merchant_id: merchantId, id }: PublicLinkRow) => ({ merchantId, id })
 
 function shown(deps: LinkPageDeps, link: PublicLinkRow, language: Language) {
-  return { link, language, request: randomUUID(), isPretended: deps.sandbox !== null }
+  const isPretended = deps.sandbox !== null
+  return { link, language, request: randomUUID(), bankName: bankName(deps), isPretended }
+}
+
+/** Banks show the holder of the account that receives the charge: known before there is one if all accounts agree. */
+function bankName({ acquirers }: LinkPageDeps): string | null {
+  const names = new Set(acquirers.all.map(({ receiver }) => receiver.name))
+  return names.size === 1 ? ([...names][0] ?? null) : null
 }
 
 function languageOf({ headers }: FastifyRequest): Language {
@@ -198,10 +216,10 @@ const statuses: Record<LinkNotice, number> = {
 }
 
 function sendNotice(reply: FastifyReply, notice: LinkNotice, link: PublicLinkRow, language: Language): FastifyReply {
-  return send(reply.code(statuses[notice]), renderLinkNotice(notice, link, language))
+  return send(reply.code(statuses[notice]), renderLinkNotice(notice, link, language), linkPolicy(link))
 }
 
-function send(reply: FastifyReply, page: string, contentPolicy = linkPolicy): FastifyReply {
+function send(reply: FastifyReply, page: string, contentPolicy: string): FastifyReply {
   return reply
     .type('text/html; charset=utf-8')
     .headers({ 'content-security-policy': contentPolicy, 'x-robots-tag': 'noindex, nofollow', vary: 'Accept-Language' })

@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto'
-import { toShades } from '../branding/colors.ts'
 import { decodeBrCode } from '../pix/brcode.ts'
 import { qrCodeDataUrl } from '../pix/qrcode.ts'
+import { hashOf, renderDocument, renderLeave, renderLogo, stylePolicy } from './document.ts'
 import { renderEnd } from './end.ts'
-import { type Html, html, verbatim } from './html.ts'
+import { type Html, html } from './html.ts'
 import { icons } from './icons.ts'
 import { script } from './script.ts'
 import { isOpen, pageState } from './state.ts'
@@ -19,10 +18,9 @@ const scriptHash = hashOf(script)
  * call its own server. Only pages of the merchant's sites may frame it.
  */
 export function policyOf(payment: Pick<PaymentRow, 'color' | 'embed_origins'> | null): string {
-  const colors = payment?.color ? ` ${hashOf(colorStyle(payment.color))}` : ''
   return [
     "default-src 'none'",
-    `style-src ${styleHash}${colors}`,
+    stylePolicy(styleHash, payment),
     `script-src ${scriptHash}`,
     "img-src data: 'self'",
     "connect-src 'self'",
@@ -30,17 +28,6 @@ export function policyOf(payment: Pick<PaymentRow, 'color' | 'embed_origins'> | 
     "form-action 'self'",
     `frame-ancestors ${payment?.embed_origins?.length ? payment.embed_origins.join(' ') : "'none'"}`,
   ].join('; ')
-}
-
-/** The colors of a theme replace those of the page. */
-function colorStyle(color: string): string {
-  const { light, dark } = toShades(color)
-  const write = ({ color, on }: typeof light) => `:root{--lamp:${color};--on:${on}}`
-  return `${write(light)}@media (prefers-color-scheme:dark){${write(dark)}}`
-}
-
-function hashOf(text: string): string {
-  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 }
 
 /** A browser without scripts reloads the page this often, while something may change. */
@@ -61,14 +48,15 @@ export function renderPayment(shown: Shown): string {
     language,
     title: `${state === 'waiting' ? amount : t.titles[state]} · ${payment.merchant_name}`,
     origins: payment.embed_origins?.join(' ') ?? '',
-    colors: payment.color && colorStyle(payment.color),
-    refreshes: isOpen(payment),
-    body: html`${payment.logo_version && html`<img class="logo" src="${token}/logo.png?${payment.logo_version}" alt="${payment.merchant_name}">`}${isPretended && html`<p class="pretended">${t.pretended}</p>`}
+    style,
+    color: payment.color,
+    head: isOpen(payment) ? html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>` : null,
+    body: html`${renderLogo(payment, token)}${isPretended && html`<p class="pretended">${t.pretended}</p>`}
 <article data-state="${state}" data-seconds="${Math.floor(seconds)}"${isOpen(payment) && html` data-open`}>
 ${state === 'waiting' && payment.pix_uri !== null ? renderCode({ ...shown, uri: payment.pix_uri }) : renderEnd(shown)}
 </article>
-${shop !== null && html`<p class="leave"><a href="${shop}" target="_top">${t.back}</a></p>`}`,
-    script: true,
+${renderLeave(shop, language)}`,
+    script,
   })
 }
 
@@ -123,44 +111,7 @@ export function renderNotice(notice: Notice, language: Language): string {
   return renderDocument({
     language,
     title,
-    refreshes: false,
+    style,
     body: html`<article><div class="end">${icons.cross}<h1>${title}</h1><p class="quiet">${text}</p></div></article>`,
-    script: false,
   })
-}
-
-type Document = {
-  language: Language
-  title: string
-  refreshes: boolean
-  body: Html
-  script: boolean
-  /** The sites that may frame it, for the messages to them. */
-  origins?: string
-  colors?: string | null
-}
-
-function renderDocument(page: Document): string {
-  return html`<!doctype html>
-<html lang="${words[page.language].code}">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex, nofollow">
-<meta name="format-detection" content="telephone=no">
-<title>${page.title}</title>
-<link rel="icon" href="data:,">
-<style>${verbatim(style)}</style>
-${page.colors ? verbatim(`<style>${page.colors}</style>`) : null}
-${page.refreshes && html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>`}
-</head>
-<body>
-<main${page.origins ? html` data-origins="${page.origins}"` : null}>
-<p id="announced" class="unseen" role="status"></p>
-${page.body}
-</main>
-${page.script && verbatim(`<script>${script}</script>`)}
-</body>
-</html>
-`.html
 }

@@ -1,4 +1,5 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
+import { PNG } from 'pngjs'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import type { LinkDetailResponse, LinkPaymentResponse } from '../../src/links/schema.ts'
@@ -85,6 +86,29 @@ describe('a payment link', () => {
     ])
     const transaction = await fetchTransaction(service, data[0]?.id ?? '')
     expect(transaction).toMatchObject({ status: 'PAID', metadata: { paymentLinkId: link.id } })
+  })
+
+  it('looks like its merchant’s payment page, also once it takes no payments', async () => {
+    const link = await made()
+    const read = async () => await open(link.url)
+    expect((await read()).text).not.toContain('class="logo"')
+    expect((await fetch(`${link.url}/logo.png`)).status).toBe(404)
+    const logo = PNG.sync.write(new PNG({ width: 40, height: 20 })).toString('base64')
+    const branding = { color: '#FFCC00', shopUrl: 'https://loja.example', embedOrigins: [], showsItems: false, logo }
+    const { status } = await owner.call('/dashboard/api/branding', { method: 'PUT', body: branding })
+    expect(status).toBe(200)
+    const active = await read()
+    expect(active.text).toMatch(/Your bank’s app will show: <b>Loja Guichê Simulada Ltda</)
+    await owner.call(`/dashboard/api/link/${link.id}`, { method: 'PUT', body: { ...input, isEnabled: false } })
+    for (const { text, headers } of [active, await read()]) {
+      expect(text).toContain('<a href="https://loja.example/" target="_top">')
+      const [, colors = ''] = /<style>(:root\{--lamp:[^<]*#ffcc00[^<]*)<\/style>/.exec(text) ?? []
+      // Without its hash, browsers would ignore the colors.
+      expect(headers.get('content-security-policy')).toContain(createHash('sha256').update(colors).digest('base64'))
+      const [, path = ''] = /<img class="logo" src="([^"]+)"/.exec(text) ?? []
+      const image = await fetch(new URL(path, link.url))
+      expect([image.status, image.headers.get('content-type')]).toEqual([200, 'image/png'])
+    }
   })
 
   it('creates one charge when its form is sent twice', async () => {

@@ -1,0 +1,71 @@
+import { createHash } from 'node:crypto'
+import { toShades } from '../branding/colors.ts'
+import { type Html, html, verbatim } from './html.ts'
+import type { Brand } from './store.ts'
+import { type Language, words } from './text.ts'
+
+export function hashOf(text: string): string {
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+}
+
+/** The colors of a theme replace those of the page. */
+function colorStyle(color: string): string {
+  const { light, dark } = toShades(color)
+  const write = ({ color, on }: typeof light) => `:root{--lamp:${color};--on:${on}}`
+  return `${write(light)}@media (prefers-color-scheme:dark){${write(dark)}}`
+}
+
+/** What styles may be used: those of the page, and the merchant's colors. */
+export function stylePolicy(styleHash: string, brand: Pick<Brand, 'color'> | null): string {
+  return `style-src ${styleHash}${brand?.color ? ` ${hashOf(colorStyle(brand.color))}` : ''}`
+}
+
+/** `path`: of the page, to which the address of the logo is relative. */
+export function renderLogo({ logo_version, merchant_name }: Brand, path: string): Html | null {
+  return logo_version === null
+    ? null
+    : html`<img class="logo" src="${path}/logo.png?${logo_version}" alt="${merchant_name}">`
+}
+
+export function renderLeave(shop: string | null, language: Language): Html | null {
+  return shop === null ? null : html`<p class="leave"><a href="${shop}" target="_top">${words[language].back}</a></p>`
+}
+
+type Document = {
+  language: Language
+  title: string
+  style: string
+  /** Of the merchant; null for those of Guichê. */
+  color?: string | null
+  head?: Html | null
+  /** The sites that may frame it, for the messages to them. */
+  origins?: string
+  body: Html
+  script?: string | null
+}
+
+/** A page for customers. */
+export function renderDocument({ language, title, style, color, head, origins, body, script }: Document): string {
+  return html`<!doctype html>
+<html lang="${words[language].code}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex, nofollow">
+<meta name="format-detection" content="telephone=no">
+<title>${title}</title>
+<link rel="icon" href="data:,">
+<style>${verbatim(style)}</style>
+${color ? verbatim(`<style>${colorStyle(color)}</style>`) : null}
+${head ?? null}
+</head>
+<body>
+<main${origins ? html` data-origins="${origins}"` : null}>
+<p id="announced" class="unseen" role="status"></p>
+${body}
+</main>
+${script ? verbatim(`<script>${script}</script>`) : null}
+</body>
+</html>
+`.html
+}
