@@ -1,7 +1,7 @@
 import { empty, type Reads, type Sql, sql } from '../db/sql.ts'
 import type { Balances } from '../ledger/accounts.ts'
 import { toBalances } from '../ledger/store.ts'
-import type { Window } from '../lib/brasilia.ts'
+import { windowOf } from '../lib/brasilia.ts'
 import type { TransactionStatus } from '../transactions/status.ts'
 
 /** One merchant, or all if null. */
@@ -41,60 +41,47 @@ export async function listHours(db: Reads, { merchantId }: Whose, since: Date): 
     group by hour order by hour`)
 }
 
-export type MinuteRow = {
-  minute: number
-  created: number
-  createdAmount: number
-  paid: number
-  amount: number
-  failed: number
-}
+/** What each merchant's charges of a day became, by their current status. */
+export type MerchantRow = { merchantId: string; clientId: string; name: string } & Omit<DayRow, 'day'>
 
-/**
- * What happened in each minute of a day to the charges created on it; minutes count from its beginning. Reads all
- * charges of the day, so a caller keeps the result.
- */
-export async function listMinutes(db: Reads, { merchantId }: Whose, { from, to }: Window): Promise<MinuteRow[]> {
-  return await db.query<MinuteRow>(sql`
-    select minute, sum(created)::bigint as created, sum(created_amount)::bigint as "createdAmount",
-      sum(paid)::bigint as paid, sum(amount)::bigint as amount, sum(failed)::bigint as failed
+export async function listMerchantDays(db: Reads, day: string): Promise<MerchantRow[]> {
+  const ofDay = (table: Sql) =>
+    sql`from ${table} as counted where counted.merchant_id = clients.merchant_id and day = ${day}::date`
+  return await db.query<MerchantRow>(sql`
+    select merchant_id as "merchantId", client_id as "clientId", name, status, sum(count)::bigint as count,
+      sum(amount)::bigint as amount
     from clients, lateral (
-      select floor(extract(epoch from at - ${from}) / 60)::int as minute, sum(created) as created,
-        sum(created * moments.amount) as created_amount, sum(paid) as paid, sum(paid * moments.amount) as amount,
-        sum(failed) as failed
-      from transactions, lateral (values
-        (created_at, 1, 0, 0, transactions.amount),
-        (greatest(payment_date, created_at), 0, 1, 0, transactions.amount),
-        (case when status = 'FAILED' then status_dates[cardinality(status_dates)] end, 0, 0, 1, 0)
-      ) moments (at, created, paid, failed, amount)
-      where transactions.merchant_id = clients.merchant_id and created_at >= ${from} and created_at < ${to}
-        and (moments.paid = 0 or payment_date is not null) and at < ${to}
-      group by 1
-    ) minutes
-    where true ${ofMerchant(merchantId)}
-    group by minute order by minute`)
+      select status, count, amount ${ofDay(sql`transaction_counts`)}
+      union all
+      select status, change, amount ${ofDay(sql`transaction_count_changes`)}
+    ) counts
+    group by merchant_id, client_id, name, status having sum(count) <> 0`)
 }
 
+/** A day, or all days (null), and how many of its payments were read. */
+export type PayTimeRow = { day: string | null; sample: number; median: number; p90: number }
+
 /**
- * How long the latest payments took from code to money, in seconds. Reads a few per merchant, or more of one
- * merchant.
+ * How long the latest payments of each day took from code to money, in seconds; also of all days together. Reads a few
+ * per merchant, or more of one merchant.
  */
-export async function findPayTimes(
-  db: Reads,
-  { merchantId }: Whose,
-  since: Date,
-): Promise<{ sample: number; median: number | null; p90: number | null }> {
-  const each = merchantId === null ? 20 : 500
-  const [row] = await db.query<{ sample: number; median: number | null; p90: number | null }>(sql`
-    select count(*) as sample,
+export async function listPayTimes(db: Reads, { merchantId }: Whose, days: string[]): Promise<PayTimeRow[]> {
+  const each = merchantId === null ? 3 : 70
+  return await db.query<PayTimeRow>(sql`
+    select day, count(*) as sample,
       percentile_cont(0.5) within group (order by seconds) as median,
       percentile_cont(0.9) within group (order by seconds) as p90
-    from (select merchant_id from clients where true ${ofMerchant(merchantId)} limit 1000) chosen_clients, lateral (
-      select extract(epoch from payment_date - created_at)::float8 as seconds from transactions
-      where transactions.merchant_id = chosen_clients.merchant_id and created_at >= ${since} and status = 'PAID'
-      order by created_at desc, id desc limit ${each}
-    ) paid`)
-  return row ?? { sample: 0, median: null, p90: null }
+    from (select merchant_id from clients where true ${ofMerchant(merchantId)} limit 1000) chosen_clients,
+      unnest(${days}::text[], ${days.map((day) => windowOf(day).from)}::timestamptz[],
+        ${days.map((day) => windowOf(day).to)}::timestamptz[]) as days (day, begins, ends),
+      lateral (
+        select extract(epoch from payment_date - created_at)::float8 as seconds from transactions
+        where transactions.merchant_id = chosen_clients.merchant_id and created_at >= begins and created_at < ends
+          and status = 'PAID'
+        order by created_at desc, id desc limit ${each}
+      ) paid
+    group by grouping sets ((day), ())
+    having count(*) > 0`)
 }
 
 /** The balances of a merchant, or the sum of all. */

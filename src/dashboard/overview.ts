@@ -2,14 +2,17 @@ import type { Db, Reads } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import { dayBefore, dayOf, windowOf } from '../lib/brasilia.ts'
 import type { Clock } from '../lib/clock.ts'
+import { findFiguresUntil, findMerchantsUntil, type MinuteFigures } from '../transactions/list/minute-store.ts'
+import { areMinutesCounted, daysBefore } from '../transactions/list/minutes.ts'
 import {
   type DayRow,
-  findPayTimes,
   type HourRow,
   listDays,
   listHours,
-  listMinutes,
-  type MinuteRow,
+  listMerchantDays,
+  listPayTimes,
+  type MerchantRow,
+  type PayTimeRow,
   sumBalances,
   type Whose,
 } from './overview-store.ts'
@@ -17,103 +20,151 @@ import type { Figures, Overview } from './schema.ts'
 
 const hourMs = 3_600_000
 const minuteMs = 60_000
-const payTimesMs = 7 * 24 * hourMs
 /** Maximum age of the figures, which many people may be viewing. */
 const ageMaxMs = 2_000
+/** Figures that took longer to read are kept longer: a process reads them for a sixth of the time at most. */
+const ageFactor = 5
 
-/** Days of merchants whose minutes are kept: 1,440 rows each at most. */
-const keptDaysMax = 100
+/** The figures of the days before are kept for a minute, of so many merchants. */
+const keptMax = 1_000
+
+const rankedMax = 10
 
 type Deps = { db: Db; reads: Reads; clock: Clock }
-type MinutesOf = (whose: Whose, day: string) => Promise<MinuteRow[]>
+type SameTime = Overview['sameTime']
+type Known = { at: number; ageMs: number; overview: Promise<Overview> }
 
 /**
  * The figures of the first screen, for a merchant or for all. Read at most every few seconds, however many people
  * view them.
  */
 export function createOverview(deps: Deps) {
-  const minutesOf = keepMinutes(deps)
-  const known = new Map<string, { at: number; overview: Promise<Overview> }>()
+  const findSameTime = keepSameTime(deps)
+  const known = new Map<string, Known>()
   return async (whose: Whose, days: number): Promise<Overview> => {
     const key = `${whose.merchantId} ${days}`
     const now = deps.clock.now().getTime()
     const last = known.get(key)
-    if (last && now - last.at >= 0 && now - last.at < ageMaxMs) return await last.overview
-    const overview = readOverview(deps, whose, { now, days, minutesOf })
+    if (last && now - last.at >= 0 && now - last.at < last.ageMs) return await last.overview
+    const startedAt = performance.now()
+    const overview = readOverview(deps, whose, { now, days, findSameTime })
+    const reading: Known = { at: now, ageMs: ageMaxMs, overview }
     if (known.size > 1_000) known.clear()
-    known.set(key, { at: now, overview })
-    overview.catch(() => known.delete(key))
+    known.set(key, reading)
+    overview.then(
+      () => {
+        reading.ageMs = Math.max(ageMaxMs, (performance.now() - startedAt) * ageFactor)
+      },
+      () => known.delete(key),
+    )
     return await overview
   }
 }
 
-/** Yesterday is over, so its minutes are read once. */
-function keepMinutes({ reads }: Deps): MinutesOf {
-  const kept = new Map<string, Promise<MinuteRow[]>>()
-  return async (whose, day) => {
-    const key = `${whose.merchantId} ${day}`
+type Moment = { today: string; minute: number }
+type FindSameTime = (whose: Whose, moment: Moment) => Promise<SameTime>
+
+/** The days before do not change: their figures are read once per minute. */
+function keepSameTime({ db, reads }: Deps): FindSameTime {
+  const kept = new Map<string, Promise<SameTime>>()
+  const read = async ({ merchantId }: Whose, { today, minute }: Moment): Promise<SameTime> => {
+    const days = daysBefore(today)
+    if (!(await areMinutesCounted(db, today))) return null
+    const rows = await findFiguresUntil(reads, { merchantId, days, minute })
+    return days.map((day) => ({ day, ...fillFigures(rows.find((row) => row.day === day)) }))
+  }
+  return async (whose, moment) => {
+    const key = `${whose.merchantId} ${moment.today} ${moment.minute}`
     const before = kept.get(key)
     if (before) return await before
-    const minutes = listMinutes(reads, whose, windowOf(day))
-    if (kept.size >= keptDaysMax) kept.clear()
-    kept.set(key, minutes)
-    minutes.catch(() => kept.delete(key))
-    return await minutes
+    const sameTime = read(whose, moment)
+    if (kept.size >= keptMax) kept.clear()
+    kept.set(key, sameTime)
+    // Until yesterday is counted, the next view looks again.
+    const found = await sameTime.catch(() => null)
+    if (found === null) kept.delete(key)
+    return await sameTime
   }
 }
 
 async function readOverview(
-  { db, reads }: Deps,
+  deps: Deps,
   whose: Whose,
-  { now, days, minutesOf }: { now: number; days: number; minutesOf: MinutesOf },
+  { now, days, findSameTime }: { now: number; days: number; findSameTime: FindSameTime },
 ): Promise<Overview> {
+  const { db, reads } = deps
   const today = dayOf(new Date(now))
   const midnight = windowOf(today).from
   const names = lastDays(today, days)
-  const [rows, hours, minutes, times, balances] = await Promise.all([
+  const minute = Math.floor((now - midnight.getTime()) / minuteMs)
+  const [rows, hours, sameTime, times, balances, merchants] = await Promise.all([
     listDays(reads, whose, names[0] ?? today),
     listHours(reads, whose, midnight),
-    minutesOf(whose, dayBefore(today)),
-    findPayTimes(reads, whose, new Date(now - payTimesMs)),
+    findSameTime(whose, { today, minute }),
+    listPayTimes(reads, whose, [...daysBefore(today), today]),
     sumBalances(db, whose),
+    whose.merchantId === null ? rankMerchants(deps, { today, minute }) : null,
   ])
   const byDay = names.map((day) => ({ day, figures: toFigures(rows.filter((row) => row.day === day)) }))
   const ofToday = byDay.at(-1)
   assert(ofToday, 'the figures are of one day or more')
-  const passed = Math.floor((now - midnight.getTime()) / minuteMs)
   return {
     today: ofToday.figures,
-    yesterday: sumMinutes(minutes.filter(({ minute }) => minute < passed)),
-    until: new Date(midnight.getTime() + passed * minuteMs).toISOString(),
+    sameTime,
+    until: new Date(midnight.getTime() + minute * minuteMs).toISOString(),
     days: byDay.map(({ day, figures }) => ({ day, ...figures })),
     hours: fillHours(hours, { from: midnight.getTime(), to: now }),
-    timeToPay: { sample: times.sample, medianSeconds: times.median, p90Seconds: times.p90 },
+    timeToPay: toTimeToPay(times, [...daysBefore(today), today]),
     balances,
+    merchants,
   }
 }
 
-function toFigures(rows: DayRow[]): Figures {
-  const sum = (of: DayRow[], member: 'count' | 'amount') => of.reduce((total, row) => total + row[member], 0)
+/** The merchants that were paid most today, and how they were doing yesterday at the same time. */
+async function rankMerchants({ db, reads }: Deps, { today, minute }: Moment): Promise<Overview['merchants']> {
+  const rows = new Map<string, MerchantRow[]>()
+  for (const row of await listMerchantDays(reads, today))
+    rows.set(row.clientId, [...(rows.get(row.clientId) ?? []), row])
+  const ranked = [...rows.values()]
+    .flatMap((of) => of.slice(0, 1).map((first) => ({ ...first, figures: toFigures(of) })))
+    .sort((one, other) => other.figures.paidAmount - one.figures.paidAmount || other.figures.paid - one.figures.paid)
+    .slice(0, rankedMax)
+  const isCounted = await areMinutesCounted(db, today)
+  const merchantIds = ranked.map(({ merchantId }) => merchantId)
+  const before = isCounted ? await findMerchantsUntil(reads, { merchantIds, day: dayBefore(today), minute }) : []
+  return ranked.map(({ merchantId, clientId, name, figures }) => ({
+    ...{ clientId, name, ...figures },
+    yesterday: isCounted ? fillFigures(before.find((row) => row.merchantId === merchantId)) : null,
+  }))
+}
+
+function toTimeToPay(rows: PayTimeRow[], days: string[]): Overview['timeToPay'] {
+  const of = (day: string | null) => rows.find((row) => row.day === day)
+  const all = of(null)
+  return {
+    sample: all?.sample ?? 0,
+    medianSeconds: all?.median ?? null,
+    p90Seconds: all?.p90 ?? null,
+    days: days.map((day) => ({ day, medianSeconds: of(day)?.median ?? null })),
+  }
+}
+
+function toFigures(rows: Pick<DayRow, 'status' | 'count' | 'amount'>[]): Figures {
+  const sum = (of: typeof rows, member: 'count' | 'amount') => of.reduce((total, row) => total + row[member], 0)
   const failed = rows.filter(({ status }) => status === 'FAILED')
   const paid = rows.filter(({ status }) => !['PENDING', 'PIX_QRCODE_GENERATED', 'FAILED'].includes(status))
-  const created = sum(rows, 'count')
-  return {
-    created,
+  return fillFigures({
+    created: sum(rows, 'count'),
     createdAmount: sum(rows, 'amount'),
     paid: sum(paid, 'count'),
     paidAmount: sum(paid, 'amount'),
     failed: sum(failed, 'count'),
-    conversion: created === 0 ? null : sum(paid, 'count') / created,
-  }
+  })
 }
 
-function sumMinutes(rows: MinuteRow[]): Figures {
-  const sum = (member: keyof MinuteRow) => rows.reduce((total, row) => total + row[member], 0)
-  const [created, paid] = [sum('created'), sum('paid')]
-  return {
-    ...{ created, createdAmount: sum('createdAmount'), paid, paidAmount: sum('amount'), failed: sum('failed') },
-    conversion: created === 0 ? null : paid / created,
-  }
+function fillFigures(row: MinuteFigures | undefined): Figures {
+  const { created = 0, createdAmount = 0, paid = 0, paidAmount = 0, failed = 0 } = row ?? {}
+  return { created, createdAmount, paid, paidAmount, failed, conversion: created === 0 ? null : paid / created }
 }
 
 /** Every hour since midnight, also those in which nothing happened. */

@@ -46,11 +46,20 @@ const figures = {
 }
 const FiguresView = Type.Object(figures)
 
+const RankedMerchantView = Type.Object({
+  ...{ clientId: Text, name: Text, ...figures },
+  /** Yesterday at the same time of day. */
+  yesterday: OrNull(FiguresView),
+})
+
 export const OverviewView = Type.Object({
   today: FiguresView,
-  /** Yesterday as it was at the same time of day, `until`: without what happened to its charges later. */
-  yesterday: FiguresView,
-  /** The minute to which both days are compared. */
+  /**
+   * The seven days before, oldest first, as they were at the same time of day, `until`: without what happened to their
+   * charges later. Null shortly after midnight, until yesterday is counted.
+   */
+  sameTime: OrNull(Type.Array(Type.Object({ day: Text, ...figures }))),
+  /** The minute to which the days are compared. */
   until: Time,
   days: Type.Array(Type.Object({ day: Text, ...figures })),
   /** Since midnight. */
@@ -59,8 +68,12 @@ export const OverviewView = Type.Object({
     sample: Count,
     medianSeconds: OrNull(Type.Number()),
     p90Seconds: OrNull(Type.Number()),
+    /** The median of the seven days before and of today. */
+    days: Type.Array(Type.Object({ day: Text, medianSeconds: OrNull(Type.Number()) })),
   }),
   balances: BalancesView,
+  /** The merchants that were paid most today; null in the view of one merchant. */
+  merchants: OrNull(Type.Array(RankedMerchantView)),
 })
 
 // ——— What needs attention

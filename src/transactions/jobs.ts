@@ -7,6 +7,7 @@ import { pollReturns } from './dispute/poll-returns.ts'
 import { checkReturnsJob } from './dispute/returns.ts'
 import { foldCounts } from './list/count-store.ts'
 import { verifyCountsDaily } from './list/counts.ts'
+import { countMinutes } from './list/minutes.ts'
 import { pollPayments, settleJob, settleListedPayment } from './poll.ts'
 import { sendRefundJob } from './refund/refund.ts'
 import { checkDueRefunds, sendRefund } from './refund/send.ts'
@@ -30,6 +31,7 @@ export function transactionJobs(deps: SettleDeps): Record<string, Job> {
     [readSimulatedDisputesJob]: async (_, stopping) => await pollDisputes(deps, stopping, { isLocalOnly: true }),
     'transactions.fold-counts': async (_, stopping) => await foldCounts(deps.db, stopping),
     'transactions.verify-counts': async (_, stopping) => await verifyCountsDaily(deps, stopping),
+    'transactions.count-minutes': async (_, stopping) => await countMinutes(deps, stopping),
     [sendRefundJob]: async (payload) => await sendRefund(deps, Value.Parse(KeyPayload, payload)),
     [checkReturnsJob]: async (payload) => await checkReturns(deps, Value.Parse(KeyPayload, payload)),
     [settleJob]: async (payload) => {
@@ -51,4 +53,6 @@ export const transactionSchedules: Record<string, JobSchedule> = {
   'transactions.fold-counts': { everySeconds: 5 },
   // How often to check whether the daily run is due.
   'transactions.verify-counts': { everySeconds: 3_600 },
+  // How often to check whether a day is over.
+  'transactions.count-minutes': { everySeconds: 60 },
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import type { Explanation } from '../../src/explain/explain.ts'
+import { countMinutes } from '../../src/transactions/list/minutes.ts'
 import { decide, dispute, pollUntil } from '../support/disputes.ts'
 import { charge, chargeMany, payAt, untilStatus } from '../support/payments.ts'
 import { payOne, refund, setFixedFee, untilRefund } from '../support/refunds.ts'
@@ -57,7 +58,9 @@ describe('the overview', () => {
     expect(all.body.days).toHaveLength(7)
     expect((all.body.hours as { paid: number }[]).reduce((sum, { paid }) => sum + paid, 0)).toBe(2)
     const one = await admin.call(`/dashboard/api/overview?days=7&clientId=${service.sandbox.clientId}`)
-    expect(one.body).toEqual(all.body)
+    // Only the operator's view of all merchants has the ranking.
+    expect(all.body.merchants).toMatchObject([{ clientId: service.sandbox.clientId, paid: 2, paidAmount: 2000 }])
+    expect(one.body).toEqual({ ...all.body, merchants: null })
     expect((await admin.call('/dashboard/api/overview?clientId=nobody')).status).toBe(404)
   })
 })
@@ -357,17 +360,32 @@ describe('the overview of a later day', () => {
     service.clock.advance(2 * 60_000)
     await payAt(service, second?.uri ?? '')
     await untilStatus(service, second?.id ?? '', 'PAID')
-    const yesterdayAt = async (at: number) => {
-      service.clock.advance(at + dayMs - service.clock.now().getTime())
-      const developer = await openBrowser(service, { email, password })
-      const { body } = await developer.call('/dashboard/api/overview?days=7')
-      return body as { yesterday: { paid: number; paidAmount: number }; days: { paid: number }[]; until: string }
+    type Compared = { paid: number; paidAmount: number }
+    type Seen = {
+      sameTime: Compared[] | null
+      days: { paid: number }[]
+      until: string
+      merchants: ({ clientId: string; yesterday: Compared | null } & Compared)[] | null
     }
-    const early = await yesterdayAt(before + 60_000)
-    const late = await yesterdayAt(before + 5 * 60_000)
+    const readAt = async (at: number, by = email) => {
+      service.clock.advance(at + dayMs - service.clock.now().getTime())
+      const viewer = await openBrowser(service, { email: by, password })
+      return (await viewer.call('/dashboard/api/overview?days=7')).body as Seen
+    }
+    expect((await readAt(before + 50_000)).sameTime).toBeNull()
+    for (let times = 0; times < 2; times += 1) await countMinutes(service)
+    const early = await readAt(before + 60_000)
+    const late = await readAt(before + 5 * 60_000)
     const paid = early.days.at(-2)?.paid ?? 0
-    expect([early.yesterday.paid, late.yesterday.paid]).toEqual([paid - 1, paid])
-    expect(late.yesterday.paidAmount - early.yesterday.paidAmount).toBe(1000)
+    expect([early.sameTime?.at(-1)?.paid, late.sameTime?.at(-1)?.paid]).toEqual([paid - 1, paid])
+    expect((late.sameTime?.at(-1)?.paidAmount ?? 0) - (early.sameTime?.at(-1)?.paidAmount ?? 0)).toBe(1000)
+    expect(late.sameTime).toHaveLength(7)
+    expect(late.sameTime?.[0]?.paid).toBe(0)
+    expect(late.merchants).toBeNull()
     expect(Date.parse(late.until)).toBe(Math.floor((before + dayMs) / 60_000 + 5) * 60_000)
+
+    // The operator sees the ranking.
+    const { merchants } = await readAt(before + 6 * 60_000, await inviteUser(service, { role: 'support' }))
+    expect(merchants).toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 import { Anchor, Button, Group, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { Link } from 'wouter'
 import { request } from '../api.ts'
 import { writeFieldError } from '../field-errors.ts'
@@ -10,8 +10,10 @@ import { words as ledgerWords } from '../screens/ledger/text.ts'
 import { useMay } from '../session.tsx'
 import { texts, useLanguage, useText } from '../text.ts'
 import type { Account, ProposalView } from '../types.ts'
-import { Confirm } from './confirm.tsx'
 import { Section } from './page.tsx'
+
+/** Loaded when somebody decides: the first screen shows proposals, and few visits decide one. */
+const Confirm = lazy(async () => ({ default: (await import('./confirm.tsx')).Confirm }))
 
 export const words = texts({
   en: {
@@ -251,21 +253,23 @@ function Decision({
   })
   const isApproval = decision === 'approval'
   return (
-    <Confirm
-      title={isApproval ? t.approveTitle : t.rejectTitle}
-      isOpen
-      onClose={onClose}
-      confirm={isApproval ? t.approve : proposal.isOwn ? t.withdraw : t.reject}
-      isDangerous={!isApproval}
-      action={deciding}
-    >
-      <Text size="sm" fw={650}>
-        {t.names[proposal.kind] ?? proposal.kind} {proposal.clientName && t.for(proposal.clientName)}
-      </Text>
-      <Stack gap={4}>
-        <Content of={proposal} />
-      </Stack>
-      <Text size="sm">{isApproval ? t.approveLead : t.rejectLead}</Text>
-    </Confirm>
+    <Suspense>
+      <Confirm
+        title={isApproval ? t.approveTitle : t.rejectTitle}
+        isOpen
+        onClose={onClose}
+        confirm={isApproval ? t.approve : proposal.isOwn ? t.withdraw : t.reject}
+        isDangerous={!isApproval}
+        action={deciding}
+      >
+        <Text size="sm" fw={650}>
+          {t.names[proposal.kind] ?? proposal.kind} {proposal.clientName && t.for(proposal.clientName)}
+        </Text>
+        <Stack gap={4}>
+          <Content of={proposal} />
+        </Stack>
+        <Text size="sm">{isApproval ? t.approveLead : t.rejectLead}</Text>
+      </Confirm>
+    </Suspense>
   )
 }

@@ -2,7 +2,17 @@ import { Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 
 /** A figure. Its font becomes smaller until the figure fits. */
-export function Tile({ label, value, note }: { label: string; value: string; note: ReactNode }) {
+export function Tile({
+  label,
+  value,
+  note,
+  course,
+}: {
+  label: string
+  value: string
+  note: ReactNode
+  course?: ReactNode
+}) {
   return (
     <div className="card tile">
       <Text size="sm" c="dimmed">
@@ -11,6 +21,7 @@ export function Tile({ label, value, note }: { label: string; value: string; not
       <Text fw={700} className="tile-value" style={{ '--length': value.length }}>
         {value}
       </Text>
+      {course}
       <Text size="xs" c="dimmed" component="div">
         {note}
       </Text>

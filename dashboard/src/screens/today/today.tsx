@@ -1,4 +1,4 @@
-import { Anchor, Code, Group, SegmentedControl, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core'
+import { Anchor, Code, Group, SegmentedControl, SimpleGrid, Skeleton, Stack, Table, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { Link, useLocation } from 'wouter'
@@ -10,6 +10,7 @@ import { Notices } from '../../components/notices.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { Plot } from '../../components/plot.tsx'
 import { WaitingProposals } from '../../components/proposals.tsx'
+import { Sparkline } from '../../components/sparkline.tsx'
 import { Tile } from '../../components/tile.tsx'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
@@ -65,6 +66,7 @@ export default function Today() {
           >
             {data ? <Days overview={data} /> : <Skeleton height={220} />}
           </Section>
+          {data?.merchants && data.merchants.length > 1 && <Ranking merchants={data.merchants} />}
           <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
             <Section title={t.hours}>{data ? <Hours overview={data} /> : <Skeleton height={220} />}</Section>
             <Section title={t.balances}>{data ? <BalanceList overview={data} /> : <Skeleton height={220} />}</Section>
@@ -75,12 +77,32 @@ export default function Today() {
   )
 }
 
-function Tiles({ overview: { today, yesterday, until, timeToPay } }: { overview: Overview }) {
+function Tiles({ overview: { today, sameTime, until, timeToPay } }: { overview: Overview }) {
   const t = useText(words)
   const format = useFormat()
   const conversion = (figures: Figures) => (figures.conversion === null ? '–' : format.percent(figures.conversion))
   const at = format.time(until).slice(0, 5)
-  const ofYesterday = (value: string) => t.ofYesterday(at, value)
+  const [yesterday, lastWeek] = [sameTime?.at(-1), sameTime?.[0]]
+  const course = (name: string, values: (number | null)[], write: (value: number) => string) => (
+    <Sparkline
+      values={values}
+      label={t.course(name, values.map((value) => (value === null ? '–' : write(value))).join(', '))}
+    />
+  )
+  const ofDays = (read: (figures: Figures) => number | null) =>
+    sameTime === null ? [] : [...sameTime.map(read), read(today)]
+  const compared = (read: (figures: Figures) => number | null, write: (figures: Figures) => string, isShare = false) =>
+    yesterday && (
+      <>
+        <Change
+          now={read(today)}
+          before={read(yesterday)}
+          shown={t.ofYesterday(at, write(yesterday))}
+          isShare={isShare}
+        />
+        {lastWeek && <div>{t.ofLastWeek(write(lastWeek))}</div>}
+      </>
+    )
   const pay = timeToPay.medianSeconds
   const slow = timeToPay.p90Seconds
   return (
@@ -88,65 +110,133 @@ function Tiles({ overview: { today, yesterday, until, timeToPay } }: { overview:
       <Tile
         label={t.paid}
         value={format.money(today.paidAmount)}
-        note={
-          <Change
-            now={today.paidAmount}
-            before={yesterday.paidAmount}
-            shown={ofYesterday(format.money(yesterday.paidAmount))}
-          />
-        }
+        course={course(
+          t.paid,
+          ofDays(({ paidAmount }) => paidAmount),
+          format.money,
+        )}
+        note={compared(
+          ({ paidAmount }) => paidAmount,
+          ({ paidAmount }) => format.money(paidAmount),
+        )}
       />
       <Tile
         label={t.conversion}
         value={conversion(today)}
+        course={course(
+          t.converted,
+          ofDays((figures) => figures.conversion),
+          format.percent,
+        )}
         note={
           <>
             {t.paidOf(format.number(today.paid), format.number(today.created))}
-            {today.conversion !== null && yesterday.conversion !== null && (
-              <div>
-                <Change
-                  now={today.conversion}
-                  before={yesterday.conversion}
-                  shown={ofYesterday(conversion(yesterday))}
-                />
-              </div>
-            )}
+            <div>{compared((figures) => figures.conversion, conversion, true)}</div>
           </>
         }
       />
       <Tile
         label={t.timeToPay}
         value={pay === null ? '–' : format.duration(pay * 1000)}
+        course={course(
+          t.timeToPay,
+          timeToPay.days.map(({ medianSeconds }) => medianSeconds),
+          (seconds) => format.duration(seconds * 1000),
+        )}
         note={slow === null ? t.noPayments : t.p90(format.duration(slow * 1000))}
       />
       <Tile
         label={t.failed}
         value={format.number(today.failed)}
-        note={
-          <Change now={today.failed} before={yesterday.failed} shown={ofYesterday(format.number(yesterday.failed))} />
-        }
+        course={course(
+          t.failed,
+          ofDays(({ failed }) => failed),
+          format.number,
+        )}
+        note={compared(
+          ({ failed }) => failed,
+          ({ failed }) => format.number(failed),
+        )}
       />
     </SimpleGrid>
   )
 }
 
-/** ▲ 12% · yesterday until 02:37: R$ 1.234,00 */
-function Change({ now, before, shown }: { now: number; before: number; shown: string }) {
+/** ▲ 12% · yesterday until 02:37: R$ 1.234,00. Shares change by percentage points. */
+function Change({
+  now,
+  before,
+  shown,
+  isShare = false,
+}: {
+  now: number | null
+  before: number | null
+  shown: string
+  isShare?: boolean
+}) {
   const t = useText(words)
   const format = useFormat()
-  const by = before === 0 ? null : (now - before) / before
+  const by =
+    now === null || before === null || (!isShare && before === 0) ? null : (now - before) / (isShare ? 1 : before)
   return (
     <>
       {by !== null && by !== 0 && (
         <Text span inherit fw={600}>
           <span aria-hidden="true">{by > 0 ? '▲' : '▼'} </span>
           <span className="unseen">{by > 0 ? t.up : t.down} </span>
-          {format.percent(Math.abs(by))}
-          {' · '}
+          {isShare ? t.points(format.number(Math.round(Math.abs(by) * 1000) / 10)) : format.percent(Math.abs(by))}
+          {shown && ' · '}
         </Text>
       )}
       {shown}
     </>
+  )
+}
+
+function Ranking({ merchants }: { merchants: NonNullable<Overview['merchants']> }) {
+  const t = useText(words)
+  const format = useFormat()
+  return (
+    <Section title={t.ranking}>
+      <Table.ScrollContainer minWidth={560}>
+        <Table aria-label={t.ranking}>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>{t.merchant}</Table.Th>
+              <Table.Th ta="right">{t.paid}</Table.Th>
+              <Table.Th ta="right">{t.charges}</Table.Th>
+              <Table.Th ta="right">{t.converted}</Table.Th>
+              <Table.Th ta="right">{t.change}</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {merchants.map((one) => (
+              <Table.Tr key={one.clientId}>
+                <Table.Td miw={150} style={{ overflowWrap: 'anywhere' }}>
+                  <Anchor
+                    component={Link}
+                    href={withQuery('/transactions', { client: one.clientId, period: 'today' })}
+                    size="sm"
+                  >
+                    {one.name}
+                  </Anchor>
+                </Table.Td>
+                <Table.Td ta="right">{format.money(one.paidAmount)}</Table.Td>
+                <Table.Td ta="right">{t.paidOf(format.number(one.paid), format.number(one.created))}</Table.Td>
+                <Table.Td ta="right">{one.conversion === null ? '–' : format.percent(one.conversion)}</Table.Td>
+                <Table.Td ta="right">
+                  {one.yesterday?.paidAmount ? (
+                    <Change now={one.paidAmount} before={one.yesterday.paidAmount} shown="" />
+                  ) : (
+                    '–'
+                  )}
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+    </Section>
   )
 }
 
