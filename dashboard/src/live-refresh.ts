@@ -6,7 +6,7 @@ import type { Changed, ChangeKind } from './types.ts'
 const roots: Record<ChangeKind, readonly string[]> = {
   transaction: [
     ...['transactions', 'transaction', 'record', 'overview', 'sandbox', 'events', 'deliveries', 'receivers'],
-    ...['statement', 'balance', 'ledger'],
+    ...['statement', 'balance', 'ledger', 'link', 'links'],
   ],
   withdrawal: [
     ...['withdrawals', 'withdrawal', 'record', 'pending-review', 'overview', 'sandbox', 'events', 'deliveries'],
@@ -20,7 +20,7 @@ const roots: Record<ChangeKind, readonly string[]> = {
 /** Queries of one record: their keys contain its id. */
 const ofOneRecord = new Set(['transaction', 'withdrawal', 'record'])
 /** Sums over many records, which nobody reads several times a second. */
-const slow = new Set(['overview', 'statement', 'balance', 'ledger', 'receivers', 'reconciliation'])
+const slow = new Set(['overview', 'statement', 'balance', 'ledger', 'receivers', 'reconciliation', 'link', 'links'])
 const pauseMs = { usual: 1_000, slow: 3_000 }
 /** The service may answer with figures of up to two seconds before: they are read once more after the last change. */
 const mayBeOld = 'overview'

@@ -32,9 +32,10 @@ const page = { sort: Type.Optional(Type.Enum([...sorts])), after: Cursor, before
 
 const ofDays = { clientId: ClientFilter, from: Day, until: Day }
 const closed = { additionalProperties: false }
-/** The filters of the merchants' API, with days instead of moments. */
+/** The filters of the merchants' API, with days instead of moments, and a payment link. */
 const transactionFilters = {
   ...ofDays,
+  linkId: Type.Optional(Type.String({ format: 'uuid-any' })),
   ...omit(ListTransactionsQuery.properties, 'startDate', 'endDate', 'page', 'perPage', 'cursor', 'paymentMethod'),
 }
 const TransactionFilters = Type.Object(transactionFilters, closed)
@@ -68,14 +69,12 @@ function registerTransactions(app: Server, deps: Deps): void {
   const { reads } = deps
   const access = { permission: 'transaction.read' }
   const match = async (user: SignedIn, body: Static<typeof TransactionFilters>) => {
-    const { clientId, from, until, ...filters } = body
+    const { clientId, from, until, linkId, ...filters } = body
     const merchantId = await findSeen(deps, user, clientId)
     if (merchantId === null && filters.customerName !== undefined)
       throw refuse('customerName', 'needs a merchant: names are searched within one')
-    return matchingTransactions(toTransactionFilters({ ...filters, ...toDates({ from, until }) }), {
-      merchantId,
-      reader: user.id,
-    })
+    const known = toTransactionFilters({ ...filters, ...toDates({ from, until }) })
+    return matchingTransactions({ ...known, linkId }, { merchantId, reader: user.id })
   }
 
   app.post(

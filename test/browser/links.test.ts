@@ -48,7 +48,16 @@ describe.skipIf(chromiumPath === null)('a merchant that sells by links', () => {
     expect(
       await page.getByRole('region', { name: 'Payments' }).first().getByText('Paid', { exact: true }).count(),
     ).toBe(2)
+    await page.getByRole('button', { name: 'Pay the static code' }).click()
+    await page.getByRole('status').getByText('Paid at the simulated bank').waitFor()
+    await conditions.getByText('R$299,999.97').waitFor()
     await owner.checkScreenAtEachSize('link')
+    const address = page.url()
+    await page.getByRole('link', { name: 'Show in Transactions' }).click()
+    await page.getByRole('link', { name: /^Assinatura anual/ }).waitFor()
+    await expect.poll(() => page.getByRole('row').filter({ hasText: 'R$99,999.99' }).count()).toBe(3)
+    await owner.checkScreenAtEachSize('link-transactions')
+    await page.goto(address)
     await owner.readIn('Português')
     await owner.checkScreen('link-pt')
     await page.getByRole('link', { name: 'Imprimir placa' }).click()

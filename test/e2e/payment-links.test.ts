@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import type { LinkDetailResponse, LinkPaymentResponse } from '../../src/links/schema.ts'
 import { eventsOf, fetchTransaction, openQuietBank, payAt, sendCallback, untilStatus } from '../support/payments.ts'
+import { addTestClient } from '../support/requests.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
 import { eventually, startTestReceiver, type TestReceiver } from '../support/webhooks.ts'
@@ -84,6 +85,24 @@ describe('a payment link', () => {
       ['PAID', 2_590, false],
       ['PAID', 2_590, false],
     ])
+    const other = await made()
+    await send(other.url)
+    const listed = async (browser: Browser, linkId: string) => {
+      const list = await browser.call<{ data: { id: string }[] }>('/dashboard/api/list/transaction', {
+        body: { linkId },
+      })
+      const sums = await browser.call('/dashboard/api/list/transaction/summary', { body: { linkId } })
+      return [list.status, list.body.data?.map(({ id }) => id).sort(), sums.body.count, sums.body.settled]
+    }
+    const ids = data.map(({ id }) => id).sort()
+    expect(await listed(owner, link.id)).toEqual([200, ids, 2, 5_180])
+    expect(await listed(owner, other.id)).toEqual([200, [expect.any(String)], 1, 0])
+    expect((await listed(owner, 'anything'))[0]).toBe(422)
+    const { merchantId } = await addTestClient(service)
+    const admin = await openBrowser(service, { email: await inviteUser(service, { role: 'admin' }), password })
+    expect(await listed(admin, link.id)).toEqual([200, ids, 2, 5_180])
+    const foreign = { email: await inviteUser(service, { role: 'owner', merchantId }), password }
+    expect(await listed(await openBrowser(service, foreign), link.id)).toEqual([200, [], 0, 0])
     const transaction = await fetchTransaction(service, data[0]?.id ?? '')
     expect(transaction).toMatchObject({ status: 'PAID', metadata: { paymentLinkId: link.id } })
   })

@@ -20,6 +20,8 @@ export type TransactionFilters = {
   externalCode?: string
   minAmount?: number
   maxAmount?: number
+  /** Of a payment link. */
+  linkId?: string
 }
 
 export async function listTransactions(
@@ -101,7 +103,7 @@ export async function findExported(db: Reads, merchantId: string, ids: string[])
 export function toConditions(filters: TransactionFilters, merchantId: string | Sql): Sql {
   const { startDate, endDate, statuses, customerEmail, customerName, customerDocument, phoneDigits, id, endToEnd } =
     filters
-  const { endToEndRefund, externalCode, minAmount, maxAmount } = filters
+  const { endToEndRefund, externalCode, minAmount, maxAmount, linkId } = filters
   const conditions = [
     startDate && sql`created_at >= ${startDate}`,
     endDate && sql`created_at <= ${endDate}`,
@@ -119,6 +121,9 @@ export function toConditions(filters: TransactionFilters, merchantId: string | S
         union all
         select transaction_id from transaction_returns where merchant_id = ${merchantId} and end_to_end = ${endToEndRefund})`,
     externalCode && sql`external_code = ${externalCode}`,
+    linkId &&
+      sql`idempotency_key in (
+        select key from payment_link_charges where merchant_id = ${merchantId} and link_id = ${linkId})`,
     minAmount !== undefined && sql`amount >= ${minAmount}`,
     maxAmount !== undefined && sql`amount <= ${maxAmount}`,
   ].filter((condition) => typeof condition === 'object')

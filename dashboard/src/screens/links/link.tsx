@@ -2,17 +2,20 @@ import { Anchor, Button, CopyButton, Group, Image, SimpleGrid, Skeleton, Stack, 
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useParams } from 'wouter'
-import { request, withQuery } from '../../api.ts'
+import { guiche, request, withQuery } from '../../api.ts'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { type Fact, FactList } from '../../components/fact-list.tsx'
+import { ActionForm, useMutationForm } from '../../components/form.tsx'
 import { IconOf } from '../../components/icons.tsx'
+import { MoneyInput } from '../../components/money-input.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { Amount, PhoneRow, RecordList } from '../../components/record-table.tsx'
 import { Status } from '../../components/status.tsx'
 import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
+import { useRefreshEvery } from '../../live.ts'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { LinkDetailResponse, LinkPaymentResponse } from '../../types.ts'
@@ -20,7 +23,7 @@ import { LinkForm, toBody, toValues } from './form.tsx'
 import { LinkState, usePrice } from './state.tsx'
 import { words } from './text.ts'
 
-/** How often a link and its payments are read again. */
+/** How often a link and its payments are read again while changes are not reported. */
 const refetchMs = 10_000
 
 export function useLinkDetail() {
@@ -28,7 +31,7 @@ export function useLinkDetail() {
   return useQuery({
     queryKey: ['link', id],
     queryFn: async () => await request<LinkDetailResponse>('GET', `/link/${id}`),
-    refetchInterval: refetchMs,
+    refetchInterval: useRefreshEvery(refetchMs),
   })
 }
 
@@ -79,8 +82,9 @@ function Shown({ link }: { link: LinkDetailResponse }) {
               <Code src={link.staticQrCode} alt={t.staticAlt} />
               <Copy value={link.staticCode} label={t.copyCode} />
               <Text size="sm" c="dimmed">
-                {t.staticWhere} {may('sandbox.use') && t.staticPay}
+                {t.staticWhere}
               </Text>
+              {may('sandbox.use') && <PayStatic link={link} uri={link.staticCode} />}
             </Stack>
           </Section>
         )}
@@ -162,6 +166,35 @@ function Share({ link }: { link: LinkDetailResponse }) {
   )
 }
 
+/** Pays the printed code at the simulated bank, as any customer may at any time. */
+function PayStatic({ link: { id, amount }, uri }: { link: LinkDetailResponse; uri: string }) {
+  const t = useText(words)
+  const queries = useQueryClient()
+  const pay = useMutationForm({
+    initialValues: { amount: null as number | null },
+    send: async (values) =>
+      await guiche.sandbox.pay({ uri, ...(amount === null && values.amount !== null && { amount: values.amount }) }),
+    onSuccess: async () => {
+      pay.setValues({ amount: null })
+      await queries.invalidateQueries({ queryKey: ['link', id] })
+    },
+  })
+  const isReady = amount !== null || pay.values.amount !== null
+  return (
+    <ActionForm action={pay} isReady={isReady}>
+      {amount === null && <MoneyInput {...pay.input('amount')} label={t.payAmount} />}
+      <Button type="submit" loading={pay.isPending} disabled={!isReady} fullWidth>
+        {t.payStatic}
+      </Button>
+      {pay.isSuccess && (
+        <Text size="sm" role="status" ta="center">
+          {t.paidStatic}
+        </Text>
+      )}
+    </ActionForm>
+  )
+}
+
 function Code({ src, alt }: { src: string; alt: string }) {
   return (
     <Image
@@ -199,11 +232,18 @@ function Payments({ link }: { link: LinkDetailResponse }) {
         withQuery(`/link/${link.id}/payment`, { page: filters.page }),
       ),
     placeholderData: keepPreviousData,
-    refetchInterval: refetchMs,
+    refetchInterval: useRefreshEvery(refetchMs),
   })
   const when = ({ paidAt, createdAt }: LinkPaymentResponse) => format.dateTime(paidAt ?? createdAt)
   return (
-    <Section title={t.payments}>
+    <Section
+      title={t.payments}
+      aside={
+        <Anchor component={Link} href={toLink('/transactions', { linkId: link.id })} size="sm">
+          {t.showAll}
+        </Anchor>
+      }
+    >
       <RecordList
         label={t.payments}
         list={list}

@@ -10,6 +10,7 @@ import { Amount, PhoneRow, RecordList } from '../../components/record-table.tsx'
 import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
+import { useRefreshEvery } from '../../live.ts'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { LinkResponse } from '../../types.ts'
@@ -40,7 +41,7 @@ function LinksOf({ client }: { client: string }) {
         withQuery('/link', { clientId: client, page: filters.page }),
       ),
     placeholderData: keepPreviousData,
-    refetchInterval: 15_000,
+    refetchInterval: useRefreshEvery(15_000),
   })
   const create = may('transaction.write') && <Button onClick={() => setCreating(true)}>{t.create}</Button>
   const nameOf = ({ title }: LinkResponse) => (

@@ -60,7 +60,10 @@ export const words = texts({
     staticAlt: 'Static Pix QR code',
     staticWhere:
       'Payments arrive here if the PSP reports the code’s txid with each Pix, as the simulator does. Pay one yourself before you print it. A payment without the txid waits in suspense for the operator.',
-    staticPay: 'In the sandbox, paste the code in “Pay”.',
+    payStatic: 'Pay the static code',
+    payAmount: 'Amount to pay',
+    paidStatic: 'Paid at the simulated bank',
+    showAll: 'Show in Transactions',
     noPayments: 'Nobody has paid by this link yet',
     when: 'When',
     payer: 'Customer',
@@ -133,7 +136,10 @@ export const words = texts({
     staticAlt: 'QR Code estático do Pix',
     staticWhere:
       'Os pagamentos aparecem aqui se o PSP informar o txid do código em cada Pix, como faz o simulador. Pague um você mesmo antes de imprimir. Um pagamento sem o txid fica na conta transitória, para o operador conciliar.',
-    staticPay: 'No sandbox, cole o código em “Pagar”.',
+    payStatic: 'Pagar o código estático',
+    payAmount: 'Valor a pagar',
+    paidStatic: 'Pago no banco simulado',
+    showAll: 'Ver em Transações',
     noPayments: 'Ninguém pagou por este link ainda',
     when: 'Quando',
     payer: 'Cliente',

@@ -1,6 +1,7 @@
 import type { TransactionFilters, TransactionStatus } from '@guiche/sdk'
-import { Text } from '@mantine/core'
+import { Anchor, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { Link } from 'wouter'
 import { guiche, request } from '../../api.ts'
 import { EmptyList } from '../../components/empty.tsx'
 import { ExportButton } from '../../components/export-button.tsx'
@@ -12,11 +13,12 @@ import { SavedViews } from '../../components/saved-views.tsx'
 import { TransactionStatus as TransactionState } from '../../components/status.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
+import { useClientLink } from '../../links.ts'
 import { useRefreshEvery } from '../../live.ts'
 import { periodOf } from '../../periods.ts'
 import { useClient, useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
-import type { ListedTransaction, ListSummary } from '../../types.ts'
+import type { LinkDetailResponse, ListedTransaction, ListSummary } from '../../types.ts'
 import { words } from './text.ts'
 
 const statuses: TransactionStatus[] = [
@@ -86,7 +88,8 @@ export default function Transactions() {
               { name: t.failedYesterday, query: 'status=FAILED&period=yesterday' },
             ]}
           />
-          {client !== null && (
+          {/* The export of the API has no filter by payment link. */}
+          {client !== null && filters.get('linkId') === '' && (
             <ExportButton
               name="transactions"
               download={async () => await guiche.transactions.export(toExport(filters))}
@@ -101,6 +104,7 @@ export default function Transactions() {
         textFilters={textFilters.filter((name) => client !== null || name !== 'customerName')}
         words={t}
       />
+      {filters.get('linkId') !== '' && <OfLink id={filters.get('linkId')} />}
       <StatusTabs tabs={tabs} summary={summary.data} />
       <ListSums summary={summary.data} settled={t.paid} />
       <List
@@ -110,6 +114,24 @@ export default function Transactions() {
         isSorted={client !== null}
       />
     </Page>
+  )
+}
+
+/** Names the payment link whose payments are listed. */
+function OfLink({ id }: { id: string }) {
+  const t = useText(words)
+  const toLink = useClientLink()
+  const link = useQuery({
+    queryKey: ['link', id],
+    queryFn: async () => await request<LinkDetailResponse>('GET', `/link/${id}`),
+  })
+  return (
+    <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+      {t.ofLink}{' '}
+      <Anchor component={Link} href={toLink(`/links/${id}`)} size="sm" underline="always">
+        {link.data?.title ?? id}
+      </Anchor>
+    </Text>
   )
 }
 
@@ -225,8 +247,10 @@ function toFilters({ get, all }: Filters): TransactionFilters {
 
 function toQuery(filters: Filters, clientId: string | null) {
   const { from, until } = periodOf(filters)
+  const linkId = filters.get('linkId')
   return {
     ...toFilters(filters),
+    ...(linkId && { linkId }),
     ...(clientId !== null && { clientId }),
     ...(from && { from }),
     ...(until && { until }),
