@@ -1105,6 +1105,13 @@ export interface components {
             /** @description Description of an entry whose recordId cannot be looked up: an entry of the operator (pay_in, manual_entry) or a correction. Null for all others */
             description: string | null;
             /**
+             * @description Of a correction: what the list of the PSP and the ledger differed about. Null for all others
+             * @enum {string|null}
+             */
+            correctedSubject: "payment" | "return" | "payout" | null;
+            /** @description Of a correction: the reference of that payment, return or payout */
+            correctedReference: string | null;
+            /**
              * Format: date-time
              * @description When it was posted
              */

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import { Envelope, PageQuery } from '../http/page.ts'
 import { DateTime, DateTimeFilter, EnumFilter, Nullable, Uuid } from '../http/schemas.ts'
 import { recordTypes, transferKinds } from './accounts.ts'
+import { type CorrectedSubject, correctedSubjects } from './correction-texts.ts'
 
 export const BalanceQuery = Type.Object(
   { at: Type.Optional(DateTimeFilter('The balance at this moment; now by default')) },
@@ -57,6 +58,12 @@ export const StatementEntryView = Type.Object(
       'string',
       'Description of an entry whose recordId cannot be looked up: an entry of the operator (pay_in, manual_entry) or a correction. Null for all others',
     ),
+    correctedSubject: Type.Unsafe<CorrectedSubject | null>({
+      type: ['string', 'null'],
+      enum: [...correctedSubjects, null],
+      description: 'Of a correction: what the list of the PSP and the ledger differed about. Null for all others',
+    }),
+    correctedReference: Nullable('string', 'Of a correction: the reference of that payment, return or payout'),
     createdAt: DateTime('When it was posted'),
   },
   {
@@ -72,6 +79,8 @@ export const StatementEntryView = Type.Object(
         recordId: '0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1',
         transactionId: '0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1',
         description: null,
+        correctedSubject: null,
+        correctedReference: null,
         createdAt: '2026-11-21T12:01:35.000Z',
       },
     ],
@@ -79,8 +88,8 @@ export const StatementEntryView = Type.Object(
 )
 
 export const statementCsvExample =
-  'id,created_at,kind,amount_cents,balance_cents,record_type,record_id,transaction_id,description,end_to_end,external_code\r\n' +
-  '4711,2026-11-21T12:01:35.000Z,payment,2590,127590,transaction,0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1,0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1,,E60701190202611211201a1B2c3D4e5F,order-2026-0001\r\n'
+  'id,created_at,kind,amount_cents,balance_cents,record_type,record_id,transaction_id,description,end_to_end,external_code,corrected_subject,corrected_reference\r\n' +
+  '4711,2026-11-21T12:01:35.000Z,payment,2590,127590,transaction,0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1,0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1,,E60701190202611211201a1B2c3D4e5F,order-2026-0001,,\r\n'
 
 export type StatementFilterQuery = Omit<Static<typeof StatementQuery>, keyof typeof PageQuery>
 

@@ -12,6 +12,7 @@ import {
   type RecordType,
   type TransferKind,
 } from './accounts.ts'
+import type { CorrectedSubject } from './correction-texts.ts'
 import type { Posting, Transfer } from './post.ts'
 
 /** A merchant's balances under their lock, and those of its clearing accounts by name. */
@@ -187,7 +188,7 @@ export type StatementRow = {
   /** The description of an entry of the operator. */
   entry_description: string | null
   /** For a correction: what differed between the acquirer's list and the ledger. */
-  corrected_subject: 'payment' | 'return' | 'payout' | null
+  corrected_subject: CorrectedSubject | null
   corrected_reference: string | null
   created_at: Date
 }

@@ -1,6 +1,8 @@
 import type { Reads } from '../db/sql.ts'
 import { type Column, writeCsv } from '../http/csv.ts'
+import type { Language } from '../lib/alert-settings.ts'
 import type { Balances } from './accounts.ts'
+import { correctionTexts } from './correction-texts.ts'
 import { type ExportedEntry, listStatementBefore } from './export-store.ts'
 import type { StatementFilters, StatementRow } from './store.ts'
 
@@ -20,16 +22,17 @@ export function toStatementEntryView(row: StatementRow) {
     recordType: row.record_type,
     recordId: row.record_id,
     transactionId: row.transaction_id,
-    description: describeEntry(row),
+    description: describeEntry(row, 'en'),
+    correctedSubject: row.corrected_subject,
+    correctedReference: row.corrected_reference,
     createdAt: row.created_at.toISOString(),
   }
 }
 
 /** Describes an entry that has no record to look up: an entry of the operator, or a correction. Null for all others. */
-export function describeEntry(row: StatementRow): string | null {
+export function describeEntry(row: StatementRow, language: Language): string | null {
   const { entry_description: description, corrected_subject: subject, corrected_reference: reference } = row
-  if (subject === null) return description
-  return `The operator corrected the balance: the acquirer's list and the ledger differed about the ${subject} ${reference}.`
+  return subject === null || reference === null ? description : correctionTexts[language][subject](reference)
 }
 
 const rowsAtOnce = 1000
@@ -43,9 +46,11 @@ const columns: Column<ExportedEntry>[] = [
   ['record_type', (row) => row.record_type],
   ['record_id', (row) => row.record_id],
   ['transaction_id', (row) => row.transaction_id],
-  ['description', describeEntry],
+  ['description', (row) => describeEntry(row, 'en')],
   ['end_to_end', (row) => row.end_to_end],
   ['external_code', (row) => row.external_code],
+  ['corrected_subject', (row) => row.corrected_subject],
+  ['corrected_reference', (row) => row.corrected_reference],
 ]
 
 /** Writes all entries of a statement as CSV, newest first, in chunks. */

@@ -1,3 +1,5 @@
+import type { CorrectedSubject } from '../ledger/correction-texts.ts'
+
 /** The statuses of transactions and withdrawals as people read them, in the dashboard and in reports. */
 export const statusNames: Record<'en' | 'pt', Record<string, string>> = {
   en: {
@@ -51,4 +53,10 @@ export const operationNames: Record<'en' | 'pt', Record<FeeLineOperation, string
     fee_returned: 'Tarifas de pagamento estornadas',
     fee_return_reversed: 'Tarifas de pagamento cobradas de novo',
   },
+}
+
+/** What a correction in the statement corrects. */
+export const subjectNames: Record<'en' | 'pt', Record<CorrectedSubject, string>> = {
+  en: { payment: 'Payment', return: 'Return', payout: 'Payout' },
+  pt: { payment: 'Pagamento', return: 'Devolução', payout: 'Saque' },
 }

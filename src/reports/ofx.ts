@@ -69,7 +69,7 @@ function toOpening({ merchantId, from, end, language, now }: Opening): string {
 function toTransaction(entry: ExportedEntry, language: Language): string {
   const { id, kind, amount, created_at: at, end_to_end: endToEnd, external_code: externalCode } = entry
   const name = kindNames[language][kind]
-  const memo = [name, externalCode, describeEntry(entry)].filter(Boolean).join(' - ')
+  const memo = [name, externalCode, describeEntry(entry, language)].filter(Boolean).join(' - ')
   return [
     `<STMTTRN><TRNTYPE>${amount < 0 ? 'DEBIT' : 'CREDIT'}</TRNTYPE><DTPOSTED>${toTime(at)}</DTPOSTED>`,
     `<TRNAMT>${toAmount(amount)}</TRNAMT><FITID>${id}</FITID><CHECKNUM>${id}</CHECKNUM>`,

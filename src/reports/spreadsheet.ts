@@ -1,7 +1,8 @@
+import { correctedSubjects, correctionTexts } from '../ledger/correction-texts.ts'
 import { kindNames } from '../ledger/kind-names.ts'
 import type { Language } from '../lib/alert-settings.ts'
 import { brasilia } from '../lib/brasilia.ts'
-import { operationNames, statusNames } from './names.ts'
+import { operationNames, statusNames, subjectNames } from './names.ts'
 
 /** The columns of the exports that a person reads under another name. */
 const headings: Record<Language, Record<string, string>> = {
@@ -32,6 +33,15 @@ const headings: Record<Language, Record<string, string>> = {
     record_id: 'Id of the record',
     transaction_id: 'Id of the transaction',
     description: 'Description',
+    actor: 'Account',
+    actor_name: 'Person',
+    action: 'What happened',
+    client_id: 'API client',
+    client_name: 'Merchant',
+    user_name: 'User concerned',
+    details: 'Details',
+    corrected_subject: 'Corrected: what',
+    corrected_reference: 'Corrected: reference',
     error_message: 'Error',
     net_cents: 'Net amount',
     amount_returned_cents: 'Amount returned by dispute (MED)',
@@ -73,6 +83,15 @@ const headings: Record<Language, Record<string, string>> = {
     record_id: 'Id do registro',
     transaction_id: 'Id da transação',
     description: 'Descrição',
+    actor: 'Conta',
+    actor_name: 'Pessoa',
+    action: 'O que aconteceu',
+    client_id: 'Credencial de API',
+    client_name: 'Lojista',
+    user_name: 'Usuário afetado',
+    details: 'Detalhes',
+    corrected_subject: 'Corrigido: o quê',
+    corrected_reference: 'Corrigido: referência',
     error_message: 'Erro',
     net_cents: 'Valor líquido',
     amount_returned_cents: 'Valor devolvido por contestação (MED)',
@@ -96,6 +115,9 @@ function momentsOf(locale: string) {
   return new Intl.DateTimeFormat(locale, { dateStyle: 'short', timeStyle: 'medium', timeZone: brasilia })
 }
 
+/** How cells of some columns are written, by the name of the column. */
+export type CellWriters = Record<string, (text: string) => string>
+
 /**
  * Turns an export of the API, in pieces, into a file that Excel opens by a double click: named columns, reais instead of
  * cents, Brasília's time, and in Portuguese the separators of Brazil. Excel reads the first three bytes (a BOM) as UTF-8.
@@ -103,21 +125,34 @@ function momentsOf(locale: string) {
 export function createSpreadsheet(
   language: Language,
   nameOf = (status: string): string => statusNames[language][status] ?? status,
+  writers: CellWriters = {},
 ): (piece: string) => string {
   const separator = language === 'pt' ? ';' : ','
   const decimal = language === 'pt' ? ',' : '.'
   const kinds: Record<string, string> = kindNames[language]
   const operations: Record<string, string> = operationNames[language]
+  const subjects: Record<string, string> = subjectNames[language]
   const readRecords = createCsvReader()
   let names: string[] | null = null
 
-  function toCell(name: string, text: string): string {
+  /** The API describes a correction in English, and has what the description is made of. */
+  function describe(record: string[], text: string): string {
+    const cellOf = (name: string) => record[names?.indexOf(name) ?? -1] ?? ''
+    const subject = correctedSubjects.find((one) => one === cellOf('corrected_subject'))
+    return subject ? correctionTexts[language][subject](cellOf('corrected_reference')) : text
+  }
+
+  function toCell(name: string, text: string, record: string[]): string {
     if (text === '') return ''
+    const write = writers[name]
+    if (write) return write(text)
     if (name.endsWith('_cents')) return (Number(text) / 100).toFixed(2).replace('.', decimal)
     if (/_(?:at|date)$/.test(name)) return moments[language].format(new Date(text)).replace(',', '')
     if (name === 'status') return nameOf(text)
     if (name === 'kind') return kinds[text] ?? text
     if (name === 'operation') return operations[text] ?? text
+    if (name === 'corrected_subject') return subjects[text] ?? text
+    if (name === 'description') return describe(record, text)
     if (name.endsWith('_document')) return writeDocument(text)
     // Excel would read a number, without its first zeros or its last digits.
     return /^(?:0\d+|\d{16,})$/.test(text) ? `="${text}"` : text
@@ -127,7 +162,7 @@ export function createSpreadsheet(
     let written = ''
     for (const record of readRecords(piece)) {
       const cells: string[] = names
-        ? record.map((text, index) => toCell(names?.[index] ?? '', text))
+        ? record.map((text, index) => toCell(names?.[index] ?? '', text, record))
         : record.map((name) => headings[language][name] ?? name)
       if (!names) written += '\ufeff'
       names ??= record

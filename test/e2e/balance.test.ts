@@ -155,7 +155,7 @@ describe('the statement', () => {
     const lines = csv.text.trimEnd().split('\r\n')
     expect(lines).toHaveLength(whole.total + 1)
     expect(lines[0]).toBe(
-      'id,created_at,kind,amount_cents,balance_cents,record_type,record_id,transaction_id,description,end_to_end,external_code',
+      'id,created_at,kind,amount_cents,balance_cents,record_type,record_id,transaction_id,description,end_to_end,external_code,corrected_subject,corrected_reference',
     )
   })
 

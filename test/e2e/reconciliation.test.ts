@@ -9,6 +9,7 @@ import { manualClock } from '../support/clock.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
 import { payOne, requestRefund } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
 
 type Difference = { id: string; class: string; reference: string; state: string; decidedBy: string | null }
 
@@ -145,5 +146,28 @@ describe('guiche close', () => {
     expect(shown).toMatch(/version 1, signed/)
     await cli.expectFailure(['close', '--date', dayOf(new Date())], /is not over in Brasília/)
     await cli.expectFailure(['close', '--date', '20/11/2026'], /is not a date/)
+  })
+})
+
+describe('the statement of the merchant', () => {
+  it('describes the correction in the language of the reader, in all files of the statement', async () => {
+    // The command line has posted it at the real time.
+    service.clock.set(new Date())
+    const until = dayOf(service.clock.now())
+    const owner = { role: 'owner', merchantId: await findSandboxMerchant(service) }
+    const reader = await openBrowser(service, { email: await inviteUser(service, owner), password })
+    const read = async (query: string) => {
+      const { status, text } = await reader.call(`/dashboard/api/report/statement?from=${day}&until=${until}&${query}`)
+      expect(status).toBe(200)
+      return text
+    }
+    const english = `differed about the payment ${changed}.`
+    const portuguese = `divergiam sobre o pagamento ${changed}.`
+    expect(await read('format=ofx&language=en')).toContain(english)
+    expect(await read('format=ofx&language=pt')).toContain(portuguese)
+    expect(await read('format=csv&language=pt')).toContain(`${english},${changed},,payment,${changed}\r\n`)
+    const sheet = await read('format=excel&language=pt')
+    expect(sheet).toContain(`${portuguese};${changed};;Pagamento;${changed}\r\n`)
+    expect(sheet).not.toContain('differed')
   })
 })

@@ -27,6 +27,10 @@ final class StatementEntry extends Model
     public readonly ?string $transactionId;
     /** Description of an entry whose recordId cannot be looked up: an entry of the operator (pay_in, manual_entry) or a correction. Null for all others. */
     public readonly ?string $description;
+    /** @var null|'payment'|'return'|'payout' Of a correction: what the list of the PSP and the ledger differed about. Null for all others. */
+    public readonly ?string $correctedSubject;
+    /** Of a correction: the reference of that payment, return or payout. */
+    public readonly ?string $correctedReference;
     /** When it was posted. */
     public readonly string $createdAt;
 
@@ -54,6 +58,8 @@ final class StatementEntry extends Model
         }
         $this->transactionId = $data['transactionId'] ?? null;
         $this->description = $data['description'] ?? null;
+        $this->correctedSubject = $data['correctedSubject'] ?? null;
+        $this->correctedReference = $data['correctedReference'] ?? null;
         if (isset($data['createdAt'])) {
             $this->createdAt = $data['createdAt'];
         }

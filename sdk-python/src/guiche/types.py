@@ -400,6 +400,10 @@ class StatementEntry(TypedDict):
     """The transaction of that record: GET /transaction/{id} shows the refund, the dispute or the correction."""
     description: str | None
     """Description of an entry whose recordId cannot be looked up: an entry of the operator (pay_in, manual_entry) or a correction. Null for all others."""
+    correctedSubject: Literal["payment", "return", "payout", None]
+    """Of a correction: what the list of the PSP and the ledger differed about. Null for all others."""
+    correctedReference: str | None
+    """Of a correction: the reference of that payment, return or payout."""
     createdAt: str
     """When it was posted."""
 

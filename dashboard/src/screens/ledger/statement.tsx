@@ -15,6 +15,7 @@ import { useRefreshEvery } from '../../live.ts'
 import { periodOf } from '../../periods.ts'
 import { useMay, useUser } from '../../session.tsx'
 import { useLanguage, useText } from '../../text.ts'
+import { correctionTexts } from '../../types.ts'
 import { words } from './text.ts'
 
 type Kind = StatementEntry['kind']
@@ -177,8 +178,11 @@ function SignedAmount({ of: amount }: { of: number }) {
   )
 }
 
-function EntryName({ entry: { kind, id, description }, href }: { entry: StatementEntry; href: string | null }) {
+function EntryName({ entry, href }: { entry: StatementEntry; href: string | null }) {
   const t = useText(words)
+  const { language } = useLanguage()
+  const { kind, id, correctedSubject: subject, correctedReference: reference } = entry
+  const description = subject && reference ? correctionTexts[language][subject](reference) : entry.description
   if (href === null)
     return (
       <Text size="sm" title={description ?? undefined}>
