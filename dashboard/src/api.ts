@@ -83,6 +83,15 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** Calls the dashboard's own API. `path` begins after `/dashboard/api`. */
 export async function request<Result>(method: Method, path: string, body?: object): Promise<Result> {
+  return readJson(await (await call(method, path, body)).text()) as Result
+}
+
+/** A file of the dashboard's own API, to be read in pieces. */
+export async function download(path: string): Promise<Response> {
+  return await call('GET', path)
+}
+
+async function call(method: Method, path: string, body?: object): Promise<Response> {
   const response = await sessionFetch(`/dashboard/api${path}`, {
     method,
     ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
@@ -90,11 +99,11 @@ export async function request<Result>(method: Method, path: string, body?: objec
     // `fetch` throws a TypeError if there is no answer. Its message differs between browsers.
     throw error instanceof TypeError ? new ApiError(0, { code: 'connection_failed', detail: error.message }) : error
   })
-  const text = await response.text()
-  const answer = text === '' ? {} : JSON.parse(text)
-  if (!response.ok) throw new ApiError(response.status, answer)
-  return answer as Result
+  if (!response.ok) throw new ApiError(response.status, readJson(await response.text()))
+  return response
 }
+
+const readJson = (text: string) => (text === '' ? {} : JSON.parse(text))
 
 /** Appends the query parameters. Undefined, null and empty values are left out. */
 export function withQuery(path: string, query: Record<string, string | number | boolean | null | undefined>): string {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
+import { createSpreadsheet } from '../../src/reports/spreadsheet.ts'
 import { chargeMany, payAt, untilStatus } from '../support/payments.ts'
 import { fetchToken, startTestService, type TestService } from '../support/service.ts'
 import { type Browser, inviteUser, openBrowser, password } from '../support/users.ts'
@@ -178,5 +179,33 @@ describe('the lists', () => {
     const remove = async (browser: Browser) =>
       (await browser.call(`/dashboard/api/saved-view/${first.body.id}`, { method: 'DELETE' })).status
     expect([await remove(bruno), await remove(ana), await list(ana)]).toEqual([404, 204, []])
+  })
+})
+
+describe('the audit log', () => {
+  it('exports what the filters leave, safe in a spreadsheet, to those who may read it', async () => {
+    const admin = await browserOf('admin')
+    await service.db.query(sql`
+      update users set name = ${'=cmd|calc; "x"'} where id = (select id from users order by created_at desc limit 1)`)
+    const invited = await admin.call('/dashboard/api/user', {
+      body: { email: 'invited@example.com', role: 'support' },
+    })
+    expect(invited.status).toBe(201)
+    const found = await admin.call<{ data: { id: number }[] }>('/dashboard/api/audit?area=user')
+    const { status, text } = await admin.call('/dashboard/api/audit.csv?area=user')
+    expect(status).toBe(200)
+    const [head = '', first = '', ...lines] = text.trimEnd().split('\r\n')
+    expect(head).toBe(
+      'id,created_at,actor,actor_name,action,client_id,client_name,record_id,user_name,amount_cents,details',
+    )
+    expect([first, ...lines].map((line) => Number(line.split(',')[0]))).toEqual(found.body.data.map(({ id }) => id))
+    expect(first).toContain(`,"'=cmd|calc; ""x""",user.invite,`)
+    const sheet = createSpreadsheet('pt')(text).split('\r\n')
+    expect(sheet[0]).toMatch(/^\ufeffId;Criado em;Conta;Pessoa;O que aconteceu;/)
+    expect(sheet[1]).toMatch(/^\d+;\d\d\/\d\d\/\d{4} \d\d:\d\d:\d\d;/)
+    expect(sheet[1]).toContain(`;"'=cmd|calc; ""x""";user.invite;`)
+    const support = await browserOf('support')
+    expect((await support.call('/dashboard/api/audit.csv')).status).toBe(403)
+    expect((await admin.call('/dashboard/api/audit.csv?before=1')).status).toBe(422)
   })
 })

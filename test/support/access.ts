@@ -319,6 +319,7 @@ export const expectations: Record<string, Expected> = {
   'POST /dashboard/api/payout-freeze': operator('payouts.release'),
   'POST /dashboard/api/payout-freeze/release': operator('payouts.release'),
   'GET /dashboard/api/audit': operator('audit.read'),
+  'GET /dashboard/api/audit.csv': operator('audit.read'),
   'POST /dashboard/api/person/export': operator('personal_data.write'),
   'POST /dashboard/api/person/erasure': operator('personal_data.write'),
 }

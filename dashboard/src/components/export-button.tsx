@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useRequestedAction } from '../links.ts'
 import { texts, useLanguage, useText } from '../text.ts'
-import { createSpreadsheet } from '../types.ts'
+import { type CellWriters, createSpreadsheet } from '../types.ts'
 import { ErrorNotice } from './error-notice.tsx'
 import { IconOf } from './icons.tsx'
 
@@ -27,15 +27,18 @@ type Convert = (piece: string) => string
 /**
  * Saves all records that match the filters as a file, and shows the progress.
  *
+ * @param writers of the cells that the spreadsheet has in words
  * @param files of the same records in other formats, which the service makes
  */
 export function ExportButton({
   name,
   download,
+  writers,
   files = [],
 }: {
   name: string
   download: () => Promise<Response>
+  writers?: CellWriters
   files?: { label: string; href: string }[]
 }) {
   const t = useText(words)
@@ -72,7 +75,9 @@ export function ExportButton({
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Item onClick={() => saving.mutate(() => createSpreadsheet(language))}>{t.excel}</Menu.Item>
+          <Menu.Item onClick={() => saving.mutate(() => createSpreadsheet(language, undefined, writers))}>
+            {t.excel}
+          </Menu.Item>
           <Menu.Item onClick={() => saving.mutate(() => (piece) => piece)}>{t.csv}</Menu.Item>
           {files.map(({ label, href }) => (
             <Menu.Item key={href} component="a" href={href} download>

@@ -1,10 +1,11 @@
 import { Anchor, Button, Center, Select, Stack, Text } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
-import { request, withQuery } from '../../api.ts'
+import { download, request, withQuery } from '../../api.ts'
 import { DateRange } from '../../components/date-range.tsx'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import { ExportButton } from '../../components/export-button.tsx'
 import { FilterBar } from '../../components/filter-bar.tsx'
 import { TextFilter } from '../../components/filter-inputs.tsx'
 import { Page } from '../../components/page.tsx'
@@ -14,7 +15,7 @@ import { useFormat } from '../../format.ts'
 import { periodOf } from '../../periods.ts'
 import { useUser } from '../../session.tsx'
 import { useLanguage, useText } from '../../text.ts'
-import type { ActionName, Actions } from '../../types.ts'
+import type { ActionName, Actions, CellWriters } from '../../types.ts'
 import { words as ledgerWords } from '../ledger/text.ts'
 import { writeDetails } from './details.ts'
 import { sentences } from './sentences.ts'
@@ -44,7 +45,17 @@ export default function Audit() {
     </Text>
   )
   return (
-    <Page title={t.title} lead={t.lead}>
+    <Page
+      title={t.title}
+      lead={t.lead}
+      actions={
+        <ExportButton
+          name="audit"
+          download={async () => await download(withQuery('/audit.csv', query))}
+          writers={useCellWriters()}
+        />
+      }
+    >
       <FilterBar
         count={filters.count}
         onClear={filters.clear}
@@ -94,6 +105,17 @@ export default function Audit() {
       )}
     </Page>
   )
+}
+
+/** The action and its details in words. The amount and the persons have columns of their own. */
+function useCellWriters(): CellWriters {
+  const { language } = useLanguage()
+  const format = useFormat()
+  const accounts = useText(ledgerWords).accountNames
+  return {
+    action: (name) => (sentences[language][name as ActionName] ?? name).replace(/\{\w+\}|[[\]]/g, ''),
+    details: (text) => writeDetails(JSON.parse(text), { language, format, accounts }),
+  }
 }
 
 /** Who did what, and the details. */
