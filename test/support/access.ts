@@ -112,6 +112,7 @@ export const expectations: Record<string, Expected> = {
   'GET /metrics': open,
   'GET /openapi.json': open,
   'GET /l/:slug': open,
+  'GET /l/:slug/logo.png': open,
   'POST /l/:slug': open,
   'GET /pay/:token': open,
   'GET /pay/:token/events': open,
