@@ -6,7 +6,7 @@ import { FreeForm, PixKeyView } from '../http/schemas.ts'
 import { fieldErrorCodes } from '../lib/errors.ts'
 import { obstacleCodes } from '../proposals/second-person.ts'
 import { disputeStates } from '../transactions/dispute/store.ts'
-import { DeliveryView } from '../webhooks/schema.ts'
+import { DeliveryView, ErrorCode } from '../webhooks/schema.ts'
 import { decisionOutcomes, reviewReasons, withdrawalStatuses } from '../withdrawals/status.ts'
 
 /**
@@ -328,15 +328,16 @@ export const DeliveriesView = Type.Object({
 export const PayloadView = Type.Object({ payload: OrNull(FreeForm()) })
 
 /** The deliveries of the last day, and all that still wait. `failing`: those of `waiting` that were tried already. */
-export const ReceiverView = Type.Object({
-  ...{
-    receiver: Text,
-    delivered: Count,
-    givenUp: Count,
-    waiting: Count,
-    failing: Count,
-    oldestWaitingAt: OrNull(Time),
-  },
+const ReceiverView = Type.Object({
+  ...{ receiver: Text, deliveries: Count, tried: Count, delivered: Count, givenUp: Count, p95Ms: OrNull(Count) },
+  ...{ waiting: Count, failing: Count, oldestWaitingAt: OrNull(Time) },
+  ...{ lastError: OrNull(Text), lastErrorCode: ErrorCode, lastStatus: OrNull(Count) },
+  ...{ failedAt: OrNull(Time), nextAttemptAt: OrNull(Time) },
+})
+export const ReceiversView = Type.Object({
+  data: Type.Array(ReceiverView),
+  /** The counts of the last day are of as many deliveries at most. */
+  newestMax: Count,
 })
 
 export const ResendPreviewView = Type.Object({
@@ -350,6 +351,7 @@ export const ResendProgressView = Type.Object({
 
 export type Deliveries = Static<typeof DeliveriesView>
 export type ReceiverHealth = Static<typeof ReceiverView>
+export type Receivers = Static<typeof ReceiversView>
 export type ResendPreview = Static<typeof ResendPreviewView>
 export type ResendProgress = Static<typeof ResendProgressView>
 

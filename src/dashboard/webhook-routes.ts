@@ -8,6 +8,7 @@ import type { Server } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { loadTransactionVersions } from '../transactions/view.ts'
+import { toAttemptErrorCode } from '../webhooks/attempt-errors.ts'
 import { buildBodies } from '../webhooks/payload.ts'
 import { deliveriesCountedMax, deliveryStates, listDeliveries } from '../webhooks/read-store.ts'
 import { previewResend, resendMany } from '../webhooks/resend-many.ts'
@@ -15,6 +16,7 @@ import {
   findEventToShow,
   findResendProgress,
   listReceivers,
+  newestMax,
   type ResendState,
   resendMax,
   resendStates,
@@ -23,10 +25,9 @@ import { toDeliveryView } from '../webhooks/view.ts'
 import { loadWithdrawalVersions } from '../withdrawals/view.ts'
 import { ClientFilter, findSeen } from './overview-routes.ts'
 import {
-  DataOf,
   DeliveriesView,
   PayloadView,
-  ReceiverView,
+  ReceiversView,
   ResendPreviewView,
   ResendProgressView,
   ResendView,
@@ -135,7 +136,7 @@ function registerReading(app: Server, deps: Deps): void {
       schema: {
         hide: true,
         querystring: Type.Object({ clientId: ClientFilter }, { additionalProperties: false }),
-        response: { 200: DataOf(ReceiverView), ...problems(401, 403, 404, 422) },
+        response: { 200: ReceiversView, ...problems(401, 403, 404, 422) },
       },
     },
     async (request) => {
@@ -143,9 +144,13 @@ function registerReading(app: Server, deps: Deps): void {
       const since = new Date(clock.now().getTime() - healthMs)
       const receivers = await listReceivers(reads, { merchantId, since })
       return {
-        data: receivers.map(({ oldestWaitingAt, ...health }) => ({
+        newestMax,
+        data: receivers.map((health) => ({
           ...health,
-          oldestWaitingAt: oldestWaitingAt?.toISOString() ?? null,
+          lastErrorCode: toAttemptErrorCode(health.lastError),
+          oldestWaitingAt: health.oldestWaitingAt?.toISOString() ?? null,
+          failedAt: health.failedAt?.toISOString() ?? null,
+          nextAttemptAt: health.nextAttemptAt?.toISOString() ?? null,
         })),
       }
     },

@@ -343,6 +343,17 @@ export async function findBacklog(db: Db, now: Date): Promise<{ due: number; old
   return row ?? { due: 0, oldest: null }
 }
 
+/** Since when the deliveries of `failing`, a merchant and a receiver, have failed. */
+export const firstFailure = sql`
+  select min(a.started_at) as since from (
+    -- Those that have failed longest have the longest pauses.
+    select merchant_id, id, attempts_before from webhook_deliveries d
+    where d.receiver = failing.receiver and d.state = 'pending' and d.merchant_id = failing.merchant_id
+      and d.attempts > d.attempts_before
+    order by d.next_attempt_at desc limit 100
+  ) oldest
+  join webhook_attempts a on a.merchant_id = oldest.merchant_id and a.delivery_id = oldest.id and a.number = oldest.attempts_before + 1`
+
 export type FailingReceiver = { client: string; receiver: string; since: Date }
 
 /**
@@ -358,14 +369,7 @@ export async function listFailingReceivers(db: Db, limit: number): Promise<Faili
     select clients.client_id as client, receiver, since
     from failing join clients using (merchant_id)
     cross join lateral (
-      -- Those that have failed longest have the longest pauses.
-      select min(a.started_at) as since from (
-        select merchant_id, id, attempts_before from webhook_deliveries d
-        where d.receiver = failing.receiver and d.state = 'pending' and d.merchant_id = failing.merchant_id
-          and d.attempts > d.attempts_before
-        order by d.next_attempt_at desc limit 100
-      ) oldest
-      join webhook_attempts a on a.merchant_id = oldest.merchant_id and a.delivery_id = oldest.id and a.number = oldest.attempts_before + 1
+      ${firstFailure}
     ) first
     where since is not null and not exists (
       select from (

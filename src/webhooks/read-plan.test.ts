@@ -7,7 +7,7 @@ import { numberNew } from './feed.ts'
 import { findEvent, findFeeds, listNumbered } from './feed-store.ts'
 import type { DeliveryFilters, DeliveryState } from './read-store.ts'
 import { listDeliveries, listEvents } from './read-store.ts'
-import { countToResend, findResendProgress } from './resend-store.ts'
+import { countToResend, findResendProgress, listReceivers, newestMax } from './resend-store.ts'
 
 // What PostgreSQL reads for a list: 20,000 events with their deliveries, half of them for one merchant.
 const merchant = randomUUID()
@@ -25,11 +25,16 @@ beforeAll(async () => {
     from generate_series(1, ${2 * listed}::integer) i`)
   await db.query(sql`
     insert into webhook_deliveries (
-      merchant_id, id, record_id, sequence, url, receiver, state, next_attempt_at, created_at)
+      merchant_id, id, record_id, sequence, url, receiver, state, next_attempt_at, created_at, attempts, last_status, last_error)
     select merchant_id, id, record_id, sequence, 'https://shop.example', 'https://shop.example',
-      case when sequence % 1000 = 2 then 'exhausted' when sequence % 1000 = 4 then 'pending' else 'delivered' end, occurred_at, occurred_at
+      case when sequence % 1000 = 2 then 'exhausted' when sequence % 1000 = 4 then 'pending' else 'delivered' end, occurred_at, occurred_at,
+      1, case when sequence % 1000 = 4 then 503 else 204 end, case when sequence % 1000 = 4 then 'The receiver answered 503' end
     from events`)
-  for (const table of ['events', 'webhook_deliveries']) await db.query(raw(`vacuum (analyze) ${table}`))
+  await db.query(sql`
+    insert into webhook_attempts (merchant_id, delivery_id, number, started_at, duration_ms, status)
+    select merchant_id, id, 1, created_at + interval '1 hour', sequence % 200, last_status from webhook_deliveries`)
+  for (const table of ['events', 'webhook_deliveries', 'webhook_attempts'])
+    await db.query(raw(`vacuum (analyze) ${table}`))
 })
 afterAll(async () => await database.drop())
 
@@ -109,6 +114,20 @@ it('an index finds undelivered and resent events in a period of any length', asy
   )
   expect(resent.requested).toBe(0)
   expect(resent.plan.scans).not.toContain('Seq Scan')
+})
+
+it('the health of receivers reads the newest deliveries, each with its latest attempt', async () => {
+  const since = new Date('2026-02-01T00:00:00Z')
+  const receivers = async () =>
+    await withPlan(database.db, async (db) => ({ found: await listReceivers(db, { merchantId: merchant, since }) }))
+  const { found, plan } = await receivers()
+  expect(found).toEqual([
+    expect.objectContaining({
+      ...{ deliveries: newestMax, tried: newestMax, p95Ms: 188, failing: 20 },
+      ...{ lastStatus: 503, lastError: 'The receiver answered 503', failedAt: new Date('2026-02-01T01:04:00Z') },
+    }),
+  ])
+  expect(plan.indexes).toContain('webhook_attempts_pkey')
 })
 
 it('a page of the feed reads its own rows, and new events are found without the others', async () => {

@@ -1,4 +1,5 @@
 import { type Db, join, type Reads, raw, type Sql, sql, type Tx } from '../db/sql.ts'
+import { firstFailure } from './queue-store.ts'
 import { type DeliveryState, isOfEvent, isSendable } from './read-store.ts'
 
 /**
@@ -118,17 +119,28 @@ export type ReceiverHealth = {
   /** Scheme, host and port. */
   receiver: string
   /** Among the newest {@link newestMax} deliveries of the last day. */
+  deliveries: number
+  /** Those that were tried. */
+  tried: number
   delivered: number
   givenUp: number
+  /** Of the latest attempt of each that was answered: 95 % took no longer. Null: none was. */
+  p95Ms: number | null
   /** All that is still to be delivered. */
   waiting: number
   /** Those of `waiting` that were tried already. */
   failing: number
   oldestWaitingAt: Date | null
+  /** The error of the delivery that is tried next, otherwise of the latest that was given up. */
+  lastError: string | null
+  lastStatus: number | null
+  /** The first of the failures that are tried again; the last one of a delivery that was given up. */
+  failedAt: Date | null
+  nextAttemptAt: Date | null
 }
 
-/** Enough to judge a receiver, and read in 30 ms. */
-const newestMax = 5_000
+/** Enough to judge a receiver, and read from among a million in 0.2 s on a busy machine. */
+export const newestMax = 5_000
 
 /** The health of each of a merchant's receivers. */
 export async function listReceivers(
@@ -137,17 +149,24 @@ export async function listReceivers(
 ): Promise<ReceiverHealth[]> {
   const columns = sql`receiver, state, attempts > attempts_before as was_tried, created_at`
   return await db.query(sql`
-    with newest as (
-      select d.receiver, d.state
+    with newest as materialized (
+      select d.id, d.receiver, d.state, d.attempts, d.last_status, d.last_error, d.finished_at
       from events e
       join webhook_deliveries d on d.merchant_id = e.merchant_id and d.record_id = e.record_id and d.sequence = e.sequence
       where e.merchant_id = ${merchantId} and e.occurred_at > ${since}
       order by e.occurred_at desc, e.id desc limit ${newestMax}
     ), lately as (
       select
-        receiver, count(*) filter (where state = 'delivered') as delivered,
-        count(*) filter (where state in ('exhausted', 'gone')) as given_up
-      from newest group by receiver
+        receiver, count(*) as deliveries, count(*) filter (where attempts > 0) as tried,
+        count(*) filter (where state = 'delivered') as delivered,
+        count(*) filter (where state in ('exhausted', 'gone')) as given_up,
+        percentile_disc(0.95) within group (order by a.duration_ms) filter (where a.status is not null) as p95
+      from newest
+      left join webhook_attempts a on a.merchant_id = ${merchantId} and a.delivery_id = newest.id and a.number = newest.attempts
+      group by receiver
+    ), refused as (
+      select distinct on (receiver) receiver, last_error, last_status, finished_at from newest
+      where state in ('exhausted', 'gone') order by receiver, finished_at desc
     ), open as (
       -- Two branches, to match the partial indexes.
       select ${columns} from webhook_deliveries where merchant_id = ${merchantId} and state = 'pending'
@@ -157,11 +176,27 @@ export async function listReceivers(
       select
         receiver, count(*) as waiting, count(*) filter (where state = 'pending' and was_tried) as failing, min(created_at) as oldest
       from open group by receiver
+    ), retried as (
+      select failing.receiver, next.*, first.since
+      from (select ${merchantId}::uuid as merchant_id, receiver from due where due.failing > 0) failing
+      cross join lateral (
+        select last_error, last_status, next_attempt_at from webhook_deliveries d
+        where d.receiver = failing.receiver and d.state = 'pending' and d.merchant_id = failing.merchant_id
+          and d.attempts > d.attempts_before
+        order by d.next_attempt_at limit 1
+      ) next
+      cross join lateral (${firstFailure}) first
     )
     select
-      receiver, coalesce(delivered, 0) as delivered, coalesce(given_up, 0) as "givenUp",
-      coalesce(waiting, 0) as waiting, coalesce(failing, 0) as failing, oldest as "oldestWaitingAt"
+      receiver, coalesce(deliveries, 0) as deliveries, coalesce(tried, 0) as tried, coalesce(delivered, 0) as delivered,
+      coalesce(given_up, 0) as "givenUp", p95 as "p95Ms", coalesce(waiting, 0) as waiting, coalesce(failing, 0) as failing,
+      oldest as "oldestWaitingAt", coalesce(retried.last_error, refused.last_error) as "lastError",
+      case when retried.receiver is null then refused.last_status else retried.last_status end as "lastStatus",
+      case when retried.receiver is null then refused.finished_at else retried.since end as "failedAt",
+      retried.next_attempt_at as "nextAttemptAt"
     from lately full join due using (receiver)
+    left join retried using (receiver)
+    left join refused using (receiver)
     order by failing desc nulls last, receiver`)
 }
 

@@ -47,6 +47,8 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     const { page, go, checkScreen, complaints } = desk
     await page.getByRole('link', { name: 'Webhooks' }).click()
     await page.getByText('8 no longer retried').waitFor()
+    await page.getByText(/^8 deliveries · 0% successful · 95% of answers within \d+ ms$/).waitFor()
+    await page.getByText(/^Last error: The receiver answered 410: it accepts no more events, /).waitFor()
     await checkScreen('webhooks-down')
     // The link filters the list, and does not open the delivery of its row.
     const { origin } = new URL(receiver.url)
@@ -89,6 +91,8 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await page.getByRole('button', { name: 'Close' }).last().click()
     await page.clock.fastForward(5_000)
     await page.getByText('8 delivered').waitFor()
+    await page.getByText(/^8 deliveries · 100% successful/).waitFor()
+    expect(await page.getByText(/^Last error/).count()).toBe(0)
     expect(complaints).toEqual([])
   })
 

@@ -112,9 +112,15 @@ describe('the deliveries of a merchant', () => {
     expect(health.body.data).toEqual([
       expect.objectContaining({
         receiver: new URL(receiver.url).origin,
+        deliveries: 2,
+        tried: 2,
+        delivered: 2,
+        p95Ms: expect.any(Number),
         waiting: 0,
         failing: 0,
         oldestWaitingAt: null,
+        lastError: null,
+        nextAttemptAt: null,
       }),
     ])
   })
@@ -217,7 +223,7 @@ describe('failing deliveries', () => {
     await passHours(3)
     status = 410
     await payMany(1)
-    let last: unknown
+    let last: Counts[] = []
     const counted = async () => {
       const { data } = (await developer.call<{ data: Counts[] }>('/dashboard/api/webhook/receiver')).body
       const sum = (name: keyof Counts) => data.reduce((total, one) => total + one[name], 0)
@@ -228,6 +234,12 @@ describe('failing deliveries', () => {
       async () => (await counted()).givenUp === 2,
       () => JSON.stringify(last),
     )
+    expect(last).toEqual([
+      expect.objectContaining({
+        ...{ lastStatus: 410, lastErrorCode: 'gone', failedAt: expect.any(String), nextAttemptAt: null },
+      }),
+    ])
+    const [before] = last
     status = 503
     await payMany(1)
     // The second event waits for the first.
@@ -235,6 +247,16 @@ describe('failing deliveries', () => {
       async () => (await counted()).failing === 1 && (await counted()).waiting === 1,
       () => JSON.stringify(last),
     )
+    const [attempt] = (await developer.call<{ data: Failing[] }>('/dashboard/api/webhook/delivery?state=pending')).body
+      .data
+    expect(last).toEqual([
+      expect.objectContaining({
+        // All but the one that waits.
+        ...{ tried: (last[0]?.deliveries ?? 0) - 1, delivered: before?.delivered, givenUp: 2 },
+        ...{ lastStatus: 503, lastError: 'The receiver answered 503', lastErrorCode: null },
+        ...{ failedAt: attempt?.attempts[0]?.startedAt, nextAttemptAt: attempt?.nextAttemptAt },
+      }),
+    ])
     const finance = await browserOf('finance')
     const deliveries = async () => (await finance.call<{ deliveries: Counts }>('/dashboard/api/system')).body.deliveries
     expect(await deliveries()).toMatchObject({ waiting: 1, failing: 1, givenUp: 2 })
@@ -247,7 +269,8 @@ describe('failing deliveries', () => {
   })
 })
 
-type Counts = { waiting: number; failing: number; givenUp: number }
+type Failing = { nextAttemptAt: string; attempts: { startedAt: string }[] }
+type Counts = { waiting: number; failing: number; givenUp: number; deliveries: number; delivered: number }
 
 describe('the secrets of a client', () => {
   it('are listed without their values: how many are valid, and until when', async () => {
