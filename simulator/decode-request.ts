@@ -11,6 +11,7 @@ const balancePath = '/v2/gn/saldo'
 const interBalancePath = '/banking/v2/saldo'
 const sicoobBalancePath = '/conta-corrente/v4/saldo'
 const disputePaths = /^\/v2\/gn\/infracoes(\/|$)/
+const defencePaths = /^\/v2\/gn\/infracoes\/[^/]+\/defesa\//
 
 /** The error for a request that lacks what this PSP requires of each request. Null if it is complete. */
 export function findFault(quirks: Quirks, { query, headers }: HttpRequest): HttpResponse | null {
@@ -46,6 +47,7 @@ export function toStandardPath(quirks: Quirks, path: string): string | null {
   if (sicoobPaths.test(path)) return quirks.hasPayouts && quirks.payouts === 'sicoob' ? path : null
   if (path === interBalancePath) return quirks.balance === 'inter' ? path : null
   if (path === sicoobBalancePath) return quirks.balance === 'sicoob' ? path : null
+  if (defencePaths.test(path)) return quirks.hasDisputes && quirks.hasDefences ? path : null
   if (disputePaths.test(path)) return quirks.hasDisputes ? path : null
   if (path === balancePath) return quirks.balance === 'efi' ? path : null
   const { chargesPath, pixPath } = quirks
@@ -72,6 +74,6 @@ export function toScope(method: string, path: string): string {
   if (path === interBalancePath) return 'extrato.read'
   if (path === sicoobBalancePath) return 'cco_consulta'
   if (path === balancePath) return 'gn.balance.read'
-  if (disputePaths.test(path)) return 'gn.infractions.read'
+  if (disputePaths.test(path)) return `gn.infractions.${right}`
   return `${path.split('/')[1]}.${method === 'GET' ? 'read' : 'write'}`
 }

@@ -20,6 +20,8 @@ const differences = {
     webhookStatus: '201',
     // [Efí]: refused where the address answers a call without certificate, unless x-skip-mtls-checking: true.
     testsWebhook: true,
+    // [Efí-SDK]: its defence has a text alone, and no id.
+    hasDefences: false,
     // [Efí]: gnExtras.tarifa, in the callbacks of an account whose configuration asks for it; 1.19 % is the list price.
     // Its gnExtras.pagador, masked, is not imitated.
     feeBasisPoints: 119,

@@ -7,7 +7,7 @@ import type { Quirks } from './quirks.ts'
 import { receiverAccount, receiverKey } from './receiver-account.ts'
 
 /** Efí returns the last day of its analysis. Seven days are the Central Bank's rule. */
-const analysisMs = 7 * 86_400_000
+export const analysisMs = 7 * 86_400_000
 
 /**
  * `GET /v2/gn/infracoes?inicio&fim`, written from Efí's documentation ("Listar infrações MED") and the types of its SDK
@@ -38,13 +38,15 @@ function toInfracao(row: ListedDispute) {
     dataTransacao: toTime(row.paidAt),
     valor: toReais(cents(row.amount)),
     chave: receiverKey,
-    status: statuses[row.state],
+    status: row.state === 'open' && row.defence !== null ? 'EM_DEFESA' : statuses[row.state],
     razao: 'Solicitacao de devolução',
+    ...(row.defence !== null && { defesa: row.defence }),
     tipoSituacao: situations[row.reason],
     identificadorTicket: [row.protocol],
     dadosAnalise: {
       abertura: toTime(row.openedAt),
       prazoFinalizacao: toTime(row.deadlineAt ?? new Date(row.openedAt.getTime() + analysisMs)),
+      ...(row.defenceAt && { recebimentoDefesa: toTime(row.defenceAt) }),
       ...(isDecided && { finalizacao: toTime(row.changedAt) }),
     },
     origem: { nomeParticipante: 'BANCO SIMULADO', conta: '10001', nome: 'Pagador', documento: '00000000000' },

@@ -17,8 +17,8 @@ export type DisputeRow = {
   deadlineAt: Date | null
 }
 
-/** With the time of the disputed payment. */
-export type ListedDispute = DisputeRow & { paidAt: Date }
+/** With the time of the disputed payment, and the receiver's defence. */
+export type ListedDispute = DisputeRow & { paidAt: Date; defence: string | null; defenceAt: Date | null }
 
 export type DisputeReason = 'fraud' | 'operational_failure'
 export type DisputeState = 'open' | 'accepted' | 'rejected' | 'canceled'
@@ -94,13 +94,19 @@ export async function listDisputes(
   filter: DisputeFilter,
   page: { limit: number; offset: number },
 ): Promise<ListedDispute[]> {
-  const { rows } = await pool.query<DisputeRecord & { paid_at: Date }>({
+  type Row = DisputeRecord & { paid_at: Date; defence: string | null; received_at: Date | null }
+  const { rows } = await pool.query<Row>({
     text: `
-      select ${columns}, paid_at from ${withPayment} where ${filtered}
-      order by opened_at, protocol limit $5 offset $6`,
+      select disputes.*, defences.text as defence, defences.received_at
+      from (select ${columns}, paid_at from ${withPayment} where ${filtered}) disputes
+      left join simulator.defences on defences.dispute_id = disputes.id
+      order by opened_at, disputes.protocol::bigint limit $5 offset $6`,
     values: [...toValues(filter), page.limit, page.offset],
   })
-  return rows.map((row) => ({ ...toRow(row), paidAt: row.paid_at }))
+  return rows.map((row) => ({
+    ...toRow(row),
+    ...{ paidAt: row.paid_at, defence: row.defence, defenceAt: row.received_at },
+  }))
 }
 
 const columns = `

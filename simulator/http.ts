@@ -35,6 +35,8 @@ const problems = {
   EnvioInvalido: { status: 400, title: 'Envio inválido.' },
   EnvioConsultaInvalida: { status: 400, title: 'Consulta inválida.' },
   EnvioNaoEncontrado: { status: 404, title: 'Envio não encontrado.' },
+  InfracaoNaoEncontrada: { status: 404, title: 'Infração não encontrada.' },
+  DefesaInvalida: { status: 422, title: 'Defesa inválida.' },
   InfracoesConsultaInvalida: { status: 400, title: 'Consulta inválida.' },
   PagamentoRecusado: { status: 422, title: 'O banco do pagador recusou o pagamento.' },
   ComandoRecusado: { status: 422, title: 'O simulador recusou o comando.' },

@@ -12,6 +12,7 @@ const scopes = [
   ...['gn.pix.send', 'gn.pix.send.read', 'gn.infractions.read', 'gn.balance.read'],
   ...['pagamento-pix.read', 'pagamento-pix.write', 'webhook-banking.read', 'webhook-banking.write', 'extrato.read'],
   ...['pixpagamentos_escrita', 'pixpagamentos_consulta', 'pixpagamentos_webhook', 'cco_consulta'],
+  'gn.infractions.write',
 ]
 
 type Deps = { clock: Clock; tokenKey: Buffer; quirks: Quirks }

@@ -21,6 +21,8 @@ const Quirks = Type.Object(
     /** The PSP whose payouts API is used. */
     payouts: oneOf('efi', 'inter', 'sicoob'),
     hasDisputes: Type.Boolean(),
+    /** Accepts defences against disputes, which no PSP's public API has in this form. */
+    hasDefences: Type.Boolean(),
     /** The balance endpoint. */
     balance: oneOf('none', 'efi', 'inter', 'sicoob'),
     /** The date of a dispute that `inicio` and `fim` select by: Efí's documentation does not say. */
@@ -98,6 +100,7 @@ export const plain: Quirks = {
   hasPayouts: true,
   payouts: 'efi',
   hasDisputes: true,
+  hasDefences: true,
   balance: 'efi',
   disputeDates: 'opened',
   isDisputeListOff: false,

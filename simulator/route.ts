@@ -2,6 +2,7 @@ import { getBalance, getSicoobBalance } from './balance.ts'
 import { getCharge, patchCharge, putCharge } from './charges.ts'
 import { findFault, toScope, toStandardPath } from './decode-request.ts'
 import { getDisputes } from './disputes-list.ts'
+import { putDefence, putDefenceFile } from './defences.ts'
 import { encodeAnswer } from './encode-answer.ts'
 import { type HttpRequest, type HttpResponse, problem } from './http.ts'
 import type { Network } from './network.ts'
@@ -88,6 +89,11 @@ function routeMoneyOut(network: Network, segments: string[], request: HttpReques
   if (segments[0] === 'banking') return routeInter(network, { place: `${method} ${place}`, last }, request)
   if (segments[0] === 'pix-pagamentos') return routeSicoob(network, { place: `${method} ${place}`, last }, request)
   if (`${method} ${place}/${last}` === 'GET /conta-corrente/v4/saldo') return getSicoobBalance(network)
+  if (method === 'PUT' && `${segments[2]} ${segments[4]}` === 'infracoes defesa') {
+    const ids = { reference: segments[3] ?? '', defenceId: segments[5] ?? '' }
+    if (segments.length === 6) return putDefence(network, ids, request)
+    if (segments.length === 8 && segments[6] === 'arquivos') return putDefenceFile(network, ids, last, request)
+  }
   if (method === 'GET' && place === '/v2/gn' && last === 'infracoes')
     return getDisputes(network, network.quirks, request)
   return null

@@ -5,8 +5,8 @@ import type { Identity } from './certificates.ts'
 import { type HttpRequest, type HttpResponse, problem } from './http.ts'
 import type { Simulator } from './simulator.ts'
 
-// The largest useful body is a charge with all its texts.
-const bodyBytesMax = 64 * 1024
+// The largest useful body is a file of a defence: 5 MB in base64.
+const bodyBytesMax = 7 * 1024 * 1024
 
 const limits = { requestTimeout: 15_000, headersTimeout: 10_000 }
 

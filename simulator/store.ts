@@ -114,6 +114,23 @@ const schema = `
   alter table simulator.disputes add column if not exists deadline_at timestamptz(3);
   -- When the receiver removed it.
   alter table simulator.charges add column if not exists removed_at timestamptz(3);
+  -- What the receiver sent against disputes. A dispute has one defence; its files arrive first.
+  create table if not exists simulator.defence_files (
+    defence_id uuid not null,
+    id uuid not null,
+    name text not null,
+    type text not null,
+    content bytea not null,
+    primary key (defence_id, id)
+  );
+  create table if not exists simulator.defences (
+    id uuid primary key,
+    dispute_id uuid not null unique references simulator.disputes,
+    protocol bigint generated always as identity,
+    text text not null,
+    files text[] not null,
+    received_at timestamptz(3) not null
+  );
 `
 
 /**
@@ -124,9 +141,7 @@ const schema = `
  */
 export async function ensureSchema(pool: pg.Pool): Promise<void> {
   const found = await pool.query<{ found: boolean }>(
-    `select exists (
-      select from pg_attribute where attrelid = to_regclass('simulator.charges') and attname = 'removed_at'
-    ) as found`,
+    `select to_regclass('simulator.defences') is not null as found`,
   )
   if (found.rows[0]?.found) return
   const client = await pool.connect()

@@ -10,6 +10,7 @@ import { createCheckWriter } from './callbacks/process.ts'
 import type { ReceiveDeps } from './callbacks/receive.ts'
 import { releaseNoticesOf } from './callbacks/store.ts'
 import type { Db } from './db/sql.ts'
+import { defenceJobs } from './defences/send.ts'
 import { startJobs } from './jobs/jobs.ts'
 import { observeJobs } from './jobs/metrics.ts'
 import type { AlertSettings } from './lib/alert-settings.ts'
@@ -80,6 +81,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     },
     jobs: {
       ...transactionJobs(settleDeps),
+      ...defenceJobs(settleDeps),
       ...withdrawalJobs(settleDeps),
       ...suspenseJobs(deps),
       ...attributionJobs(settleDeps),

@@ -14,7 +14,7 @@ const ranks: string[][] = [
   ['payouts', 'alerts', 'sinks'],
   ['suspense', 'users', 'proposals', 'links'],
   ['transactions', 'withdrawals', 'entries'],
-  ['branding', 'callbacks', 'attribution', 'sandbox', 'explain', 'merchant.ts', 'reconciliation', 'privacy'],
+  ['branding', 'callbacks', 'attribution', 'defences', 'sandbox', 'explain', 'merchant.ts', 'reconciliation', 'privacy'],
   ['verification.ts', 'proposal-kinds.ts', 'reports'],
   ['operator'],
   ['dashboard', 'pay', 'guide'],

@@ -236,6 +236,24 @@ export type DisputeFound = {
   deadline: Date | null
 }
 
+/** A file of a defence. Its content is read when it is sent, so that only one is in memory. */
+export type DefenceFile = { id: string; name: string; type: string; sha256: string; read(): Promise<Buffer> }
+
+export type DefenceInput = {
+  /** The acquirer's own identifier of the dispute. */
+  reference: string
+  /** Our own id of the defence. A corrected one has another id. */
+  defenceId: string
+  /** What happened and how it was delivered, in Portuguese or as the merchant wrote it. */
+  text: string
+  files: DefenceFile[]
+}
+
+/** refused: as far as this answer goes, the acquirer has no defence. `reference`: its own number of it. */
+export type DefenceOutcome =
+  | { outcome: 'received'; reference: string | null; at: Date }
+  | { outcome: 'refused'; reason: string }
+
 export type Disputes = {
   /**
    * The disputes of [from, to], all pages. Which of a dispute's dates the PSP compares with the range is not
@@ -244,6 +262,11 @@ export type Disputes = {
    * @throws {NotOffered} where the acquirer lists none in this environment
    */
   list(range: Range): AsyncIterable<DisputeFound>
+  /**
+   * Sends the receiver's defence against a dispute; null where the PSP's API has no defences, as in the Central Bank's.
+   * Then a person hands it in. Idempotent under our own id: the same id counts once, however often it is sent.
+   */
+  readonly defend: ((input: DefenceInput) => Promise<DefenceOutcome>) | null
 }
 
 /** Why an entry of a callback is left out: it names no payment, or another Pix key than ours. */

@@ -194,7 +194,7 @@ describe('tries', () => {
 
   it('are never repeated for outgoing money', async () => {
     const { requests, opened } = await counting([503, 503], {
-      profile: { ...standardProfile, offers: { payouts: true, disputes: false, balance: 'none' } },
+      profile: { ...standardProfile, offers: { payouts: true, disputes: false, defences: false, balance: 'none' } },
     })
     const id = txidOf(7)
     const refund = { endToEndId: `E${'1'.repeat(31)}`, refundId: id, amount: cents(1) }

@@ -224,6 +224,7 @@ function scopes({ profile }: AcquirerSettings, granted: string[] | null): Findin
     ...standardScopes,
     ...(profile.offers.payouts ? profile.token.payoutScopes : []),
     ...(profile.offers.disputes ? ['gn.infractions.read'] : []),
+    ...(profile.offers.defences ? ['gn.infractions.write'] : []),
     ...(profile.offers.balance === 'none' ? [] : profile.token.balanceScopes),
   ]
   const lacking = needed.filter((scope) => !granted.includes(scope))

@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts'
 import { inSpan, type OpenSpan, type SpanOptions } from '../lib/spans.ts'
 import { fromTxid } from '../pix/ids.ts'
-import { type Acquirer, AcquirerUnavailable, type Disputes, type MoneyOut, type Payouts } from './acquirer.ts'
+import { type Acquirer, AcquirerUnavailable, type DefenceOutcome, type Disputes, type MoneyOut, type Payouts } from './acquirer.ts'
 
 /** One request to an acquirer and its outcome. It holds no content, hence no personal data. */
 export type Exchange = {
@@ -73,7 +73,7 @@ export function recordExchanges(acquirer: Acquirer, deps: Deps): Acquirer {
     readBalance:
       readBalance && (async () => await recorded({ operation: 'readBalance', id: null }, () => 'found', readBalance)),
     payouts: payouts && recordPayouts(payouts, recorded, deps, acquirer.name),
-    disputes: disputes && recordDisputes(disputes, deps, acquirer.name),
+    disputes: disputes && recordDisputes(disputes, recorded, deps, acquirer.name),
   }
 }
 
@@ -103,10 +103,13 @@ function recordPayouts(payouts: Payouts, recorded: Recorder, deps: Deps, acquire
   }
 }
 
-function recordDisputes(disputes: Disputes, deps: Deps, acquirer: string): Disputes {
+function recordDisputes(disputes: Disputes, recorded: Recorder, deps: Deps, acquirer: string): Disputes {
+  const { list, defend } = disputes
+  const toOutcome = ({ outcome }: DefenceOutcome) => (outcome === 'received' ? 'done' : outcome)
   return {
-    ...disputes,
-    list: (range) => recordFailure(deps, acquirer, 'listInfractions', disputes.list(range)),
+    list: (range) => recordFailure(deps, acquirer, 'listInfractions', list(range)),
+    defend:
+      defend && (async (input) => await recorded({ operation: 'defend', id: null }, toOutcome, () => defend(input))),
   }
 }
 

@@ -70,7 +70,7 @@ function toAcquirer({ url, tls }: SimulatorPlace, dialect: DialectName, quirks: 
 
 /** Settings that the client cannot derive from the name of the dialect. */
 function toOverrides(dialect: DialectName, quirks: Quirks): { overrides?: object } {
-  const { chargesPath, pixPath, hasPayouts, hasDisputes, balance } = quirks
+  const { chargesPath, pixPath, hasPayouts, hasDisputes, hasDefences, balance } = quirks
   const known = quirksOf(dialect)
   const isMoved = chargesPath !== known.chargesPath || pixPath !== known.pixPath
   const isOther = hasPayouts !== known.hasPayouts || hasDisputes !== known.hasDisputes || balance !== known.balance
@@ -81,7 +81,7 @@ function toOverrides(dialect: DialectName, quirks: Quirks): { overrides?: object
   return {
     overrides: {
       ...(isMoved && { paths }),
-      ...(hasOffers && { offers: { payouts: hasPayouts, disputes: hasDisputes, balance } }),
+      ...(hasOffers && { offers: { payouts: hasPayouts, disputes: hasDisputes, defences: hasDisputes && hasDefences, balance } }),
     },
   }
 }

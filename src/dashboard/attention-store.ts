@@ -1,4 +1,5 @@
 import { type Db, empty, sql } from '../db/sql.ts'
+import { deadline } from '../transactions/dispute/store.ts'
 import type { WithdrawalRow } from '../withdrawals/store.ts'
 
 /** One merchant, or all if null; and the most that is counted, so that a long list costs no more. */
@@ -26,13 +27,12 @@ export async function listSecretMerchants(db: Db, email: string): Promise<string
 
 export type Counted = { count: number; amount: number; first: Date | null }
 
-/** Disputes to be decided before a time, and those whose deadline has passed. */
+/** Disputes to be decided before a time whose defence is not sent, and those whose deadline has passed. */
 export async function countDisputesDue(db: Db, { merchantId, limit }: Bounds, before: Date): Promise<Counted> {
-  const deadline = sql`coalesce(deadline_at, opened_at + interval '7 days')`
   const [row] = await db.query<Counted>(sql`
     select count(*) as count, coalesce(sum(amount), 0)::bigint as amount, min(deadline) as first from (
       select amount, ${deadline} as deadline from disputes
-      where state = 'open' and ${deadline} <= ${before} ${merchantId === null ? empty : sql`and merchant_id = ${merchantId}`}
+      where state = 'open' and answered_at is null and ${deadline} <= ${before} ${merchantId === null ? empty : sql`and merchant_id = ${merchantId}`}
       order by ${deadline} limit ${limit}
     ) due`)
   return row ?? { count: 0, amount: 0, first: null }

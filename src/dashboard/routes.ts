@@ -5,6 +5,7 @@ import { registerAuditRoutes } from './audit-routes.ts'
 import { registerBrandingRoutes } from './branding-routes.ts'
 import { registerClientRoutes } from './client-routes.ts'
 import { registerClosedDayRoutes } from './closed-day-routes.ts'
+import { registerDefenceRoutes } from './defence-routes.ts'
 import { registerDisputeRoutes } from './dispute-routes.ts'
 import { registerEntryRoutes } from './entry-routes.ts'
 import { registerFirstStepsRoutes } from './first-steps-routes.ts'
@@ -68,6 +69,7 @@ export function registerDashboardRoutes(app: Server, deps: DashboardDeps): void 
   registerWithdrawalDecisionRoutes(app, deps)
   registerProposalRoutes(app, deps)
   registerDisputeRoutes(app, deps)
+  registerDefenceRoutes(app, deps)
   registerWebhookScreenRoutes(app, deps)
   registerApiRequestRoutes(app, deps)
   registerOperatorLedgerRoutes(app, deps)

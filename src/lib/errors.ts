@@ -34,6 +34,7 @@ export const apiErrors = {
 /** The errors of the dashboard, of actions of the operator, and of a PSP's callbacks. */
 export const otherErrors = {
   infraction_not_possible: { status: 422, title: 'This action on the dispute is not possible' },
+  defence_not_possible: { status: 409, title: 'This action on the defence is not possible' },
   suspense_not_possible: { status: 422, title: 'This action on the payment in suspense is not possible' },
   difference_not_possible: { status: 422, title: 'This decision on the discrepancy is not possible' },
   entry_not_possible: { status: 422, title: 'The ledger entry cannot be posted' },
@@ -84,7 +85,7 @@ export const fieldErrorCodes = [
   ...(['refund_in_progress', 'refunds_failed', 'refunded', 'returned', 'only_returnable', 'only_refundable'] as const),
   ...(['attributed', 'not_attributed', 'other_merchant', 'returning', 'sent_back', 'no_code', 'code_unknown'] as const),
   ...(['already_accepted', 'resolves_itself', 'needs_investigation', 'not_confirmed', 'other_proposal'] as const),
-  ...(['still_open', 'last_admin', 'not_over', 'not_checked'] as const),
+  ...(['still_open', 'last_admin', 'not_over', 'not_checked', 'already_sent'] as const),
   // Amounts.
   ...(['limit_per_withdrawal', 'limit_per_day', 'limit_per_night'] as const),
   ...(['more_than_fees', 'more_than_owed', 'more_than_balance', 'more_than_payout_account', 'same_account'] as const),

@@ -23,7 +23,11 @@ export function zipReports(
   return { name, type: 'application/zip', pieces: zip(files, deps.clock.now()) }
 }
 
-async function* zip(files: StreamedFile[], mtime: Date): AsyncGenerator<Buffer> {
+/** An archive of files. Each is made when its turn comes. */
+export async function* zip(
+  files: Pick<StreamedFile, 'name' | 'pieces'>[],
+  mtime: Date,
+): AsyncGenerator<Buffer> {
   // Loaded when it is needed.
   const { ZipFile } = await import('yazl')
   const archive = new ZipFile()

@@ -4,7 +4,9 @@ import { raw, sql } from '../../src/db/sql.ts'
 import { merchantRoles, operatorRoles, permissionsOf, type Role } from '../../src/users/roles.ts'
 import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
 import { collectRoutes, type Expected, expectations, type Route } from '../support/access.ts'
+import { dispute, fetchDisputed, pollUntil } from '../support/disputes.ts'
 import { charge, payAt, untilStatus } from '../support/payments.ts'
+import { payOne } from '../support/refunds.ts'
 import { type Answer, fetchToken, startTestService, type TestService } from '../support/service.ts'
 import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
 import { eventually, startTestReceiver, type TestReceiver } from '../support/webhooks.ts'
@@ -42,6 +44,14 @@ beforeAll(async () => {
   const link = { title: 'link-of-alfa', amount: 100, needsCustomer: false, isEnabled: true, hasStaticCode: true }
   await owners[0]?.browser.call('/dashboard/api/link', { body: { ...link, id: names.link } })
   marks.push(names.link, 'link-of-alfa')
+  // The file has the id of its dispute, because a path takes one name for all of its parameters.
+  const file = `/dashboard/api/infraction/${names.dispute}/file/${names.dispute}`
+  await owners[0]?.browser.call(`${file}?name=proof-of-alfa.txt`, {
+    method: 'PUT',
+    rawBody: 'sent-by-alfa',
+    headers: { 'content-type': 'application/octet-stream' },
+  })
+  marks.push(names.dispute, 'proof-of-alfa', 'sent-by-alfa')
   const admin = operators[0]?.browser
   const made = await admin?.call<{ merchantId: string; clientId: string; clientSecret: string }>(
     '/dashboard/api/client',
@@ -89,8 +99,16 @@ async function fillMerchant(merchantId: string): Promise<void> {
     client: service.sandbox.clientId,
     user: '',
     link: '',
+    dispute: await openDispute(),
   }
   marks = [id, withdrawal, delivery, made.id, url, 'order-of-alfa', 'payout-of-alfa']
+}
+
+async function openDispute(): Promise<string> {
+  const { id, endToEnd } = await payOne(service)
+  await dispute(service, endToEnd)
+  await pollUntil(service, id, 'BLOCKED')
+  return (await fetchDisputed(service, id)).disputes[0]?.id ?? ''
 }
 
 const allScopes = () =>

@@ -45,7 +45,7 @@ export type Expected = {
   /** The permission that people need instead of the clients' scope. */
   ofPeople?: string
   /** The merchant's record that parameters or body name: another merchant's people do not find it. */
-  of?: 'transaction' | 'withdrawal' | 'delivery' | 'endpoint' | 'client' | 'user' | 'resend' | 'link'
+  of?: 'transaction' | 'withdrawal' | 'delivery' | 'endpoint' | 'client' | 'user' | 'resend' | 'link' | 'dispute'
   /** `:client` is replaced by the merchant's client id. */
   body?: object
   query?: string
@@ -78,6 +78,10 @@ const inPeriod = new URLSearchParams(period).toString()
 const inDays = 'from=2026-01-01&until=2026-12-31'
 
 const link = { title: 'Link', amount: 100, needsCustomer: false, isEnabled: true, hasStaticCode: false }
+
+const read = { revision: 0, fileIds: [] }
+const delivery = { kind: null, carrier: '', trackingCode: '', deliveredOn: '', receivedBy: '', invoice: '' }
+const defence = { text: 'Of a stranger', delivery, revision: 0 }
 
 /** Every route of the service, written by hand: a new route without an entry here fails the test. */
 export const expectations: Record<string, Expected> = {
@@ -274,6 +278,16 @@ export const expectations: Record<string, Expected> = {
   'GET /dashboard/api/infraction': { ...listed('infraction.read'), query: 'isOpen=true' },
   'POST /dashboard/api/infraction': { may: 'infraction.decide' },
   'POST /dashboard/api/infraction/:id/decision': operator('infraction.decide'),
+  'GET /dashboard/api/infraction/:id/defence': one('infraction.read', 'dispute'),
+  'GET /dashboard/api/infraction/:id/defence.zip': one('infraction.read', 'dispute'),
+  'PUT /dashboard/api/infraction/:id/defence': one('infraction.defend', 'dispute', { body: defence }),
+  'POST /dashboard/api/infraction/:id/defence/sending': one('infraction.defend', 'dispute', { body: read }),
+  'POST /dashboard/api/infraction/:id/defence/hand-in': one('infraction.defend', 'dispute', {
+    body: { ...read, reference: 'stranger' },
+  }),
+  'GET /dashboard/api/infraction/:id/file/:fileId': one('infraction.read', 'dispute'),
+  'PUT /dashboard/api/infraction/:id/file/:fileId': one('infraction.defend', 'dispute', { query: 'name=a.txt' }),
+  'DELETE /dashboard/api/infraction/:id/file/:fileId': one('infraction.defend', 'dispute'),
 
   'GET /dashboard/api/balance-history': listed('balance.read'),
   'GET /dashboard/api/report/period': { ...listed('balance.read'), query: inDays },

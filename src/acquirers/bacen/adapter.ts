@@ -92,7 +92,7 @@ export function createBacenAcquirer(options: BacenOptions): Acquirer {
     findRefund: (id) => findRefund(deps, id),
     readBalance: createReadBalance(deps, offers.balance),
     payouts: offers.payouts ? payoutApis[profile.payoutApi]({ ...deps, onUnknownState }) : null,
-    disputes: offers.disputes ? createDisputes(deps) : null,
+    disputes: offers.disputes ? createDisputes(deps, offers) : null,
     registerCallback: async (url) => {
       await registerCallback(deps, url)
       if (offers.payouts && profile.payoutApi !== 'efi') await registerPayoutCallback(deps, url)

@@ -1,14 +1,19 @@
+import type { Clock } from '../../lib/clock.ts'
 import { AcquirerUnavailable, type DisputeFound, type Disputes, NotOffered, type Range } from '../acquirer.ts'
 import { switchedOff } from './client.ts'
+import { sendDefence } from './defence.ts'
 import { type ListDeps, listBetween } from './pages.ts'
 import type { ProtocolProfile } from './profile.ts'
 import { amount, count, dateTime, isRecord, record, text } from './read.ts'
 
-type Deps = ListDeps & { paths: ProtocolProfile['paths'] }
+type Deps = ListDeps & { paths: ProtocolProfile['paths']; clock: Clock }
 
 /** Disputes (MED) as Efí lists them: the standard API has none. */
-export function createDisputes(deps: Deps): Disputes {
-  return { list: (range) => listDisputes(deps, range) }
+export function createDisputes(deps: Deps, { defences }: Pick<ProtocolProfile['offers'], 'defences'>): Disputes {
+  return {
+    list: (range) => listDisputes(deps, range),
+    defend: defences ? async (input) => await sendDefence(deps, input) : null,
+  }
 }
 
 /** `GET /v2/gn/infracoes`, all pages. An unreadable one is never skipped: it is money. */

@@ -43,6 +43,8 @@ const fields = {
   offers: {
     payouts: Type.Boolean(),
     disputes: Type.Boolean(),
+    /** Defences against disputes, in the form of the simulator: see docs/acquirers.md. */
+    defences: Type.Boolean(),
     /** The form in which it reports the account's balance. */
     balance: Type.Enum(['none', 'efi', 'inter', 'sicoob']),
   },
@@ -125,7 +127,7 @@ export const standardProfile: ProtocolProfile = {
     disputes: '/v2/gn/infracoes',
     balance: '/v2/gn/saldo',
   },
-  offers: { payouts: false, disputes: false, balance: 'none' },
+  offers: { payouts: false, disputes: false, defences: false, balance: 'none' },
   payoutApi: 'efi',
   headers: {},
   query: {},

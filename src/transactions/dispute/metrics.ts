@@ -26,7 +26,7 @@ export function observeDisputes({ db, clock, registry, acquirers }: Deps): void 
   })
   gauge(
     'guiche_disputes_deadline_in_seconds',
-    'Seconds until the first of the deadlines of open disputes on a day (Brasília); negative once it has passed',
+    'Seconds until the first of the deadlines on a day (Brasília) of open disputes without a sent defence; negative once it has passed',
     ['day'],
     async function () {
       this.reset()

@@ -173,7 +173,7 @@ export async function listDisputes(
 }
 
 /** The Central Bank gives banks seven days to decide a dispute. Used when the acquirer gives no deadline. */
-const analysis = sql`interval '7 days'`
+export const deadline = sql`coalesce(deadline_at, opened_at + interval '7 days')`
 
 type Counts = { open: number; accepted: number; unknown: number; unattributed: number }
 
@@ -196,11 +196,11 @@ export async function sumBlocked(db: Db): Promise<number> {
   return row?.blocked ?? 0
 }
 
-/** The first deadline of each day on which banks decide open disputes. */
+/** The first deadline of each day on which banks decide open disputes whose defence is not sent yet. */
 export async function listDeadlines(db: Db): Promise<Date[]> {
   const rows = await db.query<{ deadline: Date }>(sql`
     select min(deadline) as deadline from (
-      select coalesce(deadline_at, opened_at + ${analysis}) as deadline from disputes where state = 'open'
+      select ${deadline} as deadline from disputes where state = 'open' and answered_at is null
     ) open
     group by (deadline at time zone 'America/Sao_Paulo')::date`)
   return rows.map(({ deadline }) => deadline)

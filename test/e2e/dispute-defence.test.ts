@@ -1,0 +1,278 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sql } from '../../src/db/sql.ts'
+import type { DefenceView } from '../../src/defences/schema.ts'
+import { markHandedIn, requestSending } from '../../src/defences/send.ts'
+import { writeDefence } from '../../src/defences/write.ts'
+import { manualClock } from '../support/clock.ts'
+import { decide, dispute, fetchDisputed, pollUntil } from '../support/disputes.ts'
+import { openGateway, openPsp, setBehaviour } from '../support/gateway.ts'
+import { payOne } from '../support/refunds.ts'
+import { type Answer, startTestService, type TestService } from '../support/service.ts'
+import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
+import { eventually } from '../support/webhooks.ts'
+
+let service: TestService
+let owner: Browser
+let reader: Browser
+beforeAll(async () => {
+  service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
+  const merchantId = await findSandboxMerchant(service)
+  const signIn = async (role: string, merchant: string | null) =>
+    await openBrowser(service, { email: await inviteUser(service, { role, merchantId: merchant }), password })
+  owner = await signIn('owner', merchantId)
+  reader = await signIn('read_only', null)
+})
+afterAll(async () => await service.stop())
+
+const noDelivery = { kind: null, carrier: '', trackingCode: '', deliveredOn: '', receivedBy: '', invoice: '' }
+const text = 'O cliente recebeu o produto no endereço do pedido.'
+const pdf = Buffer.from('%PDF-1.7 proof')
+const mebibyte = 1024 * 1024
+
+async function openCase() {
+  const { id, endToEnd } = await payOne(service)
+  const reference = await dispute(service, endToEnd)
+  await pollUntil(service, id, 'BLOCKED')
+  const disputeId = (await fetchDisputed(service, id)).disputes[0]?.id ?? ''
+  const path = `/dashboard/api/infraction/${disputeId}`
+  return { id, endToEnd, reference, disputeId, path }
+}
+
+const upload = async (path: string, content: Buffer, name = 'proof.pdf', id: string = randomUUID()) =>
+  await owner.call<DefenceView>(`${path}/file/${id}?name=${encodeURIComponent(name)}`, {
+    method: 'PUT',
+    rawBody: new Uint8Array(content),
+    headers: { 'content-type': 'application/octet-stream' },
+  })
+const write = async (path: string, revision: number, more: object = {}) =>
+  await owner.call<DefenceView>(`${path}/defence`, {
+    method: 'PUT',
+    body: { text, delivery: noDelivery, revision, ...more },
+  })
+const readDefence = async (path: string) => (await owner.call<DefenceView>(`${path}/defence`)).body
+const send = async (path: string, more: object = {}) => {
+  const { written, files } = await readDefence(path)
+  const body = { revision: written?.revision ?? 0, fileIds: files.map(({ id }) => id), ...more }
+  return await owner.call<DefenceView>(`${path}/defence/sending`, { body })
+}
+const untilState = async (path: string, state: string) => {
+  let now: DefenceView | undefined
+  await eventually(
+    async () => {
+      now = await readDefence(path)
+      return now.written?.state === state
+    },
+    () => `the defence is ${now?.written?.state}, not ${state}`,
+  )
+  return now as unknown as DefenceView
+}
+type Problem = { code?: string; errors?: { field: string; code: string }[] }
+const whyOf = (answer: Answer<unknown>) => {
+  const { code, errors } = answer.body as Problem
+  return [answer.status, code, ...(errors ?? []).map((one) => `${one.field} ${one.code}`)]
+}
+const received = async (reference: string) =>
+  await service.db.query<{ text: string; files: string[] }>(sql`
+    select text, files from simulator.defences where dispute_id = ${reference}`)
+
+describe('a defence', () => {
+  it('reaches the PSP once with its text, proof of delivery and files, and is never changed afterwards', async () => {
+    const { id, path, reference, disputeId } = await openCase()
+        expect(await readDefence(path)).toMatchObject({ canSend: true, isOpen: true, written: null, files: [] })
+    const fileId = randomUUID()
+    expect((await upload(path, pdf, 'nota\u202efdp.exe', fileId)).status).toBe(200)
+    // The answer was lost, and the browser sends it again.
+    const twice = await upload(path, pdf, 'nota.pdf', fileId)
+    const sha256 = createHash('sha256').update(pdf).digest('hex')
+    expect(twice.body.files).toMatchObject([{ id: fileId, name: 'nota_fdp.pdf', type: 'application/pdf', sha256 }])
+    expect(whyOf(await send(path))).toEqual([422, 'validation_failed', 'text required'])
+    const delivery = { ...noDelivery, kind: 'goods', carrier: 'Correios', trackingCode: 'AB123', deliveredOn: '2026-11-20' }
+    expect((await write(path, 0, { delivery })).status).toBe(200)
+    expect(whyOf(await write(path, 0))).toEqual([409, 'defence_not_possible', 'status changed'])
+    expect(whyOf(await send(path, { fileIds: [] }))).toEqual([409, 'defence_not_possible', 'status changed'])
+    expect((await send(path)).body).toMatchObject({ isOpen: false })
+    const sent = await untilState(path, 'sent')
+    expect(sent.written).toMatchObject({ reference: expect.stringMatching(/^\d+$/), refusal: null })
+    expect(await received(reference)).toEqual([
+      {
+        text: `${text}\n\nEntrega: produto físico\nTransportadora: Correios\nCódigo de rastreio: AB123\nEntregue em: 20/11/2026`,
+        files: [fileId],
+      },
+    ])
+    const [stored] = await service.db.query<{ content: Buffer }>(sql`
+      select content from simulator.defence_files where id = ${fileId}`)
+    expect(stored?.content.equals(pdf)).toBe(true)
+    for (const answer of [
+      await write(path, 1),
+      await upload(path, pdf),
+      await owner.call(`${path}/file/${fileId}`, { method: 'DELETE' }),
+      await send(path),
+      await owner.call(`${path}/defence/hand-in`, { body: { revision: 1, fileIds: [fileId], reference: '' } }),
+    ])
+      expect(whyOf(answer)).toEqual([409, 'defence_not_possible', 'status already_sent'])
+    const actions = await service.db.query<{ action: string }>(sql`
+      select action from audit_log where record_id = ${id} order by id`)
+    expect(actions.map(({ action }) => action)).toEqual([
+      ...['infraction.add_file', 'infraction.write_defence', 'infraction.send_defence'],
+    ])
+    await decide(service, reference, 'reject')
+    await pollUntil(service, id, 'PAID')
+    expect((await fetchDisputed(service, id)).disputes).toMatchObject([{ id: disputeId, status: 'REJECTED' }])
+  })
+
+  it('that the PSP refuses says why, can be corrected, and is sent again', async () => {
+    const { path, reference } = await openCase()
+    await write(path, 0, { text: 'Entregue.' })
+    await send(path)
+    const refused = await untilState(path, 'refused')
+    expect(refused).toMatchObject({ isOpen: true, written: { refusal: expect.stringContaining('20 caracteres') } })
+    expect(await received(reference)).toEqual([])
+    expect((await write(path, 1)).status).toBe(200)
+    await send(path)
+    expect((await untilState(path, 'sent')).written).toMatchObject({ refusal: null })
+    expect(await received(reference)).toHaveLength(1)
+  })
+
+  it('is refused once the dispute is decided', async () => {
+    const { id, path, reference } = await openCase()
+    await decide(service, reference, 'reject')
+    await pollUntil(service, id, 'PAID')
+    expect(whyOf(await write(path, 0))).toEqual([409, 'defence_not_possible', 'status not_open'])
+    expect(await readDefence(path)).toMatchObject({ isOpen: false })
+  })
+
+  it('can be handed in by a person, with the package of everything', async () => {
+    const { path, endToEnd } = await openCase()
+    await write(path, 0)
+    await upload(path, Buffer.from('conversa com o cliente'), 'conversa.txt')
+    const zip = await fetch(`${service.baseUrl}${path}/defence.zip?language=pt`, { headers: { cookie: owner.cookie } })
+    expect(zip.headers.get('content-disposition')).toBe(`attachment; filename="defesa-${endToEnd}.zip"`)
+    const bytes = Buffer.from(await zip.arrayBuffer())
+    for (const name of ['defesa.pdf', 'arquivos/01-conversa.txt']) expect(bytes.includes(name), name).toBe(true)
+    const { files } = await readDefence(path)
+    const body = { revision: 1, fileIds: files.map(({ id }) => id), reference: 'Protocolo 99' }
+    const handedIn = await owner.call<DefenceView>(`${path}/defence/hand-in`, { body })
+    expect(handedIn.body.written).toMatchObject({ state: 'handed_in', reference: 'Protocolo 99' })
+    expect(whyOf(await send(path))).toEqual([409, 'defence_not_possible', 'status already_sent'])
+  })
+
+  it('is changed only by who may, and its files stay with their merchant and dispute', async () => {
+    const [one, other] = [await openCase(), await openCase()]
+    const { body } = await upload(one.path, Buffer.from('prova'), 'prova.txt')
+    const file = `/file/${body.files[0]?.id}`
+    const served = await reader.call(one.path + file)
+    expect([served.status, served.text]).toEqual([200, 'prova'])
+    expect(served.headers.get('content-disposition')).toBe("attachment; filename*=UTF-8''prova.txt")
+    expect(served.headers.get('content-security-policy')).toBe("sandbox; default-src 'none'")
+    expect(served.headers.get('x-content-type-options')).toBe('nosniff')
+    expect((await owner.call(other.path + file)).status).toBe(404)
+    expect((await owner.call(other.path + file, { method: 'DELETE' })).status).toBe(404)
+    const refused = await reader.call(`${one.path}/defence`, {
+      method: 'PUT',
+      body: { text, delivery: noDelivery, revision: 0 },
+    })
+    expect(whyOf(refused)).toEqual([403, 'permission_missing'])
+  })
+})
+
+describe('a file of a defence', () => {
+  it.each([
+    ['a program', Buffer.from('4d5a90000300000004000000ffff', 'hex'), 'proof.pdf'],
+    ['a page', Buffer.from('<!doctype html><script>alert(1)</script>'), 'proof.txt'],
+    ['a page after some text', Buffer.from('proof\n<script>alert(1)</script>'), 'proof.txt'],
+    ['an SVG', Buffer.from('\ufeff <svg xmlns="http://www.w3.org/2000/svg"/>'), 'proof.png'],
+    ['text that is not UTF-8', Buffer.from([0x61, 0xff, 0xfe]), 'proof.txt'],
+  ])('is refused if it is %s under another name', async (_, content, name) => {
+    const { path } = await openCase()
+    expect(whyOf(await upload(path, content, name))).toEqual([422, 'validation_failed', 'file invalid_format'])
+  })
+
+  it('has a real type and a name that fits it, whatever was sent', async () => {
+    const { path } = await openCase()
+    const samples: [Buffer, string][] = [
+      [Buffer.from('89504e470d0a1a0a00', 'hex'), '../../etc/passwd'],
+      [Buffer.from('ffd8ffe000', 'hex'), 'C:\\fotos\\entrega.html'],
+      [Buffer.from('RIFF0000WEBPVP8 '), '.'],
+      [Buffer.from('olá'), 'con.txt'],
+    ]
+    for (const [content, name] of samples) await upload(path, content, name)
+    const names = (await readDefence(path)).files.map((file) => [file.type, file.name]).sort()
+    expect(names).toEqual([
+      ['image/jpeg', 'entrega.jpg'],
+      ['image/png', 'passwd.png'],
+      ['image/webp', 'file.webp'],
+      ['text/plain', 'file.txt'],
+    ])
+  })
+
+  it('may be as large as the limit, and no larger; so may all together', async () => {
+    const { path } = await openCase()
+    const full = Buffer.concat([pdf, Buffer.alloc(5 * mebibyte - pdf.length)])
+    expect(whyOf(await upload(path, Buffer.alloc(0)))).toEqual([422, 'validation_failed', 'file required'])
+    const over = await upload(path, Buffer.concat([full, Buffer.alloc(1)])).catch(() => null)
+    if (over) expect(whyOf(over)).toEqual([422, 'validation_failed', 'file too_large'])
+    for (let count = 0; count < 4; count += 1) expect((await upload(path, full)).status).toBe(200)
+    expect(whyOf(await upload(path, pdf))).toEqual([422, 'validation_failed', 'file too_large'])
+  })
+
+  it('is one of ten at most, also if many arrive at once', async () => {
+    const { path } = await openCase()
+    const answers = await Promise.all(Array.from({ length: 12 }, async () => await upload(path, pdf)))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(10)
+    expect(whyOf(await upload(path, pdf))).toEqual([422, 'validation_failed', 'file too_many'])
+  })
+})
+
+it('needs attention near the deadline until it is answered, and again if the PSP refuses it as too late', async () => {
+  await service.db.query(sql`update disputes set answered_at = ${service.clock.now()} where state = 'open'`)
+  const { path } = await openCase()
+  const attention = async () => {
+    const { body } = await owner.call<{ data: { kind: string; count: number }[] }>('/dashboard/api/attention')
+    return body.data.find(({ kind }) => kind === 'disputes_due')?.count ?? 0
+  }
+  expect(await attention()).toBe(0)
+  await service.db.query(sql`update simulator.disputes set deadline_at = ${service.clock.now()}`)
+  await service.db.query(sql`update disputes set deadline_at = ${service.clock.now()} where answered_at is null`)
+  expect(await attention()).toBe(1)
+  service.clock.advance(1_000)
+  await write(path, 0)
+  expect((await send(path)).status).toBe(200)
+  expect((await untilState(path, 'refused')).written?.refusal).toContain('prazo')
+  expect(await attention()).toBe(1)
+  const { body } = await owner.call(`${path}/defence/hand-in`, { body: { revision: 1, fileIds: [], reference: '' } })
+  expect(body).toMatchObject({ written: { state: 'handed_in' } })
+  expect(await attention()).toBe(0)
+})
+
+it('sends a defence again after a lost answer, and it counts once', async () => {
+  const clock = manualClock()
+  const psp = await openPsp('alpha', clock)
+  const gateway = await openGateway([psp], { clock })
+  const { id } = (await gateway.create()).body
+  await gateway.sendCallback(psp, await psp.pay(id))
+  await gateway.until(id, 'PAID')
+  const [paid] = await gateway.db.query<{ end_to_end: string; merchant_id: string }>(sql`
+    select end_to_end, merchant_id from transactions where id = ${id}`)
+  await psp.bank.openDispute({ endToEndId: paid?.end_to_end ?? '' })
+  await gateway.runJob('transactions.disputes')
+  await gateway.until(id, 'BLOCKED')
+  const [found] = await gateway.db.query<{ id: string }>(sql`select id from disputes where transaction_id = ${id}`)
+  const key = { merchantId: paid?.merchant_id ?? '', transactionId: id, disputeId: found?.id ?? '' }
+  const deps = { db: gateway.db, clock, acquirers: gateway.acquirers }
+  const by = { actor: 'user:ana@example.com' }
+  await writeDefence(deps, key, { input: { text, delivery: noDelivery, revision: 0 }, by })
+  setBehaviour(psp, 'lost', 'PUT /v2/gn/infracoes')
+  await requestSending(deps, key, { input: { revision: 1, fileIds: [] }, by })
+  const sendings = () => psp.requests.filter((request) => request.startsWith('PUT /v2/gn/infracoes'))
+  await eventually(() => sendings().length > 1)
+  const state = async () =>
+    (await gateway.db.query<{ state: string }>(sql`select state from dispute_defences`))[0]?.state
+  expect(await state()).toBe('sending')
+  setBehaviour(psp, 'well')
+  await eventually(async () => (await state()) === 'sent')
+  expect(new Set(sendings()).size).toBe(1)
+  await expect(markHandedIn(deps, key, { input: { revision: 1, fileIds: [], reference: '' }, by })).rejects.toThrow()
+  await gateway.stop()
+  await psp.close()
+})
