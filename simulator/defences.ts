@@ -1,13 +1,7 @@
 import { createHash } from 'node:crypto'
 import Type from 'typebox'
 import { Compile } from 'typebox/compile'
-import {
-  type DefenceRow,
-  findDefenceOf,
-  insertDefence,
-  insertDefenceFile,
-  listDefenceFiles,
-} from './defences-store.ts'
+import { type DefenceRow, findDefenceOf, insertDefence, insertDefenceFile, listDefenceFiles } from './defences-store.ts'
 import { analysisMs } from './disputes-list.ts'
 import { lockDispute } from './disputes-store.ts'
 import { type HttpRequest, type HttpResponse, json, parseJson, problem, type Violation } from './http.ts'

@@ -76,7 +76,7 @@ export function createScopeReader({ clock, tokenKey }: Pick<Deps, 'clock' | 'tok
 }
 
 function verify(tokenKey: Buffer, authorization: string): Token | null {
-  const match = /^Bearer ((\d{1,12})\.(\d{1,6})\.[A-Za-z0-9_-]+)$/i.exec(authorization)
+  const match = /^Bearer ((\d{1,12})\.(\d{1,10})\.[A-Za-z0-9_-]+)$/i.exec(authorization)
   const [expiresAt, mask] = [Number(match?.[2]), Number(match?.[3])]
   if (!match || !sameText(match[1] ?? '', sign(tokenKey, expiresAt, mask))) return null
   return { expiresAt, scopes: scopes.filter((_, index) => (mask >> index) % 2 === 1) }

@@ -140,9 +140,7 @@ const schema = `
  * name them here.
  */
 export async function ensureSchema(pool: pg.Pool): Promise<void> {
-  const found = await pool.query<{ found: boolean }>(
-    `select to_regclass('simulator.defences') is not null as found`,
-  )
+  const found = await pool.query<{ found: boolean }>(`select to_regclass('simulator.defences') is not null as found`)
   if (found.rows[0]?.found) return
   const client = await pool.connect()
   try {

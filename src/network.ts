@@ -127,7 +127,9 @@ const simulated = {
   credentials: simulatorCredentials,
   chave: receiverKey,
   receiver: receiverAccount,
-  profile: withOverrides(standardProfile, { offers: { payouts: true, disputes: true, defences: true, balance: 'efi' } }),
+  profile: withOverrides(standardProfile, {
+    offers: { payouts: true, disputes: true, defences: true, balance: 'efi' },
+  }),
 }
 
 /** The sandbox controls, for the simulator in this process. */

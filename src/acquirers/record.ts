@@ -1,7 +1,14 @@
 import type { Clock } from '../lib/clock.ts'
 import { inSpan, type OpenSpan, type SpanOptions } from '../lib/spans.ts'
 import { fromTxid } from '../pix/ids.ts'
-import { type Acquirer, AcquirerUnavailable, type DefenceOutcome, type Disputes, type MoneyOut, type Payouts } from './acquirer.ts'
+import {
+  type Acquirer,
+  AcquirerUnavailable,
+  type DefenceOutcome,
+  type Disputes,
+  type MoneyOut,
+  type Payouts,
+} from './acquirer.ts'
 
 /** One request to an acquirer and its outcome. It holds no content, hence no personal data. */
 export type Exchange = {

@@ -81,7 +81,9 @@ function toOverrides(dialect: DialectName, quirks: Quirks): { overrides?: object
   return {
     overrides: {
       ...(isMoved && { paths }),
-      ...(hasOffers && { offers: { payouts: hasPayouts, disputes: hasDisputes, defences: hasDisputes && hasDefences, balance } }),
+      ...(hasOffers && {
+        offers: { payouts: hasPayouts, disputes: hasDisputes, defences: hasDisputes && hasDefences, balance },
+      }),
     },
   }
 }

@@ -3,8 +3,8 @@ import type { FileType } from './schema.ts'
 
 const png = Buffer.from('89504e470d0a1a0a', 'hex')
 const jpeg = Buffer.from('ffd8ff', 'hex')
-/** No text file has these; a program or an archive has them within its first bytes. */
-const binary = /[\0-\x08\x0b\x0e-\x1a\x1c-\x1f]/
+/** Tab, line feed, form feed and carriage return. */
+const spaces = new Set([0x09, 0x0a, 0x0c, 0x0d])
 /** A page or an image that a browser would run scripts of, at the beginning or anywhere in the text. */
 const markup = /^[\ufeff\s]*<|<(?:!doctype|\?xml|html|head|body|script|svg|iframe|object|embed|meta)\b/i
 
@@ -23,7 +23,9 @@ export function detectFileType(content: Buffer): FileType | null {
 function isPlainText(content: Buffer): boolean {
   if (content.length === 0 || !isUtf8(content)) return false
   const text = content.toString('utf8')
-  return !binary.test(text) && !markup.test(text)
+  // A program or an archive has other control characters within its first bytes.
+  const hasControl = content.some((byte) => byte < 0x20 && !spaces.has(byte))
+  return !hasControl && !markup.test(text)
 }
 
 const extensions: Record<FileType, string> = {

@@ -75,6 +75,7 @@ export async function erasePerson(
     const payers = ids(records.transactions.filter((one) => one.is_party))
     await store.eraseCustomers(tx, { ids: customers, hashes: customers.map(() => person), now })
     await store.erasePayers(tx, { ids: payers, now })
+    await store.eraseDefences(tx, { ids: ids(records.transactions), now })
     const receivers = ids(records.withdrawals)
     await store.eraseReceivers(tx, { ids: receivers, hashes: receivers.map(() => person), now })
     await store.eraseSuspensePayers(tx, ids(records.suspense))

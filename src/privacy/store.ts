@@ -108,6 +108,17 @@ export async function eraseReceivers(
     where withdrawals.id = erased.id`)
 }
 
+/** Erases what was written and uploaded against disputes of these transactions. The hashes of the files stay. */
+export async function eraseDefences(tx: Tx, { ids, now }: { ids: string[]; now: Date }): Promise<void> {
+  const ofDisputes = sql`
+    from disputes where disputes.transaction_id = any(${ids}::uuid[]) and disputes.merchant_id = defence.merchant_id
+      and disputes.id = defence.dispute_id`
+  await tx.query(sql`
+    update dispute_defences defence set text = '', delivery = '{"kind":null,"carrier":"","trackingCode":"","deliveredOn":"","receivedBy":"","invoice":""}',
+      reference = null, erased_at = ${now} ${ofDisputes}`)
+  await tx.query(sql`update dispute_files defence set name = 'erased', content = null ${ofDisputes}`)
+}
+
 export async function eraseSuspensePayers(tx: Tx, ids: string[]): Promise<void> {
   await tx.query(sql`update suspense_payments set payer = null where id = any(${ids}::uuid[])`)
 }

@@ -15,8 +15,20 @@ import { zip } from './zip.ts'
 const words = {
   en: {
     ...{ fileName: 'defence', folder: 'files', title: 'Defence against a dispute (MED)' },
-    ...{ payment: 'Payment', merchant: 'Merchant', amount: 'Amount', paidAt: 'Paid on', endToEnd: 'Pix ID (end-to-end)' },
-    ...{ transaction: 'Transaction', order: 'Order', payer: 'Payer', document: 'CPF or CNPJ', bank: 'Payer’s bank (ISPB)' },
+    ...{
+      payment: 'Payment',
+      merchant: 'Merchant',
+      amount: 'Amount',
+      paidAt: 'Paid on',
+      endToEnd: 'Pix ID (end-to-end)',
+    },
+    ...{
+      transaction: 'Transaction',
+      order: 'Order',
+      payer: 'Payer',
+      document: 'CPF or CNPJ',
+      bank: 'Payer’s bank (ISPB)',
+    },
     ...{ dispute: 'Dispute', reference: 'Number at the PSP', disputed: 'Disputed amount', reason: 'Bank’s reason' },
     ...{ openedAt: 'Opened on', deadline: 'Decision due', defence: 'Defence', delivery: 'Delivery' },
     ...{ files: 'Files', file: 'File', size: 'Bytes', none: 'None.' },
@@ -24,8 +36,20 @@ const words = {
   },
   pt: {
     ...{ fileName: 'defesa', folder: 'arquivos', title: 'Defesa em contestação (MED)' },
-    ...{ payment: 'Pagamento', merchant: 'Lojista', amount: 'Valor', paidAt: 'Pago em', endToEnd: 'ID da transação Pix' },
-    ...{ transaction: 'Transação', order: 'Pedido', payer: 'Pagador', document: 'CPF ou CNPJ', bank: 'Banco do pagador (ISPB)' },
+    ...{
+      payment: 'Pagamento',
+      merchant: 'Lojista',
+      amount: 'Valor',
+      paidAt: 'Pago em',
+      endToEnd: 'ID da transação Pix',
+    },
+    ...{
+      transaction: 'Transação',
+      order: 'Pedido',
+      payer: 'Pagador',
+      document: 'CPF ou CNPJ',
+      bank: 'Banco do pagador (ISPB)',
+    },
     ...{ dispute: 'Contestação', reference: 'Número no PSP', disputed: 'Valor contestado', reason: 'Motivo do banco' },
     ...{ openedAt: 'Aberta em', deadline: 'Prazo da decisão', defence: 'Defesa', delivery: 'Entrega' },
     ...{ files: 'Arquivos', file: 'Arquivo', size: 'Bytes', none: 'Nenhum.' },

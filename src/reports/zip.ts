@@ -24,10 +24,7 @@ export function zipReports(
 }
 
 /** An archive of files. Each is made when its turn comes. */
-export async function* zip(
-  files: Pick<StreamedFile, 'name' | 'pieces'>[],
-  mtime: Date,
-): AsyncGenerator<Buffer> {
+export async function* zip(files: Pick<StreamedFile, 'name' | 'pieces'>[], mtime: Date): AsyncGenerator<Buffer> {
   // Loaded when it is needed.
   const { ZipFile } = await import('yazl')
   const archive = new ZipFile()

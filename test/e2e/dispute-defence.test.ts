@@ -15,6 +15,7 @@ import { eventually } from '../support/webhooks.ts'
 let service: TestService
 let owner: Browser
 let reader: Browser
+let admin: Browser
 beforeAll(async () => {
   service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
   const merchantId = await findSandboxMerchant(service)
@@ -22,6 +23,7 @@ beforeAll(async () => {
     await openBrowser(service, { email: await inviteUser(service, { role, merchantId: merchant }), password })
   owner = await signIn('owner', merchantId)
   reader = await signIn('read_only', null)
+  admin = await signIn('admin', null)
 })
 afterAll(async () => await service.stop())
 
@@ -79,7 +81,7 @@ const received = async (reference: string) =>
 describe('a defence', () => {
   it('reaches the PSP once with its text, proof of delivery and files, and is never changed afterwards', async () => {
     const { id, path, reference, disputeId } = await openCase()
-        expect(await readDefence(path)).toMatchObject({ canSend: true, isOpen: true, written: null, files: [] })
+    expect(await readDefence(path)).toMatchObject({ canSend: true, isOpen: true, written: null, files: [] })
     const fileId = randomUUID()
     expect((await upload(path, pdf, 'nota\u202efdp.exe', fileId)).status).toBe(200)
     // The answer was lost, and the browser sends it again.
@@ -87,7 +89,13 @@ describe('a defence', () => {
     const sha256 = createHash('sha256').update(pdf).digest('hex')
     expect(twice.body.files).toMatchObject([{ id: fileId, name: 'nota_fdp.pdf', type: 'application/pdf', sha256 }])
     expect(whyOf(await send(path))).toEqual([422, 'validation_failed', 'text required'])
-    const delivery = { ...noDelivery, kind: 'goods', carrier: 'Correios', trackingCode: 'AB123', deliveredOn: '2026-11-20' }
+    const delivery = {
+      ...noDelivery,
+      kind: 'goods',
+      carrier: 'Correios',
+      trackingCode: 'AB123',
+      deliveredOn: '2026-11-20',
+    }
     expect((await write(path, 0, { delivery })).status).toBe(200)
     expect(whyOf(await write(path, 0))).toEqual([409, 'defence_not_possible', 'status changed'])
     expect(whyOf(await send(path, { fileIds: [] }))).toEqual([409, 'defence_not_possible', 'status changed'])
@@ -155,6 +163,25 @@ describe('a defence', () => {
     const handedIn = await owner.call<DefenceView>(`${path}/defence/hand-in`, { body })
     expect(handedIn.body.written).toMatchObject({ state: 'handed_in', reference: 'Protocolo 99' })
     expect(whyOf(await send(path))).toEqual([409, 'defence_not_possible', 'status already_sent'])
+  })
+
+  it('is erased with the person, and keeps the hash of its files', async () => {
+    const document = '11144477735'
+    const { id, path, reference } = await openCase()
+    await service.db.query(sql`update transactions set customer_document = ${document} where id = ${id}`)
+    await write(path, 0, { delivery: { ...noDelivery, receivedBy: 'Maria da Silva' } })
+    const { body } = await upload(path, Buffer.from('Maria da Silva recebeu'), 'maria.txt')
+    const erase = async () =>
+      await admin.call('/dashboard/api/person/erasure', { body: { document, confirm: document } })
+    expect(whyOf(await erase())).toEqual([422, 'erasure_not_possible', 'document still_open'])
+    await decide(service, reference, 'reject')
+    await pollUntil(service, id, 'PAID')
+    expect((await erase()).status).toBe(200)
+    const erased = await readDefence(path)
+    expect(erased.written).toMatchObject({ text: '', delivery: noDelivery, isErased: true })
+    const file = { name: 'erased', isErased: true, sha256: body.files[0]?.sha256 }
+    expect(erased.files).toMatchObject([file])
+    expect((await owner.call(`${path}/file/${body.files[0]?.id}`)).status).toBe(404)
   })
 
   it('is changed only by who may, and its files stay with their merchant and dispute', async () => {
@@ -233,8 +260,8 @@ it('needs attention near the deadline until it is answered, and again if the PSP
   }
   expect(await attention()).toBe(0)
   await service.db.query(sql`update simulator.disputes set deadline_at = ${service.clock.now()}`)
-  await service.db.query(sql`update disputes set deadline_at = ${service.clock.now()} where answered_at is null`)
-  expect(await attention()).toBe(1)
+  // Once the service has read the list again.
+  await expect.poll(attention, { timeout: 30_000 }).toBe(1)
   service.clock.advance(1_000)
   await write(path, 0)
   expect((await send(path)).status).toBe(200)

@@ -77,7 +77,11 @@ export async function openPsp(
       // Longer than any test, so that only the gateway’s own limits end a wait.
       timeoutMs: 120_000,
       clock,
-      profile: { offers: { payouts: hasPayouts, disputes: true, defences: true }, payoutApi, paths: { payout, payoutWebhook } },
+      profile: {
+        offers: { payouts: hasPayouts, disputes: true, defences: true },
+        payoutApi,
+        paths: { payout, payoutWebhook },
+      },
       ...(hasBreaker && { breaker: createBreaker({ name, log: { info() {}, warn() {} } }) }),
     }),
     async pay(transactionId) {

@@ -4,7 +4,13 @@ import { sql } from '../../src/db/sql.ts'
 import { invite } from '../../src/users/invite.ts'
 import type { Answer, TestService } from './service.ts'
 
-type Call = { method?: string; headers?: Record<string, string>; body?: unknown; rawBody?: string | Uint8Array<ArrayBuffer>; csrf?: string | null }
+type Call = {
+  method?: string
+  headers?: Record<string, string>
+  body?: unknown
+  rawBody?: string | Uint8Array<ArrayBuffer>
+  csrf?: string | null
+}
 
 /**
  * A signed-in person, as a browser: sends the cookie with each request, and the CSRF token with those that change

@@ -24,7 +24,11 @@ export async function sendDefence(deps: Deps, input: DefenceInput): Promise<Defe
   return { outcome: 'received', reference: text(answer.body, 'protocolo'), at }
 }
 
-async function sendFile({ client }: Deps, path: string, { id, name, type, sha256, read }: DefenceFile): Promise<Answer> {
+async function sendFile(
+  { client }: Deps,
+  path: string,
+  { id, name, type, sha256, read }: DefenceFile,
+): Promise<Answer> {
   const conteudo = (await read()).toString('base64')
   const body = { nome: name, tipo: type, sha256, conteudo }
   return await client({ method: 'PUT', path: `${path}/arquivos/${id}`, body })

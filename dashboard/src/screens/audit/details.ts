@@ -5,7 +5,15 @@ import { words as userWords } from '../users/text.ts'
 import { words } from './text.ts'
 
 /** Ids that tell a person nothing, or that the sentence links to. */
-export const hiddenDetails = new Set(['proposalId', 'disputeId', 'refundId', 'endpointId', 'transactionId', 'person'])
+export const hiddenDetails = new Set([
+  'proposalId',
+  'disputeId',
+  'fileId',
+  'refundId',
+  'endpointId',
+  'transactionId',
+  'person',
+])
 const cents = new Set([
   'amount',
   'cents',
