@@ -120,7 +120,11 @@ export async function createApp(deps: AppDeps): Promise<Server> {
   app.addSchema({ $id: 'Problem', ...ProblemView })
 
   refuseUnknownFields(app)
-  recordApiRequests(app, deps)
+  const directory = createClientDirectory({ db, clock })
+  recordApiRequests(app, {
+    ...deps,
+    findMerchantId: async (clientId) => (await directory.find(clientId))?.merchant_id ?? null,
+  })
 
   const keys = createKeyRing({ db, clock, key })
   const provider =
@@ -128,7 +132,6 @@ export async function createApp(deps: AppDeps): Promise<Server> {
       ? null
       : createProvider({ issuer: config.authIssuer, audience: config.authAudience, clock })
   const verifyToken = rememberVerified(provider?.verifyToken ?? createTokenVerifier({ keys, clock }))
-  const directory = createClientDirectory({ db, clock })
   const sessionDeps = { ...deps, requireSecondFactor: config.requireSecondFactor }
   guardRoutes(app, {
     clock,

@@ -7,7 +7,7 @@ import { AppError, type ErrorCode, errors } from '../lib/errors.ts'
 import type { ClientDirectory } from './directory.ts'
 import { ProviderUnavailable } from './provider.ts'
 import { type KnownClient, notBeforeOf } from './store.ts'
-import type { TokenClaims, TokenVerifier } from './token.ts'
+import { readClientId, type TokenClaims, type TokenVerifier } from './token.ts'
 
 type Deps = {
   clock: Clock
@@ -112,7 +112,7 @@ async function actFor(deps: Deps, request: FastifyRequest, user: SignedIn): Prom
 function authorize(deps: Deps, request: FastifyRequest, scope: string): Caller | Promise<Caller> {
   return after(verify(deps, readBearer(request)), (claims) => {
     const now = deps.clock.now().getTime() / 1000
-    if (claims.expiresAt <= now) throw refuse('token_expired')
+    if (claims.expiresAt <= now) throw refuse('token_expired', { clientId: claims.clientId })
     return after(deps.directory.find(claims.clientId), (client) => toCaller(claims, client, scope))
   })
 }
@@ -136,7 +136,9 @@ function toCaller(claims: TokenClaims, client: KnownClient | null, scope: string
     })
   }
   // With an external provider, a client that was revoked here may still get new tokens.
-  if (!client.has_secret || claims.issuedAt < notBeforeOf(client)) throw refuse('token_revoked')
+  if (!client.has_secret || claims.issuedAt < notBeforeOf(client)) {
+    throw refuse('token_revoked', { clientId: client.client_id })
+  }
   const has = (scopes: string[], name: string) => scopes.includes(name)
   const may = (name: string) => has(client.scopes, name) && (!claims.scopes || has(claims.scopes, name))
   if (!may(scope)) {
@@ -174,7 +176,8 @@ function verify(deps: Deps, token: string): TokenClaims | Promise<TokenClaims> {
 }
 
 function refuseToken(error: unknown): never {
-  if (error instanceof joseErrors.JWTExpired) throw refuse('token_expired')
+  // The signature is verified before the claims are.
+  if (error instanceof joseErrors.JWTExpired) throw refuse('token_expired', { clientId: readClientId(error.payload) })
   if (error instanceof joseErrors.JOSEError || error instanceof AppError || error instanceof TypeError)
     throw refuse('invalid_token', { cause: error })
   if (error instanceof ProviderUnavailable) {
@@ -196,12 +199,21 @@ const details: Partial<Record<ErrorCode, string>> = {
 
 function refuse(
   code: 'missing_token' | 'invalid_token' | 'token_expired' | 'token_revoked',
-  { detail = details[code], cause }: { detail?: string | undefined; cause?: unknown } = {},
+  {
+    detail = details[code],
+    cause,
+    clientId,
+  }: { detail?: string | undefined; cause?: unknown; clientId?: string | undefined } = {},
 ): AppError {
   // RFC 6750: a request without any token gets no error code in the challenge.
   const challenge =
     code === 'missing_token'
       ? 'Bearer realm="guiche"'
       : `Bearer realm="guiche", error="invalid_token", error_description="${errors[code].title}"`
-  return new AppError(code, { detail, headers: { 'www-authenticate': challenge }, cause })
+  return new AppError(code, {
+    detail,
+    headers: { 'www-authenticate': challenge },
+    about: { ...(clientId !== undefined && { clientId }) },
+    cause,
+  })
 }

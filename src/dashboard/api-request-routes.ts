@@ -46,12 +46,17 @@ export function registerApiRequestRoutes(app: Server, deps: { db: Db; reads: Rea
       })
       const last = rows.length === pageSize ? rows.at(-1) : undefined
       return {
-        data: rows.map(({ at, request_id, duration_ms, record_id, ...row }) => ({
+        data: rows.map(({ at, request_id, duration_ms, record_id, problem, response, ...row }) => ({
           ...row,
           at: at.toISOString(),
           requestId: request_id,
           durationMs: duration_ms,
           recordId: record_id,
+          problem: problem && {
+            code: problem.code,
+            errors: problem.errors.map(({ field, code }) => ({ field, code })),
+          },
+          response: problem ?? response,
         })),
         next: last === undefined ? null : `${last.at.getTime()}-${last.id}`,
       }

@@ -362,6 +362,7 @@ export const ApiRequestsView = Type.Object({
     Type.Object({
       ...{ id: Count, at: Time, requestId: Text, method: Text, route: Text, status: Count, durationMs: Count },
       ...{ recordId: OrNull(Text), request: OrNull(FreeForm()) },
+      response: OrNull(FreeForm()),
       problem: OrNull(Type.Object({ code: Text, errors: Type.Array(Type.Object({ field: Text, code: Text })) })),
       /** Requests before this one that were too many to be written. */
       dropped: Count,

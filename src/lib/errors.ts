@@ -119,7 +119,7 @@ type Details = {
   /** Extra fields of the problem document, such as `transactionId`. */
   members?: Record<string, string | number>
   headers?: Record<string, string>
-  /** For the security log only, never in the response: who called, and which factor was wrong. */
+  /** For the security log and the client's own log, never in the response: who called, and which factor was wrong. */
   about?: { clientId?: string; email?: string; factor?: string }
   cause?: unknown
 }

@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest, preSerializationHookHandler, RouteOptions } from 'fastify'
 import type { Logger } from 'pino'
 import { Counter, type Registry } from 'prom-client'
 import type { Db } from '../db/sql.ts'
@@ -6,7 +6,9 @@ import { findProblem } from '../http/problem.ts'
 import type { Server } from '../http/server.ts'
 import { createBatcher } from '../lib/batch.ts'
 import type { Clock } from '../lib/clock.ts'
-import { collectNames, type KnownNames, redact, redactPath } from './redact.ts'
+import type { AppError, ErrorCode } from '../lib/errors.ts'
+import { redactProblem, redactSuccess, toCreatedId, toId } from './answer.ts'
+import { collectNames, type KnownNames, redact } from './redact.ts'
 import { type ApiRequest, insertApiRequests } from './store.ts'
 
 const batchRowsMax = 100
@@ -21,22 +23,69 @@ const successesPerMinute = 6
 const minuteMs = 60_000
 /** The counts of merchants that are kept at the same time. */
 const merchantsMax = 10_000
-const fieldsMax = 50
 /** A redacted request is larger only if somebody tries. */
 const charactersMax = 4_000
 
 type Quota = { minute: number; errors: number; successes: number; dropped: number }
 
+/** Errors that the guard throws about a client whose token's signature it has verified. */
+const refusedTokens = new Set<ErrorCode>(['token_expired', 'token_revoked', 'insufficient_scope'])
+
+type Deps = {
+  db: Db
+  clock: Clock
+  log: Logger
+  registry: Registry
+  findMerchantId: (clientId: string) => Promise<string | null>
+}
+
 /**
  * Records the requests that clients make with their token: every error and a sample of the successes. Most requests cost
- * one look-up in a map, and nothing waits for the database.
+ * two look-ups in a map, and nothing waits for the database.
  */
-export function recordApiRequests(
-  app: Server,
-  { db, clock, log, registry }: { db: Db; clock: Clock; log: Logger; registry: Registry },
-): void {
+export function recordApiRequests(app: Server, deps: Deps): void {
+  const { clock, log } = deps
   const quotas = new Map<string, Quota>()
   const names = collectRouteNames(app)
+  const bodies = keepSampledBodies(app, (merchantId) => isInSample(quotas.get(merchantId), clock.now()))
+  const record = createRecorder(deps, quotas)
+  app.addHook('onResponse', (request, reply, done) => {
+    done()
+    const { caller, user } = request
+    if (user !== null) return
+    const clientId = caller === null ? findRefusedClient(request) : null
+    if (caller === null && clientId === null) return
+    const toRow = (merchantId: string): Omit<ApiRequest, 'dropped'> => {
+      const route = request.routeOptions.url ?? 'unknown'
+      return {
+        ...toRedacted(request, reply, names.get(`${request.method} ${route}`) ?? noNames),
+        response: redactSuccess(bodies.get(request)),
+        merchantId,
+        at: clock.now(),
+        requestId: request.id,
+        method: request.method,
+        route,
+        status: reply.statusCode,
+        durationMs: Math.round(reply.elapsedTime),
+      }
+    }
+    if (caller !== null) return record(caller.merchantId, reply.statusCode, toRow)
+    // After the response, so that no refusal waits for the database.
+    if (clientId !== null)
+      deps
+        .findMerchantId(clientId)
+        .then((merchantId) => merchantId !== null && record(merchantId, reply.statusCode, toRow))
+        .catch((error: unknown) => log.debug({ err: error }, 'a request was not recorded'))
+  })
+}
+
+function findRefusedClient(request: FastifyRequest): string | null {
+  const problem = findProblem(request)
+  return problem !== null && refusedTokens.has(problem.code) ? (problem.details.about?.clientId ?? null) : null
+}
+
+/** Writes a row if the merchant's quota allows it. The row is made only then. */
+function createRecorder({ db, clock, log, registry }: Deps, quotas: Map<string, Quota>) {
   const write = createWriter({ db, log })
   const dropped = new Counter({
     name: 'guiche_api_requests_dropped_total',
@@ -47,13 +96,9 @@ export function recordApiRequests(
     quota.dropped += count
     dropped.inc(count)
   }
-  app.addHook('onResponse', (request, reply, done) => {
-    const { caller, user } = request
-    done()
-    if (caller === null || user !== null) return
-    const now = clock.now()
-    const isError = reply.statusCode >= 400
-    const quota = quotaOf(quotas, caller.merchantId, now)
+  return (merchantId: string, status: number, toRow: (merchantId: string) => Omit<ApiRequest, 'dropped'>): void => {
+    const isError = status >= 400
+    const quota = quotaOf(quotas, merchantId, clock.now())
     if (isError ? quota.errors >= errorsPerMinute : quota.successes >= successesPerMinute) {
       if (isError) drop(quota, 1)
       return
@@ -62,26 +107,37 @@ export function recordApiRequests(
     else quota.successes += 1
     const before = quota.dropped
     quota.dropped = 0
-    const route = request.routeOptions.url ?? 'unknown'
-    const row: ApiRequest = {
-      ...toRedacted(request, names.get(`${request.method} ${route}`) ?? noNames),
-      merchantId: caller.merchantId,
-      at: now,
-      requestId: request.id,
-      method: request.method,
-      route,
-      status: reply.statusCode,
-      durationMs: Math.round(reply.elapsedTime),
-      dropped: before,
-    }
-    if (!write(row)) drop(quota, before + (isError ? 1 : 0))
-  })
+    if (!write({ ...toRow(merchantId), dropped: before })) drop(quota, before + (isError ? 1 : 0))
+  }
 }
+
+/** Keeps a reference to the body that the handler answers with, until its request ends. Nothing is copied or parsed. */
+function keepSampledBodies(app: Server, isSampled: (merchantId: string) => boolean): WeakMap<FastifyRequest, object> {
+  const bodies = new WeakMap<FastifyRequest, object>()
+  const keep: preSerializationHookHandler<unknown> = (request, _reply, body, done) => {
+    const { caller, user } = request
+    if (caller !== null && user === null && typeof body === 'object' && body !== null && isSampled(caller.merchantId))
+      bodies.set(request, body)
+    done(null, body)
+  }
+  app.addHook('onRoute', (route) => {
+    if (isForTokens(route)) route.preSerialization = [...[route.preSerialization ?? []].flat(), keep]
+  })
+  return bodies
+}
+
+const isForTokens = ({ config }: RouteOptions) => config?.access !== undefined && 'scope' in config.access
+
+function isInSample(quota: Quota | undefined, now: Date): boolean {
+  return quota === undefined || quota.successes < successesPerMinute || quota.minute !== minuteOf(now)
+}
+
+const minuteOf = (now: Date) => Math.floor(now.getTime() / minuteMs)
 
 const noNames: KnownNames = new Set()
 
 function quotaOf(quotas: Map<string, Quota>, merchantId: string, now: Date): Quota {
-  const minute = Math.floor(now.getTime() / minuteMs)
+  const minute = minuteOf(now)
   const known = quotas.get(merchantId)
   if (known?.minute === minute) return known
   if (quotas.size >= merchantsMax) quotas.clear()
@@ -90,37 +146,46 @@ function quotaOf(quotas: Map<string, Quota>, merchantId: string, now: Date): Quo
   return quota
 }
 
-function toRedacted(request: FastifyRequest, known: KnownNames): Pick<ApiRequest, 'recordId' | 'request' | 'problem'> {
+function toRedacted(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  known: KnownNames,
+): Pick<ApiRequest, 'recordId' | 'request' | 'problem'> {
   const { params, query, body } = request
   const problem = findProblem(request)
   const redacted = {
     ...(isFilled(query) && { query: redact(query, known) }),
-    ...(body !== undefined && body !== null && { body: redact(body, known) }),
+    ...(body !== undefined && body !== null
+      ? { body: redact(body, known) }
+      : hasUnreadBody(request) && { body: '[not read]' }),
   }
   return {
-    // An id that was not found is no record of this merchant.
-    recordId: problem?.code === 'not_found' ? null : toRecordId(params),
+    recordId: problem ? findRecordId(request, problem) : (toCreatedId(reply.getHeader('location')) ?? idOf(params)),
     request: JSON.stringify(redacted).length > charactersMax ? { body: '[too long]' } : redacted,
-    problem: problem && {
-      code: problem.code,
-      errors: (problem.details.fields ?? [])
-        .slice(0, fieldsMax)
-        .map(({ field, code }) => ({ field: redactPath(field, known), code })),
-    },
+    problem: problem && redactProblem(problem, known),
   }
 }
 
 const isFilled = (value: unknown) => typeof value === 'object' && value !== null && Object.keys(value).length > 0
 
-function toRecordId(params: unknown): string | null {
-  const id = typeof params === 'object' && params !== null && 'id' in params ? params.id : null
-  return typeof id === 'string' && /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id) ? id : null
+/** A request that is refused early is answered before its body is read. */
+const hasUnreadBody = ({ headers }: FastifyRequest) =>
+  headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
+
+/** An id that was not found, or not looked up because the token was refused, may be no record of this merchant. */
+function findRecordId({ caller, params }: FastifyRequest, { code, details }: AppError): string | null {
+  if (caller === null || code === 'not_found') return null
+  return toId(details.members?.transactionId) ?? idOf(params)
 }
+
+const idOf = (params: unknown): string | null =>
+  typeof params === 'object' && params !== null && 'id' in params ? toId(params.id) : null
 
 function collectRouteNames(app: Server): Map<string, KnownNames> {
   const names = new Map<string, KnownNames>()
-  app.addHook('onRoute', ({ method, url, config, schema }) => {
-    if (!config?.access || !('scope' in config.access)) return
+  app.addHook('onRoute', (route) => {
+    if (!isForTokens(route)) return
+    const { method, url, schema } = route
     for (const one of [method].flat()) names.set(`${one} ${url}`, collectNames(schema?.body, schema?.querystring))
   })
   return names

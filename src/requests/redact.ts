@@ -23,7 +23,7 @@ export function redact(value: unknown, known: KnownNames, name = '', depth = 0):
   if (typeof value === 'number') return plainNumbers.has(name) && isPlain(value) ? value : '[number]'
   if (typeof value === 'string') {
     if (plainWords.has(name) && wordsOf(known).has(value)) return value
-    return `[text, ${value.length} characters]`
+    return redactText(value)
   }
   if (typeof value !== 'object') return '[unknown]'
   if (depth >= depthMax) return '[deeper]'
@@ -35,6 +35,12 @@ export function redact(value: unknown, known: KnownNames, name = '', depth = 0):
   if (name === 'metadata') return `[object, ${Object.keys(value).length} fields]`
   return redactFields(value, known, depth)
 }
+
+export const redactText = (text: string) => `[text, ${text.length} characters]`
+
+/** The value, if it is a word of the interface, such as a status. */
+export const toPlainWord = (value: unknown): string | null =>
+  typeof value === 'string' && interfaceWord.test(value) ? value : null
 
 function redactFields(value: object, known: KnownNames, depth: number): Record<string, unknown> {
   const redacted: Record<string, unknown> = {}

@@ -1,6 +1,19 @@
 import { type Db, empty, type Reads, sql } from '../db/sql.ts'
 
-export type Problem = { code: string; errors: { field: string; code: string }[] }
+/** A problem document, redacted. */
+export type Problem = {
+  title: string
+  status: number
+  detail: string
+  code: string
+  errors: { field: string; code: string; message?: string; limit?: number; unit?: string; recordId?: string }[]
+  transactionId?: string
+  transactionStatus?: string
+  amountLeft?: number
+}
+
+/** What is kept of the answer to a successful request. */
+export type Success = { id?: string; status?: string }
 
 /** A request that was answered, redacted. */
 export type ApiRequest = {
@@ -14,6 +27,7 @@ export type ApiRequest = {
   recordId: string | null
   request: { query?: unknown; body?: unknown } | null
   problem: Problem | null
+  response: Success | null
   dropped: number
 }
 
@@ -22,12 +36,13 @@ export async function insertApiRequests(db: Db, rows: ApiRequest[]): Promise<voi
   await db.query(
     sql`
     insert into api_requests (
-      merchant_id, at, request_id, method, route, status, duration_ms, record_id, request, problem, dropped)
-    select "merchantId", at, "requestId", method, route, status, "durationMs", "recordId", request, problem, dropped
+      merchant_id, at, request_id, method, route, status, duration_ms, record_id, request, problem, response, dropped)
+    select "merchantId", at, "requestId", method, route, status, "durationMs", "recordId", request, problem, response,
+      dropped
     from (select set_config('synchronous_commit', 'off', true)) async_commit,
       json_to_recordset(${JSON.stringify(rows)}::json) as input (
         "merchantId" uuid, at timestamptz, "requestId" text, method text, route text, status smallint,
-        "durationMs" integer, "recordId" uuid, request json, problem json, dropped integer)`,
+        "durationMs" integer, "recordId" uuid, request json, problem json, response json, dropped integer)`,
     'insert-api-requests',
   )
 }
@@ -42,7 +57,9 @@ export type ApiRequestRow = {
   duration_ms: number
   record_id: string | null
   request: ApiRequest['request']
+  /** Entries written before 0026 have only code and errors. */
   problem: Problem | null
+  response: Success | null
   dropped: number
 }
 
@@ -61,7 +78,7 @@ export type ApiRequestFilter = {
 export async function listApiRequests(db: Reads, filter: ApiRequestFilter): Promise<ApiRequestRow[]> {
   const { merchantId, statusClass, route, requestId, before, limit } = filter
   return await db.query<ApiRequestRow>(sql`
-    select id, at, request_id, method, route, status, duration_ms, record_id, request, problem, dropped
+    select id, at, request_id, method, route, status, duration_ms, record_id, request, problem, response, dropped
     from api_requests
     where merchant_id = ${merchantId}
       ${statusClass === null ? empty : sql`and status between ${statusClass * 100} and ${statusClass * 100 + 99}`}

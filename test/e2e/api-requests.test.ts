@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { revokeClient } from '../../src/auth/clients.ts'
 import { sql } from '../../src/db/sql.ts'
 import { charge } from '../support/payments.ts'
 import { fetchToken, smallestTransaction, startTestService, type TestService } from '../support/service.ts'
@@ -13,6 +15,7 @@ type Logged = {
     route: string
     dropped: number
     recordId: string | null
+    response: Record<string, unknown> | null
     request: { body?: Record<string, unknown>; query?: Record<string, unknown> } | null
     problem: { code: string; errors: { field: string; code: string }[] } | null
   }[]
@@ -81,6 +84,15 @@ it('shows an error with its fields and the shape of the request, and stores no v
     // `type` is no field of a new transaction.
     '[unknown fields]': 2,
   })
+  expect(found.response).toMatchObject({
+    ...{ code: 'validation_failed', status: 422, title: 'The request is not valid' },
+    detail: expect.stringMatching(/^\[text, \d+ characters\]$/),
+    errors: expect.arrayContaining([
+      { field: 'address.city', code: 'required', message: 'is required' },
+      { field: '[unknown]', code: 'unknown_field', message: expect.stringMatching(/^\[text/) },
+    ]),
+  })
+  expect(JSON.stringify(found.response).length).toBeLessThanOrEqual(2_000)
   await service.call(`/transaction?customerName=${encodeURIComponent(name ?? '')}&customerDocument=${document}&page=0`)
   await service.call(`/transaction/${document}`)
   await eventually(async () => (await logged('&statusClass=4')).data.length === 3)
@@ -101,6 +113,24 @@ it('filters by result and route, and keeps a sample of the successes', async () 
   expect((await logged('&statusClass=5')).data).toEqual([])
   expect((await logged('&route=/withdrawal')).data).toEqual([])
   expect((await developer.call(`/dashboard/api/api-request?clientId=x&before=1`)).status).toBe(422)
+})
+
+it('leads from a create to its record, and keeps only id and status of the response', async () => {
+  service.clock.advance(60_000)
+  const created = await service.call<{ id: string }>('/transaction', { body: smallestTransaction() })
+  const found = await untilLogged(created.headers.get('x-request-id') ?? '')
+  expect(found).toMatchObject({ status: 201, problem: null, recordId: created.body.id })
+  expect(found.response).toEqual({ id: created.body.id, status: 'PIX_QRCODE_GENERATED' })
+  const list = await service.call('/transaction')
+  expect(await untilLogged(list.headers.get('x-request-id') ?? '')).toMatchObject({ response: null, recordId: null })
+})
+
+it('bounds the document of an error that lists very many fields', async () => {
+  const items = Array.from({ length: 60 }, () => ({ title: 1, unitPrice: -1, quantity: 0 }))
+  const { body } = await service.call<{ requestId: string }>('/transaction', { body: { amount: 1, items } })
+  const { response, problem } = await untilLogged(body.requestId)
+  expect(problem?.errors.length).toBeGreaterThan(10)
+  expect(JSON.stringify(response).length).toBeLessThanOrEqual(2_000)
 })
 
 it('counts what a client that runs wild sends above its quota, and says so at the next entry', async () => {
@@ -130,6 +160,64 @@ it('shows another merchant nothing, and the operator everything', async () => {
   expect((await logged('', foreigner)).data).toEqual([])
   const finance = await browserOf('finance', await findSandboxMerchant(service))
   expect((await finance.call(`/dashboard/api/api-request?clientId=x`)).status).toBe(403)
+})
+
+describe('a refused token', () => {
+  it('is logged for its client when it lacks a scope, has expired or was revoked', async () => {
+    const admin = await browserOf('admin', null)
+    const { body: shop } = await admin.call('/dashboard/api/client', {
+      body: { name: 'Reader', scopes: ['transaction.read'] },
+    })
+    const clientId = String(shop.clientId)
+    const client = { clientId, clientSecret: String(shop.clientSecret) }
+    const token = await fetchToken(service.baseUrl, client)
+    let reader = admin
+    const ofShop = async () =>
+      (await reader.call<Logged>(`/dashboard/api/api-request?clientId=${clientId}&statusClass=4`)).body.data
+    // No record of the address is looked up for a token that is refused.
+    const [id, body] = [randomUUID(), smallestTransaction()]
+    expect((await service.call(`/transaction/${id}/refund`, { token, body })).status).toBe(403)
+    await eventually(async () => (await ofShop()).length === 1)
+    expect((await ofShop())[0]).toMatchObject({
+      ...{ status: 403, route: '/transaction/:id/refund', recordId: null, request: { body: '[not read]' } },
+      response: { code: 'insufficient_scope', detail: expect.stringContaining('refund.write') },
+    })
+    service.clock.advance(dayMs)
+    // Their sessions have ended too.
+    reader = await browserOf('admin', null)
+    developer = await browserOf('developer', await findSandboxMerchant(service))
+    expect((await service.call('/transaction', { token })).status).toBe(401)
+    await eventually(async () => (await ofShop()).length === 2)
+    const renewed = await fetchToken(service.baseUrl, client)
+    service.clock.advance(2_000)
+    await revokeClient(service, { clientId, tokensOnly: true, by: { actor: 'cli:test' } })
+    await eventually(async () => (await service.call('/transaction', { token: renewed })).status === 401)
+    await eventually(async () => (await ofShop()).length === 3)
+    const codes = (await ofShop()).map(({ response }) => response?.code)
+    expect(codes).toEqual(['token_revoked', 'token_expired', 'insufficient_scope'])
+  })
+
+  it('is attributed to nobody if its signature is not ours, or its client is unknown', async () => {
+    const count = async () =>
+      (await service.db.query<{ count: number }>(sql`select count(*) as count from api_requests`))[0]?.count
+    const token = await fetchToken(service.baseUrl, service.sandbox)
+    const [header, payload, signature = ''] = token.split('.')
+    const expired = Buffer.from(
+      JSON.stringify({ ...JSON.parse(Buffer.from(payload ?? '', 'base64url').toString()), exp: 1 }),
+    ).toString('base64url')
+    const forged = [header, expired, signature].join('.')
+    const before = await count()
+    for (const one of [forged, 'no-token', null]) {
+      expect((await service.call('/transaction', { token: one })).status).toBe(401)
+    }
+    // Rows are written in the order of the requests.
+    const { body } = await service.call<{ requestId: string }>('/transaction/not-an-id', { token })
+    await eventually(async () => {
+      const rows = await service.db.query(sql`select 1 from api_requests where request_id = ${body.requestId}`)
+      return rows.length === 1
+    })
+    expect(await count()).toBe(Number(before) + 1)
+  })
 })
 
 it('forgets requests after seven days, not before', async () => {
