@@ -11,7 +11,7 @@ const plainNumbers = new Set([
   ...['amount', 'unitPrice', 'quantity', 'expirationSeconds', 'page', 'size', 'limit', 'amountMin', 'amountMax'],
 ])
 /** Texts in these fields are kept if they are words of the interface, such as a status. */
-const plainWords = new Set(['type', 'status', 'state', 'sort', 'order'])
+const plainWords = new Set(['type', 'paymentMethod', 'status', 'state', 'sort', 'order'])
 const interfaceWord = /^[A-Z]{2,12}(?:_[A-Z]{2,12}){0,3}$/
 
 /**

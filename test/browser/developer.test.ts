@@ -112,10 +112,34 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await page.getByRole('button', { name: 'Details of POST /transaction' }).click()
     const drawer = page.getByRole('dialog')
     await drawer.getByText('pix: required').waitFor()
-    await drawer.getByText('[text, 13 characters]').waitFor()
+    await drawer.getByText('"name": "[text, 13 characters]"').waitFor()
+    await drawer.getByText('"title": "The request is not valid"').waitFor()
     expect(await drawer.getByText('Maria').count()).toBe(0)
     await checkScreenAtEachSize('api-request')
+    await desk.context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    await drawer.getByRole('button', { name: 'Copy as curl' }).click()
+    await drawer.getByRole('button', { name: 'Copied', exact: true }).waitFor()
+    const command = await page.evaluate(async () => await navigator.clipboard.readText())
+    expect(command).toBe(`curl -X POST '${service.baseUrl}/transaction' \\
+  -H "Authorization: Bearer $TOKEN" \\
+  -H 'Content-Type: application/json' \\
+  -d '{
+  "amount": 2590,
+  "customer": {
+    "name": "<customer.name>"
+  },
+  "isInfoProduct": true
+}'`)
     await page.keyboard.press('Escape')
+    await go('/api-requests')
+    await readIn('Português')
+    await page.getByRole('button', { name: 'Detalhes de POST /transaction' }).last().click()
+    await drawer.getByText('"PIX_QRCODE_GENERATED"').waitFor()
+    await checkScreenAtEachSize('api-request-created')
+    await page.keyboard.press('Escape')
+    await readIn('English')
+    await page.getByRole('table').getByRole('link', { name: 'Transaction', exact: true }).first().click()
+    await page.getByRole('heading', { name: /^Transaction/ }).waitFor()
     expect(complaints).toEqual([])
   })
 

@@ -1,10 +1,8 @@
-import { Anchor, Badge, Button, Center, Code, Drawer, Group, Select, Stack, Text, UnstyledButton } from '@mantine/core'
+import { Button, Center, Code, Drawer, Select, Text, UnstyledButton } from '@mantine/core'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { Link } from 'wouter'
 import { request, withQuery } from '../../api.ts'
 import { RequireClient } from '../../components/choose-client.tsx'
-import { Copyable } from '../../components/copy.tsx'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { FilterBar } from '../../components/filter-bar.tsx'
@@ -13,9 +11,9 @@ import { Page } from '../../components/page.tsx'
 import { PhoneRow, RecordTable } from '../../components/record-table.tsx'
 import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
-import { useClientLink } from '../../links.ts'
 import { useText } from '../../text.ts'
 import type { ApiRequests } from '../../types.ts'
+import { Details, HttpStatus, RecordLink } from './details.tsx'
 import { words } from './text.ts'
 
 type ApiRequest = ApiRequests['data'][number]
@@ -91,7 +89,7 @@ function RequestLog({ client }: { client: string }) {
               lines={[
                 [open(row), <HttpStatus key="s" of={row.status} />],
                 [
-                  row.problem?.code ?? '',
+                  row.problem?.code ?? <RecordLink key="r" of={row} />,
                   <Text key="at" size="xs" c="dimmed">
                     {format.dateTime(row.at)}
                   </Text>,
@@ -104,6 +102,7 @@ function RequestLog({ client }: { client: string }) {
             { name: t.status, cell: ({ status }) => <HttpStatus of={status} /> },
             { name: t.route, cell: open },
             { name: t.error, cell: ({ problem }) => problem && <Code>{problem.code}</Code> },
+            { name: t.recordColumn, cell: (row) => <RecordLink of={row} /> },
             { name: t.duration, isMinor: true, cell: ({ durationMs }) => format.duration(durationMs) },
           ]}
         />
@@ -126,77 +125,5 @@ function RequestLog({ client }: { client: string }) {
         {opened && <Details of={opened} />}
       </Drawer>
     </Page>
-  )
-}
-
-function HttpStatus({ of: status }: { of: number }) {
-  return (
-    <Badge variant="light" radius="sm" color={status >= 500 ? 'red' : status >= 400 ? 'orange' : 'teal'}>
-      {status}
-    </Badge>
-  )
-}
-
-function Details({ of }: { of: ApiRequest }) {
-  const t = useText(words)
-  const format = useFormat()
-  const toLink = useClientLink()
-  const folder = of.route.startsWith('/withdrawal') ? '/withdrawals' : '/transactions'
-  const hasRecord = of.recordId !== null && /^\/(?:transaction|withdrawal)\/:id/.test(of.route)
-  return (
-    <Stack>
-      <Group gap="xs">
-        <HttpStatus of={of.status} />
-        <Text size="sm">
-          {format.dateTime(of.at)} · {format.duration(of.durationMs)}
-        </Text>
-      </Group>
-      <div>
-        <Text size="xs" c="dimmed">
-          {t.requestId}
-        </Text>
-        <Copyable value={of.requestId} label={t.requestId} />
-      </div>
-      {of.dropped > 0 && <Text size="sm">{t.dropped(of.dropped)}</Text>}
-      {of.problem && (
-        <div>
-          <Text size="sm" fw={600}>
-            {t.error}: <Code>{of.problem.code}</Code>
-          </Text>
-          <Anchor href={`/guide/errors.html#${of.problem.code}`} target="_blank" size="sm">
-            {t.explain}
-          </Anchor>
-          {of.problem.errors.length > 0 && (
-            <>
-              <Text size="xs" c="dimmed" mt="xs">
-                {t.fields}
-              </Text>
-              {of.problem.errors.map(({ field, code }) => (
-                <Text key={`${field} ${code}`} size="sm" className="identifier">
-                  {field}: {code}
-                </Text>
-              ))}
-            </>
-          )}
-        </div>
-      )}
-      <div>
-        <Text size="xs" c="dimmed">
-          {t.request}
-        </Text>
-        {of.request && Object.keys(of.request).length > 0 ? (
-          <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
-            {JSON.stringify(of.request, null, 2)}
-          </Code>
-        ) : (
-          <Text size="sm">{t.nothingSent}</Text>
-        )}
-      </div>
-      {hasRecord && (
-        <Anchor component={Link} href={toLink(`${folder}/${of.recordId}`)} size="sm">
-          {t.record}
-        </Anchor>
-      )}
-    </Stack>
   )
 }
