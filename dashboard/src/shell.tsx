@@ -54,6 +54,7 @@ export const navigationWords = texts<Record<string, string>>({
     theme: 'Switch between light and dark',
     signOut: 'Sign out',
     skip: 'Skip to content',
+    skipToList: 'Skip to the first row',
     simulated: 'Simulated: no real money',
     ledgerOfMerchant: 'Statement',
   },
@@ -82,6 +83,7 @@ export const navigationWords = texts<Record<string, string>>({
     theme: 'Alternar entre claro e escuro',
     signOut: 'Sair',
     skip: 'Ir para o conteúdo',
+    skipToList: 'Ir para a primeira linha',
     simulated: 'Simulado: sem dinheiro de verdade',
     ledgerOfMerchant: 'Extrato',
   },
@@ -118,6 +120,13 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
         <a href="#content" className="skip">
           {t.skip}
         </a>
+        <button
+          type="button"
+          className="skip to-list"
+          onClick={() => document.querySelector<HTMLElement>(firstRow)?.focus()}
+        >
+          {t.skipToList}
+        </button>
         <Group h="100%" px="md" gap="sm" wrap="nowrap">
           <UnstyledButton component={Link} href={toLink('/')} aria-label="Guichê">
             <Group gap={8} wrap="nowrap">
@@ -171,6 +180,9 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
     </AppShell>
   )
 }
+
+/** A screen without a list has none, and style.css hides the link to it. */
+const firstRow = '#content tr.link'
 
 function ThemeButton({ label }: { label: string }) {
   const { setColorScheme } = useMantineColorScheme()

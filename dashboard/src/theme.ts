@@ -46,6 +46,11 @@ export const variables: CSSVariablesResolver = () => ({
     '--mantine-color-dimmed': '#a5b3af',
     '--mantine-color-placeholder': '#8d9a96',
     '--mantine-color-error': '#ff9b9b',
+    // Lighter than the card below it, and amber: the usual one is a red, which reads as an error.
+    '--mantine-color-gray-light': '#35413d',
+    '--mantine-color-gray-light-color': '#dfe7e4',
+    '--mantine-color-orange-light': '#47350f',
+    '--mantine-color-orange-light-color': '#ffc56b',
     ...redFilled,
     // Fields, lists and code have the same green tint as their background.
     '--mantine-color-dark-4': '#35413d',

@@ -38,7 +38,6 @@ function ClientCredentials({ clientId }: { clientId: string }) {
         <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
           <Stack gap="lg">
             <About client={data} />
-            <RevokeSection client={data} />
           </Stack>
           <Stack gap="lg">
             <Secrets
@@ -53,6 +52,7 @@ function ClientCredentials({ clientId }: { clientId: string }) {
         </SimpleGrid>
       )}
       {data && <Snippet clientId={clientId} />}
+      {data && <RevokeSection client={data} />}
     </Page>
   )
 }

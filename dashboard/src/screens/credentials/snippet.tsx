@@ -10,8 +10,8 @@ const secretName = 'GUICHE_CLIENT_SECRET'
 /** A first charge in ten lines, with the client's id filled in. It never contains the secret. */
 export function Snippet({ clientId }: { clientId: string }) {
   const t = useText(words)
-  const [kind, setKind] = useState<'sdk' | 'curl'>('sdk')
-  const text = (kind === 'sdk' ? sdk : curl)(clientId)
+  const [kind, setKind] = useState<keyof typeof samples>('sdk')
+  const text = samples[kind](clientId)
   return (
     <Section
       title={t.begin}
@@ -19,10 +19,12 @@ export function Snippet({ clientId }: { clientId: string }) {
         <SegmentedControl
           size="xs"
           value={kind}
-          onChange={(value) => setKind(value === 'curl' ? 'curl' : 'sdk')}
+          onChange={(value) => setKind(value as keyof typeof samples)}
           aria-label={t.begin}
           data={[
             { value: 'sdk', label: 'JavaScript' },
+            { value: 'php', label: 'PHP' },
+            { value: 'python', label: 'Python' },
             { value: 'curl', label: 'curl' },
           ]}
         />
@@ -60,3 +62,28 @@ const curl = (clientId: string) => `TOKEN=$(curl -s ${location.origin}/auth/toke
 curl -s ${location.origin}/transaction \\
   -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\
   -d '{ "amount": 2590, "paymentMethod": "PIX", "pix": {} }'`
+
+const php = (clientId: string) => `<?php
+// The SDK, in the checkout of Guichê, beside your project: cp -r ../guiche/sdk-php sdk-php
+require 'sdk-php/autoload.php';
+
+use Guiche\\Guiche;
+
+$guiche = new Guiche('${location.origin}', '${clientId}', getenv('${secretName}'));
+$created = $guiche->transactions->create(['amount' => 2590]);
+echo $created->id, ' ', $created->pixResponse->uri, "\\n";`
+
+const python = (clientId: string) => `# The SDK, in the checkout of Guichê: pip install ./sdk-python
+import os
+
+from guiche import Guiche
+
+guiche = Guiche(
+    base_url="${location.origin}",
+    client_id="${clientId}",
+    client_secret=os.environ["${secretName}"],
+)
+created = guiche.transactions.create({"amount": 2590})
+print(created["id"], created["pixResponse"]["uri"])`
+
+const samples = { sdk, php, python, curl }

@@ -126,7 +126,11 @@ function Health({ ledger: { unevenMerchants, verified, payoutFreeze } }: { ledge
   const isEven = unevenMerchants === 0
   return (
     <Stack gap="sm">
-      <Alert color={isEven ? 'teal' : 'red'} title={isEven ? t.agrees : t.uneven(format.number(unevenMerchants))}>
+      <Alert
+        color={isEven ? 'teal' : 'red'}
+        variant={isEven ? 'default' : 'light'}
+        title={isEven ? t.agrees : t.uneven(format.number(unevenMerchants))}
+      >
         <Text size="sm">
           {isEven ? t.agreesLead : t.unevenLead}{' '}
           {verified ? t.verified(format.fromNow(verified.all.at), format.fromNow(verified.recent.at)) : t.notVerified}

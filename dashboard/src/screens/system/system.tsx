@@ -74,6 +74,8 @@ function PayoutFreeze({ payoutFreeze }: { payoutFreeze: SystemView['payoutFreeze
   return (
     <Alert
       color={payoutFreeze ? 'red' : 'teal'}
+      // What is as it should be is quiet.
+      variant={payoutFreeze ? 'light' : 'default'}
       title={payoutFreeze ? t.payoutsFrozen : t.payoutsEnabled}
       role="status"
     >
