@@ -6,21 +6,24 @@ import type { Changed, ChangeKind } from './types.ts'
 const roots: Record<ChangeKind, readonly string[]> = {
   transaction: [
     ...['transactions', 'transaction', 'record', 'overview', 'sandbox', 'events', 'deliveries', 'receivers'],
-    ...['statement', 'balance', 'ledger', 'link', 'links'],
+    ...['statement', 'balance', 'balance-history', 'ledger', 'month', 'customer', 'links', 'link', 'api-requests'],
   ],
   withdrawal: [
     ...['withdrawals', 'withdrawal', 'record', 'pending-review', 'overview', 'sandbox', 'events', 'deliveries'],
-    ...['statement', 'balance', 'ledger'],
+    ...['statement', 'balance', 'balance-history', 'ledger', 'month', 'api-requests', 'attention'],
   ],
-  approval: ['pending-review', 'proposals', 'withdrawals', 'withdrawal', 'record'],
-  dispute: ['disputes', 'record', 'transaction'],
+  approval: ['pending-review', 'proposals', 'withdrawals', 'withdrawal', 'record', 'attention'],
+  dispute: ['disputes', 'record', 'transaction', 'transactions', 'customer', 'attention'],
   delivery: ['deliveries', 'delivery', 'receivers', 'events', 'record'],
-  suspense: ['reconciliation'],
+  suspense: ['reconciliation', 'attention'],
 }
 /** Queries of one record: their keys contain its id. */
 const ofOneRecord = new Set(['transaction', 'withdrawal', 'record'])
 /** Sums over many records, which nobody reads several times a second. */
-const slow = new Set(['overview', 'statement', 'balance', 'ledger', 'receivers', 'reconciliation', 'link', 'links'])
+const slow = new Set([
+  ...['overview', 'statement', 'balance', 'balance-history', 'ledger', 'month', 'receivers', 'reconciliation'],
+  ...['customer', 'links', 'link', 'api-requests', 'attention'],
+])
 const pauseMs = { usual: 1_000, slow: 3_000 }
 /** The service may answer with figures of up to two seconds before: they are read once more after the last change. */
 const mayBeOld = 'overview'
@@ -43,6 +46,13 @@ type Pending = { ids: Set<string>; isAll: boolean }
 
 export type Refresher = { refresh(message: Changed): void; refreshAll(): void }
 
+/** Whether somebody has loaded further pages: all of them would be read again, and move. */
+function isReadFurther(data: unknown): boolean {
+  return (
+    typeof data === 'object' && data !== null && 'pages' in data && Array.isArray(data.pages) && data.pages.length > 1
+  )
+}
+
 /** Repeats the queries that changes concern: one at a time of each kind, with a pause, however many changes arrive. */
 export function createRefresher(queries: QueryClient): Refresher {
   const pending = new Map<string, Pending>()
@@ -56,8 +66,10 @@ export function createRefresher(queries: QueryClient): Refresher {
       pending.delete(root)
       const { ids, isAll } = next
       await queries.invalidateQueries({
-        predicate: ({ queryKey }) =>
-          queryKey[0] === root && (isAll || queryKey.some((part) => typeof part === 'string' && ids.has(part))),
+        predicate: ({ queryKey, state }) =>
+          queryKey[0] === root &&
+          !isReadFurther(state.data) &&
+          (isAll || queryKey.some((part) => typeof part === 'string' && ids.has(part))),
       })
       await new Promise((done) => setTimeout(done, slow.has(root) ? pauseMs.slow : pauseMs.usual))
       if (pending.has(root)) continue

@@ -36,6 +36,7 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
     await row(page, 'R$777.00').getByText('Awaiting payment').waitFor()
     await payAt(service, uri)
     await row(page, 'R$777.00').getByText('Paid').waitFor()
+    await page.getByRole('region', { name: 'Sums of this list' }).getByText('100%').waitFor()
     expect(await row(page, 'R$777.00').getAttribute('data-changed')).toBe('true')
     // Of the rows and of their sums; the first when the stream was connected. A poll comes once a minute.
     expect(lists.count).toBeLessThanOrEqual(8)
@@ -58,6 +59,18 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
     await page.getByRole('button', { name: '2 new payments' }).click()
     await page.waitForURL((url) => !url.search.includes('after='))
     await page.getByRole('button', { name: '2 new payments' }).waitFor({ state: 'detached' })
+    expect(complaints).toEqual([])
+  })
+
+  it('reads the figures of the open month again when a payment arrives', async () => {
+    const { page, go, complaints } = desk
+    const { uri } = await charge(service, { amount: 1_100 })
+    const reads = countRequests(page, '/report/period')
+    await go('/month')
+    await expect.poll(() => reads.count).toBeGreaterThan(0)
+    const before = reads.count
+    await payAt(service, uri)
+    await expect.poll(() => reads.count, { timeout: 10_000 }).toBeGreaterThan(before)
     expect(complaints).toEqual([])
   })
 

@@ -1,6 +1,6 @@
-import { Group, Tabs, Text } from '@mantine/core'
+import { Group, Tabs, Text, Tooltip, UnstyledButton } from '@mantine/core'
 import { useFilters } from '../filters.ts'
-import { useFormat } from '../format.ts'
+import { type Format, useFormat } from '../format.ts'
 import { texts, useText } from '../text.ts'
 import type { ListSummary } from '../types.ts'
 
@@ -18,6 +18,8 @@ const words = texts({
     fees: 'Fees',
     refunds: 'Refunded',
     sums: 'Sums of this list',
+    conversion: 'Conversion',
+    conversionHint: 'Of the transactions that these filters leave, whatever their status: the part that was paid.',
     tooWide: 'Too many records to add up their fees and refunds: shorten the period.',
   },
   pt: {
@@ -33,6 +35,8 @@ const words = texts({
     fees: 'Tarifas',
     refunds: 'Devolvido',
     sums: 'Totais desta lista',
+    conversion: 'Conversão',
+    conversionHint: 'Das transações destes filtros, em qualquer situação: a parte que foi paga.',
     tooWide: 'São registros demais para somar tarifas e devoluções: escolha um período menor.',
   },
 })
@@ -83,8 +87,16 @@ export function StatusTabs({ tabs, summary, all }: { tabs: Tab[]; summary: ListS
   )
 }
 
-/** The sums of what the filters leave. */
-export function ListSums({ summary, settled }: { summary: ListSummary | undefined; settled: string }) {
+/** The sums of what the filters leave. `unpaid`: the statuses that were never paid, if the list has a conversion. */
+export function ListSums({
+  summary,
+  settled,
+  unpaid,
+}: {
+  summary: ListSummary | undefined
+  settled: string
+  unpaid?: string[]
+}) {
   const t = useText(words)
   const format = useFormat()
   if (!summary || summary.count === 0) return null
@@ -95,14 +107,15 @@ export function ListSums({ summary, settled }: { summary: ListSummary | undefine
     [settled, money(summary.settled)],
     [t.fees, money(summary.fees)],
     [t.refunds, money(summary.refunded)],
+    ...(unpaid ? [[t.conversion, writeConversion(summary, unpaid, format), t.conversionHint] as const] : []),
   ] as const
   return (
     <section className="card sums" aria-label={t.sums}>
       <Group component="dl" gap="xl" m={0} style={{ rowGap: 8 }}>
-        {values.map(([name, value]) => (
+        {values.map(([name, value, hint]) => (
           <div key={name}>
             <Text size="xs" c="dimmed" component="dt">
-              {name}
+              {hint === undefined ? name : <Defined name={name} hint={hint} />}
             </Text>
             <Text size="sm" fw={650} component="dd" m={0} style={{ whiteSpace: 'nowrap' }}>
               {value}
@@ -116,5 +129,23 @@ export function ListSums({ summary, settled }: { summary: ListSummary | undefine
         </Text>
       )}
     </section>
+  )
+}
+
+/** Unknown if there are more records than are counted. */
+function writeConversion({ counts, isMore }: ListSummary, unpaid: string[], format: Format): string {
+  const sum = (some: ListSummary['counts']) => some.reduce((total, { count }) => total + count, 0)
+  if (isMore || sum(counts) === 0) return '–'
+  return format.percent(sum(counts.filter(({ status }) => !unpaid.includes(status))) / sum(counts))
+}
+
+/** A name whose definition appears when it is pointed at, focused or touched. */
+function Defined({ name, hint }: { name: string; hint: string }) {
+  return (
+    <Tooltip label={hint} multiline w={260} events={{ hover: true, focus: true, touch: true }}>
+      <UnstyledButton fz="inherit" c="inherit" style={{ textDecoration: 'underline dotted', textUnderlineOffset: 3 }}>
+        {name}
+      </UnstyledButton>
+    </Tooltip>
   )
 }

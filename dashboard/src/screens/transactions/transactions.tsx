@@ -106,7 +106,7 @@ export default function Transactions() {
       />
       {filters.get('linkId') !== '' && <OfLink id={filters.get('linkId')} />}
       <StatusTabs tabs={tabs} summary={summary.data} />
-      <ListSums summary={summary.data} settled={t.paid} />
+      <ListSums summary={summary.data} settled={t.paid} unpaid={['PENDING', 'PIX_QRCODE_GENERATED', 'FAILED']} />
       <List
         list={list}
         total={summary.data?.count}
