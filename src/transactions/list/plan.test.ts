@@ -156,13 +156,13 @@ it('returns nothing past the end of a deep list', async () => {
   expect([found.total, found.items.length, found.next]).toEqual([listed, 0, null])
 })
 
-it('reads each transaction once, page by page', async () => {
-  const ids: string[] = []
-  for (let page = 1; page <= 200; page += 1) {
-    const { items } = await listTransactions(db, merchant, {}, { page, perPage: 100, after: null })
-    ids.push(...items.map(({ id }) => id))
-  }
+it('has each transaction on one page, in its order', async () => {
   const rows = await db.query<{ id: string }>(sql`
     select id from transactions where merchant_id = ${merchant} order by created_at desc, id desc`)
-  expect(ids).toEqual(rows.map(({ id }) => id))
+  // The first, some in the middle, where the order of the index and that of the list could differ, and the last.
+  for (const page of [1, 2, 3, 99, 100, 101, 199, 200]) {
+    const { items } = await listTransactions(db, merchant, {}, { page, perPage: 100, after: null })
+    const expected = rows.slice((page - 1) * 100, page * 100)
+    expect(items.map(({ id }) => id)).toEqual(expected.map(({ id }) => id))
+  }
 })
