@@ -18,6 +18,7 @@ import { registerPersonalDataRoutes } from './personal-data-routes.ts'
 import { registerProposalRoutes } from './proposal-routes.ts'
 import { registerReconciliationRoutes } from './reconciliation-routes.ts'
 import { registerRecordRoutes } from './record-routes.ts'
+import { registerRefundRoutes } from './refund-routes.ts'
 import { registerReportRoutes } from './report-routes.ts'
 import { registerReportScheduleRoutes } from './report-schedule-routes.ts'
 import { registerSavedViewRoutes } from './saved-view-routes.ts'
@@ -70,6 +71,7 @@ export function registerDashboardRoutes(app: Server, deps: DashboardDeps): void 
   registerProposalRoutes(app, deps)
   registerDisputeRoutes(app, deps)
   registerDefenceRoutes(app, deps)
+  registerRefundRoutes(app, deps)
   registerWebhookScreenRoutes(app, deps)
   registerApiRequestRoutes(app, deps)
   registerOperatorLedgerRoutes(app, deps)

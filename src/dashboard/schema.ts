@@ -311,6 +311,25 @@ export const RefundPreviewView = Type.Object({
   until: Time,
 })
 
+/** What became of each of several refunds, in the order of the request; `error` is null if it was accepted. */
+export const RefundResultsView = DataOf(
+  Type.Object({
+    status: Count,
+    error: OrNull(
+      Type.Object({
+        code: Text,
+        fields: Type.Array(
+          Type.Object({
+            ...{ field: Text, code: Type.Enum([...fieldErrorCodes]), limit: Type.Optional(Type.Integer()) },
+            unit: Type.Optional(Type.Enum(['cents', 'bytes'])),
+          }),
+        ),
+      }),
+    ),
+  }),
+)
+
+export type RefundResult = Static<typeof RefundResultsView>['data'][number]
 export type DisputeView = Static<typeof DisputeView>
 export type Disputes = Static<typeof DisputesView>
 export type UnattributedView = Static<typeof UnattributedView>

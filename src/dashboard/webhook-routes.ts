@@ -44,6 +44,15 @@ const Period = {
   until: DateTimeFilter('Of events until then'),
 }
 const States = EnumFilter(Type.Enum([...resendStates]), 'As the deliveries are now')
+/** Two pages and a half of the list: a person has seen each of them. */
+const selectedMax = 50
+const Delivery = Type.Object(
+  {
+    eventId: Type.String({ format: 'uuid-any' }),
+    endpointId: Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'uuid-any' }),
+  },
+  { additionalProperties: false },
+)
 const read = { access: { permission: 'webhook.read' } } as const
 const write = { access: { permission: 'webhook.write' } } as const
 
@@ -191,6 +200,32 @@ function registerResending(app: Server, deps: Deps): void {
       const { resendId } = request.params
       const period = await toPeriod(deps, request, request.body, request.body.states)
       const done = await resendMany(db, { ...period, resendId, by: byUser(userOf(request)), now: clock.now() })
+      deps.wakeDeliveries()
+      return { resendId, count: done.count }
+    },
+  )
+
+  app.put(
+    '/dashboard/api/webhook/resend/:resendId/selection',
+    {
+      config: write,
+      schema: {
+        hide: true,
+        params: Type.Object({ resendId: Type.String({ format: 'uuid-any' }) }),
+        querystring: NoQuery,
+        body: Type.Object({
+          clientId: ClientFilter,
+          deliveries: Type.Array(Delivery, { minItems: 1, maxItems: selectedMax, uniqueItems: true }),
+        }),
+        response: { 200: ResendView, ...problems(401, 403, 404, 422) },
+      },
+    },
+    async (request) => {
+      const { resendId } = request.params
+      const { clientId, deliveries } = request.body
+      const user = userOf(request)
+      const merchantId = await findOne(deps, user, clientId)
+      const done = await resendMany(db, { merchantId, deliveries, resendId, by: byUser(user), now: clock.now() })
       deps.wakeDeliveries()
       return { resendId, count: done.count }
     },

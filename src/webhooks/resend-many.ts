@@ -4,10 +4,13 @@ import { AppError } from '../lib/errors.ts'
 import {
   countToResend,
   findResendProgress,
+  findSelected,
   findToResend,
   lockDeliveriesOf,
   type Period,
   resendMax,
+  resendStates,
+  type Selection,
   updateToResendMany,
 } from './resend-store.ts'
 import { lockClient } from './store.ts'
@@ -22,28 +25,31 @@ export async function previewResend(db: Db, period: Period): Promise<ResendPrevi
 }
 
 /**
- * Delivers the events of a period again, once per `resendId` even if it is called several times. Each is due now with
- * its own schedule; events of one record keep their order. The caller then wakes the worker.
+ * Delivers the events of a period, or the selected deliveries, again: once per `resendId` even if it is called several
+ * times. Each is due now with its own schedule; events of one record keep their order. The caller then wakes the
+ * worker.
  *
  * @throws {AppError} `validation_failed` when there are more than {@link resendMax}
  */
 export async function resendMany(
   db: Db,
-  { resendId, by, now, ...period }: Period & { resendId: string; by: By; now: Date },
+  { resendId, by, now, ...which }: (Period | Selection) & { resendId: string; by: By; now: Date },
 ): Promise<{ count: number; receivers: number; isReplay: boolean }> {
   return await db.transaction(async (tx) => {
-    const { merchantId, states } = period
+    const { merchantId } = which
     // Two calls with the same id run one after the other, and the second finds what the first did.
     await lockClient(tx, merchantId)
     const before = await findResendProgress(tx, { merchantId, resendId })
     if (before.requested > 0) return { count: before.requested, receivers: 0, isReplay: true }
-    const found = await findToResend(tx, period)
+    const isSelection = 'deliveries' in which
+    const found = isSelection ? await findSelected(tx, which) : await findToResend(tx, which)
     if (found.length > resendMax) throw tooMany()
     const ids = found.map(({ id }) => id)
     const recordIds = [...new Set(found.map(({ recordId }) => recordId))]
     await lockDeliveriesOf(tx, { merchantId, recordIds })
+    const states = isSelection ? [...resendStates] : which.states
     const done = await updateToResendMany(tx, { merchantId, ids, states, resendId, now })
-    const details = { from: period.from, until: period.until, states, count: done.count }
+    const details = { ...(!isSelection && { from: which.from, until: which.until, states }), count: done.count }
     const about = { action: 'webhook.resend-many', merchantId, recordId: resendId, details } as const
     if (done.count > 0) await recordAction(tx, { ...about, by, now })
     return { ...done, isReplay: false }

@@ -1,4 +1,5 @@
 import { type Db, join, type Reads, raw, type Sql, sql, type Tx } from '../db/sql.ts'
+import { deliveryIdOf } from './endpoints/store.ts'
 import { firstFailure } from './queue-store.ts'
 import { type DeliveryState, isOfEvent, isSendable } from './read-store.ts'
 
@@ -44,6 +45,22 @@ export async function countToResend(db: Db, period: Period): Promise<{ receiver:
 export async function findToResend(tx: Tx, period: Period): Promise<{ id: string; recordId: string }[]> {
   return await tx.query(sql`
     select id, record_id as "recordId" from (${ofPeriod(period)}) chosen`)
+}
+
+/** Deliveries that a person selected. Without an endpoint, the one to the record's own URL. */
+export type Selection = { merchantId: string; deliveries: { eventId: string; endpointId: string | null }[] }
+
+export async function findSelected(
+  tx: Tx,
+  { merchantId, deliveries }: Selection,
+): Promise<{ id: string; recordId: string }[]> {
+  return await tx.query(sql`
+    select d.id, d.record_id as "recordId" from webhook_deliveries d
+    where d.merchant_id = ${merchantId} and ${isSendable} and d.id in (
+      select case when endpoint_id is null then event_id else ${deliveryIdOf(raw('event_id'), raw('endpoint_id'))} end
+      from unnest(
+        ${deliveries.map(({ eventId }) => eventId)}::uuid[], ${deliveries.map(({ endpointId }) => endpointId)}::uuid[]
+      ) selected (event_id, endpoint_id))`)
 }
 
 /** Locks all deliveries of these records, in the order in which the outbox and the worker lock them. */

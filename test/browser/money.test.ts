@@ -12,7 +12,7 @@ import {
 } from '../support/browser.ts'
 import { dispute, disputesOf, pollUntil } from '../support/disputes.ts'
 import { charge, payAt } from '../support/payments.ts'
-import { fetchRefundable, payOne, setFixedFee } from '../support/refunds.ts'
+import { fetchRefundable, payOne, refund, setFixedFee } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { findSandboxMerchant, inviteUser, signIn } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
@@ -95,6 +95,48 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await checkScreen('refunded')
     const { refunds } = await fetchRefundable(service, id)
     expect(refunds.map(({ amount, reason }) => [amount, reason])).toEqual([[590, 'One item was missing']])
+    expect(complaints).toEqual([])
+  })
+
+  it('refunds several payments together, and sees which one was refused', async () => {
+    const customer = { name: 'Marina do Nascimento Albuquerque', document: '529.982.247-25', email: 'm@example.com' }
+    const [first, second, third] = [
+      await payOne(service, 2_990, { more: { externalCode: 'together-1', customer } }),
+      await payOne(service, 4_911, { more: { externalCode: 'together-2' } }),
+      await payOne(service, 5_000, { more: { externalCode: 'together-3' } }),
+    ]
+    const { page, go, checkScreen, checkScreenAtEachSize, turn, readIn, complaints } = people.owner
+    await go('/transactions?status=PAID')
+    for (const amount of ['R$29.90', 'R$49.11', 'R$50.00'])
+      await page.getByRole('checkbox', { name: `Select ${amount} of` }).check()
+    await readIn('Português')
+    await page.getByRole('button', { name: /^Devolver 3 \(R\$\s129,01\)$/ }).waitFor()
+    await checkScreenAtEachSize('transactions-selected')
+    await readIn('English')
+    await page.getByRole('button', { name: 'Refund 3 (R$129.01)' }).click()
+    await dialogOf(page).getByText('Refund 3 payments, R$129.01 in total?').waitFor()
+    await dialogOf(page).getByLabel('Reason (optional)').fill('The event was canceled')
+    await checkScreenAtEachSize('transactions-bulk-refund')
+    // A program is faster with one of them.
+    await refund(service, second.id)
+    await dialogOf(page).getByRole('button', { name: 'Refund 3 (R$129.01)' }).dblclick()
+    await dialogOf(page).getByText('2 of 3 are being refunded.').waitFor()
+    await dialogOf(page).getByText('This transaction cannot be refunded.').waitFor()
+    await checkScreen('transactions-bulk-result')
+    await dialogOf(page).getByRole('button', { name: 'Close' }).last().click()
+    expect(await page.getByRole('group', { name: /selected$/ }).count()).toBe(0)
+    for (const { id } of [first, third]) {
+      const { refunds } = await fetchRefundable(service, id)
+      expect(refunds.map(({ reason }) => reason)).toEqual(['The event was canceled'])
+    }
+    expect((await fetchRefundable(service, second.id)).refunds).toHaveLength(1)
+    // By the head of the table, and without opening a row.
+    await turn({ width: 1440 })
+    await page.getByRole('checkbox', { name: 'Select all' }).check()
+    await page.getByRole('button', { name: 'Clear', exact: true }).click()
+    await expect.poll(() => page.getByRole('checkbox', { name: 'Select all' }).isChecked()).toBe(false)
+    expect(page.url()).toContain('/transactions?status=PAID')
+    await turn({ width: 390 })
     expect(complaints).toEqual([])
   })
 

@@ -157,7 +157,7 @@ function pathOf(route: Route, expected: Expected, exists: boolean): string {
 const fixed: Record<string, string> = { decision: 'accept', acquirer: 'simulator', day: '2026-01-01' }
 
 const bodyOf = ({ body }: Expected): object =>
-  JSON.parse(JSON.stringify(body ?? {}).replaceAll(':client', names.client))
+  JSON.parse(JSON.stringify(body ?? {}).replace(/:(client|transaction|delivery)\b/g, (_, of: 'client') => names[of]))
 
 type RouteCall = { body?: object; csrf?: string | null; query?: string }
 

@@ -218,6 +218,50 @@ describe('the resend of a period', () => {
   })
 })
 
+describe('the resend of selected deliveries', () => {
+  it('sends each once, however often it is requested, and no other merchant’s', async () => {
+    status = 410
+    await passHours(3)
+    const [id = '', other = ''] = await payMany(2)
+    const gone = async () => (await deliveries('?state=gone')).filter((one) => [id, other].includes(one.recordId))
+    await eventually(async () => (await gone()).length === 4)
+    const selected = (await gone()).filter(({ recordId }) => recordId === id)
+    status = 204
+    const before = receiver.received.length
+    const path = `/dashboard/api/webhook/resend/${randomUUID()}`
+    const body = {
+      clientId: service.sandbox.clientId,
+      deliveries: [...selected.map(({ eventId }) => eventId), randomUUID()].map((eventId) => ({
+        eventId,
+        endpointId: null,
+      })),
+    }
+    const request = async () => await developer.call(`${path}/selection`, { method: 'PUT', body })
+    const otherOwner = await foreigner()
+    expect((await otherOwner.call(`${path}/selection`, { method: 'PUT', body })).body.count).toBe(0)
+    const answers = await Promise.all([request(), request()])
+    expect(answers.map((answer) => [answer.status, answer.body.count])).toEqual([
+      [200, 2],
+      [200, 2],
+    ])
+    await eventually(async () => (await developer.call(path)).body.delivered === 2)
+    expect((await request()).body.count).toBe(2)
+    const again = receiver.received.slice(before).map(({ event }) => event)
+    expect(again.map((event) => event.id).sort()).toEqual(selected.map(({ eventId }) => eventId).sort())
+    const sequences = again.map(({ data }) => data.sequence)
+    expect(sequences).toEqual(sequences.toSorted((a, b) => a - b))
+    const left = await gone()
+    expect(left.map(({ recordId }) => recordId)).toEqual([other, other])
+    const ofOther = left.map(({ eventId }) => ({ eventId, endpointId: null }))
+    const next = `/dashboard/api/webhook/resend/${randomUUID()}/selection`
+    await developer.call(next, { method: 'PUT', body: { ...body, deliveries: ofOther } })
+    await eventually(async () => (await gone()).length === 0)
+    const tooMany = Array.from({ length: 51 }, () => ({ eventId: randomUUID(), endpointId: null }))
+    const refused = await developer.call(`${path}/selection`, { method: 'PUT', body: { ...body, deliveries: tooMany } })
+    expect(refused.status).toBe(422)
+  })
+})
+
 describe('failing deliveries', () => {
   it('are counted on the system screen as on the merchant’s own', async () => {
     await passHours(3)

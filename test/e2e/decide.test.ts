@@ -4,7 +4,8 @@ import { raw, sql } from '../../src/db/sql.ts'
 import { freezePayouts, releasePayouts } from '../../src/ledger/payout-freeze.ts'
 import { defaultLimits, mergeLimits } from '../../src/withdrawals/limits.ts'
 import { dispute, pollUntil } from '../support/disputes.ts'
-import { payOne } from '../support/refunds.ts'
+import { fetchRefundable, payOne, requestRefund, untilRefund } from '../support/refunds.ts'
+import { addTestClient } from '../support/requests.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { payUnattributed } from '../support/suspense.ts'
 import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
@@ -23,7 +24,8 @@ type History = { name: string | null; count: number; sum: number; others: object
 
 let service: TestService
 let merchantId: string
-let people: Record<'admin' | 'finance' | 'support' | 'owner', Browser>
+/** The outsider owns another merchant. */
+let people: Record<'admin' | 'finance' | 'support' | 'owner' | 'outsider', Browser>
 
 beforeAll(async () => {
   service = keepSignedIn(await startTestService())
@@ -40,6 +42,7 @@ beforeAll(async () => {
     finance: await enter('finance'),
     support: await enter('support'),
     owner: await enter('owner', merchantId),
+    outsider: await enter('owner', (await addTestClient(service)).merchantId),
   }
 })
 afterEach(async () => await expectLedgerConsistent(service))
@@ -119,6 +122,84 @@ describe('several withdrawals', () => {
     const many = Array.from({ length: 21 }, () => randomUUID())
     expect((await decide(people.admin, 'approval', { ids: many })).status).toBe(422)
     await decide(people.admin, 'rejection', { ids: [id], reason: 'A test' })
+  })
+})
+
+describe('several refunds', () => {
+  type Refused = { code: string; fields: { field: string; code: string; limit?: number }[] }
+  type Refunds = { batchId?: string; reason?: string; refunds: { id: string; amount: number }[] }
+  const refundTogether = async (person: Browser, { batchId = randomUUID(), ...more }: Refunds) =>
+    await person.call<{ data: { status: number; error: Refused | null }[] }>('/dashboard/api/transaction/refund', {
+      method: 'POST',
+      body: { batchId, ...more },
+    })
+  const statusesOf = (answer: { text: string; body: { data?: { status: number }[] } }) =>
+    answer.body.data?.map(({ status }) => status) ?? answer.text
+
+  it('give one refund each when the same request arrives twice at once, and again later', async () => {
+    const ids = [(await payOne(service, 3_000)).id, (await payOne(service, 4_590)).id]
+    const body = {
+      batchId: randomUUID(),
+      reason: 'The event was canceled',
+      refunds: ids.map((id, index) => ({ id, amount: index === 0 ? 3_000 : 4_590 })),
+    }
+    const answers = await Promise.all([refundTogether(people.owner, body), refundTogether(people.owner, body)])
+    answers.push(await refundTogether(people.owner, body))
+    for (const answer of answers) expect(statusesOf(answer), answer.text).toEqual([201, 201])
+    for (const id of ids) {
+      const { refunds } = await fetchRefundable(service, id)
+      expect(refunds.map(({ reason }) => reason)).toEqual(['The event was canceled'])
+      await untilRefund(service, id, refunds[0]?.id ?? '', 'REFUNDED')
+      expect(await countActions(id, 'transaction.refund')).toBe(1)
+    }
+  })
+
+  it('name the reason of each one that is refused, and refund the others', async () => {
+    const refunded = (await payOne(service, 1_000)).id
+    const { body: first } = await requestRefund(service, refunded)
+    await untilRefund(service, refunded, first.id, 'REFUNDED')
+    const part = (await payOne(service, 2_000)).id
+    const { body: second } = await requestRefund(service, part, { amount: 500 })
+    await untilRefund(service, part, second.id, 'REFUNDED')
+    const paid = (await payOne(service, 3_000)).id
+    const refunds = [
+      { id: refunded, amount: 1_000 },
+      // The person saw the amount before the partial refund.
+      { id: part, amount: 2_000 },
+      { id: randomUUID(), amount: 100 },
+      { id: paid, amount: 3_000 },
+    ]
+    const answer = await refundTogether(people.finance, { refunds })
+    expect(statusesOf(answer), answer.text).toEqual([422, 422, 404, 201])
+    expect(answer.body.data.map(({ error }) => error)).toEqual([
+      { code: 'refund_not_possible', fields: [{ field: 'status', code: 'refunded' }] },
+      { code: 'refund_not_possible', fields: [{ field: 'amount', code: 'too_large', limit: 1_500, unit: 'cents' }] },
+      { code: 'not_found', fields: [] },
+      null,
+    ])
+    expect((await fetchRefundable(service, paid)).refunds).toHaveLength(1)
+    expect((await fetchRefundable(service, part)).refunds).toHaveLength(1)
+  })
+
+  it('do not find another merchant’s transaction, and are refused to those who may not refund one', async () => {
+    const { id } = await payOne(service, 1_000)
+    const refunds = [{ id, amount: 1_000 }]
+    const foreign = await refundTogether(people.outsider, { refunds })
+    expect(foreign.body.data).toEqual([{ status: 404, error: { code: 'not_found', fields: [] } }])
+    expect((await refundTogether(people.support, { refunds })).status).toBe(403)
+    expect((await fetchRefundable(service, id)).refunds).toEqual([])
+  })
+
+  it('are at most fifty, each transaction once', async () => {
+    const { id } = await payOne(service, 1_000)
+    const others = Array.from({ length: 50 }, () => ({ id: randomUUID(), amount: 100 }))
+    const most = await refundTogether(people.owner, { refunds: others })
+    expect([most.status, most.body.data?.length]).toEqual([200, 50])
+    const paid = { id, amount: 1_000 }
+    expect((await refundTogether(people.owner, { refunds: [paid, ...others] })).status).toBe(422)
+    const twice = await refundTogether(people.owner, { refunds: [paid, { id: id.toUpperCase(), amount: 500 }] })
+    expect([twice.status, twice.text]).toEqual([422, expect.stringContaining('refunds[1].id')])
+    expect((await fetchRefundable(service, id)).refunds).toEqual([])
   })
 })
 

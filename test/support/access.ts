@@ -46,7 +46,7 @@ export type Expected = {
   ofPeople?: string
   /** The merchant's record that parameters or body name: another merchant's people do not find it. */
   of?: 'transaction' | 'withdrawal' | 'delivery' | 'endpoint' | 'client' | 'user' | 'resend' | 'link' | 'dispute'
-  /** `:client` is replaced by the merchant's client id. */
+  /** `:client`, `:transaction` and `:delivery` are replaced by the merchant's. */
   body?: object
   query?: string
   /**
@@ -217,6 +217,10 @@ export const expectations: Record<string, Expected> = {
   'GET /dashboard/api/record/:id': one('transaction.read', 'transaction'),
   'GET /dashboard/api/transaction/:id/receipt.pdf': one('transaction.read', 'transaction'),
   'GET /dashboard/api/transaction/:id/refund': one('refund.write', 'transaction'),
+  'POST /dashboard/api/transaction/refund': {
+    ...listed('refund.write'),
+    body: { batchId: '0f8fad5b-d9cb-469f-a165-70867728950e', refunds: [{ id: ':transaction', amount: 100 }] },
+  },
 
   'GET /dashboard/api/branding': { ...listed('credential.write'), query: 'clientId=:id', of: 'client' },
   'PUT /dashboard/api/branding': {
@@ -258,6 +262,10 @@ export const expectations: Record<string, Expected> = {
   'GET /dashboard/api/webhook/resend/:resendId': one('webhook.read', 'resend', { elsewhere: 200 }),
   'PUT /dashboard/api/webhook/resend/:resendId': one('webhook.write', 'resend', {
     body: { ...period, states: ['delivered', 'gone', 'exhausted', 'canceled', 'pending'] },
+    elsewhere: 200,
+  }),
+  'PUT /dashboard/api/webhook/resend/:resendId/selection': one('webhook.write', 'resend', {
+    body: { deliveries: [{ eventId: ':delivery', endpointId: null }] },
     elsewhere: 200,
   }),
 

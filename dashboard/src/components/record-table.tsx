@@ -8,6 +8,7 @@ import { ErrorBoundary } from './error-boundary.tsx'
 import { ErrorNotice } from './error-notice.tsx'
 import { IconOf } from './icons.tsx'
 import { type LiveList, LivePill, useChangedRows } from './live-list.tsx'
+import { SelectAll, type Selection, SelectOne } from './selection.tsx'
 
 const words = texts({
   en: {
@@ -16,6 +17,7 @@ const words = texts({
     previous: 'Previous page',
     next: 'Next page',
     dense: 'Dense rows',
+    selection: 'Selection',
   },
   pt: {
     total: (count: string) => `${count} no total`,
@@ -23,6 +25,7 @@ const words = texts({
     previous: 'Página anterior',
     next: 'Próxima página',
     dense: 'Linhas compactas',
+    selection: 'Seleção',
   },
 })
 
@@ -75,6 +78,8 @@ type Props<Row> = {
   label: string
   empty: ReactNode
   sorting?: Sorting
+  /** Rows get a checkbox, if any of them can be selected. */
+  selection?: Selection<Row> & { nameOf: (row: Row) => string }
 }
 
 /** A list of records. A row links to its record, also by keyboard. */
@@ -86,13 +91,15 @@ export function RecordTable<Row>(props: Props<Row>) {
   )
 }
 
-function Rows<Row>({ columns, rows, keyOf, linkOf, phoneOf, label, empty, sorting }: Props<Row>) {
+function Rows<Row>({ columns, rows, keyOf, linkOf, phoneOf, label, empty, sorting, selection }: Props<Row>) {
+  const t = useText(words)
   const [isDense] = useDensity()
   const [, navigate] = useLocation()
   const changed = useChangedRows(rows, keyOf)
   const isPhone = useMediaQuery('(max-width: 47.99em)', undefined, { getInitialValueInEffect: false })
   const isShort = isPhone && phoneOf !== undefined
   const shown: Column<Row>[] = isShort ? [{ name: label, cell: phoneOf }] : columns
+  const select = selection && selection.selectable.length > 0 ? selection : null
   if (rows?.length === 0) return <div className="card">{empty}</div>
   return (
     <Table.ScrollContainer
@@ -111,6 +118,7 @@ function Rows<Row>({ columns, rows, keyOf, linkOf, phoneOf, label, empty, sortin
       >
         <Table.Thead className={isShort ? 'unseen' : undefined}>
           <Table.Tr>
+            {select && <Table.Th className="select">{isShort ? t.selection : <SelectAll of={select} />}</Table.Th>}
             {shown.map(({ name, isAmount, isMinor, sorts }) => (
               <Table.Th
                 key={name}
@@ -147,6 +155,21 @@ function Rows<Row>({ columns, rows, keyOf, linkOf, phoneOf, label, empty, sortin
                   data-changed={changed.has(keyOf(row)) || undefined}
                   {...(linkOf && linkProps(() => navigate(linkOf(row))))}
                 >
+                  {select && (
+                    // The row is a link.
+                    <Table.Td
+                      className="select"
+                      onClick={(event) => event.stopPropagation()}
+                      onKeyDown={(event) => event.stopPropagation()}
+                    >
+                      {select.selectable.includes(row) && (
+                        // biome-ignore lint/a11y/noLabelWithoutControl: the checkbox has a name
+                        <label>
+                          <SelectOne of={select} row={row} label={select.nameOf(row)} />
+                        </label>
+                      )}
+                    </Table.Td>
+                  )}
                   {shown.map(({ name, cell, isAmount, isMinor }) => (
                     <Table.Td key={name} ta={isAmount ? 'right' : 'left'} visibleFrom={isMinor ? 'sm' : undefined}>
                       {cell(row)}

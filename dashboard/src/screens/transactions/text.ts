@@ -23,6 +23,7 @@ export const words = texts({
     created: 'Created',
     amount: 'Amount',
     customer: 'Customer',
+    select: (amount: string, name: string) => `Select ${amount} of ${name}`,
     none: 'No transactions',
     noneHint:
       'Transactions appear here when a merchant calls POST /transaction. In the sandbox you can pay them yourself.',
@@ -50,6 +51,7 @@ export const words = texts({
     created: 'Criada em',
     amount: 'Valor',
     customer: 'Cliente',
+    select: (amount: string, name: string) => `Selecionar ${amount} de ${name}`,
     none: 'Nenhuma transação',
     noneHint:
       'As transações aparecem aqui quando um lojista chama POST /transaction. No sandbox, você mesmo pode pagá-las.',

@@ -10,15 +10,17 @@ import { Page } from '../../components/page.tsx'
 import { RecordFilters } from '../../components/record-filters.tsx'
 import { Amount, CursorList, merchantLine, OneLine, PhoneRow } from '../../components/record-table.tsx'
 import { SavedViews } from '../../components/saved-views.tsx'
+import { useSelection } from '../../components/selection.tsx'
 import { TransactionStatus as TransactionState } from '../../components/status.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
 import { useRefreshEvery } from '../../live.ts'
 import { periodOf } from '../../periods.ts'
-import { useClient, useUser } from '../../session.tsx'
+import { useClient, useMay, useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { LinkDetailResponse, ListedTransaction, ListSummary } from '../../types.ts'
+import { leftToRefund, RefundMany } from './refund-many.tsx'
 import { words } from './text.ts'
 
 const statuses: TransactionStatus[] = [
@@ -150,8 +152,11 @@ function List({
   const format = useFormat()
   const filters = useFilters()
   const { merchant } = useUser()
+  const may = useMay()
+  const refundable = may('refund.write') ? (list.data?.data ?? []).filter((row) => leftToRefund(row) > 0) : []
+  const selection = useSelection(refundable, ({ id }) => id)
   const when = (at: string) => (format.isToday(at) ? format.time(at) : format.dateTime(at))
-  return (
+  const rows = (
     <CursorList
       list={list}
       filters={filters}
@@ -224,7 +229,18 @@ function List({
           {t.noneHint}
         </EmptyList>
       }
+      selection={{
+        ...selection,
+        nameOf: (row) =>
+          t.select(format.money(leftToRefund(row)), row.customerName ?? row.payerName ?? row.externalCode ?? row.id),
+      }}
     />
+  )
+  return (
+    <>
+      {rows}
+      <RefundMany selection={selection} />
+    </>
   )
 }
 

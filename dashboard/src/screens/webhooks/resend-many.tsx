@@ -12,12 +12,13 @@ import {
   TextInput,
 } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { request, withQuery } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { useMutationForm } from '../../components/form.tsx'
 import { useFormat } from '../../format.ts'
+import { newUuid } from '../../idempotency.ts'
 import { useText } from '../../text.ts'
 import type { ResendPreview, ResendProgress } from '../../types.ts'
 import { hostOf } from './state.tsx'
@@ -126,16 +127,19 @@ function Preview({
   )
 }
 
-function Sent({
+/** The progress of a resend. */
+export function Sent({
   resendId,
   client,
   count,
   onClose,
+  children,
 }: {
   resendId: string
   client: string
   count: number
   onClose: () => void
+  children?: ReactNode
 }) {
   const t = useText(words)
   const format = useFormat()
@@ -148,9 +152,9 @@ function Sent({
   const { delivered = 0, failing = 0, givenUp = 0 } = progress.data ?? {}
   const share = (part: number) => (count === 0 ? 0 : (100 * part) / count)
   return (
-    <Modal opened onClose={onClose} title={t.many} centered closeButtonProps={{ 'aria-label': t.close }}>
+    <Modal opened onClose={onClose} title={t.resend} centered closeButtonProps={{ 'aria-label': t.close }}>
       <Stack>
-        <Progress.Root size="lg" aria-label={t.many}>
+        <Progress.Root size="lg" aria-label={t.resend}>
           <Progress.Section
             value={share(delivered)}
             color="teal"
@@ -169,6 +173,7 @@ function Sent({
           {failing > 0 && <Text size="sm">{t.progressFailing(format.number(failing))}</Text>}
           {givenUp > 0 && <Text size="sm">{t.progressGivenUp(format.number(givenUp))}</Text>}
         </div>
+        {children}
         {progress.isError && <ErrorNotice error={progress.error} />}
         <Group justify="space-between">
           <Text size="xs" c="dimmed">
@@ -179,14 +184,6 @@ function Sent({
       </Stack>
     </Modal>
   )
-}
-
-/** Does not use `crypto.randomUUID`, which browsers offer only over https. */
-function newUuid(): string {
-  const hex = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
-    '',
-  )
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
 /** A time in Brasília to the minute, in the format of the input. */

@@ -40,6 +40,7 @@ export const words = texts({
     receiver: 'Receiver',
     receiverFilter: 'Receiver, such as https://shop.example.com',
     attempts: 'Attempts',
+    select: (type: string, receiver: string, at: string) => `Select ${type} to ${receiver}, ${at}`,
     none: 'No deliveries yet',
     noneHint:
       'Set a webhookUrl when you create a transaction or a withdrawal, or add an endpoint. Each status change is delivered there and appears here.',
@@ -132,6 +133,7 @@ export const words = texts({
     receiver: 'Endpoint',
     receiverFilter: 'Endpoint, como https://loja.exemplo.com.br',
     attempts: 'Tentativas',
+    select: (type: string, receiver: string, at: string) => `Selecionar ${type} para ${receiver}, ${at}`,
     none: 'Nenhuma entrega ainda',
     noneHint:
       'Informe um webhookUrl ao criar uma transação ou um saque, ou cadastre um endpoint. Cada mudança de situação é enviada para lá e aparece aqui.',

@@ -11,6 +11,7 @@ import { FilterBar } from '../../components/filter-bar.tsx'
 import { TextFilter } from '../../components/filter-inputs.tsx'
 import { Page } from '../../components/page.tsx'
 import { Pages, PhoneRow, RecordList, RecordTable } from '../../components/record-table.tsx'
+import { useSelection } from '../../components/selection.tsx'
 import { useStatusName } from '../../components/status.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
@@ -24,6 +25,7 @@ import { DeliveryDrawer } from './delivery.tsx'
 import { Endpoints } from './endpoints.tsx'
 import { ReceiverLink, Receivers } from './receivers.tsx'
 import { ResendMany } from './resend-many.tsx'
+import { isResendable, ResendSelected } from './resend-selected.tsx'
 import { DeliveryState, eventTypes, hostOf } from './state.tsx'
 import { words, writeAttemptError } from './text.ts'
 
@@ -109,6 +111,11 @@ function DeliveryList({ client }: { client: string }) {
     placeholderData: keepPreviousData,
     refetchInterval: useRefreshEvery(5_000),
   })
+  const may = useMay()
+  const selection = useSelection(
+    may('webhook.write') ? (list.data?.data ?? []).filter(isResendable) : [],
+    ({ eventId, endpointId }) => `${eventId} ${endpointId}`,
+  )
   const count = ['state', 'type', 'recordId', 'endpointId', 'receiver', 'from', 'until', 'period'].filter(
     (name) => filters.get(name) !== '',
   ).length
@@ -212,6 +219,10 @@ function DeliveryList({ client }: { client: string }) {
               {t.noneHint}
             </EmptyList>
           }
+          selection={{
+            ...selection,
+            nameOf: ({ type, url, createdAt }) => t.select(type, hostOf(url), format.dateTime(createdAt)),
+          }}
         />
       )}
       {list.data?.isMore && (
@@ -222,6 +233,7 @@ function DeliveryList({ client }: { client: string }) {
       {list.data && list.data.total > 0 && (
         <Pages total={list.data.total} totalPages={list.data.totalPages} page={filters.page} onPage={filters.goTo} />
       )}
+      <ResendSelected client={client} selection={selection} />
     </Stack>
   )
 }

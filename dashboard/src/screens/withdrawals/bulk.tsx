@@ -1,9 +1,10 @@
-import { Badge, Button, Group, Modal, ScrollArea, Stack, Text, Textarea } from '@mantine/core'
+import { Badge, Button, Group, ScrollArea, Text, Textarea } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { request } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { useMutationForm } from '../../components/form.tsx'
+import { ResultDialog, SelectedList, type Selection, SelectionBar } from '../../components/selection.tsx'
 import { useStatusName } from '../../components/status.tsx'
 import { writeFieldError } from '../../field-errors.ts'
 import { useFormat } from '../../format.ts'
@@ -11,12 +12,9 @@ import { useUser } from '../../session.tsx'
 import { texts, useLanguage, useText } from '../../text.ts'
 import type { DecisionResult, WithdrawalView } from '../../types.ts'
 import { ReviewFlags } from './receiver.tsx'
-import { words as withdrawalWords } from './text.ts'
 
 const words = texts({
   en: {
-    selected: (count: string) => `${count} selected`,
-    clear: 'Clear selection',
     approve: (count: string, total: string) => `Approve ${count}: ${total}`,
     reject: (count: string) => `Reject ${count}`,
     approveTitle: (count: string, total: string) => `Approve ${count} withdrawals, ${total} in total`,
@@ -25,7 +23,6 @@ const words = texts({
     rejectLead: 'Nothing is sent. Amounts and fees go back to the balances.',
     reason: 'Reason',
     reasonHint: 'The merchants will see it.',
-    result: 'Result',
     approved: (count: string, of: string) => `${count} of ${of} approved.`,
     rejected: (count: string, of: string) => `${count} of ${of} rejected.`,
     outcomes: {
@@ -35,11 +32,8 @@ const words = texts({
       changed: (status: string) => `Changed meanwhile: ${status}`,
       not_found: 'Not found',
     },
-    close: 'Close',
   },
   pt: {
-    selected: (count: string) => `${count} selecionados`,
-    clear: 'Limpar seleção',
     approve: (count: string, total: string) => `Aprovar ${count}: ${total}`,
     reject: (count: string) => `Rejeitar ${count}`,
     approveTitle: (count: string, total: string) => `Aprovar ${count} saques, total de ${total}`,
@@ -48,7 +42,6 @@ const words = texts({
     rejectLead: 'Nada é enviado. Valores e tarifas voltam aos saldos.',
     reason: 'Motivo',
     reasonHint: 'Os lojistas verão este motivo.',
-    result: 'Resultado',
     approved: (count: string, of: string) => `${count} de ${of} aprovados.`,
     rejected: (count: string, of: string) => `${count} de ${of} rejeitados.`,
     outcomes: {
@@ -58,7 +51,6 @@ const words = texts({
       changed: (status: string) => `Mudou nesse meio-tempo: ${status}`,
       not_found: 'Não encontrado',
     },
-    close: 'Fechar',
   },
 })
 
@@ -66,40 +58,29 @@ type Decision = 'approve' | 'reject'
 type Done = { decision: Decision; withdrawals: WithdrawalView[]; results: DecisionResult[] }
 
 /** The buttons that decide on the selected withdrawals together, and what became of each. */
-export function BulkDecisions({ selected, onClear }: { selected: WithdrawalView[]; onClear: () => void }) {
+export function BulkDecisions({ selection }: { selection: Selection<WithdrawalView> }) {
   const t = useText(words)
   const format = useFormat()
   // What the person has seen and confirms: the list may change behind the dialog.
   const [deciding, setDeciding] = useState<Omit<Done, 'results'> | null>(null)
   const [done, setDone] = useState<Done | null>(null)
+  const { selected, choose } = selection
   const count = format.number(selected.length)
   const finish = (results: DecisionResult[]) => {
     if (deciding) setDone({ ...deciding, results })
     setDeciding(null)
-    onClear()
+    choose([])
   }
   return (
     <>
-      {selected.length > 0 && (
-        <Group className="bulk-bar" justify="space-between" gap="xs" role="group" aria-label={t.selected(count)}>
-          <Group gap="xs">
-            <Text size="sm" fw={600} aria-live="polite">
-              {t.selected(count)}
-            </Text>
-            <Button variant="subtle" size="compact-sm" onClick={onClear}>
-              {t.clear}
-            </Button>
-          </Group>
-          <Group gap="xs">
-            <Button variant="default" onClick={() => setDeciding({ decision: 'reject', withdrawals: selected })}>
-              {t.reject(count)}
-            </Button>
-            <Button onClick={() => setDeciding({ decision: 'approve', withdrawals: selected })}>
-              {t.approve(count, format.money(sumOf(selected)))}
-            </Button>
-          </Group>
-        </Group>
-      )}
+      <SelectionBar of={selection}>
+        <Button variant="default" onClick={() => setDeciding({ decision: 'reject', withdrawals: selected })}>
+          {t.reject(count)}
+        </Button>
+        <Button onClick={() => setDeciding({ decision: 'approve', withdrawals: selected })}>
+          {t.approve(count, format.money(sumOf(selected)))}
+        </Button>
+      </SelectionBar>
       {deciding && (
         <Decide
           decision={deciding.decision}
@@ -160,14 +141,17 @@ function Decide({
     >
       <Text size="sm">{isApproval ? t.approveLead : t.rejectLead}</Text>
       <ScrollArea.Autosize mah={320} type="auto" viewportProps={{ tabIndex: 0 }}>
-        <Stack gap={0} component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
-          {selected.map((withdrawal) => (
-            <li key={withdrawal.id} className="row" style={{ padding: '8px 0' }}>
-              <Summary withdrawal={withdrawal} />
-              <ReviewFlags withdrawal={withdrawal} />
-            </li>
-          ))}
-        </Stack>
+        <SelectedList
+          rows={selected.map((withdrawal) => ({
+            key: withdrawal.id,
+            content: (
+              <>
+                <Summary withdrawal={withdrawal} />
+                <ReviewFlags withdrawal={withdrawal} />
+              </>
+            ),
+          }))}
+        />
       </ScrollArea.Autosize>
       {!isApproval && (
         <Textarea
@@ -207,32 +191,26 @@ function Summary({ withdrawal: { amount, pixKey, receiver, clientName } }: { wit
 
 function Results({ done: { decision, withdrawals, results }, onClose }: { done: Done; onClose: () => void }) {
   const t = useText(words)
-  const common = useText(withdrawalWords)
   const format = useFormat()
   const count = results.filter(({ outcome }) => outcome === 'done').length
   const sentence = decision === 'approve' ? t.approved : t.rejected
   return (
-    <Modal opened onClose={onClose} title={t.result} closeButtonProps={{ 'aria-label': common.close }} centered>
-      <Stack>
-        <Text size="sm" fw={600} role="status">
-          {sentence(format.number(count), format.number(results.length))}
-        </Text>
-        <Stack gap={0} component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
-          {results.map((result) => {
-            const withdrawal = withdrawals.find(({ id }) => id === result.id)
-            return (
-              <li key={result.id} className="row" style={{ padding: '8px 0' }}>
+    <ResultDialog sentence={sentence(format.number(count), format.number(results.length))} onClose={onClose}>
+      <SelectedList
+        rows={results.map((result) => {
+          const withdrawal = withdrawals.find(({ id }) => id === result.id)
+          return {
+            key: result.id,
+            content: (
+              <>
                 {withdrawal && <Summary withdrawal={withdrawal} />}
                 <Outcome result={result} decision={decision} />
-              </li>
-            )
-          })}
-        </Stack>
-        <Group justify="flex-end">
-          <Button onClick={onClose}>{t.close}</Button>
-        </Group>
-      </Stack>
-    </Modal>
+              </>
+            ),
+          }
+        })}
+      />
+    </ResultDialog>
   )
 }
 

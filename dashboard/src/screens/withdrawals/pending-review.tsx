@@ -1,4 +1,4 @@
-import { Anchor, Badge, Checkbox, Group, Skeleton, Stack, Text } from '@mantine/core'
+import { Anchor, Badge, Group, Skeleton, Stack, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
@@ -7,6 +7,7 @@ import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Section } from '../../components/page.tsx'
 import { Pages } from '../../components/record-table.tsx'
+import { SelectAll, type Selection, SelectOne, useSelection } from '../../components/selection.tsx'
 import { Status } from '../../components/status.tsx'
 import { useFormat } from '../../format.ts'
 import { useRefreshEvery } from '../../live.ts'
@@ -25,7 +26,6 @@ export function PendingReview({ client }: { client: string | null }) {
   const t = useText(words)
   const may = useMay()
   const [page, setPage] = useState(1)
-  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const pending = useQuery({
     queryKey: ['pending-review', client, page],
     queryFn: async () =>
@@ -33,31 +33,16 @@ export function PendingReview({ client }: { client: string | null }) {
     placeholderData: keepPreviousData,
     refetchInterval: useRefreshEvery(10_000),
   })
-  if (pending.isError) return <ErrorNotice error={pending.error} onRetry={() => void pending.refetch()} />
   const decidable = (pending.data?.data ?? []).filter(
     ({ obstacle, hold }) => may('withdrawal.approve') && obstacle === null && hold !== null,
   )
-  const selected = decidable.filter(({ id }) => chosen.has(id))
-  const choose = (ids: string[]) => setChosen(new Set(ids))
-  // The result of a decision stays when no withdrawal is left.
-  const bulk = <BulkDecisions selected={selected} onClear={() => choose([])} />
+  const selection = useSelection(decidable, ({ id }) => id)
+  if (pending.isError) return <ErrorNotice error={pending.error} onRetry={() => void pending.refetch()} />
   const isHidden = client !== null && !pending.data?.total
   return (
     <>
       {!isHidden && (
-        <Section
-          title={t.waiting}
-          aside={
-            decidable.length > 1 && (
-              <Checkbox
-                label={t.selectAll}
-                checked={selected.length === decidable.length}
-                indeterminate={selected.length > 0 && selected.length < decidable.length}
-                onChange={({ currentTarget }) => choose(currentTarget.checked ? decidable.map(({ id }) => id) : [])}
-              />
-            )
-          }
-        >
+        <Section title={t.waiting} aside={decidable.length > 1 && <SelectAll of={selection} label />}>
           {pending.data === undefined && <Skeleton height={80} />}
           {pending.data?.total === 0 && (
             <Empty icon="check" title={t.nothingWaits}>
@@ -69,15 +54,7 @@ export function PendingReview({ client }: { client: string | null }) {
               <WithdrawalRow
                 key={withdrawal.id}
                 withdrawal={withdrawal}
-                {...(decidable.length > 1 &&
-                  decidable.includes(withdrawal) && {
-                    isChosen: chosen.has(withdrawal.id),
-                    onChoose: (isChosen: boolean) =>
-                      choose([
-                        ...[...chosen].filter((id) => id !== withdrawal.id),
-                        ...(isChosen ? [withdrawal.id] : []),
-                      ]),
-                  })}
+                {...(decidable.length > 1 && decidable.includes(withdrawal) && { selection })}
               />
             ))}
           </Stack>
@@ -88,25 +65,24 @@ export function PendingReview({ client }: { client: string | null }) {
               page={page}
               onPage={(next) => {
                 setPage(next)
-                choose([])
+                selection.choose([])
               }}
             />
           )}
         </Section>
       )}
-      {bulk}
+      {/* The result of a decision stays when no withdrawal is left. */}
+      <BulkDecisions selection={selection} />
     </>
   )
 }
 
 function WithdrawalRow({
   withdrawal,
-  isChosen = false,
-  onChoose,
+  selection,
 }: {
   withdrawal: WithdrawalView
-  isChosen?: boolean
-  onChoose?: (isChosen: boolean) => void
+  selection?: Selection<WithdrawalView>
 }) {
   const t = useText(words)
   const format = useFormat()
@@ -116,13 +92,7 @@ function WithdrawalRow({
     merchant ? `/withdrawals/${one}` : `/withdrawals/${one}?${new URLSearchParams({ client: clientId })}`
   return (
     <Group className="row" py="sm" justify="space-between" align="center" gap="sm" component="article">
-      {onChoose && (
-        <Checkbox
-          aria-label={t.select(format.money(amount), pixKey.key)}
-          checked={isChosen}
-          onChange={({ currentTarget }) => onChoose(currentTarget.checked)}
-        />
-      )}
+      {selection && <SelectOne of={selection} row={withdrawal} label={t.select(format.money(amount), pixKey.key)} />}
       <div style={{ flex: '1 1 240px', minWidth: 0 }}>
         <Group gap={8}>
           <Anchor component={Link} href={toLink(id)} fw={650} c="inherit">
