@@ -45,6 +45,7 @@ import { findSignedIn } from './users/session.ts'
 import { checkWebhookUrl } from './webhooks/address.ts'
 import { type Described, describeWebhooks } from './webhooks/document.ts'
 import { registerEndpointRoutes } from './webhooks/endpoints/routes.ts'
+import { createWebhookTests } from './webhooks/endpoints/test-delivery.ts'
 import { registerEventRoutes } from './webhooks/event-routes.ts'
 import { registerWebhookRoutes } from './webhooks/routes.ts'
 import { exampleWithdrawal } from './withdrawals/examples.ts'
@@ -216,8 +217,10 @@ export async function createApp(deps: AppDeps): Promise<Server> {
     // Charges of the sandbox by visitors without an account: as many as a person who tries it makes.
     sampleLimits: { perAddress: limit('sample', 0.1, 20), all: limit('sample-all', 1, 100) },
   })
+  const webhookTests = createWebhookTests({ ...deps, limit: limit('webhook-test', 0.5, 10) })
   registerDashboardRoutes(app, {
     ...sessionDeps,
+    webhookTests,
     settlement,
     hasProvider: provider !== null,
     attributionApprovalAbove: config.attributionApprovalAbove,
@@ -226,7 +229,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
   registerWithdrawalRoutes(app, deps)
   registerLedgerRoutes(app, deps)
   registerWebhookRoutes(app, deps)
-  registerEndpointRoutes(app, { ...deps, testLimit: limit('webhook-test', 0.5, 10) })
+  registerEndpointRoutes(app, { ...deps, tests: webhookTests })
   registerEventRoutes(app, {
     ...deps,
     described,

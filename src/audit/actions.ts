@@ -46,6 +46,7 @@ const move = { acquirer: Name, amount: Cents, description: Text, otherCell: Name
 const settlement = { endToEndId: orNull(Name), reason: Text }
 /** `receiver`: scheme, host and port, because the rest of a URL may hold secrets. */
 const endpoint = { receiver: Type.String({ maxLength: 300 }), eventTypes: Names }
+const webhookTest = details({ receiver: endpoint.receiver, eventType: Name })
 /** Recipients by their user ids: entries are kept forever, addresses are not. */
 const report = details({ report: Name, format: Name, every: Name, recipients: Names })
 /** Without the title: a merchant may write a customer's name into it. */
@@ -126,6 +127,7 @@ const detailsOf = {
   'transaction.cancel': none,
   'transaction.create': details({ amount: Cents }),
   'transaction.refund': details({ refundId: Name, amount: Cents, reason: orNull(Text) }),
+  'transaction.test-webhook': webhookTest,
   'user.accept': details({ role: Name }),
   'user.add_second_factor': none,
   'user.change': details({ role: Name, isDisabled: Type.Boolean() }),
@@ -146,6 +148,7 @@ const detailsOf = {
   'webhook-endpoint.delete': details(endpoint),
   'webhook-endpoint.disable': details({ ...endpoint, reason: Name }),
   'webhook-endpoint.rotate-secret': details({ clientId: Name, overlapHours: Type.Number() }),
+  'webhook-endpoint.test': webhookTest,
   'webhook.resend': details({ endpointId: Name }),
   'webhook.resend-many': details({ from: Moment, until: Moment, states: Names, count: Count }),
   'withdrawal.approve': none,
@@ -159,6 +162,7 @@ const detailsOf = {
   'withdrawal.settle': details({ ...settlement, ...decided }),
   'withdrawal.settle.propose': details(settlement),
   'withdrawal.settle.reject': details({ ...settlement, ...decided }),
+  'withdrawal.test-webhook': webhookTest,
 } satisfies Record<string, TObject>
 
 export type ActionName = keyof typeof detailsOf

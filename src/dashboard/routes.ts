@@ -37,7 +37,8 @@ export type DashboardDeps = LiveDeps &
   Parameters<typeof registerSuspenseRoutes>[1] &
   Parameters<typeof registerClosedDayRoutes>[1] &
   Parameters<typeof registerReportScheduleRoutes>[1] &
-  Parameters<typeof registerFirstStepsRoutes>[1]
+  Parameters<typeof registerFirstStepsRoutes>[1] &
+  Parameters<typeof registerWebhookScreenRoutes>[1]
 
 /**
  * Request bodies of the dashboard's API may only have the fields of their schema. Its routes ship with the page that

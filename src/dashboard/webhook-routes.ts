@@ -2,13 +2,19 @@ import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { byUser } from '../audit/record.ts'
 import type { Db, Reads } from '../db/sql.ts'
-import { type SignedIn, userOf } from '../http/caller.ts'
+import { findTransactionRecord, findWithdrawalRecord } from '../explain/store.ts'
+import { merchantSeenBy, type SignedIn, userOf } from '../http/caller.ts'
+import { enforceRateLimit } from '../http/rate-limit.ts'
 import { DateTimeFilter, EnumFilter, NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
 import { loadTransactionVersions } from '../transactions/view.ts'
 import { toAttemptErrorCode } from '../webhooks/attempt-errors.ts'
+import { TestDeliveryView } from '../webhooks/endpoints/schema.ts'
+import type { WebhookTests } from '../webhooks/endpoints/test-delivery.ts'
+import { eventTypes } from '../webhooks/event-types.ts'
+import { receiverOf } from '../webhooks/outbox.ts'
 import { buildBodies } from '../webhooks/payload.ts'
 import { deliveriesCountedMax, deliveryStates, listDeliveries } from '../webhooks/read-store.ts'
 import { previewResend, resendMany } from '../webhooks/resend-many.ts'
@@ -33,7 +39,7 @@ import {
   ResendView,
 } from './schema.ts'
 
-type Deps = { db: Db; reads: Reads; clock: Clock; wakeDeliveries: () => void }
+type Deps = { db: Db; reads: Reads; clock: Clock; wakeDeliveries: () => void; webhookTests: WebhookTests }
 
 const perPage = 20
 const healthMs = 24 * 60 * 60_000
@@ -63,6 +69,7 @@ const write = { access: { permission: 'webhook.write' } } as const
 export function registerWebhookScreenRoutes(app: Server, deps: Deps): void {
   registerReading(app, deps)
   registerResending(app, deps)
+  registerTests(app, deps)
 }
 
 function registerReading(app: Server, deps: Deps): void {
@@ -247,6 +254,56 @@ function registerResending(app: Server, deps: Deps): void {
       return await findResendProgress(db, { merchantId, resendId: request.params.resendId })
     },
   )
+}
+
+/** A test event to the URL of one record. Its type is `webhook.test`; the type to try is in its data. */
+function registerTests(app: Server, deps: Deps): void {
+  app.post(
+    '/dashboard/api/record/:id/webhook-test',
+    {
+      config: write,
+      schema: {
+        hide: true,
+        params: Type.Object({ id: Type.String({ format: 'uuid-any' }) }),
+        querystring: NoQuery,
+        body: Type.Object({ eventType: Type.Enum([...eventTypes]) }),
+        response: { 200: TestDeliveryView, ...problems(401, 403, 404, 422, 429) },
+      },
+    },
+    async (request, reply) => {
+      const { eventType } = request.body
+      const { id, type, merchantId, url } = await findTested(deps.db, request)
+      if (!eventType.startsWith(`${type}.`)) {
+        const message = `is no event of a ${type}`
+        throw new AppError('validation_failed', { fields: [{ field: 'eventType', code: 'invalid', message }] })
+      }
+      enforceRateLimit(deps.webhookTests.limit, merchantId, reply)
+      return await deps.webhookTests.send({
+        ...{ merchantId, url, endpointId: null, data: { eventType, recordType: type, recordId: id } },
+        audit: {
+          ...{ by: byUser(userOf(request)), action: `${type}.test-webhook`, recordId: id },
+          details: { receiver: receiverOf(url), eventType },
+        },
+      })
+    },
+  )
+}
+
+/** The record, if the user sees it, and the URL that its events go to. */
+async function findTested(db: Db, request: FastifyRequest<{ Params: { id: string } }>) {
+  const id = request.params.id.toLowerCase()
+  const user = userOf(request)
+  const seen = merchantSeenBy(user)
+  const record = (await findTransactionRecord(db, id)) ?? (await findWithdrawalRecord(db, id))
+  const isSeen =
+    record !== null &&
+    (seen === null || record.merchant_id === seen) &&
+    user.permissions.includes(`${record.type}.read`)
+  if (!isSeen)
+    throw new AppError('not_found', { detail: 'There is neither a transaction nor a withdrawal with this id.' })
+  if (record.webhook_url === null)
+    throw new AppError('validation_failed', { detail: `The ${record.type} has no webhookUrl of its own.` })
+  return { id, type: record.type, merchantId: record.merchant_id, url: record.webhook_url }
 }
 
 async function toPeriod(

@@ -196,6 +196,22 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     expect(complaints).toEqual([])
   })
 
+  it('sends a test event to the URL of a record, and sees the answer', async () => {
+    status = 204
+    const id = await payOne()
+    const { page, go, checkScreenAtEachSize, complaints } = desk
+    await go(`/transactions/${id}`)
+    status = 500
+    await page.getByRole('button', { name: 'Send a test event' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Send a test event' }).click()
+    await dialog.getByText(/^The receiver answered 500, after/).waitFor()
+    expect(receiver.received.at(-1)?.event).toMatchObject({ type: 'webhook.test', data: { recordId: id } })
+    await checkScreenAtEachSize('record-webhook-test')
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    expect(complaints).toEqual([])
+  })
+
   it('rotates a secret while both are valid, and sees the new one once', async () => {
     const { page, checkScreen, complaints, close } = await visit(browser)
     // Whoever creates a secret can do everything that the client can, so only an owner may.

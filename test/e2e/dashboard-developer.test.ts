@@ -153,6 +153,44 @@ describe('the deliveries of a merchant', () => {
   })
 })
 
+describe('a test event to the URL of a record', () => {
+  it('never has the type of an event, is signed, shows the answer, and is in the audit log', async () => {
+    await passHours(3)
+    status = 204
+    const [id = ''] = await payMany(1)
+    await eventually(async () => (await deliveries(`?recordId=${id}&state=delivered`)).length === 2)
+    status = 500
+    const path = `/dashboard/api/record/${id}/webhook-test`
+    const sent = await developer.call(path, { body: { eventType: 'transaction.refunded' } })
+    expect(sent.body, sent.text).toMatchObject({ delivered: false, status: 500, error: 'The receiver answered 500' })
+    const received = receiver.received.at(-1)
+    expect(received?.event).toEqual({
+      ...{ id: sent.body.eventId, type: 'webhook.test', timestamp: expect.any(String) },
+      data: { eventType: 'transaction.refunded', recordType: 'transaction', recordId: id },
+    })
+    expect(received?.headers['webhook-signature']).toMatch(/^v1,/)
+    expect(await deliveries(`?recordId=${id}`)).toHaveLength(2)
+    const actions = await service.db.query(
+      sql`select actor, action, details from audit_log where record_id = ${id} order by id`,
+    )
+    expect(actions).toEqual([
+      {
+        ...{ actor: expect.stringMatching(/^user:developer/), action: 'transaction.test-webhook' },
+        details: { receiver: new URL(receiver.url).origin, eventType: 'transaction.refunded' },
+      },
+    ])
+    const ofOther = await developer.call(path, { body: { eventType: 'withdrawal.processed' } })
+    expect(ofOther.body).toMatchObject({ errors: [{ field: 'eventType' }] })
+    const other = await charge(service)
+    const none = await developer.call(`/dashboard/api/record/${other.id}/webhook-test`, {
+      body: { eventType: 'transaction.paid' },
+    })
+    expect([none.status, none.body.detail]).toEqual([422, 'The transaction has no webhookUrl of its own.'])
+    const foreign = await (await foreigner()).call(path, { body: { eventType: 'transaction.paid' } })
+    expect(foreign.status).toBe(404)
+  })
+})
+
 describe('the resend of a period', () => {
   it('has a preview, and sends each event once, in order, however often it is requested', async () => {
     status = 410

@@ -252,6 +252,9 @@ export const expectations: Record<string, Expected> = {
   'POST /dashboard/api/user/:id/reset': one('user.write', 'user', { body: { secondFactor: true } }),
 
   'GET /dashboard/api/api-request': { ...listed('webhook.read'), query: 'clientId=:client' },
+  'POST /dashboard/api/record/:id/webhook-test': one('webhook.write', 'transaction', {
+    body: { eventType: 'transaction.paid' },
+  }),
   'GET /dashboard/api/webhook/delivery': listed('webhook.read'),
   'GET /dashboard/api/webhook/delivery/:eventId/payload': one('webhook.read', 'delivery'),
   'GET /dashboard/api/webhook/receiver': listed('webhook.read'),

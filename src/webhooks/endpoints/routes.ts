@@ -2,15 +2,11 @@ import { byCaller } from '../../audit/record.ts'
 import type { Db, Reads } from '../../db/sql.ts'
 import { callerOf } from '../../http/caller.ts'
 import { readSlice, toEnvelope } from '../../http/page.ts'
-import { enforceRateLimit, type RateLimiter } from '../../http/rate-limit.ts'
+import { enforceRateLimit } from '../../http/rate-limit.ts'
 import { NoQuery, problems } from '../../http/schemas.ts'
 import type { Server } from '../../http/server.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { SecretKey } from '../../lib/secrets.ts'
-import { createSender } from '../attempt.ts'
-import { toAttemptErrorCode } from '../attempt-errors.ts'
-import { deliveryDeadlineMs } from '../deliver.ts'
-import { createDialler } from '../dial.ts'
 import { changeEndpoint, createEndpoint, deleteEndpoint, rotateEndpointSecret, unknownEndpoint } from './change.ts'
 import {
   ChangeEndpointBody,
@@ -25,7 +21,7 @@ import {
   TestDeliveryView,
 } from './schema.ts'
 import { findEndpoint, listEndpoints } from './store.ts'
-import { sendTest } from './test-delivery.ts'
+import type { WebhookTests } from './test-delivery.ts'
 import { toEndpointView } from './view.ts'
 
 type Deps = {
@@ -34,9 +30,7 @@ type Deps = {
   clock: Clock
   key: SecretKey
   baseUrl: string
-  config: { webhookAllowPrivate: boolean }
-  /** Of tests, by merchant: each holds a connection of the receiver until it answers. */
-  testLimit: RateLimiter
+  tests: WebhookTests
 }
 
 const tags = ['Webhook endpoints']
@@ -187,12 +181,7 @@ function registerChanges(app: Server, deps: Deps): void {
 }
 
 function registerTest(app: Server, deps: Deps): void {
-  const dialler = createDialler({ allowPrivate: deps.config.webhookAllowPrivate })
-  const sender = createSender({ dialler, deadlineMs: deliveryDeadlineMs, now: () => deps.clock.now() })
-  app.addHook('onClose', async () => {
-    sender.stop()
-    await dialler.destroy()
-  })
+  app.addHook('onClose', async () => await deps.tests.close())
   app.post(
     '/webhook-endpoint/:id/test',
     {
@@ -210,14 +199,14 @@ function registerTest(app: Server, deps: Deps): void {
     },
     async (request, reply) => {
       const { merchantId } = callerOf(request)
-      enforceRateLimit(deps.testLimit, merchantId, reply)
-      const { eventId, answer } = await sendTest({ ...deps, sender }, { merchantId, endpointId: request.params.id })
-      return {
-        eventId,
-        delivered: answer.outcome === 'success',
-        ...{ status: answer.status, error: answer.error, errorCode: toAttemptErrorCode(answer.error) },
-        ...{ durationInMilliseconds: answer.durationMs, response: answer.response },
-      }
+      enforceRateLimit(deps.tests.limit, merchantId, reply)
+      const endpoint = await findEndpoint(deps.db, { merchantId, endpointId: request.params.id })
+      if (!endpoint) throw unknownEndpoint()
+      const { id: endpointId, url, receiver, description } = endpoint
+      return await deps.tests.send({
+        ...{ merchantId, url, endpointId, data: { endpointId, description } },
+        audit: { by: byCaller(request), action: 'webhook-endpoint.test', recordId: endpointId, details: { receiver } },
+      })
     },
   )
 }

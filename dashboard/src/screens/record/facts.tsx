@@ -7,12 +7,15 @@ import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { ExplainedRecord } from '../../types.ts'
 import { words } from './text.ts'
+import { useWebhookUrlFacts } from './webhook-test.tsx'
 
 /** What only developers and the operator look for. */
-export function useTechnicalFacts({ id, endToEnd, clientId, acquirer }: ExplainedRecord): Fact[] {
+export function useTechnicalFacts(record: ExplainedRecord, webhookUrl: string | undefined): Fact[] {
+  const { id, endToEnd, clientId, acquirer } = record
   const t = useText(words)
   const may = useMay()
   const toLink = useClientLink()
+  const ownUrl = useWebhookUrlFacts(record, webhookUrl)
   const facts: Fact[] = []
   if (endToEnd) facts.push([t.endToEnd, <Copyable key="e" value={endToEnd} label={t.endToEnd} />])
   if (may('webhook.read'))
@@ -22,6 +25,6 @@ export function useTechnicalFacts({ id, endToEnd, clientId, acquirer }: Explaine
         {t.showDeliveries}
       </Anchor>,
     ])
-  facts.push([t.client, <Copyable key="c" value={clientId} label={t.client} />], [t.acquirer, acquirer])
+  facts.push(...ownUrl, [t.client, <Copyable key="c" value={clientId} label={t.client} />], [t.acquirer, acquirer])
   return facts
 }

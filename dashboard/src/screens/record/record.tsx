@@ -260,7 +260,7 @@ function TransactionDetails({
   const t = useText(words)
   const format = useFormat()
   const toLink = useClientLink()
-  const technical = useTechnicalFacts(record)
+  const technical = useTechnicalFacts(record, transaction?.webhookUrl)
   const facts: Fact[] = []
   const { createdAt, paymentDate, externalCode, pixResponse } = transaction ?? {}
   if (createdAt) facts.push([t.created, format.dateTime(createdAt)])

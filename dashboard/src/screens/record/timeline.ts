@@ -89,6 +89,8 @@ const actionsEn: Record<string, string> = {
   'suspense.match': 'attributed a payment to it',
   'suspense.undo': 'reversed the attribution',
   'suspense.return': 'returned a duplicate payment',
+  'transaction.test-webhook': 'sent a test event to the webhook URL',
+  'withdrawal.test-webhook': 'sent a test event to the webhook URL',
   'webhook.resend': 'resent a webhook',
 }
 
@@ -166,6 +168,8 @@ const actionsPt: Record<string, string> = {
   'suspense.match': 'conciliou um pagamento com esta cobrança',
   'suspense.undo': 'desfez a conciliação',
   'suspense.return': 'devolveu um pagamento em duplicidade',
+  'transaction.test-webhook': 'enviou um evento de teste para a webhookUrl',
+  'withdrawal.test-webhook': 'enviou um evento de teste para a webhookUrl',
   'webhook.resend': 'reenviou um webhook',
 }
 

@@ -127,7 +127,7 @@ export function WithdrawalDetails({ client, record }: Props) {
   const t = useText(words)
   const format = useFormat()
   const withdrawal = useWithdrawal(client, record.id)
-  const technical = useTechnicalFacts(record)
+  const technical = useTechnicalFacts(record, withdrawal.data?.webhookUrl)
   const { createdAt, processedDate, externalCode } = withdrawal.data ?? {}
   const facts: Fact[] = []
   if (createdAt) facts.push([t.created, format.dateTime(createdAt)])

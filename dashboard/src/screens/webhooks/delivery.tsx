@@ -11,8 +11,8 @@ import { useRefreshEvery } from '../../live.ts'
 import { useMay } from '../../session.tsx'
 import { useLanguage, useText } from '../../text.ts'
 import type { AttemptErrorCode } from '../../types.ts'
-import { AnswerBody } from './endpoints.tsx'
 import { DeliveryState } from './state.tsx'
+import { AnswerBody } from './test-answer.tsx'
 import { words, writeAttemptError } from './text.ts'
 
 /** One delivery: its attempts, its payload, and a button to resend it. */

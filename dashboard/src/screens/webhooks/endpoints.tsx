@@ -1,5 +1,5 @@
 import type { WebhookEndpoint } from '@guiche/sdk'
-import { Alert, Badge, Button, Code, Group, MultiSelect, Select, Skeleton, Stack, Text, TextInput } from '@mantine/core'
+import { Alert, Badge, Button, Group, MultiSelect, Select, Skeleton, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
@@ -12,10 +12,10 @@ import { SecretsModal } from '../../components/secrets-modal.tsx'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
 import { useMay } from '../../session.tsx'
-import { useLanguage, useText } from '../../text.ts'
+import { useText } from '../../text.ts'
 import { endpointWords } from './endpoint-text.ts'
 import { eventTypes } from './state.tsx'
-import { writeAttemptError } from './text.ts'
+import { TestAnswer } from './test-answer.tsx'
 
 /** `WebhookEndpoint.eventTypes` of one that receives all. */
 const all = '*'
@@ -257,8 +257,6 @@ function Rotate({ client, endpoint, onClose, onCreated }: DialogProps & { endpoi
 /** Sends a test and shows the receiver's answer at once. */
 function Test({ endpoint, onClose }: DialogProps & { endpoint: WebhookEndpoint }) {
   const t = useText(endpointWords)
-  const { language } = useLanguage()
-  const format = useFormat()
   const test = useMutation({ mutationFn: async () => await guiche.webhookEndpoints.test(endpoint.id) })
   const { data } = test
   return (
@@ -267,36 +265,7 @@ function Test({ endpoint, onClose }: DialogProps & { endpoint: WebhookEndpoint }
         {endpoint.url}
       </Text>
       <Text size="sm">{t.testLead}</Text>
-      {data && (
-        <Alert color={data.delivered ? 'teal' : 'red'} role="status">
-          {data.delivered
-            ? t.testArrived(String(data.status), format.duration(data.durationInMilliseconds))
-            : t.testFailed(
-                writeAttemptError(
-                  { error: data.error ?? '', errorCode: data.errorCode, status: data.status },
-                  language,
-                ),
-                format.duration(data.durationInMilliseconds),
-              )}
-        </Alert>
-      )}
-      {data && <AnswerBody of={data.response} />}
+      {data && <TestAnswer of={data} />}
     </Confirm>
-  )
-}
-
-/** The beginning of a receiver's answer. */
-export function AnswerBody({ of: body }: { of: string | null }) {
-  const t = useText(endpointWords)
-  if (body === null)
-    return (
-      <Text size="xs" c="dimmed">
-        {t.noBody}
-      </Text>
-    )
-  return (
-    <Code block tabIndex={0} aria-label={t.body} style={{ maxHeight: 200, overflow: 'auto', whiteSpace: 'pre-wrap' }}>
-      {body}
-    </Code>
   )
 }
