@@ -81,7 +81,7 @@ export const guiche = new Guiche({
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** Calls the dashboard's own API. `path` begins after `/dashboard/api`. */
+/** Calls the dashboard's own API. `path` begins after `/dashboard/api`. A file is sent as its bytes, anything else as JSON. */
 export async function request<Result>(method: Method, path: string, body?: object): Promise<Result> {
   return readJson(await (await call(method, path, body)).text()) as Result
 }
@@ -92,9 +92,13 @@ export async function download(path: string): Promise<Response> {
 }
 
 async function call(method: Method, path: string, body?: object): Promise<Response> {
+  const isFile = body instanceof Blob
   const response = await sessionFetch(`/dashboard/api${path}`, {
     method,
-    ...(body && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    ...(body && {
+      body: isFile ? body : JSON.stringify(body),
+      headers: { 'content-type': isFile ? 'application/octet-stream' : 'application/json' },
+    }),
   }).catch((error: unknown) => {
     // `fetch` throws a TypeError if there is no answer. Its message differs between browsers.
     throw error instanceof TypeError ? new ApiError(0, { code: 'connection_failed', detail: error.message }) : error

@@ -11,7 +11,8 @@ type Write = (limit: string) => string
 /** Writes what is wrong with a field in the chosen language. */
 export function writeFieldError({ field, code, limit, unit }: FieldError, language = findLanguage()): string {
   const format = formats[language]
-  const shown = limit === undefined ? '' : unit === 'cents' ? format.money(limit) : format.number(limit)
+  const writeLimit = unit === 'cents' ? format.money : unit === 'bytes' ? format.bytes : format.number
+  const shown = limit === undefined ? '' : writeLimit(limit)
   const { ofField, ofCode } = sentences[language]
   const write = ofField[`${field} ${code}`] ?? (Object.hasOwn(ofCode, code) ? ofCode[code as FieldErrorCode] : null)
   return (write ?? ofCode.invalid)(shown)
@@ -47,6 +48,10 @@ export const sentences: Record<Language, Sentences> = {
       'secondFactor duplicate': () => 'There is a second factor already. Remove it first.',
       'email duplicate': () => 'There is a user with this e-mail address already.',
       'refunds too_many': (limit) => `A transaction can have at most ${limit} refunds.`,
+      'file required': () => 'The file is empty.',
+      'file invalid_format': () => 'Only PDF, PNG, JPEG, WebP and plain text files can be added.',
+      'file too_large': (limit) => `Too large: the limit is ${limit}.`,
+      'file too_many': (limit) => `There can be at most ${limit} files.`,
     },
     ofCode: {
       required: () => 'Fill in this field.',
@@ -174,6 +179,10 @@ export const sentences: Record<Language, Sentences> = {
       'secondFactor duplicate': () => 'Já existe um segundo fator. Remova-o primeiro.',
       'email duplicate': () => 'Já existe um usuário com este e-mail.',
       'refunds too_many': (limit) => `Uma transação pode ter no máximo ${limit} devoluções.`,
+      'file required': () => 'O arquivo está vazio.',
+      'file invalid_format': () => 'Só são aceitos arquivos PDF, PNG, JPEG, WebP e texto simples.',
+      'file too_large': (limit) => `Arquivo grande demais: o limite é ${limit}.`,
+      'file too_many': (limit) => `O limite é de ${limit} arquivos.`,
     },
     ofCode: {
       required: () => 'Preencha este campo.',

@@ -42,6 +42,11 @@ function createFormat(language: Language) {
     /** Cents, for the axis of a plot. */
     shortMoney: (cents: number) => shortReais.format(cents / 100),
     number: (value: number) => number.format(value),
+    /** `5 MB`, `1.4 MB`, `80 KB`. */
+    bytes: (count: number) =>
+      count < 1024 * 1024
+        ? `${number.format(Math.ceil(count / 1024))} KB`
+        : `${number.format(Math.round((count / 1024 / 1024) * 10) / 10)} MB`,
     /** 0 to 1. */
     percent: (part: number) => percent.format(part),
     /** 0 to 1, to the basis point. */

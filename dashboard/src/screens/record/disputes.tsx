@@ -1,9 +1,13 @@
 import type { Dispute, Return, Transaction } from '@guiche/sdk'
-import { Badge, Group, Stack, Text } from '@mantine/core'
+import { Badge, Group, Skeleton, Stack, Text } from '@mantine/core'
+import { lazy, Suspense } from 'react'
 import { Section } from '../../components/page.tsx'
 import { Amount } from '../../components/record-table.tsx'
 import { useFormat } from '../../format.ts'
+import { useMay } from '../../session.tsx'
 import { texts, useText } from '../../text.ts'
+
+const Defence = lazy(async () => await import('./defence.tsx'))
 
 const words = texts({
   en: {
@@ -47,8 +51,9 @@ const words = texts({
 const colors = { OPEN: 'orange', ACCEPTED: 'orange', RETURNED: 'grape', REJECTED: 'teal', CANCELED: 'gray' } as const
 
 /** The disputes of a transaction, and what its PSP returned to the payer. */
-export function Disputes({ transaction: { disputes = [], returns = [] } }: { transaction: Transaction }) {
+export function Disputes({ transaction: { id, disputes = [], returns = [] } }: { transaction: Transaction }) {
   const t = useText(words)
+  const mayRead = useMay()('infraction.read')
   return (
     <>
       {disputes.length > 0 && (
@@ -60,6 +65,12 @@ export function Disputes({ transaction: { disputes = [], returns = [] } }: { tra
           </Stack>
         </Section>
       )}
+      {mayRead &&
+        disputes.map((dispute) => (
+          <Suspense key={dispute.id} fallback={<Skeleton height={200} />}>
+            <Defence transactionId={id} dispute={dispute} isOnlyOne={disputes.length === 1} />
+          </Suspense>
+        ))}
       {returns.length > 0 && (
         <Section title={t.returns}>
           <Stack gap={0}>

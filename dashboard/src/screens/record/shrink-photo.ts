@@ -1,0 +1,21 @@
+/** Enough to read a delivery note in a photo. */
+const sideMax = 2400
+
+/** A photo of a phone may be larger than the limit. It becomes a smaller JPEG; anything else stays as it is. */
+export async function shrinkPhoto(file: File, bytesMax: number): Promise<Blob> {
+  if (file.size <= bytesMax || !file.type.startsWith('image/')) return file
+  try {
+    const photo = await createImageBitmap(file)
+    const scale = Math.min(1, sideMax / Math.max(photo.width, photo.height))
+    const canvas = document.createElement('canvas')
+    canvas.width = Math.round(photo.width * scale)
+    canvas.height = Math.round(photo.height * scale)
+    canvas.getContext('2d')?.drawImage(photo, 0, 0, canvas.width, canvas.height)
+    photo.close()
+    const smaller = await new Promise<Blob | null>((done) => canvas.toBlob(done, 'image/jpeg', 0.85))
+    return smaller ?? file
+  } catch {
+    // The browser cannot read it: the limit says the rest.
+    return file
+  }
+}
