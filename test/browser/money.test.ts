@@ -388,6 +388,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await readIn('Português')
     await page.getByRole('region', { name: 'Defesa' }).getByText('O PSP recebeu a defesa em').waitFor()
     await checkScreen('defence-sent-pt')
+    expect(await page.locator('main').innerText()).not.toContain('infraction')
     await readIn('English')
     expect(complaints).toEqual([])
   })

@@ -39,7 +39,7 @@ export function DefenceFiles({ defence, isEditable, onChange, onBusy = () => {} 
   if (!isEditable && files.length === 0) return null
   return (
     <div>
-      <Text size="sm" fw={500}>
+      <Text size="sm" fw={600}>
         {t.files}
       </Text>
       {isEditable && (

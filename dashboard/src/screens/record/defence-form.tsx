@@ -158,7 +158,7 @@ function DeliveryFields({ form }: { form: ReturnType<typeof useDefenceForm>['for
   const isShipped = kind === null || kind === 'goods' || carrier !== '' || trackingCode !== ''
   return (
     <fieldset style={{ border: 0, margin: 0, padding: 0, minWidth: 0 }}>
-      <Text component="legend" size="sm" fw={500} mb={4} p={0}>
+      <Text component="legend" size="sm" fw={600} mb={4} p={0}>
         {t.delivery}
       </Text>
       <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm" verticalSpacing="sm">
