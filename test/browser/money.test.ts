@@ -1,6 +1,5 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { sql } from '../../src/db/sql.ts'
 import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
 import { rejectWithdrawal } from '../../src/withdrawals/reject.ts'
 import {
@@ -332,64 +331,6 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await checkScreen('record-disputed-pt')
     // The screen shows no internal name of a kind, an account or a step.
     expect(await page.locator('main').innerText()).not.toMatch(/infraction_|refund_|payment_|\bUTC\b/)
-    expect(complaints).toEqual([])
-  })
-
-  it('defends a payment against a dispute with a text and files', async () => {
-    const { id, endToEnd } = await payOne(service, 7_700)
-    const reference = await dispute(service, endToEnd)
-    await pollUntil(service, id, 'BLOCKED')
-    const { page, enter, checkScreen, checkScreenAtEachSize, readIn, complaints } = people.owner
-    await enter(`/transactions/${id}`)
-    const defence = page.getByRole('region', { name: 'Defence' })
-    await defence.getByText('Not started').waitFor()
-    await checkScreen('defence-empty')
-    expect(await defence.getByRole('button', { name: 'Send to the PSP' }).isDisabled()).toBe(true)
-    await defence.getByLabel('What happened').fill('The customer received the shoes at the address of the order.')
-    await defence.getByLabel('Carrier').fill('Correios')
-    const png = Buffer.from('89504e470d0a1a0a00', 'hex')
-    await defence.locator('input[type=file]').setInputFiles([
-      { name: 'delivery.png', mimeType: 'image/png', buffer: png },
-      { name: 'page.txt', mimeType: 'text/plain', buffer: Buffer.from('<!doctype html><script>alert(1)</script>') },
-      { name: 'scan.pdf', mimeType: 'application/pdf', buffer: Buffer.alloc(5 * 1024 * 1024 + 1) },
-    ])
-    await defence.getByText('Only PDF, PNG, JPEG, WebP and plain text files can be added.').waitFor()
-    await defence.getByText('Too large: the limit is 5 MB.').waitFor()
-    await defence.getByRole('button', { name: 'Remove delivery.png' }).waitFor()
-    await checkScreenAtEachSize('defence-draft')
-    await defence.getByRole('button', { name: 'Discard page.txt' }).click()
-    await defence.getByRole('button', { name: 'Discard scan.pdf' }).click()
-    await defence.getByRole('button', { name: 'Save' }).click()
-    await defence.getByText('Draft').waitFor()
-    await page.reload()
-    await defence.getByText('The customer received the shoes').waitFor()
-    // What is typed last is saved with the sending.
-    await defence.getByLabel('Received by').fill('Maria')
-    await defence.getByRole('button', { name: 'Send to the PSP' }).click()
-    await dialogOf(page).getByText('and one file').waitFor()
-    await checkScreen('defence-send')
-    await dialogOf(page).getByRole('button', { name: 'Send to the PSP' }).dblclick()
-    await dialogOf(page).waitFor({ state: 'detached' })
-    const received = async () =>
-      await service.db.query<{ text: string; files: string[] }>(sql`
-        select text, files from simulator.defences where dispute_id = ${reference}`)
-    await eventually(async () => (await received()).length > 0)
-    const [sent] = await received()
-    expect(sent?.text).toContain('Transportadora: Correios\nRecebido por: Maria')
-    expect(sent?.files).toHaveLength(1)
-    await expect
-      .poll(async () => {
-        await page.clock.fastForward(2_000)
-        return await defence.getByText('Sent', { exact: true }).count()
-      })
-      .toBe(1)
-    expect(await defence.getByRole('textbox').count()).toBe(0)
-    await checkScreen('defence-sent')
-    await readIn('Português')
-    await page.getByRole('region', { name: 'Defesa' }).getByText('O PSP recebeu a defesa em').waitFor()
-    await checkScreen('defence-sent-pt')
-    expect(await page.locator('main').innerText()).not.toContain('infraction')
-    await readIn('English')
     expect(complaints).toEqual([])
   })
 
