@@ -45,9 +45,8 @@ describe.skipIf(chromiumPath === null)('a merchant that sells by links', () => {
     const conditions = page.getByRole('region', { name: 'Conditions' })
     await conditions.getByText('R$199,999.98').waitFor()
     expect(await conditions.getByText('2', { exact: true }).count()).toBe(1)
-    expect(
-      await page.getByRole('region', { name: 'Payments' }).first().getByText('Paid', { exact: true }).count(),
-    ).toBe(2)
+    const payments = page.getByRole('region', { name: 'Payments' }).first()
+    await expect.poll(() => payments.getByText('Paid', { exact: true }).count()).toBe(2)
     await page.getByRole('button', { name: 'Pay the static code' }).click()
     await page.getByRole('status').getByText('Paid at the simulated bank').waitFor()
     await conditions.getByText('R$299,999.97').waitFor()

@@ -160,10 +160,11 @@ describe('a service of several processes', () => {
     const before = shops.map(({ timesBroken }) => timesBroken())
     process.kill(left, 'SIGKILL')
     await expect.poll(() => isAlive(left)).toBe(false)
+    const lost = () => shops.filter(({ timesBroken }, index) => timesBroken() !== before[index]).length
+    // On a busy machine the shops notice it later.
+    await expect.poll(lost).toBeGreaterThanOrEqual(8)
     await sleep(500)
-    const lost = shops.filter(({ timesBroken }, index) => timesBroken() !== before[index])
-    expect(lost.length).toBeGreaterThanOrEqual(8)
-    expect(lost.length).toBeLessThanOrEqual(17)
+    expect(lost()).toBeLessThanOrEqual(17)
     await expect.poll(() => readyPids(lines), { timeout: 90_000 }).toHaveLength(started + 2)
   }, 300_000)
 
