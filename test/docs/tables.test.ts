@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { plain } from '../../simulator/quirks.ts'
 import { type AlertKind, alertKinds, conditionOf } from '../../src/alerts/conditions.ts'
 import { wordAlert } from '../../src/alerts/text.ts'
 import { scopes } from '../../src/auth/scopes.ts'
@@ -205,6 +206,13 @@ it.each([
 it('scopes have every scope', () => {
   const written = rowsUnder('docs/api.md', 'Token').flatMap(([cell]) => codes(cell))
   expect(written.toSorted()).toEqual(scopes.toSorted())
+})
+
+it('quirks have every quirk of the simulator', () => {
+  const [, table = ''] = readDocument('docs/simulator.md').split('\n| quirk | |\n|---|---|\n')
+  const [rows = ''] = table.split('\n\n')
+  const written = rows.split('\n').flatMap((row) => codes(row.split('|')[1]))
+  expect(written.toSorted()).toEqual(Object.keys(plain).toSorted())
 })
 
 describe.each(documents)('%s', (document) => {
