@@ -22,7 +22,7 @@ import type { DefenceView, HandInInput, SendInput } from './schema.ts'
 import { assertTransition, mayChange } from './status.ts'
 import { type DefenceRow, findFile, saveDefence } from './store.ts'
 import { toSentText } from './text.ts'
-import { about, showDefence, type WriteDeps } from './write.ts'
+import { about, changeDefence, type WriteDeps } from './write.ts'
 
 const sendDefenceJob = 'disputes.send-defence'
 const Payload = Type.Object({ merchantId: Type.String(), transactionId: Type.String(), disputeId: Type.String() })
@@ -38,9 +38,7 @@ export async function requestSending(
   key: DisputeKey,
   { input, by }: { input: SendInput; by: By },
 ): Promise<DefenceView> {
-  await deps.db.transaction(async (tx) => {
-    const now = deps.clock.now()
-    const found = await lockCase(tx, key)
+  return await changeDefence(deps, key, async (tx, found, now) => {
     assertEditable(found)
     assertRead(found, input)
     if (!canSend(deps.acquirers, found.dispute))
@@ -60,7 +58,6 @@ export async function requestSending(
     await recordAction(tx, { by, action: 'infraction.send_defence', ...about(found), details, now })
     await enqueueJob(tx, { name: sendDefenceJob, payload: key, key: `${sendDefenceJob}:${key.disputeId}` })
   })
-  return await showDefence(deps, key)
 }
 
 /**
@@ -73,9 +70,7 @@ export async function markHandedIn(
   key: DisputeKey,
   { input, by }: { input: HandInInput; by: By },
 ): Promise<DefenceView> {
-  await deps.db.transaction(async (tx) => {
-    const now = deps.clock.now()
-    const found = await lockCase(tx, key)
+  return await changeDefence(deps, key, async (tx, found, now) => {
     const defence = found.defence ?? newDefence(found.dispute, now)
     if (!mayChange(defence.state, 'handed_in')) throw refuse('already_sent', 'The defence was sent already.')
     assertOpen(found.dispute)
@@ -85,7 +80,6 @@ export async function markHandedIn(
     const details = { disputeId: key.disputeId, files: found.files.length }
     await recordAction(tx, { by, action: 'infraction.hand_in_defence', ...about(found), details, now })
   })
-  return await showDefence(deps, key)
 }
 
 /** The job that sends defences. One without an answer is sent again under the same id, which counts once. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Acquirers } from '../acquirers/registry.ts'
 import { type By, recordAction } from '../audit/record.ts'
-import type { Db } from '../db/sql.ts'
+import type { Db, Tx } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError, type FieldError } from '../lib/errors.ts'
 import {
@@ -25,6 +25,19 @@ export async function showDefence({ db, acquirers }: WriteDeps, key: DisputeKey)
   return toDefenceView(acquirers, await readCase(db, key))
 }
 
+/** Changes a dispute's defence in one commit, under its lock, and returns it as it is then. */
+export async function changeDefence(
+  deps: WriteDeps,
+  key: DisputeKey,
+  change: (tx: Tx, found: Case, now: Date) => Promise<void>,
+): Promise<DefenceView> {
+  await deps.db.transaction(async (tx) => {
+    const now = deps.clock.now()
+    await change(tx, await lockCase(tx, key), now)
+  })
+  return await showDefence(deps, key)
+}
+
 /**
  * Saves text and proof of delivery of a defence that is not sent yet.
  *
@@ -35,9 +48,7 @@ export async function writeDefence(
   key: DisputeKey,
   { input, by }: { input: DefenceInput; by: By },
 ): Promise<DefenceView> {
-  await deps.db.transaction(async (tx) => {
-    const now = deps.clock.now()
-    const found = await lockCase(tx, key)
+  return await changeDefence(deps, key, async (tx, found, now) => {
     assertEditable(found)
     assertRead(found, input)
     const defence = found.defence ?? newDefence(found.dispute, now)
@@ -45,7 +56,6 @@ export async function writeDefence(
     await saveDefence(tx, { ...defence, text, delivery, revision: defence.revision + 1, changed_at: now })
     await recordAction(tx, { by, action: 'infraction.write_defence', ...about(found), now })
   })
-  return await showDefence(deps, key)
 }
 
 /**
@@ -63,9 +73,7 @@ export async function addFile(
   const type = detectFileType(content)
   if (type === null) throw refuseFile('invalid_format', 'must be a PDF, PNG, JPEG, WebP or plain text file')
   const row = { id, name: toFileName(name, type), type, size: content.length, content }
-  await deps.db.transaction(async (tx) => {
-    const now = deps.clock.now()
-    const found = await lockCase(tx, key)
+  return await changeDefence(deps, key, async (tx, found, now) => {
     assertEditable(found)
     if (found.files.some((file) => file.id === id)) return
     const total = found.files.reduce((sum, { size }) => sum + size, content.length)
@@ -82,7 +90,6 @@ export async function addFile(
     const details = { disputeId: dispute_id, fileId: id }
     await recordAction(tx, { by, action: 'infraction.add_file', ...about(found), details, now })
   })
-  return await showDefence(deps, key)
 }
 
 /** @throws {AppError} `not_found`, or `defence_not_possible` once it is sent */
@@ -91,15 +98,13 @@ export async function removeFile(
   key: DisputeKey,
   { id, by }: { id: string; by: By },
 ): Promise<DefenceView> {
-  await deps.db.transaction(async (tx) => {
-    const found = await lockCase(tx, key)
+  return await changeDefence(deps, key, async (tx, found, now) => {
     assertEditable(found)
     const { merchant_id, id: dispute_id } = found.dispute
     if (!(await deleteFile(tx, { merchant_id, dispute_id }, id))) throw notFound()
     const details = { disputeId: dispute_id, fileId: id }
-    await recordAction(tx, { by, action: 'infraction.remove_file', ...about(found), details, now: deps.clock.now() })
+    await recordAction(tx, { by, action: 'infraction.remove_file', ...about(found), details, now })
   })
-  return await showDefence(deps, key)
 }
 
 /** What an entry of the audit log about a defence names. */

@@ -164,7 +164,7 @@ function useUploads({ defence, onChange, onBusy }: Required<Omit<Props, 'isEdita
   const { language } = useLanguage()
   const [uploads, setUploads] = useState<Upload[]>([])
   const busy = useRef(0)
-  /** As the service last told it: a file that is sent next must still fit. */
+  /** As of the service's last answer: a file that is sent next must still fit. */
   const latest = useRef(defence)
   latest.current = defence
   const set = (id: string, error: string | null) =>
