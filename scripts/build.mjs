@@ -146,7 +146,7 @@ const stale = chosen.filter(({ made, sources }) => !isFresh(made, sources))
 if (stale.length > 0)
   process.stderr.write(
     isFirst && chosen.includes(parts[0])
-      ? 'Building Guichê (about 20 s, only the first time)…\n'
+      ? 'Building Guichê (about 10 s, only the first time)…\n'
       : 'Building what has changed…\n',
   )
 for (const { build } of stale) await build()
