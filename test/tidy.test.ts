@@ -139,6 +139,12 @@ describe('the walls', () => {
     expect(deep).toEqual(['dashboard/src/types.ts'])
   })
 
+  it('has no input of a day or a time that the browser writes in its own language', () => {
+    const native = /\btype=\{?["'](?:date|datetime-local|month|time|week)["']/
+    expect(native.test('<TextInput type="date" />')).toBe(true)
+    expect(pages.filter((file) => native.test(read(file)))).toEqual([])
+  })
+
   it('has one response for each action of an operator, on the command line and in the dashboard', () => {
     const own = /^(?:export )?function to(?:View|Listed|DifferenceView|Candidate)\(/m
     const twice = ['client', 'difference', 'fee', 'ledger-entry', 'suspense', 'proposal', 'reconcile'].map(

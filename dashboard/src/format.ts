@@ -33,6 +33,8 @@ function createFormat(language: Language) {
   })
   const date = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone })
   const day = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' })
+  const wholeDay = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeZone: 'UTC' })
+  const weekday = new Intl.DateTimeFormat(locale, { weekday: 'long', timeZone: 'UTC' })
   const month = new Intl.DateTimeFormat(locale, { month: 'long', year: 'numeric', timeZone: 'UTC' })
   const time = new Intl.DateTimeFormat(locale, { timeStyle: 'medium', timeZone })
   const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
@@ -57,6 +59,10 @@ function createFormat(language: Language) {
     date: (at: string | Date) => date.format(new Date(at)),
     /** Takes a day without time, yyyy-mm-dd. */
     day: (name: string) => day.format(new Date(`${name}T00:00:00Z`)),
+    /** `Monday, 23 November 2026`. Takes yyyy-mm-dd. */
+    wholeDay: (name: string) => wholeDay.format(new Date(name)),
+    /** `Monday`. Takes yyyy-mm-dd. */
+    weekday: (name: string) => weekday.format(new Date(name)),
     /** Takes a month, yyyy-mm. */
     month: (name: string) => month.format(new Date(`${name}-01T00:00:00Z`)),
     time: (at: string | Date) => time.format(new Date(at)),

@@ -1,3 +1,4 @@
+import { lastDayOf, shiftDay, shiftMonth, todayInBrasilia } from './days.ts'
 import type { useFilters } from './filters.ts'
 
 export const periods = ['today', 'yesterday', 'last7', 'last30', 'month', 'lastMonth'] as const
@@ -15,19 +16,11 @@ export function periodOf({ get }: Pick<ReturnType<typeof useFilters>, 'get'>): {
 }
 
 export function daysOf(name: PeriodName, today: string): { from: string; until: string } {
-  const [year = 0, month = 0] = today.split('-').map(Number)
   if (name === 'today') return { from: today, until: today }
-  if (name === 'yesterday') return { from: shift(today, -1), until: shift(today, -1) }
-  if (name === 'last7') return { from: shift(today, -6), until: today }
-  if (name === 'last30') return { from: shift(today, -29), until: today }
-  if (name === 'month') return { from: `${today.slice(0, 8)}01`, until: today }
-  return { from: toDay(Date.UTC(year, month - 2, 1)), until: toDay(Date.UTC(year, month - 1, 0)) }
+  if (name === 'yesterday') return { from: shiftDay(today, -1), until: shiftDay(today, -1) }
+  if (name === 'last7') return { from: shiftDay(today, -6), until: today }
+  if (name === 'last30') return { from: shiftDay(today, -29), until: today }
+  if (name === 'month') return { from: `${today.slice(0, 7)}-01`, until: today }
+  const before = shiftMonth(today.slice(0, 7), -1)
+  return { from: `${before}-01`, until: lastDayOf(before) }
 }
-
-function todayInBrasilia(): string {
-  // The format of Sweden is yyyy-mm-dd.
-  return new Intl.DateTimeFormat('sv-SE', { timeZone: 'America/Sao_Paulo' }).format(new Date())
-}
-
-const shift = (day: string, days: number) => toDay(Date.parse(day) + days * 86_400_000)
-const toDay = (time: number) => new Date(time).toISOString().slice(0, 10)

@@ -96,8 +96,9 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await go('/webhooks')
     await page.getByRole('button', { name: 'Resend a period' }).click()
     const dialog = page.getByRole('dialog')
-    await dialog.getByLabel('From').fill('2020-01-01T00:00')
-    await dialog.getByLabel('Until').fill('2099-01-01T00:00')
+    await dialog.getByLabel('From', { exact: true }).fill('1 Jan 2020')
+    await dialog.getByLabel('From: time').fill('0:00')
+    await dialog.getByLabel('Until', { exact: true }).fill('2099-01-01')
     await dialog.getByText('5 deliveries to one URL will be resent.').waitFor()
     await checkScreen('resend-preview')
     const before = receiver.received.length

@@ -1,9 +1,12 @@
-import { Button, Group, Popover, Stack, TextInput } from '@mantine/core'
-import { useDisclosure } from '@mantine/hooks'
+import { Button, Group, Popover, Stack } from '@mantine/core'
+import { useDisclosure, useMediaQuery } from '@mantine/hooks'
+import { useState } from 'react'
 import { useFilters } from '../filters.ts'
 import { useFormat } from '../format.ts'
 import { periodOf, periods } from '../periods.ts'
 import { texts, useText } from '../text.ts'
+import { Calendar } from './calendar.tsx'
+import { DayInput } from './day-input.tsx'
 import { IconOf } from './icons.tsx'
 
 const words = texts({
@@ -41,9 +44,8 @@ const words = texts({
 export function DateRange() {
   const t = useText(words)
   const format = useFormat()
-  const filters = useFilters()
   const [isOpen, { toggle, close }] = useDisclosure(false)
-  const { from, until, preset } = periodOf(filters)
+  const { from, until, preset } = periodOf(useFilters())
   const shown =
     preset !== null
       ? t[preset]
@@ -55,7 +57,15 @@ export function DateRange() {
             ? t.to(format.day(until))
             : t.any
   return (
-    <Popover opened={isOpen} onChange={close} position="bottom-start" shadow="md" trapFocus withRoles={false}>
+    <Popover
+      opened={isOpen}
+      onChange={close}
+      position="bottom-start"
+      shadow="md"
+      trapFocus
+      returnFocus
+      withRoles={false}
+    >
       <Popover.Target>
         <Button
           variant="default"
@@ -68,39 +78,72 @@ export function DateRange() {
         </Button>
       </Popover.Target>
       <Popover.Dropdown role="dialog" aria-label={t.label}>
-        <Stack gap={4} w={260}>
-          {[null, ...periods].map((one) => (
-            <Button
-              key={one ?? 'any'}
-              variant={one === preset && (one !== null || (!from && !until)) ? 'light' : 'subtle'}
-              color={one === preset ? 'brand' : 'gray'}
-              c="var(--mantine-color-text)"
-              size="xs"
-              justify="flex-start"
-              onClick={() => {
-                filters.set({ period: one ?? '', from: '', until: '' })
-                close()
-              }}
-            >
-              {one === null ? t.any : t[one]}
-            </Button>
-          ))}
-          <Group gap={8} grow mt={6}>
-            {(['from', 'until'] as const).map((name) => (
-              <TextInput
-                key={name}
-                type="date"
-                size="xs"
-                label={t[name]}
-                value={(name === 'from' ? from : until) ?? ''}
-                onChange={(event) =>
-                  filters.set({ from: from ?? '', until: until ?? '', period: '', [name]: event.currentTarget.value })
-                }
-              />
-            ))}
-          </Group>
-        </Stack>
+        <div className="period">
+          <Presets onChosen={close} />
+          <OwnDays onChosen={close} />
+        </div>
       </Popover.Dropdown>
     </Popover>
+  )
+}
+
+function Presets({ onChosen }: { onChosen: () => void }) {
+  const t = useText(words)
+  const filters = useFilters()
+  const { from, until, preset } = periodOf(filters)
+  return (
+    <div className="period-presets">
+      {[null, ...periods].map((one) => (
+        <Button
+          key={one ?? 'any'}
+          variant={one === preset && (one !== null || (!from && !until)) ? 'light' : 'subtle'}
+          color={one === preset ? 'brand' : 'gray'}
+          c="var(--mantine-color-text)"
+          size="xs"
+          justify="flex-start"
+          onClick={() => {
+            filters.set({ period: one ?? '', from: '', until: '' })
+            onChosen()
+          }}
+        >
+          {one === null ? t.any : t[one]}
+        </Button>
+      ))}
+    </div>
+  )
+}
+
+/** Two days, which are typed, or chosen in the calendar one after the other. */
+function OwnDays({ onChosen }: { onChosen: () => void }) {
+  const t = useText(words)
+  const filters = useFilters()
+  const isWide = useMediaQuery('(min-width: 62em)', undefined, { getInitialValueInEffect: false })
+  const [start, setStart] = useState<string | null>(null)
+  const { from = '', until = '' } = periodOf(filters)
+  const days = start === null ? { from, until } : { from: start, until: '' }
+  const choose = (day: string) => {
+    if (start === null) return setStart(day)
+    filters.set({ period: '', from: start < day ? start : day, until: start < day ? day : start })
+    onChosen()
+  }
+  return (
+    <Stack gap="sm">
+      <Group gap={8} grow>
+        {(['from', 'until'] as const).map((name) => (
+          <DayInput
+            key={name}
+            size="xs"
+            label={t[name]}
+            value={days[name]}
+            hasCalendar={false}
+            onChange={(day) => {
+              filters.set({ ...days, period: '', [name]: day })
+              setStart(null)
+            }}
+          />
+        ))}
+      </Group>
+      <Calendar key={isWide ? 2 : 1} months={isWide ? 2 : 1} {...days} onChoose={choose} />
+    </Stack>
   )
 }

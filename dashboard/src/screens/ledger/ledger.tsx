@@ -1,11 +1,13 @@
-import { Alert, Anchor, Group, SimpleGrid, Skeleton, Stack, Table, Text, TextInput } from '@mantine/core'
+import { Alert, Anchor, Group, SimpleGrid, Skeleton, Stack, Table, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { guiche, request, withQuery } from '../../api.ts'
 import { RequireClient } from '../../components/choose-client.tsx'
+import { DayInput } from '../../components/day-input.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { WaitingProposals } from '../../components/proposals.tsx'
+import { todayInBrasilia } from '../../days.ts'
 import { dayEnd, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useRefreshEvery } from '../../live.ts'
@@ -199,11 +201,11 @@ function MerchantLedger({ client }: { client: string }) {
       lead={isOwn ? t.leadOfOwn : t.lead}
       actions={
         <Group align="flex-end" gap="xs">
-          <TextInput
-            type="date"
+          <DayInput
             label={t.at}
             value={filters.get('at')}
-            onChange={(event) => filters.set({ at: event.currentTarget.value })}
+            onChange={(at) => filters.set({ at })}
+            max={todayInBrasilia()}
             w={180}
           />
           <NewEntry client={client} />

@@ -8,6 +8,7 @@ import { EmptyList } from '../../components/empty.tsx'
 import { ExportButton } from '../../components/export-button.tsx'
 import { FilterBar } from '../../components/filter-bar.tsx'
 import { PhoneRow, RecordList } from '../../components/record-table.tsx'
+import { shiftDay, todayInBrasilia } from '../../days.ts'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
@@ -240,11 +241,9 @@ function useEntryLink(client: string, entries: StatementEntry[]): (entry: Statem
 
 /** The days of the filters. An accounting program takes a period: without filters, the last 31 days. */
 function toPeriod(filters: ReturnType<typeof useFilters>): { from: string; until: string } {
-  const today = new Intl.DateTimeFormat('sv-SE', { timeZone: 'America/Sao_Paulo' }).format(new Date())
   const chosen = periodOf(filters)
-  const until = chosen.until ?? today
-  const monthBefore = new Date(Date.parse(until) - 30 * 24 * 60 * 60_000).toISOString().slice(0, 10)
-  return { from: chosen.from ?? monthBefore, until }
+  const until = chosen.until ?? todayInBrasilia()
+  return { from: chosen.from ?? shiftDay(until, -30), until }
 }
 
 function toQuery(filters: ReturnType<typeof useFilters>) {

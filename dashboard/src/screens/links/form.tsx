@@ -2,9 +2,11 @@ import { Button, Checkbox, Group, Modal, SegmentedControl, SimpleGrid, Textarea,
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { request } from '../../api.ts'
+import { DayInput } from '../../components/day-input.tsx'
 import { ErrorBoundary } from '../../components/error-boundary.tsx'
 import { ActionForm, useMutationForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
+import { dayInBrasilia } from '../../days.ts'
 import { dayEnd } from '../../filters.ts'
 import { newUuid } from '../../idempotency.ts'
 import { useText } from '../../text.ts'
@@ -111,7 +113,7 @@ function Fields({ client, link, onClose, onSaved }: Props) {
             inputMode="numeric"
             maxLength={5}
           />
-          <TextInput {...action.input('expiresAt')} label={t.expires} type="date" />
+          <DayInput {...action.input('expiresAt')} label={t.expires} />
         </SimpleGrid>
       )}
       <TextInput {...action.input('slug')} label={t.slug} description={t.slugHint} maxLength={60} />
@@ -138,8 +140,7 @@ export function toValues(link: LinkDetailResponse | null) {
     amountMin: link?.amountMin ?? null,
     amountMax: link?.amountMax ?? null,
     stock: link?.stock == null ? '' : String(link.stock),
-    // The end of a day in Brasília, three hours later in UTC.
-    expiresAt: link?.expiresAt ? new Date(Date.parse(link.expiresAt) - 3 * 3_600_000).toISOString().slice(0, 10) : '',
+    expiresAt: link?.expiresAt ? dayInBrasilia(link.expiresAt) : '',
     slug: link?.slug ?? '',
     webhookUrl: link?.webhookUrl ?? '',
     needsCustomer: link?.needsCustomer ?? false,

@@ -6,6 +6,7 @@ import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { IconOf } from '../../components/icons.tsx'
 import { Page, Section } from '../../components/page.tsx'
+import { lastDayOf, shiftMonth, todayInBrasilia } from '../../days.ts'
 import { useFilters } from '../../filters.ts'
 import { type Format, useFormat } from '../../format.ts'
 import { useMay } from '../../session.tsx'
@@ -263,16 +264,6 @@ function writeRule(rule: PeriodFigures['fees']['lines'][number]['rule'], t: Word
 
 /** This month and those before it, in Brasília: `2026-11`. */
 function lastMonths(): string[] {
-  const [year = 0, month = 0] = new Intl.DateTimeFormat('sv-SE', { timeZone: 'America/Sao_Paulo' })
-    .format(new Date())
-    .split('-')
-    .map(Number)
-  return Array.from({ length: monthsShown }, (_, back) =>
-    new Date(Date.UTC(year, month - 1 - back, 1)).toISOString().slice(0, 7),
-  )
-}
-
-function lastDayOf(name: string): string {
-  const [year = 0, month = 0] = name.split('-').map(Number)
-  return new Date(Date.UTC(year, month, 0)).toISOString().slice(0, 10)
+  const month = todayInBrasilia().slice(0, 7)
+  return Array.from({ length: monthsShown }, (_, back) => shiftMonth(month, -back))
 }

@@ -1,11 +1,13 @@
-import { Badge, Button, Group, Stack, Text, TextInput } from '@mantine/core'
+import { Badge, Button, Group, Stack, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { request, withQuery } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
+import { DayInput } from '../../components/day-input.tsx'
 import { Empty } from '../../components/empty.tsx'
 import { useMutationForm } from '../../components/form.tsx'
 import { RecordList } from '../../components/record-table.tsx'
+import { shiftDay } from '../../days.ts'
 import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useMay } from '../../session.tsx'
@@ -121,7 +123,7 @@ function CloseDay({
   onRequested: (id: string) => void
 }) {
   const t = useText(words)
-  const yesterday = dayBefore(today)
+  const yesterday = shiftDay(today, -1)
   const close = useMutationForm({
     initialValues: { acquirer: acquirers[0] ?? '', day: yesterday },
     send: async (values) => await request<{ id: string }>('POST', '/reconciliation/day', values),
@@ -139,11 +141,7 @@ function CloseDay({
     >
       <Text size="sm">{t.closeLead}</Text>
       <AcquirerSelect {...close.input('acquirer')} names={acquirers} />
-      <TextInput {...close.input('day')} type="date" label={t.whichDay} max={yesterday} data-autofocus />
+      <DayInput {...close.input('day')} label={t.whichDay} max={yesterday} data-autofocus />
     </Confirm>
   )
-}
-
-function dayBefore(day: string): string {
-  return new Date(Date.parse(day) - 24 * 60 * 60_000).toISOString().slice(0, 10)
 }

@@ -1,7 +1,8 @@
-import { Badge, Button, Group, Tabs, Text, TextInput } from '@mantine/core'
+import { Badge, Button, Group, Tabs, Text } from '@mantine/core'
 import { useState } from 'react'
 import { request } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
+import { DayInput } from '../../components/day-input.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { useMutationForm } from '../../components/form.tsx'
 import { Page } from '../../components/page.tsx'
@@ -133,8 +134,8 @@ function Compare({
       <Text size="sm">{t.compareLead}</Text>
       <AcquirerSelect {...start.input('acquirer')} names={acquirers} />
       <Group grow>
-        <TextInput {...start.input('from')} type="date" label={t.from} max={today} />
-        <TextInput {...start.input('to')} type="date" label={t.until} max={today} />
+        <DayInput {...start.input('from')} label={t.from} max={today} />
+        <DayInput {...start.input('to')} label={t.until} max={today} />
       </Group>
     </Confirm>
   )

@@ -5,6 +5,7 @@ import { Link } from 'wouter'
 import { request } from '../../api.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { ReasonText } from '../../components/reason.tsx'
+import { dayInBrasilia } from '../../days.ts'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
 import type { RequestedRunView, RunView } from '../../types.ts'
@@ -63,7 +64,7 @@ function Found({ run, version }: { run: RunView; version: number | null }) {
       {isDay && (
         <Anchor
           component={Link}
-          href={`/reconciliation/days/${run.acquirer}/${dayInBrazil(run.from)}`}
+          href={`/reconciliation/days/${run.acquirer}/${dayInBrasilia(run.from)}`}
           size="sm"
           c="inherit"
           td="underline"
@@ -87,9 +88,4 @@ function Interrupted({ error }: { error: RunView['error'] }) {
       )}
     </>
   )
-}
-
-/** The day in Brasília that begins at this time, yyyy-mm-dd. */
-export function dayInBrazil(at: string): string {
-  return new Intl.DateTimeFormat('en-CA', { timeZone: 'America/Sao_Paulo' }).format(new Date(at))
 }

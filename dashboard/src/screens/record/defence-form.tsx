@@ -1,7 +1,9 @@
 import { Alert, Button, Group, Select, SimpleGrid, Text, Textarea, TextInput } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import { request } from '../../api.ts'
+import { DayInput } from '../../components/day-input.tsx'
 import { ActionForm, useMutationForm } from '../../components/form.tsx'
+import { todayInBrasilia } from '../../days.ts'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
 import type { DefenceView, Delivery } from '../../types.ts'
@@ -169,7 +171,11 @@ function DeliveryFields({ form }: { form: ReturnType<typeof useDefenceForm>['for
           clearable
           data={kinds.map((value) => ({ value, label: t.kinds[value] }))}
         />
-        <TextInput {...form.input('delivery.deliveredOn')} label={t.deliveredOn[kind ?? 'goods']} type="date" />
+        <DayInput
+          {...form.input('delivery.deliveredOn')}
+          label={t.deliveredOn[kind ?? 'goods']}
+          max={todayInBrasilia()}
+        />
         {isShipped && <TextInput {...form.input('delivery.carrier')} label={t.carrier} maxLength={80} />}
         {isShipped && <TextInput {...form.input('delivery.trackingCode')} label={t.trackingCode} maxLength={60} />}
         <TextInput {...form.input('delivery.receivedBy')} label={t.receivedBy} maxLength={100} />

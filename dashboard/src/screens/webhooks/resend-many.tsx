@@ -1,20 +1,9 @@
-import {
-  Alert,
-  Button,
-  Checkbox,
-  Group,
-  Modal,
-  Progress,
-  SimpleGrid,
-  Skeleton,
-  Stack,
-  Text,
-  TextInput,
-} from '@mantine/core'
+import { Alert, Button, Checkbox, Group, Modal, Progress, Skeleton, Stack, Text } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { request, withQuery } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
+import { DayTimeInput } from '../../components/day-input.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { useMutationForm } from '../../components/form.tsx'
 import { useFormat } from '../../format.ts'
@@ -76,10 +65,8 @@ export function ResendMany({ client, onClose }: { client: string; onClose: () =>
       isReady={count > 0 && preview.data?.isTooMany === false && !preview.isFetching}
     >
       <Text size="sm">{t.manyLead}</Text>
-      <SimpleGrid cols={{ base: 1, xs: 2 }}>
-        <TextInput {...send.input('from')} type="datetime-local" label={t.from} />
-        <TextInput {...send.input('until')} type="datetime-local" label={t.until} />
-      </SimpleGrid>
+      <DayTimeInput {...send.input('from')} label={t.from} />
+      <DayTimeInput {...send.input('until')} label={t.until} />
       <Checkbox.Group {...send.input('states')} label={t.which}>
         <Stack gap={8} mt={6}>
           {allStates.map((state) => (
