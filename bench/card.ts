@@ -19,11 +19,15 @@ export type Row = {
   note?: string
 }
 
+export type Table = { title: string; text: string; columns: string[]; rows: string[][] }
+
 type Target = { name: string; kind: 'at least' | 'at most'; wanted: number; seen: number; unit: string }
 
 export type Card = {
   section(title: string, text: string): void
   row(row: Row): void
+  /** A section with columns of its own. */
+  table(table: Table): void
   /** Compares with the case's target. A missed target is shown, and fails nothing. */
   target(target: Target): void
   /** A measurement that was not possible, and why. */
@@ -33,12 +37,14 @@ export type Card = {
 
 export function newCard(): Card {
   const startedAt = new Date()
-  const sections: { title: string; text: string; rows: Row[] }[] = []
+  const sections: { title: string; text: string; rows: Row[]; lines?: string[] }[] = []
   const targets: Target[] = []
   const skipped: string[] = []
   return {
     section: (title, text) => void sections.push({ title, text, rows: [] }),
     row: (row) => void sections.at(-1)?.rows.push(row),
+    table: ({ title, text, columns, rows }) =>
+      void sections.push({ title, text, rows: [], lines: toLines(columns, rows) }),
     target: (target) => void targets.push(target),
     skip: (name, reason) => void skipped.push(`- ${name}: ${reason}`),
     toMarkdown: () =>
@@ -57,7 +63,14 @@ export function newCard(): Card {
               '',
             ]
           : []),
-        ...sections.flatMap(({ title, text, rows }) => [`## ${title}`, '', text, '', ...toTable(rows), '']),
+        ...sections.flatMap(({ title, text, rows, lines }) => [
+          `## ${title}`,
+          '',
+          text,
+          '',
+          ...(lines ?? toTable(rows)),
+          '',
+        ]),
         ...(skipped.length > 0 ? ['## Not measured', '', ...skipped, ''] : []),
       ].join('\n'),
   }
@@ -88,12 +101,15 @@ function toTable(rows: Row[]): string[] {
   ]
   // An empty column is left out.
   const used = columns.filter(({ cell }) => rows.some((row) => cell(row)))
+  return toLines(
+    used.map(({ title }) => title),
+    rows.map((row) => used.map(({ cell }) => cell(row) ?? '')),
+  )
+}
+
+function toLines(columns: string[], rows: string[][]): string[] {
   const line = (cells: string[]) => `| ${cells.join(' | ')} |`
-  return [
-    line(used.map(({ title }) => title)),
-    line(used.map(() => '---')),
-    ...rows.map((row) => line(used.map(({ cell }) => cell(row) ?? ''))),
-  ]
+  return [line(columns), line(columns.map(() => '---')), ...rows.map(line)]
 }
 
 export function median(values: Series): number {
@@ -117,7 +133,7 @@ export function toErrors(reports: Pick<Report, 'errors'>[]): string | undefined 
     : `**errors: ${[...sums].map(([reason, count]) => `${count} × ${reason}`).join(', ')}**`
 }
 
-function toNumber(value: number): string {
+export function toNumber(value: number): string {
   if (Number.isNaN(value)) return 'none'
   if (value >= 100) return Math.round(value).toLocaleString('en')
   return value.toFixed(value >= 10 ? 1 : 2)

@@ -2,23 +2,15 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { median, newCard, toErrors, toMs } from './card.ts'
-import { createJob } from './cases/create.ts'
 import { merge, newHistogram, percentile } from './load/histogram.ts'
-import { type Job, type Report, toRequest } from './load/job.ts'
+import type { Report } from './load/job.ts'
 import { toOrder } from './orders.ts'
-import { startWorker } from './processes.ts'
-import { addMerchants, makeDataDir, removeDataDir, type Service, startService, usageOfService } from './service.ts'
-import { openShop } from './shop.ts'
+import { addMerchants, type Service, usageOfService } from './service.ts'
+import { connections, merchantsCount, openSteadyLoad, toClients } from './steady.ts'
+import { startWatched } from './watch.ts'
+import { showSeen } from './watched-tables.ts'
 
 const createsPerSecond = 1000
-/**
- * Enough that none waits for another: at 60 ms a create, 64 would send at most a thousand a second, and a backlog after
- * a stall would stay.
- */
-const connections = 256
-/** This part of the charges of one slice is paid in the next. */
-const paidShare = 0.1
-const merchantsCount = 50
 /**
  * A request's body is parsed and serialized this many times, once a second, to show the machine's current speed. It
  * takes a few milliseconds.
@@ -41,27 +33,11 @@ export async function soak({
   const card = newCard()
   const sliceSeconds = Math.min(60, minutes * 20)
   const slices = Math.round((minutes * 60) / sliceSeconds)
-  const payments = createsPerSecond * paidShare
-  const dataDir = await makeDataDir()
-  const service = await startService({ dataDir, processes })
-  const shop = await openShop(1)
-  // They are reused: a slice begins when the last one has ended.
-  const creator = startWorker<Job, Report>('load/main.js')
-  const payer = startWorker<Job, Report>('load/main.js')
+  const watched = await startWatched({ processes })
+  const { service } = watched
+  const merchants = await addMerchants(service, merchantsCount)
+  const load = await openSteadyLoad(service.port, merchants)
   try {
-    const merchants = await addMerchants(service, merchantsCount)
-    const creates: Job = {
-      ...createJob({
-        port: service.port,
-        merchants,
-        connections,
-        seconds: sliceSeconds,
-        warmUpSeconds: 0,
-        webhookUrls: shop.urls,
-      }),
-      perSecond: createsPerSecond,
-      keep: { pattern: '"uri":"([^"]+)"', max: payments * sliceSeconds },
-    }
     const whole = {
       creates: newHistogram(),
       payments: newHistogram(),
@@ -72,26 +48,13 @@ export async function soak({
     const slices50Ms: number[] = []
     const slices99Ms: number[] = []
     const bodiesMs: number[] = []
-    let unpaid: string[] = []
+    const endPeriod = await watched.begin()
     for (let slice = 1; slice <= slices; slice += 1) {
-      const pay: Job = {
-        ...creates,
-        connections: 64,
-        perSecond: payments,
-        requests: unpaid.map((uri) =>
-          toRequest({ method: 'POST', path: '/sandbox/payment', token: merchants[0]?.token, body: { uri } }),
-        ),
-        keep: null,
-        once: true,
-      }
       const readings: number[] = []
       const looking = setInterval(() => readings.push(readBodies()), 1_000)
-      const [created, paid] = await Promise.all([
-        creator.request(creates),
-        unpaid.length > 0 ? payer.request(pay) : undefined,
-      ]).finally(() => clearInterval(looking))
-      unpaid = created.kept.flat()
-      const delivered = await shop.worker.request({ task: 'read', waitFor: 0, waitMs: 0 })
+      const { created, paid, delivered } = await load
+        .run({ perSecond: createsPerSecond, seconds: sliceSeconds })
+        .finally(() => clearInterval(looking))
       merge(whole.creates, created.latency)
       merge(whole.delivered, delivered.latency)
       if (paid) merge(whole.payments, paid.latency)
@@ -107,8 +70,9 @@ export async function soak({
           `${paid?.count ?? 0} paid; ${delivered.count} webhooks, p99 ${ms(delivered, 99)} ms; ${resident.at(-1)?.toFixed(0)} MB; JSON ${bodiesMs.at(-1)?.toFixed(1)} ms ${toErrors([created]) ?? ''}`,
       )
     }
+    const seen = await endPeriod()
     // Open work is finished before the ledger is verified.
-    const late = await shop.worker.request({ task: 'read', waitFor: Number.POSITIVE_INFINITY, waitMs: 15_000 })
+    const late = await load.readLate(15_000)
     merge(whole.delivered, late.latency)
     const verified = await verifyLedger(service)
 
@@ -138,19 +102,26 @@ export async function soak({
       unit: 'ms',
       values: bodiesMs,
     })
-    card.target({
-      name: 'soak, p99 of creates',
-      kind: 'at most',
-      wanted: 100,
-      seen: percentile(whole.creates, 99) / 1000,
-      unit: 'ms',
+    showSeen(card, 'Soak', seen, {
+      clients: toClients(whole.creates, whole.payments),
+      creates: whole.creates.count,
     })
+    const target = (name: string, histogram: Report['latency'], percent: number, wanted: number) =>
+      card.target({
+        name: `soak, p${percent} of ${name}`,
+        kind: 'at most',
+        wanted,
+        seen: percentile(histogram, percent) / 1000,
+        unit: 'ms',
+      })
+    target('creates', whole.creates, 50, 10)
+    target('creates', whole.creates, 99, 60)
+    target('webhooks', whole.delivered, 99, 250)
     card.target({ name: 'soak, breaches of the ledger', kind: 'at most', wanted: 0, seen: verified.breaches, unit: '' })
     return card.toMarkdown()
   } finally {
-    for (const worker of [creator, payer, shop.worker]) worker.end()
-    await service.stop()
-    await removeDataDir(dataDir)
+    load.close()
+    await watched.close()
   }
 }
 

@@ -149,21 +149,21 @@ async function openNetwork(
 
 function openQueues(pool: pg.Pool) {
   return {
-    insertCharge: batched(async (rows: ChargeRow[]) => {
+    insertCharge: batched('simulator: insert charges', async (rows: ChargeRow[]) => {
       const inserted = await insertCharges(pool, rows)
       // If one batch contains an id twice, the first entry created it: `delete` is true only once.
       return rows.map(({ id }) => inserted.delete(id))
     }),
-    findCharge: batched(async (ids: string[]) => {
+    findCharge: batched('simulator: find charges', async (ids: string[]) => {
       const found = await findCharges(pool, ids)
       return ids.map((id) => found.get(id) ?? null)
     }),
-    insertPix: batched(async (pixes: NewPix[]) => {
+    insertPix: batched('simulator: insert payments', async (pixes: NewPix[]) => {
       const inserted = await insertPixes(pool, pixes)
       return pixes.map(({ endToEndId }) => inserted.has(endToEndId))
     }),
     readPix: createPixReader(pool),
-    listBaseUrls: batched(async (calls: undefined[]) => {
+    listBaseUrls: batched('simulator: list addresses', async (calls: undefined[]) => {
       const urls = await listBaseUrls(pool)
       return calls.map(() => urls)
     }),
@@ -212,8 +212,12 @@ async function answer(network: Network, controls: Controls, request: HttpRequest
  * do not wait for more: if all connections of a shop wait for charges, no more requests arrive, and a backlog from a
  * pause would never shrink.
  */
-function batched<Item, Result>(run: (items: Item[]) => Promise<Result[]>): (item: Item) => Promise<Result> {
+function batched<Item, Result>(
+  name: string,
+  run: (items: Item[]) => Promise<Result[]>,
+): (item: Item) => Promise<Result> {
   return createBatcher({
+    name,
     run,
     maxBatchSize: 128,
     maxConcurrency: 1,

@@ -227,6 +227,7 @@ function whyFailed(error: unknown): Reason | null {
 /** Callers share a result that was requested after each of them called. */
 function shared<Result>(find: () => Promise<Result>): () => Promise<Result> {
   const batch = createBatcher<null, Result>({
+    name: 'standby',
     run: async (items) => {
       const found = await find()
       return items.map(() => found)

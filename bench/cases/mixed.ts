@@ -1,22 +1,30 @@
 import { type Bench, toRow } from '../bench.ts'
+import { newHistogram } from '../load/histogram.ts'
 import { type Job, type Report, toRequest } from '../load/job.ts'
 import { generate } from '../processes.ts'
+import { addMerchants } from '../service.ts'
 import { createCharges, openShop } from '../shop.ts'
+import { merchantsCount, toClients } from '../steady.ts'
+import { startWatched } from '../watch.ts'
+import { showSeen } from '../watched-tables.ts'
 import { createJob } from './create.ts'
 
-/** Five minutes with --full. */
-const lengthening = 30
+/** A minute; five with --full. */
+const lengthening = { short: 15, full: 30 }
 /** Of each, per second: some 1.4 million creates an hour, of which half are paid. */
 const rates = { creates: 400, payments: 200, fetches: 400, lists: 40, refunds: 4 }
 
 /** An ordinary hour of a busy gateway, compressed: every operation at a fixed rate, with webhooks all the time. */
 export async function mixed(bench: Bench): Promise<void> {
-  const { card, service, merchants, isFull, say } = bench
-  const seconds = Math.round(bench.seconds * lengthening)
-  if (!isFull) return card.skip('a mixed hour', 'with --full')
-  say(`a mixed hour compressed: making what will be paid and refunded`)
+  const { card, isFull, processes, say } = bench
+  say('a mixed hour compressed: making what will be paid and refunded')
+  // Of its own, because watching has a cost that no other case shall have.
+  const watched = await startWatched({ processes })
+  const { service } = watched
   const shop = await openShop(10)
   try {
+    const merchants = await addMerchants(service, merchantsCount)
+    const seconds = Math.round(bench.seconds * (isFull ? lengthening.full : lengthening.short))
     const common = { port: service.port, merchants, webhookUrls: shop.urls }
     const [merchant] = merchants
     const { payments } = await createCharges({ ...common, count: rates.payments * seconds })
@@ -26,7 +34,8 @@ export async function mixed(bench: Bench): Promise<void> {
       count: rates.refunds * seconds,
     })
     await generate({ ...owned.payments, connections: 16 })
-    await shop.worker.request({ task: 'read', waitFor: Number.POSITIVE_INFINITY, waitMs: 10_000 })
+    const reported = payments.requests.length + 2 * owned.ids.length
+    await shop.worker.request({ task: 'read', waitFor: reported, waitMs: 10_000 })
 
     const token = merchant?.token
     const create = createJob({ ...common, connections: 32, seconds, warmUpSeconds: 0 })
@@ -59,21 +68,38 @@ export async function mixed(bench: Bench): Promise<void> {
     say(`a mixed hour compressed into ${seconds} s`)
     const emptying = setInterval(() => void service.emptyLog(), 30_000)
     const names = Object.keys(jobs) as (keyof typeof rates)[]
+    const endPeriod = await watched.begin()
     const reports: Report[] = await Promise.all(
       names.map((name) => generate({ ...jobs[name], perSecond: rates[name] })),
     )
+    const seen = await endPeriod()
     clearInterval(emptying)
-    const delivered = await shop.worker.request({ task: 'read', waitFor: Number.POSITIVE_INFINITY, waitMs: 5_000 })
+    const changed = (rates.creates + rates.payments + rates.refunds) * seconds
+    const delivered = await shop.worker.request({ task: 'read', waitFor: changed, waitMs: 5_000 })
     card.section(
       'A mixed hour, compressed',
       `Everything at once for ${seconds} s, each at a fixed rate, latency from when a request was due; webhooks to ${shop.urls.length} receivers.`,
     )
     for (const [index, name] of names.entries()) {
       const report = reports[index]
-      if (report) card.row(toRow(name, [report], `${rates[name]}/s wanted`))
+      if (!report) continue
+      const unsent = rates[name] * seconds - report.count
+      const note = [`${rates[name]}/s wanted`, unsent > 0 && `**${unsent} not sent or not answered 2xx**`]
+      card.row(toRow(name, [report], note.filter(Boolean).join('; ')))
     }
     card.row(toRow('webhooks, from the change to the first byte', [{ ...delivered, kept: [], cpuMicros: 0 }]))
+    const latencyOf = (name: keyof typeof rates) => reports[names.indexOf(name)]?.latency ?? newHistogram()
+    showSeen(card, 'Mixed', seen, {
+      clients: {
+        ...toClients(latencyOf('creates'), latencyOf('payments')),
+        'GET /transaction/:id': latencyOf('fetches'),
+        'GET /transaction': latencyOf('lists'),
+        'POST /transaction/:id/refund': latencyOf('refunds'),
+      },
+      creates: latencyOf('creates').count,
+    })
   } finally {
     shop.worker.end()
+    await watched.close()
   }
 }

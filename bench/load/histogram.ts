@@ -27,6 +27,23 @@ export function merge(into: Histogram, other: Histogram): void {
   into.max = Math.max(into.max, other.max)
 }
 
+/** What was recorded after `before`, an earlier state of the same histogram. Its maximum is that of its highest bucket. */
+export function since(before: Histogram, after: Histogram): Histogram {
+  const counts = after.counts.map((count, bucket) => count - (before.counts[bucket] ?? 0))
+  const highest = counts.findLastIndex((count) => count > 0)
+  return {
+    counts,
+    count: after.count - before.count,
+    max: highest === -1 ? 0 : Math.min(toUpperEnd(highest), after.max),
+  }
+}
+
+/** In microseconds, within one part in 256. NaN if nothing was recorded. */
+export function mean({ counts, count, max }: Histogram): number {
+  const sum = counts.reduce((total, of, bucket) => (of === 0 ? total : total + of * toMiddle(bucket, max)), 0)
+  return sum / count
+}
+
 /** The smallest duration, in microseconds, that this percentage does not exceed. NaN if nothing was recorded. */
 export function percentile(histogram: Histogram, percent: number): number {
   const rank = Math.max(1, Math.ceil((percent / 100) * histogram.count))
@@ -43,6 +60,11 @@ function toBucket(value: number): number {
   if (value < 2 * half) return value
   const exponent = Math.floor(Math.log2(value)) - bits
   return exponent * half + Math.floor(value / 2 ** exponent)
+}
+
+function toMiddle(bucket: number, max: number): number {
+  const lowest = bucket === 0 ? 0 : toUpperEnd(bucket - 1) + 1
+  return (lowest + Math.min(toUpperEnd(bucket), max)) / 2
 }
 
 function toUpperEnd(bucket: number): number {

@@ -68,6 +68,7 @@ async function processNotice(deps: Deps, notice: InboxRow): Promise<void> {
 /** One commit for all checks that end while another commit is in progress. */
 export function createCheckWriter(db: Db): ProcessDeps['writeCheck'] {
   return createBatcher({
+    name: 'write checks',
     maxBatchSize: batchNoticesMax,
     maxConcurrency: batchesMax,
     minConcurrentBatch: batchNoticesMax,

@@ -49,6 +49,7 @@ export function createNoticeWriter({
   instance: number
 }): ReceiveDeps['keepNotices'] {
   return createBatcher({
+    name: 'keep notices',
     maxBatchSize: batchCallbacksMax,
     maxConcurrency: batchesMax,
     minConcurrentBatch,

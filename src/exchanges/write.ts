@@ -16,6 +16,7 @@ const waitingMax = 2_000
 export function createExchangeWriter({ db, log }: { db: Db; log: Logger }): (exchange: Exchange) => void {
   let waiting = 0
   const insert = createBatcher<Exchange, null>({
+    name: 'exchanges',
     maxBatchSize: batchRowsMax,
     maxConcurrency: 1,
     lingerMs,

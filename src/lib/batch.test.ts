@@ -18,7 +18,7 @@ function createRuns() {
 describe('a batcher', () => {
   it('batches the items of one turn and returns each its own result', async () => {
     const { batches, run } = createRuns()
-    const add = createBatcher({ run, retryIndividually, maxBatchSize: 10, maxConcurrency: 1 })
+    const add = createBatcher({ name: 'test', run, retryIndividually, maxBatchSize: 10, maxConcurrency: 1 })
     const results = Promise.all([add(1), add(2), add(3)])
     await turn()
     batches[0]?.finish()
@@ -28,7 +28,14 @@ describe('a batcher', () => {
 
   it('starts within a turn once a batch is half full, and batches the rest of the turn', async () => {
     const { batches, run } = createRuns()
-    const add = createBatcher({ run, retryIndividually, maxBatchSize: 6, maxConcurrency: 2, minConcurrentBatch: 2 })
+    const add = createBatcher({
+      name: 'test',
+      run,
+      retryIndividually,
+      maxBatchSize: 6,
+      maxConcurrency: 2,
+      minConcurrentBatch: 2,
+    })
     const results = [1, 2, 3].map(add)
     expect(batches.map(({ items }) => items)).toEqual([[1, 2, 3]])
     results.push(add(4), add(5))
@@ -44,7 +51,7 @@ describe('a batcher', () => {
 
   it('keeps items that come at the maximum concurrency for the next batch', async () => {
     const { batches, run } = createRuns()
-    const add = createBatcher({ run, retryIndividually, maxBatchSize: 10, maxConcurrency: 1 })
+    const add = createBatcher({ name: 'test', run, retryIndividually, maxBatchSize: 10, maxConcurrency: 1 })
     const first = add(1)
     await turn()
     const later = Promise.all([add(2), add(3)])
@@ -59,7 +66,14 @@ describe('a batcher', () => {
 
   it('starts a concurrent batch only with enough items, and at once when none runs', async () => {
     const { batches, run } = createRuns()
-    const add = createBatcher({ run, retryIndividually, maxBatchSize: 10, maxConcurrency: 2, minConcurrentBatch: 3 })
+    const add = createBatcher({
+      name: 'test',
+      run,
+      retryIndividually,
+      maxBatchSize: 10,
+      maxConcurrency: 2,
+      minConcurrentBatch: 3,
+    })
     const results = [add(1)]
     await turn()
     results.push(add(2), add(3))
@@ -81,6 +95,7 @@ describe('a batcher', () => {
   it('lets items that come while a batch runs linger for more if they are few, and starts a single item at once', async () => {
     const { batches, run } = createRuns()
     const add = createBatcher({
+      name: 'test',
       run,
       retryIndividually,
       maxBatchSize: 10,
@@ -117,6 +132,7 @@ describe('a batcher', () => {
   it('lingers as long as the batch before took, within bounds', async () => {
     const starts: number[] = []
     const add = createBatcher<number, number>({
+      name: 'test',
       retryIndividually,
       maxBatchSize: 10,
       maxConcurrency: 1,
@@ -141,6 +157,7 @@ describe('a batcher', () => {
     let concurrencySeen = 0
     let itemsSeen = 0
     const add = createBatcher<number, number>({
+      name: 'test',
       retryIndividually,
       run: async (items) => {
         now += 1
@@ -161,6 +178,7 @@ describe('a batcher', () => {
   it('sorts a batch, and still returns every caller its own result', async () => {
     const seen: number[][] = []
     const add = createBatcher<number, string>({
+      name: 'test',
       retryIndividually,
       run: async (items) => {
         seen.push(items)
@@ -176,6 +194,7 @@ describe('a batcher', () => {
 
   it('lets a bad item fail alone', async () => {
     const add = createBatcher<number, number>({
+      name: 'test',
       retryIndividually,
       run: async (items) => {
         if (items.includes(2)) throw new Error('two is bad')
@@ -196,6 +215,7 @@ describe('a batcher', () => {
   it('does not retry after an error that no item caused', async () => {
     let runs = 0
     const add = createBatcher<number, number>({
+      name: 'test',
       run: async () => {
         runs += 1
         throw new Error('connection lost')
@@ -211,6 +231,7 @@ describe('a batcher', () => {
 
   it('rejects all items when `run` returns too few results', async () => {
     const add = createBatcher<number, number>({
+      name: 'test',
       retryIndividually,
       run: async () => [],
       maxBatchSize: 10,

@@ -1,7 +1,15 @@
+import { channel } from 'node:diagnostics_channel'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from './assert.ts'
 
+/** Publishes each batch when it has ended, if anybody listens: `npm run bench` does. */
+const batches = channel('guiche:batch')
+
+export type BatchMessage = { name: string; waitsMs: number[]; runMs: number; items: number }
+
 export type BatcherOptions<Item, Result> = {
+  /** What its batches do, for those who measure them. */
+  name: string
   /** Does the work of a batch in one go and returns the results in the order of its items. After an error it runs again, item by item. */
   run: (items: Item[]) => Promise<Result[]>
   maxBatchSize: number
@@ -27,7 +35,13 @@ export type BatcherOptions<Item, Result> = {
 /** Short enough to disappear among the other waits of a busy process. */
 const lingerMsMax = 25
 
-type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }
+/** `since` is 0 while nobody listens. */
+type Waiting<Item, Result> = {
+  item: Item
+  since: number
+  resolve: (result: Result) => void
+  reject: (error: unknown) => void
+}
 
 /**
  * Lets callers share a commit. While no batch runs, an item starts one at once. Items that come while a batch runs form the next
@@ -62,7 +76,11 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     running += 1
     const startedAt = performance.now()
     void runBatch(options, batch)
-      .then(() => linger(performance.now() - startedAt))
+      .then(() => {
+        const runMs = performance.now() - startedAt
+        publish(batch, startedAt, runMs)
+        return linger(runMs)
+      })
       .finally(() => {
         running -= 1
         schedule()
@@ -75,9 +93,15 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     await sleep(Math.max(options.lingerMs, Math.min(batchMs, lingerMsMax)))
   }
 
+  function publish(batch: Waiting<Item, Result>[], startedAt: number, runMs: number): void {
+    if (!batches.hasSubscribers) return
+    const waitsMs = batch.filter(({ since }) => since > 0).map(({ since }) => startedAt - since)
+    batches.publish({ name: options.name, waitsMs, runMs, items: batch.length } satisfies BatchMessage)
+  }
+
   return (item) =>
     new Promise((resolve, reject) => {
-      waiting.push({ item, resolve, reject })
+      waiting.push({ item, since: batches.hasSubscribers ? performance.now() : 0, resolve, reject })
       // Within this turn: the database then works while the process still reads the other requests that arrived together.
       if (waiting.length >= half && mayStart()) start()
       else schedule()

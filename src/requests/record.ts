@@ -195,6 +195,7 @@ function collectRouteNames(app: Server): Map<string, KnownNames> {
 function createWriter({ db, log }: { db: Db; log: Logger }): (row: ApiRequest) => boolean {
   let waiting = 0
   const insert = createBatcher<ApiRequest, null>({
+    name: 'requests',
     maxBatchSize: batchRowsMax,
     maxConcurrency: 1,
     lingerMs,

@@ -150,6 +150,7 @@ async function drawMeanwhile(
 /** Inserts all transactions that arrive during one commit with the next one. */
 export function createTransactionWriter(db: Db): (transaction: NewTransaction) => Promise<boolean> {
   return createBatcher({
+    name: 'create',
     maxBatchSize: batchRowsMax,
     maxConcurrency: batchesMax,
     minConcurrentBatch,

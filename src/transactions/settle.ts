@@ -182,6 +182,7 @@ type Confirmed = Pick<Found, 'charge' | 'payment'> & {
 export function createSettlement({ db, clock }: { db: Db; clock: Clock }): Settlement {
   return {
     findOwner: createBatcher({
+      name: 'find owners',
       maxBatchSize: batchReadsMax,
       maxConcurrency: batchesMax,
       minConcurrentBatch,
@@ -193,6 +194,7 @@ export function createSettlement({ db, clock }: { db: Db; clock: Clock }): Settl
       },
     }),
     recordPayment: createBatcher({
+      name: 'settle',
       maxBatchSize: batchPaymentsMax,
       maxConcurrency: batchesMax,
       minConcurrentBatch,

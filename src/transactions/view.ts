@@ -151,6 +151,7 @@ export type TransactionReader = (key: { merchantId: string; recordId: string }) 
  */
 export function createTransactionReader(db: Db): TransactionReader {
   return createBatcher({
+    name: 'find transactions',
     maxBatchSize: batchReadsMax,
     maxConcurrency: batchesMax,
     minConcurrentBatch,

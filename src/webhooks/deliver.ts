@@ -164,6 +164,7 @@ export function startDeliveries(deps: Deps): Deliveries {
   const sender = createSender({ dialler, deadlineMs: options.deadlineMs, now: () => clock.now() })
   const metrics = deps.metrics && createMetrics({ registry: deps.metrics, db, clock })
   const record = createBatcher<AttemptResult, null>({
+    name: 'record attempts',
     run: (attempts) => recordAttempts(db, attempts),
     maxBatchSize: 128,
     maxConcurrency: 1,

@@ -1,0 +1,151 @@
+import { subscribe } from 'node:diagnostics_channel'
+import type { IncomingMessage } from 'node:http'
+import { PerformanceObserver, performance } from 'node:perf_hooks'
+import { isMainThread } from 'node:worker_threads'
+import pg from 'pg'
+import type { BatchMessage } from '../src/lib/batch.ts'
+import { type Histogram, record } from './load/histogram.ts'
+import { type Delivery, deliveryParts, stageNames, writeSnapshots } from './stages.ts'
+
+// Loaded into each process of the service before its own code (`node --import`). Records how long requests, batches,
+// statements and deliveries spend where. It changes no behaviour, and costs a few per cent of Guichê's processor time.
+
+const loopEveryMs = 5
+
+if (isMainThread) {
+  const find = writeSnapshots()
+  watchRequests(find)
+  watchStatements(find)
+  watchLoop(find)
+  const batchWait = cached((name) => find(stageNames.batchWait(name)))
+  const batchRun = cached((name) => find(stageNames.batchRun(name)))
+  subscribe('guiche:batch', (message) => {
+    const { name, waitsMs, runMs } = message as BatchMessage
+    for (const waitMs of waitsMs) recordMs(batchWait(name), waitMs)
+    recordMs(batchRun(name), runMs)
+  })
+  const parts = deliveryParts.map(({ name, from, to }) => ({ histogram: find(name), from, to }))
+  subscribe('guiche:delivery', (message) => {
+    const delivery = message as Delivery
+    for (const { histogram, from, to } of parts) recordMs(histogram, delivery[to] - delivery[from])
+  })
+}
+
+type Find = (name: string) => Histogram
+
+function recordMs(histogram: Histogram, ms: number): void {
+  record(histogram, ms * 1000)
+}
+
+/** To make no text for each of many thousand values a second. */
+function cached<Made>(make: (key: string) => Made): (key: string) => Made {
+  const made = new Map<string, Made>()
+  return (key) => {
+    const found = made.get(key) ?? make(key)
+    made.set(key, found)
+    return found
+  }
+}
+
+type RouteStages = { before: Histogram; handler: Histogram; answer: Histogram }
+
+const timesKey = Symbol('times')
+/** By `performance.now()`. */
+type Times = { readAt: number; handlerAt: number; handledAt: number; stages: RouteStages | null }
+type Raw = IncomingMessage & { [timesKey]?: Times }
+type Handled = { request: { raw: Raw }; async: boolean; route: { method: string; url: string } }
+
+function watchRequests(find: Find): void {
+  const toStages = cached((method) =>
+    cached((url): RouteStages => {
+      const route = `${method} ${url}`
+      return {
+        before: find(stageNames.beforeHandler(route)),
+        handler: find(stageNames.handler(route)),
+        answer: find(stageNames.answer(route)),
+      }
+    }),
+  )
+  subscribe('http.server.request.start', (message) => {
+    const { request } = message as { request: Raw }
+    request[timesKey] = { readAt: performance.now(), handlerAt: 0, handledAt: 0, stages: null }
+  })
+  subscribe('tracing:fastify.request.handler:start', (message) => {
+    const { request, route } = message as Handled
+    const times = request.raw[timesKey]
+    if (!times) return
+    times.handlerAt = performance.now()
+    times.stages = toStages(route.method)(route.url)
+  })
+  const onHandled = (message: unknown) => {
+    const times = (message as Handled).request.raw[timesKey]
+    if (times) times.handledAt = performance.now()
+  }
+  subscribe('tracing:fastify.request.handler:end', (message) => {
+    if (!(message as Handled).async) onHandled(message)
+  })
+  subscribe('tracing:fastify.request.handler:asyncEnd', onHandled)
+  subscribe('http.server.response.finish', (message) => {
+    const times = (message as { request: Raw }).request[timesKey]
+    // A request that was refused before its handler has no stages.
+    if (!times?.stages || times.handledAt === 0) return
+    recordMs(times.stages.before, times.handlerAt - times.readAt)
+    recordMs(times.stages.handler, times.handledAt - times.handlerAt)
+    recordMs(times.stages.answer, performance.now() - times.handledAt)
+  })
+}
+
+type Callback = (...results: unknown[]) => void
+
+/** The service uses this same module, so the methods of its pools and connections are these. */
+function watchStatements(find: Find): void {
+  const timed = (original: (...args: never[]) => unknown, toStage: (first: unknown) => Histogram | null) =>
+    function (this: unknown, ...args: unknown[]): unknown {
+      const stage = toStage(args[0])
+      if (stage === null) return Reflect.apply(original, this, args)
+      const startedAt = performance.now()
+      const end = () => recordMs(stage, performance.now() - startedAt)
+      const callback = args.at(-1)
+      if (typeof callback === 'function')
+        args[args.length - 1] = function (this: unknown, ...results: unknown[]) {
+          end()
+          return Reflect.apply(callback as Callback, this, results)
+        }
+      const result = Reflect.apply(original, this, args)
+      if (result instanceof Promise) result.then(end, end)
+      return result
+    }
+  const statement = cached((name) => find(stageNames.statement(name)))
+  const poolWait = find(stageNames.poolWait)
+  const pool = pg.Pool.prototype as unknown as { connect: Callback }
+  const client = pg.Client.prototype as unknown as { query: Callback }
+  Object.assign(pool, { connect: timed(pool.connect, () => poolWait) })
+  Object.assign(client, {
+    query: timed(client.query, (query) => {
+      const name = nameOf(query)
+      return name === null ? null : statement(name)
+    }),
+  })
+}
+
+/** Null for a cursor or a copy, which answer piece by piece. */
+function nameOf(query: unknown): string | null {
+  const { name, text, submit } =
+    typeof query === 'string' ? { text: query } : (query as { name?: string; text?: string; submit?: unknown })
+  if (submit !== undefined) return null
+  return name ?? /^(?:begin|commit|rollback)\b/.exec(text ?? '')?.[0] ?? 'without a name'
+}
+
+function watchLoop(find: Find): void {
+  const [loop, garbage] = [find(stageNames.loop), find(stageNames.garbage)]
+  let last = performance.now()
+  setInterval(() => {
+    const now = performance.now()
+    // What arrives while the loop is busy waits for the rest of it: one value for each moment at which it could have.
+    for (let lateMs = now - last - loopEveryMs; lateMs >= 0; lateMs -= loopEveryMs) recordMs(loop, lateMs)
+    last = now
+  }, loopEveryMs).unref()
+  new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) recordMs(garbage, duration)
+  }).observe({ entryTypes: ['gc'] })
+}

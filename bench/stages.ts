@@ -1,0 +1,142 @@
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Histogram, merge, newHistogram, since } from './load/histogram.ts'
+
+/** The names under which the hook records. */
+export const stageNames = {
+  beforeHandler: (route: string) => `route|${route}|read → handler`,
+  handler: (route: string) => `route|${route}|handler`,
+  answer: (route: string) => `route|${route}|handler → answered`,
+  batchWait: (name: string) => `batch|${name}|wait`,
+  batchRun: (name: string) => `batch|${name}|run`,
+  statement: (name: string) => `statement|${name}`,
+  poolWait: 'process|wait for a connection of the pool',
+  loop: 'process|event loop, delay',
+  garbage: 'process|garbage collection',
+}
+
+/** When an attempt to deliver passed each point, in epoch milliseconds, as `guiche:delivery` publishes it. */
+export type Delivery = {
+  occurredAt: number
+  dueAt: number
+  claimedAt: number
+  builtAt: number
+  sentAt: number
+  answeredAt: number
+  recordedAt: number
+}
+
+/** In the order in which a delivery passes them. */
+export const deliveryParts: { name: string; from: keyof Delivery; to: keyof Delivery }[] = [
+  { name: 'delivery|change → due', from: 'occurredAt', to: 'dueAt' },
+  { name: 'delivery|due → claimed', from: 'dueAt', to: 'claimedAt' },
+  { name: 'delivery|claimed → built', from: 'claimedAt', to: 'builtAt' },
+  { name: 'delivery|built → sent', from: 'builtAt', to: 'sentAt' },
+  { name: 'delivery|sent → answered', from: 'sentAt', to: 'answeredAt' },
+  { name: 'delivery|answered → recorded', from: 'answeredAt', to: 'recordedAt' },
+]
+
+export type Stages = Map<string, Histogram>
+
+/** Of one process, since its start. */
+export type Snapshot = {
+  stages: Stages
+  /** Of its event loop. */
+  busyMs: number
+}
+
+/** A file of a process. Of a histogram only the buckets that are used: [bucket, count] after the count and the maximum. */
+type Written = { at: number; busyMs: number; stages: [string, number, number, [number, number][]][] }
+
+const folderSetting = 'BENCH_STAGES_DIR'
+const writeSignal = 'SIGUSR2'
+const answerMaxMs = 5_000
+
+/** In a process of the service. Returns the histogram of a name; each signal makes the process write them all. */
+export function writeSnapshots(): (name: string) => Histogram {
+  const folder = process.env[folderSetting]
+  if (folder === undefined) throw new Error(`${folderSetting} names no folder`)
+  const stages: Stages = new Map()
+  const write = () => {
+    const written: Written = {
+      at: Date.now(),
+      busyMs: performance.eventLoopUtilization().active,
+      stages: [...stages].map(([name, { counts, count, max }]) => [
+        name,
+        count,
+        max,
+        counts.flatMap((of, bucket): [number, number][] => (of === 0 ? [] : [[bucket, of]])),
+      ]),
+    }
+    // A reader sees whole files only.
+    const file = join(folder, `${process.pid}.json`)
+    writeFileSync(`${file}.new`, JSON.stringify(written))
+    renameSync(`${file}.new`, file)
+  }
+  process.on(writeSignal, write)
+  mkdirSync(folder, { recursive: true })
+  write()
+  return (name) => {
+    const histogram = stages.get(name) ?? newHistogram()
+    stages.set(name, histogram)
+    return histogram
+  }
+}
+
+/** What makes a started service record its stages into a folder. */
+export function toStagesOptions(folder: string, hook: string) {
+  return { execArgv: ['--import', hook], environment: { [folderSetting]: folder } }
+}
+
+/** Makes each process write, and reads it. By process. */
+export async function readSnapshots(folder: string): Promise<Map<number, Snapshot>> {
+  const pids = readdirSync(folder).flatMap((name) => (/^\d+\.json$/.test(name) ? [Number.parseInt(name, 10)] : []))
+  const after = Date.now()
+  const writing = pids.filter((pid) => signal(pid)).map((pid) => ({ pid, after }))
+  return new Map(await Promise.all(writing.map(async (one) => [one.pid, await readWritten(folder, one)] as const)))
+}
+
+/** False if the process has ended. */
+function signal(pid: number): boolean {
+  try {
+    return process.kill(pid, writeSignal)
+  } catch {
+    return false
+  }
+}
+
+async function readWritten(folder: string, { pid, after }: { pid: number; after: number }): Promise<Snapshot> {
+  const giveUpAt = performance.now() + answerMaxMs
+  while (performance.now() < giveUpAt) {
+    const { at, busyMs, stages }: Written = JSON.parse(readFileSync(join(folder, `${pid}.json`), 'utf8'))
+    if (at >= after) return { busyMs, stages: new Map(stages.map(([name, ...rest]) => [name, toHistogram(...rest)])) }
+    await sleep(5)
+  }
+  throw new Error(`process ${pid} of the service did not write its stages`)
+}
+
+function toHistogram(count: number, max: number, used: [number, number][]): Histogram {
+  const histogram = { ...newHistogram(), count, max }
+  for (const [bucket, of] of used) histogram.counts[bucket] = of
+  return histogram
+}
+
+/** What all processes recorded between two readings. */
+export function stagesBetween(before: Map<number, Snapshot>, after: Map<number, Snapshot>): Stages {
+  const all: Stages = new Map()
+  for (const [pid, { stages }] of after)
+    for (const [name, histogram] of stages) {
+      const part = since(before.get(pid)?.stages.get(name) ?? newHistogram(), histogram)
+      if (part.count === 0) continue
+      const sum = all.get(name)
+      if (sum) merge(sum, part)
+      else all.set(name, part)
+    }
+  return all
+}
+
+/** How busy the event loop of each process was between two readings, from 0 to 1. */
+export function loopsBetween(before: Map<number, Snapshot>, after: Map<number, Snapshot>, seconds: number): number[] {
+  return [...after].map(([pid, { busyMs }]) => (busyMs - (before.get(pid)?.busyMs ?? 0)) / 1000 / seconds)
+}

@@ -1,0 +1,69 @@
+import { createJob } from './cases/create.ts'
+import type { Histogram } from './load/histogram.ts'
+import { type Job, type Report, toRequest } from './load/job.ts'
+import type { ShopAnswer } from './load/shop.ts'
+import { startWorker } from './processes.ts'
+import type { Merchant } from './service.ts'
+import { openShop } from './shop.ts'
+
+export const merchantsCount = 50
+/**
+ * Enough that none waits for another: at 60 ms a create, 64 would send at most a thousand a second, and a backlog after
+ * a stall would stay.
+ */
+export const connections = 256
+/** This part of the charges of one slice is paid in the next. */
+const paidShare = 0.1
+
+export type Slice = { perSecond: number; seconds: number }
+
+/** What came of a slice. */
+export type Steady = { created: Report; paid: Report | null; delivered: ShopAnswer }
+
+/** Creates at a fixed rate, with webhooks to a receiver that answers at once; one in ten is paid in the next slice. */
+export type SteadyLoad = {
+  /** `lateMs`: how long it waits at the end for webhooks that are missing. */
+  run(slice: Slice, lateMs?: number): Promise<Steady>
+  /** Webhooks that have arrived since the last slice, or arrive within this time. */
+  readLate(waitMs: number): Promise<ShopAnswer>
+  close(): void
+}
+
+export async function openSteadyLoad(port: number, merchants: Merchant[]): Promise<SteadyLoad> {
+  const shop = await openShop(1)
+  // They are reused: a slice begins when the last one has ended.
+  const creator = startWorker<Job, Report>('load/main.js')
+  const payer = startWorker<Job, Report>('load/main.js')
+  const common = createJob({ port, merchants, connections, seconds: 0, warmUpSeconds: 0, webhookUrls: shop.urls })
+  let unpaid: string[] = []
+
+  async function pay(perSecond: number): Promise<Report | null> {
+    if (unpaid.length === 0) return null
+    const requests = unpaid.map((uri) =>
+      toRequest({ method: 'POST', path: '/sandbox/payment', token: merchants[0]?.token, body: { uri } }),
+    )
+    return await payer.request({ ...common, connections: 64, perSecond, requests, once: true })
+  }
+
+  return {
+    async run({ perSecond, seconds }, lateMs = 0) {
+      const keep = { pattern: '"uri":"([^"]+)"', max: perSecond * paidShare * seconds }
+      const [created, paid] = await Promise.all([
+        creator.request({ ...common, perSecond, seconds, keep }),
+        pay(perSecond * paidShare),
+      ])
+      unpaid = created.kept.flat()
+      const waitFor = lateMs === 0 ? 0 : created.count + (paid?.count ?? 0)
+      return { created, paid, delivered: await shop.worker.request({ task: 'read', waitFor, waitMs: lateMs }) }
+    },
+    readLate: async (waitMs) => await shop.worker.request({ task: 'read', waitFor: Number.POSITIVE_INFINITY, waitMs }),
+    close() {
+      for (const worker of [creator, payer, shop.worker]) worker.end()
+    },
+  }
+}
+
+/** By route, as the tables of a watched period want them. */
+export function toClients(created: Histogram, paid: Histogram): Record<string, Histogram> {
+  return { 'POST /transaction': created, 'POST /sandbox/payment': paid }
+}

@@ -1,0 +1,161 @@
+import { type Card, toNumber } from './card.ts'
+import { type Histogram, mean, percentile } from './load/histogram.ts'
+import { deliveryParts, stageNames } from './stages.ts'
+import type { Seen } from './watch.ts'
+
+/** A route or statement that is seldomer than this is left out. */
+const perSecondMin = 0.5
+const statementsShown = 16
+
+/** What the load generator saw of a route, from when a request was due. */
+export type Clients = Record<string, Histogram>
+
+/** Where the time of a period went, and what the machine did meanwhile. */
+export function showSeen(
+  card: Card,
+  name: string,
+  seen: Seen,
+  { clients, creates }: { clients: Clients; creates: number },
+): void {
+  showUtilisation(card, name, seen, creates)
+  showRoutes(card, name, seen, clients)
+  showDeliveries(card, name, seen)
+  showBatches(card, name, seen)
+  showStatements(card, name, seen)
+}
+
+function showUtilisation(card: Card, name: string, { utilisation, loops, seconds }: Seen, creates: number): void {
+  if (!utilisation) return
+  const cores = (micros: number) => toNumber(micros / 1e6 / seconds)
+  const perCreate = (micros: number) => toNumber(micros / creates)
+  const busy = loops.map((share) => `${Math.round(share * 100)} %`).join(', ')
+  card.table({
+    title: `${name}: who used the processor`,
+    text: `Per create includes its part of everything else in the mix: payments, webhooks and the work in the background. Event loops of Guichê’s processes, busy: ${busy}.`,
+    columns: ['', 'cores', 'µs per create'],
+    rows: [
+      ['Guichê', cores(utilisation.guiche), perCreate(utilisation.guiche)],
+      ['PostgreSQL', cores(utilisation.postgres), perCreate(utilisation.postgres)],
+      ['load generators and receivers', cores(utilisation.load), perCreate(utilisation.load)],
+      ['everything else on this machine', cores(utilisation.others), ''],
+      ...(utilisation.stolen > 0 ? [['other virtual machines', cores(utilisation.stolen), '']] : []),
+      ['nobody', cores(utilisation.idle), ''],
+    ],
+  })
+}
+
+const timeColumns = ['per s', 'p50 ms', 'p99 ms', 'mean ms']
+
+function toTimes(histogram: Histogram, seconds: number): string[] {
+  return [toNumber(histogram.count / seconds), ...toMs(histogram)]
+}
+
+function toMs(histogram: Histogram): string[] {
+  return [percentile(histogram, 50), percentile(histogram, 99), mean(histogram)].map((micros) =>
+    toNumber(micros / 1000),
+  )
+}
+
+/** Rows of parts that follow each other, with their share of the mean of the whole. */
+function toParts(parts: { name: string; histogram: Histogram }[], seconds: number, wholeMicros?: number): string[][] {
+  const whole = wholeMicros ?? parts.reduce((sum, { histogram }) => sum + mean(histogram), 0)
+  return parts.map(({ name, histogram }) => [name, ...toTimes(histogram, seconds), toShare(mean(histogram) / whole)])
+}
+
+function toShare(share: number): string {
+  return `${Math.round(share * 100)} %`
+}
+
+function showRoutes(card: Card, name: string, { stages, seconds }: Seen, clients: Clients): void {
+  const found = [...stages.keys()].filter((key) => key.startsWith('route|')).map((key) => key.split('|')[1] ?? '')
+  const routes = [...new Set(found)]
+    .map((route) => ({ route, count: stages.get(stageNames.handler(route))?.count ?? 0 }))
+    .filter(({ count }) => count / seconds >= perSecondMin)
+    .sort((a, b) => b.count - a.count)
+  const rows = routes.flatMap(({ route }) => {
+    const keys = [stageNames.beforeHandler(route), stageNames.handler(route), stageNames.answer(route)]
+    const parts = keys.flatMap((key) => {
+      const histogram = stages.get(key)
+      return histogram ? [{ name: `· ${key.split('|')[2]}`, histogram }] : []
+    })
+    const client = clients[route]
+    if (!client || client.count === 0) return [[`**${route}**`, '', '', '', '', ''], ...toParts(parts, seconds)]
+    const outside = mean(client) - parts.reduce((sum, { histogram }) => sum + mean(histogram), 0)
+    return [
+      [`**${route}**, due → answer at the client`, ...toTimes(client, seconds), ''],
+      ['· outside the process’s own view', '', '', '', toNumber(outside / 1000), toShare(outside / mean(client))],
+      ...toParts(parts, seconds, mean(client)),
+    ]
+  })
+  card.table({
+    title: `${name}: where a request waits`,
+    text: '“Outside”: until the generator sends a request that is due, in the sockets, and until the event loop reads it. “Read → handler” has the body, authentication, limits and validation. Every route with a request in two seconds or more.',
+    columns: ['', ...timeColumns, 'share'],
+    rows,
+  })
+}
+
+function showDeliveries(card: Card, name: string, { stages, seconds }: Seen): void {
+  const parts = deliveryParts.flatMap((part) => {
+    const histogram = stages.get(part.name)
+    return histogram ? [{ name: part.name.split('|')[1] ?? '', histogram }] : []
+  })
+  if (parts.length === 0) return
+  card.table({
+    title: `${name}: where a webhook waits`,
+    text: 'Attempts, by what each passed: the change (in whole milliseconds), due, claimed by a process, built, sent, answered by the receiver, recorded.',
+    columns: ['', ...timeColumns, 'share'],
+    rows: toParts(parts, seconds),
+  })
+}
+
+function showBatches(card: Card, name: string, { stages, seconds }: Seen): void {
+  const names = [...stages.keys()].flatMap((key) => /^batch\|(.*)\|run$/.exec(key)?.[1] ?? [])
+  const rows = names
+    .map((batch) => ({
+      batch,
+      wait: stages.get(stageNames.batchWait(batch)),
+      run: stages.get(stageNames.batchRun(batch)),
+    }))
+    .flatMap(({ batch, wait, run }) => (wait && run ? [{ batch, wait, run }] : []))
+    .sort((a, b) => b.wait.count - a.wait.count)
+    .map(({ batch, wait, run }) => [
+      batch,
+      toNumber(run.count / seconds),
+      toNumber(wait.count / run.count),
+      ...toMs(wait),
+      ...toMs(run),
+    ])
+  card.table({
+    title: `${name}: batches`,
+    text: 'How long an item waits for its batch to start, and how long the batch runs.',
+    columns: ['', 'per s', 'items', 'wait p50 ms', 'p99 ms', 'mean ms', 'run p50 ms', 'p99 ms', 'mean ms'],
+    rows,
+  })
+}
+
+function showStatements(card: Card, name: string, { stages, seconds }: Seen): void {
+  const own = [stageNames.loop, stageNames.garbage, stageNames.poolWait]
+  const total = (histogram: Histogram) => histogram.count * mean(histogram)
+  const statements = [...stages].filter(([key]) => key.startsWith('statement|'))
+  const row = (key: string, histogram: Histogram) => [
+    key.split('|')[1] ?? '',
+    ...toTimes(histogram, seconds),
+    toNumber(total(histogram) / 1e6 / seconds),
+  ]
+  card.table({
+    title: `${name}: event loop, pool and statements`,
+    text: 'Statements from the call to the answer in Node.js, so with the waits for earlier ones on the connection and for the event loop; the most time in all first. “At once”: how many run at a time, on average. The delay of the event loop is seen every 5 ms, a stall once for each 5 ms of it.',
+    columns: ['', ...timeColumns, 'at once'],
+    rows: [
+      ...own.flatMap((key) => {
+        const histogram = stages.get(key)
+        return histogram ? [row(key, histogram)] : []
+      }),
+      ...statements
+        .sort(([, a], [, b]) => total(b) - total(a))
+        .slice(0, statementsShown)
+        .map(([key, histogram]) => row(key, histogram)),
+    ],
+  })
+}
