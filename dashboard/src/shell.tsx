@@ -16,7 +16,7 @@ import { useDisclosure } from '@mantine/hooks'
 import { type ReactNode, useEffect } from 'react'
 import { Link, useLocation } from 'wouter'
 import { request, setActingMerchant } from './api.ts'
-import { AttentionBadge } from './components/attention.tsx'
+import { AttentionBadge, useBadgeFilter } from './components/attention.tsx'
 import { BottomBar } from './components/bottom-bar.tsx'
 import { ClientSwitch } from './components/client-switch.tsx'
 import { FindButton } from './components/find-button.tsx'
@@ -96,6 +96,7 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
   const [location] = useLocation()
   const { permissions, merchant } = useUser()
   const toLink = useClientLink()
+  const badgeFilter = useBadgeFilter()
   const client = useClient()
   // This has to be set before any component below sends a request.
   setActingMerchant(merchant === null ? client : null)
@@ -154,7 +155,7 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
             <NavLink
               key={name}
               component={Link}
-              href={toLink(path)}
+              href={toLink(path, badgeFilter(name))}
               label={(merchant !== null && t[`${name}OfMerchant`]) || (t[name] ?? name)}
               active={path === '/' ? location === '/' : location.startsWith(path)}
               aria-current={(path === '/' ? location === '/' : location.startsWith(path)) ? 'page' : undefined}

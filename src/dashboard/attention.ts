@@ -7,6 +7,7 @@ import { showPayoutFreeze } from '../ledger/payout-freeze.ts'
 import type { Clock } from '../lib/clock.ts'
 import { listProposals } from '../operator/proposals.ts'
 import { proposalKinds } from '../proposal-kinds.ts'
+import { dueSoonMs } from '../transactions/dispute/dispute.ts'
 import { findObstacleOf } from '../withdrawals/approve.ts'
 import {
   countDiscrepancies,
@@ -25,8 +26,6 @@ type Seen = { user: SignedIn; merchantId: string | null; clientId: string | null
 
 /** More of one kind are shown as "100+", so that a long list costs no more than this one. */
 const countMax = 100
-/** A dispute is in the list from three days before its deadline, as in the alerts. */
-const disputeMs = 3 * 24 * 60 * 60_000
 /** As in the alerts: enough time to get a new certificate from a PSP. */
 const certificateMs = 30 * 24 * 60 * 60_000
 /** Alerts that have an item of their own, or that only say that one of the other items waits for long. */
@@ -80,7 +79,7 @@ async function findImbalance(db: Db): Promise<AttentionItem[]> {
 }
 
 async function findDisputes(db: Db, { merchantId, now }: Seen): Promise<AttentionItem[]> {
-  const before = new Date(now.getTime() + disputeMs)
+  const before = new Date(now.getTime() + dueSoonMs)
   return toCounted('disputes_due', await countDisputesDue(db, { merchantId, limit: countMax }, before))
 }
 

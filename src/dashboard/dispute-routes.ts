@@ -1,64 +1,41 @@
 import { Type } from 'typebox'
 import type { Acquirers } from '../acquirers/registry.ts'
 import { byUser } from '../audit/record.ts'
-import type { Db } from '../db/sql.ts'
+import type { Db, Reads } from '../db/sql.ts'
 import { merchantSeenBy, type SignedIn, userOf } from '../http/caller.ts'
 import { Amount, NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
+import { windowOf } from '../lib/brasilia.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
-import { decideDispute, enterDispute, listDisputeViews } from '../operator/disputes.ts'
-import { listUnattributedDisputes, toDisputeView, type UnattributedDispute } from '../suspense/dispute-store.ts'
+import { decideDispute, enterDispute, toDisputeView } from '../operator/disputes.ts'
+import {
+  listUnattributedDisputes,
+  toDisputeView as toUnattributedView,
+  type UnattributedDispute,
+} from '../suspense/dispute-store.ts'
+import { dueSoonMs } from '../transactions/dispute/dispute.ts'
 import { findOwners } from '../transactions/owner-store.ts'
 import { previewRefund } from '../transactions/refund/preview.ts'
-import { ClientFilter, findSeen } from './overview-routes.ts'
-import { DisputesView, DisputeView, RefundPreviewView } from './schema.ts'
+import { disputeTabs, findListedDisputes, matchingDisputes } from './dispute-list-store.ts'
+import { readPage, toSummary } from './list.ts'
+import { ofDays, place } from './list-routes.ts'
+import { DisputesView } from './list-schema.ts'
+import { countStatuses } from './list-store.ts'
+import { findSeen } from './overview-routes.ts'
+import { DisputeView, RefundPreviewView } from './schema.ts'
 
-type Deps = { db: Db; clock: Clock; acquirers: Acquirers; wakeDeliveries: () => void }
+type Deps = { db: Db; reads: Reads; clock: Clock; acquirers: Acquirers; wakeDeliveries: () => void }
 
-const perPage = 20
+/** Each of them waits for a person: there are seldom more than a few. */
+const unattributedMax = 20
 
 const TransactionId = Type.String({ format: 'uuid-any' })
 const amount = Amount(1, 'Cents')
 
 /** Disputes (MED), and the preview of a refund. */
 export function registerDisputeRoutes(app: Server, deps: Deps): void {
-  app.get(
-    '/dashboard/api/infraction',
-    {
-      config: { access: { permission: 'infraction.read' } },
-      schema: {
-        hide: true,
-        querystring: Type.Object(
-          {
-            clientId: ClientFilter,
-            isOpen: Type.Boolean(),
-            page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1e6 })),
-          },
-          { additionalProperties: false },
-        ),
-        response: { 200: DisputesView, ...problems(401, 403, 404, 422) },
-      },
-    },
-    async (request) => {
-      const { clientId, isOpen, page = 1 } = request.query
-      const merchantId = await findSeen(deps, userOf(request), clientId)
-      const slice = { limit: perPage, offset: (page - 1) * perPage }
-      const { total, data } = await listDisputeViews(deps.db, { merchantId, isOpen, ...slice })
-      const now = deps.clock.now().toISOString()
-      // Payments without a transaction: only the operator sees them.
-      const isOperator = merchantSeenBy(userOf(request)) === null && clientId === undefined
-      const unattributed =
-        isOperator && isOpen && page === 1 ? await listUnattributedDisputes(deps.db, { limit: perPage }) : []
-      return {
-        total,
-        totalPages: Math.ceil(total / perPage),
-        now,
-        data,
-        unattributed: unattributed.map(toUnattributed),
-      }
-    },
-  )
+  registerList(app, deps)
 
   app.post(
     '/dashboard/api/infraction',
@@ -127,6 +104,54 @@ export function registerDisputeRoutes(app: Server, deps: Deps): void {
   )
 }
 
+/** Those of one merchant or of all, in tabs. */
+function registerList(app: Server, deps: Deps): void {
+  const body = Type.Object(
+    { ...ofDays, ...place, tab: Type.Optional(Type.Enum([...disputeTabs])), isDueSoon: Type.Optional(Type.Boolean()) },
+    { additionalProperties: false },
+  )
+  app.post(
+    '/dashboard/api/list/dispute',
+    {
+      config: { access: { permission: 'infraction.read' } },
+      schema: {
+        hide: true,
+        querystring: NoQuery,
+        body,
+        response: { 200: DisputesView, ...problems(401, 403, 404, 422) },
+      },
+    },
+    async (request) => {
+      const { clientId, from, until, tab, isDueSoon, after, before } = request.body
+      const user = userOf(request)
+      const merchantId = await findSeen(deps, user, clientId)
+      const now = deps.clock.now()
+      const filters = {
+        openedFrom: from === undefined ? undefined : windowOf(from).from,
+        openedBefore: until === undefined ? undefined : windowOf(until).to,
+        dueBefore: isDueSoon ? new Date(now.getTime() + dueSoonMs) : undefined,
+      }
+      const seen = { merchantId, reader: user.id }
+      const sort = tab === 'to_answer' || tab === 'answered' ? 'deadline' : 'newest'
+      const matching = matchingDisputes({ ...filters, tab }, seen)
+      const page = await readPage(deps.reads, matching, { sort, after, before }, findListedDisputes)
+      const counts = await countStatuses(deps.reads, matchingDisputes({ ...filters, tab: undefined }, seen))
+      const { isMore } = toSummary(counts, null, null)
+      // Payments without a transaction: only the operator sees them.
+      const isWhole = after === undefined && before === undefined && !isDueSoon && clientId === undefined
+      const showsUnattributed = merchantSeenBy(user) === null && tab === 'to_answer' && isWhole
+      const unattributed = showsUnattributed ? await listUnattributedDisputes(deps.db, { limit: unattributedMax }) : []
+      return {
+        ...{ next: page.next, previous: page.previous, now: now.toISOString() },
+        counts: counts.map(({ status, count }) => ({ status, count })),
+        isMore,
+        data: page.items.map((row) => ({ ...toDisputeView(row), defence: row.defence, payerName: row.payer_name })),
+        unattributed: unattributed.map(toUnattributed),
+      }
+    },
+  )
+}
+
 /** @throws {AppError} `not_found`, also if the transaction belongs to another merchant */
 async function findMerchantOf({ db }: Deps, user: SignedIn, transactionId: string): Promise<string> {
   const [owner] = await findOwners(db, [transactionId])
@@ -138,5 +163,5 @@ async function findMerchantOf({ db }: Deps, user: SignedIn, transactionId: strin
 }
 
 function toUnattributed(row: UnattributedDispute & { suspense_id: string | null }) {
-  return { ...toDisputeView(row), acquirer: row.acquirer, endToEnd: row.end_to_end, suspenseId: row.suspense_id }
+  return { ...toUnattributedView(row), acquirer: row.acquirer, endToEnd: row.end_to_end, suspenseId: row.suspense_id }
 }

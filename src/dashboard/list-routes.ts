@@ -28,9 +28,10 @@ type Deps = { db: Db; reads: Reads; clock: Clock }
 
 const Day = Type.Optional(Type.String({ format: 'iso-date', minLength: 10, maxLength: 10 }))
 const Cursor = Type.Optional(Type.String({ pattern: cursorPattern }))
-const page = { sort: Type.Optional(Type.Enum([...sorts])), after: Cursor, before: Cursor }
+export const place = { after: Cursor, before: Cursor }
+const page = { sort: Type.Optional(Type.Enum([...sorts])), ...place }
 
-const ofDays = { clientId: ClientFilter, from: Day, until: Day }
+export const ofDays = { clientId: ClientFilter, from: Day, until: Day }
 const closed = { additionalProperties: false }
 /** The filters of the merchants' API, with days instead of moments, and a payment link. */
 const transactionFilters = {

@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
-import { Cents, Count, Flag, Hold, OrNull, Text, Time } from './schema.ts'
+import { defenceStates } from '../defences/status.ts'
+import { Cents, Count, DisputeView, Flag, Hold, OrNull, Text, Time, UnattributedView } from './schema.ts'
 
-/** The answers of the lists of transactions and withdrawals, and the views that people save of them. */
+/** The answers of the lists of transactions, withdrawals and disputes, and the views that people save of them. */
 
 /** A page of a list. `after` and `before` take the cursors. */
 const pageOf = { next: OrNull(Text), previous: OrNull(Text) }
@@ -29,11 +30,33 @@ export const WithdrawalsView = Type.Object({
   ),
 })
 
-/** How many records have each status, whatever status is chosen, and the sums of the chosen ones. */
-export const ListSummaryView = Type.Object({
+/** How many records have each status, whatever status is chosen. */
+const counted = {
   counts: Type.Array(Type.Object({ status: Text, count: Count })),
   /** Only the first ten thousand are counted. */
   isMore: Flag,
+}
+
+export const DisputesView = Type.Object({
+  ...pageOf,
+  ...counted,
+  /** The service's time, to which the deadlines are compared. */
+  now: Time,
+  data: Type.Array(
+    Type.Object({
+      ...DisputeView.properties,
+      /** Null before anything was written. */
+      defence: OrNull(Type.Enum([...defenceStates])),
+      payerName: OrNull(Text),
+    }),
+  ),
+  /** Disputes of payments without a transaction, for the operator. */
+  unattributed: Type.Array(UnattributedView),
+})
+
+/** The counts, and the sums of the records that have a chosen status. */
+export const ListSummaryView = Type.Object({
+  ...counted,
   /** Null if too many match. */
   ...{ count: OrNull(Count), amount: OrNull(Cents), fees: OrNull(Cents), refunded: OrNull(Cents) },
   /** What was paid, or withdrawn. */
@@ -44,5 +67,7 @@ export const SavedViewView = Type.Object({ id: Text, name: Text, query: Text })
 
 export type ListedTransaction = Static<typeof TransactionsView>['data'][number]
 export type ListedWithdrawal = Static<typeof WithdrawalsView>['data'][number]
+export type Disputes = Static<typeof DisputesView>
+export type ListedDispute = Disputes['data'][number]
 export type ListSummary = Static<typeof ListSummaryView>
 export type SavedView = Static<typeof SavedViewView>

@@ -7,10 +7,14 @@ import type { ReviewReason } from '../withdrawals/status.ts'
 
 export const sorts = ['newest', 'oldest', 'highest', 'lowest'] as const
 export type Sort = (typeof sorts)[number]
+/** `deadline`: of disputes, the nearest first. */
+export type Order = Sort | 'deadline'
 
 /** The matching rows of a table, of one merchant or of all (null). */
 export type Matching = {
-  table: 'transactions' | 'withdrawals'
+  table: 'transactions' | 'withdrawals' | 'disputes'
+  /** What is read in place of the table. */
+  rows?: Sql
   merchantId: string | null
   /** More conditions, each after an `and`. */
   where: Sql
@@ -22,7 +26,7 @@ export type Matching = {
   reader: string
 }
 
-type Seen = Pick<Matching, 'merchantId' | 'reader'>
+export type Seen = Pick<Matching, 'merchantId' | 'reader'>
 
 export function matchingTransactions(filters: TransactionFilters, seen: Seen): Matching {
   const { startDate, endDate, statuses, minAmount, maxAmount, ...narrow } = filters
@@ -70,7 +74,15 @@ function isAnySet(filters: object): boolean {
 /** A place in a list: its sorted value (milliseconds or cents) and its id. `isBefore`: the page that ends before it. */
 export type Cursor = { value: number; id: string; isBefore: boolean }
 
-export type Place = { id: string; merchant_id: string; created_at: Date; amount: number }
+export type Place = { id: string; merchant_id: string; value: Date | number }
+
+const sorted: Record<Order, { column: string; isDescending: boolean }> = {
+  newest: { column: 'created_at', isDescending: true },
+  oldest: { column: 'created_at', isDescending: false },
+  highest: { column: 'amount', isDescending: true },
+  lowest: { column: 'amount', isDescending: false },
+  deadline: { column: 'due_at', isDescending: false },
+}
 
 /**
  * One page of a list, by its last place and not by its number, so that no page is slower than the first. Over all
@@ -79,28 +91,35 @@ export type Place = { id: string; merchant_id: string; created_at: Date; amount:
 export async function findPlaces(
   db: Reads,
   matching: Matching,
-  { sort, cursor, limit }: { sort: Sort; cursor: Cursor | null; limit: number },
+  { sort, cursor, limit }: { sort: Order; cursor: Cursor | null; limit: number },
 ): Promise<Place[]> {
-  const isByAmount = sort === 'highest' || sort === 'lowest'
-  const isDescending = (sort === 'newest' || sort === 'highest') !== (cursor?.isBefore ?? false)
-  const column = raw(isByAmount ? 'amount' : 'created_at')
-  const order = isDescending ? sql`order by ${column} desc, id desc` : sql`order by ${column}, id`
+  const isDescending = sorted[sort].isDescending !== (cursor?.isBefore ?? false)
+  const column = raw(sorted[sort].column)
+  const order = isDescending ? sql`order by value desc, id desc` : sql`order by value, id`
   const sign = raw(isDescending ? '<' : '>')
   const beyond = cursor
-    ? sql`and (${column}, id) ${sign} (${isByAmount ? cursor.value : new Date(cursor.value)}, ${cursor.id})`
+    ? sql`and (${column}, id) ${sign} (${isOfAmounts(sort) ? cursor.value : new Date(cursor.value)}, ${cursor.id})`
     : empty
-  const columns = sql`id, merchant_id, created_at, amount`
+  const columns = sql`id, merchant_id, ${column} as value`
   const page = sql`${order} limit ${limit}`
   const rows = (merchant: Sql) => sql`
-    select ${columns} from ${raw(matching.table)} where merchant_id = ${merchant} ${matching.where} ${beyond}`
+    select ${columns} from ${toRows(matching)} where merchant_id = ${merchant} ${matching.where} ${beyond}`
   const { merchantId } = matching
   const found =
     merchantId === null ? ofAll(rows, matching.isNarrow ? empty : page, matching.among) : rows(sql`${merchantId}`)
   // Without the wall, a narrow list would be searched in the order of the page.
   const statement = matching.isNarrow
-    ? sql`with matching as materialized (${found}) select ${columns} from matching ${page}`
+    ? sql`with matching as materialized (${found}) select id, merchant_id, value from matching ${page}`
     : sql`${found} ${page}`
   return await runList<Place>(db, `${matching.reader} rows`, statement)
+}
+
+export function isOfAmounts(sort: Order): boolean {
+  return sorted[sort].column === 'amount'
+}
+
+function toRows({ table, rows }: Matching): Sql {
+  return rows ?? raw(table)
 }
 
 /** The rows of every merchant, each found by the merchant's own index. */
@@ -178,8 +197,10 @@ export async function sumRows(db: Reads, matching: Matching): Promise<Sums | nul
   return row && row.count <= summedMax ? row : null
 }
 
-function limited({ table, merchantId, where, among }: Matching, columns: Sql, limit: number): Sql {
-  const rows = (merchant: Sql) => sql`select ${columns} from ${raw(table)} where merchant_id = ${merchant} ${where}`
+function limited(matching: Matching, columns: Sql, limit: number): Sql {
+  const { merchantId, where, among } = matching
+  const rows = (merchant: Sql) =>
+    sql`select ${columns} from ${toRows(matching)} where merchant_id = ${merchant} ${where}`
   return merchantId === null
     ? sql`${ofAll(rows, sql`limit ${limit}`, among)} limit ${limit}`
     : sql`${rows(sql`${merchantId}`)} limit ${limit}`
@@ -236,7 +257,7 @@ export async function findListedWithdrawals(db: Reads, places: Place[]): Promise
     from withdrawals join clients using (merchant_id) where ${areAt(places)}`)
 }
 
-function areAt(places: Place[]): Sql {
+export function areAt(places: Place[]): Sql {
   return sql`(id, merchant_id) in (
     select * from unnest(${places.map(({ id }) => id)}::uuid[], ${places.map((place) => place.merchant_id)}::uuid[]))`
 }

@@ -5,16 +5,17 @@ import {
   type Cursor,
   countedMax,
   findPlaces,
+  isOfAmounts,
   type Matching,
+  type Order,
   type Place,
-  type Sort,
   type StatusCount,
   type Sums,
 } from './list-store.ts'
 
 const perPage = 20
 
-export type PageQuery = { sort?: Sort; after?: string; before?: string }
+export type PageQuery = { sort?: Order; after?: string; before?: string }
 
 /**
  * One page of a list of the dashboard, with the cursors of its neighbours.
@@ -27,8 +28,7 @@ export async function readPage<Row extends { id: string }>(
   { sort = 'newest', after, before }: PageQuery,
   find: (db: Reads, places: Place[]) => Promise<Row[]>,
 ): Promise<{ next: string | null; previous: string | null; items: Row[] }> {
-  const isByAmount = sort === 'highest' || sort === 'lowest'
-  if (isByAmount && (matching.merchantId === null || matching.table === 'withdrawals'))
+  if (isOfAmounts(sort) && (matching.merchantId === null || matching.table === 'withdrawals'))
     throw refuse('sort', 'needs a merchant: only the amounts of one merchant’s transactions are sorted')
   const cursor = readCursor(after, false) ?? readCursor(before, true)
   const found = await findPlaces(db, matching, { sort, cursor, limit: perPage + 1 })
@@ -36,8 +36,7 @@ export async function readPage<Row extends { id: string }>(
   const places = found.slice(0, perPage)
   if (cursor?.isBefore) places.reverse()
   const rows = new Map((places.length === 0 ? [] : await find(db, places)).map((row) => [row.id, row]))
-  const write = (place: Place | undefined) =>
-    place ? `${isByAmount ? place.amount : place.created_at.getTime()}_${place.id}` : null
+  const write = (place: Place | undefined) => (place ? `${Number(place.value)}_${place.id}` : null)
   return {
     next: isMore || cursor?.isBefore ? write(places.at(-1)) : null,
     previous: cursor && (!cursor.isBefore || isMore) ? write(places[0]) : null,

@@ -294,15 +294,10 @@ const unattributedDispute = {
 }
 /** A dispute of a payment in suspense. */
 export const PaymentDisputeView = Type.Object(unattributedDispute)
-const UnattributedView = Type.Object({
+/** A dispute of a payment without a transaction. */
+export const UnattributedView = Type.Object({
   ...unattributedDispute,
   ...{ acquirer: Text, endToEnd: Text, suspenseId: OrNull(Text) },
-})
-
-export const DisputesView = Type.Object({
-  ...{ total: Count, totalPages: Count, now: Time, data: Type.Array(DisputeView) },
-  /** Disputes of payments without a transaction, for the operator. */
-  unattributed: Type.Array(UnattributedView),
 })
 
 export const RefundPreviewView = Type.Object({
@@ -331,7 +326,6 @@ export const RefundResultsView = DataOf(
 
 export type RefundResult = Static<typeof RefundResultsView>['data'][number]
 export type DisputeView = Static<typeof DisputeView>
-export type Disputes = Static<typeof DisputesView>
 export type UnattributedView = Static<typeof UnattributedView>
 export type RefundPreview = Static<typeof RefundPreviewView>
 

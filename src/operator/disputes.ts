@@ -8,7 +8,7 @@ import {
   recordDecision,
   recordDispute,
 } from '../transactions/dispute/dispute.ts'
-import { findDispute, type ListedDispute, listDisputes } from '../transactions/dispute/store.ts'
+import { type DisputeOfClient, findDispute } from '../transactions/dispute/store.ts'
 
 type Deps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 
@@ -16,15 +16,6 @@ type Deps = { db: Db; clock: Clock; wakeDeliveries: () => void }
  * Under the Central Bank's MED the banks analyse a dispute for seven days and then have 96 hours to return the money.
  */
 const inAllMs = 11 * 24 * 60 * 60_000
-
-/** Disputes of all merchants or of one: the open ones, or the ended ones. */
-export async function listDisputeViews(
-  db: Db,
-  which: { merchantId: string | null; isOpen: boolean; limit: number; offset: number },
-): Promise<{ total: number; data: DisputeView[] }> {
-  const { total, items } = await listDisputes(db, which)
-  return { total, data: items.map(toDisputeView) }
-}
 
 /** Enters a dispute that the operator learned of. The errors are those of `recordDispute`. */
 export async function enterDispute(deps: Deps, opening: Opening): Promise<DisputeView> {
@@ -44,7 +35,7 @@ async function show(db: Db, { id }: { id: string }): Promise<DisputeView> {
 
 export type DisputeView = ReturnType<typeof toDisputeView>
 
-function toDisputeView(row: ListedDispute) {
+export function toDisputeView(row: DisputeOfClient) {
   const opened = row.opened_at.getTime()
   return {
     id: row.id,

@@ -4,10 +4,12 @@ import { sql } from '../../src/db/sql.ts'
 import type { DefenceView } from '../../src/defences/schema.ts'
 import { markHandedIn, requestSending } from '../../src/defences/send.ts'
 import { writeDefence } from '../../src/defences/write.ts'
+import { dayOf } from '../../src/lib/brasilia.ts'
 import { manualClock } from '../support/clock.ts'
 import { decide, dispute, fetchDisputed, pollUntil } from '../support/disputes.ts'
 import { openGateway, openPsp, setBehaviour } from '../support/gateway.ts'
 import { payOne } from '../support/refunds.ts'
+import { addTestClient } from '../support/requests.ts'
 import { type Answer, startTestService, type TestService } from '../support/service.ts'
 import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
@@ -19,13 +21,15 @@ let admin: Browser
 beforeAll(async () => {
   service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
   const merchantId = await findSandboxMerchant(service)
-  const signIn = async (role: string, merchant: string | null) =>
-    await openBrowser(service, { email: await inviteUser(service, { role, merchantId: merchant }), password })
   owner = await signIn('owner', merchantId)
   reader = await signIn('read_only', null)
   admin = await signIn('admin', null)
 })
 afterAll(async () => await service.stop())
+
+async function signIn(role: string, merchant: string | null): Promise<Browser> {
+  return await openBrowser(service, { email: await inviteUser(service, { role, merchantId: merchant }), password })
+}
 
 const noDelivery = { kind: null, carrier: '', trackingCode: '', deliveredOn: '', receivedBy: '', invoice: '' }
 const text = 'O cliente recebeu o produto no endereço do pedido.'
@@ -77,6 +81,81 @@ const whyOf = (answer: Answer<unknown>) => {
 const received = async (reference: string) =>
   await service.db.query<{ text: string; files: string[] }>(sql`
     select text, files from simulator.defences where dispute_id = ${reference}`)
+
+describe('the list of disputes', () => {
+  type Disputes = {
+    next: string | null
+    previous: string | null
+    counts: { status: string; count: number }[]
+    data: { id: string; amount: number; defence: string | null }[]
+    unattributed: unknown[]
+  }
+  const list = async (person: Browser, tab?: string, filters: object = {}) => {
+    const body = { ...(tab !== undefined && { tab }), ...filters }
+    const answer = await person.call<Disputes>('/dashboard/api/list/dispute', { body })
+    expect(answer.status, answer.text).toBe(200)
+    return answer.body
+  }
+  const countsOf = ({ counts }: Disputes) => Object.fromEntries(counts.map(({ status, count }) => [status, count]))
+  const enter = async (body: object) => (await admin.call<{ id: string }>('/dashboard/api/infraction', { body })).body
+
+  it('has a tab for each state, the nearest deadline first, and attention leads to exactly those', async () => {
+    const other = await addTestClient(service)
+    const outsider = await signIn('owner', other.merchantId)
+    const made: string[] = []
+    const payments = await Promise.all(Array.from({ length: 22 }, async () => await payOne(service)))
+    for (const [index, { id }] of payments.entries()) {
+      made.push((await enter({ transactionId: id, amount: 100 + index })).id)
+    }
+    // Deadlines are a day apart; the first has passed, three more are within three days.
+    const now = service.clock.now().getTime()
+    for (const [index, id] of made.entries()) {
+      const deadline = new Date(now + (index - 0.5) * 86_400_000)
+      await service.db.query(sql`
+        update disputes set deadline_at = ${deadline}, opened_at = ${new Date(now + index)} where id = ${id}`)
+    }
+    const first = await list(admin, 'to_answer')
+    expect(first.data.map(({ id }) => id)).toEqual(made.slice(0, 20))
+    const second = await list(admin, 'to_answer', { after: first.next })
+    expect(second.data.map(({ id }) => id)).toEqual(made.slice(20))
+    expect((await list(admin, 'to_answer', { before: second.previous })).data).toEqual(first.data)
+    expect(second.next).toBeNull()
+
+    type Attention = { data: { kind: string; count: number; amount: number }[] }
+    const due = await list(owner, 'to_answer', { isDueSoon: true })
+    expect(due.data.map(({ id }) => id)).toEqual(made.slice(0, 4))
+    const attention = (await owner.call<Attention>('/dashboard/api/attention')).body.data
+    expect(attention.find(({ kind }) => kind === 'disputes_due')).toMatchObject({
+      count: due.data.length,
+      amount: due.data.reduce((sum, { amount }) => sum + amount, 0),
+    })
+
+    const path = `/dashboard/api/infraction/${made[0]}`
+    await write(path, 0)
+    expect((await list(owner, 'to_answer')).data[0]?.defence).toBe('draft')
+    const body = { revision: 1, fileIds: [], reference: '4711' }
+    const handedIn = await owner.call(`${path}/defence/hand-in`, { body })
+    expect(handedIn.status, handedIn.text).toBe(200)
+    const answered = await list(owner, 'answered')
+    expect(answered.data).toMatchObject([{ id: made[0], defence: 'handed_in' }])
+    expect((await list(owner, 'to_answer', { isDueSoon: true })).data.map(({ id }) => id)).toEqual(made.slice(1, 4))
+
+    const decision = { transactionId: payments[21]?.id, decision: 'accept' }
+    expect((await admin.call(`/dashboard/api/infraction/${made[21]}/decision`, { body: decision })).status).toBe(200)
+
+    expect(countsOf(await list(owner))).toEqual({ to_answer: 20, answered: 1, lost: 1 })
+
+    // Without a tab, all of them, the newest first; and those opened on some days.
+    expect((await list(admin)).data[0]?.id).toBe(made.at(-1))
+    const today = dayOf(service.clock.now())
+    expect(countsOf(await list(admin, undefined, { from: today, until: today }))).toMatchObject({ to_answer: 20 })
+    expect(await list(admin, undefined, { until: '2020-01-01' })).toMatchObject({ data: [], counts: [] })
+    expect((await list(admin, 'lost', { clientId: service.sandbox.clientId })).data).toHaveLength(1)
+    // Another merchant sees none of them, even by the name of their client.
+    for (const filters of [{}, { clientId: service.sandbox.clientId }])
+      expect(await list(outsider, undefined, filters)).toMatchObject({ data: [], counts: [], unattributed: [] })
+  })
+})
 
 describe('a defence', () => {
   it('reaches the PSP once with its text, proof of delivery and files, and is never changed afterwards', async () => {

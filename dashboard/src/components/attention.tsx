@@ -55,12 +55,15 @@ const words = texts({
   },
 })
 
+/** The disputes that the attention item counts. */
+const dueSoon = { due: 'soon' }
+
 /** The screen in the navigation, the path of the list, and whether it is urgent. */
 const places: Record<AttentionKind, { screen: string; path: string; query?: Record<string, string>; isUrgent?: true }> =
   {
     payouts_frozen: { screen: 'system', path: '/system', isUrgent: true },
     books_not_balanced: { screen: 'ledger', path: '/ledger', isUrgent: true },
-    disputes_due: { screen: 'disputes', path: '/disputes', isUrgent: true },
+    disputes_due: { screen: 'disputes', path: '/disputes', query: dueSoon, isUrgent: true },
     withdrawals_to_approve: { screen: 'withdrawals', path: '/withdrawals' },
     withdrawals_to_confirm: { screen: 'withdrawals', path: '/withdrawals' },
     proposals_to_approve: { screen: 'today', path: '/' },
@@ -152,6 +155,12 @@ function Item({ item }: { item: AttentionItem }) {
 
 function shownCount({ count, isMore }: Pick<AttentionItem, 'count' | 'isMore'>, format: Format): string {
   return `${format.number(count)}${isMore ? '+' : ''}`
+}
+
+/** The filter of a screen for exactly the records that its badge counts; none if it counts several kinds or nothing. */
+export function useBadgeFilter(): (screen: string) => Record<string, string> {
+  const { data = [] } = useAttention()
+  return (screen) => (data.some(({ kind }) => kind === 'disputes_due' && screen === places[kind].screen) ? dueSoon : {})
 }
 
 /** How many items of a screen in the navigation need attention. Nothing if there are none. */

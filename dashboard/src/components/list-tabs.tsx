@@ -13,6 +13,10 @@ const words = texts({
     disputed: 'Disputed',
     failed: 'Failed',
     sent: 'Sent',
+    to_answer: 'To answer',
+    answered: 'Answered',
+    won: 'Won',
+    lost: 'Lost',
     count: 'Records',
     amount: 'Amount',
     fees: 'Fees',
@@ -30,6 +34,10 @@ const words = texts({
     disputed: 'Contestadas',
     failed: 'Falharam',
     sent: 'Enviados',
+    to_answer: 'A responder',
+    answered: 'Respondidas',
+    won: 'Ganhas',
+    lost: 'Perdidas',
     count: 'Registros',
     amount: 'Valor',
     fees: 'Tarifas',
@@ -41,16 +49,48 @@ const words = texts({
   },
 })
 
-export type Tab = { name: 'waiting' | 'paid' | 'refunded' | 'disputed' | 'failed' | 'sent'; statuses: string[] }
+export type Tab = { name: TabName; statuses: string[] }
+type TabName =
+  | 'waiting'
+  | 'paid'
+  | 'refunded'
+  | 'disputed'
+  | 'failed'
+  | 'sent'
+  | 'to_answer'
+  | 'answered'
+  | 'won'
+  | 'lost'
+
+/** What an address has for the tab of all records, if another tab is the first one. */
+const allStatuses = 'all'
+
+/** The statuses that the address has chosen; none: all records. `first`: the tab of an address without a status. */
+export function chosenStatuses({ all }: Pick<ReturnType<typeof useFilters>, 'all'>, first?: Tab): string[] {
+  const chosen = all('status')
+  if (chosen.length === 0) return first?.statuses ?? []
+  return chosen.includes(allStatuses) ? [] : chosen
+}
 
 /** The statuses of a list as tabs with counts. The chosen statuses are in the address. */
-export function StatusTabs({ tabs, summary, all }: { tabs: Tab[]; summary: ListSummary | undefined; all?: string }) {
+export function StatusTabs({
+  tabs,
+  summary,
+  all,
+  first,
+}: {
+  tabs: Tab[]
+  summary: Pick<ListSummary, 'counts' | 'isMore'> | undefined
+  all?: string
+  /** The tab of an address without a status; the tab of all records is the last one then. */
+  first?: Tab
+}) {
   const t = useText(words)
   const format = useFormat()
   const filters = useFilters()
-  const chosen = filters.all('status')
+  const chosen = chosenStatuses(filters, first)
   const isOf = ({ statuses }: Tab) => statuses.length === chosen.length && statuses.every((one) => chosen.includes(one))
-  const value = chosen.length === 0 ? 'all' : (tabs.find(isOf)?.name ?? null)
+  const value = chosen.length === 0 ? allStatuses : (tabs.find(isOf)?.name ?? null)
   const count = (statuses: string[] | null) => {
     if (!summary) return ''
     const sum = summary.counts
@@ -69,19 +109,21 @@ export function StatusTabs({ tabs, summary, all }: { tabs: Tab[]; summary: ListS
       )}
     </>
   )
+  const allTab = <Tabs.Tab value={allStatuses}>{label(all ?? t.all, count(null))}</Tabs.Tab>
+  const choose = (name: string | null) => {
+    const next = tabs.find((tab) => tab.name === name)
+    filters.set({ status: next === first ? [] : (next?.statuses ?? [allStatuses]) })
+  }
   return (
-    <Tabs
-      value={value}
-      onChange={(next) => filters.set({ status: tabs.find(({ name }) => name === next)?.statuses ?? [] })}
-      className="tabs"
-    >
+    <Tabs value={value} onChange={choose} className="tabs">
       <Tabs.List>
-        <Tabs.Tab value="all">{label(all ?? t.all, count(null))}</Tabs.Tab>
+        {!first && allTab}
         {tabs.map(({ name, statuses }) => (
           <Tabs.Tab key={name} value={name}>
             {label(t[name], count(statuses))}
           </Tabs.Tab>
         ))}
+        {first && allTab}
       </Tabs.List>
     </Tabs>
   )

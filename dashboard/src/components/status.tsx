@@ -48,7 +48,8 @@ export function TransactionStatus({ of }: { of: { status: string; amountPaid?: n
   )
 }
 
-function StatusBadge(props: BadgeProps & { title?: string }) {
+/** A state as a badge that never wraps or is cut. */
+export function StatusBadge(props: BadgeProps & { title?: string }) {
   return (
     <Badge
       variant="light"

@@ -141,6 +141,9 @@ export function analysisEndsAt({ deadline_at, opened_at }: Pick<DisputeRow, 'dea
   return deadline_at ?? new Date(opened_at.getTime() + analysisMs)
 }
 
+/** A dispute whose defence is not sent needs attention from then on until its deadline, as in the alerts, and after it. */
+export const dueSoonMs = 3 * 24 * 60 * 60_000
+
 type Reported = { merchantId: string; id: string; found: DisputeFound; payment: Payment }
 
 /**

@@ -1,4 +1,4 @@
-import { type Db, empty, sql, type Tx } from '../../db/sql.ts'
+import { type Db, sql, type Tx } from '../../db/sql.ts'
 import { newUuid } from '../../lib/secrets.ts'
 import type { LockedTransaction } from '../store.ts'
 
@@ -34,13 +34,13 @@ export type DisputeRow = {
   finished_at: Date | null
 }
 
-const columns = sql`
+export const disputeColumns = sql`
   merchant_id, id, transaction_id, acquirer, acquirer_reference, source, acquirer_status, acquirer_state, deadline_at, amount,
   blocked_amount, returned_amount, postings, reason, state, opened_at, decided_at, finished_at`
 
 export async function insertDispute(tx: Tx, row: DisputeRow): Promise<void> {
   await tx.query(sql`
-    insert into disputes (${columns})
+    insert into disputes (${disputeColumns})
     values (
       ${row.merchant_id}, ${row.id}, ${row.transaction_id}, ${row.acquirer}, ${row.acquirer_reference}, ${row.source},
       ${row.acquirer_status}, ${row.acquirer_state}, ${row.deadline_at}, ${row.amount}, ${row.blocked_amount}, ${row.returned_amount}, ${row.postings},
@@ -48,12 +48,12 @@ export async function insertDispute(tx: Tx, row: DisputeRow): Promise<void> {
 }
 
 /** A dispute with its merchant's client. */
-export type ListedDispute = DisputeRow & { client_id: string; client_name: string }
+export type DisputeOfClient = DisputeRow & { client_id: string; client_name: string }
 
-export async function findDispute(db: Db, id: string): Promise<ListedDispute | null> {
-  const rows = await db.query<ListedDispute>(sql`
+export async function findDispute(db: Db, id: string): Promise<DisputeOfClient | null> {
+  const rows = await db.query<DisputeOfClient>(sql`
     select disputes.*, client_id, name as client_name
-    from (select ${columns} from disputes where id = ${id}) disputes join clients using (merchant_id)`)
+    from (select ${disputeColumns} from disputes where id = ${id}) disputes join clients using (merchant_id)`)
   return rows[0] ?? null
 }
 
@@ -63,7 +63,7 @@ export async function listDisputesOf(
   { merchant_id, id }: { merchant_id: string; id: string },
 ): Promise<DisputeRow[]> {
   return await db.query<DisputeRow>(sql`
-    select ${columns} from disputes where merchant_id = ${merchant_id} and transaction_id = ${id} order by opened_at, id`)
+    select ${disputeColumns} from disputes where merchant_id = ${merchant_id} and transaction_id = ${id} order by opened_at, id`)
 }
 
 export async function updateDispute(tx: Tx, row: DisputeRow): Promise<void> {
@@ -100,7 +100,7 @@ export async function findReported(
   { acquirer, reference }: { acquirer: string; reference: string },
 ): Promise<DisputeRow | null> {
   const [row] = await db.query<DisputeRow>(sql`
-    select ${columns} from disputes where acquirer = ${acquirer} and acquirer_reference = ${reference}
+    select ${disputeColumns} from disputes where acquirer = ${acquirer} and acquirer_reference = ${reference}
       and merchant_id = any(array(select distinct merchant_id from clients))`)
   return row ?? null
 }
@@ -151,25 +151,6 @@ export async function insertReturn<Row extends LockedTransaction>(
     update transactions set amount_returned = amount_returned + ${one.amount}
     where id = ${row.id} and merchant_id = ${row.merchant_id}`)
   return { ...row, amount_returned: row.amount_returned + one.amount }
-}
-
-/**
- * Lists disputes of one merchant or of all: those still to be decided or returned, the oldest first; or those that
- * have ended, the latest first.
- */
-export async function listDisputes(
-  db: Db,
-  { merchantId, isOpen, limit, offset }: { merchantId: string | null; isOpen: boolean; limit: number; offset: number },
-): Promise<{ total: number; items: ListedDispute[] }> {
-  const state = isOpen ? sql`state in ('open', 'accepted')` : sql`finished_at is not null`
-  const matching = sql`disputes where ${state} ${merchantId === null ? empty : sql`and merchant_id = ${merchantId}`}`
-  const order = isOpen ? sql`opened_at, id` : sql`finished_at desc, id`
-  const rows = await db.query<ListedDispute & { total: number }>(sql`
-    select (select count(*) from ${matching}) as total, disputes.*, client_id, name as client_name
-    from (select ${columns} from ${matching} order by ${order} limit ${limit} offset ${offset}) disputes
-    join clients using (merchant_id)
-    order by ${order}`)
-  return { total: rows[0]?.total ?? 0, items: rows }
 }
 
 /** The Central Bank gives banks seven days to decide a dispute. Used when the acquirer gives no deadline. */

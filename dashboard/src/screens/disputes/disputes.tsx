@@ -1,23 +1,37 @@
-import { Anchor, Badge, Button, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
+import { Anchor, Button, Group, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
-import { request, withQuery } from '../../api.ts'
-import { Empty } from '../../components/empty.tsx'
-import { ErrorNotice } from '../../components/error-notice.tsx'
+import { request } from '../../api.ts'
+import { DateRange } from '../../components/date-range.tsx'
+import { DefenceBadge } from '../../components/defence-badge.tsx'
+import { EmptyList } from '../../components/empty.tsx'
+import { FilterBar } from '../../components/filter-bar.tsx'
+import { chosenStatuses, StatusTabs, type Tab } from '../../components/list-tabs.tsx'
 import { Page, Section } from '../../components/page.tsx'
-import { Amount, Pages, RecordList } from '../../components/record-table.tsx'
+import { Amount, CursorList, DensitySwitch, merchantLine, OneLine, PhoneRow } from '../../components/record-table.tsx'
+import { StatusBadge } from '../../components/status.tsx'
 import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useRefreshEvery } from '../../live.ts'
+import { periodOf } from '../../periods.ts'
 import { useClient, useMay, useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
-import type { Disputes as DisputesPage, DisputeView, UnattributedView } from '../../types.ts'
+import type { Disputes as DisputesPage, ListedDispute, UnattributedView } from '../../types.ts'
+import { Deadline } from './deadline.tsx'
+import { DecideButton } from './decide.tsx'
 import { EnterDispute } from './enter.tsx'
-import { OpenDispute } from './open.tsx'
 import { words } from './text.ts'
 
-/** Open disputes with their deadlines, and closed disputes with their outcomes. */
+const toAnswer: Tab = { name: 'to_answer', statuses: ['to_answer'] }
+const tabs: Tab[] = [
+  toAnswer,
+  { name: 'answered', statuses: ['answered'] },
+  { name: 'won', statuses: ['won'] },
+  { name: 'lost', statuses: ['lost'] },
+]
+
+/** The disputes of a merchant, or of all merchants for the operator, first those that need a defence. */
 export default function Disputes() {
   const t = useText(words)
   const may = useMay()
@@ -28,154 +42,247 @@ export default function Disputes() {
       lead={t.lead}
       actions={may('infraction.decide') && <Button onClick={() => setEntering(true)}>{t.enter}</Button>}
     >
-      <OpenDisputes />
-      <ClosedDisputes />
+      <List />
       {isEntering && <EnterDispute onClose={() => setEntering(false)} />}
     </Page>
   )
 }
 
-function useDisputes(isOpen: boolean, page: number) {
+function useDisputes() {
   const clientId = useClient()
-  return useQuery({
-    queryKey: ['disputes', clientId, isOpen, page],
+  const filters = useFilters()
+  const { from, until } = periodOf(filters)
+  const [tab] = chosenStatuses(filters, toAnswer)
+  const [after, before] = [filters.get('after'), filters.get('before')]
+  const body = {
+    ...(clientId !== null && { clientId }),
+    ...(tab !== undefined && { tab }),
+    ...(from && { from }),
+    ...(until && { until }),
+    ...(filters.get('due') === 'soon' && { isDueSoon: true }),
+    ...(after && { after }),
+    ...(!after && before && { before }),
+  }
+  const list = useQuery({
+    queryKey: ['disputes', body],
     queryFn: async () => {
-      const answer = await request<DisputesPage>('GET', withQuery('/infraction', { clientId, isOpen, page }))
+      const answer = await request<DisputesPage>('POST', '/list/dispute', body)
       return { ...answer, aheadMs: Date.parse(answer.now) - Date.now() }
     },
     placeholderData: keepPreviousData,
     refetchInterval: useRefreshEvery(15_000),
   })
+  return { list, filters, tab }
 }
 
-function OpenDisputes() {
+function List() {
   const t = useText(words)
-  const [page, setPage] = useState(1)
-  const disputes = useDisputes(true, page)
-  if (disputes.isError) return <ErrorNotice error={disputes.error} onRetry={() => void disputes.refetch()} />
-  const { data } = disputes
+  const { list, filters, tab } = useDisputes()
+  const isDueSoon = filters.get('due') === 'soon'
   return (
-    <Section title={t.open}>
-      {data === undefined && <Skeleton height={90} />}
-      {data?.total === 0 && (
-        <Empty icon="disputes" title={t.none} action="sandbox" guide="money">
-          {t.noneHint}
-        </Empty>
-      )}
-      <Stack gap={0}>
-        {data?.data.map((dispute) => (
-          <OpenDispute key={dispute.id} dispute={dispute} aheadMs={data.aheadMs} />
-        ))}
-      </Stack>
-      {data?.unattributed.map((dispute) => (
-        <Unattributed key={dispute.reference} dispute={dispute} />
-      ))}
-      {data && data.total > 1 && <Pages total={data.total} totalPages={data.totalPages} page={page} onPage={setPage} />}
-    </Section>
+    <>
+      <FilterBar
+        count={filters.count}
+        onClear={filters.clear}
+        common={
+          <>
+            <DateRange />
+            <Button
+              variant={isDueSoon ? 'light' : 'default'}
+              aria-pressed={isDueSoon}
+              onClick={() => filters.set({ due: isDueSoon ? '' : 'soon' })}
+            >
+              {t.dueSoon}
+            </Button>
+            <DensitySwitch />
+          </>
+        }
+      />
+      <StatusTabs tabs={tabs} summary={list.data} first={toAnswer} />
+      <Rows list={list} filters={filters} isOpenTab={tab === 'to_answer' || tab === 'answered'} />
+      <Unattributed disputes={list.data?.unattributed ?? []} />
+    </>
   )
 }
 
-/**
- * A dispute of a payment without a transaction. It blocks no merchant's money, but the operator has to know about it
- * before the payment is attributed.
- */
-function Unattributed({ dispute }: { dispute: UnattributedView }) {
+function Rows({
+  list,
+  filters,
+  isOpenTab,
+}: Pick<ReturnType<typeof useDisputes>, 'list' | 'filters'> & { isOpenTab: boolean }) {
   const t = useText(words)
   const format = useFormat()
-  const { amount, acquirer, endToEnd, openedAt, deadline, reason, suspenseId } = dispute
+  const client = useClient()
+  const mayDecide = useMay()('infraction.decide')
+  const { merchant } = useUser()
+  const showsMerchant = merchant === null && client === null
+  const aheadMs = list.data?.aheadMs ?? 0
+  const [tab] = chosenStatuses(filters, toAnswer)
+  const counts = (list.data?.counts ?? []).filter(({ status }) => tab === undefined || status === tab)
+  const decide = (row: ListedDispute) =>
+    mayDecide && row.finishedAt === null && <DecideButton key="decide" dispute={row} />
+  const lastLine = (row: ListedDispute): [ReactNode, ReactNode][] => {
+    const [name] = merchantLine(row.clientName)
+    return showsMerchant || decide(row) ? [[showsMerchant && name, decide(row)]] : []
+  }
   return (
-    <div className="row" style={{ padding: 'var(--mantine-spacing-md) 0' }}>
-      <Group gap={8}>
-        {suspenseId === null ? (
-          <Text fw={650}>{format.money(amount)}</Text>
-        ) : (
-          <Anchor component={Link} href={`/reconciliation/suspense/${suspenseId}`} fw={650} c="inherit">
-            {format.money(amount)}
-          </Anchor>
-        )}
-        <Badge variant="light" color="orange" tt="none" radius="sm">
-          {suspenseId === null ? t.noPayment : t.inSuspense}
-        </Badge>
-      </Group>
-      <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-        {acquirer} · {endToEnd} · {t.openedAt(format.dateTime(openedAt))}
-        {deadline ? ` · ${t.until(format.dateTime(deadline))}` : ''}
-        {reason ? ` · ${reason}` : ''}
-      </Text>
-    </div>
+    <CursorList
+      list={list}
+      filters={filters}
+      total={counts.reduce((sum, { count }) => sum + count, 0)}
+      live={{ root: 'disputes', kind: 'dispute' }}
+      label={t.title}
+      keyOf={({ id }) => id}
+      linkOf={({ transactionId, clientId }) =>
+        merchant
+          ? `/transactions/${transactionId}`
+          : `/transactions/${transactionId}?${new URLSearchParams({ client: clientId })}`
+      }
+      phoneOf={(row) => (
+        <PhoneRow
+          lines={[
+            [row.payerName ?? row.reason ?? '–', <Amount key="amount" of={row.amount} />],
+            [<Deadline key="due" dispute={row} aheadMs={aheadMs} />, <Badges key="state" of={row} />],
+            ...lastLine(row),
+          ]}
+        />
+      )}
+      columns={[
+        {
+          name: isOpenTab ? t.deadline : t.deadlineOrEnd,
+          cell: (row) => (
+            <>
+              <Deadline dispute={row} aheadMs={aheadMs} />
+              {!isOpenTab && (
+                <Text size="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
+                  {t.openedAt(format.date(row.openedAt))}
+                </Text>
+              )}
+            </>
+          ),
+        },
+        ...(showsMerchant
+          ? [{ name: t.merchant, cell: ({ clientName }: ListedDispute) => <OneLine text={clientName} /> }]
+          : []),
+        { name: t.payer, isMinor: true, cell: (row) => <Claim of={row} /> },
+        {
+          name: t.defence,
+          cell: ({ defence, state }) =>
+            defence === null && state !== 'open' ? '–' : <DefenceBadge of={defence ?? 'none'} />,
+        },
+        { name: t.state, cell: (row) => <State of={row} /> },
+        { name: t.amount, isAmount: true, cell: (row) => <Amounts of={row} /> },
+        ...(mayDecide
+          ? [
+              {
+                name: t.decision,
+                isAmount: true,
+                cell: decide,
+              },
+            ]
+          : []),
+      ]}
+      empty={
+        <EmptyList
+          isFiltered={filters.count > 0}
+          noneFound={t.noneFound}
+          icon="disputes"
+          title={t.none}
+          action="sandbox"
+          guide="money"
+        >
+          {t.noneHint}
+        </EmptyList>
+      }
+    />
+  )
+}
+
+/** Who disputes it, and the bank's reason. */
+function Claim({ of: { payerName, reason } }: { of: ListedDispute }) {
+  return (
+    <>
+      <OneLine text={payerName ?? '–'} />
+      {reason && (
+        <Text size="xs" c="dimmed" className="one-line" title={reason}>
+          {reason}
+        </Text>
+      )}
+    </>
+  )
+}
+
+/** What is disputed, and the part of it that is not blocked any more. */
+function Amounts({ of: { amount, blocked, returned, state } }: { of: ListedDispute }) {
+  const t = useText(words)
+  const format = useFormat()
+  const isOpen = state === 'open' || state === 'accepted'
+  return (
+    <>
+      <Amount of={amount} />
+      {(returned > 0 || (isOpen && blocked < amount)) && (
+        <Text size="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
+          {returned > 0 ? t.returned(format.money(returned)) : t.blocked(format.money(blocked))}
+        </Text>
+      )}
+    </>
   )
 }
 
 const stateColors = { open: 'orange', accepted: 'orange', returned: 'grape', rejected: 'teal', canceled: 'gray' }
 
-function ClosedDisputes() {
+function State({ of: { state, unknownStatus, openedAt, isReportedByAcquirer } }: { of: ListedDispute }) {
   const t = useText(words)
   const format = useFormat()
-  const { merchant } = useUser()
-  const filters = useFilters()
-  const disputes = useDisputes(false, filters.page)
-  return (
-    <section aria-label={t.ended}>
-      <Title order={2} mb="sm">
-        {t.ended}
-      </Title>
-      <RecordList
-        list={disputes}
-        filters={filters}
-        label={t.ended}
-        keyOf={({ id }) => id}
-        linkOf={(dispute) => linkOf(dispute, merchant === null)}
-        empty={
-          <Empty icon="disputes" title={t.noneEnded} guide="money">
-            {t.noneEndedHint}
-          </Empty>
-        }
-        columns={[
-          {
-            name: t.endedAt,
-            cell: ({ finishedAt }) => <Text size="sm">{finishedAt && format.dateTime(finishedAt)}</Text>,
-          },
-          { name: t.merchant, isMinor: true, cell: ({ clientName }) => <Text size="sm">{clientName}</Text> },
-          {
-            name: t.opened,
-            isMinor: true,
-            cell: ({ openedAt, reason }) => (
-              <>
-                <Text size="sm">{format.dateTime(openedAt)}</Text>
-                {reason && (
-                  <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-                    {reason}
-                  </Text>
-                )}
-              </>
-            ),
-          },
-          {
-            name: t.state,
-            cell: ({ state }) => (
-              <Badge
-                variant="light"
-                color={stateColors[state]}
-                tt="none"
-                radius="sm"
-                style={{ flexShrink: 0, minWidth: 'max-content' }}
-              >
-                {t.states[state]}
-              </Badge>
-            ),
-          },
-          {
-            name: t.amount,
-            isAmount: true,
-            cell: ({ amount }) => <Amount of={amount} />,
-          },
-        ]}
-      />
-    </section>
+  const origin = `${t.openedAt(format.dateTime(openedAt))}, ${isReportedByAcquirer ? t.byAcquirer : t.byHand}`
+  return unknownStatus === null ? (
+    <StatusBadge color={stateColors[state]} title={origin}>
+      {t.states[state]}
+    </StatusBadge>
+  ) : (
+    <StatusBadge color="red" title={t.unknownStatus(unknownStatus)}>
+      {t.unknown}
+    </StatusBadge>
   )
 }
 
-function linkOf({ transactionId, clientId }: DisputeView, isOperator: boolean): string {
-  const path = `/transactions/${transactionId}`
-  return isOperator ? `${path}?${new URLSearchParams({ client: clientId })}` : path
+function Badges({ of }: { of: ListedDispute }) {
+  return of.state === 'open' && of.unknownStatus === null ? (
+    <DefenceBadge of={of.defence ?? 'none'} />
+  ) : (
+    <State of={of} />
+  )
+}
+
+/**
+ * Disputes of payments without a transaction. They block no merchant's money, but the operator has to know about them
+ * before the payment is attributed.
+ */
+function Unattributed({ disputes }: { disputes: UnattributedView[] }) {
+  const t = useText(words)
+  const format = useFormat()
+  if (disputes.length === 0) return null
+  return (
+    <Section title={t.unattributed}>
+      {disputes.map(({ amount, acquirer, endToEnd, openedAt, deadline, reason, suspenseId, reference }) => (
+        <div key={reference} className="row" style={{ padding: 'var(--mantine-spacing-md) 0' }}>
+          <Group gap={8}>
+            {suspenseId === null ? (
+              <Text fw={650}>{format.money(amount)}</Text>
+            ) : (
+              <Anchor component={Link} href={`/reconciliation/suspense/${suspenseId}`} fw={650} c="inherit">
+                {format.money(amount)}
+              </Anchor>
+            )}
+            <StatusBadge color="orange">{suspenseId === null ? t.noPayment : t.inSuspense}</StatusBadge>
+          </Group>
+          <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+            {acquirer} · {endToEnd} · {t.openedAt(format.dateTime(openedAt))}
+            {deadline ? ` · ${t.until(format.dateTime(deadline))}` : ''}
+            {reason ? ` · ${reason}` : ''}
+          </Text>
+        </div>
+      ))}
+    </Section>
+  )
 }

@@ -3,14 +3,6 @@ import { texts } from '../../text.ts'
 export const words = texts({
   en: {
     title: 'Defence',
-    states: {
-      none: 'Not started',
-      draft: 'Draft',
-      sending: 'Sending',
-      refused: 'Refused by the PSP',
-      sent: 'Sent',
-      handed_in: 'Handed in',
-    },
     lead: 'Show the banks that the payment was right: say what was sold, and add proof of the delivery.',
     due: (left: string, time: string) => `Answer due ${left}: ${time}.`,
     overdue: (ago: string) => `The time to answer ended ${ago}. The PSP may refuse a defence now.`,
@@ -73,14 +65,6 @@ export const words = texts({
   },
   pt: {
     title: 'Defesa',
-    states: {
-      none: 'Não iniciada',
-      draft: 'Rascunho',
-      sending: 'Enviando',
-      refused: 'Recusada pelo PSP',
-      sent: 'Enviada',
-      handed_in: 'Entregue',
-    },
     lead: 'Mostre aos bancos que o pagamento está correto: conte o que foi vendido e inclua comprovantes da entrega.',
     due: (left: string, time: string) => `O prazo para responder termina ${left}: ${time}.`,
     overdue: (ago: string) => `O prazo para responder terminou ${ago}. O PSP pode recusar a defesa.`,

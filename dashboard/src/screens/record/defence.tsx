@@ -1,8 +1,9 @@
 import type { Dispute } from '@guiche/sdk'
-import { Alert, Badge, Button, Group, Skeleton, Stack, Text } from '@mantine/core'
+import { Alert, Button, Group, Skeleton, Stack, Text } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { request } from '../../api.ts'
+import { DefenceBadge } from '../../components/defence-badge.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { type Fact, FactList } from '../../components/fact-list.tsx'
 import { Section } from '../../components/page.tsx'
@@ -15,10 +16,6 @@ import { DefenceFiles } from './defence-files.tsx'
 import { DefenceForm } from './defence-form.tsx'
 import { HandIn, PackageButton } from './defence-send.tsx'
 import { words } from './defence-text.ts'
-
-const colors = {
-  ...{ none: 'gray', draft: 'blue', sending: 'orange', refused: 'red', sent: 'teal', handed_in: 'teal' },
-}
 
 /** What the merchant says about one dispute: written here, then sent to the PSP or handed in by a person. */
 export default function Defence({
@@ -56,14 +53,7 @@ export default function Defence({
   if (isEmpty && !isEditable) return null
   const state = data.written?.state ?? (isEmpty ? 'none' : 'draft')
   return (
-    <Section
-      title={title}
-      aside={
-        <Badge variant="light" color={colors[state]} tt="none" radius="sm">
-          {t.states[state]}
-        </Badge>
-      }
-    >
+    <Section title={title} aside={<DefenceBadge of={state} />}>
       <Stack gap="md">
         {data.isOpen && <Deadline deadline={dispute.deadline ?? null} />}
         {data.written?.refusal && (
