@@ -14,6 +14,8 @@ export type Bench = {
   seconds: number
   /** The number of the service's processes. */
   processes: number
+  /** Whether the case that watches its service also lists its statements. */
+  statements: boolean
   service: Service
   merchants: Merchant[]
   hello: Server

@@ -23,3 +23,17 @@ it('runs a case against a service of its own, and prints a card without errors',
   // On a busy machine a limit may have no request in a fifth of a second.
   expect(stdout).not.toMatch(/errors:|NaN/)
 }, 600_000)
+
+it('climbs a ladder, and shows where requests wait and what PostgreSQL does', async () => {
+  const args = ['--ladder', '--rungs', '40', '--seconds', '0.5', '--statements', '--processes', '1']
+  const { stdout } = await promisify(execFile)(process.execPath, [join(build, 'bench/main.js'), ...args])
+  expect(stdout).toMatch(/^\| 40 \| [\d.]+ \|/m)
+  // From the load generator, the hook in the service, PostgreSQL's statements, and its tables.
+  for (const row of ['· due → sent', '· handler', 'create', 'insert-transactions', 'public.transactions'])
+    expect(stdout).toMatch(new RegExp(`^\\| ${row} \\| [\\d.]`, 'm'))
+}, 600_000)
+
+it('refuses rungs that do not rise', async () => {
+  const run = promisify(execFile)(process.execPath, [join(build, 'bench/main.js'), '--ladder', '--rungs', '500,250'])
+  await expect(run).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('rising numbers') })
+})

@@ -15,6 +15,7 @@ import { memory, start } from './cases/process.ts'
 import { remote } from './cases/remote.ts'
 import { settle } from './cases/settle.ts'
 import { qrCode, token } from './cases/small.ts'
+import { ladder, rungsDefault } from './ladder.ts'
 import { profileCreate } from './profile.ts'
 import { type Server, startHello, startPeer } from './servers.ts'
 import { addMerchants, makeDataDir, processesDefault, removeDataDir, startService } from './service.ts'
@@ -39,18 +40,22 @@ const cases: Record<string, (bench: Bench) => Promise<void>> = {
 
 const usage = `npm run bench -- [--only ${Object.keys(cases).join(',')}] [--full] [--write] [--no-peers] [--rounds 5] [--seconds 10]
 npm run bench -- --profile [--seconds 8]
-npm run bench -- --soak [--minutes 60]
+npm run bench -- --soak [--minutes 60] [--statements]
+npm run bench -- --ladder [--rungs ${rungsDefault.join(',')}] [--seconds 15] [--statements]
 Each also takes --processes 2. bench/README.md says what is measured.`
 
 const values = parseOptions()
 const processes = Number(values.processes)
+const { statements, rungs } = values
 const say = (text: string) => void process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`)
 
 // So that started processes are stopped too.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
 if (values.profile) print(await profileCreate({ seconds: Number(values.seconds ?? 8) }))
-else if (values.soak) print(await soak({ minutes: Number(values.minutes), processes, say }))
+else if (values.soak) print(await soak({ minutes: Number(values.minutes), processes, statements, say }))
+else if (values.ladder)
+  print(await ladder({ rungs, seconds: Number(values.seconds ?? 15), processes, statements, say }))
 else {
   const card = await runCases()
   print(card)
@@ -65,6 +70,9 @@ function parseOptions() {
         full: { type: 'boolean', default: false },
         profile: { type: 'boolean', default: false },
         soak: { type: 'boolean', default: false },
+        ladder: { type: 'boolean', default: false },
+        rungs: { type: 'string', default: rungsDefault.join(',') },
+        statements: { type: 'boolean', default: false },
         minutes: { type: 'string', default: '60' },
         write: { type: 'boolean', default: false },
         only: { type: 'string' },
@@ -75,13 +83,20 @@ function parseOptions() {
       },
       allowNegative: true,
     })
-    if (!values.help) return values
+    if (!values.help) return { ...values, rungs: toRungs(values.rungs) }
     print(usage)
     process.exit(0)
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : error}\n\n${usage}\n`)
     process.exit(2)
   }
+}
+
+function toRungs(text: string): number[] {
+  const rungs = text.split(',').map(Number)
+  const isRising = rungs.every((rung, index) => Number.isInteger(rung) && rung > (rungs[index - 1] ?? 0))
+  if (!isRising) throw new Error(`--rungs must be rising numbers of creates a second, such as 500,1000: ${text}`)
+  return rungs
 }
 
 async function runCases(): Promise<string> {
@@ -110,6 +125,7 @@ async function runCases(): Promise<string> {
       rounds: Number(values.rounds ?? (isFull ? 5 : 3)),
       seconds: Number(values.seconds ?? (isFull ? 10 : 4)),
       processes,
+      statements,
       service,
       merchants,
       hello,

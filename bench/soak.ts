@@ -24,22 +24,26 @@ const bodiesRead = 500
 export async function soak({
   minutes,
   processes,
+  statements,
   say,
 }: {
   minutes: number
   processes: number
+  statements: boolean
   say(text: string): void
 }): Promise<string> {
   const card = newCard()
   const sliceSeconds = Math.min(60, minutes * 20)
   const slices = Math.round((minutes * 60) / sliceSeconds)
-  const watched = await startWatched({ processes })
+  const watched = await startWatched({ processes, statements })
   const { service } = watched
   const merchants = await addMerchants(service, merchantsCount)
   const load = await openSteadyLoad(service.port, merchants)
   try {
     const whole = {
       creates: newHistogram(),
+      queuedCreates: newHistogram(),
+      queuedPayments: newHistogram(),
       payments: newHistogram(),
       delivered: newHistogram(),
       errors: [] as Report[],
@@ -57,7 +61,11 @@ export async function soak({
         .finally(() => clearInterval(looking))
       merge(whole.creates, created.latency)
       merge(whole.delivered, delivered.latency)
-      if (paid) merge(whole.payments, paid.latency)
+      merge(whole.queuedCreates, created.queued)
+      if (paid) {
+        merge(whole.payments, paid.latency)
+        merge(whole.queuedPayments, paid.queued)
+      }
       whole.errors.push(created, ...(paid ? [paid] : []))
       slices50Ms.push(toMs(created, 50))
       slices99Ms.push(toMs(created, 99))
@@ -72,7 +80,7 @@ export async function soak({
     }
     const seen = await endPeriod()
     // Open work is finished before the ledger is verified.
-    const late = await load.readLate(15_000)
+    const late = await load.readLate(Number.POSITIVE_INFINITY, 15_000)
     merge(whole.delivered, late.latency)
     const verified = await verifyLedger(service)
 
@@ -103,8 +111,11 @@ export async function soak({
       values: bodiesMs,
     })
     showSeen(card, 'Soak', seen, {
-      clients: toClients(whole.creates, whole.payments),
-      creates: whole.creates.count,
+      clients: toClients(
+        { latency: whole.creates, queued: whole.queuedCreates },
+        { latency: whole.payments, queued: whole.queuedPayments },
+      ),
+      created: whole.creates,
     })
     const target = (name: string, histogram: Report['latency'], percent: number, wanted: number) =>
       card.target({

@@ -5,7 +5,7 @@ import { isMainThread } from 'node:worker_threads'
 import pg from 'pg'
 import type { BatchMessage } from '../src/lib/batch.ts'
 import { type Histogram, record } from './load/histogram.ts'
-import { type Delivery, deliveryParts, stageNames, writeSnapshots } from './stages.ts'
+import { type Delivery, deliveryParts, type Recorded, stageNames, writeSnapshots } from './stages.ts'
 
 // Loaded into each process of the service before its own code (`node --import`). Records how long requests, batches,
 // statements and deliveries spend where. It changes no behaviour, and costs a few per cent of Guichê's processor time.
@@ -13,9 +13,10 @@ import { type Delivery, deliveryParts, stageNames, writeSnapshots } from './stag
 const loopEveryMs = 5
 
 if (isMainThread) {
-  const find = writeSnapshots()
+  const recorded = writeSnapshots()
+  const { find } = recorded
   watchRequests(find)
-  watchStatements(find)
+  watchStatements(recorded)
   watchLoop(find)
   const batchWait = cached((name) => find(stageNames.batchWait(name)))
   const batchRun = cached((name) => find(stageNames.batchRun(name)))
@@ -31,7 +32,7 @@ if (isMainThread) {
   })
 }
 
-type Find = (name: string) => Histogram
+type Find = Recorded['find']
 
 function recordMs(histogram: Histogram, ms: number): void {
   record(histogram, ms * 1000)
@@ -98,7 +99,7 @@ function watchRequests(find: Find): void {
 type Callback = (...results: unknown[]) => void
 
 /** The service uses this same module, so the methods of its pools and connections are these. */
-function watchStatements(find: Find): void {
+function watchStatements({ find, texts }: Recorded): void {
   const timed = (original: (...args: never[]) => unknown, toStage: (first: unknown) => Histogram | null) =>
     function (this: unknown, ...args: unknown[]): unknown {
       const stage = toStage(args[0])
@@ -122,18 +123,18 @@ function watchStatements(find: Find): void {
   Object.assign(pool, { connect: timed(pool.connect, () => poolWait) })
   Object.assign(client, {
     query: timed(client.query, (query) => {
-      const name = nameOf(query)
-      return name === null ? null : statement(name)
+      const { name, text = '', submit } = toStatement(query)
+      // A cursor or a copy answers piece by piece.
+      if (submit !== undefined) return null
+      if (name === undefined) return statement(/^(?:begin|commit|rollback)\b/.exec(text)?.[0] ?? 'without a name')
+      if (!texts.has(name)) texts.set(name, text)
+      return statement(name)
     }),
   })
 }
 
-/** Null for a cursor or a copy, which answer piece by piece. */
-function nameOf(query: unknown): string | null {
-  const { name, text, submit } =
-    typeof query === 'string' ? { text: query } : (query as { name?: string; text?: string; submit?: unknown })
-  if (submit !== undefined) return null
-  return name ?? /^(?:begin|commit|rollback)\b/.exec(text ?? '')?.[0] ?? 'without a name'
+function toStatement(query: unknown): { name?: string; text?: string; submit?: unknown } {
+  return typeof query === 'string' ? { text: query } : (query as object)
 }
 
 function watchLoop(find: Find): void {

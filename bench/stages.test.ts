@@ -6,7 +6,7 @@ it('shows what all processes recorded between two readings, with the maximum of 
   const snapshot = (durations: number[]): Snapshot => {
     const histogram = newHistogram()
     for (const duration of durations) record(histogram, duration)
-    return { busyMs: 0, stages: new Map([['handler', histogram]]) }
+    return { busyMs: 0, texts: new Map(), stages: new Map([['handler', histogram]]) }
   }
   const before = new Map([
     [1, snapshot([90_000, 20])],

@@ -44,24 +44,36 @@ export type Snapshot = {
   stages: Stages
   /** Of its event loop. */
   busyMs: number
+  /** Of prepared statements, by name. */
+  texts: Map<string, string>
 }
 
 /** A file of a process. Of a histogram only the buckets that are used: [bucket, count] after the count and the maximum. */
-type Written = { at: number; busyMs: number; stages: [string, number, number, [number, number][]][] }
+type Written = {
+  at: number
+  busyMs: number
+  texts: [string, string][]
+  stages: [string, number, number, [number, number][]][]
+}
 
 const folderSetting = 'BENCH_STAGES_DIR'
 const writeSignal = 'SIGUSR2'
 const answerMaxMs = 5_000
 
-/** In a process of the service. Returns the histogram of a name; each signal makes the process write them all. */
-export function writeSnapshots(): (name: string) => Histogram {
+/** What a process of the service records. */
+export type Recorded = { find(name: string): Histogram; texts: Map<string, string> }
+
+/** In a process of the service. Each signal makes the process write what it has recorded. */
+export function writeSnapshots(): Recorded {
   const folder = process.env[folderSetting]
   if (folder === undefined) throw new Error(`${folderSetting} names no folder`)
   const stages: Stages = new Map()
+  const texts = new Map<string, string>()
   const write = () => {
     const written: Written = {
       at: Date.now(),
       busyMs: performance.eventLoopUtilization().active,
+      texts: [...texts],
       stages: [...stages].map(([name, { counts, count, max }]) => [
         name,
         count,
@@ -77,11 +89,12 @@ export function writeSnapshots(): (name: string) => Histogram {
   process.on(writeSignal, write)
   mkdirSync(folder, { recursive: true })
   write()
-  return (name) => {
+  const find = (name: string) => {
     const histogram = stages.get(name) ?? newHistogram()
     stages.set(name, histogram)
     return histogram
   }
+  return { find, texts }
 }
 
 /** What makes a started service record its stages into a folder. */
@@ -109,8 +122,11 @@ function signal(pid: number): boolean {
 async function readWritten(folder: string, { pid, after }: { pid: number; after: number }): Promise<Snapshot> {
   const giveUpAt = performance.now() + answerMaxMs
   while (performance.now() < giveUpAt) {
-    const { at, busyMs, stages }: Written = JSON.parse(readFileSync(join(folder, `${pid}.json`), 'utf8'))
-    if (at >= after) return { busyMs, stages: new Map(stages.map(([name, ...rest]) => [name, toHistogram(...rest)])) }
+    const { at, busyMs, texts, stages }: Written = JSON.parse(readFileSync(join(folder, `${pid}.json`), 'utf8'))
+    if (at >= after) {
+      const histograms = stages.map(([name, ...rest]) => [name, toHistogram(...rest)] as const)
+      return { busyMs, texts: new Map(texts), stages: new Map(histograms) }
+    }
     await sleep(5)
   }
   throw new Error(`process ${pid} of the service did not write its stages`)

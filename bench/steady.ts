@@ -1,5 +1,4 @@
 import { createJob } from './cases/create.ts'
-import type { Histogram } from './load/histogram.ts'
 import { type Job, type Report, toRequest } from './load/job.ts'
 import type { ShopAnswer } from './load/shop.ts'
 import { startWorker } from './processes.ts'
@@ -22,10 +21,9 @@ export type Steady = { created: Report; paid: Report | null; delivered: ShopAnsw
 
 /** Creates at a fixed rate, with webhooks to a receiver that answers at once; one in ten is paid in the next slice. */
 export type SteadyLoad = {
-  /** `lateMs`: how long it waits at the end for webhooks that are missing. */
-  run(slice: Slice, lateMs?: number): Promise<Steady>
-  /** Webhooks that have arrived since the last slice, or arrive within this time. */
-  readLate(waitMs: number): Promise<ShopAnswer>
+  run(slice: Slice): Promise<Steady>
+  /** Webhooks since the end of the last slice: so many, or those that arrive within this time. */
+  readLate(waitFor: number, waitMs: number): Promise<ShopAnswer>
   close(): void
 }
 
@@ -45,18 +43,20 @@ export async function openSteadyLoad(port: number, merchants: Merchant[]): Promi
     return await payer.request({ ...common, connections: 64, perSecond, requests, once: true })
   }
 
+  const readLate: SteadyLoad['readLate'] = async (waitFor, waitMs) =>
+    await shop.worker.request({ task: 'read', waitFor, waitMs })
+
   return {
-    async run({ perSecond, seconds }, lateMs = 0) {
+    async run({ perSecond, seconds }) {
       const keep = { pattern: '"uri":"([^"]+)"', max: perSecond * paidShare * seconds }
       const [created, paid] = await Promise.all([
         creator.request({ ...common, perSecond, seconds, keep }),
         pay(perSecond * paidShare),
       ])
       unpaid = created.kept.flat()
-      const waitFor = lateMs === 0 ? 0 : created.count + (paid?.count ?? 0)
-      return { created, paid, delivered: await shop.worker.request({ task: 'read', waitFor, waitMs: lateMs }) }
+      return { created, paid, delivered: await readLate(0, 0) }
     },
-    readLate: async (waitMs) => await shop.worker.request({ task: 'read', waitFor: Number.POSITIVE_INFINITY, waitMs }),
+    readLate,
     close() {
       for (const worker of [creator, payer, shop.worker]) worker.end()
     },
@@ -64,6 +64,6 @@ export async function openSteadyLoad(port: number, merchants: Merchant[]): Promi
 }
 
 /** By route, as the tables of a watched period want them. */
-export function toClients(created: Histogram, paid: Histogram): Record<string, Histogram> {
+export function toClients<Client>(created: Client, paid: Client): Record<string, Client> {
   return { 'POST /transaction': created, 'POST /sandbox/payment': paid }
 }

@@ -1,27 +1,32 @@
 import { type Card, toNumber } from './card.ts'
 import { type Histogram, mean, percentile } from './load/histogram.ts'
+import type { Report } from './load/job.ts'
 import { deliveryParts, stageNames } from './stages.ts'
+import { toStatementNames } from './statements.ts'
 import type { Seen } from './watch.ts'
 
 /** A route or statement that is seldomer than this is left out. */
 const perSecondMin = 0.5
 const statementsShown = 16
 
-/** What the load generator saw of a route, from when a request was due. */
-export type Clients = Record<string, Histogram>
+/** What the load generator saw. */
+type Client = Pick<Report, 'latency' | 'queued'>
+/** By route. */
+type Clients = Record<string, Client | null | undefined>
 
 /** Where the time of a period went, and what the machine did meanwhile. */
 export function showSeen(
   card: Card,
   name: string,
   seen: Seen,
-  { clients, creates }: { clients: Clients; creates: number },
+  { clients, created }: { clients: Clients; created: { count: number } },
 ): void {
-  showUtilisation(card, name, seen, creates)
+  showUtilisation(card, name, seen, created.count)
   showRoutes(card, name, seen, clients)
   showDeliveries(card, name, seen)
   showBatches(card, name, seen)
   showStatements(card, name, seen)
+  showDatabaseWork(card, name, seen)
 }
 
 function showUtilisation(card: Card, name: string, { utilisation, loops, seconds }: Seen, creates: number): void {
@@ -79,17 +84,21 @@ function showRoutes(card: Card, name: string, { stages, seconds }: Seen, clients
       return histogram ? [{ name: `· ${key.split('|')[2]}`, histogram }] : []
     })
     const client = clients[route]
-    if (!client || client.count === 0) return [[`**${route}**`, '', '', '', '', ''], ...toParts(parts, seconds)]
-    const outside = mean(client) - parts.reduce((sum, { histogram }) => sum + mean(histogram), 0)
+    if (!client || client.latency.count === 0) return [[`**${route}**`, '', '', '', '', ''], ...toParts(parts, seconds)]
+    const whole = mean(client.latency)
+    const known = [{ name: '· due → sent', histogram: client.queued }, ...parts]
+    const outside = whole - known.reduce((sum, { histogram }) => sum + mean(histogram), 0)
+    const [queued = [], ...inside] = toParts(known, seconds, whole)
     return [
-      [`**${route}**, due → answer at the client`, ...toTimes(client, seconds), ''],
-      ['· outside the process’s own view', '', '', '', toNumber(outside / 1000), toShare(outside / mean(client))],
-      ...toParts(parts, seconds, mean(client)),
+      [`**${route}**, due → answer at the client`, ...toTimes(client.latency, seconds), ''],
+      queued,
+      ['· on the way, outside the process', '', '', '', toNumber(outside / 1000), toShare(outside / whole)],
+      ...inside,
     ]
   })
   card.table({
     title: `${name}: where a request waits`,
-    text: '“Outside”: until the generator sends a request that is due, in the sockets, and until the event loop reads it. “Read → handler” has the body, authentication, limits and validation. Every route with a request in two seconds or more.',
+    text: '“Due → sent”: until the generator’s next turn (each millisecond) and until one of its connections is free. “On the way”: in the sockets, there until the event loop reads the request, and back. “Read → handler” has the body, authentication, limits and validation. Every route with a request in two seconds or more.',
     columns: ['', ...timeColumns, 'share'],
     rows,
   })
@@ -157,5 +166,44 @@ function showStatements(card: Card, name: string, { stages, seconds }: Seen): vo
         .slice(0, statementsShown)
         .map(([key, histogram]) => row(key, histogram)),
     ],
+  })
+}
+
+function showDatabaseWork(card: Card, name: string, { database, texts, seconds }: Seen): void {
+  if (!database) return
+  const toName = toStatementNames(texts)
+  const allMs = database.statements.reduce((sum, { ms }) => sum + ms, 0)
+  card.table({
+    title: `${name}: statements in PostgreSQL`,
+    text: `By pg_stat_statements, the most expensive first: ${toNumber(allMs / seconds)} ms a second in all. Waits for locks and for the disk are in it, and processor time that PostgreSQL had to wait for.`,
+    columns: ['', 'calls/s', 'rows per call', 'mean ms', 'ms per s', 'WAL bytes per row', 'WAL kB/s'],
+    rows: database.statements
+      .slice(0, statementsShown)
+      .map(({ text, calls, rows, ms, walBytes }) => [
+        toName(text),
+        toNumber(calls / seconds),
+        toNumber(rows / calls),
+        toNumber(ms / calls),
+        toNumber(ms / seconds),
+        rows === 0 ? '' : toNumber(walBytes / rows),
+        toNumber(walBytes / 1000 / seconds),
+      ]),
+  })
+  const changes = ({ inserted, updated, deleted }: { inserted: number; updated: number; deleted: number }) =>
+    inserted + updated + deleted
+  card.table({
+    title: `${name}: rows written`,
+    text: 'Per second. A HOT update adds nothing to the indexes.',
+    columns: ['', 'inserted', 'updated', 'of which HOT', 'deleted'],
+    rows: database.tables
+      .filter(([, table]) => changes(table) / seconds >= perSecondMin)
+      .sort(([, a], [, b]) => changes(b) - changes(a))
+      .map(([table, { inserted, updated, hot, deleted }]) => [
+        table,
+        toNumber(inserted / seconds),
+        toNumber(updated / seconds),
+        updated === 0 ? '' : toShare(hot / updated),
+        toNumber(deleted / seconds),
+      ]),
   })
 }

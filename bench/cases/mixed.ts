@@ -4,7 +4,7 @@ import { type Job, type Report, toRequest } from '../load/job.ts'
 import { generate } from '../processes.ts'
 import { addMerchants } from '../service.ts'
 import { createCharges, openShop } from '../shop.ts'
-import { merchantsCount, toClients } from '../steady.ts'
+import { connections, merchantsCount, toClients } from '../steady.ts'
 import { startWatched } from '../watch.ts'
 import { showSeen } from '../watched-tables.ts'
 import { createJob } from './create.ts'
@@ -16,10 +16,10 @@ const rates = { creates: 400, payments: 200, fetches: 400, lists: 40, refunds: 4
 
 /** An ordinary hour of a busy gateway, compressed: every operation at a fixed rate, with webhooks all the time. */
 export async function mixed(bench: Bench): Promise<void> {
-  const { card, isFull, processes, say } = bench
+  const { card, isFull, processes, statements, say } = bench
   say('a mixed hour compressed: making what will be paid and refunded')
   // Of its own, because watching has a cost that no other case shall have.
-  const watched = await startWatched({ processes })
+  const watched = await startWatched({ processes, statements })
   const { service } = watched
   const shop = await openShop(10)
   try {
@@ -38,15 +38,15 @@ export async function mixed(bench: Bench): Promise<void> {
     await shop.worker.request({ task: 'read', waitFor: reported, waitMs: 10_000 })
 
     const token = merchant?.token
-    const create = createJob({ ...common, connections: 32, seconds, warmUpSeconds: 0 })
+    const create = createJob({ ...common, connections, seconds, warmUpSeconds: 0 })
     const get = (path: string) => toRequest({ method: 'GET', path, token })
     const jobs: Record<keyof typeof rates, Job> = {
       creates: create,
       payments: { ...payments, connections: 64 },
-      fetches: { ...create, connections: 16, requests: owned.ids.map((id) => get(`/transaction/${id}`)) },
+      fetches: { ...create, connections: 64, requests: owned.ids.map((id) => get(`/transaction/${id}`)) },
       lists: {
         ...create,
-        connections: 4,
+        connections: 32,
         requests: ['', '?status=PAID', '?page=3', '?minAmount=5000&maxAmount=9000'].map((query) =>
           get(`/transaction${query}`),
         ),
@@ -87,16 +87,21 @@ export async function mixed(bench: Bench): Promise<void> {
       const note = [`${rates[name]}/s wanted`, unsent > 0 && `**${unsent} not sent or not answered 2xx**`]
       card.row(toRow(name, [report], note.filter(Boolean).join('; ')))
     }
-    card.row(toRow('webhooks, from the change to the first byte', [{ ...delivered, kept: [], cpuMicros: 0 }]))
-    const latencyOf = (name: keyof typeof rates) => reports[names.indexOf(name)]?.latency ?? newHistogram()
+    card.row(
+      toRow('webhooks, from the change to the first byte', [
+        { ...delivered, queued: newHistogram(), kept: [], cpuMicros: 0 },
+      ]),
+    )
+    const [created, paid, fetched, listed, refunded] = reports
+    if (!created) return
     showSeen(card, 'Mixed', seen, {
       clients: {
-        ...toClients(latencyOf('creates'), latencyOf('payments')),
-        'GET /transaction/:id': latencyOf('fetches'),
-        'GET /transaction': latencyOf('lists'),
-        'POST /transaction/:id/refund': latencyOf('refunds'),
+        ...toClients(created, paid),
+        'GET /transaction/:id': fetched,
+        'GET /transaction': listed,
+        'POST /transaction/:id/refund': refunded,
       },
-      creates: latencyOf('creates').count,
+      created,
     })
   } finally {
     shop.worker.end()

@@ -16,7 +16,15 @@ const silenceMaxMs = 30_000
 export async function runJob(job: Job, onSend?: (index: number, dueAt: number) => void): Promise<Report> {
   const requests = job.requests.map(prepare)
   const pattern = job.keep && new RegExp(job.keep.pattern)
-  const report: Report = { count: 0, errors: {}, seconds: 0, latency: newHistogram(), kept: [], cpuMicros: 0 }
+  const report: Report = {
+    count: 0,
+    errors: {},
+    seconds: 0,
+    latency: newHistogram(),
+    queued: newHistogram(),
+    kept: [],
+    cpuMicros: 0,
+  }
   let startAt = Number.POSITIVE_INFINITY
   let countFrom = startAt
   let endAt = startAt
@@ -39,6 +47,7 @@ export async function runJob(job: Job, onSend?: (index: number, dueAt: number) =
     if (!request) return
     onSend?.(sent % requests.length, dueAt)
     sent += 1
+    if (dueAt >= countFrom) record(report.queued, (performance.now() - dueAt) * 1000)
     connection.dueAt = dueAt
     connection.isBusy = true
     connection.socket.write(request.marks.length === 0 ? request.bytes : number(request))

@@ -30,6 +30,8 @@ export type Report = {
   example?: string
   seconds: number
   latency: Histogram
+  /** The first part of it, from when a request was due until a connection was free to send it. */
+  queued: Histogram
   kept: string[][]
   /** The generator's own processor time, without the warm-up. */
   cpuMicros: number

@@ -47,9 +47,12 @@ async function run(task: ShopTask): Promise<ShopAnswer> {
   }
   if (task.task === 'read') {
     await until(() => arrivals.length >= task.waitFor, task.waitMs)
-    const latency = newHistogram()
-    for (const arrival of arrivals) record(latency, sinceChange(arrival) * 1000)
-    return toAnswer(latency)
+    const [latency, sincePaid] = [newHistogram(), newHistogram()]
+    for (const arrival of arrivals) {
+      record(latency, sinceChange(arrival) * 1000)
+      if (isPaid(arrival)) record(sincePaid, sinceChange(arrival) * 1000)
+    }
+    return { ...toAnswer(latency), sincePaid }
   }
   return await pay(task)
 }
@@ -58,7 +61,6 @@ async function pay({ job, ids, waitMs }: Extract<ShopTask, { task: 'pay' }>): Pr
   arrivals = []
   const requestTimes = new Map<string, number>()
   const { errors } = await runJob(job, (index, dueAt) => requestTimes.set(ids[index] ?? '', dueAt))
-  const isPaid = ({ type }: Arrival) => type === 'transaction.paid'
   await until(() => arrivals.filter(isPaid).length >= ids.length, waitMs)
   const [latency, sincePaid] = [newHistogram(), newHistogram()]
   for (const arrival of arrivals.filter(isPaid)) {
@@ -70,6 +72,10 @@ async function pay({ job, ids, waitMs }: Extract<ShopTask, { task: 'pay' }>): Pr
     requestTimes.delete(recordId)
   }
   return { ...toAnswer(latency), sincePaid, missing: requestTimes.size, errors }
+}
+
+function isPaid({ type }: Arrival): boolean {
+  return type === 'transaction.paid'
 }
 
 /** Combines two clocks of one machine, one of which has only whole milliseconds. */

@@ -1,0 +1,140 @@
+import { type Card, newCard, toErrors, toMs, toNumber } from './card.ts'
+import { merge, percentile } from './load/histogram.ts'
+import type { ShopAnswer } from './load/shop.ts'
+import { addMerchants } from './service.ts'
+import { connections, merchantsCount, openSteadyLoad, type Steady, type SteadyLoad, toClients } from './steady.ts'
+import { type Seen, startWatched, type Watched } from './watch.ts'
+import { showSeen } from './watched-tables.ts'
+
+export const rungsDefault = [250, 500, 750, 1000, 1500, 2000, 2500, 3000]
+/** The knee is the highest rate at which creates are not slower. */
+const p99MaxMs = 100
+const kneeWanted = 2000
+/** After a start most of the code is not compiled yet. */
+const firstWarmUp = { perSecond: 500, seconds: 10 }
+const warmUpMaxSeconds = 5
+/** For webhooks that are missing at the end of a rung. */
+const lateMs = 3_000
+
+type Rung = { perSecond: number; steady: Steady; delivered: ShopAnswer; seen: Seen }
+
+/** The steady load of the soak, faster and faster, until creates are slow or stay unsent. */
+export async function ladder(options: {
+  rungs: number[]
+  seconds: number
+  processes: number
+  statements: boolean
+  say(text: string): void
+}): Promise<string> {
+  const { rungs, seconds, processes, say } = options
+  const card = newCard()
+  const watched = await startWatched(options)
+  const load = await openSteadyLoad(watched.service.port, await addMerchants(watched.service, merchantsCount))
+  const done: Rung[] = []
+  try {
+    await load.run({ ...firstWarmUp, seconds: Math.min(firstWarmUp.seconds, seconds) })
+    for (const perSecond of rungs) {
+      const rung = await climb({ perSecond, seconds, load, watched })
+      done.push(rung)
+      say(`${perSecond}/s: ${toRow(rung).join(' | ')}`)
+      if (!isFast(rung)) break
+    }
+  } finally {
+    load.close()
+    await watched.close()
+  }
+  show(card, done, { seconds, processes })
+  return card.toMarkdown()
+}
+
+/** The charges of the warm-up are paid in the rung. */
+async function climb(options: {
+  perSecond: number
+  seconds: number
+  load: SteadyLoad
+  watched: Watched
+}): Promise<Rung> {
+  const { perSecond, seconds, load, watched } = options
+  await load.run({ perSecond, seconds: Math.min(warmUpMaxSeconds, seconds) })
+  const end = await watched.begin()
+  const steady = await load.run({ perSecond, seconds })
+  const seen = await end()
+  const { created, paid, delivered } = steady
+  const late = await load.readLate(created.count + (paid?.count ?? 0) - delivered.count, lateMs)
+  merge(delivered.latency, late.latency)
+  merge(delivered.sincePaid, late.sincePaid)
+  await watched.service.emptyLog()
+  return { perSecond, steady, delivered: { ...delivered, count: delivered.count + late.count }, seen }
+}
+
+/** And everything that was due was sent and answered. */
+function isFast({ steady: { created } }: Rung): boolean {
+  return toMs(created, 99) <= p99MaxMs && Object.keys(created.errors).length === 0
+}
+
+const columns = [
+  'creates/s',
+  'p50 ms',
+  'p99 ms',
+  'max ms',
+  'webhooks p50 ms',
+  'p99 ms',
+  'paid → webhook p99 ms',
+  'cores Guichê',
+  'PostgreSQL',
+  'load',
+  'others',
+  'unused',
+  'µs Guichê',
+  'µs PostgreSQL',
+  'note',
+]
+
+function toRow({ perSecond, steady: { created, paid }, delivered, seen: { utilisation, seconds } }: Rung): string[] {
+  const ms = (micros: number) => toNumber(micros / 1000)
+  const cores = (micros: number | undefined) => (micros === undefined ? '' : toNumber(micros / 1e6 / seconds))
+  const perCreate = (micros: number | undefined) => (micros === undefined ? '' : toNumber(micros / created.count))
+  const missing = created.count + (paid?.count ?? 0) - delivered.count
+  return [
+    String(perSecond),
+    ms(percentile(created.latency, 50)),
+    ms(percentile(created.latency, 99)),
+    ms(created.latency.max),
+    ms(percentile(delivered.latency, 50)),
+    ms(percentile(delivered.latency, 99)),
+    ms(percentile(delivered.sincePaid, 99)),
+    cores(utilisation?.guiche),
+    cores(utilisation?.postgres),
+    cores(utilisation?.load),
+    cores(utilisation ? utilisation.others + utilisation.stolen : undefined),
+    cores(utilisation?.idle),
+    perCreate(utilisation?.guiche),
+    perCreate(utilisation?.postgres),
+    [missing > 0 && `${missing} webhooks late`, toErrors(paid ? [created, paid] : [created])]
+      .filter(Boolean)
+      .join('; '),
+  ]
+}
+
+function show(card: Card, rungs: Rung[], { seconds, processes }: { seconds: number; processes: number }): void {
+  card.table({
+    title: 'Ladder',
+    text: `The load of the soak at rising rates, each for ${seconds} s after a warm-up: creates of ${merchantsCount} merchants over ${connections} connections, each with webhooks to a receiver that answers at once; one in ten paid; ${processes} processes of Guichê. It ends when the p99 of creates passes ${p99MaxMs} ms or creates stay unsent. Latencies count from when a request was due; webhooks from the change to the first byte. Processor time per create includes its part of payments, webhooks and background work.`,
+    columns,
+    rows: rungs.map(toRow),
+  })
+  const knee = rungs.findLast(isFast)
+  card.target({
+    name: `ladder, creates a second with a p99 of ${p99MaxMs} ms at most`,
+    kind: 'at least',
+    wanted: kneeWanted,
+    seen: knee?.perSecond ?? 0,
+    unit: '/s',
+  })
+  // The highest rate that is fast, and the first that is not.
+  for (const rung of new Set([knee, rungs.at(-1)])) {
+    if (!rung) continue
+    const { created, paid } = rung.steady
+    showSeen(card, `${rung.perSecond} creates a second`, rung.seen, { clients: toClients(created, paid), created })
+  }
+}
