@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { mean, newHistogram, record } from './load/histogram.ts'
 import { type Snapshot, stagesBetween } from './stages.ts'
+import { toStatementNames } from './statements.ts'
 
 it('shows what all processes recorded between two readings, with the maximum of that time', () => {
   const snapshot = (durations: number[]): Snapshot => {
@@ -24,4 +25,15 @@ it('shows what all processes recorded between two readings, with the maximum of 
   expect([...stages]).toEqual([['handler', expected]])
   expect(mean(stages.get('handler') ?? newHistogram())).toBe(60)
   expect([...stagesBetween(after, after)]).toEqual([])
+})
+
+it('finds the name of a prepared statement by what PostgreSQL shows of its text', () => {
+  const text = `
+    select id from jobs
+    where name = $1 and is_done = false and state in ('new', 'due') and run_at < $2 - interval '5 s' limit 10`
+  const toName = toStatementNames(new Map([['find-jobs', text]]))
+  const shown =
+    'select id from jobs where name = $1 and is_done = $3 and state in ($4 /*, ... */) and run_at < $2 - interval $5 limit $6'
+  expect([text, shown].map(toName)).toEqual(['find-jobs', 'find-jobs'])
+  expect(toName('select  1')).toBe('`select 1`')
 })

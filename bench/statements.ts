@@ -87,10 +87,14 @@ export function toStatementNames(texts: Map<string, string>): (text: string) => 
 }
 
 function withoutConstants(text: string): string {
-  return text
-    .replace(/'(?:[^']|'')*'|\$\d+|\b(?:\d+(?:\.\d+)?|true|false|null)\b/g, '?')
-    .replace(/\s+/g, ' ')
-    .trim()
+  return (
+    text
+      .replace(/'(?:[^']|'')*'|\$\d+|\b(?:\d+(?:\.\d+)?|true|false|null)\b/g, '?')
+      // A list of constants is one parameter with a comment.
+      .replace(/\?(?:\s*,\s*\?)+|\? \/\*, \.{3} \*\//g, '?')
+      .replace(/\s+/g, ' ')
+      .trim()
+  )
 }
 
 const shownMax = 90

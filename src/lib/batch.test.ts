@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { describe, expect, it, vi } from 'vitest'
 import { createBatcher } from './batch.ts'
@@ -239,5 +240,24 @@ describe('a batcher', () => {
     })
     const settled = await Promise.allSettled([add(1), add(2)])
     expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+  })
+
+  it('publishes each batch while somebody listens', async () => {
+    const seen: unknown[] = []
+    const onBatch = (message: unknown) => seen.push(message)
+    const add = createBatcher({
+      name: 'double',
+      run: async (items: number[]) => items.map((item) => item * 2),
+      retryIndividually,
+      maxBatchSize: 10,
+      maxConcurrency: 1,
+    })
+    subscribe('guiche:batch', onBatch)
+    await Promise.all([add(1), add(2)])
+    await turn()
+    unsubscribe('guiche:batch', onBatch)
+    await add(3)
+    const ms = expect.any(Number)
+    expect(seen).toEqual([{ name: 'double', waitsMs: [ms, ms], runMs: ms, items: 2 }])
   })
 })
