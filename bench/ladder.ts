@@ -85,6 +85,7 @@ const columns = [
   'load',
   'others',
   'unused',
+  'waiting for a core',
   'µs Guichê',
   'µs PostgreSQL',
   'note',
@@ -108,6 +109,7 @@ function toRow({ perSecond, steady: { created, paid }, delivered, seen: { utilis
     cores(utilisation?.load),
     cores(utilisation ? utilisation.others + utilisation.stolen : undefined),
     cores(utilisation?.idle),
+    cores(utilisation ? utilisation.guicheWaited + utilisation.postgresWaited : undefined),
     perCreate(utilisation?.guiche),
     perCreate(utilisation?.postgres),
     [missing > 0 && `${missing} webhooks late`, toErrors(paid ? [created, paid] : [created])]

@@ -8,6 +8,8 @@ type Usage = {
   cpuMicros: number
   /** Including its children that have ended. */
   familyMicros: number
+  /** How long its main thread was ready to run and waited for a core. Without children that have ended. */
+  waitedMicros: number
   residentBytes: number
 }
 
@@ -26,6 +28,7 @@ function usageOf(pid: number): Usage {
   return {
     cpuMicros: ticks(11, 13) * 10_000,
     familyMicros: ticks(11, 15) * 10_000,
+    waitedMicros: Number(readOrNothing(`/proc/${pid}/schedstat`).split(' ')[1] ?? 0) / 1000,
     residentBytes: (fields[21] ?? 0) * 4096,
   }
 }
@@ -35,7 +38,7 @@ function usageOf(pid: number): Usage {
  * backends. A process that ended has left its time with its parent. Shared memory counts for each process. All are read
  * at the same time.
  */
-export function usageOfFamilies(...pids: number[]): Pick<Usage, 'cpuMicros' | 'residentBytes'>[] {
+export function usageOfFamilies(...pids: number[]): Omit<Usage, 'familyMicros'>[] {
   const parents = new Map<number, number>()
   const usages = new Map<number, Usage>()
   const names = seesUsage ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : []
@@ -54,6 +57,7 @@ export function usageOfFamilies(...pids: number[]): Pick<Usage, 'cpuMicros' | 'r
     const members = [...family].flatMap((member) => usages.get(member) ?? [])
     return {
       cpuMicros: members.reduce((sum, { familyMicros }) => sum + familyMicros, 0),
+      waitedMicros: members.reduce((sum, { waitedMicros }) => sum + waitedMicros, 0),
       residentBytes: members.reduce((sum, { residentBytes }) => sum + residentBytes, 0),
     }
   })

@@ -13,14 +13,17 @@ export type Utilisation = {
   /** Taken by other virtual machines. */
   stolen: number
   idle: number
+  /** How long main threads were ready to run and waited for a core. */
+  guicheWaited: number
+  postgresWaited: number
 }
 
 /** Null if this system does not show it. */
 export function readUtilisation(service: Pick<Service, 'pid' | 'postgresPid'>): Utilisation | null {
   if (!seesUsage) return null
-  const [all = 0, guicheAll = 0, postgres = 0] = usageOfFamilies(process.pid, service.pid, service.postgresPid).map(
-    ({ cpuMicros }) => cpuMicros,
-  )
+  const families = usageOfFamilies(process.pid, service.pid, service.postgresPid)
+  const [all = 0, guicheAll = 0, postgres = 0] = families.map(({ cpuMicros }) => cpuMicros)
+  const [, guicheAllWaited = 0, postgresWaited = 0] = families.map(({ waitedMicros }) => waitedMicros)
   const ticks = (readFileSync('/proc/stat', 'utf8').split('\n')[0] ?? '').split(/\s+/).slice(1).map(Number)
   const [user = 0, nice = 0, system = 0, idle = 0, ioWait = 0, interrupts = 0, softInterrupts = 0, steal = 0] =
     ticks.map((tick) => tick * 10_000)
@@ -32,6 +35,8 @@ export function readUtilisation(service: Pick<Service, 'pid' | 'postgresPid'>): 
     others: user + nice + system + interrupts + softInterrupts - all,
     stolen: steal,
     idle: idle + ioWait,
+    guicheWaited: guicheAllWaited - postgresWaited,
+    postgresWaited,
   }
 }
 
@@ -44,5 +49,8 @@ export function utilisationBetween(before: Utilisation | null, after: Utilisatio
     others: Math.max(0, after.others - before.others),
     stolen: after.stolen - before.stolen,
     idle: after.idle - before.idle,
+    // Less what processes had waited that have ended since.
+    guicheWaited: Math.max(0, after.guicheWaited - before.guicheWaited),
+    postgresWaited: Math.max(0, after.postgresWaited - before.postgresWaited),
   }
 }

@@ -36,15 +36,15 @@ function showUtilisation(card: Card, name: string, { utilisation, loops, seconds
   const busy = loops.map((share) => `${Math.round(share * 100)} %`).join(', ')
   card.table({
     title: `${name}: who used the processor`,
-    text: `Per create includes its part of everything else in the mix: payments, webhooks and the work in the background. Event loops of Guichê’s processes, busy: ${busy}.`,
-    columns: ['', 'cores', 'µs per create'],
+    text: `Per create includes its part of everything else in the mix: payments, webhooks and the work in the background. “Waiting for a core”: how many processes are ready to run and wait, on average. Event loops of Guichê’s processes, busy: ${busy}.`,
+    columns: ['', 'cores', 'µs per create', 'waiting for a core'],
     rows: [
-      ['Guichê', cores(utilisation.guiche), perCreate(utilisation.guiche)],
-      ['PostgreSQL', cores(utilisation.postgres), perCreate(utilisation.postgres)],
-      ['load generators and receivers', cores(utilisation.load), perCreate(utilisation.load)],
-      ['everything else on this machine', cores(utilisation.others), ''],
-      ...(utilisation.stolen > 0 ? [['other virtual machines', cores(utilisation.stolen), '']] : []),
-      ['nobody', cores(utilisation.idle), ''],
+      ['Guichê', cores(utilisation.guiche), perCreate(utilisation.guiche), cores(utilisation.guicheWaited)],
+      ['PostgreSQL', cores(utilisation.postgres), perCreate(utilisation.postgres), cores(utilisation.postgresWaited)],
+      ['load generators and receivers', cores(utilisation.load), perCreate(utilisation.load), ''],
+      ['everything else on this machine', cores(utilisation.others), '', ''],
+      ...(utilisation.stolen > 0 ? [['other virtual machines', cores(utilisation.stolen), '', '']] : []),
+      ['nobody', cores(utilisation.idle), '', ''],
     ],
   })
 }

@@ -39,21 +39,22 @@ export async function mixed(bench: Bench): Promise<void> {
 
     const token = merchant?.token
     const create = createJob({ ...common, connections, seconds, warmUpSeconds: 0 })
-    const get = (path: string) => toRequest({ method: 'GET', path, token })
+    const get = (path: string, own = token) => toRequest({ method: 'GET', path, token: own })
     const jobs: Record<keyof typeof rates, Job> = {
       creates: create,
-      payments: { ...payments, connections: 64 },
+      payments: { ...payments, connections },
       fetches: { ...create, connections: 64, requests: owned.ids.map((id) => get(`/transaction/${id}`)) },
       lists: {
         ...create,
         connections: 32,
-        requests: ['', '?status=PAID', '?page=3', '?minAmount=5000&maxAmount=9000'].map((query) =>
-          get(`/transaction${query}`),
+        // Of all merchants: the lists of one take turns, and wait between them.
+        requests: ['', '?status=PAID', '?page=3', '?minAmount=5000&maxAmount=9000'].flatMap((query) =>
+          merchants.map((own) => get(`/transaction${query}`, own.token)),
         ),
       },
       refunds: {
         ...create,
-        connections: 4,
+        connections: 32,
         once: true,
         requests: owned.ids.map((id) =>
           toRequest({
