@@ -14,6 +14,12 @@ export function useClientLink(): (path: string, query?: Record<string, string>) 
   }
 }
 
+/** Builds the address of a merchant's record: for an operator's user, that merchant is chosen with it. */
+export function useRecordLink(): (path: string, clientId: string) => string {
+  const { merchant } = useUser()
+  return (path, clientId) => (merchant === null ? `${path}?${new URLSearchParams({ client: clientId })}` : path)
+}
+
 /** Runs when this screen was opened with an action, as the palette does with `{ state: { action } }`. */
 export function useRequestedAction(name: string, run: () => void): void {
   const state = useHistoryState<{ action?: string } | null>()

@@ -16,12 +16,13 @@ import { useDisclosure } from '@mantine/hooks'
 import { type ReactNode, useEffect } from 'react'
 import { Link, useLocation } from 'wouter'
 import { request, setActingMerchant } from './api.ts'
-import { AttentionBadge, useBadgeFilter } from './components/attention.tsx'
+import { AttentionBadge, useAttentionCount, useBadgeFilter } from './components/attention.tsx'
 import { BottomBar } from './components/bottom-bar.tsx'
 import { ClientSwitch } from './components/client-switch.tsx'
 import { FindButton } from './components/find-button.tsx'
 import { IconOf } from './components/icons.tsx'
 import { OfflineBar } from './components/offline-bar.tsx'
+import { WaitingCount } from './components/page.tsx'
 import { useClientLink } from './links.ts'
 import { screens } from './screens.ts'
 import { useClient, useUser } from './session.tsx'
@@ -108,6 +109,8 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
     ({ permission, isOperators }) =>
       (permission === null || permissions.includes(permission)) && !(isOperators && merchant !== null),
   )
+  // A record has no count: its list has.
+  const waiting = useAttentionCount(permitted.find(({ paths }) => paths[0] === location)?.name)
   const shown = permitted.filter(({ icon }) => icon)
   const leave = () => void signOut().finally(onSignedOut)
   return (
@@ -174,7 +177,7 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
             </Text>
           )}
           <OfflineBar />
-          {children}
+          <WaitingCount value={waiting.shown}>{children}</WaitingCount>
         </div>
       </AppShell.Main>
       <BottomBar shown={shown} isMenuOpen={isOpen} onMenu={toggle} />

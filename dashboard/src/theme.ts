@@ -46,6 +46,8 @@ export const variables: CSSVariablesResolver = () => ({
     '--mantine-color-dimmed': '#a5b3af',
     '--mantine-color-placeholder': '#8d9a96',
     '--mantine-color-error': '#ff9b9b',
+    // The usual ones are nearly white.
+    '--mantine-color-red-light-color': '#ff9b9b',
     // Lighter than the card below it, and amber: the usual one is a red, which reads as an error.
     '--mantine-color-gray-light': '#35413d',
     '--mantine-color-gray-light-color': '#dfe7e4',

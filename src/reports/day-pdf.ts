@@ -4,6 +4,7 @@ import { qrCodeDataUrl } from '../pix/qrcode.ts'
 import { classNames } from '../reconciliation/class-names.ts'
 import { readStatement } from '../reconciliation/close.ts'
 import type { StatementRow } from '../reconciliation/close-store.ts'
+import { dayNames } from '../reconciliation/day-names.ts'
 import type { Amount, StatementDifference } from '../reconciliation/statement.ts'
 import { pdfFormats } from './fees-pdf.ts'
 
@@ -13,29 +14,17 @@ const qrSize = 110
 
 const words = {
   en: {
+    ...dayNames.en,
     title: 'Closed day',
     account: 'Account at the PSP',
     day: 'Day (Brasília)',
-    version: (version: number, at: string) => `${version}, signed on ${at}`,
-    versionName: 'Version',
-    totals: 'Totals',
+    signed: (version: number, at: string) => `${version}, signed on ${at}`,
     columns: ['', 'Number', 'By the PSP', 'Number', 'By the ledger'],
-    opening: 'Opening balance',
-    in: 'Received',
-    returned: 'Returned',
-    paidOut: 'Paid out',
-    payoutsReturned: 'Payouts returned',
-    fees: 'PSP fees',
-    corrections: 'Corrections',
-    closing: 'Closing balance',
-    differences: 'Discrepancies',
-    none: 'No discrepancies.',
     differenceColumns: ['Class', 'Reference', 'State', 'Decided by'],
     states: { open: 'open', confirmed: 'confirmed', dismissed: 'dismissed', resolved: 'resolved' } as Record<
       string,
       string
     >,
-    more: (count: number) => `… and ${count} more, all in the signed statement.`,
     signature: 'Signature and verification',
     transfers: 'Transfers of the day, all merchants',
     transfersOf: (count: string) => `${count}, SHA-256:`,
@@ -45,29 +34,17 @@ const words = {
     compare: 'The SHA-256 of that file (sha256sum statement.jws) must be the one above.',
   },
   pt: {
+    ...dayNames.pt,
     title: 'Dia fechado',
     account: 'Conta no PSP',
     day: 'Dia (Brasília)',
-    version: (version: number, at: string) => `${version}, assinada em ${at}`,
-    versionName: 'Versão',
-    totals: 'Totais',
+    signed: (version: number, at: string) => `${version}, assinada em ${at}`,
     columns: ['', 'Quantidade', 'Segundo o PSP', 'Quantidade', 'Segundo o razão'],
-    opening: 'Saldo inicial',
-    in: 'Recebido',
-    returned: 'Devolvido',
-    paidOut: 'Sacado',
-    payoutsReturned: 'Saques devolvidos',
-    fees: 'Tarifas do PSP',
-    corrections: 'Correções',
-    closing: 'Saldo final',
-    differences: 'Divergências',
-    none: 'Nenhuma divergência.',
     differenceColumns: ['Classe', 'Referência', 'Situação', 'Decidida por'],
     states: { open: 'aberta', confirmed: 'confirmada', dismissed: 'ignorada', resolved: 'resolvida' } as Record<
       string,
       string
     >,
-    more: (count: number) => `… e mais ${count}, todas no fechamento assinado.`,
     signature: 'Assinatura e conferência',
     transfers: 'Lançamentos do dia, de todos os lojistas',
     transfersOf: (count: string) => `${count}, SHA-256:`,
@@ -98,18 +75,19 @@ export async function writeDayPdf(
     page.facts([
       [t.account, row.acquirer],
       [t.day, day],
-      [t.versionName, t.version(row.version, format.moment(row.signed_at))],
+      [t.version, t.signed(row.version, format.moment(row.signed_at))],
     ])
     page.heading(t.totals)
     page.table(named(totalColumns, t.columns), toTotals(statement, language), { hasTotal: true })
     page.heading(t.differences)
-    if (differences.length === 0) page.paragraph(t.none)
+    if (differences.length === 0) page.paragraph(t.noDifferences)
     else {
       page.table(
         named(differenceColumns, t.differenceColumns),
         differences.slice(0, differencesMax).map((one) => toCells(one, language)),
       )
-      if (differences.length > differencesMax) page.paragraph(t.more(differences.length - differencesMax))
+      if (differences.length > differencesMax)
+        page.paragraph(t.more(format.number(differences.length - differencesMax)))
     }
     page.heading(t.signature)
     if (transfers) {

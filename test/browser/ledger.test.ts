@@ -112,6 +112,16 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     await page.getByRole('link', { name: 'View the day' }).click()
     await page.getByRole('heading', { name: 'Totals' }).waitFor()
     await checkScreen('closed-day')
+    await page.emulateMedia({ media: 'print' })
+    expect(
+      await page
+        .getByRole('navigation')
+        .or(page.getByRole('button'))
+        .or(page.getByRole('link', { name: 'Public keys' }))
+        .count(),
+    ).toBe(0)
+    await page.getByText('SHA-256 of the file').waitFor()
+    await page.emulateMedia({ media: 'screen' })
     const phone = await visit(browser, { width: 390 })
     await phone.context.addCookies(await page.context().cookies())
     await enlargeAmounts(phone.page)

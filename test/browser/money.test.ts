@@ -66,7 +66,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
 
   it('refunds part of a payment and sees it returned', async () => {
     const { id } = await payOne(service, 2_590)
-    const { page, enter, checkScreen, complaints } = people.owner
+    const { page, go, enter, checkScreen, complaints } = people.owner
     await enter(`/transactions/${id}`)
     await page.getByRole('button', { name: 'Refund', exact: true }).click()
     await dialogOf(page).getByText('R$25.90 will be returned to').waitFor()
@@ -95,6 +95,14 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await checkScreen('refunded')
     const { refunds } = await fetchRefundable(service, id)
     expect(refunds.map(({ amount, reason }) => [amount, reason])).toEqual([[590, 'One item was missing']])
+    await go('/transactions?status=PAID')
+    // The focus is shown, as after the Tab key.
+    await page.keyboard.press('Shift')
+    await page
+      .locator('[tabindex]', { hasText: /^Partly refunded$/ })
+      .first()
+      .focus()
+    await page.getByRole('tooltip').getByText('R$20.00 of R$25.90 kept').waitFor()
     expect(complaints).toEqual([])
   })
 
@@ -116,6 +124,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await page.getByRole('button', { name: 'Refund 3 (R$129.01)' }).click()
     await dialogOf(page).getByText('Refund 3 payments, R$129.01 in total?').waitFor()
     await dialogOf(page).getByLabel('Reason (optional)').fill('The event was canceled')
+    await dialogOf(page).getByText('R$129.91').waitFor()
     await checkScreenAtEachSize('transactions-bulk-refund')
     // A program is faster with one of them.
     await refund(service, second.id)
@@ -203,6 +212,7 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await checkScreenAtEachSize('attention')
     await go('/withdrawals')
     await page.getByText('first time to this key').first().waitFor({ state: 'visible' })
+    expect(await page.title()).toBe('(2) Withdrawals · Guichê')
     await page.getByLabel('Select all').check()
     await checkScreenAtEachSize('withdrawals-selected')
     await page.getByRole('button', { name: 'Approve 2: R$2,500.00' }).click()

@@ -225,7 +225,7 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
     const { id, endToEnd } = await payOne(service, 7_700)
     const reference = await dispute(service, endToEnd)
     await pollUntil(service, id, 'BLOCKED')
-    const { page, checkScreen, checkScreenAtEachSize, readIn, complaints, close } = await visit(browser, {
+    const { page, go, checkScreen, checkScreenAtEachSize, readIn, complaints, close } = await visit(browser, {
       ...{ width: 390, theme: 'dark' },
     })
     await page.clock.install()
@@ -253,9 +253,22 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
     await defence.getByRole('button', { name: 'Save' }).click()
     await defence.getByText('Draft').waitFor()
     await page.reload()
+    await go('/transactions')
+    await go(`/transactions/${id}`)
     await defence.getByText('The customer received the shoes').waitFor()
     // What is typed last is saved with the sending.
     await defence.getByLabel('Received by').fill('Maria')
+    const leave = page.getByRole('dialog', { name: 'Leave without saving?' })
+    const leaving = [
+      async () => await page.getByRole('link', { name: 'Guichê' }).click(),
+      async () => await page.evaluate(() => history.back()),
+    ]
+    for (const goAway of leaving) {
+      await goAway()
+      await leave.getByRole('button', { name: 'Cancel' }).click()
+      await leave.waitFor({ state: 'detached' })
+      expect(new URL(page.url()).pathname).toBe(`/dashboard/transactions/${id}`)
+    }
     await defence.getByRole('button', { name: 'Send to the PSP' }).click()
     await dialog.getByText('and one file').waitFor()
     await checkScreen('defence-send')

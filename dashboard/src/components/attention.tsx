@@ -163,15 +163,20 @@ export function useBadgeFilter(): (screen: string) => Record<string, string> {
   return (screen) => (data.some(({ kind }) => kind === 'disputes_due' && screen === places[kind].screen) ? dueSoon : {})
 }
 
-/** How many items of a screen in the navigation need attention. Nothing if there are none. */
-export function AttentionBadge({ screen }: { screen: string }) {
-  const t = useText(words)
+/** How many items of a screen in the navigation need attention. Empty if there are none. */
+export function useAttentionCount(screen: string | undefined): { shown: string; isUrgent: boolean } {
   const format = useFormat()
   const items = (useAttention().data ?? []).filter(({ kind }) => places[kind].screen === screen)
-  if (items.length === 0) return null
+  if (items.length === 0) return { shown: '', isUrgent: false }
   const isMore = items.some((item) => item.isMore)
   const shown = shownCount({ count: items.reduce((sum, { count }) => sum + count, 0), isMore }, format)
-  const isUrgent = items.some(({ kind }) => places[kind].isUrgent)
+  return { shown, isUrgent: items.some(({ kind }) => places[kind].isUrgent) }
+}
+
+export function AttentionBadge({ screen }: { screen: string }) {
+  const t = useText(words)
+  const { shown, isUrgent } = useAttentionCount(screen)
+  if (shown === '') return null
   return (
     <Badge size="sm" variant="light" color={isUrgent ? 'red' : 'orange'} radius="sm" title={t.badge(shown)}>
       {shown}

@@ -1,6 +1,9 @@
 import { Group, Stack, Text, Title } from '@mantine/core'
-import { type ReactNode, useEffect } from 'react'
+import { createContext, type ReactNode, useContext, useEffect } from 'react'
 import { ErrorBoundary } from './error-boundary.tsx'
+
+/** How many items of the screen wait for a decision, for the title of the window; empty if none does. */
+export const WaitingCount = createContext('')
 
 /** A screen: its title, its purpose, its actions and its content. */
 export function Page({
@@ -14,9 +17,10 @@ export function Page({
   actions?: ReactNode
   children: ReactNode
 }) {
+  const waiting = useContext(WaitingCount)
   useEffect(() => {
-    document.title = `${title} · Guichê`
-  }, [title])
+    document.title = `${waiting && `(${waiting}) `}${title} · Guichê`
+  }, [title, waiting])
   return (
     <Stack gap="lg">
       <Group justify="space-between" align="flex-end" gap="sm">
@@ -35,10 +39,24 @@ export function Page({
   )
 }
 
-/** A part of a screen with its own heading. */
-export function Section({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {
+/** A part of a screen with its own heading. What cannot be undone has a red frame, at the end of the screen. */
+export function Section({
+  title,
+  aside,
+  isDangerous,
+  children,
+}: {
+  title: string
+  aside?: ReactNode
+  isDangerous?: boolean
+  children: ReactNode
+}) {
   return (
-    <section className="card" aria-label={title} style={{ padding: 'var(--mantine-spacing-md)' }}>
+    <section
+      className={isDangerous ? 'card danger' : 'card'}
+      aria-label={title}
+      style={{ padding: 'var(--mantine-spacing-md)' }}
+    >
       <Group justify="space-between" mb="sm">
         <Title order={2}>{title}</Title>
         {aside}

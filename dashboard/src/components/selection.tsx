@@ -2,6 +2,7 @@ import { Button, Checkbox, Group, Modal, Stack, Text } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { useFormat } from '../format.ts'
 import { texts, useText } from '../text.ts'
+import { type Fact, FactList } from './fact-list.tsx'
 
 const words = texts({
   en: {
@@ -10,6 +11,10 @@ const words = texts({
     clear: 'Clear',
     result: 'Result',
     close: 'Close',
+    amounts: 'Amounts',
+    fees: 'Fees',
+    feesReturned: 'Payment fees returned',
+    sum: 'Total',
   },
   pt: {
     selected: (count: string) => `Seleção: ${count}`,
@@ -17,6 +22,10 @@ const words = texts({
     clear: 'Limpar',
     result: 'Resultado',
     close: 'Fechar',
+    amounts: 'Valores',
+    fees: 'Tarifas',
+    feesReturned: 'Tarifas dos pagamentos, devolvidas',
+    sum: 'Total',
   },
 })
 
@@ -119,6 +128,23 @@ export function SelectedList({ rows }: { rows: { key: string; content: ReactNode
         </li>
       ))}
     </Stack>
+  )
+}
+
+/** The amounts of the selected records with their fees. Nothing without fees: the amounts are in the title. */
+export function SelectedSums({ amount, fee, feeReturned = 0 }: { amount: number; fee: number; feeReturned?: number }) {
+  const t = useText(words)
+  const { money } = useFormat()
+  if (fee === 0 && feeReturned === 0) return null
+  return (
+    <FactList
+      facts={[
+        [t.amounts, money(amount)],
+        ...(fee === 0 ? [] : [[t.fees, money(fee)] satisfies Fact]),
+        ...(feeReturned === 0 ? [] : [[t.feesReturned, money(-feeReturned)] satisfies Fact]),
+        [t.sum, <b key="sum">{money(amount + fee - feeReturned)}</b>],
+      ]}
+    />
   )
 }
 

@@ -1,4 +1,5 @@
-import { Badge, type BadgeProps } from '@mantine/core'
+import { Badge, type BadgeProps, Tooltip } from '@mantine/core'
+import type { ComponentProps, MouseEvent } from 'react'
 import { useFormat } from '../format.ts'
 import { texts, useText } from '../text.ts'
 import { statusNames } from '../types.ts'
@@ -42,14 +43,24 @@ export function TransactionStatus({ of }: { of: { status: string; amountPaid?: n
   const { status, amountPaid = 0, amountRefunded = 0 } = of
   if (status !== 'PAID' || amountRefunded === 0) return <Status of={status} />
   return (
-    <StatusBadge color="grape" title={t.kept(format.money(amountPaid - amountRefunded), format.money(amountPaid))}>
-      {t.partly}
-    </StatusBadge>
+    <Tooltip
+      label={t.kept(format.money(amountPaid - amountRefunded), format.money(amountPaid))}
+      events={{ hover: true, focus: true, touch: true }}
+    >
+      <StatusBadge color="grape" tabIndex={0} onClick={keepTap}>
+        {t.partly}
+      </StatusBadge>
+    </Tooltip>
   )
 }
 
+/** In a row that is a link a tap shows the amount; a click opens the record. */
+function keepTap(event: MouseEvent): void {
+  if ('pointerType' in event.nativeEvent && event.nativeEvent.pointerType === 'touch') event.stopPropagation()
+}
+
 /** A state as a badge that never wraps or is cut. */
-export function StatusBadge(props: BadgeProps & { title?: string }) {
+export function StatusBadge(props: BadgeProps & Pick<ComponentProps<'div'>, 'ref' | 'tabIndex' | 'title' | 'onClick'>) {
   return (
     <Badge
       variant="light"

@@ -1,14 +1,10 @@
-import { Button, Center, Code, Drawer, Select, Text, UnstyledButton } from '@mantine/core'
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { Code, Drawer, Select, Text, UnstyledButton } from '@mantine/core'
 import { useState } from 'react'
-import { request, withQuery } from '../../api.ts'
 import { RequireClient } from '../../components/choose-client.tsx'
 import { Empty } from '../../components/empty.tsx'
-import { ErrorNotice } from '../../components/error-notice.tsx'
-import { FilterBar } from '../../components/filter-bar.tsx'
 import { TextFilter } from '../../components/filter-inputs.tsx'
-import { Page } from '../../components/page.tsx'
-import { PhoneRow, RecordTable } from '../../components/record-table.tsx'
+import { LogPage, useLog } from '../../components/log-page.tsx'
+import { PhoneRow } from '../../components/record-table.tsx'
 import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
@@ -30,16 +26,7 @@ function RequestLog({ client }: { client: string }) {
   const filters = useFilters()
   const [opened, setOpened] = useState<ApiRequest | null>(null)
   const [statusClass, route, requestId] = [filters.get('result'), filters.get('route'), filters.get('requestId')]
-  const log = useInfiniteQuery({
-    queryKey: ['api-requests', client, statusClass, route, requestId],
-    queryFn: async ({ pageParam }) =>
-      await request<ApiRequests>(
-        'GET',
-        withQuery('/api-request', { clientId: client, statusClass, route, requestId, before: pageParam }),
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ next }) => next,
-  })
+  const log = useLog<ApiRequest>('api-requests', '/api-request', { clientId: client, statusClass, route, requestId })
   const open = (row: ApiRequest) => (
     <UnstyledButton onClick={() => setOpened(row)} aria-label={t.details(`${row.method} ${row.route}`)}>
       <Text size="sm" className="identifier" td="underline">
@@ -48,72 +35,56 @@ function RequestLog({ client }: { client: string }) {
     </UnstyledButton>
   )
   return (
-    <Page title={t.title} lead={t.lead}>
-      <FilterBar
-        count={filters.count}
-        onClear={filters.clear}
-        common={
-          <>
-            <Select
-              label={t.status}
-              w={260}
-              value={statusClass}
-              allowDeselect={false}
-              onChange={(value) => filters.set({ result: value ?? '' })}
-              data={[
-                { value: '', label: t.all },
-                { value: '4', label: t.clientError },
-                { value: '5', label: t.serverError },
-                { value: '2', label: t.success },
-              ]}
-            />
-            <TextFilter label={t.route} name="route" />
-            <TextFilter label={t.requestId} name="requestId" />
-          </>
-        }
-      />
-      {log.isError ? (
-        <ErrorNotice error={log.error} onRetry={() => void log.refetch()} />
-      ) : (
-        <RecordTable
-          label={t.title}
-          rows={log.data?.pages.flatMap(({ data }) => data)}
-          keyOf={({ id }) => String(id)}
-          empty={
-            <Empty icon="filter" title={t.none}>
-              {t.noneHint}
-            </Empty>
-          }
-          phoneOf={(row) => (
-            <PhoneRow
-              lines={[
-                [open(row), <HttpStatus key="s" of={row.status} />],
-                [
-                  row.problem?.code ?? <RecordLink key="r" of={row} />,
-                  <Text key="at" size="xs" c="dimmed">
-                    {format.dateTime(row.at)}
-                  </Text>,
-                ],
-              ]}
-            />
-          )}
-          columns={[
-            { name: t.at, cell: ({ at }) => <Text size="sm">{format.dateTime(at)}</Text> },
-            { name: t.status, cell: ({ status }) => <HttpStatus of={status} /> },
-            { name: t.route, cell: open },
-            { name: t.error, cell: ({ problem }) => problem && <Code>{problem.code}</Code> },
-            { name: t.recordColumn, cell: (row) => <RecordLink of={row} /> },
-            { name: t.duration, isMinor: true, cell: ({ durationMs }) => format.duration(durationMs) },
+    <LogPage
+      title={t.title}
+      lead={t.lead}
+      filters={
+        <>
+          <Select
+            label={t.status}
+            w={260}
+            value={statusClass}
+            allowDeselect={false}
+            onChange={(value) => filters.set({ result: value ?? '' })}
+            data={[
+              { value: '', label: t.all },
+              { value: '4', label: t.clientError },
+              { value: '5', label: t.serverError },
+              { value: '2', label: t.success },
+            ]}
+          />
+          <TextFilter label={t.route} name="route" />
+          <TextFilter label={t.requestId} name="requestId" />
+        </>
+      }
+      log={log}
+      empty={
+        <Empty icon="filter" title={t.none}>
+          {t.noneHint}
+        </Empty>
+      }
+      phoneOf={(row) => (
+        <PhoneRow
+          lines={[
+            [open(row), <HttpStatus key="s" of={row.status} />],
+            [
+              row.problem?.code ?? <RecordLink key="r" of={row} />,
+              <Text key="at" size="xs" c="dimmed">
+                {format.dateTime(row.at)}
+              </Text>,
+            ],
           ]}
         />
       )}
-      {log.hasNextPage && (
-        <Center>
-          <Button variant="default" loading={log.isFetchingNextPage} onClick={() => void log.fetchNextPage()}>
-            {t.more}
-          </Button>
-        </Center>
-      )}
+      columns={[
+        { name: t.at, cell: ({ at }) => <Text size="sm">{format.dateTime(at)}</Text> },
+        { name: t.status, cell: ({ status }) => <HttpStatus of={status} /> },
+        { name: t.route, cell: open },
+        { name: t.error, cell: ({ problem }) => problem && <Code>{problem.code}</Code> },
+        { name: t.recordColumn, cell: (row) => <RecordLink of={row} /> },
+        { name: t.duration, isMinor: true, cell: ({ durationMs }) => format.duration(durationMs) },
+      ]}
+    >
       <Drawer
         opened={opened !== null}
         onClose={() => setOpened(null)}
@@ -124,6 +95,6 @@ function RequestLog({ client }: { client: string }) {
       >
         {opened && <Details of={opened} />}
       </Drawer>
-    </Page>
+    </LogPage>
   )
 }

@@ -1,15 +1,11 @@
-import { Anchor, Button, Center, Select, Stack, Text } from '@mantine/core'
-import { useInfiniteQuery } from '@tanstack/react-query'
+import { Anchor, Select, Stack, Text } from '@mantine/core'
 import { Link } from 'wouter'
-import { download, request, withQuery } from '../../api.ts'
+import { download, withQuery } from '../../api.ts'
 import { DateRange } from '../../components/date-range.tsx'
 import { Empty } from '../../components/empty.tsx'
-import { ErrorNotice } from '../../components/error-notice.tsx'
 import { ExportButton } from '../../components/export-button.tsx'
-import { FilterBar } from '../../components/filter-bar.tsx'
 import { TextFilter } from '../../components/filter-inputs.tsx'
-import { Page } from '../../components/page.tsx'
-import { RecordTable } from '../../components/record-table.tsx'
+import { LogPage, useLog } from '../../components/log-page.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { periodOf } from '../../periods.ts'
@@ -30,13 +26,7 @@ export default function Audit() {
   const [person, area] = [filters.get('person'), filters.get('area')]
   const { from = '', until = '' } = periodOf(filters)
   const query = { person, area, from: dayStart(from), until: dayEnd(until) }
-  const log = useInfiniteQuery({
-    queryKey: ['audit', query],
-    queryFn: async ({ pageParam }) =>
-      await request<Actions>('GET', withQuery('/audit', { ...query, before: pageParam })),
-    initialPageParam: null as number | null,
-    getNextPageParam: ({ next }) => next,
-  })
+  const log = useLog<Action>('audit', '/audit', query)
   const areas = Object.entries(t.areas).map(([value, label]) => ({ value, label }))
   const none = filters.count === 0 ? t.none : log.hasNextPage ? t.noMatchYet : t.noMatch
   const time = ({ at }: Action) => (
@@ -45,7 +35,7 @@ export default function Audit() {
     </Text>
   )
   return (
-    <Page
+    <LogPage
       title={t.title}
       lead={t.lead}
       actions={
@@ -55,55 +45,35 @@ export default function Audit() {
           writers={useCellWriters()}
         />
       }
-    >
-      <FilterBar
-        count={filters.count}
-        onClear={filters.clear}
-        common={
-          <>
-            <TextFilter label={t.person} name="person" />
-            <Select
-              label={t.area}
-              w={260}
-              value={area}
-              allowDeselect={false}
-              onChange={(value) => filters.set({ area: value ?? '' })}
-              data={[{ value: '', label: t.all }, ...areas.toSorted((a, b) => a.label.localeCompare(b.label))]}
-            />
-            <DateRange />
-          </>
-        }
-      />
-      {log.isError ? (
-        <ErrorNotice error={log.error} onRetry={() => void log.refetch()} />
-      ) : (
-        <RecordTable
-          label={t.title}
-          rows={log.data?.pages.flatMap(({ data }) => data)}
-          keyOf={({ id }) => String(id)}
-          empty={<Empty icon="audit" title={none} guide="dashboard" />}
-          phoneOf={(row) => (
-            <Stack gap={2}>
-              <Entry of={row} />
-              <Text size="xs" c="dimmed">
-                {format.dateTime(row.at)}
-              </Text>
-            </Stack>
-          )}
-          columns={[
-            { name: t.at, cell: time },
-            { name: t.what, cell: (row) => <Entry of={row} /> },
-          ]}
-        />
+      filters={
+        <>
+          <TextFilter label={t.person} name="person" />
+          <Select
+            label={t.area}
+            w={260}
+            value={area}
+            allowDeselect={false}
+            onChange={(value) => filters.set({ area: value ?? '' })}
+            data={[{ value: '', label: t.all }, ...areas.toSorted((a, b) => a.label.localeCompare(b.label))]}
+          />
+          <DateRange />
+        </>
+      }
+      log={log}
+      empty={<Empty icon="audit" title={none} guide="dashboard" />}
+      phoneOf={(row) => (
+        <Stack gap={2}>
+          <Entry of={row} />
+          <Text size="xs" c="dimmed">
+            {format.dateTime(row.at)}
+          </Text>
+        </Stack>
       )}
-      {log.hasNextPage && (
-        <Center>
-          <Button variant="default" loading={log.isFetchingNextPage} onClick={() => void log.fetchNextPage()}>
-            {t.more}
-          </Button>
-        </Center>
-      )}
-    </Page>
+      columns={[
+        { name: t.at, cell: time },
+        { name: t.what, cell: (row) => <Entry of={row} /> },
+      ]}
+    />
   )
 }
 

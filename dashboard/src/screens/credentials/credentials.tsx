@@ -157,7 +157,7 @@ function RevokeSection({ client }: { client: ClientDetail }) {
   })
   const { tokensRefusedBefore } = client
   return (
-    <Section title={t.revoke}>
+    <Section title={t.revoke} isDangerous>
       <Text size="sm" c="dimmed" mb="sm">
         {tokensRefusedBefore === null ? t.allAccepted : t.refusedSince(format.dateTime(tokensRefusedBefore))}
       </Text>

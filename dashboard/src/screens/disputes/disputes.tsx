@@ -13,6 +13,7 @@ import { Amount, CursorList, DensitySwitch, merchantLine, OneLine, PhoneRow } fr
 import { StatusBadge } from '../../components/status.tsx'
 import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
+import { useRecordLink } from '../../links.ts'
 import { useRefreshEvery } from '../../live.ts'
 import { periodOf } from '../../periods.ts'
 import { useClient, useMay, useUser } from '../../session.tsx'
@@ -114,6 +115,7 @@ function Rows({
   const format = useFormat()
   const client = useClient()
   const mayDecide = useMay()('infraction.decide')
+  const toRecord = useRecordLink()
   const { merchant } = useUser()
   const showsMerchant = merchant === null && client === null
   const aheadMs = list.data?.aheadMs ?? 0
@@ -133,11 +135,7 @@ function Rows({
       live={{ root: 'disputes', kind: 'dispute' }}
       label={t.title}
       keyOf={({ id }) => id}
-      linkOf={({ transactionId, clientId }) =>
-        merchant
-          ? `/transactions/${transactionId}`
-          : `/transactions/${transactionId}?${new URLSearchParams({ client: clientId })}`
-      }
+      linkOf={({ transactionId, clientId }) => toRecord(`/transactions/${transactionId}`, clientId)}
       phoneOf={(row) => (
         <PhoneRow
           lines={[

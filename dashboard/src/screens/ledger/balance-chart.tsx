@@ -1,9 +1,9 @@
-import { SegmentedControl, Skeleton } from '@mantine/core'
+import { Skeleton } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { request, withQuery } from '../../api.ts'
+import { DaysSection } from '../../components/days-section.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { Section } from '../../components/page.tsx'
 import { Plot } from '../../components/plot.tsx'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
@@ -25,21 +25,10 @@ export function BalanceChart({ client }: { client: string }) {
     placeholderData: (before) => before,
   })
   return (
-    <Section
-      title={t.history}
-      aside={
-        <SegmentedControl
-          size="xs"
-          value={days}
-          onChange={setDays}
-          aria-label={t.history}
-          data={['30', '90', '365'].map((value) => ({ value, label: t.lastDays(value) }))}
-        />
-      }
-    >
+    <DaysSection title={t.history} choices={['30', '90', '365']} days={days} onChoose={setDays}>
       {history.isError && <ErrorNotice error={history.error} onRetry={() => void history.refetch()} />}
       {history.data ? <Chart of={history.data} /> : <Skeleton height={220} />}
-    </Section>
+    </DaysSection>
   )
 }
 

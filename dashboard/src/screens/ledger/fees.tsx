@@ -1,4 +1,4 @@
-import { Anchor, Button, Checkbox, Group, NumberInput, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core'
+import { Anchor, Button, Checkbox, Group, NumberInput, SimpleGrid, Skeleton, Stack, Table, Text } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
@@ -50,20 +50,41 @@ export function AllFeeRules() {
           {t.noRulesHint}
         </Empty>
       )}
-      {[...byClient].map(([clientId, rules]) => (
-        <Group key={clientId} className="row" py={8} justify="space-between" align="flex-start">
-          <Anchor component={Link} href={`/ledger?${new URLSearchParams({ client: clientId })}`} size="sm" fw={600}>
-            {nameOf(clientId)}
-          </Anchor>
-          <Stack gap={2} style={{ flex: 1, minWidth: 220, maxWidth: 640 }}>
-            {rules.map((rule) => (
-              <Text key={rule.operation} size="sm">
-                {t.operations[rule.operation]}: <RuleText rule={rule} />
-              </Text>
+      {byClient.size > 0 && (
+        <Table verticalSpacing={8} horizontalSpacing={0} aria-label={t.fees}>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th w="35%">{t.merchant}</Table.Th>
+              <Table.Th>{t.feePerOperation}</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {[...byClient].map(([clientId, rules]) => (
+              <Table.Tr key={clientId} style={{ verticalAlign: 'top' }}>
+                <Table.Td pr="sm" style={{ overflowWrap: 'anywhere' }}>
+                  <Anchor
+                    component={Link}
+                    href={`/ledger?${new URLSearchParams({ client: clientId })}`}
+                    size="sm"
+                    fw={600}
+                  >
+                    {nameOf(clientId)}
+                  </Anchor>
+                </Table.Td>
+                <Table.Td>
+                  <Stack gap={2}>
+                    {rules.map((rule) => (
+                      <Text key={rule.operation} size="sm">
+                        {t.operations[rule.operation]}: <RuleText rule={rule} />
+                      </Text>
+                    ))}
+                  </Stack>
+                </Table.Td>
+              </Table.Tr>
             ))}
-          </Stack>
-        </Group>
-      ))}
+          </Table.Tbody>
+        </Table>
+      )}
     </Section>
   )
 }

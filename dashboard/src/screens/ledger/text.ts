@@ -55,7 +55,6 @@ export const words = texts({
     withdraw: 'Withdraw',
     ofx: (from: string, until: string) => `OFX for accounting programs, ${from} to ${until}`,
     history: 'Balance over time',
-    lastDays: (days: string) => `${days} days`,
     lead: 'Every cent that was received, reserved or sent. Entries are never changed or deleted.',
     agrees: 'The ledger balances to zero',
     agreesLead: 'For every merchant, what is owed equals what the PSPs hold.',
@@ -103,6 +102,8 @@ export const words = texts({
     noneHint: 'Entries appear here with the first payment.',
     noneFound: 'No entries match these filters',
     fees: 'Fees',
+    merchant: 'Merchant',
+    feePerOperation: 'Fee per operation',
     feesLead:
       'The fee for each operation. A new rule applies from the moment it is set; earlier entries keep their fee.',
     operations: {
@@ -143,7 +144,6 @@ export const words = texts({
     withdraw: 'Sacar',
     ofx: (from: string, until: string) => `OFX para programas contábeis, ${from} a ${until}`,
     history: 'Evolução do saldo',
-    lastDays: (days: string) => `${days} dias`,
     lead: 'Cada centavo recebido, reservado ou enviado. Lançamentos nunca são alterados ou apagados.',
     agrees: 'A contabilidade fecha',
     agreesLead: 'Para cada lojista, o saldo devido é igual ao que está nos PSPs.',
@@ -192,6 +192,8 @@ export const words = texts({
     noneHint: 'Os lançamentos aparecem aqui a partir do primeiro pagamento.',
     noneFound: 'Nenhum lançamento encontrado',
     fees: 'Tarifas',
+    merchant: 'Lojista',
+    feePerOperation: 'Tarifa por operação',
     feesLead: 'A tarifa de cada operação. Uma regra nova vale assim que é definida; lançamentos anteriores não mudam.',
     operations: {
       transaction: 'Cada pagamento',

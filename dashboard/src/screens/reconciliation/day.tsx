@@ -43,10 +43,9 @@ export default function Day() {
       title={`${format.date(`${day}T12:00:00-03:00`)} · ${acquirer}`}
       lead={
         <>
-          <Anchor component={Link} href="/reconciliation?tab=days" size="sm">
+          <Anchor component={Link} href="/reconciliation?tab=days" size="sm" className="not-printed" display="block">
             ← {t.back}
           </Anchor>
-          <br />
           {t.lead(acquirer)}
         </>
       }
@@ -104,7 +103,12 @@ export default function Day() {
           <Section
             title={t.signature}
             aside={
-              <Anchor href="/dashboard/api/reconciliation/statement-keys.json" download size="sm">
+              <Anchor
+                href="/dashboard/api/reconciliation/statement-keys.json"
+                download
+                size="sm"
+                className="not-printed"
+              >
                 {t.keys}
               </Anchor>
             }

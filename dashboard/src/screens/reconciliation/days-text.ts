@@ -1,7 +1,9 @@
 import { texts } from '../../text.ts'
+import { dayNames } from '../../types.ts'
 
 export const words = texts({
   en: {
+    ...dayNames.en,
     day: 'Day',
     close: 'Close a day',
     closeAgain: 'Close again',
@@ -10,9 +12,7 @@ export const words = texts({
     whichDay: 'Day (Brasília time)',
     atAcquirer: 'Closing balance at the PSP',
     inLedger: 'Closing balance in the ledger',
-    differences: 'Discrepancies',
     openOnes: (count: string) => `${count} open`,
-    version: 'Version',
     versionOf: (version: string, time: string) => `version ${version}, signed ${time}`,
     none: 'No closed days yet',
     noneHint:
@@ -21,22 +21,11 @@ export const words = texts({
     lead: (acquirer: string) => `The totals of ${acquirer} and of the ledger for this day, as signed.`,
     download: 'Signed statement',
     keys: 'Public keys',
-    totals: 'Totals',
     acquirer: 'PSP',
     ledger: 'Ledger',
-    opening: 'Opening balance',
-    in: 'Received',
-    returned: 'Returned',
-    paidOut: 'Paid out',
-    payoutsReturned: 'Payouts returned',
-    fees: 'PSP fees',
-    corrections: 'Corrections',
-    closing: 'Closing balance',
     notReported: 'not available',
     dated: (count: string, sum: string) =>
       `The PSP dates ${count} payments (${sum}) on this day. The ledger has them by now.`,
-    noDifferences: 'No discrepancies.',
-    more: (count: string) => `… and ${count} more, all listed in the signed statement.`,
     changes: 'Changes since the previous version',
     postedSince: (count: string, sum: string) => `${count} payments of this day (${sum}) were posted since then.`,
     notKnown: 'unknown',
@@ -50,6 +39,7 @@ export const words = texts({
     sha256: 'SHA-256 of the file',
   },
   pt: {
+    ...dayNames.pt,
     day: 'Dia',
     close: 'Fechar um dia',
     closeAgain: 'Fechar de novo',
@@ -58,9 +48,7 @@ export const words = texts({
     whichDay: 'Dia (horário de Brasília)',
     atAcquirer: 'Saldo final no PSP',
     inLedger: 'Saldo final no razão',
-    differences: 'Divergências',
     openOnes: (count: string) => `${count} abertas`,
-    version: 'Versão',
     versionOf: (version: string, time: string) => `versão ${version}, assinada ${time}`,
     none: 'Nenhum dia fechado ainda',
     noneHint:
@@ -69,22 +57,11 @@ export const words = texts({
     lead: (acquirer: string) => `Os totais do ${acquirer} e do razão neste dia, como foram assinados.`,
     download: 'Fechamento assinado',
     keys: 'Chaves públicas',
-    totals: 'Totais',
     acquirer: 'PSP',
     ledger: 'Razão',
-    opening: 'Saldo inicial',
-    in: 'Recebido',
-    returned: 'Devolvido',
-    paidOut: 'Sacado',
-    payoutsReturned: 'Saques devolvidos',
-    fees: 'Tarifas do PSP',
-    corrections: 'Correções',
-    closing: 'Saldo final',
     notReported: 'não disponível',
     dated: (count: string, sum: string) =>
       `Segundo o PSP, ${count} pagamentos (${sum}) são deste dia. Eles já estão lançados.`,
-    noDifferences: 'Nenhuma divergência.',
-    more: (count: string) => `… e mais ${count}, todas no fechamento assinado.`,
     changes: 'Mudanças desde a versão anterior',
     postedSince: (count: string, sum: string) => `${count} pagamentos deste dia (${sum}) foram lançados depois.`,
     notKnown: 'desconhecida',

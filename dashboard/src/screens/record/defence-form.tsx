@@ -3,6 +3,7 @@ import { useEffect, useState } from 'react'
 import { request } from '../../api.ts'
 import { DayInput } from '../../components/day-input.tsx'
 import { ActionForm, useMutationForm } from '../../components/form.tsx'
+import { LeaveWarning } from '../../components/leave-warning.tsx'
 import { todayInBrasilia } from '../../days.ts'
 import { useFormat } from '../../format.ts'
 import { useText } from '../../text.ts'
@@ -110,6 +111,7 @@ export function DefenceForm({
           </Alert>
         )}
       </ActionForm>
+      {isDirty && <LeaveWarning />}
       {dialog === 'send' && (
         <SendDefence
           defence={defence}

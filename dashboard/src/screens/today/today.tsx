@@ -1,9 +1,10 @@
-import { Anchor, Code, Group, SegmentedControl, SimpleGrid, Skeleton, Stack, Table, Text } from '@mantine/core'
+import { Anchor, Code, Group, SimpleGrid, Skeleton, Stack, Table, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { request, withQuery } from '../../api.ts'
 import { NeedsAttention } from '../../components/attention.tsx'
+import { DaysSection } from '../../components/days-section.tsx'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Notices } from '../../components/notices.tsx'
@@ -52,20 +53,9 @@ export default function Today() {
         </Section>
       ) : (
         <Stack gap="lg">
-          <Section
-            title={t.days}
-            aside={
-              <SegmentedControl
-                size="xs"
-                value={span}
-                onChange={setSpan}
-                aria-label={t.days}
-                data={['7', '30', '90'].map((value) => ({ value, label: t.lastDays(value) }))}
-              />
-            }
-          >
+          <DaysSection title={t.days} choices={['7', '30', '90']} days={span} onChoose={setSpan}>
             {data ? <Days overview={data} /> : <Skeleton height={220} />}
-          </Section>
+          </DaysSection>
           {data?.merchants && data.merchants.length > 1 && <Ranking merchants={data.merchants} />}
           <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
             <Section title={t.hours}>{data ? <Hours overview={data} /> : <Skeleton height={220} />}</Section>

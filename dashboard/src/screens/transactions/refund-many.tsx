@@ -1,17 +1,17 @@
-import { Badge, Button, Group, ScrollArea, Text, Textarea } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
+import { Badge, Button, Group, ScrollArea, Skeleton, Text, Textarea } from '@mantine/core'
+import { useQueries, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { request } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { useMutationForm } from '../../components/form.tsx'
 import { Amount } from '../../components/record-table.tsx'
-import { ResultDialog, SelectedList, type Selection, SelectionBar } from '../../components/selection.tsx'
+import { ResultDialog, SelectedList, SelectedSums, type Selection, SelectionBar } from '../../components/selection.tsx'
 import { writeError } from '../../error-texts.ts'
 import { useFormat } from '../../format.ts'
 import { newUuid } from '../../idempotency.ts'
 import { useUser } from '../../session.tsx'
 import { texts, useLanguage, useText } from '../../text.ts'
-import type { ListedTransaction, RefundResult } from '../../types.ts'
+import type { ListedTransaction, RefundPreview, RefundResult } from '../../types.ts'
 
 const words = texts({
   en: {
@@ -118,9 +118,30 @@ function Dialog({
       <ScrollArea.Autosize mah={320} type="auto" viewportProps={{ tabIndex: 0 }}>
         <SelectedList rows={transactions.map((one) => ({ key: one.id, content: <Summary of={one} /> }))} />
       </ScrollArea.Autosize>
+      <Fees of={transactions} />
       <Textarea {...refunding.input('reason')} label={t.reason} minLength={2} maxLength={140} />
     </Confirm>
   )
+}
+
+/** What the refunds take from the balances, as the service would book each of them now. */
+function Fees({ of }: { of: ListedTransaction[] }) {
+  const previews = useQueries({
+    queries: of.map(({ id }) => ({
+      queryKey: ['refundable', id],
+      queryFn: async () => await request<RefundPreview>('GET', `/transaction/${id}/refund`),
+      staleTime: 0,
+    })),
+    combine: (answers) => ({
+      all: answers.flatMap(({ data }) => data ?? []),
+      isPending: answers.some((one) => one.isPending),
+    }),
+  })
+  if (previews.isPending) return <Skeleton height={28} />
+  // One that cannot be refunded any more: the service says so when the refunds are requested.
+  if (previews.all.length < of.length) return null
+  const sum = (member: 'amount' | 'fee' | 'feeReturned') => previews.all.reduce((total, one) => total + one[member], 0)
+  return <SelectedSums amount={sum('amount')} fee={sum('fee')} feeReturned={sum('feeReturned')} />
 }
 
 function Summary({ of }: { of: ListedTransaction }) {

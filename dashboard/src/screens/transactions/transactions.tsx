@@ -14,7 +14,7 @@ import { useSelection } from '../../components/selection.tsx'
 import { TransactionStatus as TransactionState } from '../../components/status.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
-import { useClientLink } from '../../links.ts'
+import { useClientLink, useRecordLink } from '../../links.ts'
 import { useRefreshEvery } from '../../live.ts'
 import { periodOf } from '../../periods.ts'
 import { useClient, useMay, useUser } from '../../session.tsx'
@@ -151,7 +151,7 @@ function List({
   const t = useText(words)
   const format = useFormat()
   const filters = useFilters()
-  const { merchant } = useUser()
+  const toRecord = useRecordLink()
   const may = useMay()
   const refundable = may('refund.write') ? (list.data?.data ?? []).filter((row) => leftToRefund(row) > 0) : []
   const selection = useSelection(refundable, ({ id }) => id)
@@ -165,9 +165,7 @@ function List({
       sorting={{ sort: filters.get('sort') || 'newest', choose: (sort) => filters.set({ sort }) }}
       label={t.title}
       keyOf={({ id }) => id}
-      linkOf={({ id, clientId }) =>
-        merchant ? `/transactions/${id}` : `/transactions/${id}?${new URLSearchParams({ client: clientId })}`
-      }
+      linkOf={({ id, clientId }) => toRecord(`/transactions/${id}`, clientId)}
       phoneOf={(row) => (
         <PhoneRow
           lines={[

@@ -1,16 +1,17 @@
-import { Badge, Button, Group, ScrollArea, Text, Textarea } from '@mantine/core'
+import { Badge, Button, Group, ScrollArea, Text } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { request } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { useMutationForm } from '../../components/form.tsx'
-import { ResultDialog, SelectedList, type Selection, SelectionBar } from '../../components/selection.tsx'
+import { ResultDialog, SelectedList, SelectedSums, type Selection, SelectionBar } from '../../components/selection.tsx'
 import { useStatusName } from '../../components/status.tsx'
 import { writeFieldError } from '../../field-errors.ts'
 import { useFormat } from '../../format.ts'
 import { useUser } from '../../session.tsx'
 import { texts, useLanguage, useText } from '../../text.ts'
 import type { DecisionResult, WithdrawalView } from '../../types.ts'
+import { isReason, RejectionReason } from './decide.tsx'
 import { ReviewFlags } from './receiver.tsx'
 
 const words = texts({
@@ -21,8 +22,6 @@ const words = texts({
     approveLead: 'Each is sent within seconds. This cannot be undone.',
     rejectTitle: (count: string, total: string) => `Reject ${count} withdrawals, ${total} in total`,
     rejectLead: 'Nothing is sent. Amounts and fees go back to the balances.',
-    reason: 'Reason',
-    reasonHint: 'The merchants will see it.',
     approved: (count: string, of: string) => `${count} of ${of} approved.`,
     rejected: (count: string, of: string) => `${count} of ${of} rejected.`,
     outcomes: {
@@ -40,8 +39,6 @@ const words = texts({
     approveLead: 'Cada saque é enviado em segundos. Não é possível desfazer.',
     rejectTitle: (count: string, total: string) => `Rejeitar ${count} saques, total de ${total}`,
     rejectLead: 'Nada é enviado. Valores e tarifas voltam aos saldos.',
-    reason: 'Motivo',
-    reasonHint: 'Os lojistas verão este motivo.',
     approved: (count: string, of: string) => `${count} de ${of} aprovados.`,
     rejected: (count: string, of: string) => `${count} de ${of} rejeitados.`,
     outcomes: {
@@ -137,7 +134,7 @@ function Decide({
       isOpen
       onClose={onClose}
       action={deciding}
-      isReady={isApproval || deciding.values.reason.trim().length >= 3}
+      isReady={isApproval || isReason(deciding.values.reason)}
     >
       <Text size="sm">{isApproval ? t.approveLead : t.rejectLead}</Text>
       <ScrollArea.Autosize mah={320} type="auto" viewportProps={{ tabIndex: 0 }}>
@@ -153,16 +150,11 @@ function Decide({
           }))}
         />
       </ScrollArea.Autosize>
-      {!isApproval && (
-        <Textarea
-          {...deciding.input('reason')}
-          label={t.reason}
-          description={t.reasonHint}
-          required
-          maxLength={255}
-          data-autofocus
-        />
-      )}
+      <SelectedSums
+        amount={sumOf(selected)}
+        fee={selected.reduce((total, { feeAmount }) => total + (feeAmount ?? 0), 0)}
+      />
+      {!isApproval && <RejectionReason {...deciding.input('reason')} />}
     </Confirm>
   )
 }

@@ -1,4 +1,4 @@
-import { Button, Group, Text, Textarea } from '@mantine/core'
+import { Button, Group, Text, Textarea, type TextareaProps } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { guiche, request } from '../../api.ts'
@@ -105,14 +105,7 @@ function Decision({
       text: (
         <>
           <Text size="sm">{t.rejectText(whole, clientName)}</Text>
-          <Textarea
-            {...deciding.input('reason')}
-            label={t.reason}
-            description={t.reasonHint}
-            required
-            maxLength={255}
-            data-autofocus
-          />
+          <RejectionReason {...deciding.input('reason')} />
         </>
       ),
     },
@@ -140,9 +133,18 @@ function Decision({
       action={deciding}
       isOpen
       onClose={onClose}
-      isReady={action !== 'reject' || deciding.values.reason.trim().length >= 3}
+      isReady={action !== 'reject' || isReason(deciding.values.reason)}
     >
       {text}
     </Confirm>
   )
 }
+
+/** Why one or several withdrawals are rejected. */
+export function RejectionReason(props: TextareaProps) {
+  const t = useText(words)
+  return <Textarea {...props} label={t.reason} description={t.reasonHint} required maxLength={255} data-autofocus />
+}
+
+/** Long enough for the service. */
+export const isReason = (reason: string): boolean => reason.trim().length >= 3

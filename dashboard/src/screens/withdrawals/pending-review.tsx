@@ -10,6 +10,7 @@ import { Pages } from '../../components/record-table.tsx'
 import { SelectAll, type Selection, SelectOne, useSelection } from '../../components/selection.tsx'
 import { Status } from '../../components/status.tsx'
 import { useFormat } from '../../format.ts'
+import { useRecordLink } from '../../links.ts'
 import { useRefreshEvery } from '../../live.ts'
 import { useMay, useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
@@ -88,8 +89,8 @@ function WithdrawalRow({
   const format = useFormat()
   const { id, clientId, clientName, amount, pixKey, receiver } = withdrawal
   const { merchant } = useUser()
-  const toLink = (one: string) =>
-    merchant ? `/withdrawals/${one}` : `/withdrawals/${one}?${new URLSearchParams({ client: clientId })}`
+  const toRecord = useRecordLink()
+  const toLink = (one: string) => toRecord(`/withdrawals/${one}`, clientId)
   return (
     <Group className="row" py="sm" justify="space-between" align="center" gap="sm" component="article">
       {selection && <SelectOne of={selection} row={withdrawal} label={t.select(format.money(amount), pixKey.key)} />}

@@ -12,9 +12,10 @@ import { SavedViews } from '../../components/saved-views.tsx'
 import { Status } from '../../components/status.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
+import { useRecordLink } from '../../links.ts'
 import { useRefreshEvery } from '../../live.ts'
 import { periodOf } from '../../periods.ts'
-import { useClient, useMay, useUser } from '../../session.tsx'
+import { useClient, useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { ListedWithdrawal, ListSummary } from '../../types.ts'
 import { Limits } from './limits.tsx'
@@ -121,7 +122,7 @@ function Rows({
   const t = useText(words)
   const format = useFormat()
   const filters = useFilters()
-  const { merchant } = useUser()
+  const toRecord = useRecordLink()
   const when = (at: string) => (format.isToday(at) ? format.time(at) : format.dateTime(at))
   return (
     <CursorList
@@ -132,9 +133,7 @@ function Rows({
       sorting={{ sort: filters.get('sort') || 'newest', choose: (sort) => filters.set({ sort }) }}
       label={t.title}
       keyOf={({ id }) => id}
-      linkOf={({ id, clientId }) =>
-        merchant ? `/withdrawals/${id}` : `/withdrawals/${id}?${new URLSearchParams({ client: clientId })}`
-      }
+      linkOf={({ id, clientId }) => toRecord(`/withdrawals/${id}`, clientId)}
       phoneOf={({ createdAt, pixKey, receiverName, clientName, amount, status, hold }) => (
         <PhoneRow
           lines={[

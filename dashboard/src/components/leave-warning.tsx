@@ -1,0 +1,59 @@
+import { Text } from '@mantine/core'
+import { useEffect, useState } from 'react'
+import type { AroundNavHandler } from 'wouter'
+import { texts, useText } from '../text.ts'
+import { Confirm } from './confirm.tsx'
+
+const words = texts({
+  en: { title: 'Leave without saving?', text: 'What you have written here is not saved yet.', leave: 'Leave' },
+  pt: { title: 'Sair sem salvar?', text: 'O que você escreveu aqui ainda não foi salvo.', leave: 'Sair' },
+})
+
+/** Set while a screen has text that is not saved. */
+let unsaved: { address: string; ask: (go: () => void) => void } | null = null
+
+/** For the router. Another address of the same screen, such as with a filter, keeps what was typed. */
+export const askBeforeLeaving: AroundNavHandler = (navigate, to, options) => {
+  const go = () => navigate(to, options)
+  if (unsaved === null || isSameScreen(to, unsaved.address)) go()
+  else unsaved.ask(go)
+}
+
+// The browser's button Back has changed the address already: it is changed back. The router listens from its first
+// rendering on, so that this listener is before it.
+addEventListener('popstate', (event) => {
+  const to = location.href
+  if (unsaved === null || isSameScreen(to, unsaved.address)) return
+  event.stopImmediatePropagation()
+  history.pushState(null, '', unsaved.address)
+  unsaved.ask(() => history.pushState(null, '', to))
+})
+
+const isSameScreen = (to: string, address: string) => new URL(to, address).pathname === new URL(address).pathname
+
+/** Rendered while there is text that is not saved: asks before the screen, or the page, is left. */
+export function LeaveWarning() {
+  const t = useText(words)
+  const [leave, setLeave] = useState<(() => void) | null>(null)
+  useEffect(() => {
+    unsaved = { address: location.href, ask: (go) => setLeave(() => go) }
+    const askBrowser = (event: BeforeUnloadEvent) => event.preventDefault()
+    addEventListener('beforeunload', askBrowser)
+    return () => {
+      unsaved = null
+      removeEventListener('beforeunload', askBrowser)
+    }
+  }, [])
+  return (
+    <Confirm
+      title={t.title}
+      isOpen={leave !== null}
+      onClose={() => setLeave(null)}
+      confirm={t.leave}
+      isDangerous
+      action={{ isPending: false, error: null, mutate: () => leave?.() }}
+    >
+      <Text size="sm">{t.text}</Text>
+    </Confirm>
+  )
+}

@@ -1,0 +1,33 @@
+/** The parts of a closed day as people read them. */
+export const dayNames = {
+  en: {
+    totals: 'Totals',
+    opening: 'Opening balance',
+    in: 'Received',
+    returned: 'Returned',
+    paidOut: 'Paid out',
+    payoutsReturned: 'Payouts returned',
+    fees: 'PSP fees',
+    corrections: 'Corrections',
+    closing: 'Closing balance',
+    version: 'Version',
+    differences: 'Discrepancies',
+    noDifferences: 'No discrepancies.',
+    more: (count: string) => `… and ${count} more, all listed in the signed statement.`,
+  },
+  pt: {
+    totals: 'Totais',
+    opening: 'Saldo inicial',
+    in: 'Recebido',
+    returned: 'Devolvido',
+    paidOut: 'Sacado',
+    payoutsReturned: 'Saques devolvidos',
+    fees: 'Tarifas do PSP',
+    corrections: 'Correções',
+    closing: 'Saldo final',
+    version: 'Versão',
+    differences: 'Divergências',
+    noDifferences: 'Nenhuma divergência.',
+    more: (count: string) => `… e mais ${count}, todas no fechamento assinado.`,
+  },
+}
