@@ -5,7 +5,7 @@ import { Route, Router, Switch, useLocation } from 'wouter'
 import { ApiError, keepCsrfToken, onSignOut, request } from './api.ts'
 import { ErrorBoundary } from './components/error-boundary.tsx'
 import { ErrorNotice } from './components/error-notice.tsx'
-import { askBeforeLeaving } from './components/leave-warning.tsx'
+import { confirmLeaving } from './components/leave-warning.tsx'
 import { forgetPersonalFilters } from './filters.ts'
 import { followChanges } from './live.ts'
 import { createRefresher } from './live-refresh.ts'
@@ -49,7 +49,7 @@ export function App() {
     <LanguageContext value={chosen}>
       <MantineProvider theme={theme} cssVariablesResolver={variables} defaultColorScheme="auto">
         <QueryClientProvider client={queries}>
-          <Router base="/dashboard" aroundNav={askBeforeLeaving}>
+          <Router base="/dashboard" aroundNav={confirmLeaving}>
             <ErrorBoundary>
               <Suspense fallback={<LoadingScreen />}>
                 <Switch>

@@ -13,7 +13,7 @@ const words = texts({
 let unsaved: { address: string; ask: (go: () => void) => void } | null = null
 
 /** For the router. Another address of the same screen, such as with a filter, keeps what was typed. */
-export const askBeforeLeaving: AroundNavHandler = (navigate, to, options) => {
+export const confirmLeaving: AroundNavHandler = (navigate, to, options) => {
   const go = () => navigate(to, options)
   if (unsaved === null || isSameScreen(to, unsaved.address)) go()
   else unsaved.ask(go)
@@ -37,11 +37,11 @@ export function LeaveWarning() {
   const [leave, setLeave] = useState<(() => void) | null>(null)
   useEffect(() => {
     unsaved = { address: location.href, ask: (go) => setLeave(() => go) }
-    const askBrowser = (event: BeforeUnloadEvent) => event.preventDefault()
-    addEventListener('beforeunload', askBrowser)
+    const confirmUnload = (event: BeforeUnloadEvent) => event.preventDefault()
+    addEventListener('beforeunload', confirmUnload)
     return () => {
       unsaved = null
-      removeEventListener('beforeunload', askBrowser)
+      removeEventListener('beforeunload', confirmUnload)
     }
   }, [])
   return (
