@@ -5,7 +5,7 @@ import { isMainThread } from 'node:worker_threads'
 import pg from 'pg'
 import type { BatchMessage } from '../src/lib/batch.ts'
 import { type Histogram, record } from './load/histogram.ts'
-import { type Delivery, deliveryParts, type Recorded, stageNames, writeSnapshots } from './stages.ts'
+import { type Delivery, deliveryParts, partOf, type Recorded, stageNames, writeSnapshots } from './stages.ts'
 
 // Loaded into each process of the service before its own code (`node --import`). Records how long requests, batches,
 // statements and deliveries spend where. It changes no behaviour, and costs a few per cent of Guichê's processor time.
@@ -25,10 +25,9 @@ if (isMainThread) {
     for (const waitMs of waitsMs) recordMs(batchWait(name), waitMs)
     recordMs(batchRun(name), runMs)
   })
-  const parts = deliveryParts.map(({ name, from, to }) => ({ histogram: find(name), from, to }))
+  const parts = deliveryParts.map((part) => ({ histogram: find(part.name), part }))
   subscribe('guiche:delivery', (message) => {
-    const delivery = message as Delivery
-    for (const { histogram, from, to } of parts) recordMs(histogram, delivery[to] - delivery[from])
+    for (const { histogram, part } of parts) recordMs(histogram, partOf(message as Delivery, part))
   })
 }
 

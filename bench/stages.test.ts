@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { mean, newHistogram, record } from './load/histogram.ts'
-import { type Snapshot, stagesBetween } from './stages.ts'
+import { type Delivery, deliveryParts, partOf, type Snapshot, stagesBetween } from './stages.ts'
 import { toStatementNames } from './statements.ts'
 
 it('shows what all processes recorded between two readings, with the maximum of that time', () => {
@@ -36,4 +36,12 @@ it('finds the name of a prepared statement by what PostgreSQL shows of its text'
     'select id from jobs where name = $1 and is_done = $3 and state in ($4 /*, ... */) and run_at < $2 - interval $5 limit $6'
   expect([text, shown].map(toName)).toEqual(['find-jobs', 'find-jobs'])
   expect(toName('select  1')).toBe('`select 1`')
+})
+
+it('divides the time of a delivery, whose moments are on two clocks', () => {
+  const occurredAt = new Date()
+  const started = occurredAt.getTime() - performance.timeOrigin
+  const [claimedAt, builtAt, sentAt, answeredAt, recordedAt] = [5, 9, 10, 12, 20].map((ms) => started + ms)
+  const delivery = { occurredAt, dueAt: occurredAt, claimedAt, builtAt, sentAt, answeredAt, recordedAt } as Delivery
+  expect(deliveryParts.map((part) => Math.round(partOf(delivery, part)))).toEqual([0, 5, 4, 1, 2, 8])
 })

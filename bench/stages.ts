@@ -16,16 +16,12 @@ export const stageNames = {
   garbage: 'process|garbage collection',
 }
 
-/** When an attempt to deliver passed each point, in epoch milliseconds, as `guiche:delivery` publishes it. */
-export type Delivery = {
-  occurredAt: number
-  dueAt: number
-  claimedAt: number
-  builtAt: number
-  sentAt: number
-  answeredAt: number
-  recordedAt: number
-}
+/**
+ * When an attempt to deliver passed each point, as `guiche:delivery` publishes it: dates of the database, and moments by
+ * `performance.now()`.
+ */
+export type Delivery = Record<'occurredAt' | 'dueAt', Date> &
+  Record<'claimedAt' | 'builtAt' | 'sentAt' | 'answeredAt' | 'recordedAt', number>
 
 /** In the order in which a delivery passes them. */
 export const deliveryParts: { name: string; from: keyof Delivery; to: keyof Delivery }[] = [
@@ -36,6 +32,12 @@ export const deliveryParts: { name: string; from: keyof Delivery; to: keyof Deli
   { name: 'delivery|sent → answered', from: 'sentAt', to: 'answeredAt' },
   { name: 'delivery|answered → recorded', from: 'answeredAt', to: 'recordedAt' },
 ]
+
+/** The duration of one part, in milliseconds. */
+export function partOf(delivery: Delivery, { from, to }: Pick<(typeof deliveryParts)[number], 'from' | 'to'>): number {
+  const at = (moment: Date | number) => (moment instanceof Date ? moment.getTime() - performance.timeOrigin : moment)
+  return at(delivery[to]) - at(delivery[from])
+}
 
 export type Stages = Map<string, Histogram>
 
