@@ -32,8 +32,8 @@ import { registerPayRoutes } from './pay/routes.ts'
 import { paymentToken } from './pay/token.ts'
 import { recordApiRequests } from './requests/record.ts'
 import { registerSandboxRoutes, type Sandbox } from './sandbox/routes.ts'
-import { createTransactionWriter } from './transactions/create.ts'
 import { exampleTransaction } from './transactions/examples.ts'
+import { type CreationDeliveries, createTransactionWriter } from './transactions/insert.ts'
 import { registerTransactionRoutes } from './transactions/routes.ts'
 import { TransactionView } from './transactions/schema.ts'
 import { createSettlement } from './transactions/settle.ts'
@@ -72,8 +72,8 @@ export type AppDeps = {
   shared: Shared | null
   /** Null unless the acquirer is the simulator. */
   sandbox: Sandbox | null
-  /** Called after a commit that enqueued a webhook. */
-  wakeDeliveries: () => void
+  /** Null where no webhook is sent. */
+  deliveries: CreationDeliveries | null
   /** Called with stored callback notices to process. */
   workOn: ReceiveDeps['workOn']
 }
@@ -94,7 +94,9 @@ export type Shared = {
 }
 
 /** The HTTP service: the server and the routes of each feature. */
-export async function createApp(deps: AppDeps): Promise<Server> {
+export async function createApp(given: AppDeps): Promise<Server> {
+  // Called after a commit that enqueued a webhook.
+  const deps = { ...given, wakeDeliveries: () => given.deliveries?.wake() }
   const { config, db, clock, key, log, registry, shared } = deps
   const app = await createServer({
     log,
@@ -185,7 +187,7 @@ export async function createApp(deps: AppDeps): Promise<Server> {
   const readTransaction = createTransactionReader(db)
   const settlement = createSettlement(deps)
   const paymentUrlOf = (id: string) => `${deps.baseUrl}/pay/${paymentToken(deps.key, id)}`
-  const insertTransaction = createTransactionWriter(db)
+  const insertTransaction = createTransactionWriter(db, deps.deliveries)
   registerTransactionRoutes(app, {
     ...deps,
     settlement,

@@ -48,7 +48,7 @@ export async function describeApi(): Promise<object> {
       advance: nobody,
       serve: null,
     },
-    wakeDeliveries: () => {},
+    deliveries: null,
     workOn: () => {},
   })
   await app.ready()

@@ -124,7 +124,11 @@ export async function startService({
       reads,
       shared: clusterWorker,
       sandbox: network.sandbox,
-      wakeDeliveries: () => worker?.wakeDeliveries(),
+      deliveries: {
+        wake: () => worker?.deliveries.wake(),
+        reserve: (receiver) => worker?.deliveries.reserve(receiver) ?? null,
+        send: (reserved) => worker?.deliveries.send(reserved),
+      },
       workOn: (notices) => worker?.workOn(notices),
     })
     // It has all rights, so it exists for simulated money only.

@@ -56,7 +56,7 @@ export type WorkerDeps = {
   eventSink: EventSinkSettings | null
 }
 
-export type Worker = { wakeDeliveries(): void; workOn: ReceiveDeps['workOn']; stop(): Promise<void> }
+export type Worker = { deliveries: Deliveries; workOn: ReceiveDeps['workOn']; stop(): Promise<void> }
 
 /** Runs everything that no request triggers: jobs and webhook deliveries. Any number of processes may each run one. */
 export async function startWorker(deps: WorkerDeps): Promise<Worker> {
@@ -126,7 +126,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   observeDisputes(deps)
   observeReconciliation({ db, registry })
   return {
-    wakeDeliveries: () => started.wake(),
+    deliveries: started,
     workOn: inbox.workOn,
     async stop() {
       await Promise.all([jobs.stop(), inbox.stop(), started.stop()])

@@ -1,12 +1,26 @@
 import encodeQR from 'qr'
 import { type QrMatrix, qrMatrix, toPngDataUrl } from '../../qr-png/src/index.ts'
 
+/** Enough for the time from a response to its webhook at thousands of creations a second; 2 MB in all. */
+const recentMax = 1_000
+const recent = new Map<string, string>()
+
 /**
  * The image of a QR code as a data URL, which the response to every created transaction contains: the hot path of the
- * product. It is made from the text for each response, never stored. Throws for more than 2,331 bytes.
+ * product. It is made from the text and never stored; the newest ones are kept in memory, because the webhook of a
+ * creation has the same image as the response. Throws for more than 2,331 bytes.
  */
 export function qrCodeDataUrl(text: string): string {
-  return toPngDataUrl(qrMatrix(text) ?? largeMatrix(text))
+  const known = recent.get(text)
+  if (known !== undefined) return known
+  const made = toPngDataUrl(qrMatrix(text) ?? largeMatrix(text))
+  if (recent.size >= recentMax)
+    for (const oldest of recent.keys()) {
+      recent.delete(oldest)
+      break
+    }
+  recent.set(text, made)
+  return made
 }
 
 /** For texts beyond version 11, longer than any BR code that we write. It takes 4 ms. */

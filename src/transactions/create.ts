@@ -1,12 +1,10 @@
 import type { Acquirers } from '../acquirers/registry.ts'
-import { type By, recordAction } from '../audit/record.ts'
-import { type Db, mayBeOneRowsFault, type Tx } from '../db/sql.ts'
+import type { By } from '../audit/record.ts'
+import type { Db } from '../db/sql.ts'
 import { idempotencyKeyReused } from '../http/idempotency-key.ts'
 import { assert } from '../lib/assert.ts'
-import { createBatcher } from '../lib/batch.ts'
 import { cellOfId, newIdIn } from '../lib/cell.ts'
 import type { Clock } from '../lib/clock.ts'
-import { compare } from '../lib/compare.ts'
 import { AppError } from '../lib/errors.ts'
 import { canonicalJson } from '../lib/json.ts'
 import { cents } from '../lib/money.ts'
@@ -15,7 +13,6 @@ import { keyedHash, type SecretKey } from '../lib/secrets.ts'
 import { databaseSpan, inSpan, rememberTrace } from '../lib/spans.ts'
 import { toSearchText } from '../lib/text.ts'
 import { toTxid } from '../pix/ids.ts'
-import { toEvent, toSnapshot } from './change.ts'
 import { expiryGraceMs } from './check.ts'
 import {
   contentOf,
@@ -25,26 +22,14 @@ import {
   toContent,
   toNormalForm,
 } from './content.ts'
+import { insertBy } from './insert.ts'
 import { type Answered, requestCharge } from './request-charge.ts'
 import type { CreateTransactionInput } from './schema.ts'
-import {
-  findTransactionByKey,
-  insertTransactions,
-  type KeyedTransaction,
-  type NewTransaction,
-  nothingListed,
-  type TransactionRow,
-} from './store.ts'
+import { findTransactionByKey, type KeyedTransaction, type NewTransaction, type TransactionRow } from './store.ts'
 import { type TransactionCreatedResponse, toTransactionCreatedView } from './view.ts'
 
 /** When the acquirer is asked again about a charge with an unknown outcome. */
 const recheckMs = 5_000
-/** Rows per commit, and commits in progress at once. Measured best for throughput; an idle service does not wait. */
-const batchRowsMax = 64
-const batchesMax = 2
-const minConcurrentBatch = 16
-const lingerMs = 3
-
 export type CreateDeps = {
   db: Db
   clock: Clock
@@ -118,7 +103,6 @@ export async function createTransaction(
     assert(first, 'the transaction that a request conflicts with exists')
     return replay(deps, first, content)
   }
-  if (row.webhook_url !== null) deps.wakeDeliveries()
   if (view === null) throw withoutCode(row)
   return { row, view, isReplay: false }
 }
@@ -145,53 +129,6 @@ async function drawMeanwhile(
   if (row.pix_uri === null) return null
   await new Promise(setImmediate)
   return toTransactionCreatedView(row, paymentUrlOf(row.id))
-}
-
-/** Inserts all transactions that arrive during one commit with the next one. */
-export function createTransactionWriter(db: Db): (transaction: NewTransaction) => Promise<boolean> {
-  return createBatcher({
-    name: 'create',
-    maxBatchSize: batchRowsMax,
-    maxConcurrency: batchesMax,
-    minConcurrentBatch,
-    lingerMs,
-    retryIndividually: mayBeOneRowsFault,
-    sort: byKey,
-    run: async (transactions: NewTransaction[]) => await insertWithEvents(db, transactions),
-  })
-}
-
-/** What a person creates is in the audit log, so it has its own commit. */
-async function insertBy(
-  { db, clock }: { db: Db; clock: Clock },
-  { row, by }: { row: NewTransaction; by: By },
-): Promise<boolean> {
-  return await db.transaction(async (tx) => {
-    const isNew = (await insertWithEvents(tx, [row])).includes(true)
-    const { merchant_id: merchantId, id: recordId, amount } = row
-    const about = { action: 'transaction.create', merchantId, recordId, details: { amount } } as const
-    if (isNew) await recordAction(tx, { ...about, by, now: clock.now() })
-    return isNew
-  })
-}
-
-/** Inserts transactions with the events of their creation. Says of each whether it is new. */
-export async function insertWithEvents(db: Db | Tx, transactions: NewTransaction[]): Promise<boolean[]> {
-  // One batch may contain two equal requests: the row is inserted for the first of them only.
-  const ids = new Set<string>()
-  const unique = transactions.filter(({ id }) => !ids.has(id) && ids.add(id))
-  const coded = unique.filter(({ statuses }) => statuses.length > 1)
-  const inserted = await insertTransactions(
-    db,
-    unique,
-    coded.map((row) => toEvent(row, isPlain(row) ? null : toSnapshot(withNothingPaid(row)))),
-  )
-  return transactions.map(({ id }) => inserted.delete(id))
-}
-
-/** Most rows need no snapshot: their initial state can be derived from the current row. */
-function isPlain({ pix_uri, other_acquirers }: NewTransaction): boolean {
-  return pix_uri !== null && other_acquirers.length === 0
 }
 
 type OutcomeColumns = Pick<
@@ -334,28 +271,4 @@ function withoutCode(row: NewTransaction | TransactionRow): AppError {
     detail: `The acquirer refused the charge: ${row.error_message ?? 'it gave no reason'}`,
     members: { transactionId: row.id },
   })
-}
-
-function withNothingPaid(transaction: NewTransaction) {
-  return {
-    ...transaction,
-    amount_paid: null,
-    payment_date: null,
-    end_to_end: null,
-    payer: null,
-    receiver: null,
-    fee_amount: null,
-    infraction_date: null,
-    amount_returned: 0,
-    ...nothingListed,
-  }
-}
-
-/** Everyone inserts in the same order: two statements that insert the same keys in opposite order deadlock. */
-function byKey(left: NewTransaction, right: NewTransaction): number {
-  return (
-    compare(left.merchant_id, right.merchant_id) ||
-    compare(left.idempotency_key ?? '', right.idempotency_key ?? '') ||
-    compare(left.id, right.id)
-  )
 }

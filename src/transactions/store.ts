@@ -3,7 +3,7 @@ import { type Db, type Reads, sql, type Tx } from '../db/sql.ts'
 import { type Claim, claimDueRows } from '../jobs/claim.ts'
 import { assert } from '../lib/assert.ts'
 import type { AccountHolder } from '../pix/holder.ts'
-import { firstEvents, type NewEvent } from '../webhooks/outbox.ts'
+import type { FirstEvents } from '../webhooks/outbox.ts'
 import { type ShownDispute, type ShownRefund, type ShownReturn, shownDisputes, shownRefunds } from './shown-store.ts'
 import type { TransactionStatus } from './status.ts'
 
@@ -152,14 +152,14 @@ const transactionsParam = rowsParam<NewTransaction>({
 /**
  * Inserts any number of transactions and the events of their creation in one statement, hence in one commit, and
  * returns the ids of the new ones. A missing id means that the transaction exists already, under its idempotency key
- * or id. Pass them sorted by merchant and key, or two statements may deadlock.
+ * or id. `toEndpoints`: registered endpoints receive some of the events. Pass them sorted by merchant and key, or two statements may deadlock.
  */
 export async function insertTransactions(
   db: Db | Tx,
   transactions: NewTransaction[],
-  events: NewEvent[],
-): Promise<Set<string>> {
-  const rows = await db.query<{ id: string; committed_xid: number }>(
+  { parts }: Pick<FirstEvents, 'parts'>,
+): Promise<{ inserted: Set<string>; toEndpoints: boolean }> {
+  const rows = await db.query<{ id: string; committed_xid: number; to_endpoints: boolean }>(
     sql`
       with inserted as (
         insert into transactions (
@@ -175,11 +175,13 @@ export async function insertTransactions(
         from ${transactionsParam(transactions)}
         on conflict do nothing
         returning id, merchant_id, webhook_url
-      ), ${firstEvents(events)}
-      select id, pg_current_xact_id()::text::bigint as committed_xid from inserted`,
+      ), ${parts}
+      select id, pg_current_xact_id()::text::bigint as committed_xid,
+        exists (select from first_deliveries where endpoint_id is not null) as to_endpoints
+      from inserted`,
     'insert-transactions',
   )
-  return new Set(rows.map((row) => row.id))
+  return { inserted: new Set(rows.map((row) => row.id)), toEndpoints: rows[0]?.to_endpoints ?? false }
 }
 
 export async function findTransaction(db: Db | Tx, merchantId: string, id: string): Promise<TransactionRow | null> {

@@ -33,6 +33,32 @@ function stateAfter(answers: Answer[]): { window: number; capacity: number | und
 }
 
 describe('the budget', () => {
+  it('reserves for a receiver to which nothing was due lately, as far as it has capacity', () => {
+    const budget = create()
+    const [before, since, after] = [1, 2, 3].map((ms) => new Date(ms)) as [Date, Date, Date]
+    expect(budget.reserve('a', since)).toBe(false)
+    answer(budget, 'a', fast)
+    expect(budget.reserve('a', since)).toBe(false)
+    budget.clear('a', before)
+    expect(budget.reserve('a', since)).toBe(false)
+    budget.clear('a', after)
+    // Five connections, and four deliveries for each, because it answers fast.
+    for (let leased = 0; leased < 20; leased += 1) expect(budget.reserve('a', since)).toBe(true)
+    expect(budget.reserve('a', since)).toBe(false)
+    budget.release('a')
+    expect(budget.reserve('a', since)).toBe(true)
+    budget.find('a', before)
+    budget.release('a')
+    expect(budget.reserve('a', since)).toBe(false)
+  })
+
+  it('reserves at most half of what the process may hold', () => {
+    const budget = createBudget({ perReceiverMax: 16, totalMax: 8 })
+    answer(budget, 'a', fast)
+    budget.clear('a', new Date(0))
+    expect([1, 2, 3, 4, 5].map(() => budget.reserve('a', new Date(0)))).toEqual([true, true, true, true, false])
+  })
+
   it('starts a receiver with four connections, and halves them down to one when it hangs', () => {
     expect(stateAfter([])).toEqual({ window: 4, capacity: 3 })
     expect(stateAfter([hung])).toEqual({ window: 2, capacity: 1 })

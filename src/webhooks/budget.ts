@@ -59,12 +59,10 @@ export function createBudget(limits: { perReceiverMax: number; totalMax: number 
     free: () => limits.totalMax - total,
     /** The receivers whose window may differ from `start`. */
     loads(): ReceiverLoad[] {
-      return [...receivers, ...hanging, ...quick].map(([receiver, { leased, window, isFast, clearUntil }]) => ({
-        receiver,
-        leased,
-        capacity: Math.max(0, window * (isFast ? claimsPerConnection : 1) - leased),
-        clearUntil,
-      }))
+      return [...receivers, ...hanging, ...quick].map(([receiver, state]) => {
+        const { leased, clearUntil } = state
+        return { receiver, leased, capacity: capacityOf(state), clearUntil }
+      })
     },
     /** Records that nothing from before `until` is due to the receiver any more. */
     clear(receiver: string, until: Date): void {
@@ -76,10 +74,17 @@ export function createBudget(limits: { perReceiverMax: number; totalMax: number 
       const state = known(receiver)
       if (state?.clearUntil && state.clearUntil > at) state.clearUntil = null
     },
-    lease(receiver: string): void {
-      const state = stateOf(receiver)
-      state.leased += 1
-      total += 1
+    lease,
+    /**
+     * Leases one delivery that is not in the database yet. False if others may be due to the receiver, which go first; or if
+     * it, or this process, has little capacity left.
+     */
+    reserve(receiver: string, clearSince: Date): boolean {
+      const state = known(receiver)
+      if (!state?.clearUntil || state.clearUntil < clearSince) return false
+      if (capacityOf(state) === 0 || total * 2 >= limits.totalMax) return false
+      lease(receiver)
+      return true
     },
     /** Starts one more request, if the receiver's window allows it. */
     begin(receiver: string): boolean {
@@ -106,6 +111,15 @@ export function createBudget(limits: { perReceiverMax: number; totalMax: number 
       total -= 1
       if (state.leased === 0) forget(receiver, state)
     },
+  }
+
+  function capacityOf({ leased, window, isFast }: Receiver): number {
+    return Math.max(0, window * (isFast ? claimsPerConnection : 1) - leased)
+  }
+
+  function lease(receiver: string): void {
+    stateOf(receiver).leased += 1
+    total += 1
   }
 
   function known(receiver: string): Receiver | undefined {

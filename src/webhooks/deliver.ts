@@ -1,7 +1,7 @@
+import { channel } from 'node:diagnostics_channel'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import type { Agent } from 'undici'
 import { type Db, mayBeOneRowsFault } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import { createBatcher } from '../lib/batch.ts'
@@ -10,12 +10,14 @@ import type { SecretKey } from '../lib/secrets.ts'
 import { createSignal } from '../lib/signal.ts'
 import { findTrace, inSpan, type SpanOptions, traceHeaders } from '../lib/spans.ts'
 import { type Answer, createSender } from './attempt.ts'
-import { createBudget, perReceiverMax, totalMax } from './budget.ts'
+import { createBudget } from './budget.ts'
+import { type DeliveryOptions, defaults } from './deliver-options.ts'
 import { createDialler } from './dial.ts'
 import { judgeEndpoint } from './endpoints/disable.ts'
 import { createMetrics } from './metrics.ts'
+import { createOwnDeliveries, type OwnDeliveries } from './own.ts'
 import type { LoadRecords } from './payload.ts'
-import { prepareDeliveries, type Sendable } from './prepare.ts'
+import { type Prepared, prepareDeliveries, type Sendable } from './prepare.ts'
 import {
   type AttemptResult,
   type Claimed,
@@ -28,7 +30,7 @@ import {
 import { recordAttempts, redirectDeliveries, toResult } from './result.ts'
 import { signDelivery } from './sign.ts'
 
-export type Deliveries = {
+export type Deliveries = OwnDeliveries & {
   /** An event was enqueued and committed: check now instead of at the next poll. */
   wake(): void
   /** Claims nothing more, gives attempts in flight a few seconds, and releases the rest. */
@@ -45,42 +47,7 @@ type Deps = {
   loadRecords: LoadRecords
   log: Pick<Logger, 'info' | 'warn' | 'error'>
   metrics?: Registry
-  options?: Partial<Options>
-}
-
-type Options = {
-  /** Events that another process enqueued, and deliveries that became due, are seen within this time. */
-  pollMs: number
-  /** For one whole attempt. */
-  deadlineMs: number
-  /** The deadline, plus time to build, start and record the attempt. After it the worker counts as dead. */
-  leaseMs: number
-  /** A claim older than this is not started: it might outlive its lease. */
-  startMaxMs: number
-  /** How long attempts in flight may continue after stop(). */
-  graceMs: number
-  perReceiverMax: number
-  totalMax: number
-  /** Receivers that one claim scans, with two index probes each. */
-  receiversMax: number
-  random: () => number
-  dialler: Agent | null
-}
-
-/** For a whole attempt. */
-export const deliveryDeadlineMs = 15_000
-
-const defaults: Options = {
-  pollMs: 250,
-  deadlineMs: deliveryDeadlineMs,
-  leaseMs: 20_000,
-  startMaxMs: 2_000,
-  graceMs: 5_000,
-  perReceiverMax,
-  totalMax,
-  receiversMax: 1_000,
-  random: Math.random,
-  dialler: null,
+  options?: Partial<DeliveryOptions>
 }
 
 /** Pause after a database error, so that the workers do not all return at the same moment. */
@@ -135,8 +102,8 @@ const lateCommitMs = 2_000
  * - WAITING: it found little, or the worker holds as many deliveries as it may.
  *
  * ## WAITING
- * Nothing. The receivers that the last claim covered hold as much as they may, until an attempt is recorded or an
- * event is committed: both notify. Then, or at the next poll, the worker continues in `next`.
+ * Nothing. The receivers that the last claim covered hold as much as they may, until an attempt is recorded, or have
+ * nothing due, until an event is committed: both notify. Then, or at the next poll, the worker continues in `next`.
  */
 type Mode = Scanning | Scanned | Waiting
 type Scanning = { name: 'SCANNING'; afterReceiver: string; waited: boolean }
@@ -153,7 +120,12 @@ const transitions: Record<Mode['name'], readonly Mode['name'][]> = {
 const newScan: Scanning = { name: 'SCANNING', afterReceiver: '', waited: false }
 
 /** Claimed and built. It starts as soon as its receiver has a free connection. */
-type Ready = Sendable & { claimedAt: number }
+type Ready = Sendable & { claimedAt: number; builtAt: number }
+
+/** Published for each recorded attempt: its moments, those with a number as of `performance.now()`. */
+export type DeliveryStages = Record<'occurredAt' | 'dueAt', Date> &
+  Record<'claimedAt' | 'builtAt' | 'sentAt' | 'answeredAt' | 'recordedAt', number>
+const stages = channel('guiche:delivery')
 
 /** Starts the delivery worker. Any number of them, in any number of processes, share one database. */
 export function startDeliveries(deps: Deps): Deliveries {
@@ -165,7 +137,10 @@ export function startDeliveries(deps: Deps): Deliveries {
   const metrics = deps.metrics && createMetrics({ registry: deps.metrics, db, clock })
   const record = createBatcher<AttemptResult, null>({
     name: 'record attempts',
-    run: (attempts) => recordAttempts(db, attempts),
+    run: async (attempts) => {
+      if (await recordAttempts(db, attempts)) signal.notify()
+      return attempts.map(() => null)
+    },
     maxBatchSize: 128,
     maxConcurrency: 1,
     retryIndividually: mayBeOneRowsFault,
@@ -176,9 +151,21 @@ export function startDeliveries(deps: Deps): Deliveries {
   const inFlight = new Set<Promise<void>>()
   const signal = createSignal()
   let isStopping = false
+  /** The last claim left something, or may have: the next free connection is a reason to claim. */
+  let isCapped = false
   const running = run()
 
+  const own = createOwnDeliveries({
+    ...deps,
+    budget,
+    leaseMs: options.leaseMs,
+    lease: () => (isStopping ? null : lease()),
+    start,
+    track,
+  })
+
   return {
+    ...own,
     wake: () => signal.notify(),
     stop: async () => {
       isStopping = true
@@ -229,9 +216,12 @@ export function startDeliveries(deps: Deps): Deliveries {
   async function claim(mode: Scanning | Scanned): Promise<Mode> {
     await releaseReady(isStale)
     const limit = Math.min(budget.free(), claimedMax)
+    isCapped = true
     if (limit <= 0) return { name: 'WAITING', next: mode }
     if (mode.name === 'SCANNING') return await scan(mode, limit)
-    const known = budget.loads().filter(({ capacity }) => capacity > 0)
+    const loads = budget.loads()
+    const known = loads.filter(({ capacity }) => capacity > 0)
+    isCapped = known.length < loads.length
     const isTight = budget.free() * 2 < options.totalMax
     const isTimeToScan = known.length === 0 || isTight || performance.now() >= mode.scanAgainAt
     return isTimeToScan ? await scan(newScan, limit) : await claimForKnown(mode, limit, known)
@@ -268,9 +258,11 @@ export function startDeliveries(deps: Deps): Deliveries {
       const counts = new Map<string, number>()
       for (const { receiver } of claimed) counts.set(receiver, (counts.get(receiver) ?? 0) + 1)
       const clearUntil = new Date(own.now.getTime() - lateCommitMs)
-      for (const { receiver, capacity } of loads)
+      for (const { receiver, capacity } of loads) {
         if ((counts.get(receiver) ?? 0) < capacity) budget.clear(receiver, clearUntil)
-    }
+        else isCapped = true
+      }
+    } else isCapped = true
     if (claimed.length > 0) await build(claimed, claimedAt)
     const scanned: Scanned = { name: 'SCANNED', scanAgainAt, owesScan: true }
     return claimed.length * 2 >= limit ? scanned : { name: 'WAITING', next: scanned }
@@ -282,11 +274,19 @@ export function startDeliveries(deps: Deps): Deliveries {
   }
 
   async function build(claimed: Claimed[], claimedAt: number): Promise<void> {
-    const { sendable, changed } = await prepareDeliveries(deps, claimed)
+    await start(claimed, claimedAt, await prepareDeliveries(deps, claimed))
+  }
+
+  async function start(claimed: Claimed[], claimedAt: number, { sendable, changed }: Prepared): Promise<void> {
     if (isStopping || isStale({ claimedAt })) return releaseLeases(db, { leases: claimed, now: clock.now() })
-    for (const one of sendable) addReady({ ...one, claimedAt })
+    for (const one of sendable) addReady({ ...one, claimedAt, builtAt: performance.now() })
     if (changed.length > 0) await redirectDeliveries(db, { leases: changed, now: clock.now() })
     for (const receiver of new Set(claimed.map((delivery) => delivery.receiver))) begin(receiver)
+  }
+
+  function track(work: Promise<void>): void {
+    const tracked = work.finally(() => inFlight.delete(tracked))
+    inFlight.add(tracked)
   }
 
   function addReady(one: Ready): void {
@@ -309,8 +309,7 @@ export function startDeliveries(deps: Deps): Deliveries {
     for (const one of waiting) {
       if (isStopping || isStale(one) || !budget.begin(receiver)) break
       begun += 1
-      const work = deliver(one).finally(() => inFlight.delete(work))
-      inFlight.add(work)
+      track(deliver(one))
     }
     waiting.splice(0, begun)
     if (waiting.length === 0) ready.delete(receiver)
@@ -336,9 +335,10 @@ export function startDeliveries(deps: Deps): Deliveries {
     if (leases.length > 0) await releaseLeases(db, { leases, now: clock.now() })
   }
 
-  async function deliver({ delivery, body, secrets, endpoint }: Ready): Promise<void> {
+  async function deliver({ delivery, body, secrets, endpoint, claimedAt, builtAt }: Ready): Promise<void> {
     const { merchantId, eventId, receiver, url } = delivery
     const startedAt = clock.now()
+    const sentAt = performance.now()
     const headers = signDelivery({ secrets, id: eventId, timestamp: startedAt, body })
     const answer = await inSpan(
       'webhook delivery',
@@ -350,6 +350,7 @@ export function startDeliveries(deps: Deps): Deliveries {
         return sent
       },
     )
+    const answeredAt = performance.now()
     budget.end(receiver, { durationMs: answer.durationMs, hung: answer.outcome === 'hung' })
     // Not before undici has taken its connection back, or it opens another.
     setImmediate(() => begin(receiver))
@@ -361,6 +362,11 @@ export function startDeliveries(deps: Deps): Deliveries {
       // First: a disabled endpoint gets none of the events that the result releases.
       if (endpoint) await judgeEndpoint(deps, { merchantId, endpoint, answer, startedAt })
       await record(result)
+      if (stages.hasSubscribers) {
+        const { occurredAt, dueAt } = delivery
+        const times = { claimedAt, builtAt, sentAt, answeredAt, recordedAt: performance.now() }
+        stages.publish({ occurredAt, dueAt, ...times } satisfies DeliveryStages)
+      }
     } catch (error) {
       // Delivered or not, the attempt is not recorded, so it is repeated. The receiver recognises the repeat by its
       // id.
@@ -368,7 +374,7 @@ export function startDeliveries(deps: Deps): Deliveries {
     } finally {
       // After the commit, so that the attempts that wait to be written are limited as well.
       budget.release(receiver)
-      signal.notify()
+      if (isCapped) signal.notify()
     }
   }
 

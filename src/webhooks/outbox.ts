@@ -2,9 +2,11 @@ import { randomUUID } from 'node:crypto'
 import type { Sql, Tx } from '../db/sql.ts'
 import { together } from '../lib/at-once.ts'
 import { compare } from '../lib/compare.ts'
+import type { Claimed, OwnLease } from './queue-store.ts'
 import {
   type DeliveryRow,
   type EndpointDelivery,
+  type InitialState,
   insertDeliveries,
   insertEvents,
   insertForInserted,
@@ -52,13 +54,13 @@ export async function enqueueEvents(tx: Tx, events: NewEvent[]): Promise<void> {
     const isWaiting = behind.has(laneOf(row))
     behind.add(laneOf(row))
     const state: DeliveryRow['state'] = isWaiting ? 'waiting' : 'pending'
-    return { ...row, state }
+    return { ...row, state, leasedUntil: null, leasedBy: null }
   })
   await insertDeliveries(tx, deliveries)
 }
 
 /** In the order of the events. */
-function toDeliveries(rows: EventRow[], toEndpoints: EndpointDelivery[]): Omit<DeliveryRow, 'state'>[] {
+function toDeliveries(rows: EventRow[], toEndpoints: EndpointDelivery[]): Omit<DeliveryRow, keyof InitialState>[] {
   if (toEndpoints.length === 0) return rows.flatMap(toOwnDelivery)
   const keyOf = ({ recordId, sequence }: { recordId: string; sequence: number }) => `${recordId} ${sequence}`
   const ofEvent = new Map<string, EndpointDelivery[]>()
@@ -74,19 +76,42 @@ function laneOf({ recordId, endpointId }: { recordId: string; endpointId: string
   return `${recordId} ${endpointId}`
 }
 
-/**
- * The same for records that the statement itself inserts, so that both commit without another round trip: further
- * parts of its `with`, after a part named `inserted` that returns `id`, `merchant_id` and `webhook_url` of the new
- * records. No event precedes a first one.
- */
-export function firstEvents(events: NewEvent[]): Sql {
-  const rows = events.map(toRow)
-  const deliveries = rows.flatMap(toOwnDelivery).map((row): DeliveryRow => ({ ...row, state: 'pending' }))
-  return insertForInserted(rows, deliveries)
+export type FirstEvents = {
+  /**
+   * Further parts of the `with` of a statement that inserts records, after a part named `inserted` that returns `id`,
+   * `merchant_id` and `webhook_url` of the new ones.
+   */
+  parts: Sql
+  /** The deliveries that this process has leased, and sends when they are committed. */
+  reserved: Claimed[]
+  /** Deliveries to the records' own URLs that anybody may claim. */
+  isAnyUnreserved: boolean
 }
 
+/**
+ * The same for records that the statement itself inserts, so that both commit without another round trip. No event
+ * precedes a first one, so `reserve` may lease its delivery for this process.
+ */
+export function firstEvents(events: NewEvent[], reserve: (receiver: string) => OwnLease | null): FirstEvents {
+  const rows = events.map(toRow)
+  const reserved: Claimed[] = []
+  const deliveries = rows.flatMap(toOwnDelivery).map((row): DeliveryRow => {
+    const lease = row.snapshot === null ? reserve(row.receiver) : null
+    if (lease) reserved.push(toClaimed(row, lease))
+    return { ...row, state: 'pending', leasedUntil: lease?.leasedUntil ?? null, leasedBy: lease?.instance ?? null }
+  })
+  const isAnyUnreserved = reserved.length < deliveries.length
+  return { parts: insertForInserted(rows, deliveries), reserved, isAnyUnreserved }
+}
+
+function toClaimed(row: OwnDelivery, { leasedUntil }: OwnLease): Claimed {
+  return { ...row, eventId: row.id, dueAt: row.occurredAt, leasedUntil, attempts: 0, attemptsBefore: 0 }
+}
+
+type OwnDelivery = Omit<EventRow, 'webhookUrl' | 'status'> & Pick<DeliveryRow, 'endpointId' | 'url' | 'receiver'>
+
 /** The delivery to the record's own URL, if it has one. */
-function toOwnDelivery({ webhookUrl: url, ...row }: EventRow): Omit<DeliveryRow, 'state'>[] {
+function toOwnDelivery({ webhookUrl: url, ...row }: EventRow): OwnDelivery[] {
   return url === null ? [] : [{ ...row, endpointId: null, url, receiver: receiverOf(url) }]
 }
 

@@ -17,14 +17,16 @@ export type Sendable = {
   endpoint: EndpointState | null
 }
 
+/** `changed`: their endpoint receives no more events, or has another address by now. */
+export type Prepared = { sendable: Sendable[]; changed: Claimed[] }
+
 /**
  * Reads what claimed deliveries need. One that lacks something is left out: it is claimed again when its lease expires.
- * `changed`: their endpoint receives no more events, or has another address by now.
  */
 export async function prepareDeliveries(
   { db, key, clock, loadRecords, log }: Deps,
   claimed: Claimed[],
-): Promise<{ sendable: Sendable[]; changed: Claimed[] }> {
+): Promise<Prepared> {
   const merchantIds = [...new Set(claimed.map(({ merchantId }) => merchantId))]
   const endpointIds = [...new Set(claimed.flatMap(({ endpointId }) => endpointId ?? []))]
   const [endpoints, secretsOf, bodies] = await Promise.all([

@@ -19,6 +19,9 @@ export type Claimed = Lease & {
   snapshot: unknown
 }
 
+/** The lease of a delivery that an instance leased before it was inserted. */
+export type OwnLease = { leasedUntil: Date; instance: number }
+
 /** A worker holds a delivery until `leasedUntil`. A result that comes later changes nothing. */
 export type Lease = { merchantId: string; recordId: string; id: string; leasedUntil: Date }
 
@@ -305,11 +308,12 @@ const recordsParam = rowsParam<RecordKey>({ merchantId: 'uuid', recordId: 'uuid'
 /**
  * Makes the next delivery of each record to each address due. This is a separate statement after the lock, because only a new
  * statement sees an event that was enqueued while we waited for the lock. If there is such an event, the commit waits
- * for the disk as usual: once the next event has been sent, the one before it must not be sent again.
+ * for the disk as usual: once the next event has been sent, the one before it must not be sent again. Says whether there
+ * was any.
  */
-export async function promoteWaiting(tx: Tx, { records, now }: { records: RecordKey[]; now: Date }): Promise<void> {
-  if (records.length === 0) return
-  await tx.query(
+export async function promoteWaiting(tx: Tx, { records, now }: { records: RecordKey[]; now: Date }): Promise<boolean> {
+  if (records.length === 0) return false
+  const promoted = await tx.query(
     sql`
     update webhook_deliveries d
     set state = 'pending', next_attempt_at = ${now}
@@ -324,6 +328,7 @@ export async function promoteWaiting(tx: Tx, { records, now }: { records: Record
     returning set_config('synchronous_commit', null, true)`,
     'promote-waiting',
   )
+  return promoted.length > 0
 }
 
 /** Releases what the workers of dead instances leased. A row that is locked is being finished. */

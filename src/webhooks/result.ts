@@ -43,13 +43,16 @@ function stateAfter({ outcome }: Answer, next: Date | null): AttemptResult['stat
 
 /**
  * Records attempts and the new states of their deliveries in one commit, and makes the next delivery of each record
- * to the same address due.
+ * to the same address due. Says whether there was any.
  */
-export function recordAttempts(db: Db, attempts: AttemptResult[]): Promise<null[]> {
+export function recordAttempts(db: Db, attempts: AttemptResult[]): Promise<boolean> {
   return db.transaction(async (tx) => {
     const finished = attempts.filter(({ state }) => state !== 'pending')
-    await together(insertAttempts(tx, attempts), promoteWaiting(tx, { records: finished, now: latest(finished) }))
-    return attempts.map(() => null)
+    const [, isAnyDue] = await together(
+      insertAttempts(tx, attempts),
+      promoteWaiting(tx, { records: finished, now: latest(finished) }),
+    )
+    return isAnyDue
   })
 }
 

@@ -86,13 +86,16 @@ const eventsFrom = (rows: EventRow[]) => sql`
   insert into events (merchant_id, id, type, record_type, record_id, sequence, occurred_at, snapshot)
   select "merchantId", input.id, type, "recordType", "recordId", sequence, "occurredAt", snapshot from ${eventsParam(rows)}`
 
-export type DeliveryRow = Pick<EventRow, 'merchantId' | 'id' | 'recordId' | 'sequence' | 'occurredAt'> & {
-  /** Null: it goes to the record's own URL. */
-  endpointId: string | null
-  url: string
-  receiver: string
-  state: 'pending' | 'waiting'
-}
+export type DeliveryRow = Pick<EventRow, 'merchantId' | 'id' | 'recordId' | 'sequence' | 'occurredAt'> &
+  InitialState & {
+    /** Null: it goes to the record's own URL. */
+    endpointId: string | null
+    url: string
+    receiver: string
+  }
+
+/** Who has a delivery from the beginning: nobody, unless the process that inserts it sends it as well. */
+export type InitialState = { state: 'pending' | 'waiting'; leasedUntil: Date | null; leasedBy: number | null }
 
 const deliveriesParam = rowsParam<DeliveryRow>({
   merchantId: 'uuid',
@@ -103,15 +106,18 @@ const deliveriesParam = rowsParam<DeliveryRow>({
   url: 'text',
   receiver: 'text',
   state: 'text',
+  leasedUntil: 'timestamptz',
+  leasedBy: 'integer',
   occurredAt: 'timestamptz',
 })
 
 const intoDeliveries = raw(`
   insert into webhook_deliveries
-    (merchant_id, id, record_id, sequence, endpoint_id, url, receiver, state, next_attempt_at, created_at)`)
+    (merchant_id, id, record_id, sequence, endpoint_id, url, receiver, state, leased_until, leased_by, next_attempt_at, created_at)`)
 
 const deliveriesFrom = (rows: DeliveryRow[]) => sql`
-  select "merchantId", input.id, "recordId", sequence, "endpointId", url, receiver, state, "occurredAt", "occurredAt"
+  select "merchantId", input.id, "recordId", sequence, "endpointId", url, receiver, state, "leasedUntil", "leasedBy",
+    coalesce("leasedUntil", "occurredAt"), "occurredAt"
   from ${deliveriesParam(rows)}`
 
 /**
@@ -131,7 +137,7 @@ const joinEndpoints = (newEvents: Sql) => sql`
 const eventColumns = raw('merchant_id, id, type, record_id, sequence, occurred_at')
 
 /** What an event owes to an endpoint, without its state. */
-export type EndpointDelivery = Omit<DeliveryRow, 'state' | 'endpointId'> & { endpointId: string }
+export type EndpointDelivery = Omit<DeliveryRow, keyof InitialState | 'endpointId'> & { endpointId: string }
 
 /** Inserts events. Returns the deliveries to registered endpoints, which the caller inserts. */
 export async function insertEvents(tx: Tx, rows: EventRow[]): Promise<EndpointDelivery[]> {
@@ -160,10 +166,11 @@ export function insertForInserted(events: EventRow[], deliveries: DeliveryRow[])
       union all
       select
         event.merchant_id, endpoint.delivery_id, event.record_id, event.sequence, endpoint.id, endpoint.url, endpoint.receiver,
-        'pending', event.occurred_at, event.occurred_at
+        'pending', null, null, event.occurred_at, event.occurred_at
       from ${joinEndpoints(raw('first_events'))}
       join inserted on inserted.id = event.record_id and inserted.merchant_id = event.merchant_id
-      where endpoint.url is distinct from inserted.webhook_url)`
+      where endpoint.url is distinct from inserted.webhook_url
+      returning endpoint_id)`
 }
 
 const recordsParam = smallRowsParam<Pick<EventRow, 'merchantId' | 'recordId' | 'occurredAt'>>({

@@ -85,7 +85,7 @@ async function createGateway({ trusted, metrics = new Registry() }: { trusted: s
     version: '0',
     shared: null,
     sandbox: null,
-    wakeDeliveries: () => {},
+    deliveries: null,
     workOn: () => {},
   })
 }

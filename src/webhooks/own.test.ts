@@ -1,0 +1,183 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { deliveryBench } from '../../test/support/delivery-bench.ts'
+import { eventually } from '../../test/support/webhooks.ts'
+import { sql } from '../db/sql.ts'
+import { type CreationDeliveries, createTransactionWriter } from '../transactions/insert.ts'
+import type { NewTransaction } from '../transactions/store.ts'
+import { loadTransactionVersions } from '../transactions/view.ts'
+import type { Deliveries } from './deliver.ts'
+import type { RecordVersion } from './payload.ts'
+
+const bench = deliveryBench()
+const { clock, setUp, receive, inTurn, until, untilAttempts, deliveries } = bench
+
+describe('the delivery of a creation', () => {
+  it('is sent from memory, and repeated from the database with the same bytes', async () => {
+    await setUp()
+    const receiver = await inTurn(204, 500)
+    const { worker, loaded } = start()
+    await makeKnown(worker, receiver.url)
+    const row = newRow(receiver.url)
+    await createTransactionWriter(bench.database.db, worker)(row)
+    await receiver.until(2)
+    await untilAttempts(1)
+    expect(loaded).not.toContain(row.id)
+    clock.advance(60_000)
+    worker.wake()
+    await receiver.until(3)
+    expect(loaded).toContain(row.id)
+    const [, first, second] = receiver.received
+    expect(second?.body).toBe(first?.body)
+    expect(JSON.parse(first?.body ?? '').data).toMatchObject({
+      id: row.id,
+      status: 'PIX_QRCODE_GENERATED',
+      sequence: 1,
+    })
+    expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id'])
+    await until('delivered', 2)
+  })
+
+  it('is sent once when its transaction existed already, or is created twice at once', async () => {
+    await setUp()
+    const receiver = await receive()
+    const { worker } = start()
+    await makeKnown(worker, receiver.url)
+    const insert = createTransactionWriter(bench.database.db, worker)
+    const row = { ...newRow(receiver.url), idempotency_key: 'same-key' }
+    const results = await Promise.all([insert(row), insert({ ...row }), insert({ ...row, id: randomUUID() })])
+    expect(results.filter(Boolean)).toHaveLength(1)
+    expect(await insert({ ...row, id: randomUUID() })).toBe(false)
+    await until('delivered', 2)
+    expect(receiver.received).toHaveLength(2)
+  })
+
+  it('holds no capacity of its receiver when its commit fails', async () => {
+    await setUp()
+    const receiver = await receive()
+    const { worker } = start({ perReceiverMax: 5 })
+    await makeKnown(worker, receiver.url)
+    const watched = watch(worker)
+    const insert = createTransactionWriter(bench.database.db, watched)
+    for (let time = 0; time < 30; time += 1)
+      await expect(insert({ ...newRow(receiver.url), amount: 0 })).rejects.toThrow('amount_in_range')
+    await insert(newRow(receiver.url))
+    expect(watched.reserved).toBe(31)
+    await until('delivered', 2)
+  })
+
+  it('is due again when the process that reserved it died', async () => {
+    await setUp()
+    const receiver = await receive()
+    const { worker } = start()
+    await makeKnown(worker, receiver.url)
+    const watched = { ...watch(worker), send: () => {} }
+    await createTransactionWriter(bench.database.db, watched)(newRow(receiver.url))
+    const [row] = await bench.database.db.query<{ leased_by: number; left: number }>(sql`
+      select leased_by, extract(epoch from next_attempt_at - created_at)::integer as left from webhook_deliveries
+      where state = 'pending'`)
+    expect(row).toEqual({ leased_by: 1, left: 20 })
+    clock.advance(19_000)
+    worker.wake()
+    await until('delivered')
+    expect(receiver.received).toHaveLength(1)
+    clock.advance(1_000)
+    worker.wake()
+    await receiver.until(2)
+    await until('delivered', 2)
+  })
+
+  it('to a receiver that the process does not know is claimed like any other', async () => {
+    await setUp()
+    const receiver = await receive()
+    const { worker } = start()
+    const watched = watch(worker)
+    await createTransactionWriter(bench.database.db, watched)(newRow(receiver.url))
+    await until('delivered')
+    expect(watched.reserved).toBe(0)
+  })
+})
+
+function start(options: { perReceiverMax?: number } = {}) {
+  const loaded: string[] = []
+  const transaction = async (versions: RecordVersion[]) => {
+    loaded.push(...versions.map(({ recordId }) => recordId))
+    return await loadTransactionVersions(bench.database.db, versions)
+  }
+  return { worker: bench.work(options, { loadRecords: { transaction } }), loaded }
+}
+
+/** After this the worker knows the receiver, and that nothing else is due to it. */
+async function makeKnown(worker: Deliveries, url: string): Promise<void> {
+  await createTransactionWriter(bench.database.db)(newRow(url))
+  worker.wake()
+  await until('delivered')
+  const { origin } = new URL(url)
+  await eventually(async () => {
+    const lease = worker.reserve(origin)
+    const [delivery] = await deliveries()
+    // Gives it back.
+    if (lease && delivery) worker.send([{ delivery: { ...unused, receiver: origin, ...lease }, record: null }])
+    return lease !== null
+  })
+}
+
+const unused = {
+  ...{ merchantId: '', recordId: '', id: '', eventId: '', endpointId: null, dueAt: new Date(), sequence: 1, url: '' },
+  ...{ attempts: 0, attemptsBefore: 0, type: '', recordType: 'transaction' as const, occurredAt: new Date() },
+  snapshot: null,
+}
+
+function watch(worker: Deliveries): CreationDeliveries & { reserved: number } {
+  const watched = {
+    reserved: 0,
+    wake: () => worker.wake(),
+    send: worker.send,
+    reserve(receiver: string) {
+      const lease = worker.reserve(receiver)
+      if (lease) watched.reserved += 1
+      return lease
+    },
+  }
+  return watched
+}
+
+function newRow(webhookUrl: string): NewTransaction {
+  const now = clock.now()
+  return {
+    id: randomUUID(),
+    merchant_id: bench.merchant.merchantId,
+    acquirer: 'simulator',
+    other_acquirers: [],
+    amount: 2590,
+    idempotency_key: null,
+    external_code: 'order-0001',
+    webhook_url: webhookUrl,
+    return_url: null,
+    is_info_product: false,
+    customer: {
+      name: 'José da Conceição',
+      document: { value: '52998224725', type: 'CPF' },
+      email: 'Jose@example.com',
+      birthdate: '1990-01-31',
+    },
+    seller: null,
+    address: null,
+    items: [{ title: 'Café', unitPrice: 2590, quantity: 1 }],
+    description: 'Pedido 42',
+    metadata: { z: 1, a: [null, { ok: true }], zero: -0, text: 'naïve \u2028' },
+    pix_expiration_seconds: 1800,
+    created_at: now,
+    pix_uri: '00020101021226',
+    pix_expires_at: new Date(now.getTime() + 1_800_000),
+    statuses: ['PENDING', 'PIX_QRCODE_GENERATED'],
+    status_dates: [now, now],
+    error_message: null,
+    check_at: null,
+    customer_search_name: null,
+    customer_search_email: null,
+    customer_document: null,
+    customer_landline_digits: null,
+    customer_mobile_digits: null,
+  }
+}
