@@ -12,7 +12,7 @@ import { showSeen } from './watched-tables.ts'
 
 const createsPerSecond = 1000
 /** At the same rate, and not counted: after a start most of the code is not compiled yet. */
-const warmUpMaxSeconds = 15
+const warmUpSeconds = 15
 /**
  * A request's body is parsed and serialized this many times, once a second, to show the machine's current speed. It
  * takes a few milliseconds.
@@ -54,7 +54,7 @@ export async function soak({
     const slices50Ms: number[] = []
     const slices99Ms: number[] = []
     const bodiesMs: number[] = []
-    await load.run({ perSecond: createsPerSecond, seconds: Math.min(warmUpMaxSeconds, sliceSeconds) })
+    await load.run({ perSecond: createsPerSecond, seconds: warmUpSeconds })
     const endPeriod = await watched.begin()
     for (let slice = 1; slice <= slices; slice += 1) {
       const readings: number[] = []
