@@ -54,7 +54,7 @@ export function AllFeeRules() {
         <Table verticalSpacing={8} horizontalSpacing={0} aria-label={t.fees}>
           <Table.Thead>
             <Table.Tr>
-              <Table.Th w="35%">{t.merchant}</Table.Th>
+              <Table.Th w="40%">{t.merchant}</Table.Th>
               <Table.Th>{t.feePerOperation}</Table.Th>
             </Table.Tr>
           </Table.Thead>
