@@ -35,9 +35,11 @@ export async function openSteadyLoad(port: number, merchants: Merchant[]): Promi
   const common = createJob({ port, merchants, connections, seconds: 0, warmUpSeconds: 0, webhookUrls: shop.urls })
   let unpaid: string[] = []
 
-  async function pay(perSecond: number): Promise<Report | null> {
-    if (unpaid.length === 0) return null
-    const requests = unpaid.map((uri) =>
+  async function pay({ perSecond, seconds }: Slice): Promise<Report | null> {
+    // A longer slice before may have left more than this one pays.
+    const uris = unpaid.slice(0, Math.round(perSecond * seconds))
+    if (uris.length === 0) return null
+    const requests = uris.map((uri) =>
       toRequest({ method: 'POST', path: '/sandbox/payment', token: merchants[0]?.token, body: { uri } }),
     )
     return await payer.request({ ...common, connections: 64, perSecond, requests, once: true })
@@ -51,7 +53,7 @@ export async function openSteadyLoad(port: number, merchants: Merchant[]): Promi
       const keep = { pattern: '"uri":"([^"]+)"', max: perSecond * paidShare * seconds }
       const [created, paid] = await Promise.all([
         creator.request({ ...common, perSecond, seconds, keep }),
-        pay(perSecond * paidShare),
+        pay({ perSecond: perSecond * paidShare, seconds }),
       ])
       unpaid = created.kept.flat()
       return { created, paid, delivered: await readLate(0, 0) }
