@@ -22,6 +22,7 @@ export function Calendar({
   min = '',
   max = '9999',
   months = 1,
+  takesFocus = false,
   onChoose,
 }: {
   /** Yyyy-mm-dd, or empty. */
@@ -30,6 +31,8 @@ export function Calendar({
   min?: string
   max?: string
   months?: number
+  /** In a popover of its own, whose focus begins at the current day. */
+  takesFocus?: boolean
   onChoose: (day: string) => void
 }) {
   const t = useText(words)
@@ -96,6 +99,7 @@ export function Calendar({
                         day={day}
                         label={format.wholeDay(day)}
                         isCurrent={day === current}
+                        takesFocus={takesFocus && day === current}
                         isOff={day < min || day > max}
                         place={placeOf(day, from, until)}
                         onChoose={onChoose}
@@ -162,6 +166,7 @@ function Day({
   day,
   label,
   isCurrent,
+  takesFocus,
   isOff,
   place,
   onChoose,
@@ -169,6 +174,7 @@ function Day({
   day: string
   label: string
   isCurrent: boolean
+  takesFocus: boolean
   isOff: boolean
   place: Place
   onChoose: (day: string) => void
@@ -183,7 +189,7 @@ function Day({
         aria-disabled={isOff}
         {...(day === todayInBrasilia() && { 'aria-current': 'date' })}
         tabIndex={isCurrent ? 0 : -1}
-        {...(isCurrent && { 'data-autofocus': true })}
+        {...(takesFocus && { 'data-autofocus': true })}
         onClick={() => !isOff && onChoose(day)}
       >
         {Number(day.slice(8))}

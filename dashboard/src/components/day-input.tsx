@@ -142,6 +142,7 @@ export function DayInput({ value, onChange, min, max, hasCalendar = true, error,
       </Popover.Target>
       <Popover.Dropdown role="dialog" aria-label={t.calendar}>
         <Calendar
+          takesFocus
           from={value}
           until={value}
           {...(min !== undefined && { min })}
