@@ -1,4 +1,4 @@
-import { createPublicKey, generateKeyPair, randomBytes } from 'node:crypto'
+import { constants, createPublicKey, generateKeyPair, privateEncrypt, randomBytes } from 'node:crypto'
 import { isIP } from 'node:net'
 import { promisify } from 'node:util'
 import forge from 'node-forge'
@@ -99,8 +99,21 @@ function sign(input: {
       ? [{ name: 'authorityKeyIdentifier', keyIdentifier: issuer.generateSubjectKeyIdentifier().getBytes() }]
       : []),
   ])
-  certificate.sign(forge.pki.privateKeyFromPem(input.issuer?.key ?? input.key), forge.md.sha256.create())
+  certificate.sign(toSigner(input.issuer?.key ?? input.key), forge.md.sha256.create())
   return forge.pki.certificateToPem(certificate)
+}
+
+/** What precedes the hash in the signature (RFC 8017, section 9.2). */
+const sha256Info = Buffer.from('3031300d060960864801650304020105000420', 'hex')
+
+/** Signs with OpenSSL: the library's own arithmetic takes fifty times as long. */
+function toSigner(key: string): forge.pki.rsa.PrivateKey {
+  const sign = (hash: forge.md.MessageDigest) =>
+    privateEncrypt(
+      { key, padding: constants.RSA_PKCS1_PADDING },
+      Buffer.concat([sha256Info, Buffer.from(hash.digest().getBytes(), 'binary')]),
+    ).toString('binary')
+  return { sign } as Pick<forge.pki.rsa.PrivateKey, 'sign'> as forge.pki.rsa.PrivateKey
 }
 
 // The types of names in a certificate: 2 is a DNS name, 7 an IP address.

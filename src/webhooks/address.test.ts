@@ -229,11 +229,13 @@ describe('webhook URLs', () => {
   })
 
   it('never throws, and never accepts what the URL parser rejects', () => {
+    const authority = fc.webAuthority({ withIPv4: true, withIPv6: true, withPort: true })
     fc.assert(
       fc.property(
         fc.oneof(
           fc.string(),
-          fc.webUrl(),
+          // Not `fc.webUrl`: for its path it maps all of Unicode, which takes seconds.
+          fc.tuple(authority, fc.string()).map(([host, path]) => `https://${host}/${path}`),
           fc.string().map((tail) => `https://${tail}`),
         ),
         (text) => {

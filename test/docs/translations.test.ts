@@ -27,12 +27,13 @@ function originalOf(page: string): string {
 }
 
 /** The table of metrics is in English only, like the texts of `GET /metrics` that it repeats. */
-const metricsTable = /(?<=^## Metrics\n.*?)(?:^\|.*\n)+/ms
+function withoutMetrics(text: string): string {
+  const [before = '', ...rest] = text.split(/^(?=## Metrics\n)/m)
+  return before + rest.join('').replace(/(?:^\|.*\n)+/m, '')
+}
 
 function describePage(page: string) {
-  const text = readDocument(page)
-    .replace(/^ *```.*?^ *```$/gms, '')
-    .replace(metricsTable, '')
+  const text = withoutMetrics(readDocument(page).replace(/^ *```.*?^ *```$/gms, ''))
   return {
     headings: [...text.matchAll(/^#+(?= )/gm)].map(([level]) => level),
     // The comments in them are translated.
