@@ -170,7 +170,7 @@ const connectionsInAll = 80
 /** A BR Code has 77 characters for a URL, and the path takes 29 of them (simulator/location.ts). */
 const baseUrlLengthMax = 48
 
-const ajv = new Ajv({ coerceTypes: true, useDefaults: true, allErrors: true })
+const ajv = new Ajv({ coerceTypes: true, useDefaults: true, allErrors: true, meta: false, validateSchema: false })
 const validate = ajv.compile<Static<typeof Environment>>(Environment)
 
 type Name = keyof typeof Environment.properties

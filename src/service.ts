@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { collectDefaultMetrics, Registry } from 'prom-client'
+import { Registry } from 'prom-client'
 import { createRequestObserver, observeAcquirers } from './acquirers/metrics.ts'
 import { recordExchanges } from './acquirers/record.ts'
 import { type Acquirers, createRegistry } from './acquirers/registry.ts'
@@ -20,6 +20,7 @@ import { type Clock, systemClock } from './lib/clock.ts'
 import { parseServers } from './lib/database-url.ts'
 import { openNetwork } from './network.ts'
 import { findFreePort } from './port.ts'
+import { addProcessMetrics } from './process-metrics.ts'
 import { registerCallbacks } from './registration.ts'
 import { makeSandboxClient, revokeSandboxClient, type SandboxFile, takeSandboxToShow } from './sandbox-client.ts'
 import { openReads } from './standby.ts'
@@ -86,7 +87,7 @@ export async function startService({
     warnOfOpenings({ config, log })
 
     const registry = new Registry()
-    collectDefaultMetrics({ register: registry })
+    addProcessMetrics(registry)
     const port = config.port === 0 ? await findFreePort(config.host) : config.port
     const baseUrl = toBaseUrl({ ...config, port })
 

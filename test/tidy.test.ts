@@ -39,6 +39,7 @@ const ranks: string[][] = [
     'network.ts',
     'openapi.ts',
     'port.ts',
+    'process-metrics.ts',
     'database-mark.ts',
     'standby.ts',
     'registration.ts',

@@ -63,6 +63,9 @@ function createAjv(coerceTypes: false | 'array', options: Options): Ajv {
     allErrors: true,
     verbose: true,
     strict: false,
+    // Our own schemas. Compiling the schema of schemas takes longer than compiling the first of ours.
+    meta: false,
+    validateSchema: false,
   })
   addOurFormats(ajv)
   ajv.addFormat(

@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readConfig } from '../../src/config.ts'
 import type { Db } from '../../src/db/sql.ts'
@@ -8,6 +7,7 @@ import type { SandboxFile } from '../../src/sandbox-client.ts'
 import { startService } from '../../src/service.ts'
 import { type ManualClock, manualClock } from './clock.ts'
 import { createTestDatabase } from './database.ts'
+import { makeDatabaseFolder } from './database-folder.ts'
 import { createTestLog } from './logged-errors.ts'
 import './whole-answers.ts'
 
@@ -58,7 +58,7 @@ export async function startTestService(options: Options = {}): Promise<TestServi
   const clock = options.clock ?? manualClock()
   const own = options.database ? null : await createTestDatabase()
   const { db, connectionString } = options.database ?? own ?? (await createTestDatabase())
-  const dataDir = await mkdtemp(join(tmpdir(), 'guiche-data-'))
+  const dataDir = await makeDatabaseFolder('guiche-data-')
   const config = readConfig({
     PORT: '0',
     DATA_DIR: dataDir,
