@@ -269,6 +269,11 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
       await leave.waitFor({ state: 'detached' })
       expect(new URL(page.url()).pathname).toBe(`/dashboard/transactions/${id}`)
     }
+    await defence.getByLabel('Delivered on').fill('31/2/2026')
+    await defence.getByRole('button', { name: 'Send to the PSP' }).click()
+    await defence.getByText('Enter a day such as').waitFor()
+    expect(await dialog.count()).toBe(0)
+    await defence.getByLabel('Delivered on').fill('')
     await defence.getByRole('button', { name: 'Send to the PSP' }).click()
     await dialog.getByText('and one file').waitFor()
     await checkScreen('defence-send')

@@ -1,5 +1,5 @@
 import { Alert, Button, Group, Select, SimpleGrid, Text, Textarea, TextInput } from '@mantine/core'
-import { useEffect, useState } from 'react'
+import { type MouseEvent, useEffect, useState } from 'react'
 import { request } from '../../api.ts'
 import { DayInput } from '../../components/day-input.tsx'
 import { ActionForm, useMutationForm } from '../../components/form.tsx'
@@ -49,6 +49,10 @@ export function DefenceForm({
   const isReady = !isTooLong && !isBehind && !isUploading && !form.isPending
   const hint = isUploading ? t.waitForFiles : canSend && !hasText ? t.needsText : isDirty ? t.unsaved : null
   const close = () => setDialog(null)
+  // A day that cannot be read would be left out of what is sent.
+  const openDialog = (name: 'send' | 'hand-in') => (event: MouseEvent<HTMLButtonElement>) => {
+    if (event.currentTarget.form?.reportValidity() !== false) setDialog(name)
+  }
   return (
     <>
       <ActionForm
@@ -71,13 +75,13 @@ export function DefenceForm({
                 {t.save}
               </Button>
               {canSend && (
-                <Button disabled={!isReady || !hasText} onClick={() => setDialog('send')}>
+                <Button disabled={!isReady || !hasText} onClick={openDialog('send')}>
                   {t.send}
                 </Button>
               )}
               {(written || files.length > 0) && <PackageButton disputeId={disputeId} />}
               {(!canSend || written?.state === 'refused') && (
-                <Button variant="default" disabled={!isReady} onClick={() => setDialog('hand-in')}>
+                <Button variant="default" disabled={!isReady} onClick={openDialog('hand-in')}>
                   {t.handIn}
                 </Button>
               )}
