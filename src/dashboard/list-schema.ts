@@ -1,5 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { defenceStates } from '../defences/status.ts'
+import { deliveryStates } from '../webhooks/read-store.ts'
+import { ErrorCode } from '../webhooks/schema.ts'
 import { Cents, Count, DisputeView, Flag, Hold, OrNull, Text, Time, UnattributedView } from './schema.ts'
 
 /** The answers of the lists of transactions, withdrawals and disputes, and the views that people save of them. */
@@ -54,6 +56,28 @@ export const DisputesView = Type.Object({
   unattributed: Type.Array(UnattributedView),
 })
 
+export const DeliveryItemsView = Type.Object({
+  ...pageOf,
+  /** Until when they were searched, if the page is not full and there may be more. */
+  searchedUntil: OrNull(Time),
+  data: Type.Array(
+    Type.Object({
+      /** Of the last attempt, or of the event. */
+      at: Time,
+      ...{ clientId: Text, clientName: Text, eventId: Text, endpointId: OrNull(Text), type: Text, url: Text },
+      ...{ state: Type.Enum([...deliveryStates]), attempts: Count, createdAt: Time, nextAttemptAt: OrNull(Time) },
+      ...{ lastStatus: OrNull(Count), lastError: OrNull(Text), lastErrorCode: ErrorCode },
+    }),
+  ),
+})
+
+/** Of the deliveries that did not arrive; more than `countedMax` of a tab are not counted. */
+export const DeliveryCountsView = Type.Object({
+  ...{ counts: counted.counts, countedMax: Count },
+  /** The merchants whose webhooks fail most. */
+  worst: Type.Array(Type.Object({ clientId: Text, name: Text, failing: Count, givenUp: Count, state: Text })),
+})
+
 /** The counts, and the sums of the records that have a chosen status. */
 export const ListSummaryView = Type.Object({
   ...counted,
@@ -67,6 +91,9 @@ export const SavedViewView = Type.Object({ id: Text, name: Text, query: Text })
 
 export type ListedTransaction = Static<typeof TransactionsView>['data'][number]
 export type ListedWithdrawal = Static<typeof WithdrawalsView>['data'][number]
+export type DeliveryItems = Static<typeof DeliveryItemsView>
+export type DeliveryItem = DeliveryItems['data'][number]
+export type DeliveryCounts = Static<typeof DeliveryCountsView>
 export type Disputes = Static<typeof DisputesView>
 export type ListedDispute = Disputes['data'][number]
 export type ListSummary = Static<typeof ListSummaryView>

@@ -47,7 +47,7 @@ export async function readPage<Row extends { id: string }>(
 /** What a cursor looks like. */
 export const cursorPattern = '^[0-9]{1,15}_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
 
-function readCursor(text: string | undefined, isBefore: boolean): Cursor | null {
+export function readCursor(text: string | undefined, isBefore: boolean): Cursor | null {
   if (text === undefined) return null
   const [value = '', id = ''] = text.split('_')
   return { value: Number(value), id, isBefore }

@@ -6,6 +6,7 @@ import { registerBrandingRoutes } from './branding-routes.ts'
 import { registerClientRoutes } from './client-routes.ts'
 import { registerClosedDayRoutes } from './closed-day-routes.ts'
 import { registerDefenceRoutes } from './defence-routes.ts'
+import { registerDeliveryListRoutes } from './delivery-list-routes.ts'
 import { registerDisputeRoutes } from './dispute-routes.ts'
 import { registerEntryRoutes } from './entry-routes.ts'
 import { registerFirstStepsRoutes } from './first-steps-routes.ts'
@@ -65,6 +66,7 @@ export function registerDashboardRoutes(app: Server, deps: DashboardDeps): void 
   registerFirstStepsRoutes(app, deps)
   registerBrandingRoutes(app, deps)
   registerLinkRoutes(app, deps)
+  registerDeliveryListRoutes(app, deps)
   registerListRoutes(app, deps)
   registerSavedViewRoutes(app, deps)
   registerClientRoutes(app, deps)

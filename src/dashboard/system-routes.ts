@@ -31,7 +31,7 @@ type Deps = {
 
 const endedAlertsMax = 10
 /** The same period as on the screen of a merchant's webhooks. */
-const deliveriesMs = 24 * 60 * 60_000
+export const deliveriesMs = 24 * 60 * 60_000
 /** The merchants whose webhooks fail most. Few, to keep the screen short. */
 const merchantsMax = 5
 const reason = Type.String({ minLength: 3, maxLength: 500 })
@@ -67,7 +67,7 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
         memoryBytes: process.memoryUsage().rss,
         jobs,
         callbacks: { due: inbox.due, failing: inbox.failing, oldestDueAt: inbox.oldest?.toISOString() ?? null },
-        deliveries: sumOf(undelivered),
+        deliveries: sumUndelivered(undelivered),
         acquirers: deps.acquirers.all.map((acquirer) => ({
           name: acquirer.name,
           isRemote: acquirer.isRemote,
@@ -149,7 +149,7 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
   )
 }
 
-function sumOf(merchants: MerchantDeliveries[]) {
+export function sumUndelivered(merchants: MerchantDeliveries[]) {
   const sum = (name: 'waiting' | 'failing' | 'givenUp') => merchants.reduce((total, one) => total + one[name], 0)
   const oldest = merchants.flatMap(({ oldestWaitingAt }) => oldestWaitingAt?.getTime() ?? [])
   return {

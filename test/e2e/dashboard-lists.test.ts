@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import { createSpreadsheet } from '../../src/reports/spreadsheet.ts'
-import { chargeMany, payAt, untilStatus } from '../support/payments.ts'
+import { charge, chargeMany, payAt, untilStatus } from '../support/payments.ts'
 import { fetchToken, startTestService, type TestService } from '../support/service.ts'
 import { type Browser, inviteUser, openBrowser, password } from '../support/users.ts'
-import { eventually } from '../support/webhooks.ts'
+import { eventually, startTestReceiver } from '../support/webhooks.ts'
 
 let service: TestService
 beforeAll(async () => {
-  service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
+  service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400', WEBHOOK_ALLOW_PRIVATE: 'true' } })
 })
 afterAll(async () => {
   await service.stop()
@@ -160,6 +160,79 @@ describe('the lists', () => {
     expect(none.body).toMatchObject({ counts: [], count: 0, amount: 0, refunded: 0 })
     const partly = await admin.call<Listed>('/dashboard/api/list/transaction', { body: { id: first?.id } })
     expect(partly.body.data).toMatchObject([{ status: 'PAID', refunded: 400 }])
+  })
+
+  it('have the webhooks of all merchants for the operator, the latest first, and of its own for a merchant', async () => {
+    type Item = { at: string; clientId: string; eventId: string; type: string; state: string; url: string }
+    type Deliveries = { next: string | null; previous: string | null; searchedUntil: string | null; data: Item[] }
+    let status = 500
+    const receiver = await startTestReceiver((response) => response.writeHead(status).end())
+    const support = await browserOf('support')
+    const read = async (browser: Browser, filters: object = {}) => {
+      const answer = await browser.call<Deliveries>('/dashboard/api/list/delivery', { body: filters })
+      expect(answer.status, answer.text).toBe(200)
+      return answer.body
+    }
+    const made = await (await browserOf('admin')).call<{ merchantId: string; clientId: string; clientSecret: string }>(
+      '/dashboard/api/client',
+      { body: { name: 'Loja Delta', scopes: ['transaction.read', 'transaction.write'] } },
+    )
+    const other = made.body
+    await charge(service, { webhookUrl: receiver.url })
+    const failing = async () => (await read(support, { tab: 'failing' })).data
+    await eventually(async () => (await failing()).length === 1)
+    status = 204
+    await Promise.all(Array.from({ length: 24 }, async () => await charge(service, { webhookUrl: receiver.url })))
+    const token = await fetchToken(service.baseUrl, other)
+    const body = { amount: 4321, paymentMethod: 'PIX', pix: {}, webhookUrl: receiver.url }
+    expect((await service.call('/transaction', { token, body })).status).toBe(201)
+    const whole: Item[] = []
+    await eventually(async () => {
+      whole.length = 0
+      for (let after: string | null | undefined; after !== null; ) {
+        const page: Deliveries = await read(support, after === undefined ? {} : { after })
+        whole.push(...page.data)
+        after = page.next
+      }
+      return whole.filter(({ state }) => state === 'delivered').length === 25
+    })
+    expect(whole).toHaveLength(26)
+    expect(new Set(whole.map(({ eventId }) => eventId)).size).toBe(26)
+    expect(whole.map(({ at }) => at)).toEqual(
+      whole
+        .map(({ at }) => at)
+        .sort()
+        .reverse(),
+    )
+    expect(new Set(whole.map(({ clientId }) => clientId))).toEqual(new Set([service.sandbox.clientId, other.clientId]))
+    const second = await read(support, { after: (await read(support)).next })
+    expect((await read(support, { before: second.previous })).data).toEqual(whole.slice(0, 20))
+
+    expect((await read(support, { tab: 'delivered' })).data).toHaveLength(20)
+    expect(await failing()).toMatchObject([
+      { type: 'transaction.pix_qrcode_generated', state: 'pending', lastStatus: 500 },
+    ])
+    for (const none of [{ tab: 'given_up' }, { type: 'withdrawal.failed' }, { receiver: 'https://nobody.example' }])
+      expect(await read(support, none)).toEqual({ next: null, previous: null, searchedUntil: null, data: [] })
+    const origin = new URL(receiver.url).origin
+    expect((await read(support, { tab: 'failing', receiver: origin })).data).toHaveLength(1)
+    const summary = async (browser: Browser) =>
+      (await browser.call('/dashboard/api/list/delivery/summary', { body: {} })).body
+    expect(await summary(support)).toMatchObject({
+      counts: [
+        { status: 'waiting', count: 0 },
+        { status: 'failing', count: 1 },
+        { status: 'given_up', count: 0 },
+      ],
+      worst: [{ clientId: service.sandbox.clientId, failing: 1 }],
+    })
+    // A merchant sees its own, whichever it names.
+    const owner = await browserOf('owner', other.merchantId)
+    for (const filters of [{}, { clientId: service.sandbox.clientId }])
+      expect((await read(owner, filters)).data).toMatchObject([{ clientId: other.clientId }])
+    expect((await read(owner, { tab: 'failing' })).data).toEqual([])
+    expect(await summary(owner)).toMatchObject({ counts: [{ count: 0 }, { count: 0 }, { count: 0 }], worst: [] })
+    await receiver.stop()
   })
 
   it('keep named filters of each user, without personal data', async () => {

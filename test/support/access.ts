@@ -212,6 +212,8 @@ export const expectations: Record<string, Expected> = {
   'POST /dashboard/api/list/withdrawal': listed('withdrawal.read'),
   'POST /dashboard/api/list/withdrawal/summary': listed('withdrawal.read'),
   'POST /dashboard/api/list/dispute': listed('infraction.read'),
+  'POST /dashboard/api/list/delivery': listed('webhook.read'),
+  'POST /dashboard/api/list/delivery/summary': listed('webhook.read'),
   'GET /dashboard/api/saved-view': { may: 'signed in', query: 'screen=transactions', elsewhere: 200 },
   'POST /dashboard/api/saved-view': { may: 'signed in', elsewhere: 422 },
   'DELETE /dashboard/api/saved-view/:id': { may: 'signed in' },

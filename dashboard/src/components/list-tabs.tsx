@@ -17,6 +17,9 @@ const words = texts({
     answered: 'Answered',
     won: 'Won',
     lost: 'Lost',
+    failing: 'Failing',
+    delivered: 'Delivered',
+    given_up: 'No longer retried',
     count: 'Records',
     amount: 'Amount',
     fees: 'Fees',
@@ -38,6 +41,9 @@ const words = texts({
     answered: 'Respondidas',
     won: 'Ganhas',
     lost: 'Perdidas',
+    failing: 'Com falha',
+    delivered: 'Entregues',
+    given_up: 'Sem novas tentativas',
     count: 'Registros',
     amount: 'Valor',
     fees: 'Tarifas',
@@ -61,6 +67,9 @@ type TabName =
   | 'answered'
   | 'won'
   | 'lost'
+  | 'failing'
+  | 'delivered'
+  | 'given_up'
 
 /** What an address has for the tab of all records, if another tab is the first one. */
 const allStatuses = 'all'
@@ -80,7 +89,8 @@ export function StatusTabs({
   first,
 }: {
   tabs: Tab[]
-  summary: Pick<ListSummary, 'counts' | 'isMore'> | undefined
+  /** `countedMax`: more of a tab are not counted, and tabs that it does not name have no count. */
+  summary: (Pick<ListSummary, 'counts' | 'isMore'> & { countedMax?: number }) | undefined
   all?: string
   /** The tab of an address without a status; the tab of all records is the last one then. */
   first?: Tab
@@ -93,9 +103,13 @@ export function StatusTabs({
   const value = chosen.length === 0 ? allStatuses : (tabs.find(isOf)?.name ?? null)
   const count = (statuses: string[] | null) => {
     if (!summary) return ''
-    const sum = summary.counts
-      .filter(({ status }) => statuses === null || statuses.includes(status))
-      .reduce((total, one) => total + one.count, 0)
+    const { countedMax } = summary
+    const counted = summary.counts.filter(({ status }) => statuses === null || statuses.includes(status))
+    const sum = counted.reduce((total, one) => total + one.count, 0)
+    if (countedMax !== undefined) {
+      if (statuses === null || counted.length === 0) return ''
+      return sum > countedMax ? `${format.number(countedMax)}+` : format.number(sum)
+    }
     // Of more records only a part is counted, so no tab has an exact number.
     return summary.isMore ? (statuses === null ? `${format.number(10_000)}+` : '') : format.number(sum)
   }

@@ -260,7 +260,7 @@ export function PhoneRow({ lines }: { lines: [left: ReactNode, right: ReactNode]
 /** The last line of a row on a phone: whose record it is. */
 export function merchantLine(name: string): [ReactNode, ReactNode] {
   return [
-    <Text key="merchant" size="xs" c="dimmed" truncate component="div">
+    <Text key="merchant" size="xs" c="dimmed" component="div">
       {name}
     </Text>,
     null,

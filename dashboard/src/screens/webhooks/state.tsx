@@ -1,6 +1,9 @@
-import { Badge } from '@mantine/core'
-import { useText } from '../../text.ts'
-import { words } from './text.ts'
+import { Badge, Text } from '@mantine/core'
+import { Fragment } from 'react'
+import { useStatusName } from '../../components/status.tsx'
+import { useLanguage, useText } from '../../text.ts'
+import type { AttemptErrorCode } from '../../types.ts'
+import { words, writeAttemptError } from './text.ts'
 
 const colors: Record<string, string> = {
   waiting: 'gray',
@@ -37,4 +40,46 @@ export function hostOf(url: string): string {
   } catch {
     return url
   }
+}
+
+/** The name of the event in the API, such as `transaction.paid`, and its meaning. */
+export function EventType({ of: type }: { of: string }) {
+  const nameOf = useStatusName()
+  const status = type.slice(type.indexOf('.') + 1).toUpperCase()
+  return (
+    <>
+      <Text size="sm">
+        {type.split(/(?<=[._])/).map((part) => (
+          <Fragment key={part}>
+            {part}
+            <wbr />
+          </Fragment>
+        ))}
+      </Text>
+      {nameOf(status) !== status && (
+        <Text size="xs" c="dimmed">
+          {nameOf(status)}
+        </Text>
+      )}
+    </>
+  )
+}
+
+/** The status of a delivery and, unless it arrived, its last error. */
+export function StateAndError({
+  of: { state, lastError, lastErrorCode, lastStatus },
+}: {
+  of: { state: string; lastError: string | null; lastErrorCode: AttemptErrorCode | null; lastStatus: number | null }
+}) {
+  const { language } = useLanguage()
+  return (
+    <>
+      <DeliveryState of={state} />
+      {state !== 'delivered' && lastError !== null && (
+        <Text size="xs" c="dimmed" mt={2} visibleFrom="sm">
+          {writeAttemptError({ error: lastError, errorCode: lastErrorCode, status: lastStatus }, language)}
+        </Text>
+      )}
+    </>
+  )
 }

@@ -4,6 +4,13 @@ import type { AttemptErrorCode } from '../../types.ts'
 export const words = texts({
   en: {
     title: 'Webhooks',
+    allLead:
+      'The deliveries of all merchants, the latest first. Choose a merchant to see its receivers, to resend and to add endpoints.',
+    merchant: 'Merchant',
+    worst: 'Merchants whose webhooks fail most, last 24 hours',
+    searchedUntil: (time: string) => `Searched back to ${time}. The next page goes further back.`,
+    failingNow: 'Failing now',
+    givenUpThisWeek: 'No longer retried, last 7 days',
     lead: 'Every event sent to your receivers, each delivery attempt, and what is still waiting.',
     deliveries: 'Deliveries',
     events: 'All events',
@@ -97,6 +104,13 @@ export const words = texts({
   },
   pt: {
     title: 'Webhooks',
+    allLead:
+      'As entregas de todos os lojistas, as últimas primeiro. Escolha um lojista para ver os receptores, reenviar e cadastrar endpoints.',
+    merchant: 'Lojista',
+    worst: 'Lojistas com mais falhas nos webhooks, últimas 24 horas',
+    searchedUntil: (time: string) => `Busca feita até ${time}. A próxima página vai mais para trás.`,
+    failingNow: 'Com falha agora',
+    givenUpThisWeek: 'Sem novas tentativas, últimos 7 dias',
     lead: 'Os eventos enviados aos seus endpoints, cada tentativa de entrega e o que ainda está na fila.',
     deliveries: 'Entregas',
     events: 'Todos os eventos',

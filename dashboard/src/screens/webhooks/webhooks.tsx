@@ -1,9 +1,10 @@
 import { Button, SegmentedControl, Select, Stack, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { Fragment, useState } from 'react'
+import { useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { guiche, request, withQuery } from '../../api.ts'
 import { RequireClient } from '../../components/choose-client.tsx'
+import { useClients } from '../../components/client-switch.tsx'
 import { DateRange } from '../../components/date-range.tsx'
 import { Empty, EmptyList } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
@@ -12,27 +13,35 @@ import { TextFilter } from '../../components/filter-inputs.tsx'
 import { Page } from '../../components/page.tsx'
 import { Pages, PhoneRow, RecordList, RecordTable } from '../../components/record-table.tsx'
 import { useSelection } from '../../components/selection.tsx'
-import { useStatusName } from '../../components/status.tsx'
 import { dayEnd, dayStart, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
 import { useRefreshEvery } from '../../live.ts'
 import { periodOf } from '../../periods.ts'
-import { useMay } from '../../session.tsx'
-import { useLanguage, useText } from '../../text.ts'
+import { useClient, useMay } from '../../session.tsx'
+import { useText } from '../../text.ts'
 import type { Deliveries } from '../../types.ts'
+import { AllWebhooks } from './all.tsx'
 import { DeliveryDrawer } from './delivery.tsx'
 import { Endpoints } from './endpoints.tsx'
 import { ReceiverLink, Receivers } from './receivers.tsx'
 import { ResendMany } from './resend-many.tsx'
 import { isResendable, ResendSelected } from './resend-selected.tsx'
-import { DeliveryState, eventTypes, hostOf } from './state.tsx'
-import { words, writeAttemptError } from './text.ts'
+import { DeliveryState, EventType, eventTypes, hostOf, StateAndError } from './state.tsx'
+import { words } from './text.ts'
 
 const states = ['pending', 'waiting', 'delivered', 'exhausted', 'gone', 'canceled']
-/** The webhook deliveries of a merchant, and buttons to resend them. */
+/** The webhook deliveries of all merchants; of one, with its receivers and buttons to resend them. */
 export default function Webhooks() {
+  const client = useClient()
+  return client === null ? <OperatorWebhooks /> : <MerchantWebhooks client={client} />
+}
+
+function OperatorWebhooks() {
   const t = useText(words)
+  const hasSeveral = (useClients().data?.length ?? 0) > 1
+  if (hasSeveral) return <AllWebhooks />
+  // The only merchant is chosen automatically.
   return <RequireClient title={t.title}>{(client) => <MerchantWebhooks client={client} />}</RequireClient>
 }
 
@@ -90,7 +99,6 @@ function MerchantWebhooks({ client }: { client: string }) {
 
 function DeliveryList({ client }: { client: string }) {
   const t = useText(words)
-  const { language } = useLanguage()
   const format = useFormat()
   const filters = useFilters()
   const [query] = useSearchParams()
@@ -195,16 +203,7 @@ function DeliveryList({ client }: { client: string }) {
             { name: t.attempts, isMinor: true, isAmount: true, cell: ({ attempts }) => format.number(attempts.length) },
             {
               name: t.state,
-              cell: ({ state, lastError, lastErrorCode, lastStatus }) => (
-                <>
-                  <DeliveryState of={state} />
-                  {state !== 'delivered' && lastError !== null && (
-                    <Text size="xs" c="dimmed" mt={2} visibleFrom="sm">
-                      {writeAttemptError({ error: lastError, errorCode: lastErrorCode, status: lastStatus }, language)}
-                    </Text>
-                  )}
-                </>
-              ),
+              cell: (row) => <StateAndError of={row} />,
             },
           ]}
           empty={
@@ -298,29 +297,6 @@ function EventList({ client }: { client: string }) {
         </Empty>
       }
     />
-  )
-}
-
-/** The name of the event in the API, such as `transaction.paid`, and its meaning. */
-function EventType({ of: type }: { of: string }) {
-  const nameOf = useStatusName()
-  const status = type.slice(type.indexOf('.') + 1).toUpperCase()
-  return (
-    <>
-      <Text size="sm">
-        {type.split(/(?<=[._])/).map((part) => (
-          <Fragment key={part}>
-            {part}
-            <wbr />
-          </Fragment>
-        ))}
-      </Text>
-      {nameOf(status) !== status && (
-        <Text size="xs" c="dimmed">
-          {nameOf(status)}
-        </Text>
-      )}
-    </>
   )
 }
 

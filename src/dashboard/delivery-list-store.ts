@@ -1,0 +1,185 @@
+import { runList } from '../db/page.ts'
+import { empty, join, type Reads, raw, type Sql, sql } from '../db/sql.ts'
+import type { DeliveryState } from '../webhooks/read-store.ts'
+import type { Cursor } from './list-store.ts'
+
+/** failing: due again after a failed attempt; waiting: not tried yet; given_up: not tried again. */
+export const deliveryTabs = ['waiting', 'failing', 'delivered', 'given_up'] as const
+export type DeliveryTab = (typeof deliveryTabs)[number]
+
+/** The deliveries of one merchant, or of all (null). */
+export type MatchingDeliveries = {
+  merchantId: string | null
+  tab: DeliveryTab | undefined
+  type: string | undefined
+  /** Scheme, host and port. */
+  receiver: string | undefined
+  from: Date | undefined
+  before: Date | undefined
+  /** Whose turn it is: the reads of one person share the time that lists may take. */
+  reader: string
+}
+
+export type DeliveryPlace = { at: Date; placeId: string }
+
+export type DeliveryItem = DeliveryPlace & {
+  clientId: string
+  clientName: string
+  eventId: string
+  endpointId: string | null
+  type: string
+  url: string
+  state: DeliveryState
+  attempts: number
+  createdAt: Date
+  nextAttemptAt: Date | null
+  lastStatus: number | null
+  lastError: string | null
+}
+
+/** The most places that a page reads: a filter that none of their rows matches takes some 40 ms on an idle core. */
+const readMax = 3_000
+/** Deliveries due are sorted when they are read. Of more, a page has those that PostgreSQL finds first. */
+const pendingMax = 20_000
+/** With filters, the most deliveries of each merchant that were given up, or that wait behind another. */
+const ofMerchantMax = 200
+
+/** Where places come from: the attempts in the order of time, or the partial indexes of what did not arrive. */
+type Source = 'attempts' | 'undelivered'
+
+export function sourcesOf({ tab }: MatchingDeliveries): Source[] {
+  // Those that were never tried have no attempt.
+  if (tab === undefined) return ['attempts', 'undelivered']
+  return [tab === 'delivered' ? 'attempts' : 'undelivered']
+}
+
+/**
+ * The next places, whether or not they match the filters: the last attempts, or deliveries by the time of their events.
+ * No index has the deliveries of all merchants by time, because it would cost a write for each of them.
+ */
+function toPlaces(matching: MatchingDeliveries, source: Source, cursor: Cursor | null): Sql {
+  const isDescending = !(cursor?.isBefore ?? false)
+  const { merchantId, from, before } = matching
+  const page = (at: Sql, id: Sql, limit: number) =>
+    sql`order by ${at} ${raw(isDescending ? 'desc' : 'asc')}, ${id} ${raw(isDescending ? 'desc' : 'asc')} limit ${limit}`
+  const sign = raw(isDescending ? '<' : '>')
+  const within = (at: Sql, id: Sql) => sql`
+    ${from === undefined ? empty : sql`and ${at} >= ${from}`} ${before === undefined ? empty : sql`and ${at} < ${before}`}
+    ${cursor === null ? empty : sql`and (${at}, ${id}) ${sign} (${new Date(cursor.value)}, ${cursor.id})`}`
+  const ofMerchant = merchantId === null ? empty : sql`and merchant_id = ${merchantId}`
+  if (source === 'attempts') {
+    return sql`
+      select merchant_id, delivery_id as id, number, started_at as at from webhook_attempts
+      where true ${ofMerchant} ${within(sql`started_at`, sql`delivery_id`)}
+      ${page(sql`started_at`, sql`delivery_id`, readMax)}`
+  }
+  const limit = matching.type === undefined && matching.receiver === undefined ? pageMax : ofMerchantMax
+  const columns = sql`merchant_id, id, 0 as number, created_at as at`
+  const inWindow = within(sql`created_at`, sql`id`)
+  const ofAttempts = triedOf[matching.tab ?? 'untried']
+  // One part per state, each written out to match the partial indexes.
+  const ofState = (state: string) => sql`(
+    select found.* from ${merchantId === null ? sql`clients` : sql`(select ${merchantId}::uuid as merchant_id) clients`}, lateral (
+      select ${columns} from webhook_deliveries
+      where merchant_id = clients.merchant_id and state = ${raw(`'${state}'`)} ${ofAttempts} ${inWindow}
+      ${page(sql`created_at`, sql`id`, limit)}
+    ) found)`
+  const pending = sql`(
+    select ${columns} from webhook_deliveries
+    where state = 'pending' ${ofMerchant} ${ofAttempts} ${inWindow} limit ${pendingMax})`
+  const parts: Record<DeliveryTab | 'untried', Sql[]> = {
+    ...{ waiting: [pending, ofState('waiting')], failing: [pending], delivered: [] },
+    ...{ given_up: givenUp.map(ofState), untried: [pending, ofState('waiting'), ofState('canceled')] },
+  }
+  return sql`
+    select * from (${join(parts[matching.tab ?? 'untried'], ' union all ')}) places ${page(sql`at`, sql`id`, readMax)}`
+}
+
+const givenUp = ['exhausted', 'gone', 'canceled']
+/** One more than a page has. */
+export const pageMax = 21
+
+/** A resend begins with the attempts that were made before. Those that wait behind another were not tried since. */
+const triedOf: Record<DeliveryTab | 'untried', Sql> = {
+  waiting: sql`and (state = 'waiting' or attempts = attempts_before)`,
+  failing: sql`and attempts > attempts_before`,
+  untried: sql`and attempts = 0`,
+  ...{ delivered: empty, given_up: empty },
+}
+
+/** The matching deliveries at the next places, at most one more than a page has. */
+export async function findDeliveries(
+  db: Reads,
+  matching: MatchingDeliveries,
+  source: Source,
+  cursor: Cursor | null,
+): Promise<DeliveryItem[]> {
+  const { tab, type, receiver, reader } = matching
+  const order = raw(cursor?.isBefore ? 'asc' : 'desc')
+  const conditions = sql`
+    ${source === 'attempts' ? sql`and d.attempts = p.number` : empty}
+    ${tab === 'delivered' ? sql`and d.state = 'delivered'` : empty} ${receiver === undefined ? empty : sql`and d.receiver = ${receiver}`}
+    ${type === undefined ? empty : sql`and e.type = ${type}`}`
+  return await runList<DeliveryItem>(
+    db,
+    `${reader} deliveries ${source}`,
+    sql`
+    select at, "placeId", client_id as "clientId", name as "clientName", "eventId", "endpointId", type, url, state, attempts,
+      "createdAt", "nextAttemptAt", "lastStatus", "lastError"
+    from (
+      select p.at, p.id as "placeId", p.merchant_id, found.* from (${toPlaces(matching, source, cursor)}) p, lateral (
+        select e.id as "eventId", d.endpoint_id as "endpointId", e.type, d.url, d.state, d.attempts, d.created_at as "createdAt",
+          case when d.state = 'pending' then d.next_attempt_at end as "nextAttemptAt", d.last_status as "lastStatus",
+          d.last_error as "lastError"
+        from webhook_deliveries d
+        join events e on e.merchant_id = d.merchant_id and e.record_id = d.record_id and e.sequence = d.sequence
+        where d.merchant_id = p.merchant_id and d.id = p.id ${conditions} offset 0
+      ) found
+      order by p.at ${order}, p.id ${order} limit ${pageMax}
+    ) listed join clients using (merchant_id)
+    order by at ${order}, "placeId" ${order}`,
+  )
+}
+
+/** The last place that a page reads; null if it reads all that there are. */
+export async function findLastPlace(
+  db: Reads,
+  matching: MatchingDeliveries,
+  source: Source,
+  cursor: Cursor | null,
+): Promise<DeliveryPlace | null> {
+  const [row] = await runList<DeliveryPlace>(
+    db,
+    `${matching.reader} deliveries-end ${source}`,
+    sql`select at, id as "placeId" from (${toPlaces(matching, source, cursor)}) p offset ${readMax - 1} limit 1`,
+  )
+  return row ?? null
+}
+
+/** More of a tab are not counted. */
+export const countedMax = 5_000
+
+/** How many deliveries each tab has that did not arrive, without other filters; those that arrived are in no index. */
+export async function countUndelivered(
+  db: Reads,
+  { merchantId, reader }: Pick<MatchingDeliveries, 'merchantId' | 'reader'>,
+): Promise<{ status: DeliveryTab; count: number }[]> {
+  const ofMerchant = merchantId === null ? empty : sql`and merchant_id = ${merchantId}`
+  const some = (condition: Sql) => sql`(select count(*) from (
+    select from webhook_deliveries where ${condition} ${ofMerchant} limit ${countedMax + 1}) counted)`
+  const [row] = await runList<Record<'failing' | 'untried' | 'waiting' | 'given_up', number>>(
+    db,
+    `${reader} delivery-counts`,
+    sql`
+    select ${some(sql`state = 'pending' and attempts > attempts_before`)} as failing,
+      ${some(sql`state = 'pending' and attempts = attempts_before`)} as untried, ${some(sql`state = 'waiting'`)} as waiting,
+      ${some(sql`state in ('exhausted', 'gone', 'canceled')`)} as given_up`,
+  )
+  if (!row) return []
+  const { failing, untried, waiting, given_up } = row
+  return [
+    { status: 'waiting', count: untried + waiting },
+    { status: 'failing', count: failing },
+    { status: 'given_up', count: given_up },
+  ]
+}
