@@ -128,7 +128,7 @@ export async function startService({
       deliveries: {
         wake: () => worker?.deliveries.wake(),
         reserve: (receiver) => worker?.deliveries.reserve(receiver) ?? null,
-        send: (reserved) => worker?.deliveries.send(reserved),
+        send: (...own) => worker?.deliveries.send(...own),
       },
       workOn: (notices) => worker?.workOn(notices),
     })

@@ -50,6 +50,35 @@ describe('a batcher', () => {
     expect(await Promise.all(results)).toEqual(['#1', '#2', '#3', '#4', '#5'])
   })
 
+  it('with a delay waits for others, until half a batch is there', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] })
+    try {
+      const { batches, run } = createRuns()
+      const options = { name: 'test', run, retryIndividually, maxBatchSize: 6, maxConcurrency: 1, delayMs: 100 }
+      const add = createBatcher(options)
+      const results = [add(1)]
+      await vi.advanceTimersByTimeAsync(99)
+      results.push(add(2))
+      expect(batches).toEqual([])
+      await vi.advanceTimersByTimeAsync(1)
+      expect(batches.map(({ items }) => items)).toEqual([[1, 2]])
+      batches[0]?.finish()
+      await Promise.all(results)
+      results.push(add(3), add(4))
+      await turn()
+      expect(batches).toHaveLength(1)
+      results.push(add(5))
+      expect(batches.map(({ items }) => items)).toEqual([
+        [1, 2],
+        [3, 4, 5],
+      ])
+      batches[1]?.finish()
+      expect(await Promise.all(results)).toEqual(['#1', '#2', '#3', '#4', '#5'])
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
   it('keeps items that come at the maximum concurrency for the next batch', async () => {
     const { batches, run } = createRuns()
     const add = createBatcher({ name: 'test', run, retryIndividually, maxBatchSize: 10, maxConcurrency: 1 })

@@ -30,6 +30,8 @@ export type BatcherOptions<Item, Result> = {
    * the database is busy. No wait, if absent.
    */
   lingerMs?: number
+  /** How long even the first item waits for others, unless half a batch is there: for results that nobody waits for. No wait, if absent. */
+  delayMs?: number
 }
 
 /** Short enough to disappear among the other waits of a busy process. */
@@ -63,11 +65,13 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   function schedule(): void {
     if (isScheduled || !mayStart()) return
     isScheduled = true
-    // After the I/O of this turn: requests that arrived together are all queued before the first batch starts.
-    setImmediate(() => {
+    const startAll = () => {
       isScheduled = false
       while (mayStart()) start()
-    })
+    }
+    if (options.delayMs !== undefined && waiting.length < half) setTimeout(startAll, options.delayMs)
+    // After the I/O of this turn: requests that arrived together are all queued before the first batch starts.
+    else setImmediate(startAll)
   }
 
   function start(): void {

@@ -6,9 +6,11 @@ import type { Clock } from '../lib/clock.ts'
 import { compare } from '../lib/compare.ts'
 import type { Deliveries } from '../webhooks/deliver.ts'
 import { firstEvents } from '../webhooks/outbox.ts'
+import type { LiveSecret } from '../webhooks/store.ts'
 import { toEvent, toSnapshot } from './change.ts'
+import { insertTransactions } from './insert-store.ts'
 import type { TransactionResponse } from './schema.ts'
-import { insertTransactions, type NewTransaction, nothingListed } from './store.ts'
+import { type NewTransaction, nothingListed } from './store.ts'
 import { toTransactionView } from './view.ts'
 
 /** Rows per commit, and commits in progress at once. Measured best for throughput; an idle service does not wait. */
@@ -76,19 +78,20 @@ export async function insertWithEvents(
     (receiver) => deliveries?.reserve(receiver) ?? null,
   )
   const rowOf = new Map(unique.map((row) => [row.id, row]))
-  const send = (inserted: Set<string>) =>
+  const send = (inserted: Set<string>, secrets: LiveSecret[]) =>
     deliveries?.send(
       first.reserved.map((delivery) => {
         const row = inserted.has(delivery.recordId) ? rowOf.get(delivery.recordId) : undefined
         return { delivery, record: row ? toFirstView(row) : null }
       }),
+      secrets,
     )
-  const { inserted, toEndpoints } = await insertTransactions(db, unique, first).catch((error: unknown) => {
-    send(new Set())
+  const { inserted, toEndpoints, secrets } = await insertTransactions(db, unique, first).catch((error: unknown) => {
+    send(new Set(), [])
     throw error
   })
   // After the responses.
-  setImmediate(send, new Set(inserted))
+  setImmediate(send, new Set(inserted), secrets)
   if (first.isAnyUnreserved || toEndpoints) deliveries?.wake()
   return transactions.map(({ id }) => inserted.delete(id))
 }

@@ -1,9 +1,8 @@
-import { rowsParam, smallRowsParam } from '../db/rows-param.ts'
+import { smallRowsParam } from '../db/rows-param.ts'
 import { type Db, type Reads, sql, type Tx } from '../db/sql.ts'
 import { type Claim, claimDueRows } from '../jobs/claim.ts'
 import { assert } from '../lib/assert.ts'
 import type { AccountHolder } from '../pix/holder.ts'
-import type { FirstEvents } from '../webhooks/outbox.ts'
 import { type ShownDispute, type ShownRefund, type ShownReturn, shownDisputes, shownRefunds } from './shown-store.ts'
 import type { TransactionStatus } from './status.ts'
 
@@ -116,73 +115,6 @@ const lockedColumns = sql`
 export const transactionColumns = sql`${lockedColumns}, ${shownDisputes},
   amount, idempotency_key, external_code, return_url, is_info_product, customer, seller, address, items, description, metadata, pix_expiration_seconds,
   created_at, cancel_requested_at, case when end_to_end is null then '[]'::json else ${shownRefunds} end as refunds`
-
-const transactionsParam = rowsParam<NewTransaction>({
-  id: 'uuid',
-  merchant_id: 'uuid',
-  acquirer: 'text',
-  other_acquirers: 'text[]',
-  amount: 'bigint',
-  idempotency_key: 'text',
-  external_code: 'text',
-  webhook_url: 'text',
-  return_url: 'text',
-  is_info_product: 'boolean',
-  customer: 'json',
-  seller: 'json',
-  address: 'json',
-  items: 'json',
-  description: 'text',
-  metadata: 'json',
-  customer_search_name: 'text',
-  customer_search_email: 'text',
-  customer_document: 'text',
-  customer_landline_digits: 'text',
-  customer_mobile_digits: 'text',
-  pix_expiration_seconds: 'integer',
-  pix_uri: 'text',
-  pix_expires_at: 'timestamptz',
-  created_at: 'timestamptz',
-  statuses: 'text[]',
-  status_dates: 'timestamptz[]',
-  error_message: 'text',
-  check_at: 'timestamptz',
-})
-
-/**
- * Inserts any number of transactions and the events of their creation in one statement, hence in one commit, and
- * returns the ids of the new ones. A missing id means that the transaction exists already, under its idempotency key
- * or id. `toEndpoints`: registered endpoints receive some of the events. Pass them sorted by merchant and key, or two statements may deadlock.
- */
-export async function insertTransactions(
-  db: Db | Tx,
-  transactions: NewTransaction[],
-  { parts }: Pick<FirstEvents, 'parts'>,
-): Promise<{ inserted: Set<string>; toEndpoints: boolean }> {
-  const rows = await db.query<{ id: string; committed_xid: number; to_endpoints: boolean }>(
-    sql`
-      with inserted as (
-        insert into transactions (
-          id, merchant_id, acquirer, other_acquirers, amount, idempotency_key, external_code, webhook_url, return_url, is_info_product, customer,
-          seller, address, items, description, metadata, customer_search_name, customer_search_email, customer_document, customer_landline_digits,
-          customer_mobile_digits, pix_expiration_seconds, pix_uri, pix_expires_at, created_at, statuses, status_dates,
-          error_message, check_at)
-        select
-          id, merchant_id, acquirer, other_acquirers::text[], amount, idempotency_key, external_code, webhook_url, return_url, is_info_product,
-          customer, seller, address, items, description, metadata, customer_search_name, customer_search_email, customer_document, customer_landline_digits,
-          customer_mobile_digits, pix_expiration_seconds, pix_uri, pix_expires_at, created_at, statuses::text[],
-          status_dates::timestamptz[], error_message, check_at
-        from ${transactionsParam(transactions)}
-        on conflict do nothing
-        returning id, merchant_id, webhook_url
-      ), ${parts}
-      select id, pg_current_xact_id()::text::bigint as committed_xid,
-        exists (select from first_deliveries where endpoint_id is not null) as to_endpoints
-      from inserted`,
-    'insert-transactions',
-  )
-  return { inserted: new Set(rows.map((row) => row.id)), toEndpoints: rows[0]?.to_endpoints ?? false }
-}
 
 export async function findTransaction(db: Db | Tx, merchantId: string, id: string): Promise<TransactionRow | null> {
   const rows = await db.query<TransactionRow>(

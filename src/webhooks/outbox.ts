@@ -10,6 +10,7 @@ import {
   insertDeliveries,
   insertEvents,
   insertForInserted,
+  liveSecretsOf,
   lockUnfinished,
 } from './store.ts'
 
@@ -82,6 +83,8 @@ export type FirstEvents = {
    * `merchant_id` and `webhook_url` of the new ones.
    */
   parts: Sql
+  /** A value for the same statement: what the reserved deliveries are signed with, for {@link readLiveSecrets}. */
+  secrets: Sql
   /** The deliveries that this process has leased, and sends when they are committed. */
   reserved: Claimed[]
   /** Deliveries to the records' own URLs that anybody may claim. */
@@ -101,7 +104,9 @@ export function firstEvents(events: NewEvent[], reserve: (receiver: string) => O
     return { ...row, state: 'pending', leasedUntil: lease?.leasedUntil ?? null, leasedBy: lease?.instance ?? null }
   })
   const isAnyUnreserved = reserved.length < deliveries.length
-  return { parts: insertForInserted(rows, deliveries), reserved, isAnyUnreserved }
+  const merchantIds = [...new Set(reserved.map(({ merchantId }) => merchantId))]
+  const secrets = liveSecretsOf({ merchantIds, now: reserved[0]?.occurredAt ?? new Date(0) })
+  return { parts: insertForInserted(rows, deliveries), secrets, reserved, isAnyUnreserved }
 }
 
 function toClaimed(row: OwnDelivery, { leasedUntil }: OwnLease): Claimed {

@@ -117,7 +117,7 @@ async function makeKnown(worker: Deliveries, url: string): Promise<void> {
     const lease = worker.reserve(origin)
     const [delivery] = await deliveries()
     // Gives it back.
-    if (lease && delivery) worker.send([{ delivery: { ...unused, receiver: origin, ...lease }, record: null }])
+    if (lease && delivery) worker.send([{ delivery: { ...unused, receiver: origin, ...lease }, record: null }], [])
     return lease !== null
   })
 }

@@ -6,6 +6,7 @@ import type { createBudget } from './budget.ts'
 import type { RecordVersion } from './payload.ts'
 import { type Prepared, prepareDeliveries } from './prepare.ts'
 import type { Claimed, OwnLease } from './queue-store.ts'
+import type { LiveSecret } from './store.ts'
 
 /** A delivery is reserved only if, this long ago or later, nothing was due to its receiver. */
 const clearMaxAgeMs = 5_000
@@ -15,13 +16,13 @@ type Reserved = { delivery: Claimed; record: object | null }
 
 /**
  * Deliveries of records that this process creates. It leases them before they are inserted and sends them from memory:
- * nothing is claimed, and nothing is read but the secrets.
+ * nothing is claimed, and nothing is read again.
  */
 export type OwnDeliveries = {
   /** Null: others may be due to the receiver, which go first, or it has no capacity left. Then whoever claims it sends it. */
   reserve(receiver: string): OwnLease | null
   /** Sends what is committed. If this process dies, the delivery is due again like any other that it has leased. */
-  send(reserved: Reserved[]): void
+  send(reserved: Reserved[], secrets: LiveSecret[]): void
 }
 
 type Deps = {
@@ -47,16 +48,16 @@ export function createOwnDeliveries(deps: Deps): OwnDeliveries {
       if (!lease || !budget.reserve(receiver, new Date(lease.now.getTime() - clearMaxAgeMs))) return null
       return lease
     },
-    send(reserved) {
+    send(reserved, secrets) {
       const inserted = reserved.filter(({ delivery, record }) => {
         if (record === null) budget.release(delivery.receiver)
         return record !== null
       })
-      if (inserted.length > 0) deps.track(sendFromMemory(inserted))
+      if (inserted.length > 0) deps.track(sendFromMemory(inserted, secrets))
     },
   }
 
-  async function sendFromMemory(reserved: Reserved[]): Promise<void> {
+  async function sendFromMemory(reserved: Reserved[], secrets: LiveSecret[]): Promise<void> {
     const deliveries = reserved.map(({ delivery }) => delivery)
     const records = new Map(reserved.map(({ delivery, record }) => [delivery.recordId, record]))
     const load = async (versions: RecordVersion[]) => versions.map(({ recordId }) => records.get(recordId))
@@ -64,12 +65,13 @@ export function createOwnDeliveries(deps: Deps): OwnDeliveries {
     const leasedUntil = Math.min(...deliveries.map((delivery) => delivery.leasedUntil.getTime()))
     const claimedAt = performance.now() - (clock.now().getTime() + deps.leaseMs - leasedUntil)
     try {
-      const prepared = await prepareDeliveries({ ...deps, loadRecords: { transaction: load } }, deliveries).finally(
-        () => {
-          // They are leased again when they start.
-          for (const { receiver } of deliveries) budget.release(receiver)
-        },
-      )
+      const prepared = await prepareDeliveries(
+        { ...deps, secrets, loadRecords: { transaction: load } },
+        deliveries,
+      ).finally(() => {
+        // They are leased again when they start.
+        for (const { receiver } of deliveries) budget.release(receiver)
+      })
       await deps.start(deliveries, claimedAt, prepared)
     } catch (error) {
       log.error({ err: error }, 'Webhook deliveries of new records wait until their lease expires')

@@ -5,9 +5,18 @@ import type { SecretKey } from '../lib/secrets.ts'
 import { type EndpointState, listEndpointStates } from './endpoints/store.ts'
 import { buildBodies, type LoadRecords } from './payload.ts'
 import type { Claimed } from './queue-store.ts'
-import { findSigningSecrets } from './secrets.ts'
+import { findSigningSecrets, toSigningSecrets } from './secrets.ts'
+import type { LiveSecret } from './store.ts'
 
-type Deps = { db: Db; key: SecretKey; clock: Clock; loadRecords: LoadRecords; log: Pick<Logger, 'error'> }
+type Deps = {
+  db: Db
+  key: SecretKey
+  clock: Clock
+  loadRecords: LoadRecords
+  log: Pick<Logger, 'error'>
+  /** If they were read already. */
+  secrets?: LiveSecret[]
+}
 
 export type Sendable = {
   delivery: Claimed
@@ -24,14 +33,14 @@ export type Prepared = { sendable: Sendable[]; changed: Claimed[] }
  * Reads what claimed deliveries need. One that lacks something is left out: it is claimed again when its lease expires.
  */
 export async function prepareDeliveries(
-  { db, key, clock, loadRecords, log }: Deps,
+  { db, key, clock, loadRecords, log, secrets }: Deps,
   claimed: Claimed[],
 ): Promise<Prepared> {
   const merchantIds = [...new Set(claimed.map(({ merchantId }) => merchantId))]
   const endpointIds = [...new Set(claimed.flatMap(({ endpointId }) => endpointId ?? []))]
   const [endpoints, secretsOf, bodies] = await Promise.all([
     endpointIds.length === 0 ? [] : listEndpointStates(db, { merchantIds, endpointIds }),
-    findSigningSecrets(db, { key, merchantIds, now: clock.now() }),
+    secrets ? toSigningSecrets(key, secrets) : findSigningSecrets(db, { key, merchantIds, now: clock.now() }),
     buildBodies(loadRecords, claimed, ({ merchantId, eventId }, error) => {
       // Not an attempt, because the error is ours.
       log.error({ merchantId, eventId, err: error }, 'The payload of a webhook could not be built')
@@ -43,11 +52,11 @@ export async function prepareDeliveries(
   for (const [index, delivery] of claimed.entries()) {
     const { merchantId, endpointId, url } = delivery
     const endpoint = endpointId === null ? null : (endpointOf.get(endpointId) ?? null)
-    const secrets = secretsOf.get(endpointId ?? merchantId)
+    const signing = secretsOf.get(endpointId ?? merchantId)
     const body = bodies[index]
     if (endpoint && (!endpoint.isActive || endpoint.url !== url)) changed.push(delivery)
-    else if (!secrets) log.error({ merchantId, endpointId }, 'There is no webhook secret to sign with')
-    else if (body) sendable.push({ delivery, body, secrets, endpoint })
+    else if (!signing) log.error({ merchantId, endpointId }, 'There is no webhook secret to sign with')
+    else if (body) sendable.push({ delivery, body, secrets: signing, endpoint })
   }
   return { sendable, changed }
 }

@@ -3,7 +3,7 @@ import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { type SecretKey, seal, unseal } from '../lib/secrets.ts'
 import { secretPrefix } from './sign.ts'
-import { endWebhookSecrets, insertWebhookSecret, listLiveSecrets, lockClient } from './store.ts'
+import { endWebhookSecrets, insertWebhookSecret, type LiveSecret, listLiveSecrets, lockClient } from './store.ts'
 
 /**
  * How long the former secret still signs after a rotation: enough for a working day to install the new one at every
@@ -54,8 +54,13 @@ export async function findSigningSecrets(
   db: Db | Tx,
   { key, merchantIds, now }: { key: SecretKey; merchantIds: string[]; now: Date },
 ): Promise<Map<string, string[]>> {
+  return toSigningSecrets(key, await listLiveSecrets(db, { merchantIds, now }))
+}
+
+/** The secrets of {@link findSigningSecrets}. */
+export function toSigningSecrets(key: SecretKey, live: LiveSecret[]): Map<string, string[]> {
   const found = new Map<string, string[]>()
-  for (const { merchantId, endpointId, sealed } of await listLiveSecrets(db, { merchantIds, now })) {
+  for (const { merchantId, endpointId, sealed } of live) {
     const owner = endpointId ?? merchantId
     const secret = tryUnseal(key, sealed)
     if (secret !== null) found.set(owner, [...(found.get(owner) ?? []), secret])

@@ -31,11 +31,13 @@ export async function endWebhookSecrets(
       and (expires_at is null or expires_at > ${now})`)
 }
 
+export type LiveSecret = { merchantId: string; endpointId: string | null; sealed: Buffer }
+
 /** Those of the merchants and of their endpoints, newest first: the one without an end is the current one. */
 export function listLiveSecrets(
   db: Db | Tx,
   { merchantIds, now }: { merchantIds: string[]; now: Date },
-): Promise<{ merchantId: string; endpointId: string | null; sealed: Buffer }[]> {
+): Promise<LiveSecret[]> {
   return db.query(
     sql`
     select merchant_id as "merchantId", endpoint_id as "endpointId", sealed
@@ -44,6 +46,18 @@ export function listLiveSecrets(
     order by merchant_id, expires_at desc nulls first, created_at desc`,
     'list-live-secrets',
   )
+}
+
+/** The same of merchants alone, as one value of another statement. {@link readLiveSecrets} reads it. */
+export const liveSecretsOf = ({ merchantIds, now }: { merchantIds: string[]; now: Date }): Sql => sql`
+  (select json_agg(json_build_array(merchant_id, encode(sealed, 'base64')) order by expires_at desc nulls first, created_at desc)
+   from webhook_secrets
+   where merchant_id = any (${merchantIds}::uuid[]) and endpoint_id is null and (expires_at is null or expires_at > ${now}))`
+
+export function readLiveSecrets(value: [merchantId: string, sealed: string][] | null): LiveSecret[] {
+  return (value ?? []).map(([merchantId, sealed]) => {
+    return { merchantId, endpointId: null, sealed: Buffer.from(sealed, 'base64') }
+  })
 }
 
 /** When each secret that signs for the URLs of the merchant's records was created and when it ends, newest first. */
