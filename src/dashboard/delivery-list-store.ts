@@ -38,7 +38,7 @@ export type DeliveryItem = DeliveryPlace & {
 }
 
 /** The most places that a page reads: a filter that none of their rows matches takes some 40 ms on an idle core. */
-const readMax = 3_000
+const readMax = 2_000
 /** Deliveries due are sorted when they are read. Of more, a page has those that PostgreSQL finds first. */
 const pendingMax = 20_000
 /** With filters, the most deliveries of each merchant that were given up, or that wait behind another. */

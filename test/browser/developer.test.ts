@@ -296,7 +296,10 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
   })
 
   it('gets an API client from the operator, who chooses its scopes', async () => {
-    const { page, checkScreen, complaints, close } = await visit(browser, { width: 390, theme: 'dark' })
+    const { page, go, checkScreen, checkScreenAtEachSize, complaints, close } = await visit(browser, {
+      width: 390,
+      theme: 'dark',
+    })
     await signIn(page, service, await inviteUser(service, { role: 'admin' }), '/credentials')
     await checkScreen('clients')
     await page.getByRole('button', { name: 'New API client' }).click()
@@ -320,6 +323,17 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await page.getByRole('button', { name: 'Revoke tokens and secrets' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke tokens and secrets' }).click()
     await page.getByText('revoked', { exact: true }).waitFor()
+    // With several merchants, the operator sees the webhooks of all.
+    await go('/webhooks')
+    await page.getByRole('tab', { name: /^Failing \d/ }).waitFor()
+    await checkScreenAtEachSize('webhooks-all')
+    await page.getByRole('tab', { name: 'Delivered' }).click()
+    await page
+      .getByRole('row')
+      .filter({ hasText: /transaction.*delivered.*Sandbox/ })
+      .first()
+      .click()
+    await page.getByRole('dialog').getByText('Attempt 1').waitFor()
     expect(complaints).toEqual([])
     await close()
   })
