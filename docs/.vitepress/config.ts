@@ -98,6 +98,7 @@ export default defineConfig({
     config: (markdown) => {
       resolveLinks(markdown)
       nameErrors(markdown)
+      rememberHighlighted(markdown)
     },
   },
   themeConfig: {
@@ -207,6 +208,21 @@ function resolveLinks(markdown: MarkdownRenderer): void {
       token.attrSet(name, anchor === undefined ? address : `${address}#${anchor}`)
     }
   })
+}
+
+/**
+ * Colours each sample once. The index of the search renders all pages again, and most samples are the same in both
+ * languages.
+ */
+function rememberHighlighted(markdown: MarkdownRenderer): void {
+  const { highlight } = markdown.options
+  const known = new Map<string, string>()
+  markdown.options.highlight = (text, language, attributes) => {
+    const key = JSON.stringify([text, language, attributes])
+    const html = known.get(key) ?? highlight?.(text, language, attributes) ?? ''
+    known.set(key, html)
+    return html
+  }
 }
 
 /** The `type` of an error is the address of its row in the tables of codes. */
