@@ -4,7 +4,7 @@ import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Identity, issueCertificate, makeAuthority } from '../../simulator/certificates.ts'
+import { type Identity, issueCertificate, makeAuthority, newKey } from '../../simulator/certificates.ts'
 
 const dayMs = 24 * 60 * 60_000
 
@@ -28,14 +28,16 @@ export async function makeTestCertificates(now = new Date()): Promise<TestCertif
     makeAuthority({ commonName: 'Somebody else', ...usual }),
   ])
   const hosts = ['127.0.0.1']
-  const server = { commonName: 'server', use: 'server' as const, hosts, ...usual }
-  const client = { commonName: 'client', use: 'client' as const, ...usual }
+  // They differ in who signed them, for whom and until when. Only the renewed one has a key of its own.
+  const key = await newKey()
+  const server = { commonName: 'server', use: 'server' as const, hosts, key, ...usual }
+  const client = { commonName: 'client', use: 'client' as const, key, ...usual }
   const [ours, expired, elsewhere, known, other, foreign] = await Promise.all([
     issueCertificate(authority, server),
     issueCertificate(authority, { ...server, validTo: at(-1) }),
     issueCertificate(authority, { ...server, hosts: ['psp.example.com'] }),
     issueCertificate(authority, client),
-    issueCertificate(authority, { ...client, commonName: 'renewed', validTo: at(200) }),
+    issueCertificate(authority, { commonName: 'renewed', use: 'client', ...usual, validTo: at(200) }),
     issueCertificate(foreignAuthority, client),
   ])
   return {

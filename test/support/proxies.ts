@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { type Identity, issueCertificate, makeAuthority } from '../../simulator/certificates.ts'
+import { type Identity, issueCertificate, makeAuthority, newKey } from '../../simulator/certificates.ts'
 import { findFreePort } from './process.ts'
 
 export const apiHost = 'api.example.com'
@@ -44,9 +44,11 @@ export async function makeCertificates(): Promise<Certificates> {
     ['Public', 'PSP', 'PSP'].map(async (commonName) => await makeAuthority({ commonName, ...valid })),
   )
   if (!authority || !psp || !other) throw new Error('there are three')
-  const client = { commonName: 'callbacks.psp.example', use: 'client' as const, ...valid }
+  // The certificates differ in who signed them, for whom and until when.
+  const key = await newKey()
+  const client = { commonName: 'callbacks.psp.example', use: 'client' as const, key, ...valid }
   const server = (host: string) =>
-    issueCertificate(authority, { commonName: host, use: 'server', hosts: [host], ...valid })
+    issueCertificate(authority, { commonName: host, use: 'server', hosts: [host], key, ...valid })
   const folder = await mkdtemp(join(tmpdir(), 'guiche-proxies-'))
   // nginx' workers run as another user, and store large bodies in it.
   await chmod(folder, 0o711)
