@@ -37,11 +37,11 @@ export type DeliveryItem = DeliveryPlace & {
   lastError: string | null
 }
 
-/** The most places that a page reads: a filter that none of their rows matches takes some 40 ms on an idle core. */
+/** The most places that a page reads, so that a filter that none of their rows matches takes no seconds. */
 const readMax = 2_000
 /** Deliveries due are sorted when they are read. Of more, a page has those that PostgreSQL finds first. */
 const pendingMax = 20_000
-/** With filters, the most deliveries of each merchant that were given up, or that wait behind another. */
+/** With filters, the most places of each merchant and state that a page reads: of those given up, and those that wait behind another. */
 const ofMerchantMax = 200
 
 /** Where places come from: the attempts in the order of time, or the partial indexes of what did not arrive. */
@@ -69,7 +69,7 @@ function toPlaces(matching: MatchingDeliveries, source: Source, cursor: Cursor |
   const ofMerchant = merchantId === null ? empty : sql`and merchant_id = ${merchantId}`
   if (source === 'attempts') {
     return sql`
-      select merchant_id, delivery_id as id, number, started_at as at from webhook_attempts
+      select merchant_id, delivery_id as id, number, started_at as at, false as is_cut from webhook_attempts
       where true ${ofMerchant} ${within(sql`started_at`, sql`delivery_id`)}
       ${page(sql`started_at`, sql`delivery_id`, readMax)}`
   }
@@ -77,15 +77,17 @@ function toPlaces(matching: MatchingDeliveries, source: Source, cursor: Cursor |
   const columns = sql`merchant_id, id, 0 as number, created_at as at`
   const inWindow = within(sql`created_at`, sql`id`)
   const ofAttempts = triedOf[matching.tab ?? 'untried']
-  // One part per state, each written out to match the partial indexes.
+  const order = raw(isDescending ? 'desc' : 'asc')
+  // One part per state, each written out to match the partial indexes. After the place that is cut, a merchant may have more.
   const ofState = (state: string) => sql`(
-    select found.* from ${merchantId === null ? sql`clients` : sql`(select ${merchantId}::uuid as merchant_id) clients`}, lateral (
+    select found.*, row_number() over (partition by found.merchant_id order by at ${order}, id ${order}) = ${limit} as is_cut
+    from ${merchantId === null ? sql`clients` : sql`(select ${merchantId}::uuid as merchant_id) clients`}, lateral (
       select ${columns} from webhook_deliveries
       where merchant_id = clients.merchant_id and state = ${raw(`'${state}'`)} ${ofAttempts} ${inWindow}
       ${page(sql`created_at`, sql`id`, limit)}
     ) found)`
   const pending = sql`(
-    select ${columns} from webhook_deliveries
+    select ${columns}, false as is_cut from webhook_deliveries
     where state = 'pending' ${ofMerchant} ${ofAttempts} ${inWindow} limit ${pendingMax})`
   const parts: Record<DeliveryTab | 'untried', Sql[]> = {
     ...{ waiting: [pending, ofState('waiting')], failing: [pending], delivered: [] },
@@ -141,17 +143,24 @@ export async function findDeliveries(
   )
 }
 
-/** The last place that a page reads; null if it reads all that there are. */
+/** The last place up to which a page has read all; null if it has read all that there are. */
 export async function findLastPlace(
   db: Reads,
   matching: MatchingDeliveries,
   source: Source,
   cursor: Cursor | null,
 ): Promise<DeliveryPlace | null> {
+  const order = raw(cursor?.isBefore ? 'asc' : 'desc')
   const [row] = await runList<DeliveryPlace>(
     db,
     `${matching.reader} deliveries-end ${source}`,
-    sql`select at, id as "placeId" from (${toPlaces(matching, source, cursor)}) p offset ${readMax - 1} limit 1`,
+    sql`
+    select at, id as "placeId"
+    from (
+      select at, id, is_cut, row_number() over (order by at ${order}, id ${order}) = ${readMax} as is_last
+      from (${toPlaces(matching, source, cursor)}) p
+    ) places
+    where is_cut or is_last order by at ${order}, id ${order} limit 1`,
   )
   return row ?? null
 }

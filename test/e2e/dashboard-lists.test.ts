@@ -232,6 +232,24 @@ describe('the lists', () => {
       expect((await read(owner, filters)).data).toMatchObject([{ clientId: other.clientId }])
     expect((await read(owner, { tab: 'failing' })).data).toEqual([])
     expect(await summary(owner)).toMatchObject({ counts: [{ count: 0 }, { count: 0 }, { count: 0 }], worst: [] })
+
+    // Of the many that a merchant has, a page reads the latest, says how far, and continues there.
+    await service.db.query(sql`
+      with old as (
+        update webhook_deliveries set state = 'gone', receiver = 'https://old.example', created_at = created_at - interval '1 day'
+        where id = (select id from webhook_deliveries where state = 'delivered' limit 1)
+        returning *
+      )
+      insert into webhook_deliveries
+        (merchant_id, id, record_id, sequence, url, receiver, state, next_attempt_at, created_at, attempts)
+      select merchant_id, gen_random_uuid(), record_id, sequence, url, ${origin}, 'exhausted', next_attempt_at, created_at + n * interval '1 minute', 12
+      from old, generate_series(1, 300) n`)
+    const rare = { tab: 'given_up', receiver: 'https://old.example' }
+    let page = await read(support, rare)
+    expect(page).toMatchObject({ data: [], searchedUntil: expect.any(String), next: expect.any(String) })
+    for (let pages = 0; page.data.length === 0 && pages < 5; pages += 1)
+      page = await read(support, { ...rare, after: page.next })
+    expect(page.data).toMatchObject([{ state: 'gone' }])
     await receiver.stop()
   })
 
