@@ -312,32 +312,6 @@ export const edgeMutations: Mutation[] = [
     caughtBy: 'src/webhooks/deliver-many.test.ts',
   },
   {
-    name: 'the delivery of a creation goes ahead of others that wait for the same receiver',
-    edits: [edit('src/webhooks/budget.ts', 'if (!state?.clearUntil || state.clearUntil < clearSince)', 'if (!state)')],
-    caughtBy: 'src/webhooks/budget.test.ts',
-  },
-  {
-    name: 'the delivery of a creation that failed holds the capacity of its receiver',
-    edits: [edit('src/transactions/insert.ts', '    send(new Set(), [])\n', '')],
-    caughtBy: 'src/webhooks/own.test.ts',
-  },
-  {
-    name: 'a delivery that is sent from memory is not leased',
-    edits: [
-      edit(
-        'src/webhooks/store.ts',
-        'coalesce("leasedUntil", "occurredAt"), "occurredAt"',
-        '"occurredAt", "occurredAt"',
-      ),
-    ],
-    caughtBy: 'src/webhooks/own.test.ts',
-  },
-  {
-    name: 'a delivery that is sent from memory shows what was not stored',
-    edits: [edit('src/transactions/insert.ts', 'amount_returned: 0,', "amount_returned: 0, description: 'another',")],
-    caughtBy: 'src/webhooks/own.test.ts',
-  },
-  {
     name: 'during a rotation only the former secret signs',
     edits: [edit('src/webhooks/sign.ts', 'secrets.map((secret) =>', 'secrets.slice(-1).map((secret) =>')],
     caughtBy: 'src/webhooks/deliver.test.ts',
