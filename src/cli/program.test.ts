@@ -11,8 +11,19 @@ it.each(all.commands.map((command) => command.name()))('has the command %s when 
 
 it('has all commands for --help and for an unknown command', async () => {
   const names = all.commands.map((command) => command.name())
-  for (const words of [['help', 'client'], ['--help'], ['client', '-h'], [], ['cliet']]) {
+  for (const words of [['--help'], ['-h', 'client'], ['help'], [], ['cliet']]) {
     const program = await createProgram(words)
     expect(program.commands.map((command) => command.name())).toEqual(names)
+  }
+})
+
+it('loads for the help of a command that command alone', async () => {
+  for (const words of [
+    ['help', 'client'],
+    ['client', '-h'],
+    ['client', 'create', '--help'],
+  ]) {
+    const program = await createProgram(words)
+    expect(program.commands.map((command) => command.name())).toEqual(['client'])
   }
 })

@@ -43,8 +43,9 @@ export async function createProgram(words: string[] = []): Promise<Command> {
     .showHelpAfterError('Add --help to see the arguments and options of the command.')
   const named = groups.filter(({ names }) => names.some((name) => words.includes(name)))
   if (words.some((word) => ['--version', '-V'].includes(word)) && named.length === 0) return program
-  const isHelp = words.some((word) => ['help', '--help', '-h'].includes(word))
-  for (const { load } of isHelp || named.length === 0 ? groups : named) {
+  // `guiche help client` and `guiche client --help` are about that command alone.
+  const isHelpOfAll = named.length === 0 || ['--help', '-h'].includes(words[0] ?? '')
+  for (const { load } of isHelpOfAll ? groups : named) {
     const addCommands = await load()
     addCommands(program)
   }
