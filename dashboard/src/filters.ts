@@ -29,6 +29,21 @@ export function forgetPersonalFilters(): void {
   setPersonal({})
 }
 
+/** What tells a list apart from the same one with other filters, in another order or on another page. */
+export function useListKey(): string {
+  const [query] = useSearchParams()
+  const [path] = useLocation()
+  const own = useSyncExternalStore(subscribe, () => personal[listOf(path, query.get('client'))]) ?? nothing
+  return `${path} ${query} ${JSON.stringify(own)}`
+}
+
+const listOf = (path: string, client: string | null) => `${path} ${client}`
+
+/** Sets personal filters of a list that is about to be opened. */
+export function presetPersonalFilters(path: string, client: string | null, filters: Record<string, string>): void {
+  setPersonal({ ...personal, [listOf(path, client)]: filters })
+}
+
 /**
  * The filters and the page of a list. They are kept in the address, so that it can be bookmarked and shared.
  * Personal filters are kept in memory.
@@ -36,7 +51,7 @@ export function forgetPersonalFilters(): void {
 export function useFilters() {
   const [query, setQuery] = useSearchParams()
   const [path] = useLocation()
-  const list = `${path} ${query.get('client')}`
+  const list = listOf(path, query.get('client'))
   const own = useSyncExternalStore(subscribe, () => personal[list]) ?? nothing
   return {
     get: (name: string) => (personalNames.has(name) ? own[name] : query.get(name)) ?? '',

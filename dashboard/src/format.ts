@@ -37,6 +37,7 @@ function createFormat(language: Language) {
   const weekday = new Intl.DateTimeFormat(locale, { weekday: 'long', timeZone: 'UTC' })
   const month = new Intl.DateTimeFormat(locale, { month: 'long', year: 'numeric', timeZone: 'UTC' })
   const time = new Intl.DateTimeFormat(locale, { timeStyle: 'medium', timeZone })
+  const shortTime = new Intl.DateTimeFormat(locale, { timeStyle: 'short', timeZone })
   const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' })
   return {
     /** Cents. */
@@ -56,6 +57,16 @@ function createFormat(language: Language) {
     document: formatDocument,
     phone: formatPhone,
     dateTime: (at: string | Date) => dateTime.format(new Date(at)),
+    /** Hours and minutes. */
+    shortTime: (at: string | Date) => shortTime.format(new Date(at)),
+    /** `today, 08:50`, `yesterday, 21:13`, and the whole date before that. */
+    recent: (at: string | Date) => {
+      const isOfDay = (daysAgo: number) => date.format(new Date(at)) === date.format(Date.now() - daysAgo * 86_400_000)
+      const daysAgo = [0, 1].find(isOfDay)
+      return daysAgo === undefined
+        ? dateTime.format(new Date(at))
+        : `${relative.format(-daysAgo, 'day')}, ${shortTime.format(new Date(at))}`
+    },
     date: (at: string | Date) => date.format(new Date(at)),
     /** Takes a day without time, yyyy-mm-dd. */
     day: (name: string) => day.format(new Date(`${name}T00:00:00Z`)),

@@ -117,7 +117,7 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
     <AppShell
       header={{ height: 56 }}
       footer={{ height: { base: 'calc(56px + env(safe-area-inset-bottom))', sm: 0 } }}
-      navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      navbar={{ width: 240, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
       padding={{ base: 'md', sm: 'xl' }}
     >
       <AppShell.Header>

@@ -137,7 +137,7 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await page.getByRole('link', { name: 'Download all (ZIP)' }).click()
     const files = readZip(await readFile(await (await saved).path()))
     expect([...files.keys()].map((name) => name.replace(/-.*\./, '.'))).toEqual([
-      ...['transactions.csv', 'withdrawals.csv', 'statement.csv', 'statement.ofx', 'fees.pdf'],
+      ...['transactions.csv', 'withdrawals.csv', 'statement.csv', 'statement.ofx', 'fees.csv', 'fees.pdf'],
     ])
     await page.getByRole('link', { name: 'Statement', exact: true }).click()
     await page.getByText('On its way out').waitFor()
@@ -204,7 +204,20 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await find('SÍLVA maria')
     await option(/Maria da Silva.*\*\*\*\.982\.247-\*\*/).waitFor()
     await checkScreenAtEachSize('search-name')
-    await page.keyboard.press('Escape')
+    await field.fill('SÍLVA')
+    await option(/^All charges of “SÍLVA”/).click()
+    const rows = page.locator('#content tbody tr')
+    await rows.filter({ hasText: 'Maria da Silva' }).first().waitFor()
+    expect(await rows.filter({ hasNotText: 'Maria da Silva' }).count()).toBe(0)
+    expect(page.url()).not.toMatch(/s%C3%ADlva|silva/i)
+    const unpaid = rows.filter({ hasText: 'Awaiting payment' }).first()
+    await page.getByRole('tab', { name: /^Paid/ }).click()
+    await unpaid.waitFor({ state: 'detached' })
+    await page.getByRole('tab', { name: /^All/ }).click()
+    await unpaid.waitFor()
+    // A filter brings other rows, and none of them has changed.
+    expect(await page.locator('tr[data-changed=true]').count()).toBe(0)
+    await page.getByRole('button', { name: 'Clear filters' }).click()
     await find('149,00')
     await option(/R\$149\.00.*order-2026-1001/).click()
     await page.getByRole('heading', { name: 'Transaction · R$149.00' }).waitFor()
@@ -269,6 +282,7 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await page.getByLabel('CPF or CNPJ').fill('529.982.247-25')
     await page.getByRole('button', { name: 'Charge', exact: true }).click()
     await page.getByRole('img', { name: 'Scan with the bank’s app' }).waitFor()
+    await page.getByText(/^Waiting for the payment · valid until .*\d\d:\d\d/).waitFor()
     await checkScreenAtEachSize('charge-open')
     const address = await page.getByRole('link', { name: 'Open the transaction' }).getAttribute('href')
     const id = /[0-9a-f-]{36}/.exec(address ?? '')?.[0] ?? ''

@@ -233,8 +233,8 @@ it('hands all files of a month over in one', async () => {
   const files = readZip(bytes)
   const days = '2026-03-01-2026-03-31'
   expect([...files.keys()]).toEqual(
-    ['transacoes-?.csv', 'saques-?.csv', 'extrato-?.csv', 'extrato-?.ofx', 'tarifas-?.pdf'].map((name) =>
-      name.replace('?', days),
+    ['transacoes-?.csv', 'saques-?.csv', 'extrato-?.csv', 'extrato-?.ofx', 'tarifas-?.csv', 'tarifas-?.pdf'].map(
+      (name) => name.replace('?', days),
     ),
   )
   const alone = await fetch(`${service.baseUrl}/dashboard/api/report/statement?${march}&format=ofx&language=pt`, {

@@ -1,4 +1,4 @@
-import { ActionIcon, Tooltip } from '@mantine/core'
+import { ActionIcon, Button, Kbd, Tooltip } from '@mantine/core'
 import { lazy, Suspense, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useClientLink } from '../links.ts'
@@ -10,7 +10,10 @@ import { IconOf } from './icons.tsx'
 const Palette = lazy(async () => await import('../palette/palette.tsx'))
 const ShortcutSheet = lazy(async () => await import('../palette/shortcut-sheet.tsx'))
 
-const words = texts({ en: { find: 'Find' }, pt: { find: 'Buscar' } })
+const words = texts({
+  en: { find: 'Find', examples: 'Find a customer, an amount…' },
+  pt: { find: 'Buscar', examples: 'Buscar cliente, valor…' },
+})
 
 type Props = { shown: readonly ScreenEntry[]; onSignOut: () => void }
 
@@ -32,10 +35,31 @@ export function FindButton({ shown, onSignOut }: Props) {
   return (
     <>
       <Tooltip label={`${t.find} ( / )`}>
-        <ActionIcon variant="subtle" color="gray" onClick={() => setOpened('palette')} aria-label={t.find}>
+        <ActionIcon
+          variant="subtle"
+          color="gray"
+          hiddenFrom="md"
+          onClick={() => setOpened('palette')}
+          aria-label={t.find}
+        >
           <IconOf name="search" />
         </ActionIcon>
       </Tooltip>
+      <Button
+        variant="default"
+        visibleFrom="md"
+        className="find-field"
+        leftSection={<IconOf name="search" size={16} />}
+        rightSection={
+          <Kbd size="xs" aria-hidden>
+            /
+          </Kbd>
+        }
+        onClick={() => setOpened('palette')}
+        aria-keyshortcuts="/"
+      >
+        {t.examples}
+      </Button>
       <Suspense>
         {opened === 'palette' && (
           <Palette shown={shown} onClose={close} onSheet={() => setOpened('sheet')} onSignOut={onSignOut} />

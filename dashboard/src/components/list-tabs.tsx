@@ -11,6 +11,7 @@ const words = texts({
     paid: 'Paid',
     refunded: 'Refunded',
     disputed: 'Disputed',
+    returned: 'Refunded',
     failed: 'Failed',
     sent: 'Sent',
     to_answer: 'To answer',
@@ -34,6 +35,7 @@ const words = texts({
     waiting: 'Aguardando',
     paid: 'Pagas',
     refunded: 'Devolvidas',
+    returned: 'Devolvidos',
     disputed: 'Contestadas',
     failed: 'Falharam',
     sent: 'Enviados',
@@ -60,6 +62,7 @@ type TabName =
   | 'waiting'
   | 'paid'
   | 'refunded'
+  | 'returned'
   | 'disputed'
   | 'failed'
   | 'sent'

@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
 import { actingMerchant } from '../api.ts'
+import { useListKey } from '../filters.ts'
 import { useFormat } from '../format.ts'
 import { onChanged } from '../live.ts'
 import { pauseList } from '../live-refresh.ts'
@@ -90,20 +91,22 @@ function useIsScrolled(): boolean {
 
 /**
  * The keys of the rows that are new or have changed since the list was last shown. Nothing has changed when another
- * page or filter was chosen: then no row was there before.
+ * page or filter was chosen: that is another list, even if it shares rows with the one before.
  */
 export function useChangedRows<Row>(rows: readonly Row[] | undefined, keyOf: (row: Row) => string): Set<string> {
-  const last = useRef<{ rows: readonly Row[] | undefined; texts: Map<string, string>; changed: Set<string> }>({
-    rows: undefined,
-    texts: new Map(),
-    changed: new Set(),
+  const list = useListKey()
+  const last = useRef({
+    list: '',
+    rows: undefined as readonly Row[] | undefined,
+    texts: new Map<string, string>(),
+    changed: new Set<string>(),
   })
   if (rows !== last.current.rows) {
     const before = last.current.texts
     const now = new Map((rows ?? []).map((row) => [keyOf(row), JSON.stringify(row)]))
-    const isSameList = [...now.keys()].some((key) => before.has(key))
+    const isSameList = last.current.list === list && before.size > 0
     const changed = isSameList ? [...now].filter(([key, text]) => before.get(key) !== text).map(([key]) => key) : []
-    last.current = { rows, texts: now, changed: new Set(changed) }
+    last.current = { list, rows, texts: now, changed: new Set(changed) }
   }
   return last.current.changed
 }

@@ -4,6 +4,7 @@ import { useLocation } from 'wouter'
 import { request } from '../api.ts'
 import { useClients } from '../components/client-switch.tsx'
 import type { Icon } from '../components/icons.tsx'
+import { presetPersonalFilters } from '../filters.ts'
 import { useFormat } from '../format.ts'
 import { useClientLink } from '../links.ts'
 import { useRecents } from '../recent.ts'
@@ -139,11 +140,13 @@ function useMerchantItems() {
 }
 
 /** What the service found. */
-export function useFoundGroups(found: SearchResults | undefined): Group[] {
+export function useFoundGroups(found: SearchResults | undefined, query: string): Group[] {
   const t = useText(words)
   const format = useFormat()
   const { merchant } = useUser()
   const [, navigate] = useLocation()
+  const client = useClient()
+  const toLink = useClientLink()
   const clients = useClients()
   if (!found) return []
   // Which merchant's it is matters only to those who see several.
@@ -155,7 +158,8 @@ export function useFoundGroups(found: SearchResults | undefined): Group[] {
     found.records
       .filter((one) => one.type === type)
       .map(({ id, clientId, amount, status, createdAt, externalCode, customerName }): Item => {
-        const notes = [customerName, externalCode, format.dateTime(createdAt), ...merchantOf(clientId)]
+        // A phone cuts the end off.
+        const notes = [customerName, format.recent(createdAt), externalCode, ...merchantOf(clientId)]
         return {
           ...{ key: id, icon: `${type}s` as const, title: `${t[type]} · ${format.money(amount)}`, status },
           note: notes.filter((note) => note !== null).join(' · '),
@@ -169,9 +173,19 @@ export function useFoundGroups(found: SearchResults | undefined): Group[] {
       run: open(`/customers/${id}`, clientId),
     }
   })
+  const transactions = records('transaction')
+  const list: Item = {
+    ...{ key: 'list', icon: 'transactions', title: t.inList(query) },
+    run: () => {
+      presetPersonalFilters('/transactions', merchant === null ? client : null, { customerName: query })
+      navigate(toLink('/transactions'))
+    },
+  }
+  // The list searches one merchant's names for a text, so for several words only as they follow each other.
+  const isOfName = (merchant !== null || client !== null) && transactions.length > 1 && !/[\d@\s]/.test(query)
   return [
     { name: 'customers', items: customers },
-    { name: 'transactions', items: records('transaction') },
+    { name: 'transactions', items: isOfName ? [list, ...transactions] : transactions },
     { name: 'withdrawals', items: records('withdrawal') },
   ]
 }

@@ -43,7 +43,7 @@ function Finder({ onClose, ...context }: Props) {
   const [chosen, setChosen] = useState(0)
   const query = text.trim()
   const search = useSearch(query)
-  const groups = [...useLocalGroups({ query, ...context }), ...useFoundGroups(search.found)].filter(
+  const groups = [...useLocalGroups({ query, ...context }), ...useFoundGroups(search.found, query)].filter(
     ({ items }) => items.length > 0,
   )
   const items = groups.flatMap((group) => group.items)

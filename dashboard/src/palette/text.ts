@@ -30,6 +30,7 @@ export const words = texts({
       guide: 'Open the guide',
       signOut: 'Sign out',
     },
+    inList: (text: string) => `All charges of “${text}” in the list`,
     none: (text: string) => `Nothing found for “${text}”.`,
     noneHint:
       'Try part of a customer’s name, a complete CPF, CNPJ or e-mail address, an amount such as 25.90, an id, or the beginning of an external code.',
@@ -80,6 +81,7 @@ export const words = texts({
       guide: 'Abrir o guia',
       signOut: 'Sair',
     },
+    inList: (text: string) => `Todas as cobranças de “${text}” na lista`,
     none: (text: string) => `Nada encontrado para “${text}”.`,
     noneHint:
       'Tente parte do nome do cliente, um CPF, CNPJ ou e-mail completo, um valor como 25,90, um id ou o começo de um código externo.',

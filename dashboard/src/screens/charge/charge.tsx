@@ -17,6 +17,7 @@ import { RequireClient } from '../../components/choose-client.tsx'
 import { ActionForm, useMutationForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Page } from '../../components/page.tsx'
+import { useFormat } from '../../format.ts'
 import { newIdempotencyKey } from '../../idempotency.ts'
 import { useText } from '../../text.ts'
 import { Keypad } from './keypad.tsx'
@@ -73,6 +74,7 @@ const minute = 60
 
 function Form({ onCreated }: { onCreated: (charge: Charge) => void }) {
   const t = useText(words)
+  const format = useFormat()
   const [idempotencyKey] = useState(newIdempotencyKey)
   const [hasCustomer, { toggle }] = useDisclosure()
   const create = useMutationForm({
@@ -82,14 +84,17 @@ function Form({ onCreated }: { onCreated: (charge: Charge) => void }) {
       customer: { name: '', document: '', email: '' },
       pix: { expirationSeconds: String(30 * minute) as string | null },
     },
-    send: async ({ amount, description, customer, pix }) =>
-      await guiche.transactions.create({
+    send: async ({ amount, description, customer, pix }) => {
+      const expirationSeconds = Number(pix.expirationSeconds)
+      const charge = await guiche.transactions.create({
         amount: amount ?? 0,
         idempotencyKey,
         ...(description.trim() !== '' && { description: description.trim() }),
         ...(Object.values(customer).some((text) => text !== '') && { customer }),
-        pix: { expirationSeconds: Number(pix.expirationSeconds) },
-      }),
+        pix: { expirationSeconds },
+      })
+      return { ...charge, seconds: expirationSeconds }
+    },
     onSuccess: onCreated,
   })
   const isReady = create.values.amount !== null
@@ -107,7 +112,7 @@ function Form({ onCreated }: { onCreated: (charge: Charge) => void }) {
         }
       >
         <SimpleGrid cols={{ base: 1, sm: 3 }}>
-          <MoneyInput {...create.input('amount')} label={t.amount} size="md" autoFocus />
+          <MoneyInput {...create.input('amount')} label={t.amount} placeholder={format.money(0)} size="md" autoFocus />
           <TextInput
             {...create.input('description')}
             label={t.description}

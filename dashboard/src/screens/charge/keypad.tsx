@@ -28,7 +28,7 @@ export function Keypad({ onCreated }: { onCreated: (charge: Charge) => void }) {
         idempotencyKey: `${idempotencyKey}-${cents}`,
         pix: { expirationSeconds: counterSeconds },
       }),
-    onSuccess: onCreated,
+    onSuccess: (charge) => onCreated({ ...charge, seconds: counterSeconds }),
   })
   const press = (digits: string) =>
     setCents((before) => {

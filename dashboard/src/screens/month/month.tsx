@@ -80,6 +80,9 @@ function MonthOf({ client }: { client: string }) {
         }
       >
         <Files linkTo={linkTo} />
+        <Text size="xs" c="dimmed" pt="xs">
+          {t.allHint}
+        </Text>
       </Section>
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
         <Section title={t.summary}>{data ? <Summary of={data} /> : <Skeleton height={260} />}</Section>

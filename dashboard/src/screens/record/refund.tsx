@@ -21,7 +21,8 @@ const words = texts({
   en: {
     refund: 'Refund',
     title: 'Refund this payment?',
-    all: 'Remaining amount',
+    whole: 'Full amount',
+    rest: 'Remaining amount',
     part: 'Partial amount',
     amount: 'Amount',
     reason: 'Reason (optional)',
@@ -38,7 +39,8 @@ const words = texts({
   pt: {
     refund: 'Devolver',
     title: 'Devolver este pagamento?',
-    all: 'Valor restante',
+    whole: 'Valor total',
+    rest: 'Valor restante',
     part: 'Valor parcial',
     amount: 'Valor',
     reason: 'Motivo (opcional)',
@@ -90,7 +92,7 @@ export function RefundButton({ transaction }: { transaction: Transaction }) {
 }
 
 function Dialog({
-  transaction: { id, payer },
+  transaction: { id, payer, amountPaid },
   whole,
   onClose,
 }: {
@@ -145,7 +147,10 @@ function Dialog({
         value={isPart ? 'part' : 'all'}
         onChange={(value) => setPart(value === 'part')}
         data={[
-          { value: 'all', label: `${t.all}: ${format.money(whole.amountLeft)}` },
+          {
+            value: 'all',
+            label: `${whole.amountLeft === amountPaid ? t.whole : t.rest}: ${format.money(whole.amountLeft)}`,
+          },
           { value: 'part', label: t.part },
         ]}
       />
@@ -153,8 +158,9 @@ function Dialog({
         <MoneyInput
           {...amountInput}
           label={t.amount}
+          placeholder={format.money(0)}
           required
-          data-autofocus
+          autoFocus
           error={
             preview.isError ? (fieldMessagesOf(preview.error).amount ?? sentence(preview.error)) : amountInput.error
           }

@@ -29,8 +29,11 @@ export function Limits({ client }: { client: string }) {
   })
   if (limits.isError) return <ErrorNotice error={limits.error} onRetry={() => void limits.refetch()} />
   const { data } = limits
-  const show = (name: (typeof amounts)[number], cents: number | null) =>
-    cents === null ? (name.endsWith('pprovalAbove') ? t.never : t.noLimit) : format.money(cents)
+  const show = (name: (typeof amounts)[number], cents: number | null) => {
+    const isApproval = name === 'approvalAbove' || name === 'operatorApprovalAbove'
+    if (cents === null) return isApproval ? t.never : t.noLimit
+    return isApproval && cents === 0 ? t.always : format.money(cents)
+  }
   return (
     <Section
       title={t.limits}

@@ -85,7 +85,13 @@ function Request({ client, onClose }: { client: string; onClose: () => void }) {
       ) : (
         <Skeleton height={20} />
       )}
-      <MoneyInput {...previewing.input('amount')} label={t.amount} required data-autofocus />
+      <MoneyInput
+        {...previewing.input('amount')}
+        label={t.amount}
+        placeholder={format.money(0)}
+        required
+        data-autofocus
+      />
       <TextInput {...previewing.input('key')} label={t.key} description={t.keyHint} required maxLength={77} />
       <Select
         {...previewing.input('type')}

@@ -36,7 +36,7 @@ const statuses: WithdrawalStatus[] = [
 const tabs: Tab[] = [
   { name: 'waiting', statuses: ['PENDING', 'PROCESSING'] },
   { name: 'sent', statuses: ['PROCESSED'] },
-  { name: 'refunded', statuses: ['REFUNDED'] },
+  { name: 'returned', statuses: ['REFUNDED'] },
   { name: 'failed', statuses: ['FAILED', 'CANCELED', 'REJECTED'] },
 ]
 
