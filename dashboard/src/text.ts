@@ -10,6 +10,11 @@ export function texts<Words>(words: Text<Words>): Text<Words> {
   return words
 }
 
+/** `1 payment`, `2 payments`: of a count that is already written as text. */
+export function counted(count: string, one: string, many: string): string {
+  return `${count} ${count === '1' ? one : many}`
+}
+
 const storageName = 'guiche-language'
 
 /** The language that the user chose in this browser, otherwise the browser's own. */

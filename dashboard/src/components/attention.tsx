@@ -16,7 +16,7 @@ const words = texts({
     nothing: 'All in order: nothing needs your attention.',
     since: (time: string) => `since ${time}`,
     until: (time: string) => `until ${time}`,
-    badge: (count: string) => `${count} need attention`,
+    badge: (count: string) => (count === '1' ? '1 needs attention' : `${count} need attention`),
     kinds: {
       payouts_frozen: () => 'Payouts are frozen: withdrawals and refunds wait',
       books_not_balanced: () => 'The accounts do not sum to zero',
@@ -37,7 +37,7 @@ const words = texts({
     nothing: 'Tudo em ordem: nada precisa da sua atenção.',
     since: (time: string) => `desde ${time}`,
     until: (time: string) => `até ${time}`,
-    badge: (count: string) => `${count} precisam de atenção`,
+    badge: (count: string) => (count === '1' ? '1 precisa de atenção' : `${count} precisam de atenção`),
     kinds: {
       payouts_frozen: () => 'Saídas bloqueadas: saques e devoluções aguardam',
       books_not_balanced: () => 'A soma das contas não é zero',

@@ -1,4 +1,4 @@
-import { texts } from '../../text.ts'
+import { counted, texts } from '../../text.ts'
 
 export const words = texts({
   en: {
@@ -9,7 +9,7 @@ export const words = texts({
     document: 'CPF or CNPJ',
     email: 'E-mail address',
     paid: 'Paid',
-    paidOf: (paid: string, count: string) => `${paid} of ${count} charges`,
+    paidOf: (paid: string, count: string) => `${paid} of ${counted(count, 'charge', 'charges')}`,
     refunded: 'Refunded',
     returned: (amount: string) => `and ${amount} returned after disputes`,
     noneReturned: 'nothing returned after disputes',
@@ -34,7 +34,7 @@ export const words = texts({
     document: 'CPF ou CNPJ',
     email: 'E-mail',
     paid: 'Pago',
-    paidOf: (paid: string, count: string) => `${paid} de ${count} cobranças`,
+    paidOf: (paid: string, count: string) => `${paid} de ${counted(count, 'cobrança', 'cobranças')}`,
     refunded: 'Devolvido',
     returned: (amount: string) => `e ${amount} devolvidos por contestação`,
     noneReturned: 'nada devolvido por contestação',

@@ -1,5 +1,5 @@
 import { useUser } from '../../session.tsx'
-import { texts, useText } from '../../text.ts'
+import { counted, texts, useText } from '../../text.ts'
 import { type Account, kindNames } from '../../types.ts'
 
 const accountsEn: Record<Account, [name: string, meaning: string]> = {
@@ -61,7 +61,7 @@ export const words = texts({
     verified: (time: string, recently: string) =>
       `The whole ledger was verified ${time}, and later changes ${recently}.`,
     notVerified: 'Not verified since startup. The whole ledger is verified every night; changes, every five minutes.',
-    uneven: (count: string) => `The ledger does not balance for ${count} merchants`,
+    uneven: (count: string) => `The ledger does not balance for ${counted(count, 'merchant', 'merchants')}`,
     unevenLead: 'Payouts are frozen at the next verification. See the System screen.',
     stopped: 'Payouts are frozen',
     stoppedSince: (time: string) => `since ${time}:`,
@@ -151,7 +151,7 @@ export const words = texts({
       `O razão foi conferido por inteiro ${time}, e as mudanças posteriores, ${recently}.`,
     notVerified:
       'Ainda não conferido desde a inicialização. O razão inteiro é conferido toda noite; as mudanças, a cada cinco minutos.',
-    uneven: (count: string) => `A contabilidade de ${count} lojistas não fecha`,
+    uneven: (count: string) => `A contabilidade de ${counted(count, 'lojista', 'lojistas')} não fecha`,
     unevenLead: 'As saídas serão bloqueadas na próxima conferência. Veja a tela Sistema.',
     stopped: 'As saídas estão bloqueadas',
     stoppedSince: (time: string) => `desde ${time}:`,

@@ -1,4 +1,4 @@
-import { texts } from '../../text.ts'
+import { counted, texts } from '../../text.ts'
 import { dayNames } from '../../types.ts'
 
 export const words = texts({
@@ -25,9 +25,10 @@ export const words = texts({
     ledger: 'Ledger',
     notReported: 'not available',
     dated: (count: string, sum: string) =>
-      `The PSP dates ${count} payments (${sum}) on this day. The ledger has them by now.`,
+      `The PSP dates ${counted(count, 'payment', 'payments')} (${sum}) on this day, already in the ledger.`,
     changes: 'Changes since the previous version',
-    postedSince: (count: string, sum: string) => `${count} payments of this day (${sum}) were posted since then.`,
+    postedSince: (count: string, sum: string) =>
+      `Posted since then: ${counted(count, 'payment', 'payments')} of this day (${sum}).`,
     notKnown: 'unknown',
     gone: 'no longer there',
     total: 'Total',
@@ -48,7 +49,7 @@ export const words = texts({
     whichDay: 'Dia (horário de Brasília)',
     atAcquirer: 'Saldo final no PSP',
     inLedger: 'Saldo final no razão',
-    openOnes: (count: string) => `${count} abertas`,
+    openOnes: (count: string) => counted(count, 'aberta', 'abertas'),
     versionOf: (version: string, time: string) => `versão ${version}, assinada ${time}`,
     none: 'Nenhum dia fechado ainda',
     noneHint:
@@ -61,9 +62,10 @@ export const words = texts({
     ledger: 'Razão',
     notReported: 'não disponível',
     dated: (count: string, sum: string) =>
-      `Segundo o PSP, ${count} pagamentos (${sum}) são deste dia. Eles já estão lançados.`,
+      `Segundo o PSP, ${counted(count, 'pagamento', 'pagamentos')} deste dia (${sum}), já no razão.`,
     changes: 'Mudanças desde a versão anterior',
-    postedSince: (count: string, sum: string) => `${count} pagamentos deste dia (${sum}) foram lançados depois.`,
+    postedSince: (count: string, sum: string) =>
+      `Depois do fechamento: ${counted(count, 'pagamento', 'pagamentos')} deste dia (${sum}).`,
     notKnown: 'desconhecida',
     gone: 'não existe mais',
     total: 'Total',

@@ -1,4 +1,4 @@
-import { texts } from '../../text.ts'
+import { counted, texts } from '../../text.ts'
 import type { Evidence, SuspenseStatus } from '../../types.ts'
 
 const statusesEn: Record<SuspenseStatus, string> = {
@@ -79,7 +79,7 @@ export const words = texts({
     candidatesLead:
       'Unpaid charges of the same amount and PSP, created in the three days before the payment. The maximum is 100 points.',
     noCandidates: 'No unpaid charge of the three days before the payment has this amount.',
-    points: (score: string) => `${score} points`,
+    points: (score: string) => counted(score, 'point', 'points'),
     evidence: evidenceEn,
     evidencePoints: (what: string, points: string) => `${what} (${points})`,
     order: 'Charge',
@@ -152,7 +152,7 @@ export const words = texts({
     candidatesLead:
       'Cobranças não pagas, do mesmo valor e PSP, criadas nos três dias antes do pagamento. O máximo são 100 pontos.',
     noCandidates: 'Nenhuma cobrança não paga dos três dias antes do pagamento tem este valor.',
-    points: (score: string) => `${score} pontos`,
+    points: (score: string) => counted(score, 'ponto', 'pontos'),
     evidence: evidencePt,
     evidencePoints: (what: string, points: string) => `${what} (${points})`,
     order: 'Cobrança',

@@ -1,4 +1,4 @@
-import { texts } from '../../text.ts'
+import { counted, texts } from '../../text.ts'
 import { classNames } from '../../types.ts'
 
 export const words = texts({
@@ -22,7 +22,7 @@ export const words = texts({
     runningLead: 'It continues if you leave this page. A day of 200,000 payments takes about ten seconds.',
     done: 'Comparison complete',
     doneLead: (payments: string, returns: string, payouts: string) =>
-      `${payments} payments, ${returns} returns and ${payouts} payouts.`,
+      `${counted(payments, 'payment', 'payments')}, ${counted(returns, 'return', 'returns')} and ${counted(payouts, 'payout', 'payouts')}.`,
     agree: 'No discrepancies.',
     differ: (all: string, fresh: string) => `Discrepancies: ${all}, new: ${fresh}.`,
     interrupted: 'Interrupted',
@@ -133,7 +133,7 @@ export const words = texts({
     runningLead: 'Continua mesmo se você sair desta página. Um dia de 200.000 pagamentos leva cerca de dez segundos.',
     done: 'Comparação concluída',
     doneLead: (payments: string, returns: string, payouts: string) =>
-      `${payments} pagamentos, ${returns} devoluções e ${payouts} saques.`,
+      `${counted(payments, 'pagamento', 'pagamentos')}, ${counted(returns, 'devolução', 'devoluções')} e ${counted(payouts, 'saque', 'saques')}.`,
     agree: 'Nenhuma divergência.',
     differ: (all: string, fresh: string) => `Divergências: ${all}, novas: ${fresh}.`,
     interrupted: 'Interrompida',

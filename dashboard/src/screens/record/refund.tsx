@@ -1,5 +1,5 @@
 import type { Refund, Transaction } from '@guiche/sdk'
-import { Button, Group, SegmentedControl, Skeleton, Stack, Text, Textarea, Tooltip } from '@mantine/core'
+import { Button, Group, SegmentedControl, Skeleton, Stack, Text, Tooltip } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -10,6 +10,7 @@ import { useMutationForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Section } from '../../components/page.tsx'
 import { Amount } from '../../components/record-table.tsx'
+import { RefundReason } from '../../components/refund-reason.tsx'
 import { Status } from '../../components/status.tsx'
 import { useFormat } from '../../format.ts'
 import { newIdempotencyKey } from '../../idempotency.ts'
@@ -25,7 +26,6 @@ const words = texts({
     rest: 'Remaining amount',
     part: 'Partial amount',
     amount: 'Amount',
-    reason: 'Reason (optional)',
     goesBack: (amount: string, to: string) => `${amount} will be returned to ${to}, to the account that paid.`,
     payer: 'the payer',
     leaves: (amount: string, fee: string) => `${amount} are debited from the balance: the amount and a fee of ${fee}.`,
@@ -43,7 +43,6 @@ const words = texts({
     rest: 'Valor restante',
     part: 'Valor parcial',
     amount: 'Valor',
-    reason: 'Motivo (opcional)',
     goesBack: (amount: string, to: string) => `${amount} serão devolvidos a ${to}, na conta que pagou.`,
     payer: 'quem pagou',
     leaves: (amount: string, fee: string) => `${amount} serão debitados do saldo: o valor e uma tarifa de ${fee}.`,
@@ -166,7 +165,7 @@ function Dialog({
           }
         />
       )}
-      <Textarea {...refunding.input('reason')} label={t.reason} maxLength={140} />
+      <RefundReason {...refunding.input('reason')} />
       {isShown ? (
         <Stack gap={4} role="status">
           <Text size="sm" fw={600}>

@@ -1,10 +1,11 @@
-import { Badge, Button, Group, ScrollArea, Skeleton, Text, Textarea } from '@mantine/core'
+import { Badge, Button, Group, ScrollArea, Skeleton, Text } from '@mantine/core'
 import { useQueries, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { request } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { useMutationForm } from '../../components/form.tsx'
 import { Amount } from '../../components/record-table.tsx'
+import { RefundReason } from '../../components/refund-reason.tsx'
 import { ResultDialog, SelectedList, SelectedSums, type Selection, SelectionBar } from '../../components/selection.tsx'
 import { writeError } from '../../error-texts.ts'
 import { useFormat } from '../../format.ts'
@@ -19,7 +20,6 @@ const words = texts({
     title: (count: number, text: string, total: string) =>
       `Refund ${count === 1 ? '1 payment' : `${text} payments`}, ${total} in total?`,
     lead: 'Each amount goes back to the account that paid. The amounts, and the fee of each refund if there is one, are debited from the balance. This cannot be undone.',
-    reason: 'Reason (optional)',
     requested: (done: string, of: string) => `${done} of ${of} are being refunded.`,
     done: 'Being refunded',
     refused: 'Not refunded',
@@ -29,7 +29,6 @@ const words = texts({
     title: (count: number, text: string, total: string) =>
       `Devolver ${count === 1 ? '1 pagamento' : `${text} pagamentos`}, total de ${total}?`,
     lead: 'Cada valor volta para a conta que pagou. Os valores, e a tarifa de cada devolução, se houver, são debitados do saldo. Não é possível desfazer.',
-    reason: 'Motivo (opcional)',
     requested: (done: string, of: string) => `${done} de ${of} em devolução.`,
     done: 'Em devolução',
     refused: 'Não devolvido',
@@ -119,7 +118,7 @@ function Dialog({
         <SelectedList rows={transactions.map((one) => ({ key: one.id, content: <Summary of={one} /> }))} />
       </ScrollArea.Autosize>
       <Fees of={transactions} />
-      <Textarea {...refunding.input('reason')} label={t.reason} minLength={2} maxLength={140} />
+      <RefundReason {...refunding.input('reason')} />
     </Confirm>
   )
 }

@@ -1,4 +1,4 @@
-import { type Language, texts } from '../../text.ts'
+import { counted, type Language, texts } from '../../text.ts'
 import type { AttemptErrorCode } from '../../types.ts'
 
 export const words = texts({
@@ -127,7 +127,7 @@ export const words = texts({
     failsSince: (error: string, since: string | null, next: string) =>
       `${error}${since === null ? '' : ` desde ${since}`}, próxima tentativa: ${next}`,
     lastError: (error: string, at: string | null) => `Último erro: ${error}${at === null ? '' : `, ${at}`}`,
-    delivered: (count: string) => `${count} entregues`,
+    delivered: (count: string) => counted(count, 'entregue', 'entregues'),
     failing: (count: string) => `${count} falhando`,
     givenUp: (count: string) => `${count} sem novas tentativas`,
     waiting: (count: string) => `${count} na fila`,

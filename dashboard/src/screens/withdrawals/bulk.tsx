@@ -9,7 +9,7 @@ import { useStatusName } from '../../components/status.tsx'
 import { writeFieldError } from '../../field-errors.ts'
 import { useFormat } from '../../format.ts'
 import { useUser } from '../../session.tsx'
-import { texts, useLanguage, useText } from '../../text.ts'
+import { counted, texts, useLanguage, useText } from '../../text.ts'
 import type { DecisionResult, WithdrawalView } from '../../types.ts'
 import { isReason, RejectionReason } from './decide.tsx'
 import { ReviewFlags } from './receiver.tsx'
@@ -18,9 +18,9 @@ const words = texts({
   en: {
     approve: (count: string, total: string) => `Approve ${count}: ${total}`,
     reject: (count: string) => `Reject ${count}`,
-    approveTitle: (count: string, total: string) => `Approve ${count} withdrawals, ${total} in total`,
+    approveTitle: (count: string, total: string) => `Approve ${counted(count, 'withdrawal', 'withdrawals')}, ${total} in total`,
     approveLead: 'Each is sent within seconds. This cannot be undone.',
-    rejectTitle: (count: string, total: string) => `Reject ${count} withdrawals, ${total} in total`,
+    rejectTitle: (count: string, total: string) => `Reject ${counted(count, 'withdrawal', 'withdrawals')}, ${total} in total`,
     rejectLead: 'Nothing is sent. Amounts and fees go back to the balances.',
     approved: (count: string, of: string) => `${count} of ${of} approved.`,
     rejected: (count: string, of: string) => `${count} of ${of} rejected.`,
@@ -35,9 +35,9 @@ const words = texts({
   pt: {
     approve: (count: string, total: string) => `Aprovar ${count}: ${total}`,
     reject: (count: string) => `Rejeitar ${count}`,
-    approveTitle: (count: string, total: string) => `Aprovar ${count} saques, total de ${total}`,
+    approveTitle: (count: string, total: string) => `Aprovar ${counted(count, 'saque', 'saques')}, total de ${total}`,
     approveLead: 'Cada saque é enviado em segundos. Não é possível desfazer.',
-    rejectTitle: (count: string, total: string) => `Rejeitar ${count} saques, total de ${total}`,
+    rejectTitle: (count: string, total: string) => `Rejeitar ${counted(count, 'saque', 'saques')}, total de ${total}`,
     rejectLead: 'Nada é enviado. Valores e tarifas voltam aos saldos.',
     approved: (count: string, of: string) => `${count} de ${of} aprovados.`,
     rejected: (count: string, of: string) => `${count} de ${of} rejeitados.`,

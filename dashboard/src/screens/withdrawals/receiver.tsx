@@ -1,6 +1,6 @@
 import { Badge, Group, Text } from '@mantine/core'
 import { useFormat } from '../../format.ts'
-import { texts, useText } from '../../text.ts'
+import { counted, texts, useText } from '../../text.ts'
 import type { WithdrawalView } from '../../types.ts'
 import { ReviewBadge } from './pending-review.tsx'
 
@@ -11,7 +11,7 @@ const words = texts({
     historyOnce: (total: string, last: string) => `Sent once before, ${total}, ${last}`,
     never: 'This merchant has never sent to this key',
     others: (count: string, total: string, merchants: string) =>
-      `Other merchants: ${count} times, ${total} (${merchants} merchants)`,
+      `Other merchants: ${counted(count, 'time', 'times')}, ${total} (${counted(merchants, 'merchant', 'merchants')})`,
     noOthers: 'No other merchant has sent to it',
     name: (name: string) => `Receiver at the last withdrawal: ${name}`,
     total: (total: string) => `${total} in total`,
@@ -23,7 +23,7 @@ const words = texts({
     historyOnce: (total: string, last: string) => `Já enviado 1 saque, ${total}, em ${last}`,
     never: 'Este lojista nunca enviou para esta chave',
     others: (count: string, total: string, merchants: string) =>
-      `Outros lojistas: ${count} saques, ${total} (${merchants} lojistas)`,
+      `Outros lojistas: ${counted(count, 'saque', 'saques')}, ${total} (${counted(merchants, 'lojista', 'lojistas')})`,
     noOthers: 'Nenhum outro lojista enviou para ela',
     name: (name: string) => `Titular no último saque: ${name}`,
     total: (total: string) => `${total} no total`,
