@@ -31,6 +31,11 @@ function createFormat(language: Language) {
     timeStyle: 'medium',
     timeZone,
   })
+  const minute = new Intl.DateTimeFormat(locale, {
+    dateStyle: language === 'en' ? 'medium' : 'short',
+    timeStyle: 'short',
+    timeZone,
+  })
   const date = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone })
   const day = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' })
   const wholeDay = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeZone: 'UTC' })
@@ -67,6 +72,8 @@ function createFormat(language: Language) {
         ? dateTime.format(new Date(at))
         : `${relative.format(-daysAgo, 'day')}, ${shortTime.format(new Date(at))}`
     },
+    /** The date and time without seconds, where there is little room. */
+    minute: (at: string | Date) => minute.format(new Date(at)),
     date: (at: string | Date) => date.format(new Date(at)),
     /** Takes a day without time, yyyy-mm-dd. */
     day: (name: string) => day.format(new Date(`${name}T00:00:00Z`)),

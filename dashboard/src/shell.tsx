@@ -164,7 +164,7 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
               aria-current={(path === '/' ? location === '/' : location.startsWith(path)) ? 'page' : undefined}
               leftSection={icon && <IconOf name={icon} />}
               rightSection={<AttentionBadge screen={name} />}
-              style={{ borderRadius: 'var(--mantine-radius-sm)' }}
+              style={{ borderRadius: 'var(--mantine-radius-sm)', lineHeight: 1.3 }}
             />
           ))}
         </ScrollArea>

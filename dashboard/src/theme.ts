@@ -51,6 +51,8 @@ export const variables: CSSVariablesResolver = () => ({
     // Lighter than the card below it, and amber: the usual one is a red, which reads as an error.
     '--mantine-color-gray-light': '#35413d',
     '--mantine-color-gray-light-color': '#dfe7e4',
+    '--mantine-color-yellow-light': '#3a360f',
+    '--mantine-color-yellow-light-color': '#f2dc6b',
     '--mantine-color-orange-light': '#47350f',
     '--mantine-color-orange-light-color': '#ffc56b',
     ...redFilled,

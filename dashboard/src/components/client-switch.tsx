@@ -16,9 +16,14 @@ export function useClients() {
   return useQuery({
     queryKey: ['clients'],
     queryFn: async () => (await request<{ data: ClientView[] }>('GET', '/client')).data,
+    select: sortByName,
     staleTime: 60_000,
   })
 }
+
+/** Merchant 2 comes before Merchant 10. */
+export const { compare: compareNames } = new Intl.Collator('pt', { numeric: true })
+const sortByName = (clients: ClientView[]) => clients.toSorted((a, b) => compareNames(a.name, b.name))
 
 const shownMax = 50
 
@@ -55,7 +60,8 @@ export function ClientSwitch() {
           type="button"
           pointer
           size="xs"
-          w={{ base: 132, sm: 200 }}
+          w={{ base: 180, sm: 240 }}
+          miw={0}
           rightSection={<Combobox.Chevron />}
           rightSectionPointerEvents="none"
           onClick={() => combobox.toggleDropdown()}

@@ -9,7 +9,7 @@ export function FactList({ facts }: { facts: Fact[] }) {
     <Stack gap={0} component="dl" m={0}>
       {facts.map(([name, value]) => (
         <Group key={name} className="row" py={6} justify="space-between" wrap="nowrap" align="flex-start">
-          <Text size="sm" c="dimmed" component="dt">
+          <Text size="sm" c="dimmed" component="dt" style={{ flexShrink: 0, maxWidth: '60%' }}>
             {name}
           </Text>
           <Text size="sm" component="dd" m={0} ta="right" style={{ overflowWrap: 'anywhere', minWidth: 0 }}>

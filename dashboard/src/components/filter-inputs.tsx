@@ -19,6 +19,7 @@ export function TextFilter({ label, name }: Filter) {
   return (
     <TextInput
       label={label}
+      w={{ base: '100%', xs: 'auto' }}
       value={text}
       onChange={(event) => {
         setText(event.currentTarget.value)

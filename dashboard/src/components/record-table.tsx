@@ -113,7 +113,7 @@ function Rows<Row>({ columns, rows, keyOf, linkOf, phoneOf, label, empty, sortin
       <Table
         className="records"
         verticalSpacing={isDense ? 4 : 'sm'}
-        horizontalSpacing="md"
+        horizontalSpacing={shown.length > 6 ? 'sm' : 'md'}
         aria-busy={rows === undefined}
       >
         <Table.Thead className={isShort ? 'unseen' : undefined}>

@@ -27,7 +27,7 @@ export function SignedOutPage({ title, lead, children }: { title: string; lead?:
           />
         </Group>
         <Paper className="card" p="xl" shadow="sm">
-          <Title order={1} size="h2" mb={4}>
+          <Title order={1} size="h2" mb={lead ? 4 : 'md'}>
             {title}
           </Title>
           {lead && (

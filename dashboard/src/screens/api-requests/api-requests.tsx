@@ -42,7 +42,7 @@ function RequestLog({ client }: { client: string }) {
         <>
           <Select
             label={t.status}
-            w={260}
+            w={{ base: '100%', xs: 260 }}
             value={statusClass}
             allowDeselect={false}
             onChange={(value) => filters.set({ result: value ?? '' })}

@@ -50,7 +50,7 @@ export default function Audit() {
           <TextFilter label={t.person} name="person" />
           <Select
             label={t.area}
-            w={260}
+            w={{ base: '100%', xs: 260 }}
             value={area}
             allowDeselect={false}
             onChange={(value) => filters.set({ area: value ?? '' })}

@@ -11,7 +11,7 @@ const secretName = 'GUICHE_CLIENT_SECRET'
 export function Snippet({ clientId }: { clientId: string }) {
   const t = useText(words)
   const [kind, setKind] = useState<keyof typeof samples>('sdk')
-  const text = samples[kind](clientId)
+  const text = samples[kind](clientId, t)
   return (
     <Section
       title={t.begin}
@@ -43,8 +43,10 @@ export function Snippet({ clientId }: { clientId: string }) {
   )
 }
 
-const sdk = (clientId: string) => `// The SDK, in the checkout of Guichê: npm pack -w @guiche/sdk
-// In your project, with the file that this created: npm install ./guiche-sdk-0.1.0.tgz
+type Words = (typeof words)['en']
+
+const sdk = (clientId: string, t: Words) => `// ${t.sdkSource}: npm pack -w @guiche/sdk
+// ${t.sdkFile}: npm install ./guiche-sdk-0.1.0.tgz
 import { Guiche } from '@guiche/sdk'
 
 const guiche = new Guiche({
@@ -63,8 +65,8 @@ curl -s ${location.origin}/transaction \\
   -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\
   -d '{ "amount": 2590, "paymentMethod": "PIX", "pix": {} }'`
 
-const php = (clientId: string) => `<?php
-// The SDK, in the checkout of Guichê, beside your project: cp -r ../guiche/sdk-php sdk-php
+const php = (clientId: string, t: Words) => `<?php
+// ${t.sdkBeside}: cp -r ../guiche/sdk-php sdk-php
 require 'sdk-php/autoload.php';
 
 use Guiche\\Guiche;
@@ -73,7 +75,7 @@ $guiche = new Guiche('${location.origin}', '${clientId}', getenv('${secretName}'
 $created = $guiche->transactions->create(['amount' => 2590]);
 echo $created->id, ' ', $created->pixResponse->uri, "\\n";`
 
-const python = (clientId: string) => `# The SDK, in the checkout of Guichê: pip install ./sdk-python
+const python = (clientId: string, t: Words) => `# ${t.sdkSource}: pip install ./sdk-python
 import os
 
 from guiche import Guiche

@@ -57,6 +57,9 @@ export const words = texts({
     refusedSince: (time: string) => `Tokens issued before ${time} are revoked.`,
     allAccepted: 'No tokens revoked.',
     begin: 'Get started',
+    sdkSource: 'The SDK, in the checkout of Guichê',
+    sdkFile: 'In your project, with the file that this created',
+    sdkBeside: 'The SDK, in the checkout of Guichê, beside your project',
     beginLead: (name: string) =>
       `This client’s id is already filled in. Keep the secret in ${name}, never in your code.`,
   },
@@ -116,6 +119,9 @@ export const words = texts({
     refusedSince: (time: string) => `Os tokens emitidos antes de ${time} estão revogados.`,
     allAccepted: 'Nenhum token revogado.',
     begin: 'Primeiros passos',
+    sdkSource: 'O SDK, na pasta do Guichê',
+    sdkFile: 'No seu projeto, com o arquivo gerado',
+    sdkBeside: 'O SDK, na pasta do Guichê, ao lado do seu projeto',
     beginLead: (name: string) =>
       `O id desta credencial já está preenchido. Guarde o segredo em ${name}, nunca no código.`,
   },

@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { request, withQuery } from '../../api.ts'
-import { useClients } from '../../components/client-switch.tsx'
+import { compareNames, useClients } from '../../components/client-switch.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
@@ -38,6 +38,7 @@ export function AllFeeRules() {
   const nameOf = (clientId: string) => clients.data?.find((one) => one.clientId === clientId)?.name ?? clientId
   const byClient = new Map<string, FeeView[]>()
   for (const rule of fees.data ?? []) byClient.set(rule.clientId, [...(byClient.get(rule.clientId) ?? []), rule])
+  const merchants = [...byClient].toSorted(([a], [b]) => compareNames(nameOf(a), nameOf(b)))
   return (
     <Section title={t.fees}>
       <Text size="sm" c="dimmed" mb="sm">
@@ -59,7 +60,7 @@ export function AllFeeRules() {
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {[...byClient].map(([clientId, rules]) => (
+            {merchants.map(([clientId, rules]) => (
               <Table.Tr key={clientId} style={{ verticalAlign: 'top' }}>
                 <Table.Td pr="sm" style={{ overflowWrap: 'anywhere' }}>
                   <Anchor

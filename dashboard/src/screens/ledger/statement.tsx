@@ -145,7 +145,11 @@ export function Statement({ client }: { client: string }) {
           {
             name: t.when,
             isMinor: true,
-            cell: ({ createdAt }) => <Text size="sm">{format.dateTime(createdAt)}</Text>,
+            cell: ({ createdAt }) => (
+              <Text size="sm" style={nowrap}>
+                {format.dateTime(createdAt)}
+              </Text>
+            ),
           },
           {
             name: t.amount,

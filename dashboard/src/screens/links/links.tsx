@@ -80,7 +80,7 @@ function LinksOf({ client }: { client: string }) {
             name: t.created,
             isMinor: true,
             cell: ({ createdAt }) => (
-              <Text size="sm" c="dimmed">
+              <Text size="sm" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
                 {format.date(createdAt)}
               </Text>
             ),

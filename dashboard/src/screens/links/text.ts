@@ -107,7 +107,7 @@ export const words = texts({
     static: 'QR Code para imprimir (Pix estático)',
     staticHint:
       'Pode ser pago a qualquer momento, mesmo com o link desativado. Não combina com estoque nem com último dia, o valor não muda mais e ele não pode ser retirado.',
-    state: 'Status',
+    state: 'Situação',
     states: { active: 'Ativo', disabled: 'Desativado', expired: 'Expirado', sold_out: 'Esgotado' },
     payments: 'Pagamentos',
     received: 'Recebido',

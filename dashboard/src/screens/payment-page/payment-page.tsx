@@ -4,6 +4,7 @@ import {
   Checkbox,
   Code,
   ColorInput,
+  ColorSwatch,
   FileButton,
   Group,
   Image,
@@ -27,6 +28,9 @@ import type { BrandingView } from '../../types.ts'
 import { toLogo } from './logo.ts'
 import { Preview } from './preview.tsx'
 import { words } from './text.ts'
+
+/** The color of a page without its own. */
+const standardColor = '#0b7a6f'
 
 /** How a merchant's payment page looks, and where it may be shown. */
 export default function PaymentPageScreen() {
@@ -96,7 +100,9 @@ function BrandingForm({ client, path, branding }: { client: string; path: string
               {...saving.input('color')}
               label={t.color}
               description={t.colorHint}
-              placeholder="#0b7a6f"
+              placeholder={standardColor}
+              withPreview={false}
+              leftSection={<ColorSwatch size={18} color={color === '' ? standardColor : color} />}
               format="hex"
               // Its button has no name for screen readers.
               withEyeDropper={false}
@@ -151,7 +157,7 @@ function LogoInput({ logo, onChange }: { logo: string | null; onChange: (logo: s
   })
   return (
     <div>
-      <Text size="sm" fw={500}>
+      <Text size="sm" fw={600}>
         {t.logo}
       </Text>
       <Text size="xs" c="dimmed" mb="xs">

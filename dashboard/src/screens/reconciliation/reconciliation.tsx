@@ -49,6 +49,7 @@ export default function Reconciliation() {
       )}
       <Tabs
         value={tab}
+        className="tabs"
         keepMounted={false}
         onChange={(name) =>
           filters.set({

@@ -97,8 +97,8 @@ function inEnglish({ money, time, dateTime, isToday }: Format): Writers {
       'It looks like a duplicate: same amount and key as a recent withdrawal. It waits until someone confirms it.',
     decide_withdrawal: () => 'Nothing is sent until then.',
     withdrawal_reserved: ({ amount }) => `${money(amount)} and its fee are reserved; nothing has been sent yet.`,
-    withdrawal_unknown: ({ amount, error, at: moment }) =>
-      `The PSP was asked to send ${money(amount)}; the outcome is not known yet${error && moment ? ` (${error}, ${at(moment)})` : ''}. The amount stays reserved until then.`,
+    withdrawal_unknown: ({ amount, at: moment }) =>
+      `The PSP was asked to send ${money(amount)}; the outcome is not known yet${moment ? ` (last checked ${at(moment)})` : ''}. The amount stays reserved until then.`,
     withdrawal_sent: ({ amount, at: moment }) => `Sent: ${money(amount)}${moment === null ? '' : ` ${at(moment)}`}.`,
     withdrawal_failed: ({ amount, reason }) =>
       `Nothing was sent; ${money(amount)} and its fee are available again: ${withStop(reason?.text ?? 'the PSP gave no reason')}`,
@@ -190,8 +190,8 @@ function inPortuguese({ money, time, dateTime, isToday }: Format): Writers {
       'Possível duplicidade: mesmo valor e mesma chave de um saque recente. Aguarda confirmação.',
     decide_withdrawal: () => 'Nada é enviado antes disso.',
     withdrawal_reserved: ({ amount }) => `${money(amount)} e a tarifa estão reservados; nada foi enviado ainda.`,
-    withdrawal_unknown: ({ amount, error, at: moment }) =>
-      `O PSP recebeu o pedido de enviar ${money(amount)}; o resultado ainda não é conhecido${error && moment ? ` (${error}, ${at(moment)})` : ''}. O valor fica reservado até lá.`,
+    withdrawal_unknown: ({ amount, at: moment }) =>
+      `O PSP recebeu o pedido de enviar ${money(amount)}; o resultado ainda não é conhecido${moment ? ` (última consulta ${at(moment)})` : ''}. O valor fica reservado até lá.`,
     withdrawal_sent: ({ amount, at: moment }) => `Enviado: ${money(amount)}${moment === null ? '' : ` ${at(moment)}`}.`,
     withdrawal_failed: ({ amount, reason }) =>
       `Nada foi enviado; ${money(amount)} e a tarifa voltaram ao saldo: ${withStop((reason && writeReason(reason, 'pt')) ?? 'o PSP não informou o motivo')}`,

@@ -18,7 +18,6 @@ export function ReceiptButtons({ id, isPaid }: { id: string; isPaid: boolean }) 
         <Button
           component="a"
           variant="default"
-          size="xs"
           href={withQuery(`/dashboard/api/transaction/${id}/receipt.pdf`, { language })}
           download
           leftSection={<IconOf name="download" size={14} />}
@@ -26,12 +25,7 @@ export function ReceiptButtons({ id, isPaid }: { id: string; isPaid: boolean }) 
           {t.receipt}
         </Button>
       )}
-      <Button
-        variant="default"
-        size="xs"
-        onClick={() => window.print()}
-        leftSection={<IconOf name="print" size={14} />}
-      >
+      <Button variant="default" onClick={() => window.print()} leftSection={<IconOf name="print" size={14} />}>
         {t.print}
       </Button>
     </>

@@ -1,6 +1,6 @@
 import type { Refund, Transaction } from '@guiche/sdk'
 import { Button, Group, SegmentedControl, Skeleton, Stack, Text, Tooltip } from '@mantine/core'
-import { useDebouncedValue } from '@mantine/hooks'
+import { useDebouncedValue, useMediaQuery } from '@mantine/hooks'
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ApiError, fieldMessagesOf, guiche, request, withQuery } from '../../api.ts'
@@ -105,6 +105,8 @@ function Dialog({
   const queries = useQueryClient()
   const [idempotencyKey] = useState(newIdempotencyKey)
   const [isPart, setPart] = useState(false)
+  // The amount of millions needs the whole line of a phone.
+  const isNarrow = useMediaQuery('(max-width: 47.99em)', undefined, { getInitialValueInEffect: false })
   const refunding = useMutationForm({
     initialValues: { amount: null as number | null, reason: '' },
     send: async ({ amount: part, reason }) =>
@@ -142,6 +144,7 @@ function Dialog({
     >
       <SegmentedControl
         fullWidth
+        orientation={isNarrow ? 'vertical' : 'horizontal'}
         aria-label={t.amount}
         value={isPart ? 'part' : 'all'}
         onChange={(value) => setPart(value === 'part')}

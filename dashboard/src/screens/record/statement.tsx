@@ -87,7 +87,7 @@ export function AmountStatement({
       ) : (
         <Group justify="space-between" pt={8} style={{ borderTop: '1px solid light-dark(#9fb0ab, #55655f)' }}>
           <Text fw={600}>{isWithdrawal ? t.out : isMerchants ? t.net : t.netOfMerchant}</Text>
-          <Text fw={700} size="lg" style={{ whiteSpace: 'nowrap' }}>
+          <Text fw={700} size="lg" ml="auto" style={{ whiteSpace: 'nowrap' }}>
             {format.money(isWithdrawal ? -statement.net : statement.net)}
           </Text>
         </Group>

@@ -25,10 +25,10 @@ export default function Sandbox() {
           <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg" style={{ alignItems: 'start' }}>
             <Stack gap="lg">
               <PaySections client={client} />
+              <DisputeSection client={client} />
             </Stack>
             <Stack gap="lg">
               <Bank client={client} />
-              <DisputeSection client={client} />
               <ReturnSection client={client} />
             </Stack>
           </SimpleGrid>

@@ -39,7 +39,7 @@ export const words = texts<{
         hint: 'The receiver answers with a status from 200 to 299. Each attempt is listed.',
       },
       withdrawal: {
-        title: 'Withdraw to your PIX key',
+        title: 'Withdraw to your Pix key',
         hint: 'A small amount shows that the money arrives in your account.',
       },
       colleague: {
@@ -84,7 +84,7 @@ export const words = texts<{
         hint: 'Sua URL responde com um status de 200 a 299. Cada tentativa aparece na lista.',
       },
       withdrawal: {
-        title: 'Faça um saque para a sua chave PIX',
+        title: 'Faça um saque para a sua chave Pix',
         hint: 'Com um valor pequeno você confirma que o dinheiro chega à sua conta.',
       },
       colleague: {

@@ -175,7 +175,7 @@ function List({
             ],
             [
               <Text key="at" size="xs" c="dimmed" component="span">
-                {when(row.createdAt)}
+                {format.isToday(row.createdAt) ? format.time(row.createdAt) : format.minute(row.createdAt)}
               </Text>,
               <Badge key="status" of={row} />,
             ],
@@ -205,7 +205,15 @@ function List({
         {
           name: t.paidAt,
           isMinor: true,
-          cell: ({ paidAt }) => <OneLine text={paidAt === null ? '–' : when(paidAt)} />,
+          cell: ({ createdAt, paidAt }) =>
+            paidAt === null ? (
+              '–'
+            ) : (
+              <OneLine
+                text={format.date(paidAt) === format.date(createdAt) ? format.time(paidAt) : when(paidAt)}
+                title={format.dateTime(paidAt)}
+              />
+            ),
         },
         { name: t.status, cell: (row) => <Badge of={row} /> },
         {

@@ -52,14 +52,14 @@ export default function Users() {
             {
               name: t.name,
               cell: ({ name, email }) => (
-                <>
+                <div style={{ minWidth: 'min(220px, 38vw)' }}>
                   <Text size="sm" fw={600}>
                     {name}
                   </Text>
                   <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
                     {email}
                   </Text>
-                </>
+                </div>
               ),
             },
             {

@@ -16,7 +16,7 @@ import { useRefreshEvery } from '../../live.ts'
 import { periodOf } from '../../periods.ts'
 import { useText } from '../../text.ts'
 import type { DeliveryCounts, DeliveryItems } from '../../types.ts'
-import { DeliveryState, EventType, eventTypes, hostOf, StateAndError } from './state.tsx'
+import { DeliveryState, EventName, EventType, eventTypes, hostOf, StateAndError } from './state.tsx'
 import { words } from './text.ts'
 
 const tabs = (['waiting', 'failing', 'delivered', 'given_up'] as const).map((name): Tab => ({ name, statuses: [name] }))
@@ -171,7 +171,7 @@ function List({ list }: { list: { data: DeliveryItems | undefined; error: Error 
         phoneOf={({ at, type, url, state, clientName }) => (
           <PhoneRow
             lines={[
-              [type, <DeliveryState key="state" of={state} />],
+              [<EventName key="type" of={type} />, <DeliveryState key="state" of={state} />],
               [
                 <Text key="receiver" size="xs" c="dimmed" className="identifier" component="span">
                   {hostOf(url)}

@@ -42,6 +42,16 @@ export function hostOf(url: string): string {
   }
 }
 
+/** The name of an event, which a narrow column breaks between its words. */
+export function EventName({ of: type }: { of: string }) {
+  return type.split(/(?<=[._])/).map((part) => (
+    <Fragment key={part}>
+      {part}
+      <wbr />
+    </Fragment>
+  ))
+}
+
 /** The name of the event in the API, such as `transaction.paid`, and its meaning. */
 export function EventType({ of: type }: { of: string }) {
   const nameOf = useStatusName()
@@ -49,12 +59,7 @@ export function EventType({ of: type }: { of: string }) {
   return (
     <>
       <Text size="sm">
-        {type.split(/(?<=[._])/).map((part) => (
-          <Fragment key={part}>
-            {part}
-            <wbr />
-          </Fragment>
-        ))}
+        <EventName of={type} />
       </Text>
       {nameOf(status) !== status && (
         <Text size="xs" c="dimmed">

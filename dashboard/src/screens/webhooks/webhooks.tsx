@@ -27,7 +27,7 @@ import { Endpoints } from './endpoints.tsx'
 import { ReceiverLink, Receivers } from './receivers.tsx'
 import { ResendMany } from './resend-many.tsx'
 import { isResendable, ResendSelected } from './resend-selected.tsx'
-import { DeliveryState, EventType, eventTypes, hostOf, StateAndError } from './state.tsx'
+import { DeliveryState, EventName, EventType, eventTypes, hostOf, StateAndError } from './state.tsx'
 import { words } from './text.ts'
 
 const states = ['pending', 'waiting', 'delivered', 'exhausted', 'gone', 'canceled']
@@ -177,7 +177,7 @@ function DeliveryList({ client }: { client: string }) {
           phoneOf={({ type, url, state, createdAt }) => (
             <PhoneRow
               lines={[
-                [type, <DeliveryState key="state" of={state} />],
+                [<EventName key="type" of={type} />, <DeliveryState key="state" of={state} />],
                 [
                   <Text key="receiver" size="xs" c="dimmed" className="identifier" component="span">
                     {hostOf(url)}
@@ -259,7 +259,10 @@ function EventList({ client }: { client: string }) {
       phoneOf={({ type, delivery, createdAt }) => (
         <PhoneRow
           lines={[
-            [type, delivery === null ? null : <DeliveryState key="state" of={delivery} />],
+            [
+              <EventName key="type" of={type} />,
+              delivery === null ? null : <DeliveryState key="state" of={delivery} />,
+            ],
             [
               <Text key="at" size="xs" c="dimmed" component="span">
                 {format.dateTime(createdAt)}

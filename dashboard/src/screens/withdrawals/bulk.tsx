@@ -18,9 +18,11 @@ const words = texts({
   en: {
     approve: (count: string, total: string) => `Approve ${count}: ${total}`,
     reject: (count: string) => `Reject ${count}`,
-    approveTitle: (count: string, total: string) => `Approve ${counted(count, 'withdrawal', 'withdrawals')}, ${total} in total`,
+    approveTitle: (count: string, total: string) =>
+      `Approve ${counted(count, 'withdrawal', 'withdrawals')}, ${total} in total`,
     approveLead: 'Each is sent within seconds. This cannot be undone.',
-    rejectTitle: (count: string, total: string) => `Reject ${counted(count, 'withdrawal', 'withdrawals')}, ${total} in total`,
+    rejectTitle: (count: string, total: string) =>
+      `Reject ${counted(count, 'withdrawal', 'withdrawals')}, ${total} in total`,
     rejectLead: 'Nothing is sent. Amounts and fees go back to the balances.',
     approved: (count: string, of: string) => `${count} of ${of} approved.`,
     rejected: (count: string, of: string) => `${count} of ${of} rejected.`,
