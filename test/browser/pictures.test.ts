@@ -62,10 +62,14 @@ describe.skipIf(chromiumPath === null)('the pictures of the guide', () => {
   it('show the dashboard', { timeout: 300_000 }, async () => {
     const { page, complaints, close } = await visit(browser)
     await page.setViewportSize({ width: 1280, height: 1000 })
+    // The pictures show the day of the data.
+    await page.clock.setFixedTime(service.clock.now())
     await signIn(page, service, admin)
+    await page.getByRole('button', { name: 'Do not show again' }).click()
     await page.locator('canvas').nth(1).waitFor()
     await take(page, 'today')
-    const { id } = await payOne(shop, 25_900)
+    const customer = { name: 'Maria da Silva', document: '529.982.247-25', email: 'maria@example.com' }
+    const { id } = await payOne(shop, 25_900, { more: { customer, externalCode: 'order-2026-1004' } })
     await page.goto(address(`/transactions/${id}`))
     await page.getByText('R$259.00').first().waitFor()
     await take(page, 'record')
