@@ -1,8 +1,10 @@
 import { Text } from '@mantine/core'
-import { useEffect, useState } from 'react'
+import { lazy, Suspense, useEffect, useState } from 'react'
 import type { AroundNavHandler } from 'wouter'
 import { texts, useText } from '../text.ts'
-import { Confirm } from './confirm.tsx'
+
+// The router of every screen imports this file: the dialog is loaded with the screens that have one.
+const Confirm = lazy(async () => ({ default: (await import('./confirm.tsx')).Confirm }))
 
 const words = texts({
   en: { title: 'Leave without saving?', text: 'What you have written here is not saved yet.', leave: 'Leave' },
@@ -45,15 +47,17 @@ export function LeaveWarning() {
     }
   }, [])
   return (
-    <Confirm
-      title={t.title}
-      isOpen={leave !== null}
-      onClose={() => setLeave(null)}
-      confirm={t.leave}
-      isDangerous
-      action={{ isPending: false, error: null, mutate: () => leave?.() }}
-    >
-      <Text size="sm">{t.text}</Text>
-    </Confirm>
+    <Suspense>
+      <Confirm
+        title={t.title}
+        isOpen={leave !== null}
+        onClose={() => setLeave(null)}
+        confirm={t.leave}
+        isDangerous
+        action={{ isPending: false, error: null, mutate: () => leave?.() }}
+      >
+        <Text size="sm">{t.text}</Text>
+      </Confirm>
+    </Suspense>
   )
 }
