@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Kbd, Tooltip } from '@mantine/core'
+import { ActionIcon, Tooltip, UnstyledButton } from '@mantine/core'
 import { lazy, Suspense, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useClientLink } from '../links.ts'
@@ -11,7 +11,7 @@ const Palette = lazy(async () => await import('../palette/palette.tsx'))
 const ShortcutSheet = lazy(async () => await import('../palette/shortcut-sheet.tsx'))
 
 const words = texts({
-  en: { find: 'Find', examples: 'Find a customer, an amount…' },
+  en: { find: 'Find', examples: 'Find customer, amount…' },
   pt: { find: 'Buscar', examples: 'Buscar cliente, valor…' },
 })
 
@@ -45,21 +45,16 @@ export function FindButton({ shown, onSignOut }: Props) {
           <IconOf name="search" />
         </ActionIcon>
       </Tooltip>
-      <Button
-        variant="default"
+      <UnstyledButton
         visibleFrom="md"
         className="find-field"
-        leftSection={<IconOf name="search" size={16} />}
-        rightSection={
-          <Kbd size="xs" aria-hidden>
-            /
-          </Kbd>
-        }
         onClick={() => setOpened('palette')}
         aria-keyshortcuts="/"
       >
+        <IconOf name="search" size={16} />
         {t.examples}
-      </Button>
+        <kbd aria-hidden>/</kbd>
+      </UnstyledButton>
       <Suspense>
         {opened === 'palette' && (
           <Palette shown={shown} onClose={close} onSheet={() => setOpened('sheet')} onSignOut={onSignOut} />
