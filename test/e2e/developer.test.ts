@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { createWebhookReceiver, type WebhookReceiver } from '../../sdk/src/testing.ts'
 import type { Check } from '../../src/cli/developer/checks.ts'
 import type { Triggered } from '../../src/cli/developer/trigger.ts'
+import { sql } from '../../src/db/sql.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
 import { charge, fetchTransaction, payAt, untilStatus } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -154,10 +155,14 @@ describe('guiche listen', () => {
       ...['trigger', 'transaction.paid', '--webhook-url', receiver.url],
     ])
     await receiver.waitFor('transaction.paid', isOf(recordId))
+    // Until then the resend would be the attempt that is being recorded.
     await eventually(async () => {
-      const { code } = await line.run(['events', 'resend', id])
-      return code === 0
+      const [row] = await service.db.query<{ state: string }>(
+        sql`select state from webhook_deliveries where id = ${id}`,
+      )
+      return row?.state === 'delivered'
     })
+    expect((await line.run(['events', 'resend', id])).code).toBe(0)
     await eventually(() => receiver.events.filter((event) => event.id === id).length >= 2)
   })
 })
