@@ -281,9 +281,11 @@ describe('a payment that is disputed more than once', () => {
     const { id, reference } = await disputedPayment()
     await decide(service, reference, 'reject')
     await pollUntil(service, id, 'PAID')
-    await service.db.query(sql`
-      update simulator.disputes set state = 'open', changed_at = ${service.clock.now()} where id = ${reference}`)
-    const money = await countMoney(service, async () => await pollUntil(service, id, 'BLOCKED'))
+    const money = await countMoney(service, async () => {
+      await service.db.query(sql`
+        update simulator.disputes set state = 'open', changed_at = ${service.clock.now()} where id = ${reference}`)
+      await pollUntil(service, id, 'BLOCKED')
+    })
     expect(money).toEqual({ available: -1000, blocked: 1000 })
     expect(await disputesOf(service, id)).toEqual([{ state: 'open', amount: 1000 }])
   })
