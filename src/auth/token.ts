@@ -1,6 +1,7 @@
 import { decodeProtectedHeader, type JWTPayload, errors as joseErrors, jwtVerify, SignJWT } from 'jose'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
+import { setNewest } from '../lib/newest.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { algorithm, type KeyRing } from './keys.ts'
 import { isScope, type Scope } from './scopes.ts'
@@ -100,10 +101,7 @@ export function rememberVerified(verify: TokenVerifier): TokenVerifier {
   async function verifyUncached(token: string): Promise<TokenClaims> {
     if (token.length > tokenLengthMax) throw new AppError('invalid_token')
     const claims = await verify(token)
-    remembered.delete(token)
-    remembered.set(token, { claims, verifiedAt: performance.now() })
-    const oldest = remembered.size > rememberedMax ? remembered.keys().next() : undefined
-    if (oldest && !oldest.done) remembered.delete(oldest.value)
+    setNewest(remembered, token, { claims, verifiedAt: performance.now() }, rememberedMax)
     return claims
   }
 }

@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify'
 import ipaddr from 'ipaddr.js'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
+import { setNewest } from '../lib/newest.ts'
 
 /** The number of keys remembered. Beyond it the least recently used key is forgotten and starts with a full bucket. */
 const keysMax = 100_000
@@ -42,11 +43,7 @@ export function createRateLimiter(options: { name: string; limit: RateLimit; clo
   }
 
   function keep(key: string, level: number, now: number): void {
-    // Deleting and setting again keeps the map in order of last use.
-    buckets.delete(key)
-    buckets.set(key, { level, at: now })
-    const oldest = buckets.size > keysMax ? buckets.keys().next() : undefined
-    if (oldest && !oldest.done) buckets.delete(oldest.value)
+    setNewest(buckets, key, { level, at: now }, keysMax)
   }
 
   function setLevel(key: string, levelThen: number, at: Date): void {

@@ -1,3 +1,5 @@
+import { setNewest } from './newest.ts'
+
 /** What a span may say. Names, ids, states and numbers: no personal data, no amounts, no secrets. */
 type Attributes = Record<string, string | number | boolean>
 
@@ -84,8 +86,7 @@ export function rememberTrace(recordId: string): void {
   const traceparent = tracer?.traceparent() ?? null
   // A repeated request with the same idempotency key created nothing.
   if (traceparent === null || traces.has(recordId)) return
-  traces.set(recordId, traceparent)
-  if (traces.size > tracesMax) for (const oldest of traces.keys()) return void traces.delete(oldest)
+  setNewest(traces, recordId, traceparent, tracesMax)
 }
 
 export function findTrace(recordId: string): string | null {

@@ -1,5 +1,6 @@
 import encodeQR from 'qr'
 import { type QrMatrix, qrMatrix, toPngDataUrl } from '../../qr-png/src/index.ts'
+import { setNewest } from '../lib/newest.ts'
 
 /** Enough for the time from a response to its webhook at thousands of creations a second; 2 MB in all. */
 const recentMax = 1_000
@@ -14,12 +15,7 @@ export function qrCodeDataUrl(text: string): string {
   const known = recent.get(text)
   if (known !== undefined) return known
   const made = toPngDataUrl(qrMatrix(text) ?? largeMatrix(text))
-  if (recent.size >= recentMax)
-    for (const oldest of recent.keys()) {
-      recent.delete(oldest)
-      break
-    }
-  recent.set(text, made)
+  setNewest(recent, text, made, recentMax)
   return made
 }
 

@@ -1,3 +1,4 @@
+import { setNewest } from '../lib/newest.ts'
 import type { ReceiverLoad } from './queue-store.ts'
 
 /**
@@ -136,13 +137,7 @@ export function createBudget(limits: { perReceiverMax: number; totalMax: number 
 
   function forget(receiver: string, state: Receiver): void {
     receivers.delete(receiver)
-    if (state.window < start) remember(hanging, hangingMax)
-    else if (state.window > start) remember(quick, quickMax)
-
-    function remember(map: Map<string, Receiver>, max: number): void {
-      map.set(receiver, state)
-      const [oldest] = map.keys()
-      if (map.size > max && oldest !== undefined) map.delete(oldest)
-    }
+    if (state.window < start) setNewest(hanging, receiver, state, hangingMax)
+    else if (state.window > start) setNewest(quick, receiver, state, quickMax)
   }
 }
