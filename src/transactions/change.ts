@@ -12,6 +12,7 @@ import {
   type LockedTransaction,
   type NewTransaction,
   nothingListed,
+  nothingPaid,
   type TransactionRow,
   toChanged,
   updateTransactions,
@@ -130,16 +131,8 @@ function initialOf(row: TransactionRow): Partial<Changeable> {
     acquirer: row.other_acquirers[0] ?? row.acquirer,
     statuses: row.statuses.slice(0, 2),
     status_dates: row.status_dates.slice(0, 2),
-    amount_paid: null,
-    payment_date: null,
-    end_to_end: null,
-    payer: null,
-    receiver: null,
-    fee_amount: null,
-    infraction_date: null,
     error_message: null,
-    amount_returned: 0,
-    ...nothingListed,
+    ...nothingPaid,
   }
 }
 

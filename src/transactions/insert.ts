@@ -10,7 +10,7 @@ import type { LiveSecret } from '../webhooks/store.ts'
 import { toEvent, toSnapshot } from './change.ts'
 import { insertTransactions } from './insert-store.ts'
 import type { TransactionResponse } from './schema.ts'
-import { type NewTransaction, nothingListed } from './store.ts'
+import { type NewTransaction, nothingPaid } from './store.ts'
 import { toTransactionView } from './view.ts'
 
 /** Rows per commit, and commits in progress at once. Measured best for throughput; an idle service does not wait. */
@@ -55,7 +55,7 @@ export async function insertBy(
     if (isNew) await recordAction(tx, { ...about, by, now: clock.now() })
     return isNew
   })
-  wakeDeliveries()
+  if (isNew) wakeDeliveries()
   return isNew
 }
 
@@ -77,21 +77,21 @@ export async function insertWithEvents(
     coded.map((row) => toEvent(row, isPlain(row) ? null : toSnapshot(withNothingPaid(row)))),
     (receiver) => deliveries?.reserve(receiver) ?? null,
   )
-  const rowOf = new Map(unique.map((row) => [row.id, row]))
-  const send = (inserted: Set<string>, secrets: LiveSecret[]) =>
-    deliveries?.send(
-      first.reserved.map((delivery) => {
-        const row = inserted.has(delivery.recordId) ? rowOf.get(delivery.recordId) : undefined
-        return { delivery, record: row ? toFirstView(row) : null }
-      }),
-      secrets,
-    )
+  const send = (rows: NewTransaction[], secrets: LiveSecret[]) => {
+    const rowOf = new Map(rows.map((row) => [row.id, row]))
+    const reserved = first.reserved.map((delivery) => {
+      const row = rowOf.get(delivery.recordId)
+      return { delivery, record: row ? toFirstView(row) : null }
+    })
+    deliveries?.send(reserved, secrets)
+  }
   const { inserted, toEndpoints, secrets } = await insertTransactions(db, unique, first).catch((error: unknown) => {
-    send(new Set(), [])
+    send([], [])
     throw error
   })
+  const rows = unique.filter(({ id }) => inserted.has(id))
   // After the responses.
-  setImmediate(send, new Set(inserted), secrets)
+  if (first.reserved.length > 0) setImmediate(send, rows, secrets)
   if (first.isAnyUnreserved || toEndpoints) deliveries?.wake()
   return transactions.map(({ id }) => inserted.delete(id))
 }
@@ -110,17 +110,7 @@ function isPlain({ pix_uri, other_acquirers }: NewTransaction): boolean {
 
 /** Adds what a new transaction has not yet to the row itself: a copy takes as long as encoding the BR Code. */
 function withNothingPaid(transaction: NewTransaction) {
-  return Object.assign(transaction, {
-    amount_paid: null,
-    payment_date: null,
-    end_to_end: null,
-    payer: null,
-    receiver: null,
-    fee_amount: null,
-    infraction_date: null,
-    amount_returned: 0,
-    ...nothingListed,
-  })
+  return Object.assign(transaction, nothingPaid)
 }
 
 /** Everyone inserts in the same order: two statements that insert the same keys in opposite order deadlock. */

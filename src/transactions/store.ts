@@ -263,6 +263,19 @@ export async function updateTransactions(tx: Tx, changes: Change[]): Promise<Cha
 /** The lists of a transaction that was never paid. */
 export const nothingListed: Pick<Changeable, Listed> = { refunds: [], disputes: [], returns: [] }
 
+/** What a transaction has before it is paid. */
+export const nothingPaid = {
+  amount_paid: null,
+  payment_date: null,
+  end_to_end: null,
+  payer: null,
+  receiver: null,
+  fee_amount: null,
+  infraction_date: null,
+  amount_returned: 0,
+  ...nothingListed,
+} satisfies Partial<Changeable>
+
 /** The row after a change. */
 export function toChanged({ row, to, at, set }: Change, lists: Pick<Changeable, Listed>): ChangedTransaction {
   return {

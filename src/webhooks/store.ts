@@ -19,6 +19,8 @@ export async function lockClient(tx: Tx, merchantId: string): Promise<string | n
   return row?.client_id ?? null
 }
 
+const isLive = (now: Date): Sql => sql`(expires_at is null or expires_at > ${now})`
+
 /** The current secret stays valid until the given moment; one that was already ending ends now. */
 export async function endWebhookSecrets(
   tx: Tx,
@@ -28,7 +30,7 @@ export async function endWebhookSecrets(
     update webhook_secrets
     set expires_at = case when expires_at is null then ${until}::timestamptz else ${now}::timestamptz end
     where merchant_id = ${merchantId} and endpoint_id is not distinct from ${endpointId}
-      and (expires_at is null or expires_at > ${now})`)
+      and ${isLive(now)}`)
 }
 
 export type LiveSecret = { merchantId: string; endpointId: string | null; sealed: Buffer }
@@ -42,7 +44,7 @@ export function listLiveSecrets(
     sql`
     select merchant_id as "merchantId", endpoint_id as "endpointId", sealed
     from webhook_secrets
-    where merchant_id = any (${merchantIds}::uuid[]) and (expires_at is null or expires_at > ${now})
+    where merchant_id = any (${merchantIds}::uuid[]) and ${isLive(now)}
     order by merchant_id, expires_at desc nulls first, created_at desc`,
     'list-live-secrets',
   )
@@ -52,7 +54,7 @@ export function listLiveSecrets(
 export const liveSecretsOf = ({ merchantIds, now }: { merchantIds: string[]; now: Date }): Sql => sql`
   (select json_agg(json_build_array(merchant_id, encode(sealed, 'base64')) order by expires_at desc nulls first, created_at desc)
    from webhook_secrets
-   where merchant_id = any (${merchantIds}::uuid[]) and endpoint_id is null and (expires_at is null or expires_at > ${now}))`
+   where merchant_id = any (${merchantIds}::uuid[]) and endpoint_id is null and ${isLive(now)})`
 
 export function readLiveSecrets(value: [merchantId: string, sealed: string][] | null): LiveSecret[] {
   return (value ?? []).map(([merchantId, sealed]) => {
@@ -68,7 +70,7 @@ export async function listSecretsSigning(
 ): Promise<{ createdAt: Date; expiresAt: Date | null }[]> {
   return await db.query(sql`
     select created_at as "createdAt", expires_at as "expiresAt" from webhook_secrets
-    where merchant_id = ${merchantId} and endpoint_id is null and (expires_at is null or expires_at > ${now})
+    where merchant_id = ${merchantId} and endpoint_id is null and ${isLive(now)}
     order by expires_at desc nulls first, created_at desc`)
 }
 

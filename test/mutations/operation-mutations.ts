@@ -135,7 +135,7 @@ export const operationMutations: Mutation[] = [
   },
   {
     name: 'the delivery of a creation that failed holds the capacity of its receiver',
-    edits: [edit('src/transactions/insert.ts', '    send(new Set(), [])\n', '')],
+    edits: [edit('src/transactions/insert.ts', '    send([], [])\n', '')],
     caughtBy: 'src/webhooks/own.test.ts',
   },
   {
@@ -151,7 +151,13 @@ export const operationMutations: Mutation[] = [
   },
   {
     name: 'a delivery that is sent from memory shows what was not stored',
-    edits: [edit('src/transactions/insert.ts', 'amount_returned: 0,', "amount_returned: 0, description: 'another',")],
+    edits: [
+      edit(
+        'src/transactions/insert.ts',
+        'cancel_requested_at: null }',
+        "cancel_requested_at: null, description: 'another' }",
+      ),
+    ],
     caughtBy: 'src/webhooks/own.test.ts',
   },
 ]
