@@ -1,10 +1,30 @@
 import { MultiSelect } from '@mantine/core'
+import type { ReactNode } from 'react'
 import { useFilters } from '../filters.ts'
 import { DateRange } from './date-range.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import { MoneyFilter, TextFilter } from './filter-inputs.tsx'
 import { DensitySwitch } from './record-table.tsx'
 import { useStatusName } from './status.tsx'
+
+/** Filters of a list of records: the period, those in `children`, and those in `more` behind a button; and the density of its rows. */
+export function ListFilters({ children, more }: { children?: ReactNode; more?: ReactNode }) {
+  const filters = useFilters()
+  return (
+    <FilterBar
+      count={filters.count}
+      onClear={filters.clear}
+      common={
+        <>
+          <DateRange />
+          {children}
+          <DensitySwitch />
+        </>
+      }
+      more={more}
+    />
+  )
+}
 
 /** The filters of a list of transactions or withdrawals: period, statuses, amounts and texts. */
 export function RecordFilters<Name extends string>({
@@ -19,15 +39,7 @@ export function RecordFilters<Name extends string>({
   const nameOf = useStatusName()
   const filters = useFilters()
   return (
-    <FilterBar
-      count={filters.count}
-      onClear={filters.clear}
-      common={
-        <>
-          <DateRange />
-          <DensitySwitch />
-        </>
-      }
+    <ListFilters
       more={
         <>
           <MultiSelect

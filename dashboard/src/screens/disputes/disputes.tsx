@@ -3,13 +3,12 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { Link } from 'wouter'
 import { request } from '../../api.ts'
-import { DateRange } from '../../components/date-range.tsx'
 import { DefenceBadge } from '../../components/defence-badge.tsx'
 import { EmptyList } from '../../components/empty.tsx'
-import { FilterBar } from '../../components/filter-bar.tsx'
 import { chosenStatuses, StatusTabs, type Tab } from '../../components/list-tabs.tsx'
 import { Page, Section } from '../../components/page.tsx'
-import { Amount, CursorList, DensitySwitch, merchantLine, OneLine, PhoneRow } from '../../components/record-table.tsx'
+import { ListFilters } from '../../components/record-filters.tsx'
+import { Amount, CursorList, merchantLine, OneLine, PhoneRow } from '../../components/record-table.tsx'
 import { StatusBadge } from '../../components/status.tsx'
 import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
@@ -82,23 +81,15 @@ function List() {
   const isDueSoon = filters.get('due') === 'soon'
   return (
     <>
-      <FilterBar
-        count={filters.count}
-        onClear={filters.clear}
-        common={
-          <>
-            <DateRange />
-            <Button
-              variant={isDueSoon ? 'light' : 'default'}
-              aria-pressed={isDueSoon}
-              onClick={() => filters.set({ due: isDueSoon ? '' : 'soon' })}
-            >
-              {t.dueSoon}
-            </Button>
-            <DensitySwitch />
-          </>
-        }
-      />
+      <ListFilters>
+        <Button
+          variant={isDueSoon ? 'light' : 'default'}
+          aria-pressed={isDueSoon}
+          onClick={() => filters.set({ due: isDueSoon ? '' : 'soon' })}
+        >
+          {t.dueSoon}
+        </Button>
+      </ListFilters>
       <StatusTabs tabs={tabs} summary={list.data} first={toAnswer} />
       <Rows list={list} filters={filters} isOpenTab={tab === 'to_answer' || tab === 'answered'} />
       <Unattributed disputes={list.data?.unattributed ?? []} />

@@ -1,14 +1,13 @@
-import { Anchor, Badge, Group, Select, Text } from '@mantine/core'
+import { Anchor, Badge, Group, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { request } from '../../api.ts'
-import { DateRange } from '../../components/date-range.tsx'
 import { EmptyList } from '../../components/empty.tsx'
-import { FilterBar } from '../../components/filter-bar.tsx'
 import { TextFilter } from '../../components/filter-inputs.tsx'
 import { StatusTabs, type Tab } from '../../components/list-tabs.tsx'
 import { Page, Section } from '../../components/page.tsx'
-import { CursorList, DensitySwitch, merchantLine, OneLine, PhoneRow } from '../../components/record-table.tsx'
+import { ListFilters } from '../../components/record-filters.tsx'
+import { CursorList, merchantLine, OneLine, PhoneRow } from '../../components/record-table.tsx'
 import { SavedViews } from '../../components/saved-views.tsx'
 import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
@@ -16,7 +15,7 @@ import { useRefreshEvery } from '../../live.ts'
 import { periodOf } from '../../periods.ts'
 import { useText } from '../../text.ts'
 import type { DeliveryCounts, DeliveryItems } from '../../types.ts'
-import { DeliveryState, EventName, EventType, eventTypes, hostOf, StateAndError } from './state.tsx'
+import { DeliveryState, EventName, EventType, EventTypeFilter, hostOf, StateAndError } from './state.tsx'
 import { words } from './text.ts'
 
 const tabs = (['waiting', 'failing', 'delivered', 'given_up'] as const).map((name): Tab => ({ name, statuses: [name] }))
@@ -82,28 +81,11 @@ function originOf(text: string): string {
 
 function Filters() {
   const t = useText(words)
-  const filters = useFilters()
   return (
-    <FilterBar
-      count={filters.count}
-      onClear={filters.clear}
-      common={
-        <>
-          <DateRange />
-          <DensitySwitch />
-        </>
-      }
+    <ListFilters
       more={
         <>
-          <Select
-            label={t.type}
-            placeholder={t.anyType}
-            data={eventTypes}
-            value={filters.get('type') || null}
-            onChange={(value) => filters.set({ type: value ?? '' })}
-            clearable
-            searchable
-          />
+          <EventTypeFilter />
           <TextFilter label={t.receiverFilter} name="receiver" />
         </>
       }

@@ -1,6 +1,7 @@
-import { Badge, Text } from '@mantine/core'
+import { Badge, Select, type SelectProps, Text } from '@mantine/core'
 import { Fragment } from 'react'
 import { useStatusName } from '../../components/status.tsx'
+import { useFilters } from '../../filters.ts'
 import { useLanguage, useText } from '../../text.ts'
 import type { AttemptErrorCode } from '../../types.ts'
 import { words, writeAttemptError } from './text.ts'
@@ -86,5 +87,23 @@ export function StateAndError({
         </Text>
       )}
     </>
+  )
+}
+
+/** Chooses a type of event. */
+export function EventTypeFilter({ w }: Pick<SelectProps, 'w'>) {
+  const t = useText(words)
+  const filters = useFilters()
+  return (
+    <Select
+      label={t.type}
+      placeholder={t.anyType}
+      data={eventTypes}
+      value={filters.get('type') || null}
+      onChange={(value) => filters.set({ type: value ?? '' })}
+      clearable
+      searchable
+      w={w}
+    />
   )
 }

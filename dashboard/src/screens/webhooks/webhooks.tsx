@@ -27,7 +27,7 @@ import { Endpoints } from './endpoints.tsx'
 import { ReceiverLink, Receivers } from './receivers.tsx'
 import { ResendMany } from './resend-many.tsx'
 import { isResendable, ResendSelected } from './resend-selected.tsx'
-import { DeliveryState, EventName, EventType, eventTypes, hostOf, StateAndError } from './state.tsx'
+import { DeliveryState, EventName, EventType, EventTypeFilter, hostOf, StateAndError } from './state.tsx'
 import { words } from './text.ts'
 
 const states = ['pending', 'waiting', 'delivered', 'exhausted', 'gone', 'canceled']
@@ -143,16 +143,7 @@ function DeliveryList({ client }: { client: string }) {
               clearable
               w={{ base: '100%', xs: 170 }}
             />
-            <Select
-              label={t.type}
-              placeholder={t.anyType}
-              data={eventTypes}
-              value={filters.get('type') || null}
-              onChange={(value) => filters.set({ type: value ?? '' })}
-              clearable
-              searchable
-              w={{ base: '100%', xs: 240 }}
-            />
+            <EventTypeFilter w={{ base: '100%', xs: 240 }} />
             <DateRange />
           </>
         }
