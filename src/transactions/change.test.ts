@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newTransactionRow } from '../../test/support/new-transaction.ts'
 import { startTestService, type TestService } from '../../test/support/service.ts'
 import { sql } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
@@ -8,7 +9,7 @@ import type { AccountHolder } from '../pix/holder.ts'
 import { changeStatus } from './change.ts'
 import { createTransactionWriter } from './insert.ts'
 import { type TransactionStatus, transactionTransitions } from './status.ts'
-import { type Changeable, lockTransaction, type NewTransaction } from './store.ts'
+import { type Changeable, lockTransaction } from './store.ts'
 import { loadTransactionVersions } from './view.ts'
 
 let service: TestService
@@ -110,17 +111,10 @@ it('changes nothing when any part of its commit fails', async () => {
 async function accept(statuses: TransactionStatus[]): Promise<string> {
   const now = service.clock.now()
   const hasCode = statuses.includes('PIX_QRCODE_GENERATED')
-  const created: NewTransaction = {
-    id: newUuid(),
+  const created = newTransactionRow({
     merchant_id: merchantId,
-    acquirer: 'simulator',
-    other_acquirers: [],
-    amount: 2590,
-    idempotency_key: null,
     external_code: 'order-0001',
     webhook_url: 'https://127.0.0.1:1/hook?a=1',
-    return_url: null,
-    is_info_product: false,
     customer: {
       name: 'José da Conceição',
       document: { value: '52998224725', type: 'CPF' },
@@ -140,20 +134,13 @@ async function accept(statuses: TransactionStatus[]): Promise<string> {
     items: [{ title: 'Café', unitPrice: 2590, quantity: 1 }],
     description: 'Pedido 42',
     metadata: { z: 1, a: [null, { ok: true }], text: 'naïve \u2028' },
-    pix_expiration_seconds: 1800,
     created_at: now,
     pix_uri: hasCode ? '00020101021226' : null,
     pix_expires_at: hasCode ? new Date(now.getTime() + 1_800_000) : null,
     statuses,
     status_dates: statuses.map(() => now),
     error_message: statuses.includes('FAILED') ? 'refused' : null,
-    check_at: null,
-    customer_search_name: null,
-    customer_search_email: null,
-    customer_document: null,
-    customer_landline_digits: null,
-    customer_mobile_digits: null,
-  }
+  })
   await createTransactionWriter(service.db)(created)
   return created.id
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { receiverAccount, receiverKey, simulatorCredentials } from '../../simulator/receiver-account.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { newTransactionRow } from '../../test/support/new-transaction.ts'
 import { createBacenAcquirer } from '../acquirers/bacen/adapter.ts'
 import { createRegistry } from '../acquirers/registry.ts'
 import { sql } from '../db/sql.ts'
@@ -22,40 +23,8 @@ afterAll(() => database.drop())
 const now = new Date('2026-11-21T12:00:00.000Z')
 const merchantId = randomUUID()
 
-function newRow(set: Partial<NewTransaction> = {}): NewTransaction {
-  return {
-    id: randomUUID(),
-    merchant_id: merchantId,
-    acquirer: 'simulator',
-    other_acquirers: [],
-    amount: 2590,
-    idempotency_key: null,
-    external_code: null,
-    webhook_url: 'https://example.com/hook',
-    return_url: null,
-    is_info_product: true,
-    customer: null,
-    seller: null,
-    address: null,
-    items: null,
-    description: null,
-    metadata: null,
-    pix_expiration_seconds: 1800,
-    created_at: now,
-    pix_uri: '00020101021226',
-    pix_expires_at: now,
-    statuses: ['PENDING', 'PIX_QRCODE_GENERATED'],
-    status_dates: [now, now],
-    error_message: null,
-    check_at: null,
-    customer_search_name: null,
-    customer_search_email: null,
-    customer_document: null,
-    customer_landline_digits: null,
-    customer_mobile_digits: null,
-    ...set,
-  }
-}
+const newRow = (set: Partial<NewTransaction> = {}) =>
+  newTransactionRow({ merchant_id: merchantId, created_at: now, is_info_product: true, ...set })
 
 /** How many events and deliveries each of these has. */
 async function countWritten(rows: NewTransaction[]): Promise<number[][]> {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { deliveryBench } from '../../test/support/delivery-bench.ts'
+import { newTransactionRow } from '../../test/support/new-transaction.ts'
 import { eventually } from '../../test/support/webhooks.ts'
 import { sql } from '../db/sql.ts'
 import { type CreationDeliveries, createTransactionWriter } from '../transactions/insert.ts'
@@ -144,40 +145,20 @@ function watch(worker: Deliveries): CreationDeliveries & { reserved: number } {
 
 function newRow(webhookUrl: string): NewTransaction {
   const now = clock.now()
-  return {
-    id: randomUUID(),
+  return newTransactionRow({
     merchant_id: bench.merchant.merchantId,
-    acquirer: 'simulator',
-    other_acquirers: [],
-    amount: 2590,
-    idempotency_key: null,
+    created_at: now,
     external_code: 'order-0001',
     webhook_url: webhookUrl,
-    return_url: null,
-    is_info_product: false,
     customer: {
       name: 'José da Conceição',
       document: { value: '52998224725', type: 'CPF' },
       email: 'Jose@example.com',
       birthdate: '1990-01-31',
     },
-    seller: null,
-    address: null,
     items: [{ title: 'Café', unitPrice: 2590, quantity: 1 }],
     description: 'Pedido 42',
     metadata: { z: 1, a: [null, { ok: true }], zero: -0, text: 'naïve \u2028' },
-    pix_expiration_seconds: 1800,
-    created_at: now,
-    pix_uri: '00020101021226',
     pix_expires_at: new Date(now.getTime() + 1_800_000),
-    statuses: ['PENDING', 'PIX_QRCODE_GENERATED'],
-    status_dates: [now, now],
-    error_message: null,
-    check_at: null,
-    customer_search_name: null,
-    customer_search_email: null,
-    customer_document: null,
-    customer_landline_digits: null,
-    customer_mobile_digits: null,
-  }
+  })
 }
