@@ -4,8 +4,9 @@ import { PerformanceObserver, performance } from 'node:perf_hooks'
 import { isMainThread } from 'node:worker_threads'
 import pg from 'pg'
 import type { BatchMessage } from '../src/lib/batch.ts'
+import type { DeliveryStages } from '../src/webhooks/deliver.ts'
 import { type Histogram, record } from './load/histogram.ts'
-import { type Delivery, deliveryParts, partOf, type Recorded, stageNames, writeSnapshots } from './stages.ts'
+import { deliveryParts, partOf, type Recorded, stageNames, writeSnapshots } from './stages.ts'
 
 // Loaded into each process of the service before its own code (`node --import`). Records how long requests, batches,
 // statements and deliveries spend where. It changes no behaviour, and costs a few per cent of Guichê's processor time.
@@ -27,7 +28,7 @@ if (isMainThread) {
   })
   const parts = deliveryParts.map((part) => ({ histogram: find(part.name), part }))
   subscribe('guiche:delivery', (message) => {
-    for (const { histogram, part } of parts) recordMs(histogram, partOf(message as Delivery, part))
+    for (const { histogram, part } of parts) recordMs(histogram, partOf(message as DeliveryStages, part))
   })
 }
 

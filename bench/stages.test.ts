@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
+import type { DeliveryStages } from '../src/webhooks/deliver.ts'
 import { mean, newHistogram, record } from './load/histogram.ts'
-import { type Delivery, deliveryParts, partOf, type Snapshot, stagesBetween } from './stages.ts'
+import { deliveryParts, partOf, type Snapshot, stagesBetween } from './stages.ts'
 import { toStatementNames } from './statements.ts'
 
 it('shows what all processes recorded between two readings, with the maximum of that time', () => {
@@ -42,6 +43,14 @@ it('divides the time of a delivery, whose moments are on two clocks', () => {
   const occurredAt = new Date()
   const started = occurredAt.getTime() - performance.timeOrigin
   const [claimedAt, builtAt, sentAt, answeredAt, recordedAt] = [5, 9, 10, 12, 20].map((ms) => started + ms)
-  const delivery = { occurredAt, dueAt: occurredAt, claimedAt, builtAt, sentAt, answeredAt, recordedAt } as Delivery
+  const delivery = {
+    occurredAt,
+    dueAt: occurredAt,
+    claimedAt,
+    builtAt,
+    sentAt,
+    answeredAt,
+    recordedAt,
+  } as DeliveryStages
   expect(deliveryParts.map((part) => Math.round(partOf(delivery, part)))).toEqual([0, 5, 4, 1, 2, 8])
 })

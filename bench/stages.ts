@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { DeliveryStages } from '../src/webhooks/deliver.ts'
 import { type Histogram, merge, newHistogram, since } from './load/histogram.ts'
 
 /** The names under which the hook records. */
@@ -16,15 +17,8 @@ export const stageNames = {
   garbage: 'process|garbage collection',
 }
 
-/**
- * When an attempt to deliver passed each point, as `guiche:delivery` publishes it: dates of the database, and moments by
- * `performance.now()`.
- */
-export type Delivery = Record<'occurredAt' | 'dueAt', Date> &
-  Record<'claimedAt' | 'builtAt' | 'sentAt' | 'answeredAt' | 'recordedAt', number>
-
 /** In the order in which a delivery passes them. */
-export const deliveryParts: { name: string; from: keyof Delivery; to: keyof Delivery }[] = [
+export const deliveryParts: { name: string; from: keyof DeliveryStages; to: keyof DeliveryStages }[] = [
   { name: 'delivery|change → due', from: 'occurredAt', to: 'dueAt' },
   { name: 'delivery|due → claimed', from: 'dueAt', to: 'claimedAt' },
   { name: 'delivery|claimed → built', from: 'claimedAt', to: 'builtAt' },
@@ -34,7 +28,10 @@ export const deliveryParts: { name: string; from: keyof Delivery; to: keyof Deli
 ]
 
 /** The duration of one part, in milliseconds. */
-export function partOf(delivery: Delivery, { from, to }: Pick<(typeof deliveryParts)[number], 'from' | 'to'>): number {
+export function partOf(
+  delivery: DeliveryStages,
+  { from, to }: Pick<(typeof deliveryParts)[number], 'from' | 'to'>,
+): number {
   const at = (moment: Date | number) => (moment instanceof Date ? moment.getTime() - performance.timeOrigin : moment)
   return at(delivery[to]) - at(delivery[from])
 }

@@ -121,7 +121,7 @@ const newScan: Scanning = { name: 'SCANNING', afterReceiver: '', waited: false }
 /** Claimed and built. It starts as soon as its receiver has a free connection. */
 type Ready = Sendable & { claimedAt: number; builtAt: number }
 
-/** Published for each recorded attempt: its moments, those with a number as of `performance.now()`. */
+/** Published for each recorded attempt: when it passed each point. Numbers are of `performance.now()`. */
 export type DeliveryStages = Record<'occurredAt' | 'dueAt', Date> &
   Record<'claimedAt' | 'builtAt' | 'sentAt' | 'answeredAt' | 'recordedAt', number>
 const stages = channel('guiche:delivery')
@@ -153,17 +153,15 @@ export function startDeliveries(deps: Deps): Deliveries {
   let isCapped = false
   const running = run()
 
-  const own = createOwnDeliveries({
-    ...deps,
-    budget,
-    leaseMs: options.leaseMs,
-    lease: () => (isStopping ? null : lease()),
-    start,
-    track,
-  })
-
   return {
-    ...own,
+    ...createOwnDeliveries({
+      ...deps,
+      budget,
+      leaseMs: options.leaseMs,
+      lease: () => (isStopping ? null : lease()),
+      start,
+      track,
+    }),
     wake: () => signal.notify(),
     stop: async () => {
       isStopping = true
