@@ -1,8 +1,8 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { source as axeSource } from 'axe-core'
 import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core'
 import { afterEach, expect, inject } from 'vitest'
+import { findFaults } from './accessibility.ts'
 
 /** Folder for screenshots. If set, each {@link Visit.checkScreen} saves one there. */
 const picturesDir = process.env.GUICHE_PICTURES
@@ -20,18 +20,6 @@ export async function openChromium(): Promise<Browser> {
 
 /** Long enough for a busy machine. */
 const patienceMs = 90_000
-
-/** Their violations are minor or moderate, which no check counts, and finding them is a third of the work. */
-const rulesNotCounted = [
-  ...['aria-allowed-role', 'empty-heading', 'form-field-multiple-labels', 'heading-order', 'image-redundant-alt'],
-  ...['landmark-banner-is-top-level', 'landmark-contentinfo-is-top-level', 'landmark-main-is-top-level'],
-  ...['landmark-no-duplicate-banner', 'landmark-no-duplicate-contentinfo', 'landmark-no-duplicate-main'],
-  ...['landmark-one-main', 'landmark-unique', 'page-has-heading-one', 'presentation-role-conflict', 'region'],
-  ...['scope-attr-valid', 'skip-link'],
-]
-
-/** The rules that depend on the theme. */
-const rulesOfColor = ['color-contrast', 'link-in-text-block']
 
 export type Appearance = { width: 390 | 1440; theme: 'light' | 'dark' }
 
@@ -78,14 +66,14 @@ export async function visit(
   })
   const settled = watchRequests(page)
   let now: Appearance = { width, theme }
-  const checkScreen = async (name: string, rules?: string[]) => {
+  const checkScreen = async (name: string, options?: { onlyColor: boolean }) => {
     await settled()
     const place = `${name} at ${now.width}, ${now.theme}`
     if (picturesDir !== undefined) {
       await mkdir(picturesDir, { recursive: true })
       await page.screenshot({ path: join(picturesDir, `${name}-${now.width}-${now.theme}.png`), fullPage: true })
     }
-    expect(await findFaults(page, rules), place).toEqual([])
+    expect(await findFaults(page, options), place).toEqual([])
     const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
     expect(wider, `${place} is wider than the window`).toBeLessThanOrEqual(0)
   }
@@ -117,11 +105,11 @@ export async function visit(
       const otherTheme = now.theme === 'light' ? 'dark' : 'light'
       await checkScreen(name)
       await turn({ theme: otherTheme })
-      await checkScreen(name, rulesOfColor)
+      await checkScreen(name, { onlyColor: true })
       await turn({ width: now.width === 390 ? 1440 : 390 })
       await checkScreen(name)
       await turn({ theme: first.theme })
-      await checkScreen(name, rulesOfColor)
+      await checkScreen(name, { onlyColor: true })
       await turn(first)
     },
     close: async () => await context.close(),
@@ -188,27 +176,3 @@ export async function findSpilled(page: Page): Promise<string[]> {
     }),
   )
 }
-
-/** Serious and critical axe violations of all rules, or of these, each with its place. */
-async function findFaults(page: Page, rules?: string[]): Promise<string[]> {
-  if (await page.evaluate(() => !('axe' in globalThis))) await page.evaluate(axeSource)
-  const chosen = rules
-    ? { runOnly: rules }
-    : { rules: Object.fromEntries(rulesNotCounted.map((id) => [id, { enabled: false }])) }
-  const found = await page.evaluate(
-    async (options) => {
-      const { axe } = globalThis as unknown as {
-        axe: { run(context: Document, options: object): Promise<{ violations: Violation[] }> }
-      }
-      return (await axe.run(document, options)).violations
-    },
-    { resultTypes: ['violations'], ...chosen },
-  )
-  return found
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, nodes }) =>
-      nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary}`),
-    )
-}
-
-type Violation = { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }
