@@ -33,7 +33,7 @@ import { paymentToken } from './pay/token.ts'
 import { recordApiRequests } from './requests/record.ts'
 import { registerSandboxRoutes, type Sandbox } from './sandbox/routes.ts'
 import { exampleTransaction } from './transactions/examples.ts'
-import { type CreationDeliveries, createTransactionWriter } from './transactions/insert.ts'
+import { createTransactionWriter } from './transactions/insert.ts'
 import { registerTransactionRoutes } from './transactions/routes.ts'
 import { TransactionView } from './transactions/schema.ts'
 import { createSettlement } from './transactions/settle.ts'
@@ -47,6 +47,7 @@ import { type Described, describeWebhooks } from './webhooks/document.ts'
 import { registerEndpointRoutes } from './webhooks/endpoints/routes.ts'
 import { createWebhookTests } from './webhooks/endpoints/test-delivery.ts'
 import { registerEventRoutes } from './webhooks/event-routes.ts'
+import type { ChangeDeliveries } from './webhooks/own-events.ts'
 import { registerWebhookRoutes } from './webhooks/routes.ts'
 import { exampleWithdrawal } from './withdrawals/examples.ts'
 import { registerWithdrawalRoutes } from './withdrawals/routes.ts'
@@ -73,7 +74,7 @@ export type AppDeps = {
   /** Null unless the acquirer is the simulator. */
   sandbox: Sandbox | null
   /** Null where no webhook is sent. */
-  deliveries: CreationDeliveries | null
+  deliveries: ChangeDeliveries | null
   /** Called with stored callback notices to process. */
   workOn: ReceiveDeps['workOn']
 }

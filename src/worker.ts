@@ -62,7 +62,16 @@ export type Worker = { deliveries: Deliveries; workOn: ReceiveDeps['workOn']; st
 export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const { db, instance, clock, log, registry } = deps
   let deliveries: Deliveries | null = null
-  const settleDeps = { ...deps, settlement: createSettlement(deps), wakeDeliveries: () => deliveries?.wake() }
+  const wakeDeliveries = () => deliveries?.wake()
+  const settlement = createSettlement({
+    ...deps,
+    deliveries: {
+      wake: wakeDeliveries,
+      reserve: (receiver) => deliveries?.reserve(receiver) ?? null,
+      send: (...own) => deliveries?.send(...own),
+    },
+  })
+  const settleDeps = { ...deps, settlement, wakeDeliveries }
   const channels = openChannels(deps.alerts, deps)
   const loadRecords: LoadRecords = {
     transaction: async (versions) => await loadTransactionVersions(db, versions),

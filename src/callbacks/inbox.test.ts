@@ -186,7 +186,7 @@ it('processes due notices even while more arrive than it can handle', async () =
     db,
     writeCheck: async (check) => {
       // 640 a second.
-      await sleep(100)
+      await sleep(400)
       written.push(check.event_key)
       if (check.event_key.startsWith('paused')) reportedBeforeLastPaused = reportedWritten()
       return await write(check)

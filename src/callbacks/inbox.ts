@@ -4,7 +4,9 @@ import { leaseMs, toKey } from './receive.ts'
 import { claimNotices, type InboxRow, updateNotices } from './store.ts'
 
 /** Concurrent queries to acquirers: enough to fill a commit with their results. */
-const atOnceMax = 64
+const queriesMax = 64
+/** The same with those whose results are being written. */
+const atWorkMax = 256
 /**
  * Most notices that wait in memory, some hundred bytes each. At 2,000 a second the last of them waits as long as its
  * lease.
@@ -35,9 +37,17 @@ export type Inbox = {
  */
 export function startInbox(deps: ProcessDeps & { instance: number }): Inbox {
   const { db, clock, log, instance } = deps
-  const processNotice = createNoticeProcessor(deps)
+  const processNotice = createNoticeProcessor({
+    ...deps,
+    writeCheck: async (check) => {
+      // The acquirer has answered: the next notice need not wait until the result is written.
+      endQuery(toKey(check.acquirer, check.event_key))
+      return await deps.writeCheck(check)
+    },
+  })
   const waiting: InboxRow[] = []
   const atWork = new Map<string, Promise<void>>()
+  const querying = new Set<string>()
   const signal = createSignal()
   let hasMore = false
   let claimedAt = Number.NEGATIVE_INFINITY
@@ -62,13 +72,25 @@ export function startInbox(deps: ProcessDeps & { instance: number }): Inbox {
   }
 
   function begin(): void {
-    while (!isStopping && waiting.length > 0 && atWork.size < atOnceMax) {
-      for (const notice of waiting.splice(0, atOnceMax - atWork.size)) {
+    while (!isStopping && waiting.length > 0 && room() > 0) {
+      for (const notice of waiting.splice(0, room())) {
         const key = toKey(notice.acquirer, notice.event_key)
         // Its lease ended before its work did.
-        if (!atWork.has(key)) atWork.set(key, work(notice, key))
+        if (atWork.has(key)) continue
+        querying.add(key)
+        atWork.set(key, work(notice, key))
       }
     }
+  }
+
+  function room(): number {
+    return Math.min(queriesMax - querying.size, atWorkMax - atWork.size)
+  }
+
+  function endQuery(key: string): void {
+    querying.delete(key)
+    begin()
+    if (hasMore && waiting.length === 0) signal.notify()
   }
 
   async function work(notice: InboxRow, key: string): Promise<void> {
@@ -81,8 +103,7 @@ export function startInbox(deps: ProcessDeps & { instance: number }): Inbox {
       )
     } finally {
       atWork.delete(key)
-      begin()
-      if (hasMore && waiting.length === 0) signal.notify()
+      endQuery(key)
     }
   }
 
@@ -97,7 +118,7 @@ export function startInbox(deps: ProcessDeps & { instance: number }): Inbox {
   }
 
   async function claimDue(): Promise<void> {
-    const isBusy = waiting.length > 0 || atWork.size >= atOnceMax
+    const isBusy = waiting.length > 0 || room() <= 0
     if (isBusy && performance.now() - claimedAt < claimWhenBusyEveryMs) return
     claimedAt = performance.now()
     const now = clock.now()

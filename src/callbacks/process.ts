@@ -28,8 +28,8 @@ const unattributedPauseMs = 1_000
 /** Notices written in one commit, and commits in progress at once. */
 const batchNoticesMax = 128
 const batchesMax = 2
-/** Nothing waits for these. */
-const lingerMs = 10
+/** Nothing waits for these: a check that a crash loses is repeated, and finds the payment recorded. */
+const delayMs = 100
 
 export type ProcessDeps = SettleDeps & {
   /** Writes the result of a check. */
@@ -72,7 +72,7 @@ export function createCheckWriter(db: Db): ProcessDeps['writeCheck'] {
     maxBatchSize: batchNoticesMax,
     maxConcurrency: batchesMax,
     minConcurrentBatch: batchNoticesMax,
-    lingerMs,
+    delayMs,
     retryIndividually: mayBeOneRowsFault,
     run: async (checks: NoticeCheck[]) => {
       await updateNotices(db, checks)
@@ -104,11 +104,11 @@ export type Subject =
  */
 export async function classifyNotice(
   { db, settlement }: Pick<SettleDeps, 'db' | 'settlement'>,
-  { acquirer, txid }: { acquirer: string; txid: string | null },
+  { acquirer, txid, owner: known = null }: Pick<InboxRow, 'acquirer' | 'txid' | 'owner'>,
 ): Promise<Subject> {
   const id = txid === null ? null : fromTxid(txid)
   if (id === null) return { kind: 'unattributed' }
-  const owner = await settlement.findOwner(id)
+  const owner = known && mayHaveCharge(known, acquirer) ? known : await settlement.findOwner(id)
   if (owner) return mayHaveCharge(owner, acquirer) ? { kind: 'charge', owner } : { kind: 'unattributed' }
   const payout = await findOwner(db, id)
   return payout ? { kind: 'payout', owner: payout } : { kind: 'unattributed' }

@@ -2,6 +2,7 @@ import type { CallbackNotice } from '../acquirers/acquirer.ts'
 import { rowsParam } from '../db/rows-param.ts'
 import { type Db, sql, type Tx } from '../db/sql.ts'
 import { type Claim, claimRows, type Queue } from '../jobs/claim.ts'
+import { type Owner, ownerOf } from '../transactions/owner-store.ts'
 
 export type InboxState = 'received' | 'settled' | 'unconfirmed' | 'unmatched'
 
@@ -18,6 +19,8 @@ export type InboxRow = {
   received_at: Date
   /** How often the acquirer has answered that it does not know the payment. */
   checks: number
+  /** Of the transaction that it names. Read when the notice is stored, and only then; null if there was none yet. */
+  owner?: Owner | null
 }
 
 const openColumns = sql`inbox.acquirer, inbox.event_key, inbox.end_to_end, inbox.txid, inbox.received_at, inbox.checks`
@@ -31,6 +34,9 @@ const noticesParam = rowsParam<NewNotice>({
   txid: 'text',
   payoutId: 'text',
 })
+
+/** A txid of ours is an id without hyphens. */
+const ownId = sql`case when inbox.txid ~ '^[0-9A-Fa-f]{32}$' then inbox.txid::uuid end`
 
 /**
  * Stores the new notices of callbacks and returns them, leased to the caller. A repeated notice exists already. If it
@@ -52,7 +58,7 @@ export async function insertNotices(
         set txid = excluded.txid, state = 'received', finished_at = null, check_at = excluded.check_at,
           leased_by = excluded.leased_by, checks = 0, last_error = null
         where inbox.state in ('unconfirmed', 'unmatched')
-      returning ${openColumns}`,
+      returning ${openColumns}, ${ownerOf(ownId)} as owner`,
     'insert-notices',
   )
 }

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { raw, type Sql } from 'sql-template-tag'
 import { assert, BrokenInvariant } from '../lib/assert.ts'
+import { together } from '../lib/at-once.ts'
 import { parseServers } from '../lib/database-url.ts'
 import { databaseSpan, inSpan } from '../lib/spans.ts'
 import { clientFor, type ServerState, serverState } from './hosts.ts'
@@ -22,7 +23,7 @@ export type Db = Reads & {
    * Runs `work` in a transaction at READ COMMITTED; any error thrown by it rolls all of it back. When the connection
    * breaks during the commit, the outcome is unknown: the caller finds out, and repeats nothing blindly. With an advisory lock
    * the transaction begins once it has the lock, so its first statement sees everything that the previous holders
-   * committed.
+   * committed. Its first statements are sent without waiting for the lock, and must only lock or read.
    */
   transaction<Result>(work: (tx: Tx) => Promise<Result>, lock?: AdvisoryLock): Promise<Result>
   /**
@@ -127,15 +128,25 @@ export function toDb(pool: pg.Pool): Db {
     const client = await pool.connect()
     let broken: Error | undefined
     try {
-      await client.query(lock === undefined ? 'begin' : beginWithLock(lock))
       const query = toQuery(client)
-      const result = await work({
+      let refused: Error | undefined
+      const tx: Tx = {
         inTransaction: true,
-        query: (statement, name) => {
+        query: async (statement, name) => {
+          // Outside of the transaction it would commit on its own.
+          if (refused) throw refused
           writeOnce(client)
-          return query(statement, name)
+          return await query(statement, name)
         },
+      }
+      writeOnce(client)
+      const begun = client.query(lock === undefined ? 'begin' : beginWithLock(lock)).catch((error: Error) => {
+        refused = error
+        throw error
       })
+      // With a lock, the first statements are sent together with it: they lock or read, and write nothing yet.
+      if (lock === undefined) await begun
+      const [, result] = await together(begun, work(tx))
       writeOnce(client)
       const [xid, { command }] = await Promise.all([findXid(client), client.query('commit')])
       // PostgreSQL rolls back instead, without an error, when a statement failed and `work` ignored that.

@@ -3,6 +3,7 @@ import { type Posting, postAll } from '../ledger/post.ts'
 import { assert } from '../lib/assert.ts'
 import { together } from '../lib/at-once.ts'
 import { enqueueEvents, type NewEvent } from '../webhooks/outbox.ts'
+import type { OwnEvents } from '../webhooks/own-events.ts'
 import { moneyOf } from './money.ts'
 import { isTransition } from './status.ts'
 import {
@@ -36,8 +37,13 @@ export type Move = Omit<Change, 'at'> & { now: Date }
  * Every status change goes through here, so none happens without its transfers.
  *
  * @param before postings that need the same accounts: all are locked at once, in one order
+ * @param own the webhooks that this process sends itself after the commit
  */
-export async function changeStatuses(tx: Tx, moves: Move[], before: Posting[] = []): Promise<ChangedTransaction[]> {
+export async function changeStatuses(
+  tx: Tx,
+  moves: Move[],
+  { before = [], own = null }: { before?: Posting[]; own?: OwnEvents | null } = {},
+): Promise<ChangedTransaction[]> {
   if (moves.length === 0) return []
   const changes = moves.map(({ now, ...change }) => {
     const { row, to } = change
@@ -50,6 +56,7 @@ export async function changeStatuses(tx: Tx, moves: Move[], before: Posting[] = 
     await enqueueEvents(
       tx,
       rows.map((row) => toEvent(row, toSnapshot(row))),
+      own,
     )
   const postMoney = async (rows: ChangedTransaction[]) => {
     const money = moves.flatMap(({ row: { end_to_end }, now }, index) => {

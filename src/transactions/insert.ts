@@ -4,8 +4,8 @@ import { assert } from '../lib/assert.ts'
 import { createBatcher } from '../lib/batch.ts'
 import type { Clock } from '../lib/clock.ts'
 import { compare } from '../lib/compare.ts'
-import type { Deliveries } from '../webhooks/deliver.ts'
 import { firstEvents } from '../webhooks/outbox.ts'
+import type { ChangeDeliveries } from '../webhooks/own-events.ts'
 import type { LiveSecret } from '../webhooks/store.ts'
 import { toEvent, toSnapshot } from './change.ts'
 import { insertTransactions } from './insert-store.ts'
@@ -19,9 +19,6 @@ const batchesMax = 2
 const minConcurrentBatch = 16
 const lingerMs = 3
 
-/** How the webhooks of creations leave: those that are reserved from memory, the others like all others. */
-export type CreationDeliveries = Pick<Deliveries, 'wake' | 'reserve' | 'send'>
-
 /**
  * Inserts all transactions that arrive during one commit with the next one.
  *
@@ -29,7 +26,7 @@ export type CreationDeliveries = Pick<Deliveries, 'wake' | 'reserve' | 'send'>
  */
 export function createTransactionWriter(
   db: Db,
-  deliveries: CreationDeliveries | null = null,
+  deliveries: ChangeDeliveries | null = null,
 ): (transaction: NewTransaction) => Promise<boolean> {
   return createBatcher({
     name: 'create',
@@ -67,7 +64,7 @@ export async function insertBy(
 export async function insertWithEvents(
   db: Db | Tx,
   transactions: NewTransaction[],
-  deliveries: CreationDeliveries | null = null,
+  deliveries: ChangeDeliveries | null = null,
 ): Promise<boolean[]> {
   // One batch may contain two equal requests: the row is inserted for the first of them only.
   const ids = new Set<string>()

@@ -12,6 +12,12 @@ export async function findOwners(db: Db | Tx, ids: string[]): Promise<Owner[]> {
   return await db.query<Owner>(selectByIds(ids, ownerColumns), 'find-owners')
 }
 
+/** The owner of the transaction with an id, or null, as a value of another statement. */
+export const ownerOf = (id: Sql): Sql => sql`
+  (select json_build_object('id', id, 'merchant_id', merchant_id, 'acquirer', acquirer, 'other_acquirers', other_acquirers,
+    'end_to_end', end_to_end)
+   from transactions where id = ${id} limit 1)`
+
 const idsParam = smallRowsParam<{ id: string }>({ id: 'uuid' })
 
 /**

@@ -19,12 +19,14 @@ import { fromTxid, toTxid } from '../pix/ids.ts'
 import { leaveSuspense } from '../suspense/attribute.ts'
 import { takeDisputesOf } from '../suspense/dispute-store.ts'
 import { lockSuspenseOf, type SuspenseRow } from '../suspense/store.ts'
+import { type ChangeDeliveries, type OwnEvents, sendAfter } from '../webhooks/own-events.ts'
 import { changeStatuses, type Move } from './change.ts'
 import { followDispute } from './dispute/dispute.ts'
 import { recordReturns, settleReturns } from './dispute/returns.ts'
 import { findOwners, findPaidBy, lockPaidBy, type Owner } from './owner-store.ts'
-import { type LockedTransaction, lockToBePaid } from './store.ts'
+import { type LockedTransaction, lockToBePaid, type WholeTransaction } from './store.ts'
 import { recordingLock, suspendDuplicate } from './suspend.ts'
+import { toTransactionView } from './view.ts'
 
 /**
  * Payments per commit, and commits in progress at once: the second queries the database while the first waits for the
@@ -98,7 +100,6 @@ export async function settleOwned(deps: SettleDeps, owner: Owner, reported?: Rep
   const confirmed = { ...found, merchantId, id }
   const recorded = await deps.settlement.recordPayment(confirmed)
   assert(recorded, 'a transaction to settle exists')
-  if (recorded === 'settled') deps.wakeDeliveries()
   if (recorded === 'duplicate') {
     await suspendDuplicate(deps, confirmed)
     await followReturns(deps, found)
@@ -179,7 +180,16 @@ type Confirmed = Pick<Found, 'charge' | 'payment'> & {
   acquirer: Pick<Acquirer, 'name' | 'receiver'>
 }
 
-export function createSettlement({ db, clock }: { db: Db; clock: Clock }): Settlement {
+/** @param deliveries sends the webhooks of payments; null where none is sent */
+export function createSettlement({
+  db,
+  clock,
+  deliveries = null,
+}: {
+  db: Db
+  clock: Clock
+  deliveries?: ChangeDeliveries | null
+}): Settlement {
   return {
     findOwner: createBatcher({
       name: 'find owners',
@@ -201,7 +211,9 @@ export function createSettlement({ db, clock }: { db: Db; clock: Clock }): Settl
       lingerMs,
       retryIndividually: mayBeOneRowsFault,
       run: async (payments: Confirmed[]) =>
-        await db.transaction(async (tx) => await recordPayments(tx, payments, clock.now()), recordingLock),
+        await sendAfter(deliveries, async (own) => {
+          return await db.transaction(async (tx) => await recordPayments(tx, payments, clock.now(), own), recordingLock)
+        }),
     }),
   }
 }
@@ -210,7 +222,12 @@ export function createSettlement({ db, clock }: { db: Db; clock: Clock }): Settl
  * Records payments of any number of merchants in one commit. Records are locked first, all in one order, then
  * accounts, all in one order. The transaction holds {@link recordingLock}. On two fully loaded cores it records 2,000 payments a second, against 250 one by one.
  */
-export async function recordPayments(tx: Tx, payments: Confirmed[], now: Date): Promise<(Recorded | null)[]> {
+export async function recordPayments(
+  tx: Tx,
+  payments: Confirmed[],
+  now: Date,
+  own: OwnEvents | null = null,
+): Promise<(Recorded | null)[]> {
   const takenBy = await lockUnnamed(tx, payments)
   const toBePaid = payments.map(({ merchantId, id, acquirer, payment }) => {
     return { merchantId, id, acquirer: acquirer.name, endToEndId: payment.endToEndId }
@@ -240,15 +257,24 @@ export async function recordPayments(tx: Tx, payments: Confirmed[], now: Date): 
     // Another payment of the same transaction may be in this batch.
     paidBy.set(key, endToEndId)
     const { amount } = confirmed.payment
-    fresh.push({ ...confirmed, row, inSuspense, amount, fee: Math.min(amount, fees[index] ?? 0) })
+    fresh.push({ ...confirmed, row, whole: row, inSuspense, amount, fee: Math.min(amount, fees[index] ?? 0) })
     return 'settled'
   })
-  if (fresh.length > 0) await recordFresh(tx, fresh, now)
+  if (fresh.length > 0) await recordFresh(tx, fresh, now, own)
   return recorded
 }
 
-/** `inSuspense`: the payment was placed in suspense before its transaction was known. */
-type Fresh = Confirmed & { row: LockedTransaction; inSuspense: SuspenseRow | null; amount: number; fee: number }
+/**
+ * `whole`: the row with what never changes. `inSuspense`: the payment was placed in suspense before its transaction was
+ * known.
+ */
+type Fresh = Confirmed & {
+  row: LockedTransaction
+  whole: WholeTransaction
+  inSuspense: SuspenseRow | null
+  amount: number
+  fee: number
+}
 
 /**
  * The transactions that payments without a txid already pay, by acquirer and endToEndId: a PSP that leaves the txid
@@ -279,7 +305,7 @@ function isWhole({ status, taken_amount: taken }: SuspenseRow): boolean {
   return status === 'held' && taken === 0
 }
 
-async function recordFresh(tx: Tx, fresh: Fresh[], now: Date): Promise<void> {
+async function recordFresh(tx: Tx, fresh: Fresh[], now: Date, own: OwnEvents | null): Promise<void> {
   const entries = await giveCodes(tx, fresh, now)
   const attributions: Posting[] = []
   for (const { inSuspense, ...one } of entries)
@@ -299,11 +325,12 @@ async function recordFresh(tx: Tx, fresh: Fresh[], now: Date): Promise<void> {
     }
     return { row, to: 'PAID', now, checkAt: null, set }
   })
-  const changed = await changeStatuses(tx, moves, attributions)
+  const changed = await changeStatuses(tx, moves, { before: attributions, own })
   // After the accounts: its other locks are of these same records.
   for (const [index, row] of changed.entries()) {
     const entry = entries[index]
     if (!entry) continue
+    own?.show(row.id, () => toTransactionView({ ...entry.whole, ...row }))
     let current: LockedTransaction = row
     for (const found of kept.get(entry) ?? []) current = await followDispute(tx, current, { found, payment: null }, now)
     await recordReturns(tx, current, entry.payment, now)

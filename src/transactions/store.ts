@@ -111,10 +111,13 @@ const lockedColumns = sql`
   id, merchant_id, acquirer, other_acquirers, webhook_url, pix_uri, pix_expires_at, statuses, status_dates, status, amount_paid, payment_date,
   end_to_end, payer, receiver, fee_amount, infraction_date, error_message, amount_returned`
 
-// Only a paid transaction can have any: the others need no subquery.
-export const transactionColumns = sql`${lockedColumns}, ${shownDisputes},
+const createdColumns = sql`
   amount, idempotency_key, external_code, return_url, is_info_product, customer, seller, address, items, description, metadata, pix_expiration_seconds,
-  created_at, cancel_requested_at, case when end_to_end is null then '[]'::json else ${shownRefunds} end as refunds`
+  created_at, cancel_requested_at`
+
+// Only a paid transaction can have any: the others need no subquery.
+export const transactionColumns = sql`${lockedColumns}, ${shownDisputes}, ${createdColumns},
+  case when end_to_end is null then '[]'::json else ${shownRefunds} end as refunds`
 
 export async function findTransaction(db: Db | Tx, merchantId: string, id: string): Promise<TransactionRow | null> {
   const rows = await db.query<TransactionRow>(
@@ -180,6 +183,9 @@ export async function lockTransactions(
 type Payment = { merchantId: string; id: string; acquirer: string; endToEndId: string }
 const paymentsParam = smallRowsParam<Payment>({ merchantId: 'uuid', id: 'uuid', acquirer: 'text', endToEndId: 'text' })
 
+/** A transaction under its lock, with all that its webhook shows. */
+export type WholeTransaction = Omit<TransactionRow, Listed>
+
 /**
  * The same for transactions that are being paid. `suspended`: which of all these payments are or were in suspense; null
  * for none.
@@ -187,11 +193,11 @@ const paymentsParam = smallRowsParam<Payment>({ merchantId: 'uuid', id: 'uuid', 
 export async function lockToBePaid(
   tx: Tx,
   payments: Payment[],
-): Promise<(LockedTransaction & { suspended: string[] | null })[]> {
-  return await tx.query<LockedTransaction & { suspended: string[] | null }>(
+): Promise<(WholeTransaction & { suspended: string[] | null })[]> {
+  return await tx.query<WholeTransaction & { suspended: string[] | null }>(
     sql`
       with input as materialized (select * from ${paymentsParam(payments)})
-      select ${lockedColumns}, (
+      select ${lockedColumns}, ${createdColumns}, (
         select array_agg(end_to_end) from suspense_payments
         where (acquirer, end_to_end) in (select input.acquirer, "endToEndId" from input)) as suspended
       from transactions

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto'
 import type { Sql, Tx } from '../db/sql.ts'
 import { together } from '../lib/at-once.ts'
 import { compare } from '../lib/compare.ts'
+import type { OwnEvents } from './own-events.ts'
 import type { Claimed, OwnLease } from './queue-store.ts'
 import {
   type DeliveryRow,
   type EndpointDelivery,
-  type InitialState,
   insertDeliveries,
   insertEvents,
   insertForInserted,
@@ -36,8 +36,10 @@ export type NewEvent = {
  * each registered endpoint of the merchant that matches. An endpoint with the address of the webhook URL gets none of
  * its own. Call it in the transaction that holds the records' locks: the events of a record must be enqueued in the
  * order of their sequence.
+ *
+ * @param own the deliveries that this process leases and sends after the commit: those that nothing precedes
  */
-export async function enqueueEvents(tx: Tx, events: NewEvent[]): Promise<void> {
+export async function enqueueEvents(tx: Tx, events: NewEvent[], own: OwnEvents | null = null): Promise<void> {
   if (events.length === 0) return
   const rows = events.map(toRow).sort(byRecord)
   // Checks under its lock whether an earlier delivery is unfinished. Without the lock, a worker that finishes it at
@@ -55,13 +57,30 @@ export async function enqueueEvents(tx: Tx, events: NewEvent[]): Promise<void> {
     const isWaiting = behind.has(laneOf(row))
     behind.add(laneOf(row))
     const state: DeliveryRow['state'] = isWaiting ? 'waiting' : 'pending'
-    return { ...row, state, leasedUntil: null, leasedBy: null }
+    const lease = own && !isWaiting && isToOwnUrl(row) ? leaseIn(own, row) : null
+    return { ...row, state, ...toLeased(lease) }
   })
-  await insertDeliveries(tx, deliveries)
+  const merchantIds = own ? merchantsOf(deliveries.filter(({ leasedBy }) => leasedBy !== null)) : []
+  const secrets = await insertDeliveries(tx, deliveries, merchantIds)
+  own?.enqueued({ secrets, isAnyUnreserved: deliveries.some(({ leasedBy }) => leasedBy === null) })
+}
+
+function leaseIn(own: OwnEvents, row: OwnDelivery): OwnLease | null {
+  const lease = own.reserve(row.receiver)
+  if (lease) own.lease(toClaimed(row, lease))
+  return lease
+}
+
+function toLeased(lease: OwnLease | null): Pick<DeliveryRow, 'leasedUntil' | 'leasedBy'> {
+  return { leasedUntil: lease?.leasedUntil ?? null, leasedBy: lease?.instance ?? null }
+}
+
+function merchantsOf(rows: { merchantId: string }[]): string[] {
+  return [...new Set(rows.map(({ merchantId }) => merchantId))]
 }
 
 /** In the order of the events. */
-function toDeliveries(rows: EventRow[], toEndpoints: EndpointDelivery[]): Omit<DeliveryRow, keyof InitialState>[] {
+function toDeliveries(rows: EventRow[], toEndpoints: EndpointDelivery[]): (OwnDelivery | EndpointDelivery)[] {
   if (toEndpoints.length === 0) return rows.flatMap(toOwnDelivery)
   const keyOf = ({ recordId, sequence }: { recordId: string; sequence: number }) => `${recordId} ${sequence}`
   const ofEvent = new Map<string, EndpointDelivery[]>()
@@ -101,11 +120,10 @@ export function firstEvents(events: NewEvent[], reserve: (receiver: string) => O
   const deliveries = rows.flatMap(toOwnDelivery).map((row): DeliveryRow => {
     const lease = row.snapshot === null ? reserve(row.receiver) : null
     if (lease) reserved.push(toClaimed(row, lease))
-    return { ...row, state: 'pending', leasedUntil: lease?.leasedUntil ?? null, leasedBy: lease?.instance ?? null }
+    return { ...row, state: 'pending', ...toLeased(lease) }
   })
   const isAnyUnreserved = reserved.length < deliveries.length
-  const merchantIds = [...new Set(reserved.map(({ merchantId }) => merchantId))]
-  const secrets = liveSecretsOf({ merchantIds, now: reserved[0]?.occurredAt ?? new Date(0) })
+  const secrets = liveSecretsOf({ merchantIds: merchantsOf(reserved), now: reserved[0]?.occurredAt ?? new Date(0) })
   return { parts: insertForInserted(rows, deliveries), secrets, reserved, isAnyUnreserved }
 }
 
@@ -113,7 +131,12 @@ function toClaimed(row: OwnDelivery, { leasedUntil }: OwnLease): Claimed {
   return { ...row, eventId: row.id, dueAt: row.occurredAt, leasedUntil, attempts: 0, attemptsBefore: 0 }
 }
 
-type OwnDelivery = Omit<EventRow, 'webhookUrl' | 'status'> & Pick<DeliveryRow, 'endpointId' | 'url' | 'receiver'>
+type OwnDelivery = Omit<EventRow, 'webhookUrl' | 'status'> &
+  Pick<DeliveryRow, 'url' | 'receiver'> & { endpointId: null }
+
+function isToOwnUrl(row: OwnDelivery | EndpointDelivery): row is OwnDelivery {
+  return row.endpointId === null
+}
 
 /** The delivery to the record's own URL, if it has one. */
 function toOwnDelivery({ webhookUrl: url, ...row }: EventRow): OwnDelivery[] {

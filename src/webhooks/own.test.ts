@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
+import { receiverAccount } from '../../simulator/receiver-account.ts'
 import { deliveryBench } from '../../test/support/delivery-bench.ts'
 import { newTransactionRow } from '../../test/support/new-transaction.ts'
 import { eventually } from '../../test/support/webhooks.ts'
 import { sql } from '../db/sql.ts'
-import { type CreationDeliveries, createTransactionWriter } from '../transactions/insert.ts'
+import { cents } from '../lib/money.ts'
+import { createTransactionWriter } from '../transactions/insert.ts'
+import { createSettlement } from '../transactions/settle.ts'
 import type { NewTransaction } from '../transactions/store.ts'
 import { loadTransactionVersions } from '../transactions/view.ts'
 import type { Deliveries } from './deliver.ts'
+import type { ChangeDeliveries } from './own-events.ts'
 import type { RecordVersion } from './payload.ts'
 
 const bench = deliveryBench()
@@ -99,6 +103,112 @@ describe('the delivery of a creation', () => {
   })
 })
 
+describe('the delivery of a payment', () => {
+  it('is sent from memory, and repeated from the database with the same bytes', async () => {
+    await setUp()
+    const receiver = await inTurn(204, 204, 500)
+    const { worker, loaded } = start()
+    await makeKnown(worker, receiver.url)
+    const row = newRow(receiver.url)
+    await createTransactionWriter(bench.database.db, worker)(row)
+    await until('delivered', 2)
+    await pay(worker, row)
+    await receiver.until(3)
+    await eventually(async () => (await deliveries()).at(-1)?.attempts.length === 1)
+    expect(loaded).not.toContain(row.id)
+    clock.advance(60_000)
+    worker.wake()
+    await receiver.until(4)
+    expect(loaded).toContain(row.id)
+    const [first, second] = receiver.received.slice(-2)
+    expect(second?.body).toBe(first?.body)
+    expect(JSON.parse(first?.body ?? '')).toMatchObject({
+      type: 'transaction.paid',
+      data: { id: row.id, status: 'PAID', sequence: 2, amountPaid: 2590, externalCode: 'order-0001' },
+    })
+    expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id'])
+    await until('delivered', 3)
+  })
+
+  it('waits for the delivery of the creation, and is not reserved then', async () => {
+    await setUp()
+    const receiver = await inTurn(204, 500)
+    const { worker } = start()
+    await makeKnown(worker, receiver.url)
+    const row = newRow(receiver.url)
+    await createTransactionWriter(bench.database.db, worker)(row)
+    await eventually(async () =>
+      (await deliveries()).some(({ attempts, state }) => attempts.length === 1 && state === 'pending'),
+    )
+    const watched = watch(worker)
+    await pay(watched, row)
+    expect(watched.reserved).toBe(0)
+    await until('delivered', 3)
+    expect(receiver.received.map(({ body }) => JSON.parse(body).data.status).slice(-2)).toEqual([
+      'PIX_QRCODE_GENERATED',
+      'PAID',
+    ])
+  })
+
+  it('holds no capacity of its receiver when its commit fails', async () => {
+    await setUp()
+    const receiver = await receive()
+    const { worker } = start({ perReceiverMax: 5 })
+    await makeKnown(worker, receiver.url)
+    const watched = watch(worker)
+    const row = newRow(receiver.url)
+    await createTransactionWriter(bench.database.db, worker)(row)
+    await until('delivered', 2)
+    const { db } = bench.database
+    await db.query(sql`alter table ledger_transfers add constraint refused check (amount = 0) not valid`)
+    for (let time = 0; time < 30; time += 1) await expect(pay(watched, row)).rejects.toThrow('refused')
+    await db.query(sql`alter table ledger_transfers drop constraint refused`)
+    await pay(watched, row)
+    expect(watched.reserved).toBe(31)
+    await until('delivered', 3)
+  })
+
+  it('is due again when the process that reserved it died', async () => {
+    await setUp()
+    const receiver = await receive()
+    const { worker } = start()
+    await makeKnown(worker, receiver.url)
+    const row = newRow(receiver.url)
+    await createTransactionWriter(bench.database.db, worker)(row)
+    await until('delivered', 2)
+    await pay({ ...watch(worker), send: () => {} }, row)
+    clock.advance(19_000)
+    worker.wake()
+    await until('delivered', 2)
+    expect(receiver.received).toHaveLength(2)
+    clock.advance(1_000)
+    worker.wake()
+    await receiver.until(3)
+    await until('delivered', 3)
+  })
+})
+
+async function pay(deliveries: ChangeDeliveries, { id }: NewTransaction): Promise<void> {
+  const { recordPayment } = createSettlement({ db: bench.database.db, clock, deliveries })
+  const payer = { ...receiverAccount, name: 'José da Conceição', document: '52998224725' }
+  const recorded = await recordPayment({
+    merchantId: bench.merchant.merchantId,
+    id,
+    acquirer: { name: 'simulator', receiver: receiverAccount },
+    charge: null,
+    payment: {
+      endToEndId: `E-${id}`,
+      txid: id,
+      amount: cents(2590),
+      paidAt: clock.now(),
+      payer,
+      returns: [],
+      fee: null,
+    },
+  })
+  expect(recorded).toBe('settled')
+}
+
 function start(options: { perReceiverMax?: number } = {}) {
   const loaded: string[] = []
   const transaction = async (versions: RecordVersion[]) => {
@@ -129,7 +239,7 @@ const unused = {
   snapshot: null,
 }
 
-function watch(worker: Deliveries): CreationDeliveries & { reserved: number } {
+function watch(worker: Deliveries): ChangeDeliveries & { reserved: number } {
   const watched = {
     reserved: 0,
     wake: () => worker.wake(),

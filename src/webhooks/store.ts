@@ -168,8 +168,16 @@ export async function insertEvents(tx: Tx, rows: EventRow[]): Promise<EndpointDe
   )
 }
 
-export async function insertDeliveries(tx: Tx, rows: DeliveryRow[]): Promise<void> {
-  await tx.query(sql`${intoDeliveries} ${deliveriesFrom(rows)}`, 'insert-deliveries')
+/** Returns the secrets of the given merchants, for those that this process sends itself. */
+export async function insertDeliveries(tx: Tx, rows: DeliveryRow[], merchantIds: string[]): Promise<LiveSecret[]> {
+  const now = rows[0]?.occurredAt ?? new Date(0)
+  const [row] = await tx.query<{ secrets: Parameters<typeof readLiveSecrets>[0] }>(
+    sql`
+    with inserted as (${intoDeliveries} ${deliveriesFrom(rows)})
+    select ${liveSecretsOf({ merchantIds, now })} as secrets`,
+    'insert-deliveries',
+  )
+  return readLiveSecrets(row?.secrets ?? null)
 }
 
 /** Further parts of a statement that inserts records, for those of them that it returns as `inserted`. */

@@ -263,7 +263,7 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'an attributed payment stays in suspense as well',
-    edits: [edit('src/transactions/settle.ts', 'changeStatuses(tx, moves, attributions)', 'changeStatuses(tx, moves)')],
+    edits: [edit('src/transactions/settle.ts', '{ before: attributions, own }', '{ own }')],
     caughtBy: 'test/e2e/unattributed-reversal.test.ts',
   },
   {

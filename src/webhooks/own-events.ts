@@ -1,0 +1,58 @@
+import type { Deliveries } from './deliver.ts'
+import type { Claimed, OwnLease } from './queue-store.ts'
+import type { LiveSecret } from './store.ts'
+
+/** How webhooks leave a process that changes records: those that are reserved from memory, the others like all others. */
+export type ChangeDeliveries = Pick<Deliveries, 'wake' | 'reserve' | 'send'>
+
+/** The deliveries that a transaction of the database inserts as leased by this process. */
+export type OwnEvents = {
+  /** The receiver of a delivery that nothing precedes. Null: whoever claims the delivery sends it. */
+  reserve(receiver: string): OwnLease | null
+  /** Adds a delivery that was reserved. */
+  lease(delivery: Claimed): void
+  /** What the reserved deliveries are signed with; and whether other deliveries were inserted, which anybody may claim. */
+  enqueued(result: { secrets: LiveSecret[]; isAnyUnreserved: boolean }): void
+  /** What GET returns once the record's event is committed. Made only if its delivery is reserved. */
+  show(recordId: string, view: () => object): void
+}
+
+/**
+ * Sends what a commit has reserved, once it is committed.
+ *
+ * @param deliveries null where no webhook is sent
+ */
+export async function sendAfter<Result>(
+  deliveries: ChangeDeliveries | null,
+  commit: (own: OwnEvents | null) => Promise<Result>,
+): Promise<Result> {
+  if (!deliveries) return await commit(null)
+  const reserved: Claimed[] = []
+  const secrets: LiveSecret[] = []
+  const views = new Map<string, () => object>()
+  let isAnyUnreserved = false
+  const send = (isCommitted: boolean) => {
+    const shown = reserved.map((delivery) => {
+      const view = views.get(delivery.recordId)
+      return { delivery, record: isCommitted && view ? view() : null }
+    })
+    if (shown.length > 0) deliveries.send(shown, secrets)
+  }
+  const own: OwnEvents = {
+    reserve: (receiver) => deliveries.reserve(receiver),
+    lease: (delivery) => void reserved.push(delivery),
+    enqueued(result) {
+      secrets.push(...result.secrets)
+      isAnyUnreserved ||= result.isAnyUnreserved
+    },
+    show: (recordId, view) => void views.set(recordId, view),
+  }
+  const result = await commit(own).catch((error: unknown) => {
+    // If it was committed after all, they are claimed when their lease ends.
+    send(false)
+    throw error
+  })
+  send(true)
+  if (isAnyUnreserved) deliveries.wake()
+  return result
+}
