@@ -71,8 +71,13 @@ export async function startJobs(options: Options): Promise<Jobs> {
   })
   // When the start is reported, other processes must already see this one.
   await runner.alive()
+  const all = Object.entries(schedules).map(([name, { everySeconds }]) => ({ name, everyMs: everySeconds * 1000 }))
+  // After a crash, nothing should have to wait for its first period. In one statement: many at the same time would open
+  // as many connections.
+  const soon = all.filter(({ everyMs }) => everyMs < longPeriodMs).map(({ name }) => toRecurring(name))
+  const begun = attempt(log, async () => await enqueueJobs(db, soon))
   const recurring = [
-    repeat({ everyMs: releaseEveryMs, phase: 0 }, log, async () => {
+    repeat({ everyMs: releaseEveryMs, phase: 0, firstAfterMs: 0 }, log, async () => {
       const dead = await releaseDeadInstances(db, instance, async (tx, instances) => {
         await releaseJobsOf(tx, instances)
         await releaseLeases(tx, instances)
@@ -80,45 +85,55 @@ export async function startJobs(options: Options): Promise<Jobs> {
       if (dead.length > 0) log.warn({ instances: dead }, 'took over the work of processes that ended')
     }),
     // Each job at a different time, which is the same in every process.
-    ...Object.entries(schedules).map(([name, { everySeconds }], index, all) =>
-      // Under a key of its own it waits or runs once, however many processes ask for it.
-      repeat({ everyMs: everySeconds * 1000, phase: index / all.length }, log, async () => {
-        await enqueueJob(db, { name, payload: {}, key: name, ifQueued: 'keep' })
-      }),
-    ),
+    ...all.map(({ name, everyMs }, index) => {
+      const first = everyMs < longPeriodMs ? {} : { firstAfterMs: longJobsStartAfterMs }
+      return repeat({ everyMs, phase: index / all.length, ...first }, log, async () => {
+        await enqueueJobs(db, [toRecurring(name)])
+      })
+    }),
   ]
   return {
     async stop() {
       stopping.abort()
-      await Promise.all(recurring.map(async (one) => await one.stop()))
+      await Promise.all([begun, ...recurring.map(async (one) => await one.stop())])
       await runner.ended()
     },
   }
 }
 
+/** Under a key of its own it waits or runs once, however many processes ask for it. */
+function toRecurring(name: string): JobRow {
+  return { name, payload: {}, key: name }
+}
+
+async function attempt(log: Log, work: () => Promise<void>): Promise<void> {
+  await work().catch((error: unknown) => log.error({ err: error }, 'a recurring task failed'))
+}
+
 /**
- * Runs a function soon and then periodically, at times that are whole periods since 1970 plus the phase; never twice
- * concurrently.
+ * Runs a function periodically, at times that are whole periods since 1970 plus the phase; never twice concurrently.
+ * `firstAfterMs`: for the first time after this time, instead of at the end of the current period.
  */
 function repeat(
-  { everyMs, phase }: { everyMs: number; phase: number },
+  { everyMs, phase, firstAfterMs }: { everyMs: number; phase: number; firstAfterMs?: number },
   log: Log,
   work: () => Promise<void>,
 ): { stop(): Promise<void> } {
   let running: Promise<void> | null = null
   let timer: NodeJS.Timeout | undefined
-  const begin = () => {
-    running ??= work()
-      .catch((error: unknown) => log.error({ err: error }, 'a recurring task failed'))
-      .finally(() => {
-        running = null
-      })
-    // A timer may fire slightly early, and would then be set for the same time again.
-    timer = setTimeout(begin, Math.ceil(everyMs - ((Date.now() - phase * everyMs) % everyMs)) + 1)
+  const runAndSchedule = () => {
+    running ??= attempt(log, work).finally(() => {
+      running = null
+    })
+    schedule()
   }
-  // After a crash, nothing should have to wait for the first period.
-  if (everyMs < longPeriodMs) begin()
-  else timer = setTimeout(begin, longJobsStartAfterMs)
+  // A timer may fire slightly early, and would then be set for the same time again.
+  const schedule = () => {
+    timer = setTimeout(runAndSchedule, Math.ceil(everyMs - ((Date.now() - phase * everyMs) % everyMs)) + 1)
+  }
+  if (firstAfterMs === undefined) schedule()
+  else if (firstAfterMs === 0) runAndSchedule()
+  else timer = setTimeout(runAndSchedule, firstAfterMs)
   return {
     async stop() {
       clearTimeout(timer)
