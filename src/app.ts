@@ -15,7 +15,6 @@ import { refuseUnknownFields, registerDashboardRoutes } from './dashboard/routes
 import { registerDashboardPage } from './dashboard/static.ts'
 import { checkWritable, type Db, type Reads } from './db/sql.ts'
 import { registerGuide } from './guide/static.ts'
-import { compileAtFirstUse } from './http/compile.ts'
 import { registerFrontPage } from './http/front-page.ts'
 import { registerHealthRoutes } from './http/health.ts'
 import { createRateLimiter, enforceRateLimit, type RateLimiter } from './http/rate-limit.ts'
@@ -110,7 +109,6 @@ export async function createApp(given: AppDeps): Promise<Server> {
     errorPage: `${deps.baseUrl}/guide/errors.html`,
     shareConnections: shared?.shareConnections,
   })
-  compileAtFirstUse(app)
   const described: Described[] = [
     { record: 'transaction', view: TransactionView, statuses: transactionStatuses, example: exampleTransaction },
     { record: 'withdrawal', view: WithdrawalView, statuses: withdrawalStatuses, example: exampleWithdrawal },

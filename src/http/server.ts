@@ -21,6 +21,7 @@ import { AppError } from '../lib/errors.ts'
 import { findNearest } from '../lib/nearest.ts'
 import { isTracing } from '../lib/spans.ts'
 import { answerBrokenRequest } from './broken-request.ts'
+import { compileAtFirstUse } from './compile.ts'
 import { limitConnectionsPerHost } from './connections.ts'
 import { parseJsonBody } from './json-body.ts'
 import { observeRequests } from './observe.ts'
@@ -138,6 +139,7 @@ export async function createServer(options: Options): Promise<Server> {
       sendProblem(toAppError(error), { errorPage, request, reply: reply.headers(headers) })
     },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, { headers, errorPage }),
+    schemaController: { compilersFactory: compileAtFirstUse(() => createValidator(options)) },
     // A longer parameter would match no route and be answered as unknown instead of invalid. No address is longer.
     routerOptions: { maxParamLength: maxHeaderSize },
   }).withTypeProvider<TypeBoxTypeProvider>()
@@ -147,7 +149,6 @@ export async function createServer(options: Options): Promise<Server> {
     maxPerHost: options.connectionsPerHostMax,
     trustedProxies: options.trustedProxies,
   })
-  app.setValidatorCompiler(createValidator(options))
   useStrictJson(app)
   requireDeclaredAccess(app)
   if (isTracing()) traceRequests(app)
@@ -325,22 +326,16 @@ function requireDeclaredAccess(app: Server): void {
  * another method.
  */
 function answerUnknownRoutes(app: Server): void {
-  const routes: { pattern: RegExp; method: string }[] = []
+  const routes: { url: string; method: string }[] = []
   const documented = new Set<string>()
   app.addHook('onRoute', (route) => {
     const isHidden = route.schema !== undefined && 'hide' in route.schema
     if (!isHidden && !route.url.includes('*')) documented.add(route.url)
-    const pattern = new RegExp(
-      `^${route.url
-        .replace(/[.+?^$()|[\]\\]/g, '\\$&')
-        .replace(/:[^/]+/g, '[^/]+')
-        .replace('*', '.*')}$`,
-    )
-    for (const method of [route.method].flat()) routes.push({ pattern, method })
+    for (const method of [route.method].flat()) routes.push({ url: route.url, method })
   })
   const refuse = (request: FastifyRequest) => {
     const path = request.url.split('?', 1)[0] ?? ''
-    const allowed = [...new Set(routes.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method))]
+    const allowed = [...new Set(routes.filter(({ url }) => toPattern(url).test(path)).map(({ method }) => method))]
     // The route exists but did not find its resource, such as a file: the method is not the problem.
     if (allowed.length === 0 || allowed.includes(request.method)) {
       const suggestion = suggestAddress(path, [...documented])
@@ -359,6 +354,11 @@ function answerUnknownRoutes(app: Server): void {
   })
   // For resources that a route itself does not find, such as a file of /docs.
   app.setNotFoundHandler(refuse)
+}
+
+function toPattern(url: string): RegExp {
+  const escaped = url.replace(/[.+?^$()|[\]\\]/g, '\\$&')
+  return new RegExp(`^${escaped.replace(/:[^/]+/g, '[^/]+').replace('*', '.*')}$`)
 }
 
 /** The address that was most likely meant, as the end of a sentence, or nothing. */
