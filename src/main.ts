@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import type { Logger } from 'pino'
 import { joinCluster, onStop, sendToPrimary, workerArgument } from './cluster/worker.ts'
 import { type Config, readConfig } from './config.ts'
+import { openDatabase } from './database.ts'
 import { createLog } from './log.ts'
 import type { Service } from './service.ts'
 import { isOldNode, welcome } from './welcome.ts'
@@ -62,7 +63,12 @@ async function serve(): Promise<void> {
 
 /** Each process loads only the code that it needs. */
 async function start(options: { config: Config; log: Logger; onLost: (reason: Error) => void }): Promise<Service> {
-  if (options.config.processes === 1) return await (await import('./service.ts')).startService(options)
+  if (options.config.processes === 1) {
+    // PostgreSQL starts while the code is loaded.
+    const opening = openDatabase({ ...options, role: 'service' })
+    const [{ startService }, database] = await Promise.all([import('./service.ts'), opening])
+    return await startService({ ...options, database })
+  }
   return await (await import('./cluster/primary.ts')).startPrimary(options)
 }
 

@@ -9,7 +9,7 @@ import { loadSecretKey, replaceSecretKey } from './auth/secret-key.ts'
 import { saveSetting } from './auth/store.ts'
 import type { ClusterWorker } from './cluster/worker.ts'
 import { baseUrlSetting, type Config, isLoopback, toBaseUrl } from './config.ts'
-import { openDatabase } from './database.ts'
+import { type OpenDatabase, openDatabase } from './database.ts'
 import { keepDatabaseMark } from './database-mark.ts'
 import type { Db } from './db/sql.ts'
 import { createExchangeWriter } from './exchanges/write.ts'
@@ -56,15 +56,15 @@ export async function startService({
   log,
   clock = systemClock,
   clusterWorker = null,
-  onLost,
+  database = null,
 }: {
   config: Config
   log: Logger
   clock?: Clock
   /** Null if this is the service's only process here. */
   clusterWorker?: ClusterWorker | null
-  /** Called when the embedded PostgreSQL ended and could not be restarted. */
-  onLost?: ((reason: Error) => void) | undefined
+  /** As a service or a worker uses it. Opened here if it is null. */
+  database?: OpenDatabase | null
 }): Promise<Service> {
   const stops: (() => Promise<void>)[] = []
   const stop = async () => {
@@ -72,10 +72,10 @@ export async function startService({
     for (const step of stops.splice(0).reverse()) await step()
   }
   try {
+    const { db, close: closeDatabase } =
+      database ?? (await openDatabase({ config, log, role: clusterWorker ? 'worker' : 'service' }))
+    stops.push(closeDatabase)
     if (config.tracing) stops.push((await loadTracing({ ...config.tracing, version, log })).stop)
-    const database = await openDatabase({ config, log, role: clusterWorker ? 'worker' : 'service', onLost })
-    stops.push(database.close)
-    const { db } = database
     const isReplaced = await replaceSecretKey(db, { configured: config.secretKey, previous: config.secretKeyPrevious })
     if (isReplaced) log.info('SECRET_KEY was replaced: all secrets are now encrypted with the new key')
     const { key, isGenerated } = await loadSecretKey(db, config.secretKey)
