@@ -11,8 +11,10 @@ export const merchantsCount = 50
  * a stall would stay.
  */
 export const connections = 256
-/** This part of the charges of one slice is paid in the next. */
+/** This part of the charges of a slice is paid, in the next slice. */
 const paidShare = 0.1
+/** The next slice may be longer by this factor: that of a rung follows a short warm-up. */
+const nextLongerMax = 4
 
 export type Slice = { perSecond: number; seconds: number }
 
@@ -36,7 +38,6 @@ export async function openSteadyLoad(port: number, merchants: Merchant[]): Promi
   let unpaid: string[] = []
 
   async function pay({ perSecond, seconds }: Slice): Promise<Report | null> {
-    // A longer slice before may have left more than this one pays.
     const uris = unpaid.slice(0, Math.round(perSecond * seconds))
     if (uris.length === 0) return null
     const requests = uris.map((uri) =>
@@ -50,7 +51,7 @@ export async function openSteadyLoad(port: number, merchants: Merchant[]): Promi
 
   return {
     async run({ perSecond, seconds }) {
-      const keep = { pattern: '"uri":"([^"]+)"', max: perSecond * paidShare * seconds }
+      const keep = { pattern: '"uri":"([^"]+)"', max: perSecond * paidShare * seconds * nextLongerMax }
       const [created, paid] = await Promise.all([
         creator.request({ ...common, perSecond, seconds, keep }),
         pay({ perSecond: perSecond * paidShare, seconds }),

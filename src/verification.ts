@@ -18,7 +18,6 @@ import {
 import { findPostedFor } from './ledger/verify-store.ts'
 import { dayOf } from './lib/brasilia.ts'
 import type { Clock } from './lib/clock.ts'
-import { createThrottle } from './lib/throttle.ts'
 import { verifySignedAudit, verifySignedTransfers } from './reconciliation/verify-audit.ts'
 import { correctionVerification } from './reconciliation/verify-store.ts'
 import { suspenseVerification } from './suspense/verify-store.ts'
@@ -106,11 +105,9 @@ async function findRecentBreaches(
     for (const breach of breaches) found.set(JSON.stringify(breach), breach)
   }
   const options = { stopping, readOnly: true, prefersIndexes: true }
-  const throttle = createThrottle(stopping)
   add(await runWithoutTimeout(db, options, findAccountBreaches))
   add(await runWithoutTimeout(db, options, async (tx) => await findTransferBreaches(tx, since)))
   for (let window = windowFrom(since, now); ; window = windowFrom(window.to, now)) {
-    await throttle()
     add(await runWithoutTimeout(db, options, async (tx) => await findRecordBreaches(tx, window)))
     if (window.to === null) return [...found.values()]
   }

@@ -9,6 +9,7 @@ import { observeInbox } from './callbacks/metrics.ts'
 import { createCheckWriter } from './callbacks/process.ts'
 import type { ReceiveDeps } from './callbacks/receive.ts'
 import { releaseNoticesOf } from './callbacks/store.ts'
+import { startBackground } from './db/background.ts'
 import type { Db } from './db/sql.ts'
 import { defenceJobs } from './defences/send.ts'
 import { startJobs } from './jobs/jobs.ts'
@@ -72,6 +73,8 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     },
   })
   const settleDeps = { ...deps, settlement, wakeDeliveries }
+  const background = startBackground(db, registry)
+  const unhurried = { ...settleDeps, db: background.db }
   const channels = openChannels(deps.alerts, deps)
   const loadRecords: LoadRecords = {
     transaction: async (versions) => await loadTransactionVersions(db, versions),
@@ -89,16 +92,16 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       deliveries?.wake()
     },
     jobs: {
-      ...transactionJobs(settleDeps),
+      ...transactionJobs(settleDeps, unhurried),
       ...defenceJobs(settleDeps),
       ...withdrawalJobs(settleDeps),
       ...suspenseJobs(deps),
-      ...attributionJobs(settleDeps),
-      ...verificationJobs(deps),
-      ...reconciliationJobs({ ...deps, ...settleDeps }),
-      ...requestedRunJobs(deps),
-      ...retentionJobs(deps),
-      ...privacyJobs({ ...deps, ...deps.retention }),
+      ...attributionJobs(unhurried),
+      ...verificationJobs(unhurried),
+      ...reconciliationJobs(unhurried),
+      ...requestedRunJobs(unhurried),
+      ...retentionJobs(unhurried),
+      ...privacyJobs({ ...unhurried, ...deps.retention }),
       ...endpointJobs(settleDeps),
       ...alertJobs({ ...deps, language: deps.alerts.language, channels: channels.all }),
       ...reportJobs({ ...deps, mail: deps.alerts.mail }),
@@ -123,6 +126,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...deps,
     allowPrivate: deps.webhookAllowPrivate,
     metrics: registry,
+    pressure: background.pressure,
     loadRecords,
   })
   deliveries = started
@@ -138,6 +142,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     deliveries: started,
     workOn: inbox.workOn,
     async stop() {
+      background.stop()
       await Promise.all([jobs.stop(), inbox.stop(), started.stop()])
       await channels.close()
     },

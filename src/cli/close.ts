@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import type { JWK } from 'jose'
+import { startBackground } from '../db/background.ts'
 import { dayBefore, dayOf } from '../lib/brasilia.ts'
 import { inReais } from '../lib/money.ts'
 import { findClosedDay } from '../operator/closed-days.ts'
@@ -37,10 +38,11 @@ export function closeCommands(program: Command): void {
         const picked = pickAcquirers(context, acquirer)
         if (out !== undefined && picked.length > 1)
           throw new Error('--out writes the statement of one acquirer: choose it with --acquirer.')
+        const unhurried = { ...context, db: startBackground(context.db).db }
         for (const one of picked) {
           all.push({
             name: one.name,
-            closed: await closeDay(context, { acquirer: one, day: date, by: byOf(program) }),
+            closed: await closeDay(unhurried, { acquirer: one, day: date, by: byOf(program) }),
           })
         }
         return all

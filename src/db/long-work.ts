@@ -1,4 +1,4 @@
-import { type Db, sql, type Tx } from './sql.ts'
+import { type Db, type Sql, sql, type Tx } from './sql.ts'
 
 /**
  * Runs `work` in a transaction without a statement timeout: at ten million transactions some verification queries run
@@ -17,7 +17,9 @@ export async function runWithoutTimeout<Result>(
   }: { stopping?: AbortSignal | undefined; readOnly: boolean; prefersIndexes?: boolean },
   work: (tx: Tx) => Promise<Result>,
 ): Promise<Result> {
-  return await db.transaction(async (tx) => {
+  // Statements that only read hold no locks, so each of them may be a step.
+  const steps = readOnly ? db.background : undefined
+  return await (steps?.of ?? db).transaction(async (tx) => {
     const [connection] = await tx.query<{ pid: number }>(sql`
       select pg_backend_pid() as pid, set_config('statement_timeout', '0', true),
         set_config('max_parallel_workers_per_gather', '0', true), set_config('transaction_read_only', ${String(readOnly)}, true),
@@ -25,16 +27,17 @@ export async function runWithoutTimeout<Result>(
         set_config('enable_incremental_sort', ${prefersIndexes ? 'off' : 'on'}, true)`)
     let canceled: Promise<unknown> = Promise.resolve()
     const cancel = () => {
-      canceled = db.query(sql`select pg_cancel_backend(${connection?.pid})`).catch(() => {})
+      canceled = (db.background?.of ?? db).query(sql`select pg_cancel_backend(${connection?.pid})`).catch(() => {})
     }
     stopping?.addEventListener('abort', cancel, { once: true })
     try {
       return await work({
         ...tx,
-        query: async (statement, name) => {
+        query: async <Row extends object>(statement: Sql, name?: string) => {
           // Between two statements there is nothing to cancel.
           stopping?.throwIfAborted()
-          return await tx.query(statement, name)
+          const run = async () => await tx.query<Row>(statement, name)
+          return await (steps ? steps.step(run) : run())
         },
       })
     } finally {

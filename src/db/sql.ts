@@ -31,7 +31,11 @@ export type Db = Reads & {
    * that a statement outside of it returned as `committed_xid`. Transactions with asynchronous commit are left out.
    */
   readonly recentXids: number[]
+  /** Only for work in the background: what it works on, and what runs a step of it when it is its turn. */
+  readonly background?: { of: Db; step: Step }
 }
+
+export type Step = <Result>(work: () => Promise<Result>) => Promise<Result>
 
 /** Runs statements that only read. A standby may answer them, if it has all that the primary had when the read began. */
 export type Reads = {

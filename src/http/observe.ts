@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Counter, Histogram, type Registry } from 'prom-client'
+import { noteRequest } from '../lib/load.ts'
 import { readTraceparent } from '../lib/spans.ts'
 
 /**
@@ -36,6 +37,7 @@ export function observeRequests(app: FastifyInstance, registry: Registry): void 
     return known
   }
   app.addHook('onResponse', (request, reply, done) => {
+    noteRequest()
     const route = request.routeOptions.url ?? 'unknown'
     const { method } = request
     durationOf(method, route, reply.statusCode).observe(reply.elapsedTime / 1000)

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Db, Tx } from '../db/sql.ts'
 import type { Job, JobSchedule } from '../jobs/jobs.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -11,8 +10,6 @@ type Deps = { db: Db; clock: Clock; key: SecretKey; personalDataDays: number | n
 
 /** Rows per commit: few, so that locks are short. */
 const chunkRows = 500
-/** The job pauses half of the time, for the benefit of requests. */
-const pauseMs = 50
 const dayMs = 24 * 60 * 60_000
 
 /**
@@ -62,7 +59,6 @@ async function eraseAll(
     const last = listed.at(-1)
     if (!last) return oldestKept ?? age.before
     after = last
-    await sleep(pauseMs, undefined, { signal: stopping }).catch(() => {})
   }
   return oldestKept ?? after.at
 }

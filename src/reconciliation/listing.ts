@@ -3,7 +3,6 @@ import type { Db } from '../db/sql.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
 import type { Window } from '../lib/brasilia.ts'
 import { type Cell, isOfOtherCell } from '../lib/cell.ts'
-import { createThrottle } from '../lib/throttle.ts'
 import { fromTxid, toTxid } from '../pix/ids.ts'
 import { findPayoutKey } from '../withdrawals/store.ts'
 import type { Subject } from './classes.ts'
@@ -96,7 +95,6 @@ async function storeAll<Item>(
   let count = 0
   // By their keys: an entry that appears on two pages counts once.
   const rows = new Map<string, Listed>()
-  const throttle = createThrottle(stopping)
   const flush = async () => {
     if (rows.size > 0) await insertListed(db, runId, [...rows.values()])
     count += rows.size
@@ -107,7 +105,6 @@ async function storeAll<Item>(
     for (const row of toRows(item)) if (!isOfOtherCell(cell, row.namedId)) rows.set(`${row.subject} ${row.key}`, row)
     if (rows.size < chunkRows) continue
     await flush()
-    await throttle()
   }
   await flush()
   return count

@@ -8,7 +8,6 @@ import { eachAtOnce } from '../lib/at-once.ts'
 import { dayOf, type Window } from '../lib/brasilia.ts'
 import type { Clock } from '../lib/clock.ts'
 import { newUuid } from '../lib/secrets.ts'
-import { createThrottle } from '../lib/throttle.ts'
 import { findPayoutKey } from '../withdrawals/store.ts'
 import type { DifferenceClass, Found, Subject } from './classes.ts'
 import { compare, cutOffMs, type Pair, type Rules } from './compare.ts'
@@ -180,10 +179,9 @@ async function readBothSides(
   await analyzePairs(db)
   const side = { runId, acquirer: acquirer.name }
   // The ledger is read after the list: a payment posted meanwhile is then on both sides.
-  const throttle = createThrottle(stopping)
   for (const part of partsOf(range, Math.ceil(count / partRows))) {
+    stopping.throwIfAborted()
     await addPaidPayments(db, { ...side, ...part })
-    await throttle()
   }
   await addNamedPayments(db, side)
   await addPostedReturns(db, { ...side, ...windows.return })
@@ -233,7 +231,6 @@ async function compareAll(
   { run, subject, tally, stopping }: { run: Run; subject: Subject; tally: Tally; stopping: AbortSignal },
 ): Promise<void> {
   const rules = rulesFor(acquirer, { ...run, window: run.windows[subject] })
-  const throttle = createThrottle(stopping)
   for (let after = ''; ; ) {
     stopping.throwIfAborted()
     const pairs = await listPairs(db, { runId: run.id, acquirer: run.acquirer, subject, after, limit: pageRows })
@@ -257,7 +254,6 @@ async function compareAll(
     const last = pairs.at(-1)
     if (last === undefined || pairs.length < pageRows) return
     after = last.key
-    await throttle()
   }
 }
 

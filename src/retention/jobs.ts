@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Counter, type Registry } from 'prom-client'
 import type { Db } from '../db/sql.ts'
 import type { Job, JobSchedule } from '../jobs/jobs.ts'
@@ -23,8 +22,6 @@ export type Retention = { attemptsDays: number; callbacksDays: number; exchanges
  * transactions that wait for a row.
  */
 const chunkRows = 5_000
-/** The job pauses half of the time, for the benefit of requests. */
-const pauseMs = 50
 /**
  * The rest waits for the next run, so that no job blocks its queue for long. These are five million rows of a table,
  * in a minute and a half: more than four times what ten minutes at a thousand transactions a second add, with two
@@ -70,7 +67,6 @@ export function retentionJobs({
           const count = await deleteBefore(db, before, chunkRows)
           deleted.inc({ table }, count)
           if (count < chunkRows) break
-          await sleep(pauseMs, undefined, { signal: stopping }).catch(() => {})
         }
       }
     },

@@ -18,20 +18,24 @@ const PaymentPayload = Type.Object({ acquirer: Type.String(), endToEndId: Type.S
 const SettlePayload = Type.Object({ merchantId: Type.String(), id: Type.String(), reported: PaymentPayload })
 const KeyPayload = Type.Object({ merchantId: Type.String(), id: Type.String() })
 
-/** The worker's jobs for transactions. */
-export function transactionJobs(deps: SettleDeps): Record<string, Job> {
+/**
+ * The worker's jobs for transactions.
+ *
+ * @param unhurried the same, for jobs that nobody waits for
+ */
+export function transactionJobs(deps: SettleDeps, unhurried: SettleDeps): Record<string, Job> {
   return {
     'transactions.check': async (_, stopping) => {
-      await checkDueTransactions(deps, stopping)
-      await checkDueRefunds(deps, stopping)
+      await checkDueTransactions(unhurried, stopping)
+      await checkDueRefunds(unhurried, stopping)
     },
-    'transactions.poll': async (_, stopping) => await pollPayments(deps, stopping),
-    'transactions.poll-returns': async (_, stopping) => await pollReturns(deps, stopping),
-    [readDisputesJob]: async (_, stopping) => await pollDisputes(deps, stopping),
-    [readSimulatedDisputesJob]: async (_, stopping) => await pollDisputes(deps, stopping, { isLocalOnly: true }),
-    'transactions.fold-counts': async (_, stopping) => await foldCounts(deps.db, stopping),
-    'transactions.verify-counts': async (_, stopping) => await verifyCountsDaily(deps, stopping),
-    'transactions.count-minutes': async (_, stopping) => await countMinutes(deps, stopping),
+    'transactions.poll': async (_, stopping) => await pollPayments(unhurried, stopping),
+    'transactions.poll-returns': async (_, stopping) => await pollReturns(unhurried, stopping),
+    [readDisputesJob]: async (_, stopping) => await pollDisputes(unhurried, stopping),
+    [readSimulatedDisputesJob]: async (_, stopping) => await pollDisputes(unhurried, stopping, { isLocalOnly: true }),
+    'transactions.fold-counts': async (_, stopping) => await foldCounts(unhurried.db, stopping),
+    'transactions.verify-counts': async (_, stopping) => await verifyCountsDaily(unhurried, stopping),
+    'transactions.count-minutes': async (_, stopping) => await countMinutes(unhurried, stopping),
     [sendRefundJob]: async (payload) => await sendRefund(deps, Value.Parse(KeyPayload, payload)),
     [checkReturnsJob]: async (payload) => await checkReturns(deps, Value.Parse(KeyPayload, payload)),
     [settleJob]: async (payload) => {

@@ -7,7 +7,6 @@ import {
 } from '../acquirers/acquirer.ts'
 import { enqueueJob } from '../jobs/jobs.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
-import { createThrottle } from '../lib/throttle.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { takeOtherCells } from '../suspense/other-cell.ts'
 import { findListedUntil, saveListedUntil } from './cursor-store.ts'
@@ -88,15 +87,12 @@ type Poll = { acquirer: Acquirer; suspendsUnattributed: boolean; stopping: Abort
 
 async function settleListed(deps: SettleDeps, poll: Poll, payments: AsyncIterable<Payment>): Promise<void> {
   const chunk: Payment[] = []
-  const throttle = createThrottle(poll.stopping)
   try {
     for await (const payment of payments) {
       chunk.push(payment)
       if (poll.stopping.aborted) return
       if (chunk.length < chunkMax) continue
-      const missing = await settleMissing(deps, poll, chunk.splice(0))
-      // Nothing waits for payments that are only read again. When callbacks are missing, payers wait.
-      if (missing === 0) await throttle()
+      await settleMissing(deps, poll, chunk.splice(0))
     }
   } finally {
     // Payments read before the list was interrupted are settled.
@@ -104,8 +100,8 @@ async function settleListed(deps: SettleDeps, poll: Poll, payments: AsyncIterabl
   }
 }
 
-/** Returns how many of them were not recorded yet. */
-async function settleMissing(deps: SettleDeps, poll: Poll, payments: Payment[]): Promise<number> {
+/** Settles those of them that are not recorded yet. */
+async function settleMissing(deps: SettleDeps, poll: Poll, payments: Payment[]): Promise<void> {
   const ids = payments.flatMap(({ txid }) => toId(txid) ?? [])
   const owners = new Map<string, Owner>()
   if (ids.length > 0) for (const owner of await findOwners(deps.db, ids)) owners.set(owner.id, owner)
@@ -114,14 +110,12 @@ async function settleMissing(deps: SettleDeps, poll: Poll, payments: Payment[]):
     const owner = owners.get(toId(txid) ?? '')
     return owner && mayHaveCharge(owner, acquirer) ? owner : null
   }
-  let missing = 0
   await eachAtOnce(payments, poll.stopping, async (payment) => {
     const { endToEndId } = payment
     const owner = ownerOf(payment)
     if (!owner) return
     const key = { merchantId: owner.merchant_id, id: owner.id }
     if (owner.end_to_end === endToEndId) return await settleReturned(deps, key, payment)
-    missing += 1
     await settle(deps, { ...key, reported: { acquirer, endToEndId } })
   })
   const unattributed = await takeOtherCells(
@@ -130,7 +124,6 @@ async function settleMissing(deps: SettleDeps, poll: Poll, payments: Payment[]):
     payments.filter((payment) => !ownerOf(payment)),
   )
   if (poll.suspendsUnattributed) await enqueueUnattributed(deps, acquirer, unattributed)
-  return missing
 }
 
 function toId(txid: string | null): string | null {

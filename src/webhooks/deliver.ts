@@ -47,6 +47,8 @@ type Deps = {
   loadRecords: LoadRecords
   log: Pick<Logger, 'info' | 'warn' | 'error'>
   metrics?: Registry
+  /** From 0, no request waits, to 1. */
+  pressure?: () => number
   options?: Partial<DeliveryOptions>
 }
 
@@ -64,10 +66,10 @@ const restMs = 5
  */
 const restsPerClaim = 2
 const restMsMax = 25
-/**
- * Attempts are recorded together: only the next event of the same record waits for it, and five statements for one cost
- * nearly as much as for ten.
- */
+/** And so long while requests wait, in proportion to the pressure. */
+const busyRestsPerClaim = 9
+const busyRestMsMax = 100
+/** Attempts are recorded together: only the next event of the same record waits for it, and one costs nearly as much as ten. */
 const recordDelayMs = 100
 
 /**
@@ -128,7 +130,7 @@ const stages = channel('guiche:delivery')
 
 /** Starts the delivery worker. Any number of them, in any number of processes, share one database. */
 export function startDeliveries(deps: Deps): Deliveries {
-  const { db, clock, log } = deps
+  const { db, clock, log, pressure = () => 0 } = deps
   const options = { ...defaults, ...deps.options }
   const budget = createBudget(options)
   const dialler = options.dialler ?? createDialler({ allowPrivate: deps.allowPrivate })
@@ -203,8 +205,10 @@ export function startDeliveries(deps: Deps): Deliveries {
       await signal.wait(faultPauseMs)
       return { name: 'WAITING', next: mode }
     })
-    const longRestMs = Math.min((performance.now() - startedAt) * restsPerClaim, restMsMax)
-    await sleep(next.name === 'WAITING' ? Math.max(restMs, longRestMs) : restMs)
+    const tookMs = performance.now() - startedAt
+    const longRestMs = next.name === 'WAITING' ? Math.min(tookMs * restsPerClaim, restMsMax) : 0
+    const busyRestMs = Math.min(tookMs * busyRestsPerClaim, busyRestMsMax) * pressure()
+    await sleep(Math.max(restMs, longRestMs, busyRestMs))
     return next
   }
 

@@ -148,7 +148,7 @@ function startProcess({ db: whole, bank, clock, key, isRemote }: Place): Process
     workOn: (notices: InboxRow[]) => void inHand.push(...notices),
     writeCheck: createCheckWriter(db),
   }
-  const jobs = { ...transactionJobs(deps), ...withdrawalJobs(deps), ...verificationJobs(deps) }
+  const jobs = { ...transactionJobs(deps, deps), ...withdrawalJobs(deps), ...verificationJobs(deps) }
   const processNotice = createNoticeProcessor(deps)
   return { instance, life, deps, jobs, processNotice, inHand, errors }
 }

@@ -175,4 +175,14 @@ export const operationMutations: Mutation[] = [
     edits: [edit('src/transactions/settle.ts', '{ ...entry.whole, ...row }', '{ ...row, ...entry.whole }')],
     caughtBy: 'src/webhooks/own.test.ts',
   },
+  {
+    name: 'background work does not give way to requests',
+    edits: [edit('src/db/background.ts', '(1 / currentShare() - 1)', '0')],
+    caughtBy: 'src/db/background.test.ts',
+  },
+  {
+    name: 'background work takes all connections',
+    edits: [edit('src/db/background.ts', 'running >= atOnceMax && ', 'false && ')],
+    caughtBy: 'src/db/background.test.ts',
+  },
 ]

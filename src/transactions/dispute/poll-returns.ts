@@ -1,6 +1,5 @@
 import { type Acquirer, AcquirerUnavailable, type Payment } from '../../acquirers/acquirer.ts'
 import { eachAtOnce } from '../../lib/at-once.ts'
-import { createThrottle } from '../../lib/throttle.ts'
 import { listBehind } from '../../suspense/store.ts'
 import { findReturnsReadFrom, saveReturnsReadFrom } from '../cursor-store.ts'
 import { listPaidBy } from '../owner-store.ts'
@@ -69,7 +68,6 @@ async function readPart(
   { from, to }: { from: number; to: number },
   stopping: AbortSignal,
 ): Promise<number> {
-  const throttle = createThrottle(stopping)
   // The daily reconciliation reads this list as well, and keeps entries that cannot be read.
   const range = { from: new Date(from), to: new Date(to), withReturns: true, onUnreadable: () => {} }
   const chunk: Payment[] = []
@@ -80,7 +78,6 @@ async function readPart(
     chunk.push(payment)
     if (chunk.length < chunkMax) continue
     await follow(deps, acquirer, chunk.splice(0), stopping)
-    await throttle()
   }
   await follow(deps, acquirer, chunk, stopping)
   return count

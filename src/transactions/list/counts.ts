@@ -1,16 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { findSetting, saveSetting } from '../../auth/store.ts'
 import { runWithoutTimeout } from '../../db/long-work.ts'
 import type { Db } from '../../db/sql.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { type CountCorrection, correctCounts, listMerchants } from './count-store.ts'
-
-/**
- * The pause between two merchants, as a multiple of the time that the last one took: payments are urgent, this is
- * not.
- */
-const pauseFactor = 9
 
 /** How often every merchant is counted again. Not at each start of a process, because it reads the whole table. */
 const verifyEveryMs = 24 * 60 * 60_000
@@ -45,7 +38,6 @@ export async function verifyCounts(
 ): Promise<(CountCorrection & { merchantId: string })[]> {
   const found: (CountCorrection & { merchantId: string })[] = []
   for (const merchantId of await listMerchants(db)) {
-    const startedAt = performance.now()
     const corrections = await runWithoutTimeout(
       db,
       { stopping, readOnly: false },
@@ -62,7 +54,6 @@ export async function verifyCounts(
       )
       found.push(...corrections.map((correction) => ({ ...correction, merchantId })))
     }
-    await sleep((performance.now() - startedAt) * pauseFactor, null, { signal: stopping }).catch(() => null)
     if (stopping?.aborted) break
   }
   return found

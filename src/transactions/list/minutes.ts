@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { findSetting, saveSetting } from '../../auth/store.ts'
 import { runWithoutTimeout } from '../../db/long-work.ts'
 import type { Db } from '../../db/sql.ts'
@@ -11,9 +10,6 @@ export const comparedDays = 7
 
 /** A payment may be recorded some minutes after it arrived. */
 const recordedWithinMs = 5 * 60_000
-
-/** The pause between two merchants, as a multiple of the time that the last one took. */
-const pauseFactor = 3
 
 /** The last day whose minutes are written. */
 const countedSetting = 'minutes_counted'
@@ -29,9 +25,7 @@ export async function countMinutes({ db, clock }: { db: Db; clock: Clock }, stop
   const missing = days.filter((day) => counted === null || day > counted)
   for (const day of missing) {
     for (const merchantId of await listMerchantsOf(db, day)) {
-      const startedAt = performance.now()
       await runWithoutTimeout(db, { stopping, readOnly: false }, async (tx) => await insertMinutes(tx, merchantId, day))
-      await sleep((performance.now() - startedAt) * pauseFactor, null, { signal: stopping }).catch(() => null)
       if (stopping?.aborted) return
     }
     await saveSetting(db, countedSetting, day)

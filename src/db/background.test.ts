@@ -1,0 +1,98 @@
+import { Registry } from 'prom-client'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createEmptyDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { noteRequest } from '../lib/load.ts'
+import { startBackground } from './background.ts'
+import { runWithoutTimeout } from './long-work.ts'
+import { connect, type Db, sql } from './sql.ts'
+
+let database: TestDatabase
+/** With a pool of five, background work has one connection. */
+let db: Db
+
+beforeAll(async () => {
+  database = await createEmptyDatabase()
+  db = connect({ connectionString: database.connectionString, connectionsMax: 5, onError: () => {} })
+})
+
+afterAll(async () => {
+  await db.pool.end()
+  await database.drop()
+})
+
+function createGate(): { opened: Promise<void>; open: () => void } {
+  let open = () => {}
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return { opened, open }
+}
+
+async function readMetrics(registry: Registry) {
+  const values = (await registry.getMetricsAsJSON()).flatMap(({ name, values: all }) =>
+    all.map(({ labels, value }) => [Object.values(labels).join() || name, value] as const),
+  )
+  return Object.fromEntries(values)
+}
+
+/** As long as a slow request handler. */
+function blockEventLoop(ms: number): void {
+  for (const until = performance.now() + ms; performance.now() < until; );
+}
+
+it('does one step after the other on its part of the connections, while requests find others', async () => {
+  const background = startBackground(db)
+  const gate = createGate()
+  const order: string[] = []
+  const first = background.db.transaction(async () => {
+    await gate.opened
+    order.push('first')
+  })
+  const second = background.db.query(sql`select`).then(() => order.push('second'))
+  await db.query(sql`select`)
+  order.push('request')
+  gate.open()
+  await Promise.all([first, second])
+  expect(order).toEqual(['request', 'first', 'second'])
+  background.stop()
+})
+
+it('ends a step that waits for another step', async () => {
+  const background = startBackground(db)
+  const rows = await background.db.transaction(async () => await background.db.query(sql`select 1 as n`))
+  expect(rows).toEqual([{ n: 1 }])
+  background.stop()
+})
+
+it('makes each statement of a long read a step, and counts what they waited for requests', async () => {
+  const registry = new Registry()
+  const background = startBackground(db, registry)
+  // The event loop is measured every ten milliseconds, from the first step on.
+  await background.db.query(sql`select`)
+  for (let count = 0; count < 5; count += 1) {
+    blockEventLoop(60)
+    await db.query(sql`select pg_sleep(0.02)`)
+  }
+  noteRequest()
+  const share = (await readMetrics(registry)).guiche_background_share
+  await runWithoutTimeout(background.db, { readOnly: true }, async (tx) => {
+    for (let count = 0; count < 3; count += 1) await tx.query(sql`select pg_sleep(0.02)`)
+  })
+  const { working, waiting } = await readMetrics(registry)
+  expect(share).toBe(0.1)
+  expect(working).toBeGreaterThan(0.06)
+  // At least as long as the steps: the first two pauses are between them.
+  expect(waiting).toBeGreaterThan(0.04)
+  background.stop()
+})
+
+it('keeps nobody waiting during a stop', async () => {
+  const background = startBackground(db)
+  const gate = createGate()
+  const first = background.db.transaction(async () => await gate.opened)
+  const second = background.db.query(sql`select 2 as n`)
+  background.stop()
+  expect(await second).toEqual([{ n: 2 }])
+  gate.open()
+  await first
+})

@@ -1,0 +1,125 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Counter, Gauge, type Registry } from 'prom-client'
+import { loopWaitMs } from '../lib/load.ts'
+import type { Db, Step } from './sql.ts'
+
+/**
+ * The part of the time that background work may use, from a process where no request waits to one where they do. The
+ * lower bound is guaranteed: background work becomes slow, and never stops.
+ */
+const share = { max: 0.5, min: 0.1 }
+/** How long requests wait for the event loop, on average, in such processes. */
+const waitMs = { idle: 1, busy: 5 }
+
+/** The connections that background work may use at once, as a part of the pool. */
+const shareOfPool = 0.2
+/** No step waits longer for its turn: a step of a minute would otherwise be followed by minutes of pause. */
+const waitMaxMs = 1_000
+/** Shorter pauses are added up: a timer costs more than it saves. */
+const pauseMinMs = 5
+
+export type Background = {
+  /** Its statements and transactions are steps, each of which waits for its turn. */
+  db: Db
+  /** From 0, no request waits, to 1. */
+  pressure: () => number
+  /** From now on nothing waits. */
+  stop(): void
+}
+
+/**
+ * Lets work in the background give way to requests: after each step it pauses for as long as the step took, and for
+ * nine times as long while requests wait for the event loop or for a connection. All background work of a process
+ * shares this time, and a fifth of the connections.
+ */
+export function startBackground(db: Db, registry?: Registry): Background {
+  const stopping = new AbortController()
+  const atOnceMax = Math.max(1, Math.floor(db.pool.options.max * shareOfPool))
+  /** Steps that wait for a connection to become free. */
+  const waiting = new Set<() => void>()
+  const seconds = registry && observe(registry, currentShare)
+  let running = 0
+  let mayStartAt = 0
+
+  function pressure(): number {
+    if (db.pool.waitingCount > 0) return 1
+    return Math.min(1, Math.max(0, (loopWaitMs() - waitMs.idle) / (waitMs.busy - waitMs.idle)))
+  }
+
+  function currentShare(): number {
+    return share.min + (share.max - share.min) * (1 - pressure())
+  }
+
+  const step: Step = async (work) => {
+    const askedAt = performance.now()
+    if (running >= atOnceMax && !stopping.signal.aborted) await takePlace()
+    else running += 1
+    await pause()
+    const startedAt = performance.now()
+    try {
+      return await work()
+    } finally {
+      const endedAt = performance.now()
+      const pauseMs = (endedAt - startedAt) * (1 / currentShare() - 1)
+      mayStartAt = Math.min(Math.max(mayStartAt, endedAt) + pauseMs, endedAt + waitMaxMs)
+      const [next] = waiting
+      running -= 1
+      next?.()
+      seconds?.inc({ state: 'waiting' }, (startedAt - askedAt) / 1000)
+      seconds?.inc({ state: 'working' }, (endedAt - startedAt) / 1000)
+    }
+  }
+
+  /** Waits for the end of another step. */
+  async function takePlace(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const start = () => {
+        clearTimeout(timer)
+        waiting.delete(start)
+        running += 1
+        resolve()
+      }
+      // A step that a running one waits for must start as well.
+      const timer = setTimeout(start, waitMaxMs)
+      waiting.add(start)
+    })
+  }
+
+  async function pause(): Promise<void> {
+    const pauseMs = mayStartAt - performance.now()
+    if (pauseMs >= pauseMinMs) await sleep(pauseMs, undefined, { signal: stopping.signal }).catch(() => {})
+  }
+
+  return {
+    db: {
+      ...db,
+      query: async (statement, name) => await step(async () => await db.query(statement, name)),
+      transaction: async (work, lock) => await step(async () => await db.transaction(work, lock)),
+      background: { of: db, step },
+    },
+    pressure,
+    stop() {
+      stopping.abort()
+      for (const start of waiting) start()
+    },
+  }
+}
+
+/** Returns the counter of the seconds that steps work and wait. */
+function observe(registry: Registry, currentShare: () => number): Counter<'state'> {
+  new Gauge({
+    name: 'guiche_background_share',
+    help: `The part of the time that background work may use now: ${share.min} while requests wait, ${share.max} while none does`,
+    aggregator: 'average',
+    registers: [registry],
+    collect() {
+      this.set(currentShare())
+    },
+  })
+  return new Counter({
+    name: 'guiche_background_seconds_total',
+    help: 'Seconds that steps of background work took, and seconds that they waited for requests',
+    labelNames: ['state'],
+    registers: [registry],
+  })
+}

@@ -1,0 +1,35 @@
+import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
+
+/** The event loop's own pause between two measurements, which is part of what they measure. */
+const resolutionMs = 10
+/** A shorter time says little about the average. */
+const measuredForMs = 100
+/** A process that answered no request for this long keeps nobody waiting. */
+const idleAfterMs = 1_000
+
+let loop: { histogram: IntervalHistogram; readAt: number; lateMs: number } | undefined
+let answeredAt = Number.NEGATIVE_INFINITY
+
+/** Notes that this process answers requests. */
+export function noteRequest(): void {
+  answeredAt = performance.now()
+}
+
+/**
+ * How long requests to this process lately waited for its event loop, on average; 0 while there are none. It is
+ * measured once in a process, however many services it runs, as a test does.
+ */
+export function loopWaitMs(): number {
+  const now = performance.now()
+  if (!loop) {
+    loop = { histogram: monitorEventLoopDelay({ resolution: resolutionMs }), readAt: now, lateMs: 0 }
+    loop.histogram.enable()
+  }
+  if (now - loop.readAt >= measuredForMs) {
+    const { mean, count } = loop.histogram
+    loop.lateMs = count === 0 ? 0 : Math.max(0, mean / 1e6 - resolutionMs)
+    loop.readAt = now
+    loop.histogram.reset()
+  }
+  return now - answeredAt > idleAfterMs ? 0 : loop.lateMs
+}
