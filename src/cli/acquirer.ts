@@ -19,7 +19,7 @@ type Json = { json?: boolean }
 
 /** `guiche acquirer …`: the accounts at PSPs that ACQUIRERS_FILE defines. */
 export function acquirerCommands(program: Command): void {
-  const acquirer = program.command('acquirer').description('the accounts at PSPs that ACQUIRERS_FILE defines')
+  const acquirer = program.command('acquirer')
 
   acquirer
     .command('list')

@@ -8,7 +8,7 @@ import { print } from './print.ts'
 
 /** `guiche alert …`: how alerts reach people. */
 export function alertCommands(program: Command): void {
-  const alert = program.command('alert').description('how alerts reach people')
+  const alert = program.command('alert')
 
   alert
     .command('test')

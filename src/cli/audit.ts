@@ -8,7 +8,7 @@ import { print, write } from './print.ts'
 
 /** `guiche audit …`: the log of manual actions. */
 export function auditCommands(program: Command): void {
-  const audit = program.command('audit').description('the log of manual actions')
+  const audit = program.command('audit')
 
   audit
     .command('verify')

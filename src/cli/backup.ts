@@ -17,7 +17,6 @@ export function backupCommands(program: Command): void {
   program
     .command('backup')
     .argument('<file>', 'the file to write, such as guiche.tar.gz')
-    .description('copy the embedded database into one file, while the service runs')
     .option('--json', 'print JSON')
     .action(async (name: string, { json }: { json?: boolean }) => {
       const file = resolve(name)
@@ -35,7 +34,6 @@ export function backupCommands(program: Command): void {
   program
     .command('restore')
     .argument('<file>', 'a file that `guiche backup` wrote')
-    .description('make the embedded database of a backup, in a DATA_DIR that has none, with payouts frozen')
     .option('--wal <folder>', 'archived write-ahead log: continue after the backup with what was committed then')
     .option('--until <time>', 'with --wal, only up to this time, such as 2027-01-31T12:00:00-03:00', toEnd)
     .option('--json', 'print JSON')

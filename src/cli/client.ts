@@ -11,7 +11,7 @@ type Json = { json?: boolean }
 
 /** `guiche client …`: API clients. Secrets are shown only once. */
 export function clientCommands(program: Command): void {
-  const client = program.command('client').description('API clients: each is one merchant')
+  const client = program.command('client')
 
   client
     .command('create')

@@ -20,7 +20,7 @@ type Of = { date: string; acquirer?: string }
 
 /** `guiche close …`: reconciles, totals and signs a day of an acquirer. */
 export function closeCommands(program: Command): void {
-  const command = program.command('close').description('daily close: reconcile, total and sign a day in Brasília time')
+  const command = program.command('close')
 
   command
     .command('run', { isDefault: true })

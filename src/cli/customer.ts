@@ -6,7 +6,7 @@ import { print } from './print.ts'
 
 /** `guiche customer …`: a person's data (LGPD, art. 18). */
 export function customerCommands(program: Command): void {
-  const customer = program.command('customer').description('export or erase the data of a person (LGPD)')
+  const customer = program.command('customer')
 
   customer
     .command('export')

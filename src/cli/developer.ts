@@ -12,9 +12,7 @@ type ChargeOptions = ConnectOptions & { amount?: number; webhookUrl?: string; ex
  * machine that reaches the service.
  */
 export function developerCommands(program: Command): void {
-  withFilters(
-    withConnection(program.command('listen').description('send each event to an address of this machine, signed')),
-  )
+  withFilters(withConnection(program.command('listen')))
     .requiredOption('--forward-to <url>', 'address of the receiver, such as http://localhost:8000/pix')
     .addOption(
       new Option('--from <where>', 'where to begin').choices(['last', 'start', 'end']).default('last', 'the last run'),
@@ -26,7 +24,7 @@ export function developerCommands(program: Command): void {
       await runListen(options)
     })
 
-  withFilters(withConnection(program.command('tail').description('print events as they happen')))
+  withFilters(withConnection(program.command('tail')))
     .addOption(new Option('--from <where>', 'where to begin').choices(['start', 'end']).default('end'))
     .option('--json', 'print one JSON value for each event')
     .action(async (options: FollowOptions & { from: 'start' | 'end' }) => {
@@ -34,7 +32,7 @@ export function developerCommands(program: Command): void {
       await runTail(options)
     })
 
-  const events = program.command('events').description('events of transactions and withdrawals')
+  const events = program.command('events')
   withConnection(events.command('resend').description('send an event again').argument('<id>', 'id of the event', toId))
     .option('--forward-to <url>', 'send it from here to this address, instead of to the webhook of its record')
     .option('--secret <secret>', secretOption)
@@ -43,7 +41,7 @@ export function developerCommands(program: Command): void {
       await runResend(id, options)
     })
 
-  withConnection(program.command('try').description('create a test charge, pay it, and show each step with its time'))
+  withConnection(program.command('try'))
     .option('--amount <cents>', 'amount of the charge', toCentsAboveZero, 2590)
     .option('--webhook-url <url>', 'address that gets its webhooks')
     .option('--json', 'print JSON')
@@ -52,12 +50,7 @@ export function developerCommands(program: Command): void {
       await runTry(options)
     })
 
-  withConnection(
-    program
-      .command('trigger')
-      .description('cause an event in the sandbox: creates and does what leads to it')
-      .addArgument(new Argument('<type>', 'the event').choices(triggered)),
-  )
+  withConnection(program.command('trigger').addArgument(new Argument('<type>', 'the event').choices(triggered)))
     .option('--amount <cents>', 'amount of the record', toCentsAboveZero)
     .option('--webhook-url <url>', 'address that gets its webhooks')
     .option('--external-code <code>', 'your own number of the order')
@@ -66,12 +59,7 @@ export function developerCommands(program: Command): void {
       await runTrigger(type, options)
     })
 
-  withConnection(
-    program
-      .command('cancel')
-      .description('cancel an open charge, so that nobody can pay it')
-      .argument('<id>', 'id of the transaction', toId),
-  )
+  withConnection(program.command('cancel').argument('<id>', 'id of the transaction', toId))
     .option('--json', 'print JSON')
     .action(async (id: string, { json, ...options }: ConnectOptions & { json?: boolean }) => {
       const { guiche } = await connect(options)
@@ -83,7 +71,6 @@ export function developerCommands(program: Command): void {
   withConnection(
     program
       .command('doctor')
-      .description('check the connection, the credentials and, with its address, a webhook receiver')
       .argument('[receiver]', 'address of a webhook receiver, such as http://localhost:8000/pix'),
   )
     .option('--secret <secret>', secretOption)
@@ -98,9 +85,7 @@ export function developerCommands(program: Command): void {
       await runDoctor(receiver, options)
     })
 
-  withConnection(
-    program.command('mcp').description('serve an AI assistant (Model Context Protocol, on standard input)'),
-  )
+  withConnection(program.command('mcp'))
     .option('--allow-charges', 'also create and pay charges; only where the acquirer is the simulator')
     .action(async (options: ConnectOptions & { allowCharges?: boolean }) => {
       const { runMcp } = await import('./developer/mcp.ts')

@@ -9,9 +9,7 @@ type Of = { transaction: string }
 
 /** `guiche dispute …`: disputes of payments (MED), for acquirers whose API does not report them. */
 export function disputeCommands(program: Command): void {
-  const dispute = program
-    .command('infraction')
-    .description('disputes of payments (MED), for acquirers whose API does not report them')
+  const dispute = program.command('infraction')
 
   dispute
     .command('open')

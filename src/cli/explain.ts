@@ -36,5 +36,5 @@ function toText({ type, id, amount, clientId, endToEnd, timeline, summary, ...re
 
 /** `guiche transaction …` */
 export function transactionCommands(program: Command): void {
-  explainCommand(program.command('transaction').description('inspect a transaction'))
+  explainCommand(program.command('transaction'))
 }

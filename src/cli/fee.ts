@@ -15,7 +15,7 @@ const operations: FeeOperation[] = ['transaction', 'refund', 'withdrawal']
 
 /** `guiche fee …`: the fees of API clients. */
 export function feeCommands(program: Command): void {
-  const fee = program.command('fee').description('fees of API clients')
+  const fee = program.command('fee')
 
   fee
     .command('set')

@@ -9,7 +9,6 @@ import { print, write } from './print.ts'
 export function keysCommands(program: Command): void {
   program
     .command('rotate-signing-key')
-    .description('sign access tokens with a new key from now on; existing tokens stay valid')
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
       const kid = await withContext(async (context) => {
@@ -18,15 +17,11 @@ export function keysCommands(program: Command): void {
       print({ kid }, { json, note: 'Running services use it within a minute. No restart is needed.' })
     })
 
-  program
-    .command('secret-key')
-    .description('make a value for SECRET_KEY')
-    .action(() => write(`${newSecretKey()}\n`))
+  program.command('secret-key').action(() => write(`${newSecretKey()}\n`))
 
   program
     .command('cell')
     .argument('<names...>', 'names of cells', toCellNames)
-    .description('what the ids, tokens and addresses of a cell begin with, for the configuration of a proxy')
     .option('--json', 'print JSON')
     .action((names: string[], { json }: { json?: boolean }) => {
       print(

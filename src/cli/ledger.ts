@@ -19,9 +19,7 @@ type Json = { json?: boolean }
 
 /** `guiche ledger …`: verification of the ledger, the payout freeze, and the operator's own money. */
 export function ledgerCommands(program: Command): void {
-  const ledger = program
-    .command('ledger')
-    .description('verify the ledger, freeze and release payouts, and post the operator’s entries')
+  const ledger = program.command('ledger')
 
   ledger
     .command('verify')

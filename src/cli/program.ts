@@ -3,53 +3,135 @@ import { version } from '../version.ts'
 import { toActor } from './arguments.ts'
 import { printError } from './print.ts'
 
-type Group = { names: string[]; load: () => Promise<(program: Command) => void> }
+type Group = {
+  /** What the help of all says of each: its arguments, and a summary. */
+  commands: Record<string, string>
+  load: () => Promise<(program: Command) => void>
+}
 
 /** In the order of the help. Only the named command is loaded: loading all took most of the start time. */
 const groups: Group[] = [
   {
-    names: ['start', 'migrate', 'openapi', 'receiver', 'simulator'],
+    commands: {
+      start: 'run the service',
+      'migrate [options]': 'migrate the database schema (the service does so at each start)',
+      openapi: 'print the OpenAPI document',
+      'receiver [options]': 'run a sample webhook receiver that verifies and prints what it gets',
+      'simulator [options]': 'run the simulated PIX network as a separate server, like a PSP',
+    },
     load: async () => (await import('./service.ts')).serviceCommands,
   },
   {
-    names: ['listen', 'tail', 'events', 'try', 'trigger', 'doctor', 'mcp'],
+    commands: {
+      'listen [options]': 'send each event to an address of this machine, signed',
+      'tail [options]': 'print events as they happen',
+      events: 'events of transactions and withdrawals',
+      'try [options]': 'create a test charge, pay it, and show each step with its time',
+      'trigger [options] <type>': 'cause an event in the sandbox: creates and does what leads to it',
+      'cancel [options] <id>': 'cancel an open charge, so that nobody can pay it',
+      'doctor [options] [receiver]': 'check the connection, the credentials and, with its address, a webhook receiver',
+      'mcp [options]': 'serve an AI assistant (Model Context Protocol, on standard input)',
+    },
     load: async () => (await import('./developer.ts')).developerCommands,
   },
-  { names: ['acquirer'], load: async () => (await import('./acquirer.ts')).acquirerCommands },
-  { names: ['client'], load: async () => (await import('./client.ts')).clientCommands },
-  { names: ['user'], load: async () => (await import('./user.ts')).userCommands },
-  { names: ['rotate-signing-key', 'secret-key', 'cell'], load: async () => (await import('./keys.ts')).keysCommands },
-  { names: ['transaction'], load: async () => (await import('./explain.ts')).transactionCommands },
-  { names: ['withdrawal'], load: async () => (await import('./withdrawal.ts')).withdrawalCommands },
-  { names: ['proposal'], load: async () => (await import('./proposal.ts')).proposalCommands },
-  { names: ['infraction'], load: async () => (await import('./dispute.ts')).disputeCommands },
-  { names: ['suspense'], load: async () => (await import('./suspense.ts')).suspenseCommands },
-  { names: ['fee'], load: async () => (await import('./fee.ts')).feeCommands },
-  { names: ['ledger'], load: async () => (await import('./ledger.ts')).ledgerCommands },
-  { names: ['reconcile'], load: async () => (await import('./reconcile.ts')).reconcileCommands },
-  { names: ['customer'], load: async () => (await import('./customer.ts')).customerCommands },
-  { names: ['close'], load: async () => (await import('./close.ts')).closeCommands },
-  { names: ['audit'], load: async () => (await import('./audit.ts')).auditCommands },
-  { names: ['alert'], load: async () => (await import('./alert.ts')).alertCommands },
-  { names: ['backup', 'restore'], load: async () => (await import('./backup.ts')).backupCommands },
+  {
+    commands: { acquirer: 'the accounts at PSPs that ACQUIRERS_FILE defines' },
+    load: async () => (await import('./acquirer.ts')).acquirerCommands,
+  },
+  {
+    commands: { client: 'API clients: each is one merchant' },
+    load: async () => (await import('./client.ts')).clientCommands,
+  },
+  { commands: { user: 'dashboard users' }, load: async () => (await import('./user.ts')).userCommands },
+  {
+    commands: {
+      'rotate-signing-key [options]': 'sign access tokens with a new key from now on; existing tokens stay valid',
+      'secret-key': 'make a value for SECRET_KEY',
+      'cell [options] <names...>':
+        'what the ids, tokens and addresses of a cell begin with, for the configuration of a proxy',
+    },
+    load: async () => (await import('./keys.ts')).keysCommands,
+  },
+  {
+    commands: { transaction: 'inspect a transaction' },
+    load: async () => (await import('./explain.ts')).transactionCommands,
+  },
+  {
+    commands: { withdrawal: 'withdrawals: reviews and limits' },
+    load: async () => (await import('./withdrawal.ts')).withdrawalCommands,
+  },
+  {
+    commands: { proposal: 'what one person proposed and another has to approve' },
+    load: async () => (await import('./proposal.ts')).proposalCommands,
+  },
+  {
+    commands: { infraction: 'disputes of payments (MED), for acquirers whose API does not report them' },
+    load: async () => (await import('./dispute.ts')).disputeCommands,
+  },
+  {
+    commands: { suspense: 'payments in suspense: unattributed or duplicate' },
+    load: async () => (await import('./suspense.ts')).suspenseCommands,
+  },
+  { commands: { fee: 'fees of API clients' }, load: async () => (await import('./fee.ts')).feeCommands },
+  {
+    commands: { ledger: 'verify the ledger, freeze and release payouts, and post the operator’s entries' },
+    load: async () => (await import('./ledger.ts')).ledgerCommands,
+  },
+  {
+    commands: { reconcile: 'compare acquirers with the ledger' },
+    load: async () => (await import('./reconcile.ts')).reconcileCommands,
+  },
+  {
+    commands: { customer: 'export or erase the data of a person (LGPD)' },
+    load: async () => (await import('./customer.ts')).customerCommands,
+  },
+  {
+    commands: { close: 'daily close: reconcile, total and sign a day in Brasília time' },
+    load: async () => (await import('./close.ts')).closeCommands,
+  },
+  { commands: { audit: 'the log of manual actions' }, load: async () => (await import('./audit.ts')).auditCommands },
+  { commands: { alert: 'how alerts reach people' }, load: async () => (await import('./alert.ts')).alertCommands },
+  {
+    commands: {
+      'backup [options] <file>': 'copy the embedded database into one file, while the service runs',
+      'restore [options] <file>':
+        'make the embedded database of a backup, in a DATA_DIR that has none, with payouts frozen',
+    },
+    load: async () => (await import('./backup.ts')).backupCommands,
+  },
 ]
 
-/** The program with the commands named in `words`, or with all. */
-export async function createProgram(words: string[] = []): Promise<Command> {
+/**
+ * The program with the commands named in `words`. Without one that exists it has the names and summaries of all, which
+ * is what the help of all and the error show.
+ */
+export async function createProgram(words: string[]): Promise<Command> {
   const program = new Command('guiche')
     .description('A self-hosted PIX payment gateway. Configuration is read from the environment: see .env.example.')
     .version(version)
     .option('--as <name>', 'your name in the audit log (default: the operating system user)', toActor)
     .showHelpAfterError('Add --help to see the arguments and options of the command.')
-  const named = groups.filter(({ names }) => names.some((name) => words.includes(name)))
-  if (words.some((word) => ['--version', '-V'].includes(word)) && named.length === 0) return program
+  const named = groups.filter(({ commands }) => Object.keys(commands).some((term) => words.includes(toName(term))))
   // `guiche help client` and `guiche client --help` are about that command alone.
-  const isHelpOfAll = named.length === 0 || ['--help', '-h'].includes(words[0] ?? '')
-  for (const { load } of isHelpOfAll ? groups : named) {
+  if (named.length === 0 || ['--help', '-h'].includes(words[0] ?? '')) {
+    for (const { commands } of groups)
+      for (const [term, summary] of Object.entries(commands)) program.command(term).description(summary)
+    return program
+  }
+  for (const { commands, load } of named) {
     const addCommands = await load()
     addCommands(program)
+    for (const [term, summary] of Object.entries(commands))
+      program.commands.find((command) => command.name() === toName(term))?.description(summary)
   }
   return program
+}
+
+/** The names of all commands. */
+export const commandNames = groups.flatMap(({ commands }) => Object.keys(commands).map(toName))
+
+function toName(term: string): string {
+  return term.split(' ', 1)[0] ?? term
 }
 
 /** Runs one command. An error is printed for a person, and the process ends with 1. */

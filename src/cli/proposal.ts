@@ -8,7 +8,7 @@ type Json = { json?: boolean }
 
 /** `guiche proposal …`: what one person proposed and another has to approve. */
 export function proposalCommands(program: Command): void {
-  const proposal = program.command('proposal').description('what one person proposed and another has to approve')
+  const proposal = program.command('proposal')
 
   proposal
     .command('list')

@@ -29,7 +29,7 @@ const shownMax = 50
 
 /** `guiche reconcile …`: compares acquirers with the ledger, and decides on discrepancies. */
 export function reconcileCommands(program: Command): void {
-  const command = program.command('reconcile').description('compare acquirers with the ledger')
+  const command = program.command('reconcile')
 
   command
     .command('run', { isDefault: true })

@@ -5,16 +5,12 @@ import { print, write } from './print.ts'
 import { simulatorCommands, toPort } from './simulator.ts'
 
 export function serviceCommands(program: Command): void {
-  program
-    .command('start')
-    .description('run the service')
-    .action(async () => {
-      await import('../main.ts')
-    })
+  program.command('start').action(async () => {
+    await import('../main.ts')
+  })
 
   program
     .command('migrate')
-    .description('migrate the database schema (the service does so at each start)')
     .option('--status', 'only show what is applied and what is pending; exits with 1 if the service cannot run on it')
     .option('--json', 'print JSON')
     .action(async ({ json, status: isStatus }: { json?: boolean; status?: boolean }) => {
@@ -26,17 +22,13 @@ export function serviceCommands(program: Command): void {
       if (status.state === 'too_new') process.exitCode = 1
     })
 
-  program
-    .command('openapi')
-    .description('print the OpenAPI document')
-    .action(async () => {
-      const { describeApi } = await import('../openapi.ts')
-      print(await describeApi(), { json: true })
-    })
+  program.command('openapi').action(async () => {
+    const { describeApi } = await import('../openapi.ts')
+    print(await describeApi(), { json: true })
+  })
 
   program
     .command('receiver')
-    .description('run a sample webhook receiver that verifies and prints what it gets')
     .option('--port <port>', 'port to listen on', toPort, 4000)
     .option('--secret <secret...>', 'webhook secrets to verify with (default: that of the sandbox client)')
     .action(async (options: { port: number; secret?: string[] }) => {

@@ -19,7 +19,6 @@ It has a PostgreSQL of its own under DATA_DIR/simulator, or uses DATABASE_URL. M
 export function simulatorCommands(program: Command): void {
   const simulator = program
     .command('simulator')
-    .description('run the simulated PIX network as a separate server, like a PSP')
     .option('--host <host>', 'address to listen on', '127.0.0.1')
     .option('--port <port>', 'port to listen on', toPort, 4010)
     .option('--base-url <url>', 'public address, if not --host and --port; it is part of every QR code')

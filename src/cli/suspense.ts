@@ -18,7 +18,7 @@ type Json = { json?: boolean }
 
 /** `guiche suspense …`: payments in the suspense account, unattributed or duplicate. */
 export function suspenseCommands(program: Command): void {
-  const group = program.command('suspense').description('payments in suspense: unattributed or duplicate')
+  const group = program.command('suspense')
 
   group
     .command('list')

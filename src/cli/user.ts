@@ -13,7 +13,7 @@ const linkNote = 'The link works once, within three days. Send it over a private
 
 /** `guiche user …`: dashboard users. */
 export function userCommands(program: Command): void {
-  const user = program.command('user').description('dashboard users')
+  const user = program.command('user')
   const manager = (): Manager => ({ by: byOf(program), userId: null, merchantId: null })
 
   user

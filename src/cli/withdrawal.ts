@@ -20,7 +20,7 @@ type Json = { json?: boolean }
 
 /** `guiche withdrawal …`: withdrawals, reviews and limits. */
 export function withdrawalCommands(program: Command): void {
-  const withdrawal = program.command('withdrawal').description('withdrawals: reviews and limits')
+  const withdrawal = program.command('withdrawal')
   const viewer = () => atCommandLine(byOf(program))
   explainCommand(withdrawal)
 

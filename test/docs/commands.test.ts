@@ -3,7 +3,7 @@ import { CommanderError } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { alertKinds } from '../../src/alerts/conditions.ts'
 import { wordAlert } from '../../src/alerts/text.ts'
-import { createProgram } from '../../src/cli/program.ts'
+import { commandNames, createProgram } from '../../src/cli/program.ts'
 import { languages } from '../../src/lib/alert-settings.ts'
 import { blocksOf, documents, inlineOf } from '../support/documents.ts'
 
@@ -35,11 +35,10 @@ describe.each(documents)('%s', (document) => {
   })
 
   it('names only existing commands', async () => {
-    const names = (await createProgram()).commands.map((command) => command.name())
     const named = inlineOf(document)
       .map((code) => code.replace(/^(?:\w+=\S+ )*npx guiche(?= |$)|^guiche /, 'npx guiche '))
       // In tables the second of two commands omits their common part.
-      .map((code) => (names.some((name) => code.startsWith(`${name} `)) ? `npx guiche ${code}` : code))
+      .map((code) => (commandNames.some((name) => code.startsWith(`${name} `)) ? `npx guiche ${code}` : code))
       .flatMap((code) => /^npx guiche (.*)$/.exec(code)?.[1] ?? [])
     for (const line of named) {
       const fault = await findFault(line.replaceAll(/[[\]]/g, ''))
@@ -63,14 +62,14 @@ it('would find an unknown option', async () => {
 
 /** The command line parses it, but does not run it. */
 async function findFault(line: string): Promise<CommanderError | null> {
-  const program = await createProgram()
-  disarm(program)
   const text = stand.reduce((whole, [pattern, value]) => whole.replaceAll(pattern, value), line)
   // Pipes and redirections belong to the shell.
   const words = text
     .replace(/\s[>|<].*$/, '')
     .split(/\s+/)
     .filter(Boolean)
+  const program = await createProgram(words)
+  disarm(program)
   try {
     await program.parseAsync(words, { from: 'user' })
     return null
