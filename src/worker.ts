@@ -126,7 +126,6 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     ...deps,
     allowPrivate: deps.webhookAllowPrivate,
     metrics: registry,
-    pressure: background.pressure,
     loadRecords,
   })
   deliveries = started

@@ -21,8 +21,6 @@ const pauseMinMs = 5
 export type Background = {
   /** Its statements and transactions are steps, each of which waits for its turn. */
   db: Db
-  /** From 0, no request waits, to 1. */
-  pressure: () => number
   /** From now on nothing waits. */
   stop(): void
 }
@@ -41,13 +39,10 @@ export function startBackground(db: Db, registry?: Registry): Background {
   let running = 0
   let mayStartAt = 0
 
-  function pressure(): number {
-    if (db.pool.waitingCount > 0) return 1
-    return Math.min(1, Math.max(0, (loopWaitMs() - waitMs.idle) / (waitMs.busy - waitMs.idle)))
-  }
-
   function currentShare(): number {
-    return share.min + (share.max - share.min) * (1 - pressure())
+    if (db.pool.waitingCount > 0) return share.min
+    const pressure = (loopWaitMs() - waitMs.idle) / (waitMs.busy - waitMs.idle)
+    return share.min + (share.max - share.min) * (1 - Math.min(1, Math.max(0, pressure)))
   }
 
   const step: Step = async (work) => {
@@ -97,7 +92,6 @@ export function startBackground(db: Db, registry?: Registry): Background {
       transaction: async (work, lock) => await step(async () => await db.transaction(work, lock)),
       background: { of: db, step },
     },
-    pressure,
     stop() {
       stopping.abort()
       for (const start of waiting) start()

@@ -47,8 +47,6 @@ type Deps = {
   loadRecords: LoadRecords
   log: Pick<Logger, 'info' | 'warn' | 'error'>
   metrics?: Registry
-  /** From 0, no request waits, to 1. */
-  pressure?: () => number
   options?: Partial<DeliveryOptions>
 }
 
@@ -66,9 +64,6 @@ const restMs = 5
  */
 const restsPerClaim = 2
 const restMsMax = 25
-/** And so long while requests wait, in proportion to the pressure. */
-const busyRestsPerClaim = 9
-const busyRestMsMax = 100
 /** Attempts are recorded together: only the next event of the same record waits for it, and one costs nearly as much as ten. */
 const recordDelayMs = 100
 
@@ -130,7 +125,7 @@ const stages = channel('guiche:delivery')
 
 /** Starts the delivery worker. Any number of them, in any number of processes, share one database. */
 export function startDeliveries(deps: Deps): Deliveries {
-  const { db, clock, log, pressure = () => 0 } = deps
+  const { db, clock, log } = deps
   const options = { ...defaults, ...deps.options }
   const budget = createBudget(options)
   const dialler = options.dialler ?? createDialler({ allowPrivate: deps.allowPrivate })
@@ -205,10 +200,8 @@ export function startDeliveries(deps: Deps): Deliveries {
       await signal.wait(faultPauseMs)
       return { name: 'WAITING', next: mode }
     })
-    const tookMs = performance.now() - startedAt
-    const longRestMs = next.name === 'WAITING' ? Math.min(tookMs * restsPerClaim, restMsMax) : 0
-    const busyRestMs = Math.min(tookMs * busyRestsPerClaim, busyRestMsMax) * pressure()
-    await sleep(Math.max(restMs, longRestMs, busyRestMs))
+    const longRestMs = Math.min((performance.now() - startedAt) * restsPerClaim, restMsMax)
+    await sleep(next.name === 'WAITING' ? Math.max(restMs, longRestMs) : restMs)
     return next
   }
 
