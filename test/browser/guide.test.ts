@@ -135,9 +135,17 @@ describe.skipIf(chromiumPath === null)('in a browser the guide', () => {
     const context = await browser.newContext({ viewport: { width: 390, height: 900 }, javaScriptEnabled: false })
     const page = await context.newPage()
     const wide: string[] = []
-    for (const name of files.keys()) {
+    let swapped = 0
+    await page.goto(`${service.baseUrl}/guide/index.html`)
+    for (const [name, html] of files) {
       if (!name.endsWith('.html') || name === '404.html') continue
-      await page.goto(`${service.baseUrl}/guide/${name}`, { waitUntil: 'load' })
+      // All pages share their style sheets, so a page whose only image is the logo takes the place of the one before.
+      if (html.match(/<img /g)?.length === 1) {
+        await page.evaluate((text) => {
+          document.body.replaceWith(new DOMParser().parseFromString(text, 'text/html').body)
+        }, html)
+        swapped += 1
+      } else await page.goto(`${service.baseUrl}/guide/${name}`)
       const [shown, excess] = await page.evaluate(() => [
         document.body.scrollHeight,
         document.documentElement.scrollWidth - innerWidth,
@@ -145,6 +153,7 @@ describe.skipIf(chromiumPath === null)('in a browser the guide', () => {
       expect(shown, name).toBeGreaterThan(300)
       if (excess > 0) wide.push(`${name}: ${excess} px`)
     }
+    expect(swapped).toBeGreaterThan(50)
     expect(wide).toEqual([])
     await context.close()
   })
