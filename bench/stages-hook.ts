@@ -2,7 +2,7 @@ import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage } from 'node:http'
 import { PerformanceObserver, performance } from 'node:perf_hooks'
 import { isMainThread } from 'node:worker_threads'
-import pg from 'pg'
+import type pg from 'pg'
 import type { BatchMessage } from '../src/lib/batch.ts'
 import type { DeliveryStages } from '../src/webhooks/deliver.ts'
 import { type Histogram, record } from './load/histogram.ts'
@@ -17,7 +17,8 @@ if (isMainThread) {
   const recorded = writeSnapshots()
   const { find } = recorded
   watchRequests(find)
-  watchStatements(recorded)
+  // The driver is part of the program's bundle.
+  subscribe('guiche:driver', (driver) => watchStatements(driver as typeof pg, recorded))
   watchLoop(find)
   const batchWait = cached((name) => find(stageNames.batchWait(name)))
   const batchRun = cached((name) => find(stageNames.batchRun(name)))
@@ -99,7 +100,7 @@ function watchRequests(find: Find): void {
 type Callback = (...results: unknown[]) => void
 
 /** The service uses this same module, so the methods of its pools and connections are these. */
-function watchStatements({ find, texts }: Recorded): void {
+function watchStatements({ Client, Pool }: typeof pg, { find, texts }: Recorded): void {
   const timed = (original: (...args: never[]) => unknown, toStage: (first: unknown) => Histogram | null) =>
     function (this: unknown, ...args: unknown[]): unknown {
       const stage = toStage(args[0])
@@ -118,8 +119,8 @@ function watchStatements({ find, texts }: Recorded): void {
     }
   const statement = cached((name) => find(stageNames.statement(name)))
   const poolWait = find(stageNames.poolWait)
-  const pool = pg.Pool.prototype as unknown as { connect: Callback }
-  const client = pg.Client.prototype as unknown as { query: Callback }
+  const pool = Pool.prototype as unknown as { connect: Callback }
+  const client = Client.prototype as unknown as { query: Callback }
   Object.assign(pool, { connect: timed(pool.connect, () => poolWait) })
   Object.assign(client, {
     query: timed(client.query, (query) => {

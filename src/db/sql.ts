@@ -1,3 +1,4 @@
+import { channel } from 'node:diagnostics_channel'
 import type { Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
@@ -8,6 +9,9 @@ import { parseServers } from '../lib/database-url.ts'
 import { databaseSpan, inSpan } from '../lib/spans.ts'
 import { clientFor, type ServerState, serverState } from './hosts.ts'
 import { DatabaseAway, WatchedPool } from './watched-pool.ts'
+
+// For measurements: the driver is part of the bundle, where nobody else can import it.
+channel('guiche:driver').publish(pg)
 
 export { default as sql, empty, join, raw, Sql } from 'sql-template-tag'
 
