@@ -67,6 +67,8 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // The files that a worker runs share its modules: importing them for each file took 15 % of the time.
     isolate: false,
+    // A second run transforms only the modules that have changed: a single file starts in half the time.
+    experimental: { fsModuleCache: true },
     // For .ci/run, which counts.
     ...(process.env.GUICHE_TEST_REPORT && {
       reporters: ['default', ['json', { outputFile: process.env.GUICHE_TEST_REPORT }]],

@@ -82,7 +82,7 @@ it('a backup made while shops sell is restored whole, and what came after it is 
       token,
       webhookUrl: receiver.url,
       name,
-      pauseMs: 20,
+      pauseMs: 60,
     })
   // Payments from before the first reading of the PSP's list are not for this database.
   await eventually(async () => (await query(original, 'select from acquirer_cursors')).length > 0)

@@ -123,7 +123,7 @@ it.skipIf(reason !== null)(
         token,
         webhookUrl: receiver.url,
         name,
-        pauseMs: 20,
+        pauseMs: 60,
       })
       await eventually(() => shops.paid.length >= count)
       await shops.stop()

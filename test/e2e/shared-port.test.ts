@@ -122,7 +122,7 @@ describe('a service of several processes', () => {
       token,
       webhookUrl: receiver.url,
       name: 'shared-port-kill',
-      pauseMs: 20,
+      pauseMs: 60,
     })
     await eventually(() => shops.acknowledged.length > 8)
     const [killed = 0] = livePids(running.lines)
@@ -189,7 +189,7 @@ describe('a service of several processes', () => {
       token,
       webhookUrl: receiver.url,
       name: 'shared-port-end',
-      pauseMs: 20,
+      pauseMs: 60,
     })
     await eventually(() => shops.acknowledged.length > 8 && shops.underWay().length > 0)
     const underWay = shops.underWay()

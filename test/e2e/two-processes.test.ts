@@ -183,7 +183,7 @@ it.each(['SIGTERM', 'SIGINT'] as const)(
       token,
       webhookUrl: receiver.url,
       name: `leaving-${signal}`,
-      pauseMs: 20,
+      pauseMs: 60,
     })
     await eventually(() => shops.acknowledged.length > 8)
     const atLeaving = () => shops.underWay().filter(({ baseUrl }) => baseUrl === leaving.baseUrl)

@@ -7,7 +7,7 @@ import { runModel, stepNames } from './run.ts'
  * seed, and MODEL_STEPS makes them longer.
  */
 const firstSeed = Number(process.env.MODEL_SEED ?? Math.floor(Date.now() / 1000))
-const runs = Number(process.env.MODEL_RUNS ?? (process.env.MODEL_SEED ? 1 : lengthOf({ short: 2, long: 8 })))
+const runs = Number(process.env.MODEL_RUNS ?? (process.env.MODEL_SEED ? 1 : lengthOf({ short: 1, long: 8 })))
 const steps = Number(process.env.MODEL_STEPS ?? 250)
 
 const takenInAll = new Map<string, number>()

@@ -77,6 +77,8 @@ async function runTest(test: string): Promise<string | null> {
     test,
     '--bail',
     '1',
+    // What it would keep of each copy is of no use later.
+    '--experimental.fsModuleCache=false',
     '--reporter',
     'json',
     '--outputFile',
