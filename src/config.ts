@@ -9,6 +9,7 @@ import { parseServers } from './lib/database-url.ts'
 import { type EventSinkSettings, readEventSink } from './lib/event-sink-settings.ts'
 import { type OidcSettings, readOidcSettings, roleNames } from './lib/oidc-settings.ts'
 import { parseSecretKey, type SecretKey } from './lib/secrets.ts'
+import { countCores, processesFor, processesMax } from './machine.ts'
 
 const defaultHost = '127.0.0.1'
 /** The value of AUTH_AUDIENCE that accepts tokens for any audience. */
@@ -30,7 +31,7 @@ const Environment = Type.Object({
   DATABASE_READ_URL_FILE: Type.Optional(Type.String({ minLength: 1 })),
   DATABASE_CONNECTIONS_MAX: Type.Optional(Type.Integer({ minimum: 4, maximum: 200 })),
   DATABASE_WAIT_SECONDS: Type.Integer({ minimum: 1, maximum: 60, default: 3 }),
-  PROCESSES: Type.Integer({ minimum: 1, maximum: 20, default: 1 }),
+  PROCESSES: Type.Optional(Type.Integer({ minimum: 1, maximum: processesMax })),
   SECRET_KEY: Type.Optional(Type.String({ minLength: 1 })),
   SECRET_KEY_FILE: Type.Optional(Type.String({ minLength: 1 })),
   SECRET_KEY_PREVIOUS: Type.Optional(Type.String({ minLength: 1 })),
@@ -69,12 +70,8 @@ const Environment = Type.Object({
   METRICS_TOKEN_FILE: Type.Optional(Type.String({ minLength: 1 })),
   ...{ SMTP_URL: text, SMTP_URL_FILE: text, ALERT_EMAIL_TO: text, ALERT_EMAIL_FROM: text },
   ...{ ALERT_SLACK_URL: text, ALERT_SLACK_URL_FILE: text, EVENT_SINK: text, EVENT_SINK_FILE: text },
-  ...{
-    ALERT_TELEGRAM_TOKEN: text,
-    ALERT_TELEGRAM_TOKEN_FILE: text,
-    ALERT_TELEGRAM_CHAT: text,
-    ALERT_TELEGRAM_URL: text,
-  },
+  ...{ ALERT_TELEGRAM_TOKEN: text, ALERT_TELEGRAM_TOKEN_FILE: text },
+  ...{ ALERT_TELEGRAM_CHAT: text, ALERT_TELEGRAM_URL: text },
   ...{ ALERT_WEBHOOK_URL: text, ALERT_WEBHOOK_SECRET: text, ALERT_WEBHOOK_SECRET_FILE: text },
   ALERT_LANGUAGE: Type.Enum([...languages], { default: 'en' }),
   STOP_DELAY_SECONDS: Type.Optional(Type.Integer({ minimum: 0, maximum: 300 })),
@@ -239,6 +236,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     throw new ConfigError(faults.map((fault) => fault.replace(/^\w+/, withFile)))
   }
 
+  const processes = settings.PROCESSES ?? (acquirersFile === undefined ? 1 : processesFor(countCores()))
   return Object.freeze({
     host: settings.HOST,
     port: settings.PORT,
@@ -248,10 +246,9 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     dataDir: resolve(settings.DATA_DIR),
     databaseUrl: databaseUrl && (settings.DATABASE_URL ?? null),
     databaseReadUrl,
-    processes: settings.PROCESSES,
+    processes,
     databaseWaitMs: settings.DATABASE_WAIT_SECONDS * 1000,
-    databaseConnectionsMax:
-      settings.DATABASE_CONNECTIONS_MAX ?? Math.min(20, Math.floor(connectionsInAll / settings.PROCESSES)),
+    databaseConnectionsMax: settings.DATABASE_CONNECTIONS_MAX ?? Math.min(20, Math.floor(connectionsInAll / processes)),
     secretKey,
     secretKeyPrevious,
     authIssuer: authIssuer && (settings.AUTH_ISSUER ?? null),

@@ -33,7 +33,7 @@ export async function startPrimary({
   onLost?: (reason: Error) => void
 }): Promise<Service> {
   if (!cluster.isPrimary)
-    throw new Error('PROCESSES starts several processes: leave it at 1 under a process manager that does so.')
+    throw new Error('PROCESSES starts several processes: set it to 1 under a process manager that does so.')
   const port = config.port === 0 ? await findFreePort(config.host) : config.port
   const metrics = new AggregatorRegistry()
   cluster.setupPrimary({ args: [workerArgument], execArgv: [...process.execArgv, ...speedFlags] })

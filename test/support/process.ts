@@ -73,6 +73,7 @@ function spawnService({ dataDir, port, databaseUrl, cwd, environment, build, com
       PATH: process.env.PATH,
       DATA_DIR: dataDir,
       PORT: String(port),
+      PROCESSES: '1',
       STOP_DELAY_SECONDS: '0',
       // Many services share two cores in a test run, and each connection is a process of PostgreSQL.
       DATABASE_CONNECTIONS_MAX: '6',

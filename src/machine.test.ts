@@ -1,0 +1,28 @@
+import { expect, it } from 'vitest'
+import { countCores, parseQuota, processesFor, processesMax } from './machine.ts'
+
+it.each([
+  [1, 1],
+  [2, 2],
+  [3, 2],
+  [4, 3],
+  [8, 6],
+  [64, processesMax],
+])('for %d cores gives %d processes', (cores, processes) => {
+  expect(processesFor(cores)).toBe(processes)
+})
+
+it.each([
+  ['200000 100000', 2],
+  ['50000 100000', 0.5],
+  ['max 100000', null],
+  ['-1 100000', null],
+  ['null null', null],
+  [null, null],
+])('reads the limit of a control group: %s is %s', (text, cores) => {
+  expect(parseQuota(text)).toBe(cores)
+})
+
+it('finds at least one core', () => {
+  expect(countCores()).toBeGreaterThanOrEqual(1)
+})
