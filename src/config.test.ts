@@ -4,7 +4,6 @@ import { join, resolve } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { type Config, ConfigError, isLoopback, readConfig } from './config.ts'
 import { newSecretKey } from './lib/secrets.ts'
-import { countCores, processesFor } from './machine.ts'
 
 /** The errors that an environment is rejected with, one line each. */
 function faultsOf(environment: Record<string, string>): string[] {
@@ -248,12 +247,6 @@ describe('numbers', () => {
       expect(faultsOf({ [name]: below })).toEqual([`${name} must be at least ${low}`])
       expect(faultsOf({ [name]: above })).toEqual([`${name} must be at most ${high}`])
     }
-  })
-
-  it('of processes follow from the cores with real acquirers', () => {
-    expect(readConfig({}).processes).toBe(1)
-    expect(readConfig({ ACQUIRERS_FILE: 'acquirers.json' }).processes).toBe(processesFor(countCores()))
-    expect(readConfig({ ACQUIRERS_FILE: 'acquirers.json', PROCESSES: '1' }).processes).toBe(1)
   })
 
   it('of connections are divided among the processes', () => {

@@ -5,11 +5,11 @@ import { type Static, Type } from 'typebox'
 import { isHost, isNetwork } from './lib/addresses.ts'
 import { type AlertSettings, languages, readAlertChannels } from './lib/alert-settings.ts'
 import { type Cell, type CellAddress, isCellName, parseCells } from './lib/cell.ts'
+import { countCores, processesFor, processesMax } from './lib/cores.ts'
 import { parseServers } from './lib/database-url.ts'
 import { type EventSinkSettings, readEventSink } from './lib/event-sink-settings.ts'
 import { type OidcSettings, readOidcSettings, roleNames } from './lib/oidc-settings.ts'
 import { parseSecretKey, type SecretKey } from './lib/secrets.ts'
-import { countCores, processesFor, processesMax } from './machine.ts'
 
 const defaultHost = '127.0.0.1'
 /** The value of AUTH_AUDIENCE that accepts tokens for any audience. */

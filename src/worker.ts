@@ -74,7 +74,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   })
   const settleDeps = { ...deps, settlement, wakeDeliveries }
   const background = startBackground(db, registry)
-  const unhurried = { ...settleDeps, db: background.db }
+  const inBackground = { ...settleDeps, db: background.db }
   const channels = openChannels(deps.alerts, deps)
   const loadRecords: LoadRecords = {
     transaction: async (versions) => await loadTransactionVersions(db, versions),
@@ -92,16 +92,16 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       deliveries?.wake()
     },
     jobs: {
-      ...transactionJobs(settleDeps, unhurried),
+      ...transactionJobs(settleDeps, inBackground),
       ...defenceJobs(settleDeps),
       ...withdrawalJobs(settleDeps),
       ...suspenseJobs(deps),
-      ...attributionJobs(unhurried),
-      ...verificationJobs(unhurried),
-      ...reconciliationJobs(unhurried),
-      ...requestedRunJobs(unhurried),
-      ...retentionJobs(unhurried),
-      ...privacyJobs({ ...unhurried, ...deps.retention }),
+      ...attributionJobs(inBackground),
+      ...verificationJobs(inBackground),
+      ...reconciliationJobs(inBackground),
+      ...requestedRunJobs(inBackground),
+      ...retentionJobs(inBackground),
+      ...privacyJobs({ ...inBackground, ...deps.retention }),
       ...endpointJobs(settleDeps),
       ...alertJobs({ ...deps, language: deps.alerts.language, channels: channels.all }),
       ...reportJobs({ ...deps, mail: deps.alerts.mail }),

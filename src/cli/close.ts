@@ -38,11 +38,11 @@ export function closeCommands(program: Command): void {
         const picked = pickAcquirers(context, acquirer)
         if (out !== undefined && picked.length > 1)
           throw new Error('--out writes the statement of one acquirer: choose it with --acquirer.')
-        const unhurried = { ...context, db: startBackground(context.db).db }
+        const inBackground = { ...context, db: startBackground(context.db).db }
         for (const one of picked) {
           all.push({
             name: one.name,
-            closed: await closeDay(unhurried, { acquirer: one, day: date, by: byOf(program) }),
+            closed: await closeDay(inBackground, { acquirer: one, day: date, by: byOf(program) }),
           })
         }
         return all

@@ -44,9 +44,9 @@ export function reconcileCommands(program: Command): void {
         const window = { from: from ?? new Date(until.getTime() - 24 * hourMs), to: until }
         if (window.from >= window.to) throw new Error('--from must be before --to.')
         const results: { run: RunResult; differences: DifferenceView[] }[] = []
-        const unhurried = { ...context, db: startBackground(context.db).db }
+        const inBackground = { ...context, db: startBackground(context.db).db }
         for (const one of pickAcquirers(context, acquirer)) {
-          const run = await reconcile(unhurried, { acquirer: one, kind: 'manual', window, by: byOf(program) })
+          const run = await reconcile(inBackground, { acquirer: one, kind: 'manual', window, by: byOf(program) })
           const open = { states: ['open' as const], acquirer: one.name, class: undefined }
           const { items } = await listDifferencePage(context.db, open, { limit: 100_000, offset: 0 })
           const found = items.filter((row) => row.run_id === run.runId)

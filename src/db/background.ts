@@ -46,7 +46,7 @@ export function startBackground(db: Db, registry?: Registry): Background {
   }
 
   const step: Step = async (work) => {
-    const askedAt = performance.now()
+    const queuedAt = performance.now()
     if (running >= atOnceMax && !stopping.signal.aborted) await takePlace()
     else running += 1
     await pause()
@@ -60,7 +60,7 @@ export function startBackground(db: Db, registry?: Registry): Background {
       const [next] = waiting
       running -= 1
       next?.()
-      seconds?.inc({ state: 'waiting' }, (startedAt - askedAt) / 1000)
+      seconds?.inc({ state: 'waiting' }, (startedAt - queuedAt) / 1000)
       seconds?.inc({ state: 'working' }, (endedAt - startedAt) / 1000)
     }
   }

@@ -21,21 +21,22 @@ const KeyPayload = Type.Object({ merchantId: Type.String(), id: Type.String() })
 /**
  * The worker's jobs for transactions.
  *
- * @param unhurried the same, for jobs that nobody waits for
+ * @param inBackground the same, for jobs that nobody waits for
  */
-export function transactionJobs(deps: SettleDeps, unhurried: SettleDeps): Record<string, Job> {
+export function transactionJobs(deps: SettleDeps, inBackground: SettleDeps): Record<string, Job> {
   return {
     'transactions.check': async (_, stopping) => {
-      await checkDueTransactions(unhurried, stopping)
-      await checkDueRefunds(unhurried, stopping)
+      await checkDueTransactions(inBackground, stopping)
+      await checkDueRefunds(inBackground, stopping)
     },
-    'transactions.poll': async (_, stopping) => await pollPayments(unhurried, stopping),
-    'transactions.poll-returns': async (_, stopping) => await pollReturns(unhurried, stopping),
-    [readDisputesJob]: async (_, stopping) => await pollDisputes(unhurried, stopping),
-    [readSimulatedDisputesJob]: async (_, stopping) => await pollDisputes(unhurried, stopping, { isLocalOnly: true }),
-    'transactions.fold-counts': async (_, stopping) => await foldCounts(unhurried.db, stopping),
-    'transactions.verify-counts': async (_, stopping) => await verifyCountsDaily(unhurried, stopping),
-    'transactions.count-minutes': async (_, stopping) => await countMinutes(unhurried, stopping),
+    'transactions.poll': async (_, stopping) => await pollPayments(inBackground, stopping),
+    'transactions.poll-returns': async (_, stopping) => await pollReturns(inBackground, stopping),
+    [readDisputesJob]: async (_, stopping) => await pollDisputes(inBackground, stopping),
+    [readSimulatedDisputesJob]: async (_, stopping) =>
+      await pollDisputes(inBackground, stopping, { isLocalOnly: true }),
+    'transactions.fold-counts': async (_, stopping) => await foldCounts(inBackground.db, stopping),
+    'transactions.verify-counts': async (_, stopping) => await verifyCountsDaily(inBackground, stopping),
+    'transactions.count-minutes': async (_, stopping) => await countMinutes(inBackground, stopping),
     [sendRefundJob]: async (payload) => await sendRefund(deps, Value.Parse(KeyPayload, payload)),
     [checkReturnsJob]: async (payload) => await checkReturns(deps, Value.Parse(KeyPayload, payload)),
     [settleJob]: async (payload) => {

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { countCores, parseQuota, processesFor, processesMax } from './machine.ts'
+import { readConfig } from '../config.ts'
+import { countCores, parseQuota, processesFor, processesMax } from './cores.ts'
 
 it.each([
   [1, 1],
@@ -23,6 +24,9 @@ it.each([
   expect(parseQuota(text)).toBe(cores)
 })
 
-it('finds at least one core', () => {
+it('gives a service with real acquirers as many as its cores say, unless it is configured', () => {
   expect(countCores()).toBeGreaterThanOrEqual(1)
+  expect(readConfig({}).processes).toBe(1)
+  expect(readConfig({ ACQUIRERS_FILE: 'acquirers.json' }).processes).toBe(processesFor(countCores()))
+  expect(readConfig({ ACQUIRERS_FILE: 'acquirers.json', PROCESSES: '1' }).processes).toBe(1)
 })
