@@ -15,7 +15,7 @@ import type { DifferenceRow } from './store.ts'
 import { correctionVerification } from './verify-store.ts'
 
 const seeds = Array.from({ length: lengthOf({ short: 1, long: 5 }) }, (_, index) => index + 1)
-const each = lengthOf({ short: 250, long: 1_000 })
+const each = lengthOf({ short: 100, long: 1_000 })
 /** A generated day has all classes but this one: its bank sends no unreadable entry. */
 const generated = classNames.filter((name) => name !== 'unreadable')
 /** The discrepancies to confirm, one by one, each in a commit of its own. */

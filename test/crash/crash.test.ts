@@ -11,7 +11,7 @@ import {
   startServiceProcess,
 } from '../support/process.ts'
 import { createRandom, lengthOf } from '../support/random.ts'
-import { startTestReceiver, type TestReceiver } from '../support/webhooks.ts'
+import { eventually, startTestReceiver, type TestReceiver } from '../support/webhooks.ts'
 import { findBrokenPromises, type Observation } from './observation.ts'
 import { fetchSandboxToken, observe, openShops } from './shops.ts'
 
@@ -25,11 +25,11 @@ afterEach(async () => {
 })
 
 it('keeps every guarantee while it is killed repeatedly, with the bundled PostgreSQL', async () => {
-  const { observation, surprises } = await crash({ rounds: lengthOf({ short: 3, long: 12 }) })
+  const { observation, surprises } = await crash({ rounds: lengthOf({ short: 2, long: 12 }) })
   expect(surprises).toEqual([])
   expect(findBrokenPromises(observation)).toEqual([])
   // The test proves something only if there was data to lose.
-  expect(observation.acknowledged.length).toBeGreaterThan(12)
+  expect(observation.acknowledged.length).toBeGreaterThan(9)
   expect(observation.paid.length).toBeGreaterThan(6)
 }, 900_000)
 
@@ -122,7 +122,10 @@ async function crash({ rounds, databaseUrl, environment, build, ...options }: Op
     pauseMs: 20,
   })
   for (let round = 0; round < rounds; round++) {
+    const [acknowledged, paid] = [shops.acknowledged.length, shops.paid.length]
     await sleep(100 + random.fraction() * 900)
+    // On a busy machine there may be nothing to lose yet.
+    await eventually(() => shops.acknowledged.length >= acknowledged + 5 && shops.paid.length >= paid + 4)
     running.signal('SIGKILL')
     await running.ended
     // Sometimes also during a start.

@@ -11,7 +11,7 @@ import { smallestTransaction, startTestService, type TestService } from '../supp
 
 /** FUZZ_SEED repeats a run. The test's name contains the seed. */
 const seed = Number(process.env.FUZZ_SEED ?? Date.now() % 2 ** 31)
-const runs = lengthOf({ short: 250, long: 5_000 })
+const runs = lengthOf({ short: 150, long: 5_000 })
 const atOnce = 4
 
 /** Answers of HTTP itself, before an operation runs. */
