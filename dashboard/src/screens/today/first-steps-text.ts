@@ -92,7 +92,7 @@ export const words = texts<{
         hint: 'Algumas ações precisam da aprovação de uma segunda pessoa.',
       },
       secondFactor: {
-        title: 'Ative a verificação em duas etapas',
+        title: 'Ative o segundo fator',
         hint: 'Um código de um app, além da sua senha.',
       },
       psp: {
