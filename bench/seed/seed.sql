@@ -204,7 +204,7 @@ analyze seeded_merchants, seeded_people, seeded_sales;
 create temporary table restored on commit drop as
 with filled as (
   select unnest(array['transactions', 'refunds', 'disputes', 'transaction_returns', 'events', 'webhook_deliveries', 'webhook_attempts',
-    'ledger_accounts', 'ledger_transfers', 'simulator.charges', 'simulator.pix', 'simulator.returns', 'simulator.disputes'])::regclass as id
+    'ledger_accounts', 'ledger_transfers', 'customer_names', 'simulator.charges', 'simulator.pix', 'simulator.returns', 'simulator.disputes'])::regclass as id
 )
 -- References first: the keys that they name are dropped after them and made before them.
 select case contype when 'f' then 1 else 3 end as place, format('alter table %s drop constraint %I', conrelid::regclass, conname) as drop,
@@ -373,6 +373,12 @@ from seeded_sales s join transactions t using (id) where has_dispute;
 -- What the triggers would have counted, and what polling would have found.
 insert into transaction_counts (merchant_id, day, status, count, amount)
 select merchant_id, brazilian_day(created_at), status, count(*), sum(coalesce(amount_paid, amount)) from transactions group by 1, 2, 3;
+-- As src/transactions/list/name-store.ts counts them.
+insert into customer_names (merchant_id, search_name, count, documents)
+select merchant_id, customer_search_name, count(*), case when count(distinct customer_document) <= 64 then array_agg(distinct customer_document) end
+from transactions where customer_search_name is not null group by 1, 2;
+insert into customer_names_counted (merchant_id, until, transactions)
+select merchant_id, max(created_at) + interval '1 millisecond', count(*) from transactions group by 1;
 insert into acquirer_cursors (acquirer, listed_until) select acquirer || purpose, now from options, unnest(array['', ':disputes']) purpose;
 
 do $$

@@ -6,6 +6,7 @@ import { isLandlinePhone, isMobilePhone } from '../../src/lib/phone.ts'
 import { newSecretKey, parseSecretKey } from '../../src/lib/secrets.ts'
 import { isEndToEndId } from '../../src/pix/ids.ts'
 import { toSnapshot } from '../../src/transactions/change.ts'
+import { verifyNames } from '../../src/transactions/list/names.ts'
 import { transactionStatuses } from '../../src/transactions/status.ts'
 import { findTransaction } from '../../src/transactions/store.ts'
 import { findBreaches } from '../../src/verification.ts'
@@ -118,6 +119,11 @@ describe('a seeded database', () => {
       ) real full join transaction_counts kept using (merchant_id, day, status)
       where (real.count, real.amount) is distinct from (kept.count, kept.amount)`)
     expect(unequal).toEqual([])
+  })
+
+  it('counts the names of customers', async () => {
+    expect(await verifyNames(database.db, { error: () => {} })).toEqual([])
+    expect(await one(`select count(*) = 20 as are_all from customer_names_counted`)).toEqual({ are_all: true })
   })
 
   it('has the same events as real changes', async () => {

@@ -8,6 +8,16 @@ export type Position = { createdAt: Date; id: string }
 /** The filtered rows of one merchant in a table. */
 export type List = { table: Sql; columns: Sql; merchantId: string; where: Sql }
 
+/** Rows that are found otherwise than by an index of their table. All of it is SQL. */
+export type FoundRows = {
+  /** A common table expression that the others read. */
+  prepared: Sql
+  /** The position of each matching row; nothing if there are many. */
+  rows: Sql
+  /** Whether there are many, which only the statement itself knows: they are read by date, and not counted. */
+  many?: { areThey: Sql; total: Sql }
+}
+
 /** The share of a pool's connections that lists and exports may use: creates and payments always find a free one. */
 const shareOfLists = 0.4
 /** Concurrent list statements per merchant. A search without an index occupies a core that creates need too. */
@@ -71,28 +81,24 @@ export async function findPage<Row extends { id: string; created_at: Date }>(
      * read until the page is full, and again for the count; for few matches this would skip all other rows twice.
      */
     isNarrow?: boolean
+    found?: FoundRows | null
   },
 ): Promise<{ total: number; items: Row[]; next: Position | null }> {
   const { table, columns, merchantId, where, after } = list
   const offset = after ? 0 : (list.page - 1) * list.perPage
   const ofMerchant = sql`${table} where merchant_id = ${merchantId} ${where}`
-  const matching = list.isNarrow ? sql`matching where true` : ofMerchant
   const start = offset >= deepFrom ? list.start?.(offset) : undefined
-  const prepared = list.isNarrow
-    ? sql`with matching as materialized (select created_at, id from ${ofMerchant})`
-    : start && sql`with start as materialized (${start})`
   if (offset > offsetMax && !list.start) throw tooDeep()
+  const positions = (from: Sql, skipped: Sql) => sql`
+    select created_at, id from ${from} ${start ? sql`and created_at < (select before from start)` : isAfter(after)}
+    order by created_at desc, id desc limit ${list.perPage + 1} offset ${skipped}`
+  const { prepared, total, places } = choose()
   const statement = sql`
-    ${prepared ?? empty}
+    ${prepared}
     select counted.total, listed.*
-    from (select ${list.total ?? sql`(select count(*) from ${matching})`} as total) counted
+    from (select ${total} as total) counted
     left join lateral (
-      select ${columns} from ${table} join (
-        select created_at, id from ${matching}
-          ${start ? sql`and created_at < (select before from start)` : isAfter(after)}
-        order by created_at desc, id desc
-        limit ${list.perPage + 1} offset ${start ? sql`(select rest from start)` : offset}
-      ) places using (created_at, id)
+      select ${columns} from ${table} join (${places}) places using (created_at, id)
       where merchant_id = ${merchantId}
     ) listed on true
     order by listed.created_at desc, listed.id desc`
@@ -104,6 +110,28 @@ export async function findPage<Row extends { id: string; created_at: Date }>(
     total: rows[0]?.total ?? 0,
     items,
     next: last && found.length > list.perPage ? { createdAt: last.created_at, id: last.id } : null,
+  }
+
+  function choose(): { prepared: Sql; total: Sql; places: Sql } {
+    const { found } = list
+    if (found || list.isNarrow) {
+      const [matching, skipped] = [sql`matching where true`, sql`${offset}`]
+      const [few, counted] = [positions(matching, skipped), sql`(select count(*) from ${matching})`]
+      const rows = sql`matching as materialized (${found?.rows ?? sql`select created_at, id from ${ofMerchant}`})`
+      const prepared = found ? sql`with ${found.prepared}, ${rows}` : sql`with ${rows}`
+      if (!found?.many) return { prepared, total: list.total ?? counted, places: few }
+      const { areThey, total } = found.many
+      return {
+        prepared,
+        total: sql`case when ${areThey} then ${total} else ${counted} end`,
+        places: sql`(${few}) union all (${positions(sql`${ofMerchant} and ${areThey}`, skipped)})`,
+      }
+    }
+    return {
+      prepared: start ? sql`with start as materialized (${start})` : empty,
+      total: list.total ?? sql`(select count(*) from ${ofMerchant})`,
+      places: positions(ofMerchant, start ? sql`(select rest from start)` : sql`${offset}`),
+    }
   }
 }
 

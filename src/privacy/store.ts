@@ -85,6 +85,10 @@ export async function eraseCustomers(
   tx: Tx,
   { ids, hashes, now }: { ids: string[]; hashes: (string | null)[]; now: Date },
 ): Promise<void> {
+  // A trigger takes the same lock for each row, in any order of the merchants.
+  await tx.query(sql`
+    select pg_advisory_xact_lock(hashtextextended('customer names ' || merchant_id, 0)) from (
+      select distinct merchant_id from transactions where id = any(${ids}::uuid[]) order by merchant_id) merchants`)
   await tx.query(sql`
     update transactions set customer = null, address = null, return_url = null, description = null, metadata = null, customer_search_name = null,
       customer_search_email = null, customer_document = erased.hash, customer_landline_digits = null, customer_mobile_digits = null,

@@ -8,6 +8,7 @@ import { checkReturnsJob } from './dispute/returns.ts'
 import { foldCounts } from './list/count-store.ts'
 import { verifyCountsDaily } from './list/counts.ts'
 import { countMinutes } from './list/minutes.ts'
+import { countAllNames, verifyNamesDaily } from './list/names.ts'
 import { pollPayments, settleJob, settleListedPayment } from './poll.ts'
 import { sendRefundJob } from './refund/refund.ts'
 import { checkDueRefunds, sendRefund } from './refund/send.ts'
@@ -36,6 +37,8 @@ export function transactionJobs(deps: SettleDeps, inBackground: SettleDeps): Rec
       await pollDisputes(inBackground, stopping, { isLocalOnly: true }),
     'transactions.fold-counts': async (_, stopping) => await foldCounts(inBackground.db, stopping),
     'transactions.verify-counts': async (_, stopping) => await verifyCountsDaily(inBackground, stopping),
+    'transactions.count-names': async (_, stopping) => await countAllNames(inBackground, stopping),
+    'transactions.verify-names': async (_, stopping) => await verifyNamesDaily(inBackground, stopping),
     'transactions.count-minutes': async (_, stopping) => await countMinutes(inBackground, stopping),
     [sendRefundJob]: async (payload) => await sendRefund(deps, Value.Parse(KeyPayload, payload)),
     [checkReturnsJob]: async (payload) => await checkReturns(deps, Value.Parse(KeyPayload, payload)),
@@ -58,6 +61,9 @@ export const transactionSchedules: Record<string, JobSchedule> = {
   'transactions.fold-counts': { everySeconds: 5 },
   // How often to check whether the daily run is due.
   'transactions.verify-counts': { everySeconds: 3_600 },
+  // A list by name reads what is not counted yet: 3 ms for a minute of 500 transactions per second.
+  'transactions.count-names': { everySeconds: 60 },
+  'transactions.verify-names': { everySeconds: 3_600 },
   // How often to check whether a day is over.
   'transactions.count-minutes': { everySeconds: 60 },
 }

@@ -185,4 +185,16 @@ export const operationMutations: Mutation[] = [
     edits: [edit('src/db/background.ts', 'running >= atOnceMax && ', 'false && ')],
     caughtBy: 'src/db/background.test.ts',
   },
+  {
+    name: 'an erased name stays among the counted ones',
+    edits: [edit('migrations/0029_customer_names.sql', 'set count = count - 1', 'set count = count')],
+    caughtBy: 'src/transactions/list/names.test.ts',
+  },
+  {
+    name: 'a transaction that becomes visible late is missing in lists by name',
+    edits: [
+      edit('migrations/0029_customer_names.sql', 'if present - later = counted.transactions then', 'if true then'),
+    ],
+    caughtBy: 'src/transactions/list/names.test.ts',
+  },
 ]

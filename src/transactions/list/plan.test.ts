@@ -5,6 +5,7 @@ import { type Plan, withPlan } from '../../../test/support/plans.ts'
 import { type Db, raw, sql } from '../../db/sql.ts'
 import { findOwners, type Owner } from '../owner-store.ts'
 import { foldCounts } from './count-store.ts'
+import { countNames } from './name-store.ts'
 import { listTransactions, type TransactionFilters } from './store.ts'
 
 // What PostgreSQL reads for a list, in rows and not in time: 20,000 transactions of one merchant among as many of
@@ -165,4 +166,18 @@ it('has each transaction on one page, in its order', async () => {
     const expected = rows.slice((page - 1) * 100, page * 100)
     expect(items.map(({ id }) => id)).toEqual(expected.map(({ id }) => id))
   }
+})
+
+it('by a part of a name, once the names are counted, reads the matching rows or a page', async () => {
+  while ((await countNames(db, merchant, new Date('2030-01-01'))) > 0);
+  const rare = await read({ customerName: 'numero 777' })
+  expect([rare.total, rare.items.length]).toEqual([5, 5])
+  expect(rare.plan.indexes).toContain('transactions_document')
+  const amid = await read({ customerName: 'numero 777', statuses: ['PAID'] })
+  expect(amid.total).toBe(4)
+  const frequent = await read({ customerName: 'numero 3' })
+  expect([frequent.total, frequent.items.length]).toEqual([5_555, 20])
+  expect(frequent.plan.heapFetches).toBe(0)
+  for (const { plan } of [rare, amid]) expect(plan.rows).toBeLessThanOrEqual(100)
+  for (const { plan } of [rare, amid, frequent]) expect(plan.scans).not.toContain('Seq Scan')
 })

@@ -1,9 +1,10 @@
-import { findPage, walkList } from '../../db/page.ts'
+import { type FoundRows, findPage, walkList } from '../../db/page.ts'
 import { empty, join, type Reads, type Sql, sql } from '../../db/sql.ts'
 import type { Page, Slice } from '../../http/page.ts'
 import type { TransactionStatus } from '../status.ts'
 import { type TransactionRow, transactionColumns } from '../store.ts'
 import { countByDays, startOfPage } from './count-store.ts'
+import { findByName } from './name-store.ts'
 
 export type TransactionFilters = {
   startDate?: Date
@@ -33,15 +34,31 @@ export async function listTransactions(
   const { startDate, endDate, statuses, minAmount, maxAmount, ...narrow } = filters
   const isNarrow = Object.values(narrow).some((value) => value !== undefined)
   const isCounted = !isNarrow && minAmount === undefined && maxAmount === undefined
+  const where = toConditions(filters, merchantId)
   return await findPage<TransactionRow>(db, {
     table: sql`transactions`,
     columns: transactionColumns,
     merchantId,
-    where: toConditions(filters, merchantId),
+    where,
     ...slice,
     total: isCounted ? countByDays(merchantId, { startDate, endDate, statuses }) : undefined,
     start: isCounted && !startDate && !endDate ? (offset) => startOfPage(merchantId, statuses, offset) : undefined,
     isNarrow,
+    found: ofName(filters, merchantId, where),
+  })
+}
+
+/** By a name, unless another filter is sure to find few transactions. */
+function ofName(filters: TransactionFilters, merchantId: string, conditions: Sql): FoundRows | null {
+  const { startDate, endDate, statuses, minAmount, maxAmount, customerName, ...narrow } = filters
+  const isSet = (some: object) => Object.values(some).some((value) => value !== undefined)
+  if (customerName === undefined || isSet(narrow)) return null
+  const isAlone = !isSet({ startDate, endDate, statuses, minAmount, maxAmount })
+  return findByName(merchantId, {
+    name: customerName,
+    pattern: toPattern(customerName),
+    conditions,
+    isAlone,
   })
 }
 
@@ -110,7 +127,7 @@ export function toConditions(filters: TransactionFilters, merchantId: string | S
     statuses && sql`status = any(${statuses})`,
     customerEmail && sql`customer_search_email = ${customerEmail}`,
     // A name that consists of accents only becomes an empty search text, which matches every name.
-    customerName !== undefined && sql`customer_search_name like ${`%${escapeLike(customerName)}%`}`,
+    customerName !== undefined && sql`customer_search_name like ${toPattern(customerName)}`,
     customerDocument && sql`customer_document = ${customerDocument}`,
     phoneDigits && sql`(customer_landline_digits = ${phoneDigits} or customer_mobile_digits = ${phoneDigits})`,
     id && sql`id = ${id}`,
@@ -130,6 +147,7 @@ export function toConditions(filters: TransactionFilters, merchantId: string | S
   return conditions.length === 0 ? empty : join(conditions, ' and ', ' and ')
 }
 
-function escapeLike(text: string): string {
-  return text.replace(/[\\%_]/g, '\\$&')
+/** Of texts that contain this one. */
+function toPattern(text: string): string {
+  return `%${text.replace(/[\\%_]/g, '\\$&')}%`
 }
