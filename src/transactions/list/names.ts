@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { findSetting, saveSetting } from '../../auth/store.ts'
 import { runWithoutTimeout } from '../../db/long-work.ts'
@@ -12,9 +11,6 @@ import { countedAtOnce, countNames, findWrongNames, forgetNames, listCounted, li
  */
 const visibleWithinMs = 2 * 60_000
 
-/** The pause after a statement, as a multiple of the time that it took. */
-const pauseFactor = 3
-
 /** Counts the names of customers, merchant by merchant. After an upgrade it reads all transactions once. */
 export async function countAllNames(
   { db, clock, atOnce = countedAtOnce }: { db: Db; clock: Clock; atOnce?: number },
@@ -23,9 +19,7 @@ export async function countAllNames(
   const before = new Date(clock.now().getTime() - visibleWithinMs)
   for (const merchantId of await listUncounted(db, before)) {
     for (let counted = atOnce; counted >= atOnce; ) {
-      const startedAt = performance.now()
       counted = await countNames(db, merchantId, before, atOnce)
-      await pause(startedAt, stopping)
       if (stopping?.aborted) return
     }
   }
@@ -54,7 +48,6 @@ export async function verifyNamesDaily(
 export async function verifyNames(db: Db, log: Pick<Logger, 'error'>, stopping?: AbortSignal): Promise<string[]> {
   const forgotten: string[] = []
   for (const merchantId of await listCounted(db)) {
-    const startedAt = performance.now()
     const wrong = await runWithoutTimeout(
       db,
       { stopping, readOnly: true },
@@ -68,12 +61,7 @@ export async function verifyNames(db: Db, log: Pick<Logger, 'error'>, stopping?:
       await forgetNames(db, merchantId)
       forgotten.push(merchantId)
     }
-    await pause(startedAt, stopping)
     if (stopping?.aborted) break
   }
   return forgotten
-}
-
-async function pause(startedAt: number, stopping: AbortSignal | undefined): Promise<void> {
-  await sleep((performance.now() - startedAt) * pauseFactor, null, { signal: stopping }).catch(() => null)
 }
