@@ -18,7 +18,7 @@ import { registerGuide } from './guide/static.ts'
 import { registerFrontPage } from './http/front-page.ts'
 import { registerHealthRoutes } from './http/health.ts'
 import { createRateLimiter, enforceRateLimit, type RateLimiter } from './http/rate-limit.ts'
-import { isRead, registerOpenApi, registerReference } from './http/reference.ts'
+import { collectReference, isRead, registerReference } from './http/reference.ts'
 import { ProblemView } from './http/schemas.ts'
 import { createServer, type Server } from './http/server.ts'
 import { shareLimits } from './http/shared-limits.ts'
@@ -113,7 +113,7 @@ export async function createApp(given: AppDeps): Promise<Server> {
     { record: 'transaction', view: TransactionView, statuses: transactionStatuses, example: exampleTransaction },
     { record: 'withdrawal', view: WithdrawalView, statuses: withdrawalStatuses, example: exampleWithdrawal },
   ]
-  await registerOpenApi(app, {
+  const reference = collectReference(app, {
     version: deps.version,
     guide: `${deps.baseUrl}/guide/`,
     scopes: scopeDescriptions,
@@ -251,7 +251,7 @@ export async function createApp(given: AppDeps): Promise<Server> {
   })
   registerFrontPage(app, { isSimulated: deps.sandbox !== null })
   // For developers who generate a client from it. Each response is half a megabyte.
-  await registerReference(app, { documentLimit: limit('document', 5, 100) })
+  registerReference(app, { reference, documentLimit: limit('document', 5, 100) })
   await registerDashboardPage(app)
   await registerGuide(app)
   return app

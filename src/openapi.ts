@@ -51,8 +51,7 @@ export async function describeApi(): Promise<object> {
     deliveries: null,
     workOn: () => {},
   })
-  await app.ready()
-  const document = app.swagger()
+  const document = (await app.inject('/openapi.json')).json<object>()
   await app.close()
   return document
 }
