@@ -12,8 +12,7 @@ export const leaseMs = 10_000
 /** Callbacks in one commit, and commits in progress at once. Most callbacks announce one payment. */
 const batchCallbacksMax = 128
 const batchesMax = 2
-const minConcurrentBatch = 16
-const lingerMs = 3
+const minConcurrentBatch = 4
 /** Most notices of one callback in one commit: otherwise a callback with thousands would delay all others. */
 const partMax = 500
 
@@ -53,7 +52,6 @@ export function createNoticeWriter({
     maxBatchSize: batchCallbacksMax,
     maxConcurrency: batchesMax,
     minConcurrentBatch,
-    lingerMs,
     retryIndividually: mayBeOneRowsFault,
     run: async (callbacks: NewNotice[][]) => {
       const now = clock.now()

@@ -208,7 +208,6 @@ export function createSettlement({
       maxBatchSize: batchPaymentsMax,
       maxConcurrency: batchesMax,
       minConcurrentBatch,
-      lingerMs,
       retryIndividually: mayBeOneRowsFault,
       run: async (payments: Confirmed[]) =>
         await sendAfter(deliveries, async (own) => {
