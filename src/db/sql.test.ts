@@ -36,16 +36,57 @@ describe('numbers', () => {
 describe('a transaction', () => {
   const ids = async () => (await db.query<{ id: number }>(sql`select id from notes order by id`)).map(({ id }) => id)
 
-  it('sends the statements of one turn in one write', async () => {
+  /** What is sent in one write each. */
+  async function watchWrites(work: () => Promise<void>): Promise<string[]> {
     const writes = vi.spyOn(Socket.prototype, '_writev')
-    await db.transaction(async (tx) => {
-      const rows = await Promise.all([tx.query(sql`select 1 as n`), tx.query(sql`select 2 as n`)])
-      expect(rows).toEqual([[{ n: 1 }], [{ n: 2 }]])
-    })
+    await work()
     // Node.js does not modify the buffers in the array that it gets.
     const sent = writes.mock.calls.map(([chunks]) => Buffer.concat(chunks as unknown as Buffer[]).toString())
-    expect(sent.filter((text) => text.includes('select 1 as n') && text.includes('select 2 as n'))).toHaveLength(1)
     writes.mockRestore()
+    return sent
+  }
+
+  it('sends the statements of one turn in one write', async () => {
+    const sent = await watchWrites(async () => {
+      await db.transaction(async (tx) => {
+        const rows = await Promise.all([tx.query(sql`select 1 as n`), tx.query(sql`select 2 as n`)])
+        expect(rows).toEqual([[{ n: 1 }], [{ n: 2 }]])
+      })
+    })
+    expect(sent.filter((text) => text.includes('select 1 as n') && text.includes('select 2 as n'))).toHaveLength(1)
+  })
+
+  it('sends a lock with the first statements, and the commit with the last ones, if it may', async () => {
+    const sent = await watchWrites(async () => {
+      await db.transaction(
+        async (tx) => {
+          await tx.query(sql`select 1 as first`)
+          tx.last(tx.query(sql`select 2 as last`))
+        },
+        { number: 1, isShared: true, isAhead: true },
+      )
+    })
+    expect(sent).toEqual([
+      expect.stringMatching(/begin; select pg_advisory_xact_lock_shared.*select 1 as first/s),
+      expect.stringMatching(/select 2 as last.*commit/s),
+    ])
+  })
+
+  it('fails with the error of a last statement, also when another one was skipped because of it', async () => {
+    const fail = (tx: Tx) => tx.last(tx.query(sql`select 1 / 0`))
+    const works: ((tx: Tx) => Promise<void>)[] = [
+      async (tx) => {
+        await tx.query(sql`insert into notes (id) values (7)`)
+        fail(tx)
+      },
+      async (tx) => {
+        fail(tx)
+        await tx.query(sql`insert into notes (id) values (7)`)
+      },
+    ]
+    for (const work of works) await expect(db.transaction(work)).rejects.toMatchObject({ code: '22012' })
+    expect(await ids()).not.toContain(7)
+    expect(db.pool.idleCount).toBe(db.pool.totalCount)
   })
 
   it('commits the work and returns its result', async () => {

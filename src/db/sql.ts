@@ -27,7 +27,7 @@ export type Db = Reads & {
    * Runs `work` in a transaction at READ COMMITTED; any error thrown by it rolls all of it back. When the connection
    * breaks during the commit, the outcome is unknown: the caller finds out, and repeats nothing blindly. With an advisory lock
    * the transaction begins once it has the lock, so its first statement sees everything that the previous holders
-   * committed. Its first statements are sent without waiting for the lock, and must only lock or read.
+   * committed.
    */
   transaction<Result>(work: (tx: Tx) => Promise<Result>, lock?: AdvisoryLock): Promise<Result>
   /**
@@ -51,13 +51,19 @@ export type Reads = {
 
 /**
  * An advisory lock for transactions that must not overlap: many may share it, or one holds it exclusively. Waiters get
- * it in the order in which they came.
+ * it in the order in which they came. `isAhead`: the first statements are sent together with it, because they only
+ * lock or read.
  */
-export type AdvisoryLock = { number: number; isShared: boolean }
+export type AdvisoryLock = { number: number; isShared: boolean; isAhead?: boolean }
 
 /** Means "inside your transaction". A separate type, so that a `Db` cannot be passed as a `Tx`. */
 export type Tx = {
   query: Query
+  /**
+   * Lets the commit be sent together with a statement, of which nothing in the transaction needs the result. If it
+   * fails, the transaction fails with its error.
+   */
+  last(sent: Promise<unknown>): void
   readonly inTransaction: true
 }
 
@@ -135,11 +141,17 @@ export function toDb(pool: pg.Pool): Db {
   const transact: Db['transaction'] = async (work, lock) => {
     const client = await pool.connect()
     let broken: Error | undefined
+    const lasts: Promise<unknown>[] = []
     try {
       const query = toQuery(client)
       let refused: Error | undefined
       const tx: Tx = {
         inTransaction: true,
+        last: (sent) => {
+          // It is awaited with the commit.
+          sent.catch(() => {})
+          lasts.push(sent)
+        },
         query: async (statement, name) => {
           // Outside of the transaction it would commit on its own.
           if (refused) throw refused
@@ -152,16 +164,16 @@ export function toDb(pool: pg.Pool): Db {
         refused = error
         throw error
       })
-      // With a lock, the first statements are sent together with it: they lock or read, and write nothing yet.
-      if (lock === undefined) await begun
+      if (!lock?.isAhead) await begun
       const [, result] = await together(begun, work(tx))
       writeOnce(client)
-      const [xid, { command }] = await Promise.all([findXid(client), client.query('commit')])
+      const [xid, { command }] = await together(findXid(client), client.query('commit'), ...lasts)
       // PostgreSQL rolls back instead, without an error, when a statement failed and `work` ignored that.
       assert(command === 'COMMIT', 'a transaction in which a statement failed is not committed')
       note(xid)
       return result
-    } catch (error) {
+    } catch (thrown) {
+      const error: unknown = await together(Promise.reject(thrown), ...lasts).catch((cause: unknown) => cause)
       // A connection that cannot even roll back is destroyed, not returned to the pool.
       await client.query('rollback').catch((cause: Error) => {
         broken = cause

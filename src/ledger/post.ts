@@ -24,7 +24,8 @@ export type Posting = {
 
 /**
  * Posts one business event: locks the merchant's accounts, then writes the transfers and the balances, in the
- * caller's commit. Call it last in a transaction, after the locks on records: everyone locks in that order.
+ * caller's commit, which is sent together with them. Call it last in a transaction, after the locks on records: everyone
+ * locks in that order.
  *
  * @throws {AppError} `insufficient_balance` when an account that must not be negative would be
  */
@@ -48,7 +49,7 @@ export async function postAll(tx: Tx, postings: Posting[]): Promise<void> {
     assert(locked, 'a merchant has accounts')
     return applyPosting(posting, locked)
   })
-  if (rows.length > 0) await insertTransfers(tx, rows)
+  if (rows.length > 0) tx.last(insertTransfers(tx, rows))
 }
 
 /** Applies a posting to the balances, and returns its transfers with the balances that each left. */

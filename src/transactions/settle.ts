@@ -211,7 +211,8 @@ export function createSettlement({
       retryIndividually: mayBeOneRowsFault,
       run: async (payments: Confirmed[]) =>
         await sendAfter(deliveries, async (own) => {
-          return await db.transaction(async (tx) => await recordPayments(tx, payments, clock.now(), own), recordingLock)
+          const lock = { ...recordingLock, isAhead: true }
+          return await db.transaction(async (tx) => await recordPayments(tx, payments, clock.now(), own), lock)
         }),
     }),
   }

@@ -61,8 +61,9 @@ export async function enqueueEvents(tx: Tx, events: NewEvent[], own: OwnEvents |
     return { ...row, state, ...toLeased(lease) }
   })
   const merchantIds = own ? merchantsOf(deliveries.filter(({ leasedBy }) => leasedBy !== null)) : []
-  const secrets = await insertDeliveries(tx, deliveries, merchantIds)
-  own?.enqueued({ secrets, isAnyUnreserved: deliveries.some(({ leasedBy }) => leasedBy === null) })
+  const isAnyUnreserved = deliveries.some(({ leasedBy }) => leasedBy === null)
+  const inserted = insertDeliveries(tx, deliveries, merchantIds)
+  tx.last(inserted.then((secrets) => own?.enqueued({ secrets, isAnyUnreserved })))
 }
 
 function leaseIn(own: OwnEvents, row: OwnDelivery): OwnLease | null {

@@ -197,4 +197,9 @@ export const operationMutations: Mutation[] = [
     ],
     caughtBy: 'src/transactions/list/names.test.ts',
   },
+  {
+    name: 'a transaction does not say why its last statement failed',
+    edits: [edit('src/db/sql.ts', "client.query('commit'), ...lasts)", "client.query('commit'))")],
+    caughtBy: 'src/db/sql.test.ts',
+  },
 ]
