@@ -62,7 +62,8 @@ export async function createDatabase(service: Service, name: string, schema: str
   const url = new URL(service.connectionString)
   url.pathname = name
   const db = connect({ connectionString: url.href, connectionsMax: 1, onError: () => {} })
-  await db.query(raw(schema))
+  // Of several statements, so it has several results.
+  await db.pool.query(schema)
   await db.pool.end()
   return url.searchParams.get('host') ?? ''
 }
