@@ -4,10 +4,10 @@ import { countCores, parseQuota, processesFor, processesMax } from './cores.ts'
 
 it.each([
   [1, 1],
-  [2, 2],
+  [2, 1],
   [3, 2],
-  [4, 3],
-  [8, 6],
+  [4, 2],
+  [8, 5],
   [64, processesMax],
 ])('for %d cores gives %d processes', (cores, processes) => {
   expect(processesFor(cores)).toBe(processes)

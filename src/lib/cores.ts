@@ -5,10 +5,10 @@ export const processesMax = 20
 
 /**
  * The number of processes for so many cores. A process uses one core, and PostgreSQL half of another, so two of three
- * cores get one. On two cores two processes have the shorter waits: decision 14 has the figures.
+ * cores get one. More processes share fewer statements: decision 14 has the figures for two cores.
  */
 export function processesFor(cores: number): number {
-  return Math.min(processesMax, Math.max(1, Math.ceil((cores * 2) / 3)))
+  return Math.min(processesMax, Math.max(1, Math.floor((cores * 2) / 3)))
 }
 
 /** The cores that this process may use: those of the machine, or fewer by affinity or by the limit of a container. */
