@@ -58,18 +58,18 @@ describe('webhookUrl', () => {
   it.each(urls)('may be %s only if private addresses are allowed', async (webhookUrl) => {
     const body = smallestTransaction({ webhookUrl })
     expect((await post(body)).status).toBe(201)
-    strictService.clock.advance(10_000)
-    expect(refusedFields(await strictService.call('/transaction', { body, token: service.token }))).toEqual([
-      'webhookUrl',
-    ])
+    expect(refusedFields(await callStrictly(body))).toEqual(['webhookUrl'])
   })
 
   it('may be a public https address everywhere', async () => {
-    strictService.clock.advance(10_000)
-    const body = smallestTransaction({ webhookUrl: 'https://shop.example.com/hook' })
-    const answer = await strictService.call('/transaction', { body, token: service.token })
+    const answer = await callStrictly(smallestTransaction({ webhookUrl: 'https://shop.example.com/hook' }))
     expect(answer).toEqual(expect.objectContaining({ status: 201 }))
   })
+
+  /** As a client of its own, which is below every limit. */
+  async function callStrictly(body: unknown) {
+    return await strictService.call<Problem>('/transaction', { body, token: (await addTestClient(service)).token })
+  }
 })
 
 describe('routing and limits', () => {
