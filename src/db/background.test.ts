@@ -51,7 +51,8 @@ it('does one step after the other on its part of the connections, while requests
     order.push('first')
   })
   const second = background.db.query(sql`select`).then(() => order.push('second'))
-  await db.query(sql`select`)
+  // Long enough for the second step, if it had begun.
+  await db.query(sql`select pg_sleep(0.1)`)
   order.push('request')
   gate.open()
   await Promise.all([first, second])
