@@ -17,9 +17,10 @@ export async function runWithoutTimeout<Result>(
   }: { stopping?: AbortSignal | undefined; readOnly: boolean; prefersIndexes?: boolean },
   work: (tx: Tx) => Promise<Result>,
 ): Promise<Result> {
-  // Statements that only read hold no locks, so each of them may be a step.
-  const steps = readOnly ? db.background : undefined
-  return await (steps?.of ?? db).transaction(async (tx) => {
+  const foreground = db.background?.of ?? db
+  // Statements that only read hold no locks, so each of them is a step. Otherwise the transaction is one.
+  const step = (readOnly && db.background?.step) || null
+  return await (step ? foreground : db).transaction(async (tx) => {
     const [connection] = await tx.query<{ pid: number }>(sql`
       select pg_backend_pid() as pid, set_config('statement_timeout', '0', true),
         set_config('max_parallel_workers_per_gather', '0', true), set_config('transaction_read_only', ${String(readOnly)}, true),
@@ -27,7 +28,7 @@ export async function runWithoutTimeout<Result>(
         set_config('enable_incremental_sort', ${prefersIndexes ? 'off' : 'on'}, true)`)
     let canceled: Promise<unknown> = Promise.resolve()
     const cancel = () => {
-      canceled = (db.background?.of ?? db).query(sql`select pg_cancel_backend(${connection?.pid})`).catch(() => {})
+      canceled = foreground.query(sql`select pg_cancel_backend(${connection?.pid})`).catch(() => {})
     }
     stopping?.addEventListener('abort', cancel, { once: true })
     try {
@@ -37,7 +38,7 @@ export async function runWithoutTimeout<Result>(
           // Between two statements there is nothing to cancel.
           stopping?.throwIfAborted()
           const run = async () => await tx.query<Row>(statement, name)
-          return await (steps ? steps.step(run) : run())
+          return await (step ? step(run) : run())
         },
       })
     } finally {

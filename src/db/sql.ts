@@ -153,7 +153,7 @@ export function toDb(pool: pg.Pool): Db {
           lasts.push(sent)
         },
         query: async (statement, name) => {
-          // Outside of the transaction it would commit on its own.
+          // After a BEGIN that failed, a statement would commit on its own.
           if (refused) throw refused
           writeOnce(client)
           return await query(statement, name)

@@ -1,7 +1,8 @@
 import buildSerializers from '@fastify/fast-json-stringify-compiler'
 import type { FastifyServerOptions } from 'fastify'
 
-type Compilers = NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>
+/** Of a Fastify server. */
+export type Compilers = NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>
 type Part = { schema: object; httpPart?: string }
 type Answer = { schema: object; method: string; url: string; httpStatus?: string }
 type Run<Result> = (data: unknown) => Result

@@ -1,12 +1,11 @@
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
-import fastify, { type FastifyInstance, type FastifyServerOptions, type RouteOptions } from 'fastify'
+import fastify, { type FastifyInstance, type RouteOptions } from 'fastify'
 import { assert } from '../lib/assert.ts'
+import type { Compilers } from './compile.ts'
 import { completeDocument } from './document.ts'
 import { isRead, type OpenApiOptions } from './reference.ts'
 import { problems } from './schemas.ts'
-
-type Compilers = NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>
 
 const description = `
 A self-hosted PIX payment gateway. Get a token from \`/auth/token\`, create a transaction, show its QR code, and receive a

@@ -14,9 +14,7 @@ export async function findOwners(db: Db | Tx, ids: string[]): Promise<Owner[]> {
 
 /** The owner of the transaction with an id, or null, as a value of another statement. */
 export const ownerOf = (id: Sql): Sql => sql`
-  (select json_build_object('id', id, 'merchant_id', merchant_id, 'acquirer', acquirer, 'other_acquirers', other_acquirers,
-    'end_to_end', end_to_end)
-   from transactions where id = ${id} limit 1)`
+  (select row_to_json(owner) from (select ${ownerColumns} from transactions where id = ${id} limit 1) owner)`
 
 const idsParam = smallRowsParam<{ id: string }>({ id: 'uuid' })
 

@@ -7,7 +7,7 @@ import {
   type Payment,
 } from '../acquirers/acquirer.ts'
 import type { Acquirers } from '../acquirers/registry.ts'
-import { type Db, mayBeOneRowsFault, type Tx } from '../db/sql.ts'
+import { type AdvisoryLock, type Db, mayBeOneRowsFault, type Tx } from '../db/sql.ts'
 import { feesFor } from '../ledger/fees.ts'
 import type { Posting } from '../ledger/post.ts'
 import { assert } from '../lib/assert.ts'
@@ -38,6 +38,9 @@ const minConcurrentBatch = 16
 const lingerMs = 5
 /** Reads need no commit, so their batches are larger. */
 const batchReadsMax = 256
+
+/** The first statements of {@link recordPayments} only lock and read. */
+const lockAhead: AdvisoryLock = { ...recordingLock, isAhead: true }
 
 export type SettleDeps = {
   db: Db
@@ -211,8 +214,7 @@ export function createSettlement({
       retryIndividually: mayBeOneRowsFault,
       run: async (payments: Confirmed[]) =>
         await sendAfter(deliveries, async (own) => {
-          const lock = { ...recordingLock, isAhead: true }
-          return await db.transaction(async (tx) => await recordPayments(tx, payments, clock.now(), own), lock)
+          return await db.transaction(async (tx) => await recordPayments(tx, payments, clock.now(), own), lockAhead)
         }),
     }),
   }

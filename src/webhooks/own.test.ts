@@ -22,9 +22,7 @@ describe('the delivery of a creation', () => {
     await setUp()
     const receiver = await inTurn(204, 500)
     const { worker, loaded } = start()
-    await makeKnown(worker, receiver.url)
-    const row = newRow(receiver.url)
-    await createTransactionWriter(bench.database.db, worker)(row)
+    const row = await createFor(worker, receiver.url)
     await receiver.until(2)
     await untilAttempts(1)
     expect(loaded).not.toContain(row.id)
@@ -82,14 +80,7 @@ describe('the delivery of a creation', () => {
       select leased_by, extract(epoch from next_attempt_at - created_at)::integer as left from webhook_deliveries
       where state = 'pending'`)
     expect(row).toEqual({ leased_by: 1, left: 20 })
-    clock.advance(19_000)
-    worker.wake()
-    await until('delivered')
-    expect(receiver.received).toHaveLength(1)
-    clock.advance(1_000)
-    worker.wake()
-    await receiver.until(2)
-    await until('delivered', 2)
+    await sendsWhenDue(worker, receiver, 1)
   })
 
   it('to a receiver that the process does not know is claimed like any other', async () => {
@@ -108,9 +99,7 @@ describe('the delivery of a payment', () => {
     await setUp()
     const receiver = await inTurn(204, 204, 500)
     const { worker, loaded } = start()
-    await makeKnown(worker, receiver.url)
-    const row = newRow(receiver.url)
-    await createTransactionWriter(bench.database.db, worker)(row)
+    const row = await createFor(worker, receiver.url)
     await until('delivered', 2)
     await pay(worker, row)
     await receiver.until(3)
@@ -134,9 +123,7 @@ describe('the delivery of a payment', () => {
     await setUp()
     const receiver = await inTurn(204, 500)
     const { worker } = start()
-    await makeKnown(worker, receiver.url)
-    const row = newRow(receiver.url)
-    await createTransactionWriter(bench.database.db, worker)(row)
+    const row = await createFor(worker, receiver.url)
     await eventually(async () =>
       (await deliveries()).some(({ attempts, state }) => attempts.length === 1 && state === 'pending'),
     )
@@ -154,11 +141,9 @@ describe('the delivery of a payment', () => {
     await setUp()
     const receiver = await receive()
     const { worker } = start({ perReceiverMax: 5 })
-    await makeKnown(worker, receiver.url)
-    const watched = watch(worker)
-    const row = newRow(receiver.url)
-    await createTransactionWriter(bench.database.db, worker)(row)
+    const row = await createFor(worker, receiver.url)
     await until('delivered', 2)
+    const watched = watch(worker)
     const { db } = bench.database
     await db.query(sql`alter table ledger_transfers add constraint refused check (amount = 0) not valid`)
     for (let time = 0; time < 30; time += 1) await expect(pay(watched, row)).rejects.toThrow('refused')
@@ -172,19 +157,10 @@ describe('the delivery of a payment', () => {
     await setUp()
     const receiver = await receive()
     const { worker } = start()
-    await makeKnown(worker, receiver.url)
-    const row = newRow(receiver.url)
-    await createTransactionWriter(bench.database.db, worker)(row)
+    const row = await createFor(worker, receiver.url)
     await until('delivered', 2)
     await pay({ ...watch(worker), send: () => {} }, row)
-    clock.advance(19_000)
-    worker.wake()
-    await until('delivered', 2)
-    expect(receiver.received).toHaveLength(2)
-    clock.advance(1_000)
-    worker.wake()
-    await receiver.until(3)
-    await until('delivered', 3)
+    await sendsWhenDue(worker, receiver, 2)
   })
 })
 
@@ -231,6 +207,30 @@ async function makeKnown(worker: Deliveries, url: string): Promise<void> {
     if (lease && delivery) worker.send([{ delivery: { ...unused, receiver: origin, ...lease }, record: null }], [])
     return lease !== null
   })
+}
+
+/** A transaction whose webhook the worker sends from memory. */
+async function createFor(worker: Deliveries, url: string): Promise<NewTransaction> {
+  await makeKnown(worker, url)
+  const row = newRow(url)
+  await createTransactionWriter(bench.database.db, worker)(row)
+  return row
+}
+
+/** A reserved delivery that was not sent is sent when its lease ends, and not before. */
+async function sendsWhenDue(
+  worker: Deliveries,
+  receiver: Awaited<ReturnType<typeof receive>>,
+  sentBefore: number,
+): Promise<void> {
+  clock.advance(19_000)
+  worker.wake()
+  await until('delivered', sentBefore)
+  expect(receiver.received).toHaveLength(sentBefore)
+  clock.advance(1_000)
+  worker.wake()
+  await receiver.until(sentBefore + 1)
+  await until('delivered', sentBefore + 1)
 }
 
 const unused = {

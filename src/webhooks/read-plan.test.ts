@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { addMerchants, createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { withPlan } from '../../test/support/plans.ts'
 import { raw, sql } from '../db/sql.ts'
 import { numberNew } from './feed.ts'
@@ -132,8 +132,7 @@ it('the health of receivers reads the newest deliveries, each with its latest at
 
 it('a page of the feed reads its own rows, and new events are found without the others', async () => {
   const { db } = database
-  await db.query(sql`
-    insert into clients (merchant_id, client_id, name, scopes, created_at) values (${merchant}, 'planned', 'A shop', '{}', now())`)
+  await addMerchants(db, [merchant])
   expect(await numberNew(db, merchant, Number.POSITIVE_INFINITY)).toEqual({ last: listed, isComplete: true })
   await db.query(raw('analyze event_numbers'))
   const page = { merchantId: merchant, after: 4_000, until: 4_100, limit: 100 }

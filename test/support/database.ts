@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { inject } from 'vitest'
 import { asAdministrator } from '../../src/db/embedded.ts'
-import { connect, type Db, raw } from '../../src/db/sql.ts'
+import { connect, type Db, raw, sql } from '../../src/db/sql.ts'
 
 export type TestDatabase = { db: Db; connectionString: string; drop(): Promise<void> }
 
@@ -30,6 +30,13 @@ async function createDatabase(how: string): Promise<TestDatabase> {
       await runOnServer(`drop database ${name} with (force)`)
     },
   }
+}
+
+/** Merchants for tests below the API, each with a client of the same id. */
+export async function addMerchants(db: Db, ids: string[]): Promise<void> {
+  await db.query(sql`
+    insert into clients (merchant_id, client_id, name, scopes, created_at)
+    select id, id, 'A shop', '{}', now() from unnest(${ids}::uuid[]) id`)
 }
 
 let server: Db | undefined

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { manualClock } from '../../../test/support/clock.ts'
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts'
+import { addMerchants, createTestDatabase, type TestDatabase } from '../../../test/support/database.ts'
 import { type Db, raw, sql, toDb } from '../../db/sql.ts'
 import { dayOf } from '../../lib/brasilia.ts'
 import type { TransactionStatus } from '../status.ts'
@@ -21,11 +21,7 @@ const statuses = ['PENDING', 'PIX_QRCODE_GENERATED', 'PAID', 'FAILED', 'REFUNDED
 beforeAll(async () => {
   database = await createTestDatabase()
   db = database.db
-  for (const merchantId of merchants) {
-    await db.query(sql`
-      insert into clients (merchant_id, client_id, name, scopes, created_at)
-      values (${merchantId}, ${merchantId}, 'A shop', '{}', now())`)
-  }
+  await addMerchants(db, merchants)
 })
 afterAll(async () => await database.drop())
 

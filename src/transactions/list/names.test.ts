@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { manualClock } from '../../../test/support/clock.ts'
-import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts'
+import { addMerchants, createTestDatabase, type TestDatabase } from '../../../test/support/database.ts'
 import { type Db, onConnection, raw, sql, type Tx } from '../../db/sql.ts'
 import { eraseCustomers } from '../../privacy/store.ts'
 import { foldCounts } from './count-store.ts'
@@ -26,11 +26,7 @@ const log = {
 beforeAll(async () => {
   database = await createTestDatabase()
   db = database.db
-  for (const merchantId of merchants) {
-    await db.query(sql`
-      insert into clients (merchant_id, client_id, name, scopes, created_at)
-      values (${merchantId}, ${merchantId}, 'A shop', '{}', now())`)
-  }
+  await addMerchants(db, merchants)
 })
 afterAll(async () => await database.drop())
 beforeEach(async () => {

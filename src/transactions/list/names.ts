@@ -1,9 +1,8 @@
 import type { Logger } from 'pino'
-import { findSetting, saveSetting } from '../../auth/store.ts'
-import { runWithoutTimeout } from '../../db/long-work.ts'
 import type { Db } from '../../db/sql.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { countedAtOnce, countNames, findWrongNames, forgetNames, listCounted, listUncounted } from './name-store.ts'
+import { verifyDaily, verifyEach } from './verify.ts'
 
 /**
  * A transaction becomes visible some time after the moment of its creation, which its process takes. One that becomes
@@ -25,20 +24,13 @@ export async function countAllNames(
   }
 }
 
-const verifyEveryMs = 24 * 60 * 60_000
-const verifiedSetting = 'names_verified'
-
-/** Verifies the counted names, unless a run finished within the last day. */
+/** Verifies the counted names once a day. */
 export async function verifyNamesDaily(
-  { db, clock, log }: { db: Db; clock: Clock; log: Pick<Logger, 'error'> },
+  deps: { db: Db; clock: Clock; log: Pick<Logger, 'error'> },
   stopping?: AbortSignal,
 ): Promise<void> {
-  const verifiedAt = await findSetting(db, verifiedSetting)
-  const sinceMs = verifiedAt === null ? verifyEveryMs : clock.now().getTime() - Date.parse(verifiedAt)
-  // A date in the future was written with a wrong clock.
-  if (sinceMs >= 0 && sinceMs < verifyEveryMs) return
-  await verifyNames(db, log, stopping)
-  if (!stopping?.aborted) await saveSetting(db, verifiedSetting, clock.now().toISOString())
+  const { db, log } = deps
+  await verifyDaily(deps, { setting: 'names_verified', stopping }, async () => await verifyNames(db, log, stopping))
 }
 
 /**
@@ -47,21 +39,12 @@ export async function verifyNamesDaily(
  */
 export async function verifyNames(db: Db, log: Pick<Logger, 'error'>, stopping?: AbortSignal): Promise<string[]> {
   const forgotten: string[] = []
-  for (const merchantId of await listCounted(db)) {
-    const wrong = await runWithoutTimeout(
-      db,
-      { stopping, readOnly: true },
-      async (tx) => await findWrongNames(tx, merchantId),
-    ).catch((error: unknown) => {
-      if (!stopping?.aborted) log.error({ merchantId, err: error }, 'the names of a merchant could not be verified')
-      return []
-    })
-    if (wrong.length > 0) {
-      log.error({ merchantId, wrong }, 'the counted names of a merchant were wrong and are counted again')
-      await forgetNames(db, merchantId)
-      forgotten.push(merchantId)
-    }
-    if (stopping?.aborted) break
+  const failure = 'the names of a merchant could not be verified'
+  const options = { log, failure, readOnly: true, stopping }
+  for await (const { merchantId, wrong } of verifyEach(db, await listCounted(db), options, findWrongNames)) {
+    log.error({ merchantId, wrong }, 'the counted names of a merchant were wrong and are counted again')
+    await forgetNames(db, merchantId)
+    forgotten.push(merchantId)
   }
   return forgotten
 }

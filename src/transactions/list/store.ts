@@ -1,4 +1,4 @@
-import { type FoundRows, findPage, walkList } from '../../db/page.ts'
+import { findPage, walkList } from '../../db/page.ts'
 import { empty, join, type Reads, type Sql, sql } from '../../db/sql.ts'
 import type { Page, Slice } from '../../http/page.ts'
 import type { TransactionStatus } from '../status.ts'
@@ -31,10 +31,14 @@ export async function listTransactions(
   filters: TransactionFilters,
   slice: Slice,
 ): Promise<Page<TransactionRow>> {
-  const { startDate, endDate, statuses, minAmount, maxAmount, ...narrow } = filters
-  const isNarrow = Object.values(narrow).some((value) => value !== undefined)
+  const { customerName, ...others } = filters
+  const { startDate, endDate, statuses, minAmount, maxAmount, ...narrow } = others
+  const findsFew = isAnySet(narrow)
+  const isNarrow = findsFew || customerName !== undefined
   const isCounted = !isNarrow && minAmount === undefined && maxAmount === undefined
   const where = toConditions(filters, merchantId)
+  const byName = (name: string) =>
+    findByName(merchantId, { name, pattern: toPattern(name), conditions: where, isAlone: !isAnySet(others) })
   return await findPage<TransactionRow>(db, {
     table: sql`transactions`,
     columns: transactionColumns,
@@ -44,22 +48,12 @@ export async function listTransactions(
     total: isCounted ? countByDays(merchantId, { startDate, endDate, statuses }) : undefined,
     start: isCounted && !startDate && !endDate ? (offset) => startOfPage(merchantId, statuses, offset) : undefined,
     isNarrow,
-    found: ofName(filters, merchantId, where),
+    found: customerName === undefined || findsFew ? null : byName(customerName),
   })
 }
 
-/** By a name, unless another filter is sure to find few transactions. */
-function ofName(filters: TransactionFilters, merchantId: string, conditions: Sql): FoundRows | null {
-  const { startDate, endDate, statuses, minAmount, maxAmount, customerName, ...narrow } = filters
-  const isSet = (some: object) => Object.values(some).some((value) => value !== undefined)
-  if (customerName === undefined || isSet(narrow)) return null
-  const isAlone = !isSet({ startDate, endDate, statuses, minAmount, maxAmount })
-  return findByName(merchantId, {
-    name: customerName,
-    pattern: toPattern(customerName),
-    conditions,
-    isAlone,
-  })
+function isAnySet(filters: object): boolean {
+  return Object.values(filters).some((value) => value !== undefined)
 }
 
 /** A transaction as exported. */
