@@ -1,4 +1,4 @@
-import { compactVerify, createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet } from 'jose'
+import type { KeyObject } from 'node:crypto'
 import { parseDocument } from '../src/lib/document.ts'
 import { type Cents, cents, fromReais } from '../src/lib/money.ts'
 import { isInternationalName } from '../src/lib/text.ts'
@@ -10,10 +10,10 @@ import { amountMax, type Payable, planPixes } from './faults/plan.ts'
 import { drawBehaviours } from './faults/profile.ts'
 import type { Behaviour } from './faults/traits.ts'
 import { type HttpResponse, parseJson } from './http.ts'
+import { readJws, readPublicKey, verifyJws } from './jws.ts'
 import { readLocationPath, resolveLocation, toKeysUrl } from './location.ts'
 import type { Network } from './network.ts'
 import { planStatic } from './pay-static.ts'
-import { signingAlgorithm } from './payload.ts'
 import type { NewPix } from './pix-store.ts'
 import { isRecord } from './validate.ts'
 
@@ -144,31 +144,22 @@ function goneField(answer: HttpResponse): string {
  * The payload, if it is signed with a key that the location's own host publishes. Without the check of `jku` anyone
  * could sign a payload with their own key and name their own server.
  */
-export async function verifyPayload(fetch: Fetch, baseUrl: string, jws: string): Promise<unknown> {
-  try {
-    const { jku } = decodeProtectedHeader(jws)
-    if (jku !== toKeysUrl(baseUrl)) return null
-    const keys = (await fetch('/qr/jwks.json')).body
-    const { payload } = await compactVerify(jws, toKeySet(keys), { algorithms: [signingAlgorithm] })
-    return parseJson(Buffer.from(payload).toString('utf8')) ?? null
-  } catch {
-    return null
-  }
+export async function verifyPayload(fetch: Fetch, baseUrl: string, text: string): Promise<unknown> {
+  const jws = readJws(text)
+  if (jws === null || jws.header.jku !== toKeysUrl(baseUrl)) return null
+  const key = toKeys((await fetch('/qr/jwks.json')).body).get(jws.header.kid)
+  return key ? verifyJws(jws, key) : null
 }
 
-let known = { text: '', keySet: createLocalJWKSet({ keys: [] }) }
+let known: { text: string; keys: Map<unknown, KeyObject> } = { text: '', keys: new Map() }
 
 /** Imports published keys once and caches them, as a bank does. */
-function toKeySet(text: string): typeof known.keySet {
-  if (known.text === text) return known.keySet
-  const keys = parseJson(text)
-  if (!isKeySet(keys)) throw new Error('The document is not a key set')
-  known = { text, keySet: createLocalJWKSet(keys) }
-  return known.keySet
-}
-
-function isKeySet(value: unknown): value is JSONWebKeySet {
-  return isRecord(value) && Array.isArray(value.keys) && value.keys.every(isRecord)
+function toKeys(text: string): typeof known.keys {
+  if (known.text === text) return known.keys
+  const set = parseJson(text)
+  const published = isRecord(set) && Array.isArray(set.keys) ? set.keys.filter(isRecord) : []
+  known = { text, keys: new Map(published.map((jwk) => [jwk.kid, readPublicKey(jwk)])) }
+  return known.keys
 }
 
 /** Reads the fields that a bank needs of a payload, and refuses what cannot be paid. */

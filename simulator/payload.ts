@@ -1,15 +1,15 @@
-import { CompactSign, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
+import type { KeyObject } from 'node:crypto'
+import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose'
 import { assert } from '../src/lib/assert.ts'
 import { toCobBase } from './charges.ts'
 import { type HttpResponse, json, parseJson, problem } from './http.ts'
+import { readPrivateKey, signingAlgorithm, signJws } from './jws.ts'
 import { readLocationPath, toKeysUrl } from './location.ts'
 import type { Network } from './network.ts'
 import type { ChargeRow } from './store.ts'
 import { isRecord } from './validate.ts'
 
-export const signingAlgorithm = 'ES256'
-
-export type Signer = { key: Awaited<ReturnType<typeof importJWK>>; kid: string; publicJwk: JWK }
+export type Signer = { key: KeyObject; kid: string; publicJwk: JWK }
 
 /** A new private key as JWK text, for a network without one. */
 export async function newSigningJwk(): Promise<string> {
@@ -23,7 +23,7 @@ export async function readSigningJwk(text: string): Promise<Signer> {
   const { d, ...publicPart } = jwk
   const kid = await calculateJwkThumbprint(publicPart)
   const publicJwk = { ...publicPart, kid, alg: signingAlgorithm, use: 'sig' }
-  return { key: await importJWK({ ...publicPart, d }, signingAlgorithm), kid, publicJwk }
+  return { key: readPrivateKey(jwk), kid, publicJwk }
 }
 
 /** `GET /qr/jwks.json`: the keys with which payers' banks verify payloads. */
@@ -47,9 +47,8 @@ export async function getPayload(network: Network, path: string): Promise<HttpRe
   const { calendario, ...base } = toCobBase(charge, { isPaid: false })
   const presentedAt = network.clock.now().toISOString()
   const payload = { ...base, calendario: { ...calendario, apresentacao: presentedAt } }
-  const jws = await new CompactSign(Buffer.from(JSON.stringify(payload)))
-    .setProtectedHeader({ alg: signingAlgorithm, typ: 'JWS', kid: network.signer.kid, jku: toKeysUrl(charge.baseUrl) })
-    .sign(network.signer.key)
+  const { key, kid } = network.signer
+  const jws = signJws(key, { typ: 'JWS', kid, jku: toKeysUrl(charge.baseUrl) }, payload)
   return { status: 200, headers: { 'content-type': 'application/jose' }, body: jws }
 }
 
