@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import { Command, CommanderError } from 'commander'
 import { version } from '../version.ts'
 import { toActor } from './arguments.ts'
 import { printError } from './print.ts'
@@ -111,6 +111,8 @@ export async function createProgram(words: string[]): Promise<Command> {
     .version(version)
     .option('--as <name>', 'your name in the audit log (default: the operating system user)', toActor)
     .showHelpAfterError('Add --help to see the arguments and options of the command.')
+    // Otherwise it ends the process, whose last output may not have been written yet.
+    .exitOverride()
   const named = groups.filter(({ commands }) => Object.keys(commands).some((term) => words.includes(toName(term))))
   // `guiche help client` and `guiche client --help` are about that command alone.
   if (named.length === 0 || ['--help', '-h'].includes(words[0] ?? '')) {
@@ -140,7 +142,9 @@ export async function runCommand(args: string[]): Promise<void> {
     const program = await createProgram(args)
     await program.parseAsync(args, { from: 'user' })
   } catch (error) {
-    printError(error)
-    process.exitCode = 1
+    // The help, or what is wrong with the arguments: it is printed already.
+    const isPrinted = error instanceof CommanderError
+    if (!isPrinted) printError(error)
+    process.exitCode = isPrinted ? error.exitCode : 1
   }
 }

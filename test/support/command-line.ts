@@ -9,8 +9,8 @@ import { assert } from '../../src/lib/assert.ts'
 type Ran = { code: number; stdout: string; stderr: string }
 
 /**
- * The compiled command line in a separate process, on a service's database. The process stays for the next command,
- * since starting one takes a second of CPU.
+ * The compiled command line in a separate process, on a service's database. The process stays for the next command, also
+ * of other test files, since starting one takes a second of CPU.
  */
 export type CommandLine = {
   run(args: string[]): Promise<Ran>
@@ -33,44 +33,7 @@ export async function openCommandLine({
   // A folder without a .env file.
   const cwd = await mkdtemp(join(tmpdir(), 'guiche-cli-'))
   const env = { PATH: process.env.PATH, DATABASE_URL: connectionString, ...environment }
-  let runner: ChildProcess | undefined
-  let last: Promise<unknown> = Promise.resolve()
-
-  /** Commands wait for each other. */
-  async function run(args: string[]): Promise<Ran> {
-    const ran = last.then(async () => await runNow(args))
-    last = ran.catch(() => {})
-    return await ran
-  }
-
-  async function runNow(args: string[]): Promise<Ran> {
-    runner ??= fork(join(import.meta.dirname, 'command-runner.mjs'), [join(inject('build'), 'src/cli/program.js')], {
-      cwd,
-      env,
-      execArgv: [],
-      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    })
-    const process = runner
-    const outputs = [readToEnd(process.stdout), readToEnd(process.stderr)] as const
-    const code = new Promise<number>((resolve) => {
-      const onMessage = (code: unknown) => {
-        process.off('exit', onExit)
-        resolve(Number(code))
-      }
-      // A wrong argument ends the process.
-      const onExit = (code: number | null) => {
-        process.off('message', onMessage)
-        runner = undefined
-        resolve(Number(code ?? Number.NaN))
-      }
-      process.once('message', onMessage)
-      process.once('exit', onExit)
-    })
-    process.send(args)
-    const [stdout, stderr] = await Promise.all(outputs)
-    return { code: await code, stdout, stderr }
-  }
-
+  const run = async (args: string[]) => await runInTurn({ args, env, cwd })
   return {
     run,
     async runJson(args, expected = 0) {
@@ -90,10 +53,48 @@ export async function openCommandLine({
       expect(stderr).not.toMatch(/^\s+at .*:\d+:\d+/m)
     },
     async stop() {
-      runner?.kill()
       await rm(cwd, { recursive: true, force: true })
     },
   }
+}
+
+/** What the process runs next. */
+type Command = { args: string[]; env: NodeJS.ProcessEnv; cwd: string }
+
+let runner: ChildProcess | undefined
+let last: Promise<unknown> = Promise.resolve()
+
+/** Commands wait for each other. */
+async function runInTurn(command: Command): Promise<Ran> {
+  const ran = last.then(async () => await runNow(command))
+  last = ran.catch(() => {})
+  return await ran
+}
+
+async function runNow(command: Command): Promise<Ran> {
+  runner ??= fork(join(import.meta.dirname, 'command-runner.mjs'), [join(inject('build'), 'src/cli/program.js')], {
+    execArgv: [],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  })
+  const process = runner
+  const outputs = [readToEnd(process.stdout), readToEnd(process.stderr)] as const
+  const code = new Promise<number>((resolve) => {
+    const onMessage = (code: unknown) => {
+      process.off('exit', onExit)
+      resolve(Number(code))
+    }
+    // Such as of an error that nothing caught.
+    const onExit = (code: number | null) => {
+      process.off('message', onMessage)
+      runner = undefined
+      resolve(Number(code ?? Number.NaN))
+    }
+    process.once('message', onMessage)
+    process.once('exit', onExit)
+  })
+  process.send(command)
+  const [stdout, stderr] = await Promise.all(outputs)
+  return { code: await code, stdout, stderr }
 }
 
 /** Reads until the NUL after a command, or to the end of the process. */

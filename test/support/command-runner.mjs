@@ -7,7 +7,11 @@ const { runCommand } = await import(pathToFileURL(process.argv[2]).href)
 
 // Each command's log listens for the end of the process.
 process.setMaxListeners(0)
-for await (const [args] of on(process, 'message')) {
+process.on('disconnect', () => process.exit())
+for await (const [{ args, env, cwd }] of on(process, 'message')) {
+  for (const name of Object.keys(process.env)) delete process.env[name]
+  Object.assign(process.env, env)
+  process.chdir(cwd)
   process.exitCode = 0
   await runCommand(args)
   const code = process.exitCode
