@@ -70,7 +70,8 @@ it('ends a step that waits for another step', async () => {
 it('makes each statement of a long read a step, and counts what they waited for requests', async () => {
   const registry = new Registry()
   const background = startBackground(db, registry)
-  // The event loop is measured every ten milliseconds, from the first step on.
+  // The event loop is measured every ten milliseconds, from the first step after a request on.
+  noteRequest()
   await background.db.query(sql`select`)
   for (let count = 0; count < 5; count += 1) {
     blockEventLoop(60)

@@ -7,7 +7,7 @@ const measuredForMs = 100
 /** A process that answered no request for this long keeps nobody waiting. */
 const idleAfterMs = 1_000
 
-let loop: { histogram: IntervalHistogram; readAt: number; lateMs: number } | undefined
+let loop: { histogram: IntervalHistogram; readAt: number; lateMs: number; isEnabled: boolean } | undefined
 let answeredAt = Number.NEGATIVE_INFINITY
 
 /** Notes that this process answers requests. */
@@ -17,19 +17,26 @@ export function noteRequest(): void {
 
 /**
  * How long requests to this process lately waited for its event loop, on average; 0 while there are none. It is
- * measured once in a process, however many services it runs, as a test does.
+ * measured once in a process, however many services it runs, as a test does, and from the first call on: its timer
+ * would cost an idle process a percent of a core.
  */
 export function loopWaitMs(): number {
   const now = performance.now()
-  if (!loop) {
-    loop = { histogram: monitorEventLoopDelay({ resolution: resolutionMs }), readAt: now, lateMs: 0 }
-    loop.histogram.enable()
+  loop ??= { histogram: monitorEventLoopDelay({ resolution: resolutionMs }), readAt: now, lateMs: 0, isEnabled: false }
+  const { histogram, isEnabled } = loop
+  loop.isEnabled = now - answeredAt <= idleAfterMs
+  if (!loop.isEnabled) histogram.disable()
+  else if (!isEnabled) {
+    histogram.enable()
+    // Without it, the time since it was disabled would be the first delay.
+    histogram.reset()
+    Object.assign(loop, { readAt: now, lateMs: 0 })
   }
   if (now - loop.readAt >= measuredForMs) {
-    const { mean, count } = loop.histogram
+    const { mean, count } = histogram
     loop.lateMs = count === 0 ? 0 : Math.max(0, mean / 1e6 - resolutionMs)
     loop.readAt = now
-    loop.histogram.reset()
+    histogram.reset()
   }
-  return now - answeredAt > idleAfterMs ? 0 : loop.lateMs
+  return loop.isEnabled ? loop.lateMs : 0
 }
