@@ -101,6 +101,13 @@ export type ConnectOptions = {
 const limits =
   "set statement_timeout = '60s'; set lock_timeout = '10s'; set idle_in_transaction_session_timeout = '60s'"
 
+/**
+ * How long a connection is kept that nobody uses. A new one costs the server a process, and plans each named statement
+ * six times: with the driver's ten seconds, a burst would begin with that. A load balancer closes idle connections as
+ * well, ours (deploy/ha/haproxy.cfg) after two minutes: that would look like a failure.
+ */
+const idleMs = 60_000
+
 /** Opens a pool of connections to PostgreSQL. It connects at the first statement. */
 export function connect(options: ConnectOptions): Db {
   const { setting = 'DATABASE_URL' } = options
@@ -115,6 +122,7 @@ export function connect(options: ConnectOptions): Db {
     application_name: 'guiche',
     // For a new connection, and for a free one: a request that waits longer is answered 503.
     connectionTimeoutMillis: options.waitMs ?? 3_000,
+    idleTimeoutMillis: idleMs,
     // A connection whose server has gone without a word is closed, also while nothing is sent on it.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
