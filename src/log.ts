@@ -30,14 +30,14 @@ export function createLog(config: Pick<Config, 'logLevel' | 'logFormat'>): Logge
   // Some twenty lines per write: a write per line would take a tenth of a request's time. At most what a pipe accepts
   // atomically, so that lines of several processes stay whole. This thread writes synchronously, but a reader that has
   // gone does not block it: its lines are dropped.
-  const output = pino.destination({ sync: true, minLength: 3072, maxWrite: 4096, periodicFlush: flushEveryMs })
+  const output = pino.destination({ sync: true, minLength: 3072, maxWrite: 4096 })
   process.on('exit', () => output.flush())
   return pino({ ...options, hooks: { logMethod: createHook(output) } }, output)
 }
 
 const { warn = 40 } = pino.levels.values
-/** The longest time that a line is buffered. */
-const flushEveryMs = 100
+/** The longest time that a line is buffered. The timer is set by a line: one that always runs costs an idle process. */
+const flushAfterMs = 100
 
 type LogHook = NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']>
 
@@ -49,12 +49,23 @@ function createHook(output: { flush(): void } | null): LogHook {
   const logOutage = createCountedLine(({ log, ...line }: { log: Logger; reason: string; last: unknown }, count) =>
     log.warn({ ...line, count }, databaseOutage),
   )
+  let isFlushPlanned = false
+  const flushSoon = (to: { flush(): void }) => {
+    if (isFlushPlanned) return
+    isFlushPlanned = true
+    setTimeout(() => {
+      isFlushPlanned = false
+      to.flush()
+    }, flushAfterMs).unref()
+  }
   return function (this: Logger, line, write, level) {
     const [data, message] = line as [{ err?: unknown } | string | undefined, string?]
     const cause = typeof data === 'object' && data !== null ? data.err : undefined
     if (isOutage(cause)) return logOutage({ log: this, reason: cause.message, last: message })
     write.apply(this, line)
-    if (level >= warn) output?.flush()
+    if (output === null) return
+    if (level >= warn) output.flush()
+    else flushSoon(output)
   }
 }
 

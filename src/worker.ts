@@ -4,7 +4,7 @@ import type { Acquirers } from './acquirers/registry.ts'
 import { openChannels } from './alerts/channels.ts'
 import { alertJobs, alertSchedules } from './alerts/jobs.ts'
 import { attributionJobs, attributionSchedules } from './attribution/jobs.ts'
-import { startInbox } from './callbacks/inbox.ts'
+import { type Inbox, startInbox } from './callbacks/inbox.ts'
 import { observeInbox } from './callbacks/metrics.ts'
 import { createCheckWriter } from './callbacks/process.ts'
 import type { ReceiveDeps } from './callbacks/receive.ts'
@@ -63,6 +63,7 @@ export type Worker = { deliveries: Deliveries; workOn: ReceiveDeps['workOn']; st
 export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const { db, instance, clock, log, registry } = deps
   let deliveries: Deliveries | null = null
+  let inbox: Inbox | null = null
   const wakeDeliveries = () => deliveries?.wake()
   const settlement = createSettlement({
     ...deps,
@@ -89,7 +90,10 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       const now = clock.now()
       await releaseNoticesOf(tx, { instances, now })
       await releaseLeasesOf(tx, { instances, now })
+    },
+    onReleased: () => {
       deliveries?.wake()
+      inbox?.wake()
     },
     jobs: {
       ...transactionJobs(settleDeps, inBackground),
@@ -108,9 +112,9 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       ...sinks.jobs,
     },
     schedules: {
-      ...transactionSchedules,
-      ...withdrawalSchedules,
-      ...suspenseSchedules,
+      ...transactionSchedules(settleDeps),
+      ...withdrawalSchedules(deps),
+      ...suspenseSchedules(deps),
       ...attributionSchedules,
       ...verificationSchedules,
       ...reconciliationSchedules,
@@ -129,7 +133,8 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     loadRecords,
   })
   deliveries = started
-  const inbox = startInbox({ ...settleDeps, writeCheck: createCheckWriter(db) })
+  const startedInbox = startInbox({ ...settleDeps, writeCheck: createCheckWriter(db) })
+  inbox = startedInbox
   observeJobs({ db, registry })
   observeInbox({ ...deps })
   observeVerification({ db, registry })
@@ -139,10 +144,10 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   observeReconciliation({ db, registry })
   return {
     deliveries: started,
-    workOn: inbox.workOn,
+    workOn: startedInbox.workOn,
     async stop() {
       background.stop()
-      await Promise.all([jobs.stop(), inbox.stop(), started.stop()])
+      await Promise.all([jobs.stop(), startedInbox.stop(), started.stop()])
       await channels.close()
     },
   }

@@ -1,4 +1,4 @@
-import { createSignal } from '../lib/signal.ts'
+import { createPollPause, createSignal } from '../lib/signal.ts'
 import { createNoticeProcessor, type ProcessDeps } from './process.ts'
 import { leaseMs, toKey } from './receive.ts'
 import { claimNotices, type InboxRow, updateNotices } from './store.ts'
@@ -13,7 +13,7 @@ const atWorkMax = 256
  */
 const waitingMax = 20_000
 /** How often due notices are claimed: those whose pause, or whose process's lease, has ended. */
-const claimEveryMs = 250
+const claimEveryMs = { minMs: 250, maxMs: 2_000 }
 const claimedMax = 256
 /**
  * While there is more than can be worked on, a few of the notices that became due are claimed first: they have waited
@@ -27,6 +27,8 @@ const faultPauseMs = 1_000
 export type Inbox = {
   /** Works on notices of this process's own callbacks, as soon as they are stored. */
   workOn(notices: InboxRow[]): void
+  /** Notices of other processes became due: claim now instead of at the next poll. */
+  wake(): void
   /** Starts nothing more, waits for what is in progress, and releases the rest. */
   stop(): Promise<void>
 }
@@ -49,6 +51,7 @@ export function startInbox(deps: ProcessDeps & { instance: number }): Inbox {
   const atWork = new Map<string, Promise<void>>()
   const querying = new Set<string>()
   const signal = createSignal()
+  const pause = createPollPause(claimEveryMs)
   let hasMore = false
   let claimedAt = Number.NEGATIVE_INFINITY
   let isStopping = false
@@ -56,6 +59,7 @@ export function startInbox(deps: ProcessDeps & { instance: number }): Inbox {
 
   return {
     workOn,
+    wake: signal.notify,
     async stop() {
       isStopping = true
       signal.notify()
@@ -77,6 +81,7 @@ export function startInbox(deps: ProcessDeps & { instance: number }): Inbox {
         const key = toKey(notice.acquirer, notice.event_key)
         // Its lease ended before its work did.
         if (atWork.has(key)) continue
+        pause.noteWork()
         querying.add(key)
         atWork.set(key, work(notice, key))
       }
@@ -113,7 +118,7 @@ export function startInbox(deps: ProcessDeps & { instance: number }): Inbox {
         log.error({ err: error }, 'due callbacks could not be claimed')
         await signal.wait(faultPauseMs)
       })
-      await signal.wait(claimEveryMs)
+      await signal.wait(pause.ms())
     }
   }
 

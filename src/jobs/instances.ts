@@ -20,6 +20,9 @@ export async function createInstance(db: Db): Promise<number> {
   return row.id
 }
 
+/** What an instance sends to {@link jobsChannel} when it holds its lock. */
+const newInstance = 'instance'
+
 export type InstanceLock = {
   /** Resolves when the lock is held, or released for good. */
   held(): Promise<void>
@@ -37,11 +40,14 @@ export function holdInstanceLock(
     instance,
     log,
     onNewJob,
+    onNewInstance,
   }: {
     instance: number
     log: Logger
     /** Called when a job was enqueued: the connection that holds the lock also listens for notifications. */
     onNewJob: () => void
+    /** Called when an instance began, this one too. */
+    onNewInstance: () => void
   },
 ): InstanceLock {
   const released = new AbortController()
@@ -77,7 +83,7 @@ export function holdInstanceLock(
     const connection = await db.pool.connect()
     try {
       const broken = new Promise<never>((_, reject) => connection.once('error', reject))
-      connection.on('notification', onNewJob)
+      connection.on('notification', ({ payload }) => (payload === newInstance ? onNewInstance() : onNewJob()))
       await Promise.race([take(connection, instance), broken])
       latch.open()
       while (!released.signal.aborted) {
@@ -104,6 +110,7 @@ async function take(connection: PoolClient, instance: number): Promise<void> {
   await connection.query(sql`select pg_advisory_lock(${lockSpace}, ${instance})`)
   await connection.query(sql`insert into instances (id) values (${instance}) on conflict do nothing`)
   await connection.query(`listen ${jobsChannel}`)
+  await connection.query(`notify ${jobsChannel}, '${newInstance}'`)
 }
 
 async function probe(connection: PoolClient): Promise<void> {
@@ -148,30 +155,41 @@ export type ReleaseLeases = (tx: Tx, instances: number[]) => Promise<void>
 
 /**
  * Finds the instances that are dead and releases their leases. An instance that holds a job without being in the list
- * had lost its lock, and died before it took it again. Returns the dead instances.
+ * had lost its lock, and died before it took it again. Returns the dead instances, and whether there is no other.
  */
-export async function releaseDeadInstances(db: Db, own: number, release: ReleaseLeases): Promise<number[]> {
+export async function releaseDeadInstances(
+  db: Db,
+  own: number,
+  release: ReleaseLeases,
+): Promise<{ dead: number[]; isAlone: boolean }> {
   // Nearly always nobody is dead: one statement costs a third of a transaction.
-  if ((await lockDead(db, own)).length === 0) return []
+  const { dead, isAlone } = await lockDead(db, own)
+  if (dead.length === 0) return { dead, isAlone }
   return await db.transaction(async (tx) => {
-    const dead = await lockDead(tx, own)
+    const { dead, isAlone } = await lockDead(tx, own)
     if (dead.length > 0) {
       await release(tx, dead)
       await tx.query(sql`delete from instances where id = any (${dead})`)
     }
-    return dead
+    return { dead, isAlone }
   })
 }
 
-/** Instances whose lock could be taken, which holds it until the end of the transaction. */
-async function lockDead(db: Db | Tx, own: number): Promise<number[]> {
-  const rows = await db.query<{ id: number }>(
+/**
+ * Instances whose lock could be taken, which holds it until the end of the transaction. `isAlone`: there is no other
+ * instance.
+ */
+async function lockDead(db: Db | Tx, own: number): Promise<{ dead: number[]; isAlone: boolean }> {
+  const rows = await db.query<{ id: number; is_dead: boolean }>(
     sql`
-      select id from (
+      select id, pg_try_advisory_xact_lock(${lockSpace}, id) as is_dead from (
         select id from instances union select locked_by from jobs where locked_by is not null
       ) known (id)
-      where id <> ${own} and pg_try_advisory_xact_lock(${lockSpace}, id)`,
+      where id <> ${own}`,
     'lock-dead-instances',
   )
-  return rows.map(({ id }) => id)
+  return {
+    dead: rows.flatMap(({ id, is_dead }) => (is_dead ? [id] : [])),
+    isAlone: rows.every(({ is_dead }) => is_dead),
+  }
 }

@@ -13,6 +13,8 @@ export type Job = (payload: unknown, stopping: AbortSignal) => Promise<void>
 export type JobSchedule = {
   /** The longest pause between two runs, whatever the number of processes. */
   everySeconds: number
+  /** Whether a run would find anything to do. Without it, there is a run each time. */
+  isNeeded?: () => Promise<boolean>
 }
 
 export type Jobs = { stop(): Promise<void> }
@@ -29,6 +31,8 @@ export type NewJob = JobRow & {
 const attemptsMax = 10_000
 /** How soon others notice that a process has died. */
 const releaseEveryMs = 1_000
+/** A process without others is notified when one begins. This is for a notification that was lost. */
+const releaseWhenAloneEveryMs = 10_000
 /** Jobs with long periods read much: a process that has just started serves its first requests before it runs them. */
 const longPeriodMs = 60_000
 const longJobsStartAfterMs = 10_000
@@ -52,6 +56,8 @@ type Options = {
   schedules: Record<string, JobSchedule>
   /** Releases what dead instances had leased in the other queues. */
   releaseLeases?: ReleaseLeases
+  /** Called when such leases were released. */
+  onReleased?: () => void
 }
 
 /**
@@ -59,36 +65,51 @@ type Options = {
  * it died is taken over within seconds, because each process holds a database lock for as long as it lives.
  */
 export async function startJobs(options: Options): Promise<Jobs> {
-  const { db, instance, log, jobs, schedules, releaseLeases = async () => {} } = options
+  const { db, instance, log, jobs, schedules, releaseLeases = async () => {}, onReleased } = options
   const stopping = new AbortController()
+  let lastBeganAt = 0
+  let lookAgainAt = 0
   const runner = startQueueRunner({
     db,
     instance,
     log,
     jobs,
     recurring: Object.keys(schedules),
+    onNewInstance: () => {
+      lastBeganAt = performance.now()
+      lookAgainAt = 0
+    },
     stopping: stopping.signal,
   })
   // When the start is reported, other processes must already see this one.
   await runner.alive()
-  const all = Object.entries(schedules).map(([name, { everySeconds }]) => ({ name, everyMs: everySeconds * 1000 }))
+  const all = Object.entries(schedules).map(([name, { everySeconds, isNeeded }]) => ({
+    name,
+    everyMs: everySeconds * 1000,
+    isNeeded: isNeeded ?? (async () => true),
+  }))
   // After a crash, nothing should have to wait for its first period. In one statement: many at the same time would open
   // as many connections.
   const soon = all.filter(({ everyMs }) => everyMs < longPeriodMs).map(({ name }) => toRecurring(name))
   const begun = attempt(log, async () => await enqueueJobs(db, soon))
   const recurring = [
     repeat({ everyMs: releaseEveryMs, phase: 0, firstAfterMs: 0 }, log, async () => {
-      const dead = await releaseDeadInstances(db, instance, async (tx, instances) => {
+      if (performance.now() < lookAgainAt) return
+      const beganAfter = lastBeganAt
+      const { dead, isAlone } = await releaseDeadInstances(db, instance, async (tx, instances) => {
         await releaseJobsOf(tx, instances)
         await releaseLeases(tx, instances)
       })
-      if (dead.length > 0) log.warn({ instances: dead }, 'took over the work of processes that ended')
+      if (isAlone && beganAfter === lastBeganAt) lookAgainAt = performance.now() + releaseWhenAloneEveryMs
+      if (dead.length === 0) return
+      onReleased?.()
+      log.warn({ instances: dead }, 'took over the work of processes that ended')
     }),
     // Each job at a different time, which is the same in every process.
-    ...all.map(({ name, everyMs }, index) => {
+    ...all.map(({ name, everyMs, isNeeded }, index) => {
       const first = everyMs < longPeriodMs ? {} : { firstAfterMs: longJobsStartAfterMs }
       return repeat({ everyMs, phase: index / all.length, ...first }, log, async () => {
-        await enqueueJobs(db, [toRecurring(name)])
+        if (await isNeeded()) await enqueueJobs(db, [toRecurring(name)])
       })
     }),
   ]

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger as Log } from 'pino'
 import type { Db } from '../db/sql.ts'
-import { createSignal } from '../lib/signal.ts'
+import { createPollPause, createSignal } from '../lib/signal.ts'
 import { inSpan } from '../lib/spans.ts'
 import { holdInstanceLock } from './instances.ts'
 import type { Job } from './jobs.ts'
@@ -22,12 +22,14 @@ type Options = {
   jobs: Record<string, Job>
   /** Names of jobs that a schedule asks for: one that fails is not tried again before that. */
   recurring: string[]
+  /** Called when an instance began, this one too. */
+  onNewInstance: () => void
   stopping: AbortSignal
 }
 
 const atOnceMax = 8
 /** A notification announces a new job at once; a postponed one is found by polling. */
-const pollEveryMs = 1_000
+const pollEveryMs = { minMs: 1_000, maxMs: 2_000 }
 /** A pause after a database failure, so that its return does not cause a burst of requests. */
 const faultPauseMs = 1_000
 /**
@@ -43,9 +45,18 @@ const retryPauseMaxSeconds = 60
  * Runs the jobs of the queue until stopped. A connection that breaks at any moment neither ends the process nor loses a
  * job.
  */
-export function startQueueRunner({ db, instance, log, jobs, recurring, stopping }: Options): QueueRunner {
+export function startQueueRunner({
+  db,
+  instance,
+  log,
+  jobs,
+  recurring,
+  onNewInstance,
+  stopping,
+}: Options): QueueRunner {
   const signal = createSignal()
-  const lock = holdInstanceLock(db, { instance, log, onNewJob: signal.notify })
+  const pause = createPollPause(pollEveryMs)
+  const lock = holdInstanceLock(db, { instance, log, onNewJob: signal.notify, onNewInstance })
   const names = Object.keys(jobs)
   const inHand = new Map<number, Promise<void>>()
   let doubtEndsAt = 0
@@ -81,7 +92,7 @@ export function startQueueRunner({ db, instance, log, jobs, recurring, stopping 
         await sleep(faultPauseMs, undefined, { signal: stopping }).catch(() => {})
         return false
       })
-      if (!hasMore) await signal.wait(pollEveryMs)
+      if (!hasMore) await signal.wait(pause.ms())
     }
   }
 
@@ -93,6 +104,7 @@ export function startQueueRunner({ db, instance, log, jobs, recurring, stopping 
     if (limit === 0) return false
     const claimed = await claimJobs(db, { instance, names, limit, inHand: [...inHand.keys()] })
     for (const job of claimed) {
+      pause.noteWork()
       const work = runJob(job).finally(() => {
         // Only a full hand kept this process from claiming more.
         if (inHand.size === atOnceMax) signal.notify()

@@ -22,14 +22,26 @@ export async function saveCounter(tx: Tx, counter: number): Promise<void> {
   await tx.query(sql`update database_mark set counter = ${counter}`)
 }
 
+/** Another transaction has written since the counter grew. */
+const isBehind = sql`pg_snapshot_xmax(pg_current_snapshot())::text::bigint <> xid + 1`
+
 /**
  * The counter grows only if another transaction has written since: an idle database writes nothing. It is read by a
  * separate statement, after the commit: no value is known that could still be rolled back.
  */
 export async function advanceMark(db: Db, now: Date): Promise<MarkRow> {
-  await db.query(sql`
-    update database_mark set counter = counter + 1, xid = pg_current_xact_id()::text::bigint, marked_at = ${now}
-    where pg_snapshot_xmax(pg_current_snapshot())::text::bigint <> xid + 1`)
+  const [row] = await db.query<MarkRow & { is_behind: boolean }>(
+    sql`select database_id, counter, marked_at, ${isBehind} as is_behind from database_mark`,
+    'find-mark',
+  )
+  assert(row, 'the table database_mark has its row')
+  if (!row.is_behind) return row
+  await db.query(
+    sql`
+      update database_mark set counter = counter + 1, xid = pg_current_xact_id()::text::bigint, marked_at = ${now}
+      where ${isBehind}`,
+    'advance-mark',
+  )
   return await findMark(db)
 }
 

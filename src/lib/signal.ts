@@ -28,3 +28,25 @@ export function createSignal(): Signal {
     },
   }
 }
+
+export type PollPause = {
+  /** There was something to do. */
+  noteWork(): void
+  /** How long to wait until the next poll. */
+  ms(): number
+}
+
+/**
+ * For a poll that finds what no notification announced. While it finds nothing its pause grows, up to `maxMs`: a tenth
+ * of the time since there was something to do. So an idle process costs little, and what was done lately is repeated
+ * in time.
+ */
+export function createPollPause({ minMs, maxMs }: { minMs: number; maxMs: number }): PollPause {
+  let workedAt = performance.now()
+  return {
+    noteWork() {
+      workedAt = performance.now()
+    },
+    ms: () => Math.max(minMs, Math.min(maxMs, (performance.now() - workedAt) / 10)),
+  }
+}

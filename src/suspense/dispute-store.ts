@@ -115,7 +115,9 @@ export async function findUnattributedDispute(
 
 /** When the oldest undecided dispute of an acquirer was opened. */
 export async function findOldestUnattributed(db: Db, acquirer: string): Promise<Date | null> {
-  const [row] = await db.query<{ opened_at: Date | null }>(sql`
-    select min(opened_at) as opened_at from unattributed_disputes where acquirer = ${acquirer} and ${undecided}`)
+  const [row] = await db.query<{ opened_at: Date | null }>(
+    sql`select min(opened_at) as opened_at from unattributed_disputes where acquirer = ${acquirer} and ${undecided}`,
+    'find-oldest-unattributed',
+  )
   return row?.opened_at ?? null
 }

@@ -3,6 +3,7 @@ import { Value } from 'typebox/value'
 import type { Job, JobSchedule } from '../jobs/jobs.ts'
 import { sendBackJob } from './place.ts'
 import { checkDueReturns, type SendBackDeps, sendBack } from './send-back.ts'
+import { isSuspenseDue } from './store.ts'
 
 const KeyPayload = Type.Object({ merchantId: Type.String(), id: Type.String() })
 
@@ -14,4 +15,7 @@ export function suspenseJobs(deps: SendBackDeps): Record<string, Job> {
   }
 }
 
-export const suspenseSchedules: Record<string, JobSchedule> = { 'suspense.check': { everySeconds: 5 } }
+export function suspenseSchedules({ db, clock }: Pick<SendBackDeps, 'db' | 'clock'>): Record<string, JobSchedule> {
+  const isNeeded = async () => await isSuspenseDue(db, 'returning', clock.now())
+  return { 'suspense.check': { everySeconds: 5, isNeeded } }
+}

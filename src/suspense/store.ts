@@ -1,6 +1,6 @@
 import { rowsParam } from '../db/rows-param.ts'
 import { type Db, sql, type Tx } from '../db/sql.ts'
-import { type Claim, claimDueRows } from '../jobs/claim.ts'
+import { type Claim, claimDueRows, isAnyDue } from '../jobs/claim.ts'
 import { assert } from '../lib/assert.ts'
 import type { AccountHolder } from '../pix/holder.ts'
 import type { SuspenseStatus } from './status.ts'
@@ -159,12 +159,15 @@ export async function updateSuspense(
 }
 
 export async function claimDueSuspense(db: Db, status: SuspenseStatus, claim: Claim): Promise<SuspenseRow[]> {
-  const isOpen = sql`status = ${status}`
-  return await claimDueRows<SuspenseRow>(
-    db,
-    { table: sql`suspense_payments`, dueAt: sql`check_at`, columns, isOpen },
-    claim,
-  )
+  return await claimDueRows<SuspenseRow>(db, { ...toCheck(status), columns }, claim)
+}
+
+function toCheck(status: SuspenseStatus) {
+  return { table: sql`suspense_payments`, dueAt: sql`check_at`, isOpen: sql`status = ${status}` }
+}
+
+export async function isSuspenseDue(db: Db, status: SuspenseStatus, now: Date): Promise<boolean> {
+  return await isAnyDue(db, toCheck(status), { now, name: 'is-suspense-due' })
 }
 
 /** Writes when a return is checked next, its endToEndId as far as it is known, and the error that blocks it. */

@@ -2,8 +2,10 @@ import { type Db, sql, type Tx } from '../db/sql.ts'
 
 /** The moment up to which an acquirer's list has been read; null before the first time. */
 export async function findListedUntil(db: Db, acquirer: string): Promise<Date | null> {
-  const rows = await db.query<{ listed_until: Date }>(sql`
-    select listed_until from acquirer_cursors where acquirer = ${acquirer}`)
+  const rows = await db.query<{ listed_until: Date }>(
+    sql`select listed_until from acquirer_cursors where acquirer = ${acquirer}`,
+    'find-listed-until',
+  )
   return rows[0]?.listed_until ?? null
 }
 

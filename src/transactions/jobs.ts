@@ -2,18 +2,26 @@ import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { Job, JobSchedule } from '../jobs/jobs.ts'
 import { checkDueTransactions } from './check.ts'
-import { checkReturns, pollDisputes, readDisputesJob, readSimulatedDisputesJob } from './dispute/poll.ts'
+import {
+  checkReturns,
+  hasSimulatedDisputes,
+  pollDisputes,
+  readDisputesJob,
+  readSimulatedDisputesJob,
+} from './dispute/poll.ts'
 import { pollReturns } from './dispute/poll-returns.ts'
 import { checkReturnsJob } from './dispute/returns.ts'
-import { foldCounts } from './list/count-store.ts'
+import { foldCounts, hasCountsToFold } from './list/count-store.ts'
 import { verifyCountsDaily } from './list/counts.ts'
 import { countMinutes } from './list/minutes.ts'
 import { countAllNames, verifyNamesDaily } from './list/names.ts'
 import { pollPayments, settleJob, settleListedPayment } from './poll.ts'
 import { sendRefundJob } from './refund/refund.ts'
 import { checkDueRefunds, sendRefund } from './refund/send.ts'
+import { isRefundDue } from './refund/store.ts'
 import type { SettleDeps } from './settle.ts'
 import { settleListedUnattributed, settleUnattributedJob } from './settle-unattributed.ts'
+import { isTransactionDue } from './store.ts'
 
 const PaymentPayload = Type.Object({ acquirer: Type.String(), endToEndId: Type.String() })
 const SettlePayload = Type.Object({ merchantId: Type.String(), id: Type.String(), reported: PaymentPayload })
@@ -50,20 +58,26 @@ export function transactionJobs(deps: SettleDeps, inBackground: SettleDeps): Rec
   }
 }
 
-export const transactionSchedules: Record<string, JobSchedule> = {
-  'transactions.check': { everySeconds: 5 },
-  'transactions.poll': { everySeconds: 15 },
-  'transactions.poll-returns': { everySeconds: 300 },
-  [readDisputesJob]: { everySeconds: 30 },
-  [readSimulatedDisputesJob]: { everySeconds: 2 },
-  // A list adds up what is not folded yet: with 300 batches per second of one merchant 1,500 rows, in a third of a
-  // millisecond.
-  'transactions.fold-counts': { everySeconds: 5 },
-  // How often to check whether the daily run is due.
-  'transactions.verify-counts': { everySeconds: 3_600 },
-  // A list by name reads what is not counted yet: 3 ms for a minute of 500 transactions per second.
-  'transactions.count-names': { everySeconds: 60 },
-  'transactions.verify-names': { everySeconds: 3_600 },
-  // How often to check whether a day is over.
-  'transactions.count-minutes': { everySeconds: 60 },
+export function transactionSchedules(deps: SettleDeps): Record<string, JobSchedule> {
+  const { db, clock } = deps
+  return {
+    'transactions.check': {
+      everySeconds: 5,
+      isNeeded: async () => (await isTransactionDue(db, clock.now())) || (await isRefundDue(db, clock.now())),
+    },
+    'transactions.poll': { everySeconds: 15 },
+    'transactions.poll-returns': { everySeconds: 300 },
+    [readDisputesJob]: { everySeconds: 30 },
+    [readSimulatedDisputesJob]: { everySeconds: 2, isNeeded: async () => await hasSimulatedDisputes(deps) },
+    // A list adds up what is not folded yet: with 300 batches per second of one merchant 1,500 rows, in a third of a
+    // millisecond.
+    'transactions.fold-counts': { everySeconds: 5, isNeeded: async () => await hasCountsToFold(db) },
+    // How often to check whether the daily run is due.
+    'transactions.verify-counts': { everySeconds: 3_600 },
+    // A list by name reads what is not counted yet: 3 ms for a minute of 500 transactions per second.
+    'transactions.count-names': { everySeconds: 60 },
+    'transactions.verify-names': { everySeconds: 3_600 },
+    // How often to check whether a day is over.
+    'transactions.count-minutes': { everySeconds: 60 },
+  }
 }

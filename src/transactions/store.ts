@@ -1,6 +1,6 @@
 import { smallRowsParam } from '../db/rows-param.ts'
 import { type Db, type Reads, sql, type Tx } from '../db/sql.ts'
-import { type Claim, claimDueRows } from '../jobs/claim.ts'
+import { type Claim, claimDueRows, isAnyDue } from '../jobs/claim.ts'
 import { assert } from '../lib/assert.ts'
 import type { AccountHolder } from '../pix/holder.ts'
 import { type ShownDispute, type ShownRefund, type ShownReturn, shownDisputes, shownRefunds } from './shown-store.ts'
@@ -306,11 +306,13 @@ export async function updateCheckAt(
 }
 
 export async function claimDueTransactions(db: Db, claim: Claim): Promise<TransactionRow[]> {
-  return await claimDueRows<TransactionRow>(
-    db,
-    { table: sql`transactions`, dueAt: sql`check_at`, columns: transactionColumns },
-    claim,
-  )
+  return await claimDueRows<TransactionRow>(db, { ...toCheck, columns: transactionColumns }, claim)
+}
+
+const toCheck = { table: sql`transactions`, dueAt: sql`check_at` }
+
+export async function isTransactionDue(db: Db, now: Date): Promise<boolean> {
+  return await isAnyDue(db, toCheck, { now, name: 'is-transaction-due' })
 }
 
 /** Makes a transaction that waits for its payment due for a check now, instead of when its code expires. */

@@ -2,8 +2,12 @@ import type { Agent } from 'undici'
 import { perReceiverMax, totalMax } from './budget.ts'
 
 export type DeliveryOptions = {
-  /** Events that another process enqueued, and deliveries that became due, are seen within this time. */
+  /**
+   * Deliveries that became due, and events of a process that has ended, are seen within this time, and within
+   * `pollMaxMs` when no attempt was made for a while.
+   */
   pollMs: number
+  pollMaxMs: number
   /** For one whole attempt. */
   deadlineMs: number
   /** The deadline, plus time to build, start and record the attempt. After it the worker counts as dead. */
@@ -25,6 +29,7 @@ export const deliveryDeadlineMs = 15_000
 
 export const defaults: DeliveryOptions = {
   pollMs: 250,
+  pollMaxMs: 2_000,
   deadlineMs: deliveryDeadlineMs,
   leaseMs: 20_000,
   startMaxMs: 2_000,

@@ -7,7 +7,7 @@ import { assert } from '../lib/assert.ts'
 import { createBatcher } from '../lib/batch.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { SecretKey } from '../lib/secrets.ts'
-import { createSignal } from '../lib/signal.ts'
+import { createPollPause, createSignal } from '../lib/signal.ts'
 import { findTrace, inSpan, type SpanOptions, traceHeaders } from '../lib/spans.ts'
 import { type Answer, createSender } from './attempt.ts'
 import { createBudget } from './budget.ts'
@@ -135,6 +135,7 @@ export function startDeliveries(deps: Deps): Deliveries {
     name: 'record attempts',
     run: async (attempts) => {
       if (await recordAttempts(db, attempts)) signal.notify()
+      pause.noteWork()
       return attempts.map(() => null)
     },
     maxBatchSize: 128,
@@ -145,6 +146,7 @@ export function startDeliveries(deps: Deps): Deliveries {
   const ready = new Map<string, Ready[]>()
   const inFlight = new Set<Promise<void>>()
   const signal = createSignal()
+  const pause = createPollPause({ minMs: options.pollMs, maxMs: options.pollMaxMs })
   let isStopping = false
   /** The last claim left something, or may have: the next free connection is a reason to claim. */
   let isCapped = false
@@ -188,8 +190,8 @@ export function startDeliveries(deps: Deps): Deliveries {
 
   async function wait(next: Scanning | Scanned): Promise<Scanning | Scanned> {
     const owesScan = next.name === 'SCANNED' && next.owesScan
-    const untilScanMs = owesScan ? Math.max(0, next.scanAgainAt - performance.now()) : options.pollMs
-    await signal.wait(Math.min(untilScanMs, options.pollMs))
+    const pauseMs = pause.ms()
+    await signal.wait(owesScan ? Math.min(Math.max(0, next.scanAgainAt - performance.now()), pauseMs) : pauseMs)
     return next.name === 'SCANNING' ? { ...next, waited: next.afterReceiver !== '' } : next
   }
 

@@ -4,7 +4,7 @@ import { assert } from '../lib/assert.ts'
 import { payoutsOf, sendLeaseMs, sendOrFindWithdrawal, toPayoutKey } from './send.ts'
 import { nextReturnCheckAt, type Recorded, recordOutcome, type SettleWithdrawalDeps } from './settle.ts'
 import type { WithdrawalStatus } from './status.ts'
-import { claimDueWithdrawals, findWithdrawal, updateCheckAt, type WithdrawalRow } from './store.ts'
+import { claimDueWithdrawals, findWithdrawal, isWithdrawalDue, updateCheckAt, type WithdrawalRow } from './store.ts'
 
 /**
  * Few enough to finish within the lease, eight at a time, when every request takes the adapter's limit of ten
@@ -13,9 +13,16 @@ import { claimDueWithdrawals, findWithdrawal, updateCheckAt, type WithdrawalRow 
 const claimedMax = 16
 const soonMs = 60_000
 
+const openStatuses = ['PENDING', 'PROCESSING'] as const
+
+/** Whether {@link checkOpenWithdrawals} would find any. */
+export async function hasOpenWithdrawals({ db, clock }: Pick<SettleWithdrawalDeps, 'db' | 'clock'>): Promise<boolean> {
+  return await isWithdrawalDue(db, openStatuses, clock.now())
+}
+
 /** Checks withdrawals that wait to be sent without a review, and those with an open outcome, until none is due. */
 export async function checkOpenWithdrawals(deps: SettleWithdrawalDeps, stopping: AbortSignal): Promise<void> {
-  await checkDue(deps, ['PENDING', 'PROCESSING'], stopping, sendOrFindWithdrawal)
+  await checkDue(deps, openStatuses, stopping, sendOrFindWithdrawal)
 }
 
 /**

@@ -4,7 +4,7 @@ import { Value } from 'typebox/value'
 import type { Db } from '../db/sql.ts'
 import type { Job, JobSchedule } from '../jobs/jobs.ts'
 import type { Clock } from '../lib/clock.ts'
-import { checkOpenWithdrawals, checkReturnedWithdrawals } from './check.ts'
+import { checkOpenWithdrawals, checkReturnedWithdrawals, hasOpenWithdrawals } from './check.ts'
 import { findPendingReviewSince } from './operator-store.ts'
 import { sendJob, sendWithdrawal } from './send.ts'
 import type { SettleWithdrawalDeps } from './settle.ts'
@@ -20,9 +20,11 @@ export function withdrawalJobs(deps: SettleWithdrawalDeps): Record<string, Job> 
   }
 }
 
-export const withdrawalSchedules: Record<string, JobSchedule> = {
-  'withdrawals.check': { everySeconds: 5 },
-  'withdrawals.returns': { everySeconds: 30 },
+export function withdrawalSchedules(deps: Pick<SettleWithdrawalDeps, 'db' | 'clock'>): Record<string, JobSchedule> {
+  return {
+    'withdrawals.check': { everySeconds: 5, isNeeded: async () => await hasOpenWithdrawals(deps) },
+    'withdrawals.returns': { everySeconds: 30 },
+  }
 }
 
 /** How long withdrawals wait for a person, read at each scrape. */

@@ -1,6 +1,6 @@
 import type { PayoutKey } from '../acquirers/acquirer.ts'
 import { type Db, type Reads, sql, type Tx } from '../db/sql.ts'
-import { type Claim, claimDueRows } from '../jobs/claim.ts'
+import { type Claim, claimDueRows, isAnyDue } from '../jobs/claim.ts'
 import type { AccountHolder } from '../pix/holder.ts'
 import { fromTxid, toTxid } from '../pix/ids.ts'
 import type { PixKeyType } from '../pix/key.ts'
@@ -230,12 +230,15 @@ export async function claimDueWithdrawals(
   statuses: readonly WithdrawalStatus[],
   claim: Claim,
 ): Promise<WithdrawalRow[]> {
-  const isOpen = sql`status = any (${[...statuses]})`
-  return await claimDueRows<WithdrawalRow>(
-    db,
-    { table: sql`withdrawals`, dueAt: sql`check_at`, columns: withdrawalColumns, isOpen },
-    claim,
-  )
+  return await claimDueRows<WithdrawalRow>(db, { ...toCheck(statuses), columns: withdrawalColumns }, claim)
+}
+
+function toCheck(statuses: readonly WithdrawalStatus[]) {
+  return { table: sql`withdrawals`, dueAt: sql`check_at`, isOpen: sql`status = any (${[...statuses]})` }
+}
+
+export async function isWithdrawalDue(db: Db, statuses: readonly WithdrawalStatus[], now: Date): Promise<boolean> {
+  return await isAnyDue(db, toCheck(statuses), { now, name: 'is-withdrawal-due' })
 }
 
 /** Whether any withdrawal was sent with this id. Needed so rarely that it has no index. */

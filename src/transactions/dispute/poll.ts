@@ -56,6 +56,22 @@ export async function pollDisputes(
   await eachAtOnce(acquirers, stopping, async (acquirer) => await readDisputes(deps, acquirer, stopping))
 }
 
+/** Whether the list of the simulator in this process shows any dispute since the last poll, or an undecided one. */
+export async function hasSimulatedDisputes(deps: SettleDeps): Promise<boolean> {
+  const to = deps.clock.now()
+  for (const { name, isRemote, disputes } of deps.acquirers.all) {
+    if (isRemote || !disputes) continue
+    const range = { from: await findStart(deps, name, to), to }
+    try {
+      if (!(await disputes.list(range)[Symbol.asyncIterator]().next()).done) return true
+    } catch {
+      // The job finds out why, and reports it.
+      return true
+    }
+  }
+  return false
+}
+
 /** Asks the acquirer whether it has returned a payment under MED, and records it. */
 export async function checkReturns(deps: SettleDeps, { merchantId, id }: CheckReturnsPayload): Promise<void> {
   const row = await findTransaction(deps.db, merchantId, id)
@@ -140,7 +156,7 @@ async function findStart({ db }: SettleDeps, acquirer: string, to: Date): Promis
     await findOldestUnattributed(db, acquirer),
   ]
   const times = starts.flatMap((start) => (start ? [start.getTime() - overlapMs] : []))
-  return new Date(Math.max(to.getTime() - reachMs, Math.min(...times)))
+  return new Date(Math.max(to.getTime() - reachMs, Math.min(to.getTime(), ...times)))
 }
 
 /** Returns false when one dispute fails: it must not keep the others waiting. */

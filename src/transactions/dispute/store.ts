@@ -107,9 +107,12 @@ export async function findReported(
 
 /** When the oldest dispute was opened that an acquirer has not decided or returned; null for none. */
 export async function findOldestUndecided(db: Db, acquirer: string): Promise<Date | null> {
-  const [row] = await db.query<{ opened_at: Date | null }>(sql`
-    select min(opened_at) as opened_at from disputes
-    where acquirer = ${acquirer} and state in ('open', 'accepted')`)
+  const [row] = await db.query<{ opened_at: Date | null }>(
+    sql`
+      select min(opened_at) as opened_at from disputes
+      where acquirer = ${acquirer} and state in ('open', 'accepted')`,
+    'find-oldest-undecided',
+  )
   return row?.opened_at ?? null
 }
 

@@ -83,6 +83,10 @@ function midnight(day: string): number {
   return windowOf(day).from.getTime()
 }
 
+export async function hasCountsToFold(db: Db): Promise<boolean> {
+  return (await db.query(sql`select from transaction_count_changes limit 1`, 'has-counts-to-fold')).length > 0
+}
+
 /**
  * Most changes per statement: after a night without a worker there may be millions, and a statement may run for a
  * minute.

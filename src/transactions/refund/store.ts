@@ -1,5 +1,5 @@
 import { type Db, sql, type Tx } from '../../db/sql.ts'
-import { type Claim, claimDueRows } from '../../jobs/claim.ts'
+import { type Claim, claimDueRows, isAnyDue } from '../../jobs/claim.ts'
 
 export type RefundStatus = 'PROCESSING' | 'REFUNDED' | 'FAILED'
 
@@ -155,5 +155,11 @@ export async function updateRefundRequested(
 }
 
 export async function claimDueRefunds(db: Db, claim: Claim): Promise<RefundRow[]> {
-  return await claimDueRows<RefundRow>(db, { table: sql`refunds`, dueAt: sql`check_at`, columns }, claim)
+  return await claimDueRows<RefundRow>(db, { ...toCheck, columns }, claim)
+}
+
+const toCheck = { table: sql`refunds`, dueAt: sql`check_at` }
+
+export async function isRefundDue(db: Db, now: Date): Promise<boolean> {
+  return await isAnyDue(db, toCheck, { now, name: 'is-refund-due' })
 }
