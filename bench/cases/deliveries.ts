@@ -34,7 +34,7 @@ async function toOneReceiver({ card, service, merchants, rounds, isFull, say }: 
     for (let round = 1; round <= rounds; round += 1) {
       await service.db.transaction(
         async (tx) =>
-          await enqueueEvents(
+          enqueueEvents(
             tx,
             rows.map(({ id, merchant_id: merchantId }) => ({
               merchantId,

@@ -175,9 +175,7 @@ export function toDb(pool: pg.Pool): Db {
       if (!lock?.isAhead) await begun
       const [, result] = await together(begun, work(tx))
       writeOnce(client)
-      const [xid, { command }] = await together(findXid(client), client.query('commit'), ...lasts)
-      // PostgreSQL rolls back instead, without an error, when a statement failed and `work` ignored that.
-      assert(command === 'COMMIT', 'a transaction in which a statement failed is not committed')
+      const [xid] = await together(commit(client), ...lasts)
       note(xid)
       return result
     } catch (thrown) {
@@ -223,19 +221,17 @@ export async function onConnection<Result>(
   }
 }
 
-/** Null if the transaction has written nothing, if its commit waits for no disk, or if it has failed. */
-async function findXid(client: pg.PoolClient): Promise<number | null> {
-  try {
-    const { rows } = await client.query<{ xid: number | null }>({
-      name: 'find-xid',
-      text: `
-        select case when current_setting('synchronous_commit') <> 'off'
-          then pg_current_xact_id_if_assigned()::text::bigint end as xid`,
-    })
-    return rows[0]?.xid ?? null
-  } catch {
-    return null
-  }
+const commitWithXid = `
+  select case when current_setting('synchronous_commit') <> 'off' then pg_current_xact_id_if_assigned()::text::bigint end as xid;
+  commit`
+
+/**
+ * Commits, in one message. Returns the number of the transaction; null if it has written nothing, or if its commit
+ * waits for no disk. Fails, like any statement would, when a statement of the transaction has failed.
+ */
+async function commit(client: pg.PoolClient): Promise<number | null> {
+  const results = (await client.query(commitWithXid)) as unknown as pg.QueryResult<{ xid: number | null }>[]
+  return results[0]?.rows[0]?.xid ?? null
 }
 
 /** Before a new connection is used for anything else, `check` gets a `Db` that uses it. If it throws, it is closed. */

@@ -1,7 +1,7 @@
 import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
-import { type FeeOperation, type FeeParts, type FeeRule, findFeeRules, insertFeeRule } from './store.ts'
+import { type FeeOperation, type FeeParts, type FeeRule, findFeeRule, insertFeeRule } from './store.ts'
 
 type Charged = { merchantId: string; amount: number }
 
@@ -22,23 +22,9 @@ export async function setFeeRule(
 /** The fee for an operation by the rule in force at this moment, in cents; 0 without a rule. */
 export async function feeFor(
   db: Db | Tx,
-  { operation, now, ...charged }: Charged & { operation: FeeOperation; now: Date },
+  { operation, now, merchantId, amount }: Charged & { operation: FeeOperation; now: Date },
 ): Promise<number> {
-  const [fee = 0] = await feesFor(db, { operation, now, charged: [charged] })
-  return fee
-}
-
-/** The same for many, each by its merchant's rule, in the order of the input. */
-export async function feesFor(
-  db: Db | Tx,
-  { operation, now, charged }: { operation: FeeOperation; now: Date; charged: Charged[] },
-): Promise<number[]> {
-  const merchantIds = [...new Set(charged.map(({ merchantId }) => merchantId))]
-  const rules = await findFeeRules(db, merchantIds, operation, now)
-  return charged.map(({ merchantId, amount }) => {
-    const rule = rules.get(merchantId)
-    return rule ? computeFee(rule, amount) : 0
-  })
+  return computeFee(await findFeeRule(db, { merchantId, operation, now }), amount)
 }
 
 /**
@@ -54,7 +40,7 @@ export async function refundFees(
     payment,
   }: Charged & { now: Date; payment: { amount: number; fee: number; refunded: number } },
 ): Promise<{ fee: number; feeReturned: number }> {
-  const rule = (await findFeeRules(db, [merchantId], 'refund', now)).get(merchantId)
+  const rule = await findFeeRule(db, { merchantId, operation: 'refund', now })
   if (!rule) return { fee: 0, feeReturned: 0 }
   // A difference of shares: with any number of refunds, those of the whole payment return exactly its fee, and fewer
   // return no more.
@@ -63,8 +49,9 @@ export async function refundFees(
   return { fee: computeFee(rule, amount), feeReturned: rule.returns_payment_fee ? feeReturned : 0 }
 }
 
-/** Fixed part plus basis points of the amount, rounded half up to a cent, within minimum and maximum. */
-export function computeFee(rule: FeeParts, amount: number): number {
+/** Fixed part plus basis points of the amount, rounded half up to a cent, within minimum and maximum; 0 without a rule. */
+export function computeFee(rule: FeeParts | null, amount: number): number {
+  if (rule === null) return 0
   const share = Math.floor((amount * rule.basis_points + 5_000) / 10_000)
   const fee = Math.max(rule.minimum, rule.fixed + share)
   return rule.maximum === null ? fee : Math.min(rule.maximum, fee)

@@ -1,5 +1,5 @@
 import { runList } from '../db/page.ts'
-import { rowsParam } from '../db/rows-param.ts'
+import { rowsParam, smallRowsParam } from '../db/rows-param.ts'
 import { type Db, empty, type Reads, raw, type Sql, sql, type Tx } from '../db/sql.ts'
 import type { Page, Slice } from '../http/page.ts'
 import { assert } from '../lib/assert.ts'
@@ -52,9 +52,12 @@ export async function lockBalances(
 
 type AccountRow = { merchant_id: string; account: string; balance: number }
 
+const merchantsParam = smallRowsParam<{ id: string }>({ id: 'uuid' })
+
 function lockStatement(merchantIds: string[]): Sql {
   return sql`
-    select merchant_id, account, balance from ledger_accounts where merchant_id = any(${merchantIds}::uuid[])
+    select merchant_id, account, balance from ledger_accounts
+    where merchant_id in (select id from ${merchantsParam(merchantIds.map((id) => ({ id })))})
     order by merchant_id, account for no key update`
 }
 
@@ -287,21 +290,29 @@ export type FeeRule = FeeParts & {
 }
 export type FeeParts = { fixed: number; basis_points: number; minimum: number; maximum: number | null }
 
-/** The rules of these merchants in force at this moment; a merchant without a rule is missing. */
-export async function findFeeRules(
+/** A merchant's rule in force at this moment, as one value of a statement: a {@link FeeRule}, or null without one. */
+export const feeRuleOf = ({
+  merchantId,
+  operation,
+  now,
+}: {
+  merchantId: Sql
+  operation: FeeOperation
+  now: Date
+}) => sql`
+  (select to_json(rule) from fee_rules rule
+   where rule.merchant_id = ${merchantId} and rule.operation = ${operation} and rule.valid_from <= ${now}
+   order by rule.valid_from desc limit 1)`
+
+export async function findFeeRule(
   db: Db | Tx,
-  merchantIds: string[],
-  operation: FeeOperation,
-  now: Date,
-): Promise<Map<string, FeeRule>> {
-  const rows = await db.query<FeeRule & { merchant_id: string }>(
-    sql`
-      select distinct on (merchant_id) merchant_id, fixed, basis_points, minimum, maximum, returns_payment_fee from fee_rules
-      where merchant_id = any(${merchantIds}::uuid[]) and operation = ${operation} and valid_from <= ${now}
-      order by merchant_id, valid_from desc`,
-    'find-fee-rules',
+  of: { merchantId: string; operation: FeeOperation; now: Date },
+): Promise<FeeRule | null> {
+  const [row] = await db.query<{ rule: FeeRule | null }>(
+    sql`select ${feeRuleOf({ ...of, merchantId: sql`${of.merchantId}` })} as rule`,
+    'find-fee-rule',
   )
-  return new Map(rows.map((row) => [row.merchant_id, row]))
+  return row?.rule ?? null
 }
 
 export async function insertFeeRule(

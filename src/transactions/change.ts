@@ -52,8 +52,8 @@ export async function changeStatuses(
     const last = row.status_dates.at(-1)
     return { ...change, at: last && last > now ? last : now }
   })
-  const enqueue = async (rows: ChangedTransaction[]) =>
-    await enqueueEvents(
+  const enqueue = (rows: ChangedTransaction[]) =>
+    enqueueEvents(
       tx,
       rows.map((row) => toEvent(row, toSnapshot(row))),
       own,
@@ -69,11 +69,13 @@ export async function changeStatuses(
   // sent in this order, and so lock in this order: records and deliveries first, then accounts.
   if (moves.every(({ row }) => row.end_to_end === null)) {
     const changed = changes.map((change) => toChanged(change, nothingListed))
-    await together(updateTransactions(tx, changes), enqueue(changed), postMoney(changed))
+    const updated = updateTransactions(tx, changes)
+    enqueue(changed)
+    await together(updated, postMoney(changed))
     return changed
   }
   const changed = await updateTransactions(tx, changes)
-  await enqueue(changed)
+  enqueue(changed)
   await postMoney(changed)
   return changed
 }

@@ -8,10 +8,9 @@ import {
 } from '../acquirers/acquirer.ts'
 import type { Acquirers } from '../acquirers/registry.ts'
 import { type AdvisoryLock, type Db, mayBeOneRowsFault, type Tx } from '../db/sql.ts'
-import { feesFor } from '../ledger/fees.ts'
+import { computeFee } from '../ledger/fees.ts'
 import type { Posting } from '../ledger/post.ts'
 import { assert } from '../lib/assert.ts'
-import { together } from '../lib/at-once.ts'
 import { createBatcher } from '../lib/batch.ts'
 import type { Clock } from '../lib/clock.ts'
 import { compare } from '../lib/compare.ts'
@@ -234,17 +233,13 @@ export async function recordPayments(
   const toBePaid = payments.map(({ merchantId, id, acquirer, payment }) => {
     return { merchantId, id, acquirer: acquirer.name, endToEndId: payment.endToEndId }
   })
-  const charged = payments.map(({ merchantId, payment }) => ({ merchantId, amount: payment.amount }))
-  const [locked, fees] = await together(
-    lockToBePaid(tx, toBePaid),
-    feesFor(tx, { operation: 'transaction', now: now, charged }),
-  )
+  const locked = await lockToBePaid(tx, toBePaid, now)
   const suspenseRows = await lockSuspended(tx, payments, locked)
   const rows = new Map(locked.map((row) => [toKey(row.merchant_id, row.id), row]))
   const fresh: Fresh[] = []
   const used = new Set<string>()
   const paidBy = new Map([...rows].map(([key, row]) => [key, row.end_to_end]))
-  const recorded = payments.map((confirmed, index): Recorded | null => {
+  const recorded = payments.map((confirmed): Recorded | null => {
     const key = toKey(confirmed.merchantId, confirmed.id)
     const [row, by] = [rows.get(key), paidBy.get(key)]
     if (!row) return null
@@ -259,7 +254,14 @@ export async function recordPayments(
     // Another payment of the same transaction may be in this batch.
     paidBy.set(key, endToEndId)
     const { amount } = confirmed.payment
-    fresh.push({ ...confirmed, row, whole: row, inSuspense, amount, fee: Math.min(amount, fees[index] ?? 0) })
+    fresh.push({
+      ...confirmed,
+      row,
+      whole: row,
+      inSuspense,
+      amount,
+      fee: Math.min(amount, computeFee(row.fee_rule, amount)),
+    })
     return 'settled'
   })
   if (fresh.length > 0) await recordFresh(tx, fresh, now, own)

@@ -1,6 +1,7 @@
 import { smallRowsParam } from '../db/rows-param.ts'
-import { type Db, type Reads, sql, type Tx } from '../db/sql.ts'
+import { type Db, type Reads, raw, sql, type Tx } from '../db/sql.ts'
 import { type Claim, claimDueRows, isAnyDue } from '../jobs/claim.ts'
+import { type FeeRule, feeRuleOf } from '../ledger/store.ts'
 import { assert } from '../lib/assert.ts'
 import type { AccountHolder } from '../pix/holder.ts'
 import { type ShownDispute, type ShownRefund, type ShownReturn, shownDisputes, shownRefunds } from './shown-store.ts'
@@ -187,19 +188,20 @@ const paymentsParam = smallRowsParam<Payment>({ merchantId: 'uuid', id: 'uuid', 
 export type WholeTransaction = Omit<TransactionRow, Listed>
 
 /**
- * The same for transactions that are being paid. `suspended`: which of all these payments are or were in suspense; null
- * for none.
+ * `suspended`: which of all payments are or were in suspense; null for none. `fee_rule`: what its merchant pays for a
+ * payment now.
  */
-export async function lockToBePaid(
-  tx: Tx,
-  payments: Payment[],
-): Promise<(WholeTransaction & { suspended: string[] | null })[]> {
-  return await tx.query<WholeTransaction & { suspended: string[] | null }>(
+type ToBePaid = WholeTransaction & { suspended: string[] | null; fee_rule: FeeRule | null }
+
+/** The same for transactions that are being paid. */
+export async function lockToBePaid(tx: Tx, payments: Payment[], now: Date): Promise<ToBePaid[]> {
+  return await tx.query<ToBePaid>(
     sql`
       with input as materialized (select * from ${paymentsParam(payments)})
       select ${lockedColumns}, ${createdColumns}, (
         select array_agg(end_to_end) from suspense_payments
-        where (acquirer, end_to_end) in (select input.acquirer, "endToEndId" from input)) as suspended
+        where (acquirer, end_to_end) in (select input.acquirer, "endToEndId" from input)) as suspended,
+        ${feeRuleOf({ merchantId: raw('transactions.merchant_id'), operation: 'transaction', now })} as fee_rule
       from transactions
       where (id, merchant_id) in (select input.id, "merchantId" from input)
       order by id, merchant_id for no key update of transactions`,

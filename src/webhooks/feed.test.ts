@@ -45,6 +45,7 @@ async function begin(work: (tx: Tx) => Promise<void>): Promise<{ commit(): Promi
   })
   const done = database.db.transaction(async (tx) => {
     await work(tx)
+    await tx.query(sql`select`)
     started()
     await finished
   })
@@ -70,7 +71,7 @@ describe('the numbers of events', () => {
 
   it('of a transaction that commits late are higher than those that were given meanwhile', async () => {
     const [late, early, next] = [event(), event(), event()]
-    const open = await begin(async (tx) => await enqueueEvents(tx, [late]))
+    const open = await begin(async (tx) => enqueueEvents(tx, [late]))
     await commitEvents(database.db, early)
     await number()
     await commitEvents(database.db, next)
@@ -89,8 +90,8 @@ describe('the numbers of events', () => {
       // The transaction of the second change gets its id first, and writes when the first change has committed.
       let write = async () => {}
       const open = await begin(async (tx) => {
-        await enqueueEvents(tx, [event(other)])
-        write = async () => await enqueueEvents(tx, [event(recordId, 2)])
+        enqueueEvents(tx, [event(other)])
+        write = async () => enqueueEvents(tx, [event(recordId, 2)])
       })
       await commitEvents(database.db, event(recordId))
       await write()
@@ -105,7 +106,7 @@ describe('the numbers of events', () => {
   it('are given in slices to many events, while a transaction is open', async () => {
     const records = Array.from({ length: 8 }, () => randomUUID())
     const late = event(records[0], 9)
-    const open = await begin(async (tx) => await enqueueEvents(tx, [late]))
+    const open = await begin(async (tx) => enqueueEvents(tx, [late]))
     const expected = []
     for (let sequence = 1; sequence <= 4; sequence += 1)
       for (const recordId of records) {

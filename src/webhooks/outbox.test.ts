@@ -67,7 +67,7 @@ describe('enqueueing events', () => {
 
   it('is rolled back with the transaction that called it', async () => {
     const failing = database.db.transaction(async (tx) => {
-      await enqueueEvents(tx, [event()])
+      enqueueEvents(tx, [event()])
       throw new Error('the change failed')
     })
     await expect(failing).rejects.toThrow('the change failed')
@@ -136,7 +136,7 @@ describe('an event committed while the attempt of the one before it is being rec
     const claimed = await claim()
     let recorded: Promise<unknown> = Promise.resolve()
     await database.db.transaction(async (tx) => {
-      await enqueueEvents(tx, [second])
+      enqueueEvents(tx, [second])
       recorded = recordAttempts(database.db, claimed.map(delivered))
       await untilLockAwaited()
     })
@@ -154,7 +154,7 @@ describe('a schedule that restarts while a failure is being recorded', () => {
     const claimed = await claim(later)
     let recorded: Promise<unknown> = Promise.resolve()
     await database.db.transaction(async (tx) => {
-      await enqueueEvents(tx, [{ ...second, occurredAt: later }])
+      enqueueEvents(tx, [{ ...second, occurredAt: later }])
       recorded = recordAttempts(database.db, claimed.map(failed))
       await untilLockAwaited()
     })

@@ -1,18 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Sql, Tx } from '../db/sql.ts'
-import { together } from '../lib/at-once.ts'
 import { compare } from '../lib/compare.ts'
 import type { OwnEvents } from './own-events.ts'
 import type { Claimed, OwnLease } from './queue-store.ts'
-import {
-  type DeliveryRow,
-  type EndpointDelivery,
-  insertDeliveries,
-  insertEvents,
-  insertForInserted,
-  liveSecretsOf,
-  lockUnfinished,
-} from './store.ts'
+import { insertEvents, insertForInserted, liveSecretsOf, type OwnDeliveryRow } from './store.ts'
 
 export type RecordType = 'transaction' | 'withdrawal'
 
@@ -39,62 +30,28 @@ export type NewEvent = {
  *
  * @param own the deliveries that this process leases and sends after the commit: those that nothing precedes
  */
-export async function enqueueEvents(tx: Tx, events: NewEvent[], own: OwnEvents | null = null): Promise<void> {
+export function enqueueEvents(tx: Tx, events: NewEvent[], own: OwnEvents | null = null): void {
   if (events.length === 0) return
   const rows = events.map(toRow).sort(byRecord)
-  // Checks under its lock whether an earlier delivery is unfinished. Without the lock, a worker that finishes it at
-  // this moment would not see the new row, and nobody would ever promote it from `waiting`. All rows are locked by one
-  // statement, in one order: those of records without a URL may be due to endpoints.
-  const followers = rows.filter(({ sequence }) => sequence > 1)
-  const lock = async () => await lockUnfinished(tx, followers)
-  const hasUrl = followers.some(({ webhookUrl }) => webhookUrl !== null)
-  const [toEndpoints, locked] = await together(insertEvents(tx, rows), hasUrl ? lock() : Promise.resolve(null))
-  const due = toDeliveries(rows, toEndpoints)
-  if (due.length === 0) return
-  const unfinished = locked ?? (toEndpoints.some(({ sequence }) => sequence > 1) ? await lock() : [])
-  const behind = new Set(unfinished.map(laneOf))
-  const deliveries = due.map((row) => {
-    const isWaiting = behind.has(laneOf(row))
-    behind.add(laneOf(row))
-    const state: DeliveryRow['state'] = isWaiting ? 'waiting' : 'pending'
-    const lease = own && !isWaiting && isToOwnUrl(row) ? leaseIn(own, row) : null
-    return { ...row, state, ...toLeased(lease) }
+  const leased = new Set<string>()
+  const deliveries = rows.flatMap(toOwnDelivery).map((row): OwnDeliveryRow => {
+    // The first of its record in this commit. Whether one of an earlier commit is unfinished, the statement finds out.
+    const lease = leased.has(row.recordId) ? null : (own?.reserve(row.receiver) ?? null)
+    if (lease) own?.lease(toClaimed(row, lease))
+    leased.add(row.recordId)
+    return { ...row, ...toLeased(lease) }
   })
-  const merchantIds = own ? merchantsOf(deliveries.filter(({ leasedBy }) => leasedBy !== null)) : []
-  const isAnyUnreserved = deliveries.some(({ leasedBy }) => leasedBy === null)
-  const inserted = insertDeliveries(tx, deliveries, merchantIds)
-  tx.last(inserted.then((secrets) => own?.enqueued({ secrets, isAnyUnreserved })))
+  const secretsOf = merchantsOf(deliveries.filter(({ leasedBy }) => leasedBy !== null))
+  const inserted = insertEvents(tx, { events: rows, deliveries, secretsOf })
+  tx.last(inserted.then((enqueued) => own?.enqueued(enqueued)))
 }
 
-function leaseIn(own: OwnEvents, row: OwnDelivery): OwnLease | null {
-  const lease = own.reserve(row.receiver)
-  if (lease) own.lease(toClaimed(row, lease))
-  return lease
-}
-
-function toLeased(lease: OwnLease | null): Pick<DeliveryRow, 'leasedUntil' | 'leasedBy'> {
+function toLeased(lease: OwnLease | null): Pick<OwnDeliveryRow, 'leasedUntil' | 'leasedBy'> {
   return { leasedUntil: lease?.leasedUntil ?? null, leasedBy: lease?.instance ?? null }
 }
 
 function merchantsOf(rows: { merchantId: string }[]): string[] {
   return [...new Set(rows.map(({ merchantId }) => merchantId))]
-}
-
-/** In the order of the events. */
-function toDeliveries(rows: EventRow[], toEndpoints: EndpointDelivery[]): (OwnDelivery | EndpointDelivery)[] {
-  if (toEndpoints.length === 0) return rows.flatMap(toOwnDelivery)
-  const keyOf = ({ recordId, sequence }: { recordId: string; sequence: number }) => `${recordId} ${sequence}`
-  const ofEvent = new Map<string, EndpointDelivery[]>()
-  for (const one of toEndpoints) ofEvent.set(keyOf(one), [...(ofEvent.get(keyOf(one)) ?? []), one])
-  return rows.flatMap((row) => {
-    const others = (ofEvent.get(keyOf(row)) ?? []).filter(({ url }) => url !== row.webhookUrl)
-    return [...toOwnDelivery(row), ...others]
-  })
-}
-
-/** What is delivered in order: the events of one record to one address. */
-function laneOf({ recordId, endpointId }: { recordId: string; endpointId: string | null }): string {
-  return `${recordId} ${endpointId}`
 }
 
 export type FirstEvents = {
@@ -118,10 +75,10 @@ export type FirstEvents = {
 export function firstEvents(events: NewEvent[], reserve: (receiver: string) => OwnLease | null): FirstEvents {
   const rows = events.map(toRow)
   const reserved: Claimed[] = []
-  const deliveries = rows.flatMap(toOwnDelivery).map((row): DeliveryRow => {
+  const deliveries = rows.flatMap(toOwnDelivery).map((row): OwnDeliveryRow => {
     const lease = row.snapshot === null ? reserve(row.receiver) : null
     if (lease) reserved.push(toClaimed(row, lease))
-    return { ...row, state: 'pending', ...toLeased(lease) }
+    return { ...row, ...toLeased(lease) }
   })
   const isAnyUnreserved = reserved.length < deliveries.length
   const secrets = liveSecretsOf({ merchantIds: merchantsOf(reserved), now: reserved[0]?.occurredAt ?? new Date(0) })
@@ -133,11 +90,7 @@ function toClaimed(row: OwnDelivery, { leasedUntil }: OwnLease): Claimed {
 }
 
 type OwnDelivery = Omit<EventRow, 'webhookUrl' | 'status'> &
-  Pick<DeliveryRow, 'url' | 'receiver'> & { endpointId: null }
-
-function isToOwnUrl(row: OwnDelivery | EndpointDelivery): row is OwnDelivery {
-  return row.endpointId === null
-}
+  Pick<OwnDeliveryRow, 'url' | 'receiver'> & { endpointId: null }
 
 /** The delivery to the record's own URL, if it has one. */
 function toOwnDelivery({ webhookUrl: url, ...row }: EventRow): OwnDelivery[] {

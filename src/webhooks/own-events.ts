@@ -1,18 +1,18 @@
 import type { Deliveries } from './deliver.ts'
 import type { Claimed, OwnLease } from './queue-store.ts'
-import type { LiveSecret } from './store.ts'
+import type { Enqueued, LiveSecret } from './store.ts'
 
 /** How webhooks leave a process that changes records: those that are reserved from memory, the others like all others. */
 export type ChangeDeliveries = Pick<Deliveries, 'wake' | 'reserve' | 'send'>
 
 /** The deliveries that a transaction of the database inserts as leased by this process. */
 export type OwnEvents = {
-  /** The receiver of a delivery that nothing precedes. Null: whoever claims the delivery sends it. */
+  /** The receiver of a delivery that nothing of the same commit precedes. Null: whoever claims the delivery sends it. */
   reserve(receiver: string): OwnLease | null
   /** Adds a delivery that was reserved. */
   lease(delivery: Claimed): void
-  /** What the reserved deliveries are signed with; and whether other deliveries were inserted, which anybody may claim. */
-  enqueued(result: { secrets: LiveSecret[]; isAnyUnreserved: boolean }): void
+  /** What was inserted. */
+  enqueued(result: Enqueued): void
   /** What GET returns once the record's event is committed. Made only if its delivery is reserved. */
   show(recordId: string, view: () => object): void
 }
@@ -30,10 +30,11 @@ export async function sendAfter<Result>(
   const reserved: Claimed[] = []
   const secrets: LiveSecret[] = []
   const views = new Map<string, () => object>()
-  let isAnyUnreserved = false
+  const refused = new Set<string>()
+  let isAnyUnleased = false
   const send = (isCommitted: boolean) => {
     const shown = reserved.map((delivery) => {
-      const view = views.get(delivery.recordId)
+      const view = refused.has(delivery.id) ? null : views.get(delivery.recordId)
       return { delivery, record: isCommitted && view ? view() : null }
     })
     if (shown.length > 0) deliveries.send(shown, secrets)
@@ -43,7 +44,8 @@ export async function sendAfter<Result>(
     lease: (delivery) => void reserved.push(delivery),
     enqueued(result) {
       secrets.push(...result.secrets)
-      isAnyUnreserved ||= result.isAnyUnreserved
+      for (const id of result.refused) refused.add(id)
+      isAnyUnleased ||= result.isAnyUnleased
     },
     show: (recordId, view) => void views.set(recordId, view),
   }
@@ -53,6 +55,6 @@ export async function sendAfter<Result>(
     throw error
   })
   send(true)
-  if (isAnyUnreserved) deliveries.wake()
+  if (isAnyUnleased) deliveries.wake()
   return result
 }

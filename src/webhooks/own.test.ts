@@ -119,7 +119,7 @@ describe('the delivery of a payment', () => {
     await until('delivered', 3)
   })
 
-  it('waits for the delivery of the creation, and is not reserved then', async () => {
+  it('waits for the delivery of the creation, and is not sent from memory then', async () => {
     await setUp()
     const receiver = await inTurn(204, 500)
     const { worker } = start()
@@ -127,9 +127,13 @@ describe('the delivery of a payment', () => {
     await eventually(async () =>
       (await deliveries()).some(({ attempts, state }) => attempts.length === 1 && state === 'pending'),
     )
-    const watched = watch(worker)
-    await pay(watched, row)
-    expect(watched.reserved).toBe(0)
+    const isSent: boolean[] = []
+    const send: typeof worker.send = (reserved, secrets) => {
+      isSent.push(...reserved.map(({ record }) => record !== null))
+      worker.send(reserved, secrets)
+    }
+    await pay({ ...worker, send }, row)
+    expect(isSent).toEqual([false])
     await until('delivered', 3)
     expect(receiver.received.map(({ body }) => JSON.parse(body).data.status).slice(-2)).toEqual([
       'PIX_QRCODE_GENERATED',

@@ -1,5 +1,6 @@
 import { rowsParam, smallRowsParam } from '../db/rows-param.ts'
 import { type Db, raw, type Sql, sql, type Tx } from '../db/sql.ts'
+import { assert } from '../lib/assert.ts'
 import { deliveryIdOf, isActive } from './endpoints/store.ts'
 
 // ——— Secrets
@@ -87,7 +88,7 @@ type EventRow = {
   snapshot: object | null
 }
 
-const eventsParam = rowsParam<EventRow>({
+const eventColumns = {
   merchantId: 'uuid',
   id: 'uuid',
   type: 'text',
@@ -96,45 +97,37 @@ const eventsParam = rowsParam<EventRow>({
   sequence: 'integer',
   occurredAt: 'timestamptz',
   snapshot: 'json',
-})
+} as const
 
-const eventsFrom = (rows: EventRow[]) => sql`
+const intoEvents = raw(`
   insert into events (merchant_id, id, type, record_type, record_id, sequence, occurred_at, snapshot)
-  select "merchantId", input.id, type, "recordType", "recordId", sequence, "occurredAt", snapshot from ${eventsParam(rows)}`
+  select "merchantId", input.id, type, "recordType", "recordId", sequence, "occurredAt", snapshot from`)
+const returningEvents = raw('returning merchant_id, id, type, record_id, sequence, occurred_at')
 
-export type DeliveryRow = Pick<EventRow, 'merchantId' | 'id' | 'recordId' | 'sequence' | 'occurredAt'> &
-  InitialState & {
-    /** Null: it goes to the record's own URL. */
-    endpointId: string | null
-    url: string
-    receiver: string
-  }
+/** A delivery to the record's own URL. */
+export type OwnDeliveryRow = Pick<EventRow, 'merchantId' | 'id' | 'recordId' | 'sequence' | 'occurredAt'> & {
+  url: string
+  receiver: string
+  /** Null: whoever claims it sends it. Otherwise the process that inserts it has leased it, and sends it as well. */
+  leasedUntil: Date | null
+  leasedBy: number | null
+}
 
-/** Who has a delivery from the beginning: nobody, unless the process that inserts it sends it as well. */
-export type InitialState = { state: 'pending' | 'waiting'; leasedUntil: Date | null; leasedBy: number | null }
-
-const deliveriesParam = rowsParam<DeliveryRow>({
+const ownDeliveryColumns = {
   merchantId: 'uuid',
   id: 'uuid',
   recordId: 'uuid',
   sequence: 'integer',
-  endpointId: 'uuid',
   url: 'text',
   receiver: 'text',
-  state: 'text',
   leasedUntil: 'timestamptz',
   leasedBy: 'integer',
   occurredAt: 'timestamptz',
-})
+} as const
 
 const intoDeliveries = raw(`
   insert into webhook_deliveries
     (merchant_id, id, record_id, sequence, endpoint_id, url, receiver, state, leased_until, leased_by, next_attempt_at, created_at)`)
-
-const deliveriesFrom = (rows: DeliveryRow[]) => sql`
-  select "merchantId", input.id, "recordId", sequence, "endpointId", url, receiver, state, "leasedUntil", "leasedBy",
-    coalesce("leasedUntil", "occurredAt"), "occurredAt"
-  from ${deliveriesParam(rows)}`
 
 /**
  * The endpoints that receive the events of `newEvents`, a part of the same statement. A merchant without endpoints
@@ -150,43 +143,106 @@ const joinEndpoints = (newEvents: Sql) => sql`
     offset 0
   ) endpoint`
 
-const eventColumns = raw('merchant_id, id, type, record_id, sequence, occurred_at')
+const smallEventsParam = smallRowsParam<EventRow>(eventColumns)
+const smallDeliveriesParam = smallRowsParam<OwnDeliveryRow>(ownDeliveryColumns)
 
-/** What an event owes to an endpoint, without its state. */
-export type EndpointDelivery = Omit<DeliveryRow, keyof InitialState | 'endpointId'> & { endpointId: string }
+/** `refused`: leases that do not hold, because an earlier event of the record goes first. */
+export type Enqueued = { secrets: LiveSecret[]; refused: string[]; isAnyUnleased: boolean }
 
-/** Inserts events. Returns the deliveries to registered endpoints, which the caller inserts. */
-export async function insertEvents(tx: Tx, rows: EventRow[]): Promise<EndpointDelivery[]> {
-  return await tx.query<EndpointDelivery>(
+/**
+ * Inserts events, and what they owe to the records' own URLs and to registered endpoints. A delivery waits while an
+ * earlier one of its record to the same address is unfinished. It is locked, because a worker that finishes it at this
+ * moment would not see the new row, and nobody would ever promote it from `waiting`. If it failed before, it restarts its
+ * schedule now: otherwise the newer event would wait behind it for hours. One that a worker holds restarts when that attempt
+ * fails.
+ *
+ * @param secretsOf the merchants whose secrets are returned, for the deliveries that this process sends itself
+ */
+export async function insertEvents(
+  tx: Tx,
+  { events, deliveries, secretsOf }: { events: EventRow[]; deliveries: OwnDeliveryRow[]; secretsOf: string[] },
+): Promise<Enqueued> {
+  const now = events[0]?.occurredAt ?? new Date(0)
+  const [row] = await tx.query<Omit<Enqueued, 'secrets'> & { secrets: Parameters<typeof readLiveSecrets>[0] }>(
     sql`
-    with inserted as (${eventsFrom(rows)} returning ${eventColumns})
+    with inserted as (
+      ${intoEvents} ${smallEventsParam(events)} ${returningEvents}
+    ), record as (
+      select merchant_id, record_id, max(occurred_at) as now
+      from (select * from inserted limit (select null::bigint)) follower
+      where sequence > 1
+      group by 1, 2
+    ), unfinished as (
+      select d.merchant_id, d.id, d.record_id, d.endpoint_id, record.now
+      from record
+      join webhook_deliveries d on d.merchant_id = record.merchant_id and d.record_id = record.record_id
+      where d.state in ('waiting', 'pending')
+      order by d.merchant_id, d.record_id, d.sequence
+      for no key update of d
+    ), restarted as (
+      update webhook_deliveries d
+      set
+        attempts_before = d.attempts,
+        next_attempt_at = case
+          when d.leased_until > u.now then d.next_attempt_at
+          else greatest(u.now, d.retry_after)
+        end
+      from unfinished u
+      where d.merchant_id = u.merchant_id and d.record_id = u.record_id and d.id = u.id
+        and d.state = 'pending' and d.attempts > d.attempts_before
+    ), own as (
+      select * from ${smallDeliveriesParam(deliveries)}
+    ), due as (
+      select "merchantId" as merchant_id, id, "recordId" as record_id, sequence, null::uuid as endpoint_id, url, receiver,
+        "leasedUntil" as leased_until, "leasedBy" as leased_by, "occurredAt" as occurred_at
+      from own
+      union all
+      select event.merchant_id, endpoint.delivery_id, event.record_id, event.sequence, endpoint.id, endpoint.url, endpoint.receiver,
+        null, null, event.occurred_at
+      from ${joinEndpoints(raw('inserted'))}
+      where (event.record_id, event.sequence, endpoint.url) not in (select "recordId", sequence, url from own)
+    ), placed as (
+      select due.*, case
+        when row_number() over (partition by record_id, endpoint_id order by sequence) > 1
+          or (record_id, coalesce(endpoint_id, record_id)) in (select record_id, coalesce(endpoint_id, record_id) from unfinished)
+          then 'waiting'
+        else 'pending'
+      end as state
+      from due
+    ), delivery as (
+      ${intoDeliveries}
+      select merchant_id, id, record_id, sequence, endpoint_id, url, receiver, state,
+        case when state = 'pending' then leased_until end, case when state = 'pending' then leased_by end,
+        coalesce(case when state = 'pending' then leased_until end, occurred_at), occurred_at
+      from placed
+      returning leased_by
+    )
     select
-      event.merchant_id as "merchantId", endpoint.delivery_id as id, event.record_id as "recordId", event.sequence,
-      event.occurred_at as "occurredAt", endpoint.id as "endpointId", endpoint.url, endpoint.receiver
-    from ${joinEndpoints(raw('inserted'))}`,
+      ${liveSecretsOf({ merchantIds: secretsOf, now })} as secrets,
+      array(select id from placed where leased_by is not null and state = 'waiting') as refused,
+      exists(select from delivery where leased_by is null) as "isAnyUnleased"`,
     'insert-events',
   )
+  assert(row, 'a statement without a table returns a row')
+  return { ...row, secrets: readLiveSecrets(row.secrets) }
 }
 
-/** Returns the secrets of the given merchants, for those that this process sends itself. */
-export async function insertDeliveries(tx: Tx, rows: DeliveryRow[], merchantIds: string[]): Promise<LiveSecret[]> {
-  const now = rows[0]?.occurredAt ?? new Date(0)
-  const [row] = await tx.query<{ secrets: Parameters<typeof readLiveSecrets>[0] }>(
-    sql`
-    with inserted as (${intoDeliveries} ${deliveriesFrom(rows)})
-    select ${liveSecretsOf({ merchantIds, now })} as secrets`,
-    'insert-deliveries',
-  )
-  return readLiveSecrets(row?.secrets ?? null)
-}
+const eventsParam = rowsParam<EventRow>(eventColumns)
+const ownDeliveriesParam = rowsParam<OwnDeliveryRow>(ownDeliveryColumns)
 
-/** Further parts of a statement that inserts records, for those of them that it returns as `inserted`. */
-export function insertForInserted(events: EventRow[], deliveries: DeliveryRow[]): Sql {
+/**
+ * The same as further parts of a statement that inserts records, for those of them that it returns as `inserted`: no
+ * event precedes their first ones.
+ */
+export function insertForInserted(events: EventRow[], deliveries: OwnDeliveryRow[]): Sql {
   const isInserted = sql`join inserted on inserted.id = input."recordId" and inserted.merchant_id = input."merchantId"`
   return sql`
-    first_events as (${eventsFrom(events)} ${isInserted} returning ${eventColumns}),
+    first_events as (${intoEvents} ${eventsParam(events)} ${isInserted} ${returningEvents}),
     first_deliveries as (
-      ${intoDeliveries} ${deliveriesFrom(deliveries)} ${isInserted}
+      ${intoDeliveries}
+      select "merchantId", input.id, "recordId", sequence, null, url, receiver, 'pending', "leasedUntil", "leasedBy",
+        coalesce("leasedUntil", "occurredAt"), "occurredAt"
+      from ${ownDeliveriesParam(deliveries)} ${isInserted}
       union all
       select
         event.merchant_id, endpoint.delivery_id, event.record_id, event.sequence, endpoint.id, endpoint.url, endpoint.receiver,
@@ -195,50 +251,4 @@ export function insertForInserted(events: EventRow[], deliveries: DeliveryRow[])
       join inserted on inserted.id = event.record_id and inserted.merchant_id = event.merchant_id
       where endpoint.url is distinct from inserted.webhook_url
       returning endpoint_id)`
-}
-
-const recordsParam = smallRowsParam<Pick<EventRow, 'merchantId' | 'recordId' | 'occurredAt'>>({
-  merchantId: 'uuid',
-  recordId: 'uuid',
-  occurredAt: 'timestamptz',
-})
-
-/**
- * Locks the unfinished deliveries of these records, and returns the records and addresses that have any. One that failed before
- * restarts its schedule now: otherwise the newer event would wait behind it for hours. One that a worker holds
- * restarts when that attempt fails.
- */
-export async function lockUnfinished(
-  tx: Tx,
-  rows: Pick<EventRow, 'merchantId' | 'recordId' | 'occurredAt'>[],
-): Promise<{ recordId: string; endpointId: string | null }[]> {
-  if (rows.length === 0) return []
-  return await tx.query(
-    sql`
-      with record as (
-        select "merchantId" as merchant_id, "recordId" as record_id, max("occurredAt") as now
-        from ${recordsParam(rows)}
-        group by 1, 2
-      ), unfinished as (
-        select d.merchant_id, d.id, d.record_id, d.endpoint_id, record.now
-        from webhook_deliveries d
-        join record on record.merchant_id = d.merchant_id and record.record_id = d.record_id
-        where d.state in ('waiting', 'pending')
-        order by d.merchant_id, d.record_id, d.sequence
-        for no key update of d
-      ), restarted as (
-        update webhook_deliveries d
-        set
-          attempts_before = d.attempts,
-          next_attempt_at = case
-            when d.leased_until > u.now then d.next_attempt_at
-            else greatest(u.now, d.retry_after)
-          end
-        from unfinished u
-        where d.merchant_id = u.merchant_id and d.record_id = u.record_id and d.id = u.id
-          and d.state = 'pending' and d.attempts > d.attempts_before
-      )
-      select distinct record_id as "recordId", endpoint_id as "endpointId" from unfinished`,
-    'lock-unfinished',
-  )
 }

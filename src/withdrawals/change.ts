@@ -30,7 +30,7 @@ export async function changeStatus(tx: Tx, row: WithdrawalRow, change: Change): 
   const at = last && last > change.now ? last : change.now
   const changed = await updateWithdrawal(tx, row, { ...change, at })
   assert(changed, 'a locked withdrawal is unchanged since it was read')
-  await enqueueEvents(tx, [toEvent(changed)])
+  enqueueEvents(tx, [toEvent(changed)])
   const money = moneyOf(changed, change.returnedAmount ?? 0)
   if (money) await postMoney(tx, row, money, at)
   return changed

@@ -190,14 +190,14 @@ describe('followers of the feed', () => {
       commitLate = resolve
     })
     const late = writers.transaction(async (tx) => {
-      await enqueueEvents(tx, [eventOf(lateId, 2)])
+      enqueueEvents(tx, [eventOf(lateId, 2)])
       await isLate
     })
     const writing = Promise.all(
       records.map(async (recordId) => {
         for (let sequence = 2; sequence < perWriter + 2; sequence += 1)
           await writers.transaction(async (tx) => {
-            await enqueueEvents(tx, [eventOf(recordId, sequence)])
+            enqueueEvents(tx, [eventOf(recordId, sequence)])
             if (random.percent(20)) await sleep(random.below(10))
           })
       }),

@@ -236,7 +236,7 @@ export const mutations: Mutation[] = [
   },
   {
     name: 'a change of a withdrawal enqueues no event',
-    edits: [edit('src/withdrawals/change.ts', 'await enqueueEvents(tx, [toEvent(changed)])', 'toEvent(changed)')],
+    edits: [edit('src/withdrawals/change.ts', 'enqueueEvents(tx, [toEvent(changed)])', 'toEvent(changed)')],
   },
   {
     name: 'an idempotency key gives the first withdrawal to any content',

@@ -167,7 +167,7 @@ export const operationMutations: Mutation[] = [
   },
   {
     name: 'the webhook of a payment leaves before the earlier one of its record was delivered',
-    edits: [edit('src/webhooks/outbox.ts', 'own && !isWaiting && isToOwnUrl(row)', 'own && isToOwnUrl(row)')],
+    edits: [edit('src/webhooks/store.ts', "leased_by is not null and state = 'waiting')", 'false)')],
     caughtBy: 'src/webhooks/own.test.ts',
   },
   {
@@ -199,7 +199,10 @@ export const operationMutations: Mutation[] = [
   },
   {
     name: 'a transaction does not say why its last statement failed',
-    edits: [edit('src/db/sql.ts', "client.query('commit'), ...lasts)", "client.query('commit'))")],
+    edits: [
+      edit('src/db/sql.ts', 'together(commit(client), ...lasts)', 'together(commit(client))'),
+      edit('src/db/sql.ts', 'together(Promise.reject(thrown), ...lasts)', 'together(Promise.reject(thrown))'),
+    ],
     caughtBy: 'src/db/sql.test.ts',
   },
 ]

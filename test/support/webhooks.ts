@@ -110,5 +110,5 @@ export function testEvent(event: Pick<NewEvent, 'merchantId' | 'occurredAt'> & P
 }
 
 export function commitEvents(db: Db, ...events: NewEvent[]): Promise<void> {
-  return db.transaction((tx) => enqueueEvents(tx, events))
+  return db.transaction(async (tx) => enqueueEvents(tx, events))
 }

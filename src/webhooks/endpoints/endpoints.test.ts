@@ -162,7 +162,7 @@ describe('a change of an endpoint', () => {
     const receiver = await receive()
     const { row } = await register(receiver.url)
     await bench.database.db.transaction(async (tx) => {
-      await enqueueEvents(tx, [testEvent({ ...ofMerchant(), occurredAt: clock.now() })])
+      enqueueEvents(tx, [testEvent({ ...ofMerchant(), occurredAt: clock.now() })])
       await deleteEndpoint(deps(), of(row))
     })
     work()
@@ -277,7 +277,7 @@ describe('the answer of a receiver', () => {
   })
 })
 
-it('costs no statement where no endpoint is registered', async () => {
+it('costs one statement, with endpoints or without', async () => {
   await setUp()
   const run = async (event: Partial<Parameters<typeof testEvent>[0]>) => {
     const names: (string | undefined)[] = []
@@ -289,13 +289,14 @@ it('costs no statement where no endpoint is registered', async () => {
           return await tx.query(statement, name)
         },
       }
-      await enqueueEvents(counting, [testEvent({ ...ofMerchant(), occurredAt: clock.now(), ...event })])
+      enqueueEvents(counting, [testEvent({ ...ofMerchant(), occurredAt: clock.now(), ...event })])
     })
     return names
   }
   const webhookUrl = 'https://shop.example/hook'
   expect(await run({})).toEqual(['insert-events'])
   expect(await run({ sequence: 2 })).toEqual(['insert-events'])
-  expect(await run({ webhookUrl })).toEqual(['insert-events', 'insert-deliveries'])
-  expect(await run({ webhookUrl, sequence: 2 })).toEqual(['insert-events', 'lock-unfinished', 'insert-deliveries'])
+  expect(await run({ webhookUrl })).toEqual(['insert-events'])
+  await register('https://other.example/hook')
+  expect(await run({ webhookUrl, sequence: 2 })).toEqual(['insert-events'])
 })
