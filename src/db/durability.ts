@@ -40,12 +40,14 @@ export async function checkConnections(
  */
 export async function checkPooler({ pool }: Db): Promise<void> {
   const clients: PoolClient[] = []
+  let isDirect = false
   try {
     const first = await pool.connect()
     clients.push(first)
     const own = await findBackend(first)
     // A server names its process when a connection begins. Behind a pooler it is another one.
-    if (own === (first as PoolClient & { processID: number }).processID) return
+    isDirect = own === (first as PoolClient & { processID: number }).processID
+    if (isDirect) return
     while (clients.length < pool.options.max) {
       const other = await pool.connect()
       clients.push(other)
@@ -60,7 +62,8 @@ export async function checkPooler({ pool }: Db): Promise<void> {
       { cause: error },
     )
   } finally {
-    for (const client of clients) client.release(true)
+    // One in a transaction, or of a pooler, is not used again.
+    for (const client of clients) client.release(!isDirect)
   }
 }
 

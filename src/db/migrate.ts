@@ -40,6 +40,8 @@ export async function migrate(
   db: Db,
   options: { folder: string; log: Pick<BaseLogger, 'info' | 'debug'> },
 ): Promise<{ applied: string[] }> {
+  // At most starts there is nothing to do, and so no connection to set up for it.
+  if ((await findSchemaStatus(db, options)).state === 'current') return { applied: [] }
   const migrations = readMigrations(options.folder)
   const client = await db.pool.connect()
   // A broken connection fails its statement; without a listener it would also end the process.
