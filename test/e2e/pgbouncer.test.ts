@@ -95,7 +95,7 @@ describe.skipIf(program === undefined)('behind PgBouncer', () => {
     const connectionString = await startPgBouncer('pool_mode = session', 'default_pool_size = 3')
     const environment = { DATABASE_WAIT_SECONDS: '2' }
     await expect(startTestService({ database: { db: database.db, connectionString }, environment })).rejects.toThrow(
-      /fewer than 5 connections.*default_pool_size/,
+      /fewer than 4 connections.*default_pool_size/,
     )
   })
 })

@@ -228,13 +228,9 @@ describe('the signing key of tokens', () => {
     for (const one of started.splice(0).reverse()) await one.stop()
   })
 
-  /**
-   * A service with a few connections, since some tests run several. The second and third of a test use the first one's
-   * database.
-   */
+  /** The second and third service of a test use the first one's database. */
   async function start(first?: TestService): Promise<TestService> {
-    const environment = { DATABASE_CONNECTIONS_MAX: '5' }
-    const one = await startTestService({ environment, ...(first && { database: first, clock: first.clock }) })
+    const one = await startTestService({ ...(first && { database: first, clock: first.clock }) })
     started.push(one)
     return one
   }

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { pino } from 'pino'
 import type { TestProject } from 'vitest/node'
-import { asAdministrator, startEmbeddedPostgres } from '../../src/db/embedded.ts'
+import { asAdministrator, type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded.ts'
 import { migrate, migrationsFolder } from '../../src/db/migrate.ts'
 import { connect, raw } from '../../src/db/sql.ts'
 import { findChromium } from './chromium.ts'
@@ -32,7 +32,7 @@ const modules = ['src/db/embedded', 'src/db/sql', 'src/jobs/instances', 'src/job
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await makeDatabaseFolder('guiche-test-')
-  const [build, postgres] = await Promise.all([bundle(), startEmbeddedPostgres({ dataDir, log }), buildWorkspaces()])
+  const [build, postgres] = await Promise.all([bundle(), startPostgres(dataDir), buildWorkspaces()])
   await makeTemplate(postgres.connectionString)
   project.provide('build', build)
   project.provide('chromium', await findChromium())
@@ -58,12 +58,25 @@ async function buildWorkspaces(): Promise<void> {
   await promisify(execFile)(process.execPath, ['scripts/build.mjs', '--workspaces'])
 }
 
+async function startPostgres(dataDir: string): Promise<EmbeddedPostgres> {
+  const first = await startEmbeddedPostgres({ dataDir, log })
+  const server = connect({
+    connectionString: asAdministrator(first.connectionString),
+    connectionsMax: 1,
+    onError: () => {},
+  })
+  // Dropping a database searches them all. A large machine would have 2 GB.
+  await server.query(raw(`alter system set shared_buffers = '128MB'`))
+  // Otherwise it connects to each of a hundred databases once a minute.
+  await server.query(raw(`alter system set autovacuum_naptime = '1h'`))
+  await server.pool.end()
+  await first.stop()
+  return await startEmbeddedPostgres({ dataDir, log })
+}
+
 async function makeTemplate(connectionString: string): Promise<void> {
   const server = connect({ connectionString: asAdministrator(connectionString), connectionsMax: 1, onError: () => {} })
   await server.query(raw(`create database ${template} owner guiche`))
-  // Otherwise it connects to each of a hundred databases once a minute.
-  await server.query(raw(`alter system set autovacuum_naptime = '1h'`))
-  await server.query(raw(`select pg_reload_conf()`))
   await server.pool.end()
   const url = new URL(connectionString)
   url.pathname = template

@@ -208,7 +208,7 @@ export async function startServiceWithProvider(
   const service = await startTestService({
     database: { db, connectionString },
     clock,
-    environment: { DATABASE_CONNECTIONS_MAX: '5', AUTH_AUDIENCE: 'any', ...environment },
+    environment: { AUTH_AUDIENCE: 'any', ...environment },
   })
   return {
     ...service,
