@@ -32,22 +32,21 @@ async function toOneReceiver({ card, service, merchants, rounds, isFull, say }: 
   const seen: ShopAnswer[] = []
   try {
     for (let round = 1; round <= rounds; round += 1) {
-      await service.db.transaction(
-        async (tx) =>
-          enqueueEvents(
-            tx,
-            rows.map(({ id, merchant_id: merchantId }) => ({
-              merchantId,
-              recordType: 'transaction' as const,
-              recordId: id,
-              // Its creation was the first event.
-              sequence: 1 + round,
-              status: 'PIX_QRCODE_GENERATED',
-              occurredAt: new Date(),
-              snapshot: null,
-              webhookUrl: shop.urls[0] ?? null,
-            })),
-          ),
+      await service.db.transaction(async (tx) =>
+        enqueueEvents(
+          tx,
+          rows.map(({ id, merchant_id: merchantId }) => ({
+            merchantId,
+            recordType: 'transaction' as const,
+            recordId: id,
+            // Its creation was the first event.
+            sequence: 1 + round,
+            status: 'PIX_QRCODE_GENERATED',
+            occurredAt: new Date(),
+            snapshot: null,
+            webhookUrl: shop.urls[0] ?? null,
+          })),
+        ),
       )
       seen.push(await shop.worker.request({ task: 'read', waitFor: count, waitMs: 60_000 }))
     }
