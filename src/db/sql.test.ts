@@ -1,6 +1,8 @@
 import { Socket } from 'node:net'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createEmptyDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { assert } from '../lib/assert.ts'
 import { type Db, sql, type Tx } from './sql.ts'
 
 let database: TestDatabase
@@ -61,7 +63,7 @@ describe('a transaction', () => {
       await db.transaction(
         async (tx) => {
           await tx.query(sql`select 1 as first`)
-          tx.last(tx.query(sql`select 2 as last`))
+          tx.last(async () => await tx.query(sql`select 2 as last`))
         },
         { number: 1, isShared: true, isAhead: true },
       )
@@ -73,7 +75,7 @@ describe('a transaction', () => {
   })
 
   it('fails with the error of a last statement, also when another one was skipped because of it', async () => {
-    const fail = (tx: Tx) => tx.last(tx.query(sql`select 1 / 0`))
+    const fail = (tx: Tx) => tx.last(async () => await tx.query(sql`select 1 / 0`))
     const works: ((tx: Tx) => Promise<void>)[] = [
       async (tx) => {
         await tx.query(sql`insert into notes (id) values (7)`)
@@ -87,6 +89,18 @@ describe('a transaction', () => {
     for (const work of works) await expect(db.transaction(work)).rejects.toMatchObject({ code: '22012' })
     expect(await ids()).not.toContain(7)
     expect(db.pool.idleCount).toBe(db.pool.totalCount)
+  })
+
+  it.each([
+    ['cannot be built', async () => assert(false, 'a row cannot be encoded')],
+    ['is sent late', async (tx: Tx) => await nextTurn().then(async () => await tx.query(sql`select 1 / 0`))],
+  ])('is not committed when a last statement %s', async (_, send) => {
+    const work = db.transaction(async (tx) => {
+      await tx.query(sql`insert into notes (id) values (8)`)
+      tx.last(async () => await send(tx))
+    })
+    await expect(work).rejects.toThrow(/cannot be encoded|division by zero/)
+    expect(await ids()).not.toContain(8)
   })
 
   it('commits the work and returns its result', async () => {

@@ -60,10 +60,10 @@ export type AdvisoryLock = { number: number; isShared: boolean; isAhead?: boolea
 export type Tx = {
   query: Query
   /**
-   * Lets the commit be sent together with a statement, of which nothing in the transaction needs the result. If it
-   * fails, the transaction fails with its error.
+   * Sends a statement of which nothing in the transaction needs the result, so that the commit need not wait for its
+   * answer. If it fails, the transaction fails with its error. `send` sends one statement, before it waits for anything.
    */
-  last(sent: Promise<unknown>): void
+  last(send: () => Promise<unknown>): void
   readonly inTransaction: true
 }
 
@@ -150,20 +150,27 @@ export function toDb(pool: pg.Pool): Db {
     const client = await pool.connect()
     let broken: Error | undefined
     const lasts: Promise<unknown>[] = []
+    /** Nothing of these has been sent yet, perhaps because it cannot be: PostgreSQL would commit without them. */
+    const unsent: Promise<unknown>[] = []
+    let sentCount = 0
     try {
       const query = toQuery(client)
       let refused: Error | undefined
       const tx: Tx = {
         inTransaction: true,
-        last: (sent) => {
-          // It is awaited with the commit.
+        last: (send) => {
+          const countBefore = sentCount
+          const sent = send()
+          // It is awaited later.
           sent.catch(() => {})
-          lasts.push(sent)
+          if (sentCount === countBefore) unsent.push(sent)
+          else lasts.push(sent)
         },
         query: async (statement, name) => {
           // After a BEGIN that failed, a statement would commit on its own.
           if (refused) throw refused
           writeOnce(client)
+          sentCount += 1
           return await query(statement, name)
         },
       }
@@ -174,6 +181,7 @@ export function toDb(pool: pg.Pool): Db {
       })
       if (!lock?.isAhead) await begun
       const [, result] = await together(begun, work(tx))
+      if (unsent.length > 0) await together(...unsent)
       writeOnce(client)
       const [xid] = await together(commit(client), ...lasts)
       note(xid)

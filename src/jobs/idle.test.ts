@@ -26,16 +26,16 @@ async function start(jobs: Record<string, Job>, schedules: Record<string, JobSch
 
 it('runs a scheduled job at the start, and later only when it is needed', async () => {
   let runs = 0
-  let asked = 0
+  let inquiries = 0
   const tick = async () => {
     runs += 1
   }
   const isNeeded = async () => {
-    asked += 1
+    inquiries += 1
     return runs < 2
   }
   await start({ tick }, { tick: { everySeconds: 0.05, isNeeded } })
-  await eventually(() => asked >= 20 && runs >= 2)
+  await eventually(() => inquiries >= 20 && runs >= 2)
   // The answer may be older than the second run.
   expect(runs).toBeLessThanOrEqual(3)
 })

@@ -68,7 +68,7 @@ export async function startJobs(options: Options): Promise<Jobs> {
   const { db, instance, log, jobs, schedules, releaseLeases = async () => {}, onReleased } = options
   const stopping = new AbortController()
   let lastBeganAt = 0
-  let lookAgainAt = 0
+  let nextReleaseAt = 0
   const runner = startQueueRunner({
     db,
     instance,
@@ -77,7 +77,7 @@ export async function startJobs(options: Options): Promise<Jobs> {
     recurring: Object.keys(schedules),
     onNewInstance: () => {
       lastBeganAt = performance.now()
-      lookAgainAt = 0
+      nextReleaseAt = 0
     },
     stopping: stopping.signal,
   })
@@ -94,13 +94,13 @@ export async function startJobs(options: Options): Promise<Jobs> {
   const begun = attempt(log, async () => await enqueueJobs(db, soon))
   const recurring = [
     repeat({ everyMs: releaseEveryMs, phase: 0, firstAfterMs: 0 }, log, async () => {
-      if (performance.now() < lookAgainAt) return
+      if (performance.now() < nextReleaseAt) return
       const beganAfter = lastBeganAt
       const { dead, isAlone } = await releaseDeadInstances(db, instance, async (tx, instances) => {
         await releaseJobsOf(tx, instances)
         await releaseLeases(tx, instances)
       })
-      if (isAlone && beganAfter === lastBeganAt) lookAgainAt = performance.now() + releaseWhenAloneEveryMs
+      if (isAlone && beganAfter === lastBeganAt) nextReleaseAt = performance.now() + releaseWhenAloneEveryMs
       if (dead.length === 0) return
       onReleased?.()
       log.warn({ instances: dead }, 'took over the work of processes that ended')

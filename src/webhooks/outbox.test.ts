@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { commitEvents, createTestMerchant, eventually, testEvent, testSecretKey } from '../../test/support/webhooks.ts'
-import { sql } from '../db/sql.ts'
-import { enqueueEvents } from './outbox.ts'
+import { sql, type Tx } from '../db/sql.ts'
+import { enqueueEvents, type NewEvent } from './outbox.ts'
 import { type AttemptResult, type Claimed, claimDue, insertAttempts, promoteWaiting } from './queue-store.ts'
 import { listDeliveries, listEvents } from './read-store.ts'
 import { recordAttempts } from './result.ts'
@@ -23,6 +23,12 @@ afterEach(() => database.db.query(sql`truncate webhook_attempts, webhook_deliver
 
 const event = (more: Partial<Parameters<typeof testEvent>[0]> = {}) =>
   testEvent({ merchantId, occurredAt: now, webhookUrl: url, ...more })
+
+/** The event is in the database before its transaction ends. */
+async function enqueueNow(tx: Tx, event: NewEvent): Promise<void> {
+  enqueueEvents(tx, [event])
+  await tx.query(sql`select`)
+}
 
 const slice = { page: 1, perPage: 100, after: null }
 const all = () => listDeliveries(database.db, merchantId, {}, slice)
@@ -136,7 +142,7 @@ describe('an event committed while the attempt of the one before it is being rec
     const claimed = await claim()
     let recorded: Promise<unknown> = Promise.resolve()
     await database.db.transaction(async (tx) => {
-      enqueueEvents(tx, [second])
+      await enqueueNow(tx, second)
       recorded = recordAttempts(database.db, claimed.map(delivered))
       await untilLockAwaited()
     })
@@ -154,7 +160,7 @@ describe('a schedule that restarts while a failure is being recorded', () => {
     const claimed = await claim(later)
     let recorded: Promise<unknown> = Promise.resolve()
     await database.db.transaction(async (tx) => {
-      enqueueEvents(tx, [{ ...second, occurredAt: later }])
+      await enqueueNow(tx, { ...second, occurredAt: later })
       recorded = recordAttempts(database.db, claimed.map(failed))
       await untilLockAwaited()
     })

@@ -42,8 +42,10 @@ export function enqueueEvents(tx: Tx, events: NewEvent[], own: OwnEvents | null 
     return { ...row, ...toLeased(lease) }
   })
   const secretsOf = merchantsOf(deliveries.filter(({ leasedBy }) => leasedBy !== null))
-  const inserted = insertEvents(tx, { events: rows, deliveries, secretsOf })
-  tx.last(inserted.then((enqueued) => own?.enqueued(enqueued)))
+  tx.last(async () => {
+    const enqueued = await insertEvents(tx, { events: rows, deliveries, secretsOf })
+    own?.enqueued(enqueued)
+  })
 }
 
 function toLeased(lease: OwnLease | null): Pick<OwnDeliveryRow, 'leasedUntil' | 'leasedBy'> {

@@ -14,6 +14,7 @@ import {
   setFixedFee,
   untilRefund,
   untilSent,
+  untilVerified,
 } from '../support/refunds.ts'
 import { addTestClient, refusedFields } from '../support/requests.ts'
 import { fetchToken, startTestService, type TestService } from '../support/service.ts'
@@ -185,7 +186,7 @@ describe('is refused', () => {
   })
 
   it('after the maximum number of refunds of a transaction, failed ones not counted', async () => {
-    const { id } = await payOne(service)
+    const [{ id }] = await Promise.all([payOne(service), untilVerified(service)])
     const fill = async (status: 'FAILED' | 'REFUNDED', count: number, daysAgo: number) =>
       await service.db.query(sql`
         insert into refunds (merchant_id, id, transaction_id, amount, status, created_at, finished_at, idempotency_key)

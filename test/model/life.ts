@@ -69,7 +69,7 @@ export function mortalDb(db: Db, life: Life): Db {
 function mortalTx(tx: Tx, life: Life): Tx {
   return {
     inTransaction: true,
-    last: (sent) => tx.last(sent),
+    last: (send) => tx.last(send),
     async query<Row extends object>(statement: Sql) {
       life.step('a statement in a transaction')
       return await tx.query<Row>(statement)

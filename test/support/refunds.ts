@@ -174,3 +174,8 @@ export async function drain(service: TestService, amount: number, merchantId?: s
   if (amount === 0) return
   await correct(service, merchantId ?? (await merchantOf(service)), -amount)
 }
+
+/** Refunds without transfers would be found, and payouts frozen. The ledger is next verified five minutes later. */
+export async function untilVerified({ db }: Pick<TestService, 'db'>): Promise<void> {
+  await eventually(async () => (await db.query(sql`select from settings where name = 'books_verified'`)).length > 0)
+}

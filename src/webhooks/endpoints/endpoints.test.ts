@@ -163,6 +163,7 @@ describe('a change of an endpoint', () => {
     const { row } = await register(receiver.url)
     await bench.database.db.transaction(async (tx) => {
       enqueueEvents(tx, [testEvent({ ...ofMerchant(), occurredAt: clock.now() })])
+      await tx.query(sql`select`)
       await deleteEndpoint(deps(), of(row))
     })
     work()
