@@ -142,7 +142,7 @@ describe('a delivery', () => {
     const closed = await receive()
     await closed.stop()
     for (const { url } of [hanging, breaking, closed]) await enqueue(url)
-    work({ deadlineMs: 150 })
+    work({ deadlineMs: 1_000 })
     await eventually(async () => (await deliveries()).every((one) => one.attempts.length === 1))
     const errors = new Map((await deliveries()).map((one) => [one.url, one.last_error]))
     expect(errors.get(hanging.url)).toBe('No answer in time')
