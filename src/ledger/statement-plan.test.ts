@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
-import { withPlan } from '../../test/support/plans.ts'
+import { vacuum, withPlan } from '../../test/support/plans.ts'
 import { runWithoutTimeout } from '../db/long-work.ts'
-import { raw, sql } from '../db/sql.ts'
+import { sql } from '../db/sql.ts'
 import { listStatementBefore } from './export-store.ts'
 import { findBalancesAt, listStatement, type StatementFilters } from './store.ts'
 import { findChainBreaches } from './verify-store.ts'
@@ -28,8 +28,7 @@ beforeAll(async () => {
         (2, case when i % 200 = 0 then 'refund_reserved' end, 'available', 'reserved'), (3, 'refund_sent', 'reserved', 'acquirer')
     ) transfer (place, kind, debit, credit)
     where kind is not null`)
-  // Otherwise vacuum passes over a page that is being written at this moment.
-  await db.query(raw('vacuum (freeze, analyze) ledger_transfers'))
+  await vacuum(db, 'ledger_transfers')
 })
 afterAll(async () => await database.drop())
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { addMerchants, createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
-import { withPlan } from '../../test/support/plans.ts'
+import { vacuum, withPlan } from '../../test/support/plans.ts'
 import { raw, sql } from '../db/sql.ts'
 import { numberNew } from './feed.ts'
 import { findEvent, findFeeds, listNumbered } from './feed-store.ts'
@@ -33,8 +33,7 @@ beforeAll(async () => {
   await db.query(sql`
     insert into webhook_attempts (merchant_id, delivery_id, number, started_at, duration_ms, status)
     select merchant_id, id, 1, created_at + interval '1 hour', sequence % 200, last_status from webhook_deliveries`)
-  for (const table of ['events', 'webhook_deliveries', 'webhook_attempts'])
-    await db.query(raw(`vacuum (analyze) ${table}`))
+  for (const table of ['events', 'webhook_deliveries', 'webhook_attempts']) await vacuum(db, table)
 })
 afterAll(async () => await database.drop())
 

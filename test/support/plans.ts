@@ -1,4 +1,4 @@
-import { type Db, type Sql, sql } from '../../src/db/sql.ts'
+import { type Db, raw, type Sql, sql } from '../../src/db/sql.ts'
 
 type Node = {
   'Node Type': string
@@ -45,6 +45,19 @@ export async function withPlan<Result>(db: Db, work: (db: Db) => Promise<Result>
     heapFetches: scans.reduce((sum, node) => sum + (node['Heap Fetches'] ?? 0), 0),
   }
   return { ...result, plan }
+}
+
+/** Marks all pages of a table as visible to all, so that a plan shows how many rows it must fetch. */
+export async function vacuum(db: Db, table: string): Promise<void> {
+  for (let tries = 0; tries < 20; tries++) {
+    await db.query(raw(`vacuum (freeze, analyze) ${table}`))
+    const [row] = await db.query<{ whole: boolean }>(
+      sql`select relallvisible = relpages as whole from pg_class where oid = ${table}::regclass`,
+    )
+    // Vacuum passes over a page that something else reads or writes at this moment.
+    if (row?.whole) return
+  }
+  throw new Error(`Vacuum did not reach all pages of ${table}`)
 }
 
 function flatten(node: Node | undefined): Node[] {

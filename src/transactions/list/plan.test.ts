@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/support/database.ts'
-import { type Plan, withPlan } from '../../../test/support/plans.ts'
-import { type Db, raw, sql } from '../../db/sql.ts'
+import { type Plan, vacuum, withPlan } from '../../../test/support/plans.ts'
+import { type Db, sql } from '../../db/sql.ts'
 import { findOwners, type Owner } from '../owner-store.ts'
 import { foldCounts } from './count-store.ts'
 import { countNames } from './name-store.ts'
@@ -32,8 +32,7 @@ beforeAll(async () => {
     insert into refunds (merchant_id, id, transaction_id, amount, status, end_to_end, created_at)
     select merchant_id, gen_random_uuid(), id, 1, 'REFUNDED', 'D' || amount, created_at from transactions where end_to_end is not null`)
   await foldCounts(db)
-  for (const table of ['transactions', 'transaction_counts', 'refunds'])
-    await db.query(raw(`vacuum (analyze) ${table}`))
+  for (const table of ['transactions', 'transaction_counts', 'refunds']) await vacuum(db, table)
 })
 afterAll(async () => await database.drop())
 
