@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { inject } from 'vitest'
-import { lengthOf } from './random.ts'
+import { isLong } from './random.ts'
 
 export type PackedGuiche = {
   /** A checkout that was built, without development dependencies. */
@@ -16,19 +16,19 @@ export type PackedGuiche = {
 }
 
 const run = promisify(execFile)
-/** `npm run test:long` builds and installs with npm alone; `npm test` uses what this test run has built and installed. */
-const isWhole = lengthOf({ short: 0, long: 1 }) === 1
-
-/** Runs `npm pack` on a copy of the checkout. */
+/**
+ * Runs `npm pack` on a copy of the checkout. `npm run test:long` builds and installs with npm alone; `npm test` uses what
+ * this test run has built and installed.
+ */
 export async function packGuiche(): Promise<PackedGuiche> {
   const root = await mkdtemp(join(tmpdir(), 'guiche-package-'))
   const checkout = join(root, 'checkout')
   const { stdout: listed } = await run('git', ['ls-files', '--cached', '--others', '--exclude-standard', '-z'])
   for (const file of listed.split('\0').filter(Boolean)) await cp(file, join(checkout, file)).catch(ignoreMissing)
-  if (isWhole) await symlink(resolve('node_modules'), join(checkout, 'node_modules'))
+  if (isLong) await symlink(resolve('node_modules'), join(checkout, 'node_modules'))
   else await placeBuild(checkout)
 
-  const args = ['pack', '--json', '--pack-destination', root, ...(isWhole ? [] : ['--ignore-scripts'])]
+  const args = ['pack', '--json', '--pack-destination', root, ...(isLong ? [] : ['--ignore-scripts'])]
   const { stdout } = await run('npm', args, { cwd: checkout, maxBuffer: 2 ** 24 })
   const [{ filename, files }] = JSON.parse(stdout.slice(stdout.indexOf('[\n'))) as [Packed]
   await rm(join(checkout, 'node_modules'), { force: true })
@@ -58,7 +58,7 @@ async function placeBuild(checkout: string): Promise<void> {
 
 /** Installs the package into an empty folder. */
 export async function installGuiche({ tarball }: PackedGuiche, folder: string): Promise<void> {
-  if (isWhole) {
+  if (isLong) {
     await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball], { cwd: folder })
     return
   }

@@ -1,6 +1,12 @@
+/**
+ * True in `npm run test:long`: `it.runIf(isLong)` is for a case that takes long, and whose faults others are likely to
+ * find too.
+ */
+export const isLong = process.env.TEST_LONG === '1'
+
 /** `short` in `npm test`, and `long` in `npm run test:long`, for tests that find more the longer they run. */
 export function lengthOf({ short, long }: { short: number; long: number }): number {
-  return process.env.TEST_LONG === '1' ? long : short
+  return isLong ? long : short
 }
 
 /** Pseudo-random draws that are the same for the same seed, so that a run can be repeated. */
