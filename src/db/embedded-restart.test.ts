@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import pg from 'pg'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
+import { makeDatabaseFolder } from '../../test/support/database-folder.ts'
 import { attachEmbeddedPostgres, type EmbeddedPostgres, startEmbeddedPostgres } from './embedded.ts'
 
 const log = pino({ level: 'silent' })
@@ -13,7 +13,7 @@ const started: EmbeddedPostgres[] = []
 
 // One folder for all tests: creating a database takes a second.
 beforeAll(async () => {
-  dataDir = `${await mkdtemp(join(tmpdir(), 'guiche-restart-'))}/data`
+  dataDir = `${await makeDatabaseFolder('guiche-restart-')}/data`
 })
 afterEach(async () => {
   for (const postgres of started.splice(0)) await postgres.stop()

@@ -6,77 +6,83 @@ import { connect, raw } from '../../src/db/sql.ts'
 import { parseSecretKey } from '../../src/lib/secrets.ts'
 import { fetchSandboxToken } from '../crash/shops.ts'
 import { freeze, postgresProcesses, postmasterOf } from '../support/postmaster.ts'
-import { findFreePort, makeDataDir, type ServiceProcess, startServiceProcess } from '../support/process.ts'
+import { findFreePort, makeMigratedDataDir, type ServiceProcess, startServiceProcess } from '../support/process.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
 
-it.each(['1', '2'])(
-  'answers 503 while its own PostgreSQL is away, and starts it again (PROCESSES=%s)',
-  async (processes) => {
-    const { dataDir, remove } = await makeDataDir()
-    cleanups.push(remove)
-    const environment = { PROCESSES: processes, DATABASE_WAIT_SECONDS: '3' }
-    const running = await startServiceProcess({ dataDir, port: await findFreePort(), environment })
-    cleanups.push(async () => {
-      running.signal('SIGTERM')
-      expect(await running.ended).toEqual({ code: 0, signal: null })
+type Opened = Awaited<ReturnType<typeof open>>
+
+async function open(environment: Record<string, string>) {
+  const { dataDir, remove } = await makeMigratedDataDir()
+  cleanups.push(remove)
+  const running = await startServiceProcess({
+    dataDir,
+    port: await findFreePort(),
+    environment: { DATABASE_WAIT_SECONDS: '3', ...environment },
+  })
+  cleanups.push(async () => {
+    running.signal('SIGTERM')
+    expect(await running.ended).toEqual({ code: 0, signal: null })
+  })
+  const token = await fetchSandboxToken(dataDir, running.baseUrl)
+  const request = async (path: string, body?: object) =>
+    await fetch(`${running.baseUrl}${path}`, {
+      method: body ? 'POST' : 'GET',
+      headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
     })
-    const token = await fetchSandboxToken(dataDir, running.baseUrl)
-    const request = async (method: 'GET' | 'POST', path: string, body?: object) =>
-      await fetch(`${running.baseUrl}${path}`, {
-        method,
-        headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }) },
-        ...(body && { body: JSON.stringify(body) }),
-      })
-    const create = async (amount: number) =>
-      await request('POST', '/transaction', {
-        amount,
-        paymentMethod: 'PIX',
-        pix: {},
-        idempotencyKey: `amount-${amount}`,
-      })
-    const before = await create(1_000)
-    expect(before.status).toBe(201)
-    const { id } = (await before.json()) as { id: string }
+  const create = async (key: string) =>
+    await request('/transaction', { amount: 1_000, paymentMethod: 'PIX', pix: {}, idempotencyKey: key })
+  return { dataDir, running, request, create }
+}
 
-    // While this file names another version, no server starts on this folder.
-    const versionFile = `${dataDir}/postgres/PG_VERSION`
-    const version = readFileSync(versionFile, 'utf8')
-    writeFileSync(versionFile, '17\n')
-    process.kill(postmasterOf(`${dataDir}/postgres`) ?? 0, 'SIGKILL')
-    await vi.waitFor(async () => {
-      const away = await create(2_000)
-      expect(away.status).toBe(503)
-      expect(away.headers.get('retry-after')).toMatch(/^[1-5]$/)
-      expect(await away.json()).toMatchObject({ code: 'database_unavailable' })
-      expect(running.lines.map(({ msg }) => msg)).toContain('PostgreSQL could not be restarted')
-    }, 30_000)
-    expect((await request('GET', '/health/live')).status).toBe(200)
-    expect((await request('GET', '/health/ready')).status).toBe(503)
-    writeFileSync(versionFile, version)
+it('several processes answer 503 while their own PostgreSQL is away, and it is started again', async () => {
+  await expectRestart(await open({ PROCESSES: '2' }))
+}, 180_000)
 
-    await vi.waitFor(async () => expect((await create(2_000)).status).toBe(201), { timeout: 90_000, interval: 500 })
-    expect(await (await request('GET', `/transaction/${id}`)).json()).toMatchObject({ id, amount: 1_000 })
-    expect(running.lines.map(({ msg }) => msg)).toContain('PostgreSQL was restarted')
-    // Background work runs again as well.
-    const { pixResponse } = (await (await request('GET', `/transaction/${id}`)).json()) as {
-      pixResponse: { uri: string }
-    }
-    await vi.waitFor(
-      async () => {
-        const paid = await request('POST', '/sandbox/payment', { uri: pixResponse.uri })
-        expect([200, 201, 422]).toContain(paid.status)
-        expect(await (await request('GET', `/transaction/${id}`)).json()).toMatchObject({ status: 'PAID' })
-      },
-      { timeout: 90_000, interval: 500 },
-    )
-    expect(stacksOf(running).filter((msg) => msg !== 'PostgreSQL could not be restarted')).toEqual([])
-  },
-  180_000,
-)
+/** Kills the PostgreSQL of a service, which cannot start it again for a while. */
+async function expectRestart({ dataDir, running, request, create }: Opened): Promise<void> {
+  const before = await create('order-before-kill')
+  expect(before.status).toBe(201)
+  const { id } = (await before.json()) as { id: string }
+
+  // While this file names another version, no server starts on this folder.
+  const versionFile = `${dataDir}/postgres/PG_VERSION`
+  const version = readFileSync(versionFile, 'utf8')
+  writeFileSync(versionFile, '17\n')
+  process.kill(postmasterOf(`${dataDir}/postgres`) ?? 0, 'SIGKILL')
+  await vi.waitFor(async () => {
+    const away = await create('order-while-away')
+    expect(away.status).toBe(503)
+    expect(away.headers.get('retry-after')).toMatch(/^[1-5]$/)
+    expect(await away.json()).toMatchObject({ code: 'database_unavailable' })
+    expect(running.lines.map(({ msg }) => msg)).toContain('PostgreSQL could not be restarted')
+  }, 30_000)
+  expect((await request('/health/live')).status).toBe(200)
+  expect((await request('/health/ready')).status).toBe(503)
+  writeFileSync(versionFile, version)
+
+  await vi.waitFor(async () => expect((await create('order-while-away')).status).toBe(201), {
+    timeout: 90_000,
+    interval: 500,
+  })
+  expect(await (await request(`/transaction/${id}`)).json()).toMatchObject({ id, amount: 1_000 })
+  expect(running.lines.map(({ msg }) => msg)).toContain('PostgreSQL was restarted')
+  // Background work runs again as well.
+  const { pixResponse } = (await (await request(`/transaction/${id}`)).json()) as { pixResponse: { uri: string } }
+  await vi.waitFor(
+    async () => {
+      const paid = await request('/sandbox/payment', { uri: pixResponse.uri })
+      expect([200, 201, 422]).toContain(paid.status)
+      expect(await (await request(`/transaction/${id}`)).json()).toMatchObject({ status: 'PAID' })
+    },
+    { timeout: 90_000, interval: 500 },
+  )
+  expect(stacksOf(running).filter((msg) => msg !== 'PostgreSQL could not be restarted')).toEqual([])
+}
 
 /** The lines with an error's stack: an outage must not log one for each item. */
 function stacksOf({ lines }: ServiceProcess): string[] {
@@ -86,24 +92,9 @@ function stacksOf({ lines }: ServiceProcess): string[] {
 
 const secretKey = 'A'.repeat(43)
 
-it('answers 503 while its PostgreSQL is frozen, and goes on when it answers again', async () => {
-  const { dataDir, remove } = await makeDataDir()
-  cleanups.push(remove)
-  const environment = { SECRET_KEY: secretKey, DATABASE_WAIT_SECONDS: '3' }
-  const running = await startServiceProcess({ dataDir, port: await findFreePort(), environment })
-  cleanups.push(async () => {
-    running.signal('SIGTERM')
-    expect(await running.ended).toEqual({ code: 0, signal: null })
-  })
-  const token = await fetchSandboxToken(dataDir, running.baseUrl)
-  const request = async (path: string, body?: object, more: Record<string, string> = {}) =>
-    await fetch(`${running.baseUrl}${path}`, {
-      method: body ? 'POST' : 'GET',
-      headers: { authorization: `Bearer ${token}`, ...(body && { 'content-type': 'application/json' }), ...more },
-      ...(body && { body: JSON.stringify(body) }),
-    })
-  const create = async (key: string) =>
-    await request('/transaction', { amount: 1_000, paymentMethod: 'PIX', pix: {}, idempotencyKey: key })
+it('answers 503 while its PostgreSQL is frozen or away, and goes on when it answers again', async () => {
+  const service = await open({ SECRET_KEY: secretKey })
+  const { dataDir, running, request, create } = service
   const created = await create('order-before')
   expect(created.status).toBe(201)
   const { id, pixResponse } = (await created.json()) as { id: string; pixResponse: { uri: string } }
@@ -157,7 +148,6 @@ it('answers 503 while its PostgreSQL is frozen, and goes on when it answers agai
   if (!server) throw new Error('it runs')
   const options = { connectionString: asAdministrator(server.connectionString), connectionsMax: 1, onError: () => {} }
   const admin = connect(options)
-  cleanups.push(async () => await admin.pool.end())
   await admin.query(raw("alter system set synchronous_standby_names = 'nobody'"))
   await admin.query(raw('select pg_reload_conf()'))
   const waiting = await Promise.all(Array.from({ length: 30 }, (_, index) => create(`order-alone-${index}`)))
@@ -173,4 +163,6 @@ it('answers 503 while its PostgreSQL is frozen, and goes on when it answers agai
     interval: 200,
   })
   expect(stacksOf(running)).toEqual([])
+  await admin.pool.end()
+  await expectRestart(service)
 }, 180_000)

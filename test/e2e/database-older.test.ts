@@ -8,7 +8,6 @@ import { startSimulatorServer } from '../../simulator/server.ts'
 import { createSimulator } from '../../simulator/simulator.ts'
 import { keepDatabaseMark } from '../../src/database-mark.ts'
 import { asAdministrator } from '../../src/db/embedded.ts'
-import { migrate, migrationsFolder } from '../../src/db/migrate.ts'
 import { connect, type Db, raw, sql } from '../../src/db/sql.ts'
 import { showPayoutFreeze } from '../../src/ledger/payout-freeze.ts'
 import { manualClock } from '../support/clock.ts'
@@ -192,11 +191,7 @@ it('notices that the database lacks one transaction that was acknowledged', asyn
 })
 
 it('notices that one charge was lost when an asynchronous standby became the primary', async () => {
-  const pair = await startPair(async (connectionString) => {
-    const prepared = connect({ connectionString, connectionsMax: 1, onError: () => {} })
-    await migrate(prepared, { folder: migrationsFolder(), log: pino({ level: 'silent' }) })
-    await prepared.pool.end()
-  })
+  const pair = await startPair()
   cleanups.push(pair.stop)
   const primary = await openDatabaseLine(pair.primary)
   const standby = await openDatabaseLine(pair.standby.connectionString)

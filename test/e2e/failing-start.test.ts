@@ -1,6 +1,9 @@
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { attachEmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded.ts'
+import { copyMigrated } from '../support/migrated-folder.ts'
 import { findFreePort, makeDataDir, startServiceProcess } from '../support/process.ts'
 
 let folder: Awaited<ReturnType<typeof makeDataDir>>
@@ -21,9 +24,7 @@ describe('a start that fails', () => {
   })
 
   it('says what to do when the database is a standby', async () => {
-    const first = await startServiceProcess({ dataDir: folder.dataDir, port: await findFreePort() })
-    first.signal('SIGTERM')
-    await first.ended
+    await copyMigrated(folder.dataDir)
     writeFileSync(`${folder.dataDir}/postgres/standby.signal`, '')
     const started = startServiceProcess({ dataDir: folder.dataDir, port: await findFreePort() })
     await expect(started).rejects.toThrow(
@@ -32,6 +33,7 @@ describe('a start that fails', () => {
   })
 
   it('says what to do when its address is in use', async () => {
+    await copyMigrated(folder.dataDir)
     const other = createServer()
     const port = await findFreePort()
     await new Promise<void>((resolve) => other.listen(port, '127.0.0.1', resolve))
@@ -44,11 +46,12 @@ describe('a start that fails', () => {
   })
 
   it('says it once with several processes, and releases the folder', async () => {
+    await copyMigrated(folder.dataDir)
     const other = createServer()
     const port = await findFreePort()
     await new Promise<void>((resolve) => other.listen(port, '127.0.0.1', resolve))
     try {
-      const environment = { PROCESSES: '3' }
+      const environment = { PROCESSES: '2' }
       const started = startServiceProcess({ dataDir: folder.dataDir, port, environment })
       const reason = await started.then(String, String)
       expect(reason).toMatch(/It ended with 1: .*EADDRINUSE.*set PORT to another port/s)
@@ -56,9 +59,8 @@ describe('a start that fails', () => {
     } finally {
       await new Promise((resolve) => other.close(resolve))
     }
-    const next = await startServiceProcess({ dataDir: folder.dataDir, port })
-    next.signal('SIGTERM')
-    expect(await next.ended).toEqual({ code: 0, signal: null })
+    expect(await attachEmbeddedPostgres(folder)).toBeNull()
+    await (await startEmbeddedPostgres({ ...folder, log: pino({ level: 'silent' }) })).stop()
   })
 
   it('names every error of its configuration', async () => {

@@ -1,10 +1,8 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect as connectTo, createServer, type Socket } from 'node:net'
-import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { readConfig } from '../../src/config.ts'
-import { migrate, migrationsFolder } from '../../src/db/migrate.ts'
 import { connect, type Db, sql } from '../../src/db/sql.ts'
 import { openReads } from '../../src/standby.ts'
 import { createTestLog } from '../support/logged-errors.ts'
@@ -31,10 +29,8 @@ async function openOwnReads(address: string, registry = new Registry()) {
 }
 
 beforeAll(async () => {
-  pair = await startPair(async (connectionString) => {
-    db = connect({ connectionString, connectionsMax: 4, onError: () => {} })
-    await migrate(db, { folder: migrationsFolder(), log: pino({ level: 'silent' }) })
-  })
+  pair = await startPair()
+  db = connect({ connectionString: pair.primary, connectionsMax: 4, onError: () => {} })
   service = await open()
 })
 afterAll(async () => {

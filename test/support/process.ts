@@ -7,6 +7,7 @@ import { inject } from 'vitest'
 import { findFreePort as findFreePortOf } from '../../src/port.ts'
 import { makeDatabaseFolder } from './database-folder.ts'
 import { noteLogLine } from './logged-errors.ts'
+import { copyMigrated } from './migrated-folder.ts'
 
 export type Line = { level: number; msg: string; [member: string]: unknown }
 
@@ -115,9 +116,18 @@ async function untilReady(child: ChildProcess, { lines, said }: { lines: Line[];
   })
 }
 
-export async function makeDataDir(): Promise<{ dataDir: string; remove(): Promise<void> }> {
+type DataDir = { dataDir: string; remove(): Promise<void> }
+
+export async function makeDataDir(): Promise<DataDir> {
   const dataDir = await makeDatabaseFolder('guiche-process-')
   return { dataDir, remove: async () => await rm(dataDir, { recursive: true, force: true }) }
+}
+
+/** Its PostgreSQL needs only to be started. */
+export async function makeMigratedDataDir(): Promise<DataDir> {
+  const folder = await makeDataDir()
+  await copyMigrated(folder.dataDir)
+  return folder
 }
 
 export async function findFreePort(): Promise<number> {

@@ -3,10 +3,9 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { pino } from 'pino'
 import { asAdministrator, type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded.ts'
-import { restoreBackup, writeBackup } from '../../src/db/embedded-backup.ts'
 import { openDatabaseLine } from './database-line.ts'
 import { freeze, postgresProcesses, postmasterOf } from './postmaster.ts'
-import { makeDataDir } from './process.ts'
+import { makeMigratedDataDir } from './process.ts'
 
 const log = pino({ level: 'silent' })
 
@@ -29,20 +28,12 @@ export type Pair = {
   stop(): Promise<void>
 }
 
-/**
- * Two PostgreSQL of their own: a primary, and a standby that streams its log. `prepare` runs on the primary before the
- * standby is made.
- */
-export async function startPair(prepare: (connectionString: string) => Promise<void>): Promise<Pair> {
-  const [one, two] = [await makeDataDir(), await makeDataDir()]
+/** Two migrated PostgreSQL of their own, copies of one database: a primary, and a standby that streams its log. */
+export async function startPair(): Promise<Pair> {
+  const [one, two] = [await makeMigratedDataDir(), await makeMigratedDataDir()]
   const primary = await startEmbeddedPostgres({ dataDir: one.dataDir, log })
-  await prepare(primary.connectionString)
-  // The two run as different users where we are root, and neither may use the other's socket.
   const line = await openDatabaseLine(primary.connectionString)
   const { port } = new URL(line.connectionString)
-  const file = join(one.dataDir, 'backup')
-  await writeBackup({ connectionString: primary.connectionString, file, guiche: '0', now: new Date() })
-  await restoreBackup({ dataDir: two.dataDir, file, log })
   const folder = join(two.dataDir, 'postgres')
   await appendFile(
     join(folder, 'postgresql.conf'),
