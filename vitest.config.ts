@@ -76,6 +76,6 @@ export default defineConfig({
     // Files share two cores and one PostgreSQL. A slow machine is no failure: these only end what hangs.
     testTimeout: 180_000,
     hookTimeout: 180_000,
-    expect: { poll: { timeout: 90_000 } },
+    expect: { poll: { timeout: 90_000, interval: 100 } },
   },
 })

@@ -88,10 +88,14 @@ export async function startJobs(options: Options): Promise<Jobs> {
     everyMs: everySeconds * 1000,
     isNeeded: isNeeded ?? (async () => true),
   }))
-  // After a crash, nothing should have to wait for its first period. In one statement: many at the same time would open
-  // as many connections.
-  const soon = all.filter(({ everyMs }) => everyMs < longPeriodMs).map(({ name }) => toRecurring(name))
-  const begun = attempt(log, async () => await enqueueJobs(db, soon))
+  // After a crash, nothing should have to wait for its first period. One after another and in one statement: many at the
+  // same time would open as many connections.
+  const begun = attempt(log, async () => {
+    const needed: JobRow[] = []
+    for (const { name, everyMs, isNeeded } of all)
+      if (everyMs < longPeriodMs && (await isNeeded())) needed.push(toRecurring(name))
+    await enqueueJobs(db, needed)
+  })
   const recurring = [
     repeat({ everyMs: releaseEveryMs, phase: 0, firstAfterMs: 0 }, log, async () => {
       if (performance.now() < nextReleaseAt) return

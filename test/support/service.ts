@@ -1,7 +1,8 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { readConfig } from '../../src/config.ts'
-import type { Db } from '../../src/db/sql.ts'
+import { type Db, sql } from '../../src/db/sql.ts'
 import { enqueueJob } from '../../src/jobs/jobs.ts'
 import type { SandboxFile } from '../../src/sandbox-client.ts'
 import { startService } from '../../src/service.ts'
@@ -36,7 +37,7 @@ export type TestService = {
    * unchanged.
    */
   call<Body = Record<string, unknown>>(path: string, call?: Call): Promise<Answer<Body>>
-  /** Runs a job of the worker now, as its schedule would. */
+  /** Runs a job of the worker now, as its schedule would, and waits until it has ended: a second at most. */
   runJob(name: string): Promise<void>
   stop(): Promise<void>
 }
@@ -88,7 +89,14 @@ export async function startTestService(options: Options = {}): Promise<TestServi
     firstAdminUrl: service.firstAdminUrl,
     token,
     call: async (path, call) => await request(service.baseUrl + path, { token, ...call }),
-    runJob: async (name) => await enqueueJob(db, { name, payload: {}, key: name }),
+    async runJob(name) {
+      await enqueueJob(db, { name, payload: {}, key: name })
+      const end = Date.now() + 1_000
+      for (let pauseMs = 5; Date.now() < end; pauseMs *= 1.4) {
+        await sleep(pauseMs)
+        if ((await db.query(sql`select from jobs where key = ${name}`)).length === 0) return
+      }
+    },
     async stop() {
       await service.stop()
       await own?.drop()

@@ -75,7 +75,7 @@ export async function eventually(
     if (Date.now() > end) throw new Error(`Waited ${patienceMs / 1000} seconds: ${describe()}`)
     await new Promise((done) => setTimeout(done, pauseMs))
     // Its answer takes the core that the service needs.
-    if (answer instanceof Promise) pauseMs = Math.min(pauseMs * 1.4, 50)
+    if (answer instanceof Promise) pauseMs = Math.min(pauseMs * 1.4, 250)
   }
 }
 
