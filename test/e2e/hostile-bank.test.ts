@@ -25,7 +25,7 @@ import { lengthOf } from '../support/random.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 /** The number of payments. */
-const count = lengthOf({ short: 240, long: 10_000 })
+const count = lengthOf({ short: 120, long: 10_000 })
 const seed = Number(process.env.HOSTILE_SEED ?? 20_260_302)
 const minute = 60_000
 const day = 24 * 60 * minute

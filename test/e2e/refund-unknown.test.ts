@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Disturbance } from '../../simulator/disturb.ts'
+import { lengthOf } from '../support/random.ts'
 import {
   type FaultyNetwork,
   fetchRefundable,
@@ -78,10 +79,14 @@ describe('a refund whose outcome is unknown', () => {
 
   it('is never made twice, however many answers are lost', async () => {
     const { service, bank } = network
-    const paid = await Promise.all(Array.from({ length: 30 }, async () => await payOne(service)))
-    const lost = Array.from({ length: 45 }, (_, n): Disturbance => (n % 3 === 0 ? 'time_out_before' : 'time_out_after'))
+    const count = lengthOf({ short: 10, long: 30 })
+    const paid = await Promise.all(Array.from({ length: count }, async () => await payOne(service)))
+    const lost = Array.from(
+      { length: 1.5 * count },
+      (_, n): Disturbance => (n % 3 === 0 ? 'time_out_before' : 'time_out_after'),
+    )
     network.disturb(...put, ...lost)
-    network.disturb(...get, ...Array.from({ length: 20 }, () => 'time_out_before' as const))
+    network.disturb(...get, ...Array.from({ length: 0.6 * count }, () => 'time_out_before' as const))
     for (const { id } of paid) await refund(service, id)
     await checkUntil(async () => {
       const now = await Promise.all(paid.map(async ({ id }) => (await fetchRefundable(service, id)).status))

@@ -6,7 +6,7 @@ import { type DistantBank, startDistantBank } from '../support/payouts.ts'
 import { createRandom, lengthOf } from '../support/random.ts'
 import { countMoney, expectLedgerConsistent, fund, sweepUntil, withdraw } from '../support/withdrawals.ts'
 
-const count = lengthOf({ short: 80, long: 1_000 })
+const count = lengthOf({ short: 30, long: 1_000 })
 const outcomes: Disturbance[] = ['none', 'time_out_before', 'time_out_after', 'error_500']
 
 let bank: DistantBank

@@ -8,7 +8,7 @@ import { readAll } from './read.ts'
 import { sendAndCompare } from './request.ts'
 import { openWorld, type World } from './world.ts'
 
-const count = lengthOf({ short: 80, long: 1_000 })
+const count = lengthOf({ short: 40, long: 1_000 })
 const half = Math.ceil(count / 2)
 
 it(`of ${2 * half} payouts and refunds whose first answer is lost, none is made twice and all are settled`, {
