@@ -211,10 +211,10 @@ export async function insertEvents(
       from due
     ), delivery as (
       ${intoDeliveries}
-      select merchant_id, id, record_id, sequence, endpoint_id, url, receiver, state,
-        case when state = 'pending' then leased_until end, case when state = 'pending' then leased_by end,
-        coalesce(case when state = 'pending' then leased_until end, occurred_at), occurred_at
+      select merchant_id, id, record_id, sequence, endpoint_id, url, receiver, state, lease.until, lease.by,
+        coalesce(lease.until, occurred_at), occurred_at
       from placed
+      left join lateral (select leased_until as until, leased_by as by where state = 'pending') lease on true
       returning leased_by
     )
     select
