@@ -10,7 +10,7 @@ const files = ['src', 'simulator', 'qr-png/src', 'sdk/src', 'bench', 'test'].fla
     .map((name) => join(folder, name)),
 )
 /** They use nothing of the global setup, and start whole servers or install packages. */
-const servers = ['bench/main.test.ts', 'src/db/embedded-restart.test.ts', 'test/sdk/qr-png.test.ts']
+const servers = ['src/db/embedded-restart.test.ts', 'test/sdk/qr-png.test.ts']
 const needing = new Map(servers.map((file) => [file, true]))
 
 /** True for a file that uses what the global setup provides, itself or through its imports. */

@@ -1,39 +1,62 @@
 import { execFile } from 'node:child_process'
-import { rm } from 'node:fs/promises'
+import { readdirSync } from 'node:fs'
+import { cp, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { rolldown } from 'rolldown'
+import { afterAll, beforeAll, expect, inject, it } from 'vitest'
+import { isLong } from '../test/support/random.ts'
 
 const build = resolve(`dist/bench-test-${process.pid}`)
 
 beforeAll(async () => {
-  const options = ['--noCheck', '--incremental', 'false', '--outDir', build]
-  await promisify(execFile)(resolve('node_modules/.bin/tsc'), ['-p', 'bench/tsconfig.json', ...options])
-  await promisify(execFile)(process.execPath, ['scripts/bundle.mjs', build])
+  await cp(inject('build'), build, { recursive: true, filter: (path) => !path.endsWith('.map') })
+  // The modules that `npm run bench:build` compiles, without checking types.
+  const modules = readdirSync('bench', { recursive: true, encoding: 'utf8' }).filter(
+    (name) => /(?<!\.test)\.ts$/.test(name) && !name.startsWith('peers'),
+  )
+  const bundle = await rolldown({
+    input: modules.map((name) => `bench/${name}`),
+    platform: 'node',
+    tsconfig: false,
+    external: /^[^./]/,
+  })
+  await bundle.write({ dir: build, preserveModules: true, preserveModulesRoot: '.' })
+  await bundle.close()
 })
 afterAll(async () => await rm(build, { recursive: true, force: true }))
 
+const run = async (...args: string[]) =>
+  await promisify(execFile)(process.execPath, [join(build, 'bench/main.js'), ...args])
+const timeout = 600_000
+const briefly = ['--no-peers', '--rounds', '1', '--seconds', '0.2', '--processes', '1']
+
 // The figures are not checked: they are meaningful only on an idle machine.
-it('runs a case against a service of its own, and prints a card without errors', async () => {
-  const args = ['--only', 'create', '--no-peers', '--rounds', '1', '--seconds', '0.2', '--processes', '1']
-  const { stdout } = await promisify(execFile)(process.execPath, [join(build, 'bench/main.js'), ...args])
+it('runs a case against a service of its own, and prints a card without errors', { timeout }, async () => {
+  const { stdout } = await run('--only', 'token', ...briefly)
   expect(stdout).toMatch(/^# Capacity card\n/)
+  expect(stdout).toMatch(/^\| token \| [\d,.]+ \/s \|/m)
+  expect(stdout).not.toMatch(/errors:|NaN/)
+})
+
+it.runIf(isLong)('compares creates with PostgreSQL alone', { timeout }, async () => {
+  const { stdout } = await run('--only', 'create', ...briefly)
   for (const name of ['Guichê, 64 connections', 'PostgreSQL, one statement per create', 'PostgreSQL, BEGIN'])
     expect(stdout).toMatch(new RegExp(`^\\| ${name}.* \\| [\\d,.]+ /s \\|`, 'm'))
   // On a busy machine a limit may have no request in a fifth of a second.
   expect(stdout).not.toMatch(/errors:|NaN/)
-}, 600_000)
+})
 
-it('climbs a ladder, and shows where requests wait and what PostgreSQL does', async () => {
-  const args = ['--ladder', '--rungs', '40', '--seconds', '0.5', '--statements', '--processes', '1']
-  const { stdout } = await promisify(execFile)(process.execPath, [join(build, 'bench/main.js'), ...args])
+it.runIf(isLong)('climbs a ladder, and shows where requests wait and what PostgreSQL does', { timeout }, async () => {
+  const brief = ['--rungs', '40', '--seconds', '0.5', '--processes', '1']
+  const { stdout } = await run('--ladder', '--statements', ...brief)
   expect(stdout).toMatch(/^\| 40 \| [\d.]+ \|/m)
   // From the load generator, the hook in the service, PostgreSQL's statements, and its tables.
   for (const row of ['· due → sent', '· handler', 'create', 'insert-transactions', 'public.transactions'])
     expect(stdout).toMatch(new RegExp(`^\\| ${row} \\| [\\d.]`, 'm'))
-}, 600_000)
+})
 
 it('refuses rungs that do not rise', async () => {
-  const run = promisify(execFile)(process.execPath, [join(build, 'bench/main.js'), '--ladder', '--rungs', '500,250'])
-  await expect(run).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining('rising numbers') })
+  const refused = { code: 2, stderr: expect.stringContaining('rising numbers') }
+  await expect(run('--ladder', '--rungs', '500,250')).rejects.toMatchObject(refused)
 })

@@ -14,8 +14,9 @@ let service: TestService
 const files = new Map<string, string>()
 const logged: Record<string, unknown>[] = []
 beforeAll(async () => {
-  // Does nothing if no document has changed.
-  await promisify(execFile)(process.execPath, ['scripts/build.mjs', '--guide'])
+  // Does nothing if no document has changed. Collecting less garbage saves a seventh of its time.
+  const flags = ['--max-semi-space-size=64', '--single-threaded-gc']
+  await promisify(execFile)(process.execPath, [...flags, 'scripts/build.mjs', '--guide'])
   for (const name of await readdir('dist/guide', { recursive: true }))
     files.set(name, name.endsWith('.html') ? await readFile(`dist/guide/${name}`, 'utf8') : '')
   service = await startTestService({ onLog: (line) => logged.push(line) })

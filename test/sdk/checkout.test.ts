@@ -3,10 +3,10 @@ import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createTestDatabase } from '../support/database.ts'
+import { manualClock } from '../support/clock.ts'
 import { documents, readDocument } from '../support/documents.ts'
 import { readSamples } from '../support/packed-sdk.ts'
-import { findFreePort, makeDataDir, startServiceProcess } from '../support/process.ts'
+import { startTestService } from '../support/service.ts'
 
 const run = promisify(execFile)
 /** In the checkout, where packages are found, and which git ignores. */
@@ -14,21 +14,11 @@ const folder = resolve(`dist/checkout-${process.pid}`)
 const cleanups: (() => Promise<unknown>)[] = []
 
 beforeAll(async () => {
-  const { dataDir, remove } = await makeDataDir()
-  const database = await createTestDatabase()
-  cleanups.push(remove, database.drop)
-  const service = await startServiceProcess({
-    dataDir,
-    port: await findFreePort(),
-    databaseUrl: database.connectionString,
-  })
-  cleanups.push(async () => {
-    service.signal('SIGTERM')
-    await service.ended
-  })
+  const service = await startTestService({ clock: manualClock(new Date()) })
+  cleanups.push(service.stop)
   await mkdir(join(folder, 'data'), { recursive: true })
   cleanups.push(async () => await rm(folder, { recursive: true, force: true }))
-  await cp(join(dataDir, 'sandbox.json'), join(folder, 'data/sandbox.json'))
+  await cp(join(service.dataDir, 'sandbox.json'), join(folder, 'data/sandbox.json'))
 })
 afterAll(async () => {
   for (const cleanup of cleanups.reverse()) await cleanup()

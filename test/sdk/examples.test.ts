@@ -6,10 +6,11 @@ import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Guiche } from '../../sdk/src/index.ts'
 import { createTestEvent, signWebhook } from '../../sdk/src/testing.ts'
-import { createTestDatabase } from '../support/database.ts'
+import { manualClock } from '../support/clock.ts'
 import { refundInPart } from '../support/payments.ts'
-import { findFreePort, makeDataDir, startServiceProcess } from '../support/process.ts'
+import { findFreePort } from '../support/process.ts'
 import { findPython } from '../support/python.ts'
+import { startTestService } from '../support/service.ts'
 
 /** The example shops: which program each needs, how it is built and how it is started, in a copy of its folder. */
 const python = findPython('fastapi', 'httpx', 'uvicorn') ?? 'python3'
@@ -27,20 +28,10 @@ let secret: string
 let sandboxFile: string
 
 beforeAll(async () => {
-  const { dataDir, remove } = await makeDataDir()
-  const database = await createTestDatabase()
-  cleanups.push(remove, database.drop)
-  const service = await startServiceProcess({
-    dataDir,
-    port: await findFreePort(),
-    databaseUrl: database.connectionString,
-  })
-  cleanups.push(async () => {
-    service.signal('SIGTERM')
-    await service.ended
-  })
-  sandboxFile = join(dataDir, 'sandbox.json')
-  const sandbox = JSON.parse(await readFile(sandboxFile, 'utf8'))
+  const service = await startTestService({ clock: manualClock(new Date()) })
+  cleanups.push(service.stop)
+  sandboxFile = join(service.dataDir, 'sandbox.json')
+  const { sandbox } = service
   secret = sandbox.webhookSecret
   guiche = new Guiche(sandbox)
 })

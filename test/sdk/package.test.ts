@@ -7,13 +7,15 @@ import { gzipSync } from 'node:zlib'
 import { publint } from 'publint'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestEvent, signWebhook } from '../../sdk/src/testing.ts'
-import { createTestDatabase } from '../support/database.ts'
+import { manualClock } from '../support/clock.ts'
 import { documents } from '../support/documents.ts'
 import { compileInShop, type PackedSdk, packSdk, readSamples } from '../support/packed-sdk.ts'
-import { findFreePort, makeDataDir, startServiceProcess } from '../support/process.ts'
+import { findFreePort } from '../support/process.ts'
+import { isLong } from '../support/random.ts'
+import { startTestService } from '../support/service.ts'
 
-/** Of `npm run clients`, which installs what others use with the API. */
-const hasClients = existsSync('tools/clients/node_modules')
+/** With what `npm run clients` installs: what others use with the API. */
+const checksTypes = isLong && existsSync('tools/clients/node_modules')
 
 /** What the samples in comments take as given. */
 const usedBySamples = `
@@ -52,7 +54,7 @@ describe('the packed package', () => {
     expect(messages).toEqual([])
   })
 
-  it.skipIf(!hasClients)('has types that are right for every resolution, by “Are the types wrong?”', async () => {
+  it.runIf(checksTypes)('has types that are right for every resolution, by “Are the types wrong?”', async () => {
     const { stdout } = await promisify(execFile)(process.execPath, ['tools/clients/attw.mjs', sdk.file])
     expect(stdout).toBe('')
   })
@@ -142,21 +144,11 @@ describe('its documentation', async () => {
   let secret: string
 
   beforeAll(async () => {
-    const { dataDir, remove } = await makeDataDir()
-    const database = await createTestDatabase()
-    cleanups.push(remove, database.drop)
-    const service = await startServiceProcess({
-      dataDir,
-      port: await findFreePort(),
-      databaseUrl: database.connectionString,
-    })
-    cleanups.push(async () => {
-      service.signal('SIGTERM')
-      await service.ended
-    })
-    const sandbox = JSON.parse(await readFile(join(dataDir, 'sandbox.json'), 'utf8'))
+    const service = await startTestService({ clock: manualClock(new Date()) })
+    cleanups.push(service.stop)
+    const { sandbox } = service
     await mkdir(join(sdk.shop, 'data'))
-    await cp(join(dataDir, 'sandbox.json'), join(sdk.shop, 'data/sandbox.json'))
+    await cp(join(service.dataDir, 'sandbox.json'), join(sdk.shop, 'data/sandbox.json'))
     secret = sandbox.webhookSecret
     environment = {
       PATH: process.env.PATH ?? '',

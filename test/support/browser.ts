@@ -3,9 +3,12 @@ import { join } from 'node:path'
 import { type Browser, type BrowserContext, chromium, type Page, type Request } from 'playwright-core'
 import { afterEach, expect, inject } from 'vitest'
 import { findFaults } from './accessibility.ts'
+import { isLong } from './random.ts'
 
 /** Folder for screenshots. If set, each {@link Visit.checkScreen} saves one there. */
 const picturesDir = process.env.GUICHE_PICTURES
+/** Whether {@link Visit.checkScreenAtEachSize} checks all four combinations of width and theme. */
+const checksEachCombination = isLong || picturesDir !== undefined
 
 /** Null without a browser: skip visibly. */
 export const chromiumPath = inject('chromium')
@@ -39,7 +42,10 @@ export type Visit = {
    * screenshot.
    */
   checkScreen(name: string): Promise<void>
-  /** The same at both widths and in both themes, without loading the page again. */
+  /**
+   * The same at both widths and in both themes, without loading the page again. `npm test` checks the screen as it is,
+   * and then at the other width in the other theme.
+   */
   checkScreenAtEachSize(name: string): Promise<void>
   close(): Promise<void>
 }
@@ -102,14 +108,21 @@ export async function visit(
     checkScreen: async (name) => await checkScreen(name),
     async checkScreenAtEachSize(name) {
       const first = now
-      const otherTheme = now.theme === 'light' ? 'dark' : 'light'
+      const other: Appearance = {
+        width: first.width === 390 ? 1440 : 390,
+        theme: first.theme === 'light' ? 'dark' : 'light',
+      }
       await checkScreen(name)
-      await turn({ theme: otherTheme })
-      await checkScreen(name, { onlyColor: true })
-      await turn({ width: now.width === 390 ? 1440 : 390 })
+      if (checksEachCombination) {
+        await turn({ theme: other.theme })
+        await checkScreen(name, { onlyColor: true })
+      }
+      await turn(other)
       await checkScreen(name)
-      await turn({ theme: first.theme })
-      await checkScreen(name, { onlyColor: true })
+      if (checksEachCombination) {
+        await turn({ theme: first.theme })
+        await checkScreen(name, { onlyColor: true })
+      }
       await turn(first)
     },
     close: async () => await context.close(),
