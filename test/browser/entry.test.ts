@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { invite } from '../../src/users/invite.ts'
-import { chromiumPath, openChromium, visit } from '../support/browser.ts'
+import { chromiumPath, openChromium, type Visit, visit } from '../support/browser.ts'
 import { type SignInProvider, signInClient, startSignInProvider } from '../support/oidc.ts'
 import { charge } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -12,6 +12,9 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
   let service: TestService
   let browser: Browser
   let provider: SignInProvider
+  /** Of different people, one after another. */
+  let desk: Visit
+  let phone: Visit
   beforeAll(async () => {
     provider = await startSignInProvider()
     const environment = {
@@ -25,6 +28,11 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     service = await startTestService({ environment })
     provider.open(service.baseUrl)
     browser = await openChromium()
+    desk = await visit(browser)
+    phone = await visit(browser, { width: 390, locale: 'pt-BR' })
+  })
+  beforeEach(async () => {
+    for (const one of [desk, phone]) await one.forget()
   })
   afterAll(async () => {
     await browser.close()
@@ -33,37 +41,37 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
   })
 
   it('lets the first admin in through the link of the first start, and with a password after that', async () => {
-    const first = await visit(browser)
-    await first.page.goto(service.firstAdminUrl ?? '')
-    await first.page.getByLabel('E-mail').fill('maria@example.com')
-    await first.checkScreen('welcome')
-    await first.page.getByLabel('Name').fill('Maria Souza')
-    await first.page.getByRole('textbox', { name: 'Password' }).fill('short')
-    await first.page.getByRole('button', { name: 'Create my account' }).click()
-    await first.page.getByText('A password has 12 to 256 characters.').waitFor()
-    await first.page.getByRole('textbox', { name: 'Password' }).fill(password)
-    await first.page.getByRole('button', { name: 'Create my account' }).click()
-    await first.page.getByRole('heading', { name: 'Today', exact: true }).waitFor()
-    expect(first.complaints).toEqual([])
-    await first.close()
+    const { page, context, forget, turn, checkScreen, complaints } = desk
+    await page.goto(service.firstAdminUrl ?? '')
+    await page.getByLabel('E-mail').fill('maria@example.com')
+    await checkScreen('welcome')
+    await page.getByLabel('Name').fill('Maria Souza')
+    await page.getByRole('textbox', { name: 'Password' }).fill('short')
+    await page.getByRole('button', { name: 'Create my account' }).click()
+    await page.getByText('A password has 12 to 256 characters.').waitFor()
+    await page.getByRole('textbox', { name: 'Password' }).fill(password)
+    await page.getByRole('button', { name: 'Create my account' }).click()
+    await page.getByRole('heading', { name: 'Today', exact: true }).waitFor()
+    expect(complaints).toEqual([])
 
-    const later = await visit(browser, { theme: 'dark' })
-    await signInOnPage(later.page, service, 'maria@example.com')
-    await later.page.getByRole('heading', { name: 'Today', exact: true }).waitFor()
+    await forget()
+    await turn({ theme: 'dark' })
+    await signInOnPage(page, service, 'maria@example.com')
+    await page.getByRole('heading', { name: 'Today', exact: true }).waitFor()
     // One cookie for the session, one that marks this browser as known to the user.
-    expect((await later.context.cookies()).map(({ httpOnly, sameSite }) => ({ httpOnly, sameSite }))).toEqual([
+    expect((await context.cookies()).map(({ httpOnly, sameSite }) => ({ httpOnly, sameSite }))).toEqual([
       { httpOnly: true, sameSite: 'Strict' },
       { httpOnly: true, sameSite: 'Strict' },
     ])
-    await later.page.getByRole('button', { name: /Your account/ }).click()
-    await later.page.getByRole('menuitem', { name: 'Sign out' }).click()
-    await later.page.getByRole('heading', { name: 'Sign in' }).waitFor()
-    expect(later.complaints).toEqual([])
-    await later.close()
+    await page.getByRole('button', { name: /Your account/ }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    expect(complaints).toEqual([])
   })
 
   it('reports a failed sign-in in both languages', async () => {
-    const { page, close, checkScreen } = await visit(browser, { width: 390 })
+    const { page, turn, checkScreen } = desk
+    await turn({ width: 390 })
     await page.goto(`${service.baseUrl}/dashboard`)
     await page.getByLabel('E-mail').fill(await inviteUser(service, { role: 'support' }))
     await page.getByRole('textbox', { name: 'Password' }).fill('a wrong password')
@@ -84,13 +92,12 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
       await page.getByRole('button', { name: 'Entrar' }).click()
       expect(await email.evaluate((input: HTMLInputElement) => input.validationMessage)).toBe(hint)
     }
-    await close()
   })
 
   it('signs a person in at the identity provider by one button, and says in words why not', async () => {
     const person = { sub: 'ana', email: 'ana@acme.example', email_verified: true, name: 'Ana Souza' }
     provider.person = { ...person, groups: [] }
-    const { page, complaints, checkScreen, readIn, close } = await visit(browser, { width: 390, locale: 'pt-BR' })
+    const { page, complaints, checkScreen, readIn } = phone
     await page.goto(`${service.baseUrl}/dashboard/transactions`)
     await page.getByRole('link', { name: 'Continuar com Acme' }).click()
     await page.getByRole('alert').getByText('não tem um perfil aqui').waitFor()
@@ -111,12 +118,11 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await page.getByRole('alert').getByText('The sign-in was cancelled.').waitFor()
     await checkScreen('sign-in-cancelled')
     expect(complaints).toEqual([])
-    await close()
   })
 
   it('shows nothing of the previous session after it has ended', async () => {
     const email = await inviteUser(service, { role: 'finance', merchantId: await findSandboxMerchant(service) })
-    const { page, checkScreen, close } = await visit(browser)
+    const { page, checkScreen } = desk
     await signIn(page, service, email)
     await page.getByRole('heading', { name: 'Today', exact: true }).waitFor()
     await service.db.pool.query('delete from sessions')
@@ -126,13 +132,12 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await signedOut
     await page.getByText('Your session ended.').waitFor()
     await checkScreen('session-ended')
-    await close()
   })
 
   it('shows field errors and the role of an invitation in Portuguese', async () => {
     const invitation = { email: 'ana@example.com', merchantId: null, role: 'support', invitedBy: null }
     const token = await service.db.transaction(async (tx) => await invite(tx, invitation, service.clock.now()))
-    const { page, checkScreen, close } = await visit(browser, { width: 390, locale: 'pt-BR' })
+    const { page, checkScreen } = phone
     await page.goto(`${service.baseUrl}/dashboard/welcome/${token}`)
     await page.getByText('Você vai acessar o painel do operador com o perfil Atendimento.').waitFor()
     await page.getByLabel('Nome').fill('Ana Lima')
@@ -140,12 +145,11 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await page.getByRole('button', { name: 'Criar minha conta' }).click()
     await page.getByText('A senha tem de 12 a 256 caracteres.').waitFor()
     await checkScreen('welcome-portuguese')
-    await close()
   })
 
   it('reports a lost connection in plain words, and how old the shown data is', async () => {
     const email = await inviteUser(service, { role: 'support' })
-    const { page, context, checkScreen, close } = await visit(browser, { width: 390, locale: 'pt-BR' })
+    const { page, context, checkScreen } = phone
     await signIn(page, service, email)
     await page.getByRole('heading', { name: 'Hoje', exact: true }).waitFor()
     await context.setOffline(true)
@@ -159,7 +163,6 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await page.getByRole('button', { name: /^Sua conta/ }).click()
     await page.getByRole('menuitem', { name: 'English' }).click()
     await page.getByRole('alert').getByText('The service cannot be reached.').waitFor()
-    await close()
   })
 
   it('guides a newcomer: chooses the only merchant, explains what is missing, and cuts nothing off', async () => {
@@ -168,7 +171,7 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
       customer: { name: 'Maria da Silva', document: '529.982.247-25', email: 'maria@example.com' },
     })
     const email = await inviteUser(service, { role: 'admin' })
-    const { page, go, checkScreen, complaints, close } = await visit(browser, { width: 390, locale: 'pt-BR' })
+    const { page, go, checkScreen, complaints } = phone
     await signIn(page, service, email)
     await page.getByText('Simulado: sem dinheiro de verdade').last().waitFor()
     await go('/transactions')
@@ -192,11 +195,11 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await page.getByRole('alert').waitFor()
     await checkScreen('newcomer-bad-link')
     expect(complaints).toEqual([])
-    await close()
   })
 
   it('is linked from the front page, at both widths and in both themes', async () => {
-    const { page, checkScreenAtEachSize, complaints, close } = await visit(browser, { locale: 'pt-BR' })
+    const { page, turn, checkScreenAtEachSize, complaints } = phone
+    await turn({ width: 1440 })
     await page.goto(service.baseUrl)
     await page.getByText('nenhum dinheiro de verdade é movimentado').waitFor()
     expect(await page.getByRole('link').count()).toBe(3)
@@ -216,7 +219,6 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await page.getByRole('button', { name: 'Pagar no banco simulado' }).click()
     await page.getByRole('heading', { name: 'Pagamento confirmado' }).waitFor()
     expect(complaints).toEqual([])
-    await close()
   })
 
   it('has a strict content security policy and loads less than 250 kB', async () => {

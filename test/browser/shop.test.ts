@@ -25,6 +25,8 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
   let owner: string
   /** The owner at a wide screen, for all tests. */
   let desk: Visit
+  /** The owner at a phone, in Portuguese. */
+  let phone: Visit
   /** The id of the last paid transaction. */
   let paid: string
 
@@ -42,13 +44,15 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     owner = await inviteUser(service, { role: 'owner', merchantId: await findSandboxMerchant(service) })
     desk = await visit(browser)
     await signIn(desk.page, service, owner)
+    phone = await visit(browser, { locale: 'pt-BR', width: 390 })
+    await signIn(phone.page, service, owner)
   })
   afterAll(async () => {
     await browser.close()
     await service.stop()
   })
 
-  reloadAfterFailure(() => [desk.page])
+  reloadAfterFailure(() => [desk.page, phone.page])
 
   it('see today’s figures, their transactions and one transaction at both widths, in both themes', async () => {
     const { page, go, checkScreenAtEachSize, complaints } = desk
@@ -150,8 +154,7 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
   })
 
   it('find a record with “/” and read its timeline in Portuguese', async () => {
-    const { page, checkScreen, close } = await visit(browser, { locale: 'pt-BR', width: 390 })
-    await signIn(page, service, owner)
+    const { page, checkScreen } = phone
     await page.getByRole('heading', { name: 'Hoje', exact: true }).waitFor()
     await page.keyboard.press('/')
     await page.getByRole('combobox', { name: /^(Name|Nome), CPF/ }).fill('order-2026-1004')
@@ -174,7 +177,6 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await page.getByText(`recebidos em ${inBrasilia}`).waitFor()
     await page.getByText('Sem webhook: foi criado sem webhookUrl.').waitFor()
     await checkScreen('record-pt')
-    await close()
   })
 
   it('get an answer when a search finds nothing, in both languages', async () => {
@@ -301,9 +303,7 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
   })
 
   it('charge at a counter with a keypad, on a phone', async () => {
-    const { page, context, go, checkScreen, complaints, close } = await visit(browser, { width: 390, locale: 'pt-BR' })
-    await signIn(page, service, owner)
-    await page.getByRole('heading', { name: 'Hoje', exact: true }).waitFor()
+    const { page, context, go, checkScreen, complaints } = phone
     // What a phone needs to install it: a manifest without errors, and its icons.
     const manifest = await (await context.newCDPSession(page)).send('Page.getAppManifest')
     expect(manifest).toMatchObject({ url: `${service.baseUrl}/dashboard/app.webmanifest`, errors: [] })
@@ -339,7 +339,6 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await page.keyboard.type('990')
     expect(await amount.textContent()).toMatch(/R\$\s9,90/)
     expect(complaints).toEqual([])
-    await close()
   })
 
   it('lose one card, not the page, when a component fails', async () => {
