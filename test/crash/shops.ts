@@ -32,7 +32,8 @@ type Options = {
 type Sent = { baseUrl: string; answered: Promise<number | null> }
 type Answer = { status: number; body: Record<string, unknown> }
 
-const pauseAfterFailureMs = 25
+/** A service that starts needs the core that a shop's next attempt takes. */
+const pauseAfterFailureMs = 100
 /** A killed service does not answer; a service that is stuck must not hang the test. */
 const answerMaxMs = 15_000
 

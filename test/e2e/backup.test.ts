@@ -1,14 +1,15 @@
-import { execFile } from 'node:child_process'
 import { appendFile, chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import pg from 'pg'
 import { pino } from 'pino'
-import { afterAll, expect, inject, it } from 'vitest'
+import { afterAll, expect, it, vi } from 'vitest'
 import { attachEmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded.ts'
+import { connect, type Db, sql } from '../../src/db/sql.ts'
 import { fetchAll, fetchSandboxToken, openShops } from '../crash/shops.ts'
+import { openCommandLine } from '../support/command-line.ts'
 import { createEmptyDatabase } from '../support/database.ts'
+import { copyMigrated } from '../support/migrated-folder.ts'
 import { findFreePort, makeDataDir, type ServiceProcess, startServiceProcess } from '../support/process.ts'
-import { startSimulatorProcess } from '../support/simulator-process.ts'
+import { startOwnSimulator } from '../support/simulator-process.ts'
 import { eventually, startTestReceiver } from '../support/webhooks.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
@@ -25,13 +26,9 @@ async function newDataDir(): Promise<string> {
 type Ran = { code: number; stdout: string; stderr: string }
 
 async function guiche(dataDir: string, args: string[], environment = {}): Promise<Ran> {
-  const env = { PATH: process.env.PATH, DATA_DIR: dataDir, ...environment }
-  return await new Promise((resolve) => {
-    const main = join(inject('build'), 'src/cli/main.js')
-    execFile(process.execPath, [main, ...args], { cwd: dataDir, env }, (error, stdout, stderr) =>
-      resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
-    )
-  })
+  const line = await openCommandLine({ environment: { DATA_DIR: dataDir, ...environment } })
+  cleanups.push(line.stop)
+  return await line.run(args)
 }
 
 /** Runs a command with `--json` that must succeed. */
@@ -43,11 +40,11 @@ async function read<Answer>(dataDir: string, args: string[]): Promise<Answer> {
 
 /** A database whose write-ahead log is archived into the folder `wal`. */
 async function createArchived(dataDir: string): Promise<string> {
+  await copyMigrated(dataDir)
   const wal = join(dataDir, 'wal')
   await mkdir(wal)
   // PostgreSQL runs as a user of its own where we are root.
   await chmod(wal, 0o777)
-  await (await startEmbeddedPostgres({ dataDir, log: pino({ level: 'silent' }) })).stop()
   const documented = /archive_mode = on\n[^`]*/.exec(await readFile('docs/backups.md', 'utf8'))?.[0] ?? ''
   await appendFile(join(dataDir, 'postgres/postgresql.conf'), documented.replaceAll('/backup/wal', wal))
   return wal
@@ -61,7 +58,7 @@ async function stop(service: ServiceProcess): Promise<void> {
 it('a backup made while shops sell is restored whole, and what came after it is found at the PSP or in the archive', async () => {
   const database = await createEmptyDatabase()
   cleanups.push(async () => await database.drop())
-  const psp = await startSimulatorProcess([], { databaseUrl: database.connectionString })
+  const psp = await startOwnSimulator({}, { dataDir: await newDataDir(), databaseUrl: database.connectionString })
   cleanups.push(psp.stop)
   const receiver = await startTestReceiver()
   cleanups.push(receiver.stop)
@@ -82,10 +79,11 @@ it('a backup made while shops sell is restored whole, and what came after it is 
       token,
       webhookUrl: receiver.url,
       name,
-      pauseMs: 60,
+      pauseMs: 200,
     })
   // Payments from before the first reading of the PSP's list are not for this database.
-  await eventually(async () => (await query(original, 'select from acquirer_cursors')).length > 0)
+  const originalDb = await openDatabase(original)
+  await eventually(async () => (await originalDb.query(sql`select from acquirer_cursors`)).length > 0)
   const shops = sell('order')
   await eventually(() => shops.paid.length >= 10)
   const [acknowledged, paid] = [[...shops.acknowledged], [...shops.paid]]
@@ -111,19 +109,19 @@ it('a backup made while shops sell is restored whole, and what came after it is 
   expect(await read(restored, ['restore', file])).toMatchObject({ dataDir: restored, breaches: 0 })
   const first = await open(restored)
   expect(await fetchIds(first, token)).toEqual(expect.arrayContaining(acknowledged.map(({ id }) => id)))
-  let missing: object[] = []
-  await eventually(
+  const firstDb = await openDatabase(restored)
+  await vi.waitFor(
     async () => {
       const found = await fetchAll(first.baseUrl, token)
       const known = new Set(found.filter(({ status }) => status === 'PAID').map(({ id }) => id))
       // They go to the suspense account once their transactions could no longer appear: in minutes.
-      const waiting = JSON.stringify(await query(restored, "select key from jobs where key like '%unattributed%'"))
+      const waiting = JSON.stringify(await firstDb.query(sql`select key from jobs where key like '%unattributed%'`))
       const isKnown = ({ id, endToEndId }: Paid) =>
         known.has(id) || (endToEndId !== null && waiting.includes(endToEndId))
-      missing = [...shops.paid, ...late.paid].filter((one) => !isKnown(one))
-      return missing.length === 0
+      const missing = [...shops.paid, ...late.paid].filter((one) => !isKnown(one))
+      expect(missing, 'payments that were not found at the PSP').toEqual([])
     },
-    () => `payments that were not found at the PSP: ${JSON.stringify(missing)}`,
+    { timeout: 90_000, interval: 500 },
   )
   const verified = await read<{ agree: boolean; payoutFreeze: { reason: string } }>(restored, ['ledger', 'verify'])
   expect(verified).toMatchObject({
@@ -137,20 +135,21 @@ it('a backup made while shops sell is restored whole, and what came after it is 
   const recovered = await newDataDir()
   const until = ['--wal', wal, '--until', moment.toISOString()]
   expect(await read(recovered, ['restore', file, ...until])).toMatchObject({ breaches: 0 })
-  const second = await open(recovered)
-  const ids = await fetchIds(second, token)
+  const second = await startEmbeddedPostgres({ dataDir: recovered, log: pino({ level: 'silent' }) })
+  cleanups.push(second.stop)
+  const secondDb = await openDatabase(recovered)
+  const ids = (await secondDb.query<{ id: string }>(sql`select id from transactions`)).map(({ id }) => id)
   expect(ids).toEqual(expect.arrayContaining(shops.acknowledged.map(({ id }) => id)))
   expect(late.acknowledged.filter(({ id }) => ids.includes(id))).toEqual([])
   expect(await read(recovered, ['ledger', 'verify'])).toMatchObject({ agree: true })
 })
 
-async function query(dataDir: string, text: string): Promise<object[]> {
+async function openDatabase(dataDir: string): Promise<Db> {
   const running = await attachEmbeddedPostgres({ dataDir })
-  const client = new pg.Client(running?.connectionString)
-  await client.connect()
-  const { rows } = await client.query(text)
-  await client.end()
-  return rows
+  if (!running) throw new Error('it runs')
+  const db = connect({ connectionString: running.connectionString, connectionsMax: 1, onError: () => {} })
+  cleanups.push(async () => await db.pool.end())
+  return db
 }
 
 type Paid = { id: string; endToEndId: string | null }
@@ -165,7 +164,7 @@ async function fetchIds({ baseUrl }: ServiceProcess, token: string): Promise<str
 
 it('a restore refuses an existing database, an incomplete file and another server, and leaves no trace', async () => {
   const original = await newDataDir()
-  await (await startEmbeddedPostgres({ dataDir: original, log: pino({ level: 'silent' }) })).stop()
+  await copyMigrated(original)
   const file = join(original, 'guiche.tar.gz')
   expect(await guiche(original, ['backup', file])).toMatchObject({ code: 0 })
   expect(await guiche(original, ['backup', file])).toMatchObject({

@@ -32,11 +32,18 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** With its own environment, a command is started as an operator starts it. */
 async function run(args: string[], environment?: Record<string, string>): Promise<Ran> {
   if (!environment) return await line.run(args)
+  const own = await openCommandLine({ connectionString: service.connectionString, environment })
+  const ran = await own.run(args)
+  await own.stop()
+  return ran
+}
+
+/** As an operator starts it. */
+async function runAlone(args: string[]): Promise<Ran> {
   const main = join(inject('build'), 'src/cli/main.js')
-  const env = { PATH: process.env.PATH, DATABASE_URL: service.connectionString, ...environment }
+  const env = { PATH: process.env.PATH, DATABASE_URL: service.connectionString }
   return await new Promise((resolve) => {
     execFile(process.execPath, [main, ...args], { cwd: folder, env }, (error, stdout, stderr) => {
       resolve({ code: error ? Number(error.code) : 0, stdout, stderr })
@@ -284,6 +291,7 @@ describe('an error', () => {
   })
 
   it('of the command is reported with the existing commands', async () => {
+    expect(await runAlone(['cliant'])).toMatchObject({ code: 1, stdout: '' })
     await expectFailure(['cliant'], /unknown command 'cliant'\n\(Did you mean client\?\)/)
     await expectFailure(['client', 'list', '--jsn'], /unknown option '--jsn'\n\(Did you mean --json\?\)/)
   })
@@ -293,7 +301,7 @@ describe('help', () => {
   it('is printed by --help and --version', async () => {
     const { version } = JSON.parse(await readFile('package.json', 'utf8')) as { version: string }
     expect((await run(['--version'])).stdout).toBe(`${version}\n`)
-    const { code, stdout } = await run(['client', '--help'])
+    const { code, stdout } = await runAlone(['client', '--help'])
     expect(code).toBe(0)
     for (const command of ['create', 'list', 'rotate-secret', 'revoke']) expect(stdout).toContain(command)
   })

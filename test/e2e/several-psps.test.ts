@@ -10,7 +10,12 @@ import { findBreaches } from '../../src/verification.ts'
 import { createEmptyDatabase, createTestDatabase } from '../support/database.ts'
 import { findFreePort, makeDataDir, type ServiceProcess, startServiceProcess } from '../support/process.ts'
 import { fetchToken } from '../support/service.ts'
-import { type SimulatorProcess, startSimulatorProcess } from '../support/simulator-process.ts'
+import {
+  type OwnSimulator,
+  type SimulatorProcess,
+  startSimulatorProcess,
+  startTlsSimulator,
+} from '../support/simulator-process.ts'
 import { eventually } from '../support/webhooks.ts'
 
 const cleanups: (() => Promise<unknown>)[] = []
@@ -21,9 +26,8 @@ afterEach(async () => {
 type Transaction = { id: string; acquirer: string; status: string; pixResponse: { uri: string } }
 
 it('two PSPs with mutual TLS, and the first hangs: charges continue at the other, and return when it answers', async () => {
-  const psps = await Promise.all(['efi', 'bb'].map(startPsp))
-  const [efi, bb] = psps
-  if (!efi || !bb) throw new Error('two were started')
+  const [efi, bb] = await Promise.all([startHangingPsp('efi'), startPsp('bb')])
+  const psps = [efi, bb]
   const database = await createTestDatabase()
   cleanups.push(database.drop)
   const { gateway, token } = await startGateway(database, await writeSettings(psps))
@@ -42,7 +46,7 @@ it('two PSPs with mutual TLS, and the first hangs: charges continue at the other
     expect(status, said).toBe(201)
     return await find(body.id)
   }
-  const buyAt = async (psp: SimulatorProcess) => {
+  const buyAt = async (psp: Psp) => {
     const { id, pixResponse } = await create()
     expect((await psp.control('payment', { uri: pixResponse.uri })).status).toBe(200)
     await eventually(async () => (await find(id)).status === 'PAID')
@@ -62,7 +66,18 @@ it('two PSPs with mutual TLS, and the first hangs: charges continue at the other
   expect(await findBreaches(database.db)).toEqual([])
 }, 300_000)
 
-async function startPsp(dialect: string): Promise<SimulatorProcess> {
+type Psp = OwnSimulator & { dataDir: string }
+
+async function startPsp(dialect: string): Promise<Psp> {
+  const [bank, { dataDir, remove }] = await Promise.all([createEmptyDatabase(), makeDataDir()])
+  cleanups.push(bank.drop, remove)
+  const psp = await startTlsSimulator(dialect, { dataDir, databaseUrl: bank.connectionString })
+  cleanups.push(psp.stop)
+  return { dataDir, ...psp }
+}
+
+/** A signal makes it hang. */
+async function startHangingPsp(dialect: string): Promise<SimulatorProcess> {
   const bank = await createEmptyDatabase()
   cleanups.push(bank.drop)
   const psp = await startSimulatorProcess(['--dialect', dialect, '--tls'], { databaseUrl: bank.connectionString })
@@ -77,7 +92,7 @@ async function startPsp(dialect: string): Promise<SimulatorProcess> {
  * One settings file from what each simulator printed, and a route: the first takes all charges, the others are
  * fallbacks.
  */
-async function writeSettings(psps: SimulatorProcess[]): Promise<string> {
+async function writeSettings(psps: Psp[]): Promise<string> {
   const acquirers: { name: string }[] = []
   for (const { dataDir } of psps) {
     const file = join(dataDir, 'simulator/acquirers.json')

@@ -1,14 +1,14 @@
-import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { createServer, request } from 'node:https'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { receiverKey } from '../../simulator/receiver-account.ts'
 import { openTlsFolder, type TlsFolder } from '../../simulator/tls-folder.ts'
+import { openCommandLine } from '../support/command-line.ts'
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts'
 import { makeDataDir } from '../support/process.ts'
 import { cob, txidOf } from '../support/simulator.ts'
-import { type SimulatorProcess, startSimulatorProcess } from '../support/simulator-process.ts'
+import { startOwnSimulator, startSimulatorProcess } from '../support/simulator-process.ts'
 import { eventually } from '../support/webhooks.ts'
 
 // Processes start, one with its own PostgreSQL, on a machine that may be busy with other tests.
@@ -62,12 +62,13 @@ it('runs alone with its own PostgreSQL, is paid from the command line, and ends 
 })
 
 it('prints settings that match its quirks', async () => {
-  const quirks = ['tokenPath=/token', 'chargesPath=/v9', 'hasPayouts=true'].flatMap((quirk) => ['--quirk', quirk])
-  const simulator = await startSimulatorProcess(['--dialect', 'bb', ...quirks], {
-    databaseUrl: database.connectionString,
-  })
+  const quirks = ['tokenPath=/token', 'chargesPath=/v9', 'hasPayouts=true']
+  const { dataDir, remove } = await makeDataDir()
+  cleanups.push(remove)
+  const place = { dataDir, databaseUrl: database.connectionString }
+  const simulator = await startOwnSimulator({ dialect: 'bb', quirk: quirks }, place)
   cleanups.push(simulator.stop)
-  const file = JSON.parse(await readFile(join(simulator.dataDir, 'simulator/acquirers.json'), 'utf8'))
+  const file = JSON.parse(await readFile(join(dataDir, 'simulator/acquirers.json'), 'utf8'))
   expect(file.acquirers).toMatchObject([
     {
       dialect: 'bb',
@@ -90,8 +91,9 @@ it('shows its certificate to a callback address that requires one, and trusts th
   const psp = await openTlsFolder(tlsDir, { hosts: ['localhost', '127.0.0.1', '::1'], now: new Date() })
   const proxy = await startProxy({ own, psp })
   cleanups.push(proxy.stop)
-  const args = ['--dialect', 'efi', '--tls', '--tls-dir', tlsDir, '--callback-ca', own.paths.caFile]
-  const simulator = await startSimulatorProcess(args, { databaseUrl: database.connectionString })
+  const place = { dataDir, databaseUrl: database.connectionString }
+  const options = { dialect: 'efi', tls: true, tlsDir, callbackCa: own.paths.caFile }
+  const simulator = { dataDir, ...(await startOwnSimulator(options, place)) }
   cleanups.push(simulator.stop)
 
   // Efí first calls the address without a certificate, and refuses an address that accepts the call.
@@ -124,32 +126,29 @@ describe('a mistake', () => {
   it('is reported when the port is in use', async () => {
     const { dataDir, remove } = await makeDataDir()
     cleanups.push(remove)
-    const first = await startSimulatorProcess([], { databaseUrl: database.connectionString })
+    const databaseUrl = database.connectionString
+    const first = await startOwnSimulator({}, { dataDir, databaseUrl })
     cleanups.push(first.stop)
-    const env = { DATABASE_URL: database.connectionString }
-    const second = await run(['simulator', '--port', new URL(first.url).port], dataDir, env)
+    const second = await run(['simulator', '--port', new URL(first.url).port], dataDir, { DATABASE_URL: databaseUrl })
     expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining('choose another --port') })
   })
 })
 
-async function run(
-  args: string[],
-  dataDir: string,
-  more: Record<string, string> = {},
-): Promise<{ code: number; stdout: string; stderr: string }> {
-  const env = { PATH: process.env.PATH, DATA_DIR: dataDir, ...more }
-  return await new Promise((resolve) => {
-    const main = join(inject('build'), 'src/cli/main.js')
-    execFile(process.execPath, [main, ...args], { cwd: dataDir, env }, (error, stdout, stderr) => {
-      resolve({ code: error ? Number(error.code) : 0, stdout, stderr })
-    })
-  })
+async function run(args: string[], dataDir: string, more: Record<string, string> = {}) {
+  const line = await openCommandLine({ environment: { DATA_DIR: dataDir, ...more } })
+  cleanups.push(line.stop)
+  return await line.run(args)
 }
 
 type Answer = { status: number; body: Record<string, unknown> }
 
 /** Calls the PSP as its client, with the settings that it printed. */
-async function call(simulator: SimulatorProcess, method: string, path: string, body: object): Promise<Answer> {
+async function call(
+  simulator: { dataDir: string; url: string },
+  method: string,
+  path: string,
+  body: object,
+): Promise<Answer> {
   const file = JSON.parse(await readFile(join(simulator.dataDir, 'simulator/acquirers.json'), 'utf8'))
   const { tls, tokenUrl, clientId, clientSecret } = file.acquirers[0]
   const identity = {

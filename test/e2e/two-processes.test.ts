@@ -10,9 +10,12 @@ import { fetchAll, fetchSandboxToken, observe, openShops } from '../crash/shops.
 import { startBalancer } from '../support/balancer.ts'
 import { createEmptyDatabase, type TestDatabase } from '../support/database.ts'
 import { findFreePort, makeDataDir, type ServiceProcess, startServiceProcess } from '../support/process.ts'
+import { isLong } from '../support/random.ts'
 import { eventually, startTestReceiver, type TestReceiver } from '../support/webhooks.ts'
 
 const quietMaxMs = 120_000
+/** Of the second process. One test stops it, and balances the load meanwhile. */
+const secondDelaySeconds = 2
 
 const cleanups: (() => Promise<unknown>)[] = []
 afterAll(async () => {
@@ -24,47 +27,54 @@ type Installation = {
   receiver: TestReceiver
   token: string
   processes: [ServiceProcess, ServiceProcess]
-  /** Starts one of the two again, at its address, after it has ended: from another build if one is given. */
-  restart(index: 0 | 1, build?: string): Promise<void>
+  /** Starts one of the two again from another build, at its address, after it has ended. */
+  restart(index: 0 | 1, options: { build: string; delaySeconds: number }): Promise<void>
 }
 
 type Place = { dataDir: string; port: number }
 
 /** The processes of the test before, which the next one uses as far as they run: a start takes two seconds of CPU. */
 let last: { database: TestDatabase; places: [Place, Place]; token: string; running: Map<Place, Running> } | undefined
-type Running = { process: ServiceProcess; environment: string; hasEnded: boolean }
+type Running = { process: ServiceProcess; delaySeconds: number; hasEnded: boolean }
 
-/** Two processes on one database, as behind a load balancer, and a separate receiver. */
-async function open(environment: Record<string, string> = {}): Promise<Installation> {
+/**
+ * Two processes on one database, as behind a load balancer, and a separate receiver. The first one stops after
+ * `delaySeconds`.
+ */
+async function open(delaySeconds = 0): Promise<Installation> {
   const receiver = await startTestReceiver()
   cleanups.push(receiver.stop)
-  last ??= await install(environment)
+  last ??= await install()
   const { database, token, places, running } = last
-  const replace = async (place: Place, build?: string) => {
+  const replace = async (place: Place, delaySeconds: number, build?: string) => {
     const known = running.get(place)
-    if (known && !known.hasEnded && known.environment === JSON.stringify(environment) && !build) return known.process
+    if (known && !known.hasEnded && known.delaySeconds === delaySeconds && !build) return known.process
     known?.process.signal('SIGKILL')
     await known?.process.ended
-    return await start(place, { database, environment, running, ...(build !== undefined && { build }) })
+    return await start(place, { database, delaySeconds, running, ...(build !== undefined && { build }) })
   }
-  const processes: Installation['processes'] = await Promise.all([replace(places[0]), replace(places[1])])
-  const restart = async (index: 0 | 1, build?: string) => {
-    processes[index] = await replace(places[index], build)
+  const processes: Installation['processes'] = await Promise.all([
+    replace(places[0], delaySeconds),
+    replace(places[1], secondDelaySeconds),
+  ])
+  const restart: Installation['restart'] = async (index, { build, delaySeconds }) => {
+    processes[index] = await replace(places[index], delaySeconds, build)
   }
   return { database, receiver, token, processes, restart }
 }
 
 /** Both start at the same time on an empty database: one of them creates the client and has its credentials. */
-async function install(environment: Record<string, string>): Promise<NonNullable<typeof last>> {
+async function install(): Promise<NonNullable<typeof last>> {
   const database = await createEmptyDatabase()
   cleanups.push(database.drop)
   const places: [Place, Place] = await Promise.all([prepare(), prepare()])
   const running = new Map<Place, Running>()
-  const [one, other] = await Promise.all(
-    places.map(async (place) => await start(place, { database, environment, running })),
-  )
-  const token = await fetchSandboxToken(places[0].dataDir, one?.baseUrl ?? '').catch(
-    async () => await fetchSandboxToken(places[1].dataDir, other?.baseUrl ?? ''),
+  const [one, other] = await Promise.all([
+    start(places[0], { database, delaySeconds: 0, running }),
+    start(places[1], { database, delaySeconds: secondDelaySeconds, running }),
+  ])
+  const token = await fetchSandboxToken(places[0].dataDir, one.baseUrl).catch(
+    async () => await fetchSandboxToken(places[1].dataDir, other.baseUrl),
   )
   return { database, places, token, running }
 }
@@ -79,18 +89,18 @@ async function start(
   place: Place,
   {
     database,
-    environment,
+    delaySeconds,
     running,
     build,
-  }: { database: TestDatabase; environment: Record<string, string>; running: Map<Place, Running>; build?: string },
+  }: { database: TestDatabase; delaySeconds: number; running: Map<Place, Running>; build?: string },
 ): Promise<ServiceProcess> {
   const process = await startServiceProcess({
     ...place,
     databaseUrl: database.connectionString,
-    environment: { TOKEN_LIFETIME_SECONDS: '86400', ...environment },
+    environment: { TOKEN_LIFETIME_SECONDS: '86400', STOP_DELAY_SECONDS: String(delaySeconds) },
     ...(build !== undefined && { build }),
   })
-  const started = { process, environment: JSON.stringify(environment), hasEnded: false }
+  const started = { process, delaySeconds, hasEnded: false }
   running.set(place, started)
   void process.ended.then(() => Object.assign(started, { hasEnded: true }))
   cleanups.push(async () => {
@@ -123,7 +133,7 @@ it('serves at each process what the other created, does everything once, and sen
   const installation = await open()
   const { receiver, database } = installation
   const acknowledged = await Promise.all(
-    Array.from({ length: 60 }, async (_, index) => {
+    Array.from({ length: 24 }, async (_, index) => {
       const [one, other] = installation.processes
       const [here, there] = index % 2 === 0 ? [one, other] : [other, one]
       const key = `two-processes-${index}`
@@ -156,152 +166,16 @@ it('serves at each process what the other created, does everything once, and sen
     expect(other).toEqual(one)
   }
   // No process crashed, so no event was sent twice.
-  expect(observation.deliveries).toHaveLength(120)
+  expect(observation.deliveries).toHaveLength(48)
   const [row] = await database.db.query<{ attempts: number; notices: number; open: number }>(sql`
     select
       (select count(*) from webhook_attempts) as attempts,
       (select count(*) from callback_inbox where state = 'settled') as notices,
       (select count(*) from callback_inbox where state = 'received') as open`)
-  expect(row).toEqual({ attempts: 120, notices: 60, open: 0 })
+  expect(row).toEqual({ attempts: 48, notices: 24, open: 0 })
   const lines = installation.processes.flatMap((one) => one.lines)
   expect(lines.filter(({ level }) => level >= 40 && level < 100).filter(isNotStartup)).toEqual([])
 }, 300_000)
-
-it.each(['SIGTERM', 'SIGINT'] as const)(
-  'loses nothing when one of them is ended with %s under load',
-  async (signal) => {
-    const installation = await open()
-    const { receiver, token } = installation
-    const [leaving, staying] = installation.processes
-    let exists = true
-    const shops = openShops({
-      // Each process serves half of the shops, until the load balancer sees that one is stopping.
-      addresses: Array.from(
-        { length: 8 },
-        (_, index) => () => (index % 2 === 0 && exists ? leaving.baseUrl : staying.baseUrl),
-      ),
-      token,
-      webhookUrl: receiver.url,
-      name: `leaving-${signal}`,
-      pauseMs: 60,
-    })
-    await eventually(() => shops.acknowledged.length > 8)
-    const atLeaving = () => shops.underWay().filter(({ baseUrl }) => baseUrl === leaving.baseUrl)
-    await eventually(() => atLeaving().length > 0)
-    const underWay = atLeaving()
-    leaving.signal(signal)
-    expect(await Promise.all(underWay.map(({ answered }) => answered))).toEqual(
-      underWay.map(() => expect.toBeOneOf([200, 201])),
-    )
-    exists = false
-    expect(await leaving.ended).toEqual({ code: 0, signal: null })
-    await sleep(500)
-    await shops.stop()
-    // The poller finds a payment whose callback was being processed by the stopped process: now, instead of seconds
-    // later.
-    await enqueueJob(installation.database.db, { name: 'transactions.poll', payload: {}, key: 'transactions.poll' })
-    expect(shops.surprises).toEqual([])
-    const observation = await observe(shops, { baseUrl: staying.baseUrl, token, receiver, quietMaxMs })
-    expect(findBrokenPromises(observation)).toEqual([])
-    expect(observation.deliveries).toHaveLength(new Set(observation.deliveries.map(({ eventId }) => eventId)).size)
-    // More than the eight that were in flight at the same time: the other process continued. The number depends on the
-    // machine.
-    expect((await fetchAll(staying.baseUrl, token)).length).toBeGreaterThan(8)
-  },
-  300_000,
-)
-
-it('waits for open requests on the first signal, and stops on the second', async () => {
-  const installation = await open()
-  const [leaving] = installation.processes
-  // The simulator creates this charge and answers later than anybody waits.
-  const waiting = post(installation, `${leaving.baseUrl}/transaction`, {
-    amount: 5_040_504,
-    paymentMethod: 'PIX',
-    pix: {},
-  })
-  const outcome = waiting.then(
-    () => 'answered',
-    () => 'cut',
-  )
-  await eventually(
-    async () =>
-      (await installation.database.db.query(sql`select from simulator.charges where amount = 5040504`)).length > 0,
-  )
-  leaving.signal('SIGTERM')
-  const first = await Promise.race([leaving.ended.then(() => 'ended'), sleep(1_000, 'waits')])
-  expect(first).toBe('waits')
-  leaving.signal('SIGTERM')
-  expect(await leaving.ended).toEqual({ code: 1, signal: null })
-  expect(await outcome).toBe('cut')
-}, 300_000)
-
-it('serves on while load balancers notice that it stops, and ends at once at a second signal', async () => {
-  const installation = await open({ STOP_DELAY_SECONDS: '300' })
-  const [leaving] = installation.processes
-  const send = async (path: string) => {
-    const { statusCode, headers, body } = await request(leaving.baseUrl + path, {
-      headers: { authorization: `Bearer ${installation.token}` },
-    })
-    return { status: statusCode, connection: headers.connection, text: await body.text() }
-  }
-  expect(await send('/health/ready')).toMatchObject({ status: 200, connection: 'keep-alive' })
-  leaving.signal('SIGTERM')
-  await eventually(async () => (await send('/health/ready')).status === 503)
-  expect(await send('/health/ready')).toMatchObject({ connection: 'close', text: '{"status":"stopping"}' })
-  // Both on a connection that is open and on a new one.
-  for (let number = 0; number < 3; number += 1)
-    expect(await send('/transaction')).toMatchObject({ status: 200, connection: 'close' })
-  expect(await send('/health/live')).toMatchObject({ status: 200 })
-  leaving.signal('SIGTERM')
-  expect(await leaving.ended).toEqual({ code: 1, signal: null })
-}, 300_000)
-
-it('fails no request while each is replaced by the next version in turn behind a load balancer', async () => {
-  const next = await buildNextVersion()
-  const installation = await open({ STOP_DELAY_SECONDS: '2' })
-  const { processes, receiver, token } = installation
-  const balancer = await startBalancer(processes.map(({ baseUrl }) => baseUrl))
-  cleanups.push(balancer.stop)
-  await eventually(() => processes.every(({ baseUrl }) => balancer.isReady(baseUrl)))
-  const addresses = Array.from({ length: 8 }, () => () => balancer.baseUrl)
-  const shops = openShops({ addresses, token, webhookUrl: receiver.url, name: 'rolling', pauseMs: 50 })
-  for (const index of [0, 1] as const) {
-    const leaving = processes[index]
-    const before = shops.acknowledged.length
-    await eventually(() => shops.acknowledged.length > before + 16)
-    leaving.signal('SIGTERM')
-    await eventually(() => !balancer.isReady(leaving.baseUrl))
-    expect(await leaving.ended).toEqual({ code: 0, signal: null })
-    await installation.restart(index, next)
-    await eventually(() => balancer.isReady(leaving.baseUrl))
-    const columns = await installation.database.db.query(sql`
-      select from information_schema.columns where column_name = 'of_next_version'`)
-    expect(columns).toHaveLength(expandedTables.length)
-  }
-  await shops.stop()
-  expect(balancer.failures).toEqual([])
-  expect(shops.surprises).toEqual([])
-  const observation = await observe(shops, { baseUrl: balancer.baseUrl, token, receiver, quietMaxMs })
-  expect(findBrokenPromises(observation)).toEqual([])
-}, 300_000)
-
-const expandedTables = ['transactions', 'events', 'webhook_deliveries', 'callback_inbox', 'jobs', 'ledger_accounts']
-
-/** The same program with one more migration, which expands the schema while services of this version run on it. */
-async function buildNextVersion(): Promise<string> {
-  const folder = await mkdtemp(resolve('dist/next-'))
-  cleanups.push(async () => await rm(folder, { recursive: true, force: true }))
-  await cp('migrations', join(folder, 'migrations'), { recursive: true })
-  await cp(inject('build'), join(folder, 'dist'), { recursive: true })
-  await copyFile('package.json', join(folder, 'package.json'))
-  for (const name of ['src', 'dashboard']) await symlink(resolve(name), join(folder, name))
-  const last = (await readdir('migrations')).sort().at(-1)?.slice(0, 4)
-  const expansions = expandedTables.map((table) => `alter table ${table} add of_next_version text;`)
-  const text = [`-- Runs with code since ${last}.`, ...expansions].join('\n')
-  await writeFile(join(folder, 'migrations/9999_next_version.sql'), text)
-  return join(folder, 'dist')
-}
 
 it('takes over at once what a killed process had leased, and leaves alone what a living one has', async () => {
   const { database, receiver, token, processes } = await open()
@@ -354,6 +228,152 @@ it('takes over at once what a killed process had leased, and leaves alone what a
   expect(staying.lines.findLast(({ msg }) => msg === 'took over the work of processes that ended')).toMatchObject({
     instances: [dead],
   })
+}, 300_000)
+
+// In shared-port.test.ts it is SIGINT.
+it.each(isLong ? (['SIGTERM', 'SIGINT'] as const) : (['SIGTERM'] as const))(
+  'loses nothing when one of them is ended with %s under load',
+  async (signal) => {
+    const installation = await open()
+    const { receiver, token } = installation
+    const [leaving, staying] = installation.processes
+    let exists = true
+    const shops = openShops({
+      // Each process serves half of the shops, until the load balancer sees that one is stopping.
+      addresses: Array.from(
+        { length: 8 },
+        (_, index) => () => (index % 2 === 0 && exists ? leaving.baseUrl : staying.baseUrl),
+      ),
+      token,
+      webhookUrl: receiver.url,
+      name: `leaving-${signal}`,
+      pauseMs: 60,
+    })
+    await eventually(() => shops.acknowledged.length > 8)
+    const atLeaving = () => shops.underWay().filter(({ baseUrl }) => baseUrl === leaving.baseUrl)
+    await eventually(() => atLeaving().length > 0)
+    const underWay = atLeaving()
+    leaving.signal(signal)
+    expect(await Promise.all(underWay.map(({ answered }) => answered))).toEqual(
+      underWay.map(() => expect.toBeOneOf([200, 201])),
+    )
+    exists = false
+    expect(await leaving.ended).toEqual({ code: 0, signal: null })
+    await sleep(500)
+    await shops.stop()
+    // The poller finds a payment whose callback was being processed by the stopped process: now, instead of seconds
+    // later.
+    await enqueueJob(installation.database.db, { name: 'transactions.poll', payload: {}, key: 'transactions.poll' })
+    expect(shops.surprises).toEqual([])
+    const observation = await observe(shops, { baseUrl: staying.baseUrl, token, receiver, quietMaxMs })
+    expect(findBrokenPromises(observation)).toEqual([])
+    expect(observation.deliveries).toHaveLength(new Set(observation.deliveries.map(({ eventId }) => eventId)).size)
+    // More than the eight that were in flight at the same time: the other process continued. The number depends on the
+    // machine.
+    expect((await fetchAll(staying.baseUrl, token)).length).toBeGreaterThan(8)
+  },
+  300_000,
+)
+
+// The test above waits for open requests, and the last one sends a second signal.
+it.runIf(isLong)(
+  'waits for open requests on the first signal, and stops on the second',
+  async () => {
+    const installation = await open()
+    const [leaving] = installation.processes
+    // The simulator creates this charge and answers later than anybody waits.
+    const waiting = post(installation, `${leaving.baseUrl}/transaction`, {
+      amount: 5_040_504,
+      paymentMethod: 'PIX',
+      pix: {},
+    })
+    const outcome = waiting.then(
+      () => 'answered',
+      () => 'cut',
+    )
+    await eventually(
+      async () =>
+        (await installation.database.db.query(sql`select from simulator.charges where amount = 5040504`)).length > 0,
+    )
+    leaving.signal('SIGTERM')
+    const first = await Promise.race([leaving.ended.then(() => 'ended'), sleep(1_000, 'waits')])
+    expect(first).toBe('waits')
+    leaving.signal('SIGTERM')
+    expect(await leaving.ended).toEqual({ code: 1, signal: null })
+    expect(await outcome).toBe('cut')
+  },
+  300_000,
+)
+
+it('fails no request while each is replaced by the next version in turn behind a load balancer', async () => {
+  const next = await buildNextVersion()
+  const installation = await open(secondDelaySeconds)
+  const { processes, receiver, token } = installation
+  const balancer = await startBalancer(processes.map(({ baseUrl }) => baseUrl))
+  cleanups.push(balancer.stop)
+  await eventually(() => processes.every(({ baseUrl }) => balancer.isReady(baseUrl)))
+  const addresses = Array.from({ length: 8 }, () => () => balancer.baseUrl)
+  const shops = openShops({ addresses, token, webhookUrl: receiver.url, name: 'rolling', pauseMs: 500 })
+  for (const index of [0, 1] as const) {
+    const leaving = processes[index]
+    const before = shops.acknowledged.length
+    await eventually(() => shops.acknowledged.length > before + 16)
+    leaving.signal('SIGTERM')
+    await eventually(() => !balancer.isReady(leaving.baseUrl))
+    expect(await leaving.ended).toEqual({ code: 0, signal: null })
+    // The next test uses the first one.
+    await installation.restart(index, { build: next, delaySeconds: [stopDelaySeconds, secondDelaySeconds][index] ?? 0 })
+    await eventually(() => balancer.isReady(leaving.baseUrl))
+    const columns = await installation.database.db.query(sql`
+      select from information_schema.columns where column_name = 'of_next_version'`)
+    expect(columns).toHaveLength(expandedTables.length)
+  }
+  await shops.stop()
+  expect(balancer.failures).toEqual([])
+  expect(shops.surprises).toEqual([])
+  const observation = await observe(shops, { baseUrl: balancer.baseUrl, token, receiver, quietMaxMs })
+  expect(findBrokenPromises(observation)).toEqual([])
+}, 300_000)
+
+const expandedTables = ['transactions', 'events', 'webhook_deliveries', 'callback_inbox', 'jobs', 'ledger_accounts']
+
+/** The same program with one more migration, which expands the schema while services of this version run on it. */
+async function buildNextVersion(): Promise<string> {
+  const folder = await mkdtemp(resolve('dist/next-'))
+  cleanups.push(async () => await rm(folder, { recursive: true, force: true }))
+  await cp('migrations', join(folder, 'migrations'), { recursive: true })
+  await cp(inject('build'), join(folder, 'dist'), { recursive: true })
+  await copyFile('package.json', join(folder, 'package.json'))
+  for (const name of ['src', 'dashboard']) await symlink(resolve(name), join(folder, name))
+  const last = (await readdir('migrations')).sort().at(-1)?.slice(0, 4)
+  const expansions = expandedTables.map((table) => `alter table ${table} add of_next_version text;`)
+  const text = [`-- Runs with code since ${last}.`, ...expansions].join('\n')
+  await writeFile(join(folder, 'migrations/9999_next_version.sql'), text)
+  return join(folder, 'dist')
+}
+
+/** Longer than the test. */
+const stopDelaySeconds = 300
+
+it('serves on while load balancers notice that it stops, and ends at once at a second signal', async () => {
+  const installation = await open(stopDelaySeconds)
+  const [leaving] = installation.processes
+  const send = async (path: string) => {
+    const { statusCode, headers, body } = await request(leaving.baseUrl + path, {
+      headers: { authorization: `Bearer ${installation.token}` },
+    })
+    return { status: statusCode, connection: headers.connection, text: await body.text() }
+  }
+  expect(await send('/health/ready')).toMatchObject({ status: 200, connection: 'keep-alive' })
+  leaving.signal('SIGTERM')
+  await eventually(async () => (await send('/health/ready')).status === 503)
+  expect(await send('/health/ready')).toMatchObject({ connection: 'close', text: '{"status":"stopping"}' })
+  // Both on a connection that is open and on a new one.
+  for (let number = 0; number < 3; number += 1)
+    expect(await send('/transaction')).toMatchObject({ status: 200, connection: 'close' })
+  expect(await send('/health/live')).toMatchObject({ status: 200 })
+  leaving.signal('SIGTERM')
+  expect(await leaving.ended).toEqual({ code: 1, signal: null })
 }, 300_000)
 
 const emptyShops = {

@@ -10,7 +10,7 @@ export type Balancer = {
   stop(): Promise<void>
 }
 
-const checkEveryMs = 50
+const checkEveryMs = 200
 
 /**
  * A load balancer: it sends requests to the services that are ready, in turn, on connections that it keeps. A request

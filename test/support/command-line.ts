@@ -27,12 +27,14 @@ export async function openCommandLine({
   connectionString,
   environment = {},
 }: {
-  connectionString: string
+  /** Or `DATA_DIR` in the environment. */
+  connectionString?: string
   environment?: Record<string, string>
 }): Promise<CommandLine> {
   // A folder without a .env file.
   const cwd = await mkdtemp(join(tmpdir(), 'guiche-cli-'))
-  const env = { PATH: process.env.PATH, DATABASE_URL: connectionString, ...environment }
+  const database = connectionString !== undefined && { DATABASE_URL: connectionString }
+  const env = { PATH: process.env.PATH, ...database, ...environment }
   const run = async (args: string[]) => await runInTurn({ args, env, cwd })
   return {
     run,

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { Agent, request } from 'undici'
 import { inject } from 'vitest'
-import { startSimulator } from '../../src/cli/simulator-run.ts'
+import { type SimulatorRun, startSimulator } from '../../src/cli/simulator-run.ts'
 import { readConfig } from '../../src/config.ts'
+import { copyMigrated } from './migrated-folder.ts'
 import { findFreePort, makeDataDir } from './process.ts'
 
 export type SimulatorProcess = {
@@ -33,6 +34,7 @@ export async function startSimulatorProcess(
   { databaseUrl }: { databaseUrl?: string } = {},
 ): Promise<SimulatorProcess> {
   const { dataDir, remove } = await makeDataDir()
+  if (databaseUrl === undefined) await copyMigrated(join(dataDir, 'simulator'))
   const port = await findFreePort()
   const main = join(inject('build'), 'src/cli/main.js')
   const given = ['simulator', '--port', String(port), '--control-token', controlToken, ...args]
@@ -74,16 +76,23 @@ export async function startSimulatorProcess(
   }
 }
 
-/**
- * The same simulator with mutual TLS, in this process: starting another one takes a second of CPU. It keeps its
- * certificates in the folder.
- */
+export type OwnSimulator = Pick<SimulatorProcess, 'url' | 'control' | 'stop'>
+
+/** The same simulator with mutual TLS. It keeps its certificates in the folder. */
 export async function startTlsSimulator(
   dialect: string,
+  place: { dataDir: string; databaseUrl: string },
+): Promise<OwnSimulator> {
+  return await startOwnSimulator({ dialect, tls: true }, place)
+}
+
+/** The same simulator in this process: starting another one takes a second of CPU. */
+export async function startOwnSimulator(
+  options: Omit<SimulatorRun, 'host' | 'port' | 'controlToken'>,
   { dataDir, databaseUrl }: { dataDir: string; databaseUrl: string },
-): Promise<Pick<SimulatorProcess, 'url' | 'control' | 'stop'>> {
+): Promise<OwnSimulator> {
   const simulator = await startSimulator(
-    { host: '127.0.0.1', port: await findFreePort(), dialect, tls: true, controlToken },
+    { host: '127.0.0.1', port: await findFreePort(), controlToken, ...options },
     {
       config: readConfig({ DATA_DIR: dataDir, DATABASE_URL: databaseUrl }),
       log: pino({ level: 'silent' }),
