@@ -17,7 +17,6 @@ import {
   fetchWithdrawal,
   fund,
   letMoneyGo,
-  runToEnd,
   stopMoney,
   withdraw,
 } from '../support/withdrawals.ts'
@@ -197,7 +196,7 @@ async function untilStatus(kind: Leaving, id: string, status: string): Promise<v
 
 async function checkAfter({ job }: Leaving, ms: number): Promise<void> {
   bank.service.clock.advance(ms)
-  await runToEnd(bank.service, job)
+  await bank.service.runJob(job)
   await sleep(20)
 }
 

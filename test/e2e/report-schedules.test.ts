@@ -8,7 +8,7 @@ import { addTestClient, type Problem } from '../support/requests.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
-import { keepSignedIn, runToEnd } from '../support/withdrawals.ts'
+import { keepSignedIn } from '../support/withdrawals.ts'
 
 const path = '/dashboard/api/report/schedule'
 const monthly = { report: 'fees', format: 'pdf', every: 'month', by: 'posted', language: 'pt' }
@@ -62,7 +62,7 @@ const jobsLeft = async () => await service.db.query(sql`select from jobs where n
 /** Looks for what is due, as each process does once a minute, and waits until it was sent. */
 async function sendDue(at: string): Promise<void> {
   service.clock.set(new Date(at))
-  await runToEnd(service, 'reports.due')
+  await service.runJob('reports.due')
   await eventually(async () => (await jobsLeft()).length === 0)
 }
 
@@ -94,7 +94,7 @@ it('tries again for those whose mail server refused it, and says so meanwhile', 
   const { body } = await schedule({ report: 'statement', format: 'ofx', every: 'day', recipients })
   mailServer.refused.add(finance)
   service.clock.set(new Date('2026-04-21T07:00:00-03:00'))
-  await runToEnd(service, 'reports.due')
+  await service.runJob('reports.due')
   await eventually(async () => ((await lastOf(body.id))?.attempts ?? 0) > 1)
   expect(await lastOf(body.id)).toMatchObject({
     ...{ outcome: null, sentTo: 1, error: 'the mail was not accepted (EENVELOPE, 550)' },
@@ -118,7 +118,7 @@ it('sends nothing while it is paused, and not what was due meanwhile', async () 
   })
   mailServer.refused.add(owner)
   service.clock.set(new Date('2026-04-22T07:00:00-03:00'))
-  await runToEnd(service, 'reports.due')
+  await service.runJob('reports.due')
   await eventually(async () => ((await lastOf(body.id))?.attempts ?? 0) > 0)
   await pause(body.id, true)
   mailServer.refused.clear()

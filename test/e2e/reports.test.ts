@@ -7,7 +7,7 @@ import { payOne, refund, setFixedFee, untilRefund } from '../support/refunds.ts'
 import { addTestClient, type Problem } from '../support/requests.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
-import { expectLedgerConsistent, keepSignedIn, runToEnd, untilWithdrawal, withdraw } from '../support/withdrawals.ts'
+import { expectLedgerConsistent, keepSignedIn, untilWithdrawal, withdraw } from '../support/withdrawals.ts'
 
 // March and April in Brasília: a payment that was created in one and paid in the other, fees that change within March,
 // a refund that returns a fee, and a withdrawal.
@@ -252,7 +252,7 @@ it('says that no mail is sent without a mail server, and begins no sending', asy
   const made = await owner.call<Problem>(path, { body: { ...schedule, recipients: [body.candidates[0]?.id] } })
   expect(made.status, made.text).toBe(201)
   await service.db.query(sql`update report_schedules set due_at = ${new Date(0)}`)
-  await runToEnd(service, 'reports.due')
+  await service.runJob('reports.due')
   expect(await service.db.query(sql`select from report_sendings`)).toEqual([])
 })
 

@@ -19,7 +19,6 @@ import {
   fetchWithdrawal,
   fund,
   refusal,
-  runToEnd,
   sweepUntil,
   transfersOf,
   untilWithdrawal,
@@ -89,7 +88,7 @@ describe('a slow payout', () => {
     expect([refused.status, ...refusal(refused)]).toEqual([422, 'withdrawal_not_possible', 'status not_pending'])
     expect(refused.body.detail).toMatch(/PROCESSING/)
     service.clock.advance(slowMs / 2)
-    await runToEnd(service, 'withdrawals.check')
+    await service.runJob('withdrawals.check')
     expect(await isIn(id, 'PROCESSING')()).toBe(true)
     await sweep(isIn(id, 'PROCESSED'))
     expect(await bank.countPayouts(id)).toEqual({ requested: 1, made: 1 })
@@ -169,7 +168,7 @@ describe('a missing answer', () => {
     await eventually(async () => (await bank.countPayouts(id)).requested === 1)
     for (let hour = 0; hour < 12; hour++) {
       service.clock.advance(60 * 60_000)
-      await runToEnd(service, 'withdrawals.check')
+      await service.runJob('withdrawals.check')
     }
     expect(await isIn(id, 'PROCESSING')()).toBe(true)
     expect((await balancesOf(service)).reserved).toBe(1_000)
@@ -225,7 +224,7 @@ describe('a receiver that sends the money back', () => {
     const id = await withdraw(service)
     await sweep(isIn(id, 'PROCESSED'), 6_000)
     service.clock.advance(days * 24 * 60 * 60_000)
-    await runToEnd(service, 'withdrawals.returns')
+    await service.runJob('withdrawals.returns')
     await sendBack(id)
     await sweep(isIn(id, 'REFUNDED'), 8 * 24 * 60 * 60_000)
   })

@@ -1,6 +1,5 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { readConfig } from '../../src/config.ts'
 import { type Db, sql } from '../../src/db/sql.ts'
 import { enqueueJob } from '../../src/jobs/jobs.ts'
@@ -10,6 +9,7 @@ import { type ManualClock, manualClock } from './clock.ts'
 import { createTestDatabase } from './database.ts'
 import { makeDatabaseFolder } from './database-folder.ts'
 import { createTestLog } from './logged-errors.ts'
+import { eventually } from './webhooks.ts'
 import './whole-answers.ts'
 
 export type Answer<Body = Record<string, unknown>> = { status: number; headers: Headers; text: string; body: Body }
@@ -37,7 +37,7 @@ export type TestService = {
    * unchanged.
    */
   call<Body = Record<string, unknown>>(path: string, call?: Call): Promise<Answer<Body>>
-  /** Runs a job of the worker now, as its schedule would, and waits until it has ended: a second at most. */
+  /** Runs a job of the worker now, as its schedule would, and waits until it has ended. */
   runJob(name: string): Promise<void>
   stop(): Promise<void>
 }
@@ -91,11 +91,10 @@ export async function startTestService(options: Options = {}): Promise<TestServi
     call: async (path, call) => await request(service.baseUrl + path, { token, ...call }),
     async runJob(name) {
       await enqueueJob(db, { name, payload: {}, key: name })
-      const end = Date.now() + 1_000
-      for (let pauseMs = 5; Date.now() < end; pauseMs *= 1.4) {
-        await sleep(pauseMs)
-        if ((await db.query(sql`select from jobs where key = ${name}`)).length === 0) return
-      }
+      await eventually(
+        async () => (await db.query(sql`select from jobs where key = ${name}`)).length === 0,
+        () => `${name} does not end`,
+      )
     },
     async stop() {
       await service.stop()
