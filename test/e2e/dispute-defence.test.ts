@@ -339,8 +339,8 @@ it('needs attention near the deadline until it is answered, and again if the PSP
   }
   expect(await attention()).toBe(0)
   await service.db.query(sql`update simulator.disputes set deadline_at = ${service.clock.now()}`)
-  // Once the service has read the list again.
-  await expect.poll(attention, { timeout: 30_000 }).toBe(1)
+  await service.runJob('transactions.disputes')
+  expect(await attention()).toBe(1)
   service.clock.advance(1_000)
   await write(path, 0)
   expect((await send(path)).status).toBe(200)
