@@ -64,7 +64,7 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
     })
     await dialog.getByRole('button', { name: 'Create link' }).click()
     await dialog.getByRole('alert').getByText('name: Fill in this field.').waitFor()
-    await page.unroute('**/dashboard/api/user')
+    await page.unrouteAll({ behavior: 'wait' })
 
     await page.reload()
     await page.getByRole('button', { name: 'Change João Lima' }).click()

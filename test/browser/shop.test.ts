@@ -353,7 +353,7 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await page.getByRole('heading', { name: 'Transaction · R$312.50' }).waitFor()
     await page.getByText('Maria da Silva').waitFor()
     await checkScreen('broken-card')
-    await page.unroute('**/dashboard/api/record/*')
+    await page.unrouteAll({ behavior: 'wait' })
     // The record is the last response to arrive, so nothing else gives the page time to receive it.
     await page.route('**/dashboard/api/record/*', async (route) => {
       await sleep(500)

@@ -260,13 +260,15 @@ describe.each(Object.entries(kinds))('a %s', (_, kind) => {
     const id = await kind.send()
     await eventually(() => state.requests === 1)
     await untilRequested(kind)
+    const jobs: Promise<void>[] = []
     for (const finds of [1, 2]) {
       // Longer than a lease: while the first check still waits for its answer, the second one begins.
       bank.service.clock.advance(3 * minuteMs)
-      await bank.service.runJob(kind.job)
+      jobs.push(bank.service.runJob(kind.job))
       await eventually(() => state.finds === finds)
     }
     state.open()
+    await Promise.all(jobs)
     await untilStatus(kind, id, kind.done)
     expect(state.requests).toBe(1)
     expect(await kind.leftOf(id)).toBe(1)

@@ -49,7 +49,7 @@ export type Visit = {
   checkScreen(name: string): Promise<void>
   /**
    * The same at both widths and in both themes, without loading the page again. `npm test` checks the screen as it is,
-   * and then at the other width in the other theme.
+   * and then its colors and its width at the other width in the other theme.
    */
   checkScreenAtEachSize(name: string): Promise<void>
   close(): Promise<void>
@@ -136,7 +136,7 @@ export async function visit(
         await checkScreen(name, { onlyColor: true })
       }
       await turn(other)
-      await checkScreen(name)
+      await checkScreen(name, { onlyColor: !checksEachCombination })
       if (checksEachCombination) {
         await turn({ theme: first.theme })
         await checkScreen(name, { onlyColor: true })
