@@ -184,20 +184,22 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
       locale: 'pt-BR',
     })
     const page = await context.newPage()
-    // Ten seconds to the next load are one here.
+    let reloadSeconds = 10
     await page.route(url, async (route) => {
       const answer = await route.fetch()
-      const body = (await answer.text()).replace(
-        'http-equiv="refresh" content="10"',
-        'http-equiv="refresh" content="1"',
-      )
-      await route.fulfill({ response: answer, body })
+      const refresh = (seconds: number) => `http-equiv="refresh" content="${seconds}"`
+      await route.fulfill({
+        response: answer,
+        body: (await answer.text()).replace(refresh(10), refresh(reloadSeconds)),
+      })
     })
     await page.goto(url)
     expect(await scan(page)).toBe(uri)
     expect(await page.getByText(uri).isVisible()).toBe(true)
     expect(await page.getByRole('button', { name: 'Copiar código Pix' }).count()).toBe(0)
     expect(await page.getByRole('timer').count()).toBe(0)
+    reloadSeconds = 1
+    await page.reload()
     await payAt(service, uri)
     await untilStatus(service, id, 'PAID')
     await page.getByRole('heading', { name: 'Pagamento confirmado' }).waitFor()
