@@ -13,7 +13,6 @@ import { callbackPath } from '../../src/callbacks/path.ts'
 import { readConfig } from '../../src/config.ts'
 import { type Db, sql } from '../../src/db/sql.ts'
 import { createInstance } from '../../src/jobs/instances.ts'
-import { enqueueJob } from '../../src/jobs/jobs.ts'
 import { parseSecretKey, type SecretKey } from '../../src/lib/secrets.ts'
 import { createMerchant } from '../../src/merchant.ts'
 import { toTxid } from '../../src/pix/ids.ts'
@@ -23,7 +22,7 @@ import { createTestDatabase, type TestDatabase } from './database.ts'
 import { createTestLog } from './logged-errors.ts'
 import type { Transaction } from './payments.ts'
 import { type TestSimulator, testSimulator } from './simulator.ts'
-import { eventually } from './webhooks.ts'
+import { eventually, runJobToEnd } from './webhooks.ts'
 
 /**
  * How a PSP answers. lost: it carries out the request, and its answer never arrives; down: it does nothing and fails;
@@ -232,13 +231,7 @@ export async function openGateway(psps: Psp[], { clock, routes = [], successorOf
     post: async (psp, suffix, payload) =>
       (await app.inject({ method: 'POST', url: callbackPath(key, psp.name) + suffix, payload })).statusCode,
     database,
-    async runJob(name) {
-      await enqueueJob(db, { name, payload: {}, key: name })
-      await eventually(
-        async () => (await db.query(sql`select from jobs where name = ${name}`)).length === 0,
-        () => `${name} does not end`,
-      )
-    },
+    runJob: async (name) => await runJobToEnd(db, name),
     end,
     async stop() {
       await end()

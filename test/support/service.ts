@@ -1,15 +1,14 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readConfig } from '../../src/config.ts'
-import { type Db, sql } from '../../src/db/sql.ts'
-import { enqueueJob } from '../../src/jobs/jobs.ts'
+import type { Db } from '../../src/db/sql.ts'
 import type { SandboxFile } from '../../src/sandbox-client.ts'
 import { startService } from '../../src/service.ts'
 import { type ManualClock, manualClock } from './clock.ts'
 import { createTestDatabase } from './database.ts'
 import { makeDatabaseFolder } from './database-folder.ts'
 import { createTestLog } from './logged-errors.ts'
-import { eventually } from './webhooks.ts'
+import { runJobToEnd } from './webhooks.ts'
 import './whole-answers.ts'
 
 export type Answer<Body = Record<string, unknown>> = { status: number; headers: Headers; text: string; body: Body }
@@ -89,13 +88,7 @@ export async function startTestService(options: Options = {}): Promise<TestServi
     firstAdminUrl: service.firstAdminUrl,
     token,
     call: async (path, call) => await request(service.baseUrl + path, { token, ...call }),
-    async runJob(name) {
-      await enqueueJob(db, { name, payload: {}, key: name })
-      await eventually(
-        async () => (await db.query(sql`select from jobs where key = ${name}`)).length === 0,
-        () => `${name} does not end`,
-      )
-    },
+    runJob: async (name) => await runJobToEnd(db, name),
     async stop() {
       await service.stop()
       await own?.drop()

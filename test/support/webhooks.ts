@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type Db, sql } from '../../src/db/sql.ts'
+import { enqueueJob } from '../../src/jobs/jobs.ts'
 import { newSecretKey, parseSecretKey, type SecretKey } from '../../src/lib/secrets.ts'
 import { enqueueEvents, type NewEvent } from '../../src/webhooks/outbox.ts'
 import { createWebhookSecret } from '../../src/webhooks/secrets.ts'
@@ -77,6 +78,15 @@ export async function eventually(
     // Its answer takes the core that the service needs.
     if (answer instanceof Promise) pauseMs = Math.min(pauseMs * 1.4, 250)
   }
+}
+
+/** Runs a job of the worker now, as its schedule would, and waits until it has ended. */
+export async function runJobToEnd(db: Db, name: string): Promise<void> {
+  await enqueueJob(db, { name, payload: {}, key: name })
+  await eventually(
+    async () => (await db.query(sql`select from jobs where key = ${name}`)).length === 0,
+    () => `${name} does not end`,
+  )
 }
 
 export function testSecretKey(): SecretKey {
