@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { afterAll, afterEach, beforeEach, expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { type Mutation, modelTest } from './mutation.ts'
 import { mutations } from './mutations.ts'
 
@@ -33,29 +33,35 @@ const seeds = { MODEL_SEED: '1', MODEL_RUNS: process.env.MUTATION_RUNS ?? '24', 
 const runMaxMs = 1_800_000
 
 const table: string[] = []
-let folder: string
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'guiche-mutation-'))
-  for (const one of copied) await cp(one, join(folder, one), { recursive: true, preserveTimestamps: true })
-  await symlink(resolve('node_modules'), join(folder, 'node_modules'))
-})
-afterEach(async () => await rm(folder, { recursive: true, force: true }))
 afterAll(() => {
   process.stdout.write(`\n| planted fault | caught by |\n|---|---|\n${table.join('\n')}\n\n`)
 })
 
-it('the program as it is passes', { timeout: runMaxMs + 10_000 }, async () => {
-  expect(await runTest(modelTest)).toBe(null)
+it.concurrent('the program as it is passes', { timeout: runMaxMs + 10_000 }, async () => {
+  expect(await withCopy((folder) => runTest(folder, modelTest))).toBe(null)
 })
 
-it.each(mutations)('$name', { timeout: runMaxMs + 10_000 }, async (mutation) => {
-  await plant(mutation)
-  const fault = await runTest(mutation.caughtBy ?? modelTest)
+it.concurrent.each(mutations)('$name', { timeout: runMaxMs + 10_000 }, async (mutation) => {
+  const fault = await withCopy(async (folder) => {
+    await plant(folder, mutation)
+    return await runTest(folder, mutation.caughtBy ?? modelTest)
+  })
   table.push(`| ${mutation.name} | ${fault ?? '**nothing**'} |`)
   expect(fault, 'nothing caught it').not.toBe(null)
 })
 
-async function plant({ edits }: Mutation): Promise<void> {
+async function withCopy<T>(use: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'guiche-mutation-'))
+  try {
+    for (const one of copied) await cp(one, join(folder, one), { recursive: true, preserveTimestamps: true })
+    await symlink(resolve('node_modules'), join(folder, 'node_modules'))
+    return await use(folder)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function plant(folder: string, { edits }: Mutation): Promise<void> {
   for (const { file, from, to } of edits) {
     const path = join(folder, file)
     const source = await readFile(path, 'utf8')
@@ -69,7 +75,7 @@ async function plant({ edits }: Mutation): Promise<void> {
 }
 
 /** The message of a failed test in one line. Null if it passed. */
-async function runTest(test: string): Promise<string | null> {
+async function runTest(folder: string, test: string): Promise<string | null> {
   const report = join(folder, 'report.json')
   const args = [
     'node_modules/vitest/vitest.mjs',
