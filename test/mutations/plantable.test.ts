@@ -1,12 +1,14 @@
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
+import { modelTest } from './mutation.ts'
 import { mutations } from './mutations.ts'
 
 // Running the mutations takes minutes (`npm run mutations`). Checking that each still applies to the code takes none.
-it.each(mutations)('can be planted: $name', async ({ edits, caughtBy }) => {
+it.each(mutations)('can be planted: $name', async ({ edits, caughtBy = modelTest }) => {
   for (const { file, from } of edits) {
     const source = await readFile(file, 'utf8')
     expect(source.split(from), `${file} has "${from}" once`).toHaveLength(2)
   }
-  if (caughtBy) await readFile(caughtBy)
+  await readFile(caughtBy)
+  expect(caughtBy, '`npm test` leaves out the screens').not.toMatch(/^test\/browser\//)
 })

@@ -48,8 +48,8 @@ export type Visit = {
    */
   checkScreen(name: string): Promise<void>
   /**
-   * The same at both widths and in both themes, without loading the page again. `npm test` checks the screen as it is,
-   * and then its colors and its width at the other width in the other theme.
+   * The same at both widths and in both themes, without loading the page again. `npm run test:all` checks the screen as
+   * it is, and then its colors and its width at the other width in the other theme.
    */
   checkScreenAtEachSize(name: string): Promise<void>
   close(): Promise<void>
