@@ -15,7 +15,7 @@ import {
   listMerchantActors,
   listNoticeRecords,
   listRefundRecords,
-  listSuspenseIds,
+  listSuspense,
   listTransferRecords,
   type NoticeRecord,
   type RefundRecord,
@@ -56,6 +56,21 @@ const actionsMax = 500
 /** Few records have ten events. Of a transaction with very many partial refunds, only the last are read. */
 const deliveriesMax = 100
 
+/**
+ * Returns a filter for actions in their order: a payment in suspense may be attributed to several transactions, one after
+ * another, and may be sent back after that.
+ */
+function createConcerns(id: string, duplicates: string[]): (action: ActionRow) => boolean {
+  const attributed = new Map<string | null, unknown>()
+  return ({ action, record_id: payment, details }) => {
+    if (!action.startsWith('suspense.')) return true
+    if (action === 'suspense.return') return payment !== null && duplicates.includes(payment)
+    if (action === 'suspense.undo') return attributed.get(payment) === id
+    if (action === 'suspense.match') attributed.set(payment, details?.transactionId)
+    return details?.transactionId === id
+  }
+}
+
 /** Null if there is no transaction and no withdrawal with this id. */
 export async function findFacts(
   { db, isConfigured = () => true }: { db: Db; isConfigured?: IsConfigured },
@@ -70,10 +85,13 @@ export async function findFacts(
   const disputes = await listDisputeRecords(db, { merchantId, id })
   const recordIds = [id, ...refunds.map((refund) => refund.id), ...disputes.map((dispute) => dispute.id)]
   const undone = refunds.flatMap((refund) => refund.suspense_payment_id ?? [])
-  const suspenseIds = [...undone, ...(await listSuspenseIds(db, id))]
+  const suspense = await listSuspense(db, id)
+  const suspenseIds = [...undone, ...suspense.map((payment) => payment.id)]
   const page = { page: 1, perPage: deliveriesMax, after: null }
   const deliveries = await listDeliveries(db, merchantId, { recordId: id }, page)
-  const actions = await listActions(db, { recordIds: [...recordIds, ...suspenseIds], limit: actionsMax })
+  const listed = await listActions(db, { recordIds: [...recordIds, ...suspenseIds], limit: actionsMax })
+  const duplicates = suspense.flatMap((payment) => (payment.is_duplicate ? payment.id : []))
+  const actions = listed.filter(createConcerns(id, duplicates))
   return {
     record,
     refunds,

@@ -135,10 +135,10 @@ export async function listDuplicateRecords(db: Db, id: string): Promise<Duplicat
 }
 
 /** The payments in suspense that concern a transaction: its duplicates, and the one attributed to it. */
-export async function listSuspenseIds(db: Db, id: string): Promise<string[]> {
-  const rows = await db.query<{ id: string }>(sql`
-    select id from suspense_payments where transaction_id = ${id} or attributed_transaction_id = ${id}`)
-  return rows.map((row) => row.id)
+export async function listSuspense(db: Db, id: string): Promise<{ id: string; is_duplicate: boolean }[]> {
+  return await db.query(sql`
+    select id, transaction_id is not distinct from ${id} as is_duplicate from suspense_payments
+    where transaction_id = ${id} or attributed_transaction_id = ${id}`)
 }
 
 export type NoticeRecord = {

@@ -4,6 +4,7 @@ import { recordAttribution } from '../../src/attribution/attribute.ts'
 import { recordReversal } from '../../src/attribution/reverse.ts'
 import { sql } from '../../src/db/sql.ts'
 import { postEntry } from '../../src/entries/post.ts'
+import { explainRecord } from '../../src/explain/explain.ts'
 import { cents } from '../../src/lib/money.ts'
 import { startSendBack } from '../../src/suspense/send-back.ts'
 import { recordReported } from '../../src/transactions/dispute/dispute.ts'
@@ -35,6 +36,12 @@ const deps = () => ({ ...service, settlement: createSettlement(service), wakeDel
 const match = async (id: string, transactionId: string) =>
   await recordAttribution(deps(), { id, transactionId, by: { actor: 'cli:test' } })
 const undo = async (id: string) => await recordReversal(deps(), { id, by: { actor: 'cli:test' } })
+
+/** What operators did, as the timeline of a transaction shows it. */
+async function operatorActionsOf(id: string): Promise<string[]> {
+  const timeline = (await explainRecord(service, id))?.timeline ?? []
+  return timeline.flatMap((entry) => (entry.kind === 'operator' ? entry.data.action : []))
+}
 
 it('is counted by the metrics while it waits for the operator', async () => {
   const suspended = async () => {
@@ -90,6 +97,7 @@ describe('an attribution', () => {
     await expect(undo(suspended.id)).rejects.toThrow(/attributed to no transaction/)
     await startSendBack(service, { id: suspended.id, by: { actor: 'cli:test' } })
     await untilReturned(service, endToEnd)
+    for (const id of [wrong.id, right]) expect(await operatorActionsOf(id)).toEqual(['suspense.match', 'suspense.undo'])
   })
 
   it('is reversed after the operator drew the fee, which then comes from the operator’s own money', async () => {

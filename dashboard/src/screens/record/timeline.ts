@@ -1,6 +1,6 @@
 import type { Format } from '../../format.ts'
 import type { Language } from '../../text.ts'
-import type { TimelineData } from '../../types.ts'
+import type { ActionName, TimelineData } from '../../types.ts'
 import { words as ledger } from '../ledger/text.ts'
 import { writeAttemptError } from '../webhooks/text.ts'
 
@@ -26,8 +26,7 @@ function inEnglish({ money }: Format): Writers {
       const why = hold === null ? '' : ` · ${{ approval: 'needs approval', duplicate: 'possible duplicate' }[hold]}`
       return `${clientName} requested ${what} ${money(amount)}${externalCode === null ? '' : `, external code ${externalCode}`}${why}`
     },
-    operator: ({ actor, action, details }) =>
-      `${actor.replace(/^\w+:/, '')}: ${actionsEn[action] ?? action}${reasonOf(details)}`,
+    operator: ({ actor, action, details }) => `${nameOf(actor)}: ${textOf(actionsEn, action)}${reasonOf(details)}`,
     callback: ({ step, acquirer, endToEnd, state }) => {
       if (step === 'received') return `${acquirer} notified us of payment ${endToEnd}`
       if (state === 'settled') return `Payment ${endToEnd} confirmed by the PSP`
@@ -60,6 +59,7 @@ const operationsEn: Record<string, string> = {
   findPayment: 'Check the payment',
   refund: 'Send the refund',
   findRefund: 'Check the refund',
+  preparePayout: 'Look up the Pix key',
   sendPayout: 'Send the payout',
   findPayout: 'Check the payout',
 }
@@ -74,7 +74,15 @@ const outcomesEn: Record<string, string> = {
   error: 'error on our side',
 }
 
-const actionsEn: Record<string, string> = {
+/** What is recorded about a transaction, a withdrawal, their disputes and payments in suspense. */
+type RecordAction =
+  | Exclude<
+      Extract<ActionName, `${'transaction' | 'withdrawal' | 'infraction' | 'suspense'}.${string}`>,
+      `withdrawal.limits${string}`
+    >
+  | 'webhook.resend'
+
+const actionsEn: Record<RecordAction, string> = {
   'transaction.cancel': 'canceled the charge',
   'transaction.create': 'created the charge',
   'transaction.refund': 'requested a refund',
@@ -85,6 +93,7 @@ const actionsEn: Record<string, string> = {
   'withdrawal.cancel': 'canceled the withdrawal',
   'withdrawal.settle.propose': 'proposed the outcome of the withdrawal',
   'withdrawal.settle': 'entered the outcome of the withdrawal',
+  'withdrawal.settle.reject': 'rejected the proposed outcome of the withdrawal',
   'infraction.open': 'recorded a dispute',
   'infraction.accept': 'accepted the dispute',
   'infraction.reject': 'rejected the dispute',
@@ -94,6 +103,8 @@ const actionsEn: Record<string, string> = {
   'infraction.send_defence': 'sent the defence to the PSP',
   'infraction.hand_in_defence': 'marked the defence as handed in',
   'suspense.match': 'attributed a payment to it',
+  'suspense.match.propose': 'proposed to attribute a payment to it',
+  'suspense.match.reject': 'rejected the attribution of a payment to it',
   'suspense.undo': 'reversed the attribution',
   'suspense.return': 'returned a duplicate payment',
   'transaction.test-webhook': 'sent a test event to the webhook URL',
@@ -109,8 +120,7 @@ function inPortuguese({ money }: Format): Writers {
         hold === null ? '' : ` · ${{ approval: 'precisa de aprovação', duplicate: 'possível duplicidade' }[hold]}`
       return `${clientName} pediu ${what} ${money(amount)}${externalCode === null ? '' : `, código externo ${externalCode}`}${why}`
     },
-    operator: ({ actor, action, details }) =>
-      `${actor.replace(/^\w+:/, '')} ${actionsPt[action] ?? action}${reasonOf(details)}`,
+    operator: ({ actor, action, details }) => `${nameOf(actor)} ${textOf(actionsPt, action)}${reasonOf(details)}`,
     callback: ({ step, acquirer, endToEnd, state }) => {
       if (step === 'received') return `${acquirer} notificou o pagamento ${endToEnd}`
       if (state === 'settled') return `Pagamento ${endToEnd} confirmado pelo PSP`
@@ -146,6 +156,7 @@ const operationsPt: Record<string, [name: string, gender: 'f' | 'm']> = {
   findPayment: ['Consulta do pagamento', 'm'],
   refund: ['Envio da devolução', 'f'],
   findRefund: ['Consulta da devolução', 'f'],
+  preparePayout: ['Consulta da chave Pix', 'f'],
   sendPayout: ['Envio do saque', 'm'],
   findPayout: ['Consulta do saque', 'm'],
 }
@@ -160,7 +171,7 @@ const outcomesPt: Record<string, { f: string; m: string }> = {
   error: { f: 'erro do nosso lado', m: 'erro do nosso lado' },
 }
 
-const actionsPt: Record<string, string> = {
+const actionsPt: Record<RecordAction, string> = {
   'transaction.cancel': 'cancelou a cobrança',
   'transaction.create': 'criou a cobrança',
   'transaction.refund': 'solicitou uma devolução',
@@ -171,6 +182,7 @@ const actionsPt: Record<string, string> = {
   'withdrawal.cancel': 'cancelou o saque',
   'withdrawal.settle.propose': 'propôs o resultado do saque',
   'withdrawal.settle': 'registrou o resultado do saque',
+  'withdrawal.settle.reject': 'rejeitou o resultado proposto do saque',
   'infraction.open': 'registrou uma contestação',
   'infraction.accept': 'aceitou a contestação',
   'infraction.reject': 'rejeitou a contestação',
@@ -180,11 +192,22 @@ const actionsPt: Record<string, string> = {
   'infraction.send_defence': 'enviou a defesa ao PSP',
   'infraction.hand_in_defence': 'marcou a defesa como entregue',
   'suspense.match': 'conciliou um pagamento com esta cobrança',
+  'suspense.match.propose': 'propôs conciliar um pagamento com esta cobrança',
+  'suspense.match.reject': 'rejeitou a conciliação de um pagamento com esta cobrança',
   'suspense.undo': 'desfez a conciliação',
   'suspense.return': 'devolveu um pagamento em duplicidade',
   'transaction.test-webhook': 'enviou um evento de teste para a webhookUrl',
   'withdrawal.test-webhook': 'enviou um evento de teste para a webhookUrl',
   'webhook.resend': 'reenviou um webhook',
+}
+
+/** An actor without what it is: `user:ana@example.com`, `cli:maria`. */
+function nameOf(actor: string): string {
+  return actor.replace(/^\w+:/, '')
+}
+
+function textOf(texts: Record<string, string>, action: string): string {
+  return texts[action] ?? action
 }
 
 function reasonOf(details: Record<string, unknown> | null): string {
