@@ -10,6 +10,8 @@ import {
   simulatorCredentials,
 } from '../../simulator/receiver-account.ts'
 import type { TlsFolder } from '../../simulator/tls-folder.ts'
+import type { ProtocolProfileOverrides } from '../acquirers/bacen/profile.ts'
+import { dialects } from '../acquirers/dialects.ts'
 
 /** The address of a simulator, and the token for its controls. */
 export type SimulatorPlace = { url: string; controlToken: string; tls: TlsFolder['paths'] | null }
@@ -58,7 +60,7 @@ function toAcquirer({ url, tls }: SimulatorPlace, dialect: DialectName, quirks: 
     baseUrl: url,
     tokenUrl: url + quirks.tokenPath,
     clientId: simulatorCredentials.clientId,
-    ...(quirks.tokenClient !== 'id_only' && { clientSecret: simulatorCredentials.clientSecret }),
+    ...(quirksOf(dialect).tokenClient !== 'id_only' && { clientSecret: simulatorCredentials.clientSecret }),
     chave: receiverKey,
     receiver: receiverAccount,
     ...(tls && { tls: { pfxFile: tls.pfxFile, passphrase: { file: tls.passphraseFile }, caFile: tls.caFile } }),
@@ -69,24 +71,36 @@ function toAcquirer({ url, tls }: SimulatorPlace, dialect: DialectName, quirks: 
 }
 
 /** Settings that the client cannot derive from the name of the dialect. */
-function toOverrides(dialect: DialectName, quirks: Quirks): { overrides?: object } {
-  const { chargesPath, pixPath, hasPayouts, hasDisputes, hasDefences, balance } = quirks
+function toOverrides(dialect: DialectName, quirks: Quirks): { overrides?: ProtocolProfileOverrides } {
+  const { chargesPath, pixPath, hasPayouts, payouts, hasDisputes, hasDefences, balance } = quirks
   const known = quirksOf(dialect)
-  const isMoved = chargesPath !== known.chargesPath || pixPath !== known.pixPath
-  const isOther = hasPayouts !== known.hasPayouts || hasDisputes !== known.hasDisputes || balance !== known.balance
-  // The standard has neither; Inter and Sicoob offer them if the settings say so.
-  const hasOffers = isOther || ['generic', 'inter', 'sicoob'].includes(dialect)
-  if (!isMoved && !hasOffers) return {}
-  const paths = { cob: `${chargesPath}/cob`, pix: `${pixPath}/pix`, webhook: `${pixPath}/webhook` }
-  return {
-    overrides: {
-      ...(isMoved && { paths }),
-      ...(hasOffers && {
-        offers: { payouts: hasPayouts, disputes: hasDisputes, defences: hasDisputes && hasDefences, balance },
-      }),
-    },
+  const differs = (...names: (keyof Quirks)[]) => names.some((name) => quirks[name] !== known[name])
+  const { payout, payoutWebhook, sentPix } = dialects[payouts].profile.paths
+  const paths = {
+    ...(differs('chargesPath', 'pixPath') && {
+      cob: `${chargesPath}/cob`,
+      pix: `${pixPath}/pix`,
+      webhook: `${pixPath}/webhook`,
+    }),
+    ...(differs('payouts') && { payout, payoutWebhook, sentPix }),
   }
+  const overrides = {
+    ...(differs('tokenClient', 'tokenBody') && {
+      token: { credentials: credentials[quirks.tokenClient], format: quirks.tokenBody === 'json' ? 'json' : 'form' },
+    }),
+    ...(Object.keys(paths).length > 0 && { paths }),
+    // Generic has these functions only if the settings name them, and so have Inter and Sicoob.
+    ...((['generic', 'inter', 'sicoob'].includes(dialect) ||
+      differs('hasPayouts', 'hasDisputes', 'hasDefences', 'balance')) && {
+      offers: { payouts: hasPayouts, disputes: hasDisputes, defences: hasDisputes && hasDefences, balance },
+    }),
+    ...(differs('payouts') && { payoutApi: payouts }),
+    ...(differs('listDaysMax') && { list: { daysMax: quirks.listDaysMax } }),
+  } satisfies ProtocolProfileOverrides
+  return Object.keys(overrides).length > 0 ? { overrides } : {}
 }
+
+const credentials = { basic: 'basic', body: 'body', id_only: 'id-in-body' } as const
 
 function toPath(folder: string): string {
   return join(folder, 'simulator.json')

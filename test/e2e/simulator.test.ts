@@ -82,6 +82,23 @@ it('prints settings that match its quirks', async () => {
   ])
 })
 
+it.each([
+  { dialect: 'generic', quirk: ['tokenClient=id_only', 'payouts=sicoob', 'balance=sicoob', 'listDaysMax=5'] },
+  { dialect: 'generic', quirk: ['tokenClient=body', 'tokenBody=json', 'payouts=inter', 'balance=inter'] },
+  { dialect: 'efi', quirk: ['tokenClient=body', 'tokenBody=form', 'hasDefences=true', 'chargesPath=/v9'] },
+])('prints settings with which its client is accepted: $dialect, $quirk', async ({ dialect, quirk }) => {
+  const { dataDir, remove } = await makeDataDir()
+  cleanups.push(remove)
+  const simulator = await startOwnSimulator({ dialect, quirk }, { dataDir, databaseUrl: database.connectionString })
+  cleanups.push(simulator.stop)
+  const environment = { DATA_DIR: dataDir, ACQUIRERS_FILE: join(dataDir, 'simulator/acquirers.json') }
+  const commandLine = await openCommandLine({ connectionString: database.connectionString, environment })
+  cleanups.push(commandLine.stop)
+  expect(await commandLine.read(['acquirer', 'check', `simulated-${dialect}`])).toContain(
+    'It supports all that Guichê needs.',
+  )
+})
+
 it('shows its certificate to a callback address that requires one, and trusts the configured authority', async () => {
   const { dataDir, remove } = await makeDataDir()
   cleanups.push(remove)
