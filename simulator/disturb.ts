@@ -18,7 +18,7 @@ export type Disturb = (request: HttpRequest) => Disturbance | Promise<Disturbanc
  */
 export async function disturbed(disturbance: Disturbance, answer: () => Promise<HttpResponse>): Promise<HttpResponse> {
   if (disturbance === 'time_out_before') return timedOut()
-  if (disturbance === 'error_500') return problem('ErroInterno', 'Ocorreu um erro inesperado.')
+  if (disturbance === 'error_500') return problem('ErroInternoDoServidor', 'Ocorreu um erro inesperado.')
   if (disturbance === 'refused') return problem('RequisicaoInvalida', 'A requisição está duplicada.')
   if (disturbance === 'not_found') return problem('NaoEncontrado', 'Nada foi encontrado.')
   const answered = await answer()
@@ -27,5 +27,5 @@ export async function disturbed(disturbance: Disturbance, answer: () => Promise<
 
 /** The client knows as little as without any answer. */
 export function timedOut(): HttpResponse {
-  return problem('TempoEsgotado', 'O serviço não respondeu a tempo.')
+  return problem('IndisponibilidadePorTempoEsgotado', 'O serviço não respondeu a tempo.')
 }

@@ -16,7 +16,10 @@ export type HttpResponse = { status: number; headers: Record<string, string>; bo
 
 export type Violation = { razao: string; propriedade: string }
 
-/** The errors of the Central Bank's API Pix that this PSP uses: name, status and title. */
+/**
+ * The errors that this PSP uses: name, status and title. Those of charges, payments, refunds and webhooks are the Central
+ * Bank's; those of payouts, defences and commands are the simulator's own.
+ */
 const problems = {
   RequisicaoInvalida: { status: 400, title: 'Requisição inválida.' },
   NaoAutenticado: { status: 401, title: 'Token de acesso ausente, inválido ou expirado.' },
@@ -42,15 +45,15 @@ const problems = {
   ComandoRecusado: { status: 422, title: 'O simulador recusou o comando.' },
   WebhookOperacaoInvalida: { status: 400, title: 'Webhook inválido.' },
   WebhookNaoEncontrado: { status: 404, title: 'Webhook não encontrado.' },
-  ErroInterno: { status: 500, title: 'Erro interno.' },
-  TempoEsgotado: { status: 504, title: 'Tempo esgotado.' },
+  ErroInternoDoServidor: { status: 500, title: 'Erro interno.' },
+  IndisponibilidadePorTempoEsgotado: { status: 504, title: 'Tempo esgotado.' },
   ServicoIndisponivel: { status: 503, title: 'Serviço indisponível.' },
 } as const
 
 export type ProblemName = keyof typeof problems
 
-// The standard has one name for a charge that its location no longer shows, and the status says whether that is final.
-// It has none for a charge that exists already.
+// The standard has one error for a charge that its location does not show: with 404 it may come back, with 410 it does
+// not. CobDuplicada is renamed when the answer is encoded, because Efí has a name for it.
 const standardNames: Partial<Record<ProblemName, string>> = { CobPayloadRemovido: 'CobPayloadNaoEncontrado' }
 
 export function json(status: number, value: unknown): HttpResponse {
