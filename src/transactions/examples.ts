@@ -32,19 +32,22 @@ const before: Record<TransactionStatus, TransactionStatus[]> = {
 const createdAt = Date.parse('2026-11-21T12:00:00.000Z')
 /** When each status begins, in milliseconds after the creation. */
 const startsMs = [0, 412, 95_000, 86_400_000, 172_800_000, 172_801_500]
+/** Five minutes after the code has expired. */
+const failsMs = 2_100_000
 
 const payer = {
   type: 'PF' as const,
   name: 'Maria da Silva',
   document: '52998224725',
-  bankAccount: { type: 'CACC', branch: '0001', number: '123456', digit: '7', ispb: '60701190' },
+  bankAccount: { type: 'CHECKING', branch: '0001', number: '123456', digit: '7', ispb: '60701190' },
   pix: { key: 'maria@example.com', type: 'EMAIL' as const },
 }
 
 /** The transaction in each of its statuses. */
 export function exampleTransaction(status: TransactionStatus) {
   const statuses = [...before[status], status]
-  const dateOf = (index: number) => new Date(createdAt + (startsMs[index] ?? 0)).toISOString()
+  const dateOf = (index: number) =>
+    new Date(createdAt + (statuses[index] === 'FAILED' ? failsMs : (startsMs[index] ?? 0))).toISOString()
   const isPaid = statuses.includes('PAID')
   return {
     id: exampleId,
