@@ -3,7 +3,7 @@
 // the guide; `--start` builds the guide in the background, so that the service starts without waiting for it; `--pack`
 // builds everything that `npm pack` packs.
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { constants, setPriority } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -27,6 +27,20 @@ function newest(path) {
 function isFresh(made, sources) {
   const path = join(root, made)
   return existsSync(path) && sources.every((source) => newest(join(root, source)) < statSync(path).mtimeMs)
+}
+
+/**
+ * This file and all that it needs when it runs. Imports of types are no part of a bundle.
+ * @param {string} path
+ * @param {Set<string>} found
+ */
+function modulesOf(path, found = new Set()) {
+  if (found.has(path)) return found
+  found.add(path)
+  const imports = /^(?:import|export) (?!type\b)[^']*from '(\.[^']*)'/gm
+  for (const [, name = ''] of readFileSync(join(root, path), 'utf8').matchAll(imports))
+    modulesOf(join(dirname(path), name), found)
+  return found
 }
 
 /** The compiler's folder; null in a tree that was installed without development dependencies. */
@@ -75,6 +89,8 @@ const parts = [
       'dashboard/index.html',
       'dashboard/vite.config.ts',
       'sdk/src',
+      // What it shares with the service.
+      ...modulesOf('dashboard/src/types.ts'),
       'package-lock.json',
     ],
     isWorkspace: true,
@@ -103,8 +119,8 @@ const guide = {
   ],
   build: async () => {
     const { build } = await import('vitepress')
-    // Written next to it first: a reader or another build sees only complete versions.
-    const draft = join(root, `dist/guide-${process.pid}`)
+    // Written next to it first, so that a reader sees only complete versions.
+    const [made, draft] = [join(root, 'dist/guide'), join(root, `dist/guide-${process.pid}`)]
     try {
       await build(join(root, 'docs'), {
         outDir: draft,
@@ -113,10 +129,10 @@ const guide = {
           config.logger.info = () => {}
         },
       })
-      rmSync(join(root, 'dist/guide'), { recursive: true, force: true })
-      renameSync(draft, join(root, 'dist/guide'))
+      if (existsSync(made)) renameSync(made, `${draft}.old`)
+      renameSync(draft, made)
     } finally {
-      rmSync(draft, { recursive: true, force: true })
+      for (const folder of [draft, `${draft}.old`]) rmSync(folder, { recursive: true, force: true })
     }
   },
 }
