@@ -6,6 +6,8 @@ import { screenKeys } from '../shortcuts.ts'
 import { useText } from '../text.ts'
 import { words } from './text.ts'
 
+const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent)
+
 /** All keys of the dashboard. */
 export default function ShortcutSheet({ shown, onClose }: { shown: readonly ScreenEntry[]; onClose: () => void }) {
   const t = useText(words)
@@ -15,7 +17,7 @@ export default function ShortcutSheet({ shown, onClose }: { shown: readonly Scre
       <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="xl">
         <Stack gap="lg">
           <Keys title={t.sheetEverywhere}>
-            <Row name={t.sheetFind} keys={[['/'], ['Ctrl', 'K']]} />
+            <Row name={t.sheetFind} keys={[['/'], [`${isApple ? '⌘' : 'Ctrl'} + K`]]} />
             <Row name={t.sheetKeys} keys={[['?']]} />
           </Keys>
           <Keys title={t.sheetLists}>
@@ -46,21 +48,21 @@ function Keys({ title, children }: { title: string; children: ReactNode }) {
   )
 }
 
-/** @param keys alternatives; the keys of one are pressed together or one after another */
+/** @param keys alternatives; the keys of one are pressed one after another */
 function Row({ name, keys }: { name: string; keys: string[][] }) {
   const t = useText(words)
   return (
     <Group className="row" justify="space-between" py={4} wrap="nowrap">
       <Text size="sm">{name}</Text>
       <Group gap={6} wrap="nowrap">
-        {keys.map((together, index) => (
-          <Fragment key={together.join()}>
+        {keys.map((sequence, index) => (
+          <Fragment key={sequence.join()}>
             {index > 0 && (
               <Text size="xs" c="dimmed">
                 {t.or}
               </Text>
             )}
-            {together.map((key) => (
+            {sequence.map((key) => (
               <Kbd key={key}>{key}</Kbd>
             ))}
           </Fragment>
