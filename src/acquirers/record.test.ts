@@ -6,7 +6,7 @@ import { cents } from '../lib/money.ts'
 import { toTxid } from '../pix/ids.ts'
 import { type Acquirer, AcquirerUnavailable, type Charge, type Payment } from './acquirer.ts'
 import { toCallbackAccess } from './callbacks.ts'
-import { type Exchange, recordExchanges } from './record.ts'
+import { type Exchange, type Observed, recordExchanges } from './record.ts'
 
 const clock = manualClock()
 const at = clock.now()
@@ -49,10 +49,13 @@ const answering: Acquirer = {
   readCallback: () => [],
 }
 
-function recorded(answers: Partial<Acquirer> = {}): { acquirer: Acquirer; written: Exchange[] } {
-  const written: Exchange[] = []
-  const acquirer = { ...answering, ...answers }
-  return { acquirer: recordExchanges(acquirer, { write: (exchange) => written.push(exchange), clock }), written }
+function recorded(answers: Partial<Acquirer> = {}): { acquirer: Acquirer; written: Exchange[]; observed: Observed[] } {
+  const [written, observed]: [Exchange[], Observed[]] = [[], []]
+  const acquirer = recordExchanges(
+    { ...answering, ...answers },
+    { write: (exchange) => written.push(exchange), observe: (request) => observed.push(request), clock },
+  )
+  return { acquirer, written, observed }
 }
 
 const inShort = (written: Exchange[]) =>
@@ -124,11 +127,16 @@ it.each([
   ])
 })
 
-it('records nothing for a list that works, even when its reader stops early', async () => {
-  const { acquirer, written } = recorded()
-  for await (const found of acquirer.listPayments({ from: at, to: at })) {
+it('records nothing for a list that works, and observes it once, even when its reader stops early', async () => {
+  const { acquirer, written, observed } = recorded()
+  const range = { from: at, to: at }
+  const outcomes = () => observed.map(({ operation, outcome }) => `${operation} ${outcome}`)
+  for await (const found of acquirer.listPayments(range)) expect(found).toBe(payment)
+  expect(outcomes()).toEqual(['listPayments listed'])
+  for await (const found of acquirer.listPayments(range)) {
     expect(found).toBe(payment)
     break
   }
+  expect(outcomes()).toEqual(Array(2).fill('listPayments listed'))
   expect(written).toEqual([])
 })

@@ -29,8 +29,8 @@ type Subject = { operation: string; id: string | null; endToEndId?: string }
 type Deps = {
   write: (exchange: Exchange) => void
   clock: Clock
-  /** Called for every request, including the creation of a charge. */
-  observe?: (question: Observed) => void
+  /** Called for every request that is passed through, including the creation of a charge; once for a whole list. */
+  observe?: (request: Observed) => void
 }
 
 export type Observed = {
@@ -41,17 +41,14 @@ export type Observed = {
 }
 
 /**
- * The same acquirer, with every request to it passed to `write`, which must return at once and throw nothing. The
- * creation of a charge is not recorded: the transaction's history has it, and creating is the busiest path. A list
- * belongs to no record: it is recorded only when it fails.
+ * The same acquirer, with its requests passed to `write`, which must return at once and throw nothing. The creation of
+ * a charge is recorded only if it is refused or fails: otherwise the transaction's history has it, and creating is the
+ * busiest path. A list belongs to no record: it is recorded only when it fails. The registration of a callback is
+ * neither recorded nor observed: people request it, and see its outcome.
  */
 export function recordExchanges(acquirer: Acquirer, deps: Deps): Acquirer {
   const { payouts, disputes, readBalance } = acquirer
-  const recorded = <Result>(
-    subject: Subject,
-    toOutcome: (result: Result) => Exchange['outcome'] | null,
-    call: () => Promise<Result>,
-  ) => record(deps, acquirer.name, { subject, toOutcome, call })
+  const recorded: Recorder = (subject, toOutcome, call) => record(deps, acquirer.name, { subject, toOutcome, call })
   return {
     ...acquirer,
     createCharge: (input) =>
@@ -72,7 +69,7 @@ export function recordExchanges(acquirer: Acquirer, deps: Deps): Acquirer {
       await recorded({ operation: 'findPayment', id: null, endToEndId }, foundOrNot, () =>
         acquirer.findPayment(endToEndId),
       ),
-    listPayments: (range) => recordFailure(deps, acquirer.name, 'listPayments', acquirer.listPayments(range)),
+    listPayments: (range) => recordList(deps, acquirer.name, 'listPayments', acquirer.listPayments(range)),
     refund: async (input) =>
       await recorded({ operation: 'refund', id: input.refundId }, outcomeOf, () => acquirer.refund(input)),
     findRefund: async (input) =>
@@ -101,12 +98,13 @@ function recordPayouts(payouts: Payouts, recorded: Recorder, deps: Deps, acquire
       (async (order) =>
         await recorded(
           { operation: 'preparePayout', id: order.payoutId },
+          // No money has moved: the PSP has only given its id of the payout.
           ({ outcome }) => (outcome === 'prepared' ? 'found' : outcome),
           () => prepare(order),
         )),
     find: async (key) =>
       await recorded({ operation: 'findPayout', id: key.payoutId }, outcomeOf, () => payouts.find(key)),
-    list: list && ((range) => recordFailure(deps, acquirer, 'listPayouts', list(range))),
+    list: list && ((range) => recordList(deps, acquirer, 'listPayouts', list(range))),
   }
 }
 
@@ -114,7 +112,7 @@ function recordDisputes(disputes: Disputes, recorded: Recorder, deps: Deps, acqu
   const { list, defend } = disputes
   const toOutcome = ({ outcome }: DefenceOutcome) => (outcome === 'received' ? 'done' : outcome)
   return {
-    list: (range) => recordFailure(deps, acquirer, 'listInfractions', list(range)),
+    list: (range) => recordList(deps, acquirer, 'listInfractions', list(range)),
     defend:
       defend && (async (input) => await recorded({ operation: 'defend', id: null }, toOutcome, () => defend(input))),
   }
@@ -170,40 +168,42 @@ async function recordCall<Result>(
       durationMs: Math.round(performance.now() - startedAt),
       at,
     })
-  const seen = (outcome: Observed['outcome']) => {
+  const reportOutcome = (outcome: Observed['outcome']) => {
     span?.set({ 'guiche.outcome': outcome })
     observe?.({ acquirer, operation: subject.operation, outcome, durationMs: performance.now() - startedAt })
   }
   try {
     const result = await call()
     const outcome = toOutcome(result)
-    seen(outcome ?? 'created')
+    reportOutcome(outcome ?? 'created')
     if (outcome !== null) writeOutcome(outcome, null)
     return result
   } catch (error) {
     const outcome = error instanceof AcquirerUnavailable ? 'unknown' : 'error'
-    seen(outcome)
+    reportOutcome(outcome)
     writeOutcome(outcome, nameOf(error))
     throw error
   }
 }
 
-async function* recordFailure<Item>(
+async function* recordList<Item>(
   { write, observe, clock }: Deps,
   acquirer: string,
   operation: string,
   items: AsyncIterable<Item>,
 ): AsyncGenerator<Item> {
   const [at, startedAt] = [clock.now(), performance.now()]
+  let outcome: Observed['outcome'] = 'listed'
   try {
     yield* items
-    observe?.({ acquirer, operation, outcome: 'listed', durationMs: performance.now() - startedAt })
   } catch (error) {
-    const outcome = error instanceof AcquirerUnavailable ? 'unknown' : 'error'
+    outcome = error instanceof AcquirerUnavailable ? 'unknown' : 'error'
     const durationMs = Math.round(performance.now() - startedAt)
-    observe?.({ acquirer, operation, outcome, durationMs })
     write({ acquirer, operation, recordId: null, endToEndId: null, outcome, error: nameOf(error), durationMs, at })
     throw error
+  } finally {
+    // Also if the reader stops early: what it read was listed.
+    observe?.({ acquirer, operation, outcome, durationMs: performance.now() - startedAt })
   }
 }
 

@@ -63,7 +63,7 @@ export async function hasSimulatedDisputes(deps: SettleDeps): Promise<boolean> {
     if (isRemote || !disputes) continue
     const range = { from: await findStart(deps, name, to), to }
     try {
-      if (!(await disputes.list(range)[Symbol.asyncIterator]().next()).done) return true
+      for await (const _ of disputes.list(range)) return true
     } catch {
       // The job finds out why, and reports it.
       return true
