@@ -155,8 +155,8 @@ export type Config = Readonly<{
 }>
 
 export class ConfigError extends Error {
-  constructor(faults: string[]) {
-    super(`The configuration is not valid:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`)
+  constructor(errors: string[]) {
+    super(`The configuration is not valid:\n${errors.map((error) => `  - ${error}`).join('\n')}`)
     this.name = 'ConfigError'
   }
 }
@@ -180,50 +180,50 @@ const fileSuffix = '_FILE'
  * @throws {ConfigError} with every error, not only the first
  */
 export function readConfig(environment: Record<string, string | undefined>): Config {
-  const faults: string[] = []
-  const secrets = readSecretFiles(environment, faults)
+  const errors: string[] = []
+  const secrets = readSecretFiles(environment, errors)
   // An empty value counts as unset: `BASE_URL=` in a file means "the default".
   const text = (name: Name) => secrets.get(name)?.content ?? (environment[name]?.trim() || undefined)
   const settings: unknown = Object.fromEntries(names.flatMap((name) => (text(name) ? [[name, text(name)]] : [])))
   const isValid = validate(settings)
-  faults.push(...(validate.errors ?? []).map((error) => `${error.instancePath.slice(1)} ${describe(error)}`))
-  const secretKey = readSecretKey('SECRET_KEY', text('SECRET_KEY'), faults)
-  const secretKeyPrevious = readSecretKey('SECRET_KEY_PREVIOUS', text('SECRET_KEY_PREVIOUS'), faults)
+  errors.push(...(validate.errors ?? []).map((error) => `${error.instancePath.slice(1)} ${describe(error)}`))
+  const secretKey = readSecretKey('SECRET_KEY', text('SECRET_KEY'), errors)
+  const secretKeyPrevious = readSecretKey('SECRET_KEY_PREVIOUS', text('SECRET_KEY_PREVIOUS'), errors)
   if (text('SECRET_KEY_PREVIOUS') !== undefined && text('SECRET_KEY') === undefined)
-    faults.push('SECRET_KEY must be set together with SECRET_KEY_PREVIOUS: it is the key that replaces it')
-  const baseUrl = readBase('BASE_URL', text('BASE_URL'), faults)
-  const authIssuer = readBase('AUTH_ISSUER', text('AUTH_ISSUER'), faults)
-  const oidcIssuer = readBase('OIDC_ISSUER', text('OIDC_ISSUER'), faults)
+    errors.push('SECRET_KEY must be set together with SECRET_KEY_PREVIOUS: it is the key that replaces it')
+  const baseUrl = readBase('BASE_URL', text('BASE_URL'), errors)
+  const authIssuer = readBase('AUTH_ISSUER', text('AUTH_ISSUER'), errors)
+  const oidcIssuer = readBase('OIDC_ISSUER', text('OIDC_ISSUER'), errors)
   if (oidcIssuer?.startsWith('http:') && !isLoopback(new URL(oidcIssuer).hostname))
-    faults.push('OIDC_ISSUER must begin with https://: its answers decide who signs in')
-  const oidc = readOidcSettings(oidcIssuer, text, faults)
-  const collector = readBase('OTEL_EXPORTER_OTLP_ENDPOINT', text('OTEL_EXPORTER_OTLP_ENDPOINT'), faults)
-  const simulatorUrl = readBase('SIMULATOR_URL', text('SIMULATOR_URL'), faults)
-  const databaseUrl = readDatabaseUrl('DATABASE_URL', text('DATABASE_URL'), faults)
-  const databaseReadUrl = readDatabaseUrl('DATABASE_READ_URL', text('DATABASE_READ_URL'), faults)
+    errors.push('OIDC_ISSUER must begin with https://: its answers decide who signs in')
+  const oidc = readOidcSettings(oidcIssuer, text, errors)
+  const collector = readBase('OTEL_EXPORTER_OTLP_ENDPOINT', text('OTEL_EXPORTER_OTLP_ENDPOINT'), errors)
+  const simulatorUrl = readBase('SIMULATOR_URL', text('SIMULATOR_URL'), errors)
+  const databaseUrl = readDatabaseUrl('DATABASE_URL', text('DATABASE_URL'), errors)
+  const databaseReadUrl = readDatabaseUrl('DATABASE_READ_URL', text('DATABASE_READ_URL'), errors)
   if (text('DATABASE_READ_URL') !== undefined && text('DATABASE_URL') === undefined)
-    faults.push('DATABASE_READ_URL needs DATABASE_URL: the embedded PostgreSQL has no standby')
-  if (text('HOST') && !isHost(text('HOST') ?? '')) faults.push('HOST must be an IP address or a host name')
+    errors.push('DATABASE_READ_URL needs DATABASE_URL: the embedded PostgreSQL has no standby')
+  if (text('HOST') && !isHost(text('HOST') ?? '')) errors.push('HOST must be an IP address or a host name')
   if (text('CELL') !== undefined && !isCellName(text('CELL') ?? ''))
-    faults.push('CELL must be 1 to 4 lowercase letters and digits')
+    errors.push('CELL must be 1 to 4 lowercase letters and digits')
   const cells = parseCells(text('CELLS') ?? '')
   if (cells === null)
-    faults.push('CELLS must be the cells and their addresses, such as a=https://a.example.com,b=https://b.example.com')
+    errors.push('CELLS must be the cells and their addresses, such as a=https://a.example.com,b=https://b.example.com')
   const acquirersFile = text('ACQUIRERS_FILE')
   if (acquirersFile !== undefined && simulatorUrl !== null)
-    faults.push(
+    errors.push(
       'SIMULATOR_URL cannot be combined with ACQUIRERS_FILE: a simulator can be an acquirer of dialect generic in that file',
     )
   const usesOwnSimulator = simulatorUrl === null && acquirersFile === undefined
   if (baseUrl !== null && usesOwnSimulator && baseUrl.replace(/^https?:\/\//, '').length > baseUrlLengthMax)
-    faults.push(
+    errors.push(
       `BASE_URL must have at most ${baseUrlLengthMax} characters after the scheme: it is part of every QR code`,
     )
-  const roles = readRoles('REQUIRE_SECOND_FACTOR', text('REQUIRE_SECOND_FACTOR'), faults)
-  const trustedProxies = readNetworks('TRUST_PROXY', text('TRUST_PROXY'), faults)
-  const [alerts, eventSink] = [readAlertChannels(text, faults), readEventSink(text('EVENT_SINK'), faults)]
+  const roles = readRoles('REQUIRE_SECOND_FACTOR', text('REQUIRE_SECOND_FACTOR'), errors)
+  const trustedProxies = readNetworks('TRUST_PROXY', text('TRUST_PROXY'), errors)
+  const [alerts, eventSink] = [readAlertChannels(text, errors), readEventSink(text('EVENT_SINK'), errors)]
   if (authIssuer !== null && text('AUTH_AUDIENCE') === undefined)
-    faults.push(
+    errors.push(
       `AUTH_AUDIENCE must be set together with AUTH_ISSUER: the audience ("aud") of tokens for this gateway. AUTH_AUDIENCE=${anyAudience} accepts tokens that were issued for any service`,
     )
   // Whether others can reach the service: behind a proxy on this machine, HOST is a loopback address as well.
@@ -231,9 +231,9 @@ export function readConfig(environment: Record<string, string | undefined>): Con
     !isLoopback(text('HOST') ?? defaultHost) ||
     (baseUrl !== null && !isLoopback(new URL(baseUrl).hostname)) ||
     trustedProxies.length > 0
-  if (!isValid || faults.length > 0) {
+  if (!isValid || errors.length > 0) {
     const withFile = (name: string) => (secrets.has(name) ? `${name} (in ${secrets.get(name)?.path})` : name)
-    throw new ConfigError(faults.map((fault) => fault.replace(/^\w+/, withFile)))
+    throw new ConfigError(errors.map((error) => error.replace(/^\w+/, withFile)))
   }
 
   const processes = settings.PROCESSES ?? (acquirersFile === undefined ? 1 : processesFor(countCores()))
@@ -292,7 +292,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   })
 }
 
-function readSecretFiles(environment: Record<string, string | undefined>, faults: string[]) {
+function readSecretFiles(environment: Record<string, string | undefined>, errors: string[]) {
   const read = new Map<string, { path: string; content: string }>()
   for (const name of names) {
     const variable = `${name}${fileSuffix}`
@@ -302,7 +302,7 @@ function readSecretFiles(environment: Record<string, string | undefined>, faults
       if (environment[name]?.trim()) throw new Error(`cannot be combined with ${name}: set one of them`)
       read.set(name, { path, content: readSecretFile(path) })
     } catch (error) {
-      faults.push(`${variable} ${(error as Error).message}`)
+      errors.push(`${variable} ${(error as Error).message}`)
     }
   }
   return read
@@ -331,50 +331,50 @@ function describe({ message, params }: { message?: string; params: Record<string
   )
 }
 
-function readSecretKey(name: string, text: string | undefined, faults: string[]): SecretKey | null {
+function readSecretKey(name: string, text: string | undefined, errors: string[]): SecretKey | null {
   const key = parseSecretKey(text ?? '')
   if (text !== undefined && !key)
-    faults.push(`${name} must be 32 bytes in base64url (\`npx guiche secret-key\` makes one)`)
+    errors.push(`${name} must be 32 bytes in base64url (\`npx guiche secret-key\` makes one)`)
   return key
 }
 
 /** An address to which paths are appended. */
-function readBase(name: string, text: string | undefined, faults: string[]): string | null {
+function readBase(name: string, text: string | undefined, errors: string[]): string | null {
   if (text === undefined) return null
   if (!/^https?:$/.test(URL.canParse(text) ? new URL(text).protocol : '')) {
-    faults.push(`${name} must be a URL that begins with http:// or https://`)
+    errors.push(`${name} must be a URL that begins with http:// or https://`)
     return null
   }
-  if (/[?#]/.test(text)) faults.push(`${name} must be a URL without a query and a fragment`)
+  if (/[?#]/.test(text)) errors.push(`${name} must be a URL without a query and a fragment`)
   return text.replace(/\/+$/, '')
 }
 
 function readDatabaseUrl(
   name: 'DATABASE_URL' | 'DATABASE_READ_URL',
   text: string | undefined,
-  faults: string[],
+  errors: string[],
 ): string | null {
   try {
     if (text !== undefined) parseServers(text, name === 'DATABASE_URL' ? 'all' : 'reads')
     return text ?? null
   } catch (error) {
-    faults.push(`${name} ${(error as Error).message}`)
+    errors.push(`${name} ${(error as Error).message}`)
     return null
   }
 }
 
-function readRoles(name: string, text: string | undefined, faults: string[]): string[] {
+function readRoles(name: string, text: string | undefined, errors: string[]): string[] {
   const roles = (text ?? '').split(',').flatMap((part) => part.trim() || [])
   if (roles.every((role) => roleNames.includes(role))) return roles
-  faults.push(`${name} must be roles, separated by commas: ${roleNames.join(', ')}`)
+  errors.push(`${name} must be roles, separated by commas: ${roleNames.join(', ')}`)
   return []
 }
 
 /** Addresses and networks (CIDR), separated by commas. */
-function readNetworks(name: string, text: string | undefined, faults: string[]): string[] {
+function readNetworks(name: string, text: string | undefined, errors: string[]): string[] {
   const networks = (text ?? '').split(',').flatMap((part) => part.trim() || [])
   if (networks.every(isNetwork)) return networks
-  faults.push(`${name} must be addresses or networks of proxies, separated by commas, such as 127.0.0.1,10.0.0.0/8`)
+  errors.push(`${name} must be addresses or networks of proxies, separated by commas, such as 127.0.0.1,10.0.0.0/8`)
   return []
 }
 

@@ -39,7 +39,7 @@ async function read(value: unknown) {
 }
 
 /** The errors, without the file's name before each. */
-async function faultsOf(value: unknown): Promise<string[]> {
+async function errorsOf(value: unknown): Promise<string[]> {
   const error = await read(value).catch((thrown: unknown) => thrown)
   expect(error).toBeInstanceOf(ConfigError)
   return (error as ConfigError).message
@@ -52,7 +52,7 @@ const one = async (more: object) => {
   const { acquirers } = await read({ acquirers: [{ ...usual, ...more }] })
   return acquirers[0] ?? expect.unreachable()
 }
-const faultsOfOne = async (more: object) => await faultsOf({ acquirers: [{ ...usual, ...more }] })
+const errorsOfOne = async (more: object) => await errorsOf({ acquirers: [{ ...usual, ...more }] })
 
 describe('an acquirer of the settings file', () => {
   it('has defaults and cannot be changed', async () => {
@@ -168,10 +168,10 @@ describe('an error is reported with its path and what to do', () => {
     [{ fees: { payment: { basisPoints: 1.5 } } }, 'acquirers[0].fees.payment.basisPoints must be a whole number'],
     [{ callbacks: { baseurl: 'x' } }, 'acquirers[0].callbacks.baseurl is not known: allowed are register,'],
   ])('%j', async (more, said) => {
-    const faults = await faultsOfOne(more)
-    expect(faults).toHaveLength(1)
-    if (typeof said === 'string') expect(faults[0]).toContain(said)
-    else expect(faults[0]).toMatch(said)
+    const errors = await errorsOfOne(more)
+    expect(errors).toHaveLength(1)
+    if (typeof said === 'string') expect(errors[0]).toContain(said)
+    else expect(errors[0]).toMatch(said)
   })
 
   it('all errors at once', async () => {
@@ -181,7 +181,7 @@ describe('an error is reported with its path and what to do', () => {
     ]
     const routes = [{ acquirers: [{ name: 'other' }], from: '25:00' }]
     expect(
-      (await faultsOf({ acquirers: [first, second], routes, more: 1 })).map((fault) => fault.split(/:? /)[0]),
+      (await errorsOf({ acquirers: [first, second], routes, more: 1 })).map((error) => error.split(/:? /)[0]),
     ).toEqual([
       'acquirers[0].chave',
       'acquirers[0].clientSecret',
@@ -196,10 +196,10 @@ describe('an error is reported with its path and what to do', () => {
   })
 
   it('an error of the file itself', async () => {
-    expect(await faultsOf('{')).toEqual([expect.stringMatching(/acquirers\.json is not JSON: /)])
-    expect(await faultsOf({})).toEqual(['acquirers is not set'])
-    expect(await faultsOf([])).toHaveLength(1)
-    expect(await faultsOf({ acquirers: [] })).toHaveLength(1)
+    expect(await errorsOf('{')).toEqual([expect.stringMatching(/acquirers\.json is not JSON: /)])
+    expect(await errorsOf({})).toEqual(['acquirers is not set'])
+    expect(await errorsOf([])).toHaveLength(1)
+    expect(await errorsOf({ acquirers: [] })).toHaveLength(1)
     const path = files.path('none.json')
     expect(() => readAcquirersFile({ path, variable: () => undefined, clock: systemClock })).toThrow(
       /which does not exist/,
@@ -207,8 +207,8 @@ describe('an error is reported with its path and what to do', () => {
   })
 
   it('without repeating a secret', async () => {
-    const faults = await faultsOfOne({ clientSecret: 'hush-hush', settings: { x: 'hush-hush' }, chave: 'hush-hush' })
-    expect(faults.join()).not.toContain('hush-hush')
+    const errors = await errorsOfOne({ clientSecret: 'hush-hush', settings: { x: 'hush-hush' }, chave: 'hush-hush' })
+    expect(errors.join()).not.toContain('hush-hush')
   })
 })
 
@@ -239,6 +239,6 @@ describe('a route', () => {
     [{ acquirers: [{ name: 'psp' }], minAmount: 2, maxAmount: 1 }, 'routes[0].maxAmount is below minAmount'],
     [{ acquirers: [{ name: 'psp' }], days: ['monday'] }, 'routes[0].days[0] must be one of sun, mon,'],
   ])('is refused: %j', async (more, said) => {
-    expect(await faultsOf(route(more))).toEqual([expect.stringContaining(said)])
+    expect(await errorsOf(route(more))).toEqual([expect.stringContaining(said)])
   })
 })

@@ -15,8 +15,8 @@ const all: Record<string, string> = {
 }
 
 function read(settings: Record<string, string>) {
-  const faults: string[] = []
-  return { channels: readAlertChannels((name) => settings[name], faults), faults }
+  const errors: string[] = []
+  return { channels: readAlertChannels((name) => settings[name], errors), errors }
 }
 
 it('reads every channel', () => {
@@ -28,18 +28,18 @@ it('reads every channel', () => {
       telegram: { url: 'http://bots:8081', token: '123456:abcdefghijklmnopqrstuvwxyz', chat: '-100' },
       webhook: { url: 'https://alerts.example.com/guiche', secret },
     },
-    faults: [],
+    errors: [],
   })
 })
 
 it('refuses settings that would reach nobody', () => {
   const halves = { ALERT_EMAIL_TO: 'a@example.com', ALERT_TELEGRAM_CHAT: '1', ALERT_WEBHOOK_URL: 'https://b.example' }
-  expect(read(halves).faults).toEqual([
+  expect(read(halves).errors).toEqual([
     'SMTP_URL must be set together with ALERT_EMAIL_TO',
     'ALERT_TELEGRAM_TOKEN must be set together with ALERT_TELEGRAM_CHAT',
     'ALERT_WEBHOOK_SECRET must be set together with ALERT_WEBHOOK_URL',
   ])
   const wrong = { SMTP_URL: 'mail', ALERT_EMAIL_TO: 'a@example.com\nBcc: b@example.com', ALERT_WEBHOOK_SECRET: 'short' }
-  expect(read({ ...all, ...wrong }).faults.map((fault) => fault.split(' ')[0])).toEqual(Object.keys(wrong))
-  expect(read({ SMTP_URL: 'smtp://mail:25' }).faults).toEqual([])
+  expect(read({ ...all, ...wrong }).errors.map((error) => error.split(' ')[0])).toEqual(Object.keys(wrong))
+  expect(read({ SMTP_URL: 'smtp://mail:25' }).errors).toEqual([])
 })

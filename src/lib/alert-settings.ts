@@ -50,20 +50,20 @@ const formats: [name: Variable, isValid: (text: string) => boolean, what: string
   ],
 ]
 
-/** Reads the settings of alerts. Adds each error to `faults`. */
+/** Reads the settings of alerts. Adds each error to `errors`. */
 export function readAlertChannels(
   read: (name: Variable) => string | undefined,
-  faults: string[],
+  errors: string[],
 ): Omit<AlertSettings, 'language'> {
   for (const [name, isValid, what] of formats) {
     const text = read(name)
-    if (text !== undefined && !isValid(text)) faults.push(`${name} must be ${what}`)
+    if (text !== undefined && !isValid(text)) errors.push(`${name} must be ${what}`)
   }
   for (const [one, other] of pairs) {
     if ((read(one) === undefined) === (read(other) === undefined)) continue
     const [set, missing] = read(one) === undefined ? [other, one] : [one, other]
     // A service may use SMTP_URL for other mail.
-    if (set !== 'SMTP_URL') faults.push(`${missing} must be set together with ${set}`)
+    if (set !== 'SMTP_URL') errors.push(`${missing} must be set together with ${set}`)
   }
   const [smtpUrl, to] = [read('SMTP_URL'), read('ALERT_EMAIL_TO')]
   const from = read('ALERT_EMAIL_FROM') ?? null

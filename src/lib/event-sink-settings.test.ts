@@ -38,7 +38,7 @@ it.each([
     'https://u:p@sqs.a.amazonaws.com/1/a',
   ],
 ])('%s is no broker of events', (address) => {
-  const faults: string[] = []
-  expect(readEventSink(address, faults)).toBeNull()
-  expect(faults).toEqual([expect.stringMatching(/^EVENT_SINK must be the address of a message broker/)])
+  const errors: string[] = []
+  expect(readEventSink(address, errors)).toBeNull()
+  expect(errors).toEqual([expect.stringMatching(/^EVENT_SINK must be the address of a message broker/)])
 })

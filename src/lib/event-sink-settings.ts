@@ -30,10 +30,10 @@ const wrong =
   'EVENT_SINK must be the address of a message broker, such as nats://host:4222?subject=guiche.events, amqps://user:password@host/vhost?exchange=guiche.events, kafkas://user:password@host:9092?topic=guiche.events or https://sqs.sa-east-1.amazonaws.com/123456789012/guiche.fifo'
 
 /** Reads EVENT_SINK. Null without it. */
-export function readEventSink(text: string | undefined, faults: string[]): EventSinkSettings | null {
+export function readEventSink(text: string | undefined, errors: string[]): EventSinkSettings | null {
   if (text === undefined) return null
   const settings = parseEventSink(text)
-  if (settings === null) faults.push(wrong)
+  if (settings === null) errors.push(wrong)
   return settings
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ConfigError, readConfig } from '../config.ts'
 
-function faultsOf(environment: Record<string, string>): string[] {
+function errorsOf(environment: Record<string, string>): string[] {
   try {
     readConfig(environment)
     return []
@@ -51,25 +51,25 @@ describe('the provider of sign-ins', () => {
   })
 
   it('needs all of its settings, and each role of its side', () => {
-    expect(faultsOf(whole)).toEqual([])
+    expect(errorsOf(whole)).toEqual([])
     expect(readConfig(whole).oidc).toMatchObject({
       name: 'sso.example.com',
       scopes: 'openid email profile',
       isOnly: false,
     })
     const { OIDC_ISSUER, ...others } = whole
-    const faults = faultsOf({ OIDC_ISSUER })
-    expect(faults).toEqual(Object.keys(others).map((name) => `${name} must be set together with OIDC_ISSUER`))
+    const errors = errorsOf({ OIDC_ISSUER })
+    expect(errors).toEqual(Object.keys(others).map((name) => `${name} must be set together with OIDC_ISSUER`))
     for (const OIDC_ROLES of ['admin', 'a=owner', 'a=admin@shop', 'a=root', 'a=owner@', '=admin'])
-      expect(faultsOf({ ...whole, OIDC_ROLES })[0], OIDC_ROLES).toMatch(/^OIDC_ROLES must be pairs such as/)
+      expect(errorsOf({ ...whole, OIDC_ROLES })[0], OIDC_ROLES).toMatch(/^OIDC_ROLES must be pairs such as/)
   })
 
   it('is reached over https, unless it is on this machine, and is there if there is no other way in', () => {
-    expect(faultsOf({ ...whole, OIDC_ISSUER: 'http://127.0.0.1:8080/realms/a' })).toEqual([])
-    expect(faultsOf({ ...whole, OIDC_ISSUER: 'http://sso.example.com' })).toEqual([
+    expect(errorsOf({ ...whole, OIDC_ISSUER: 'http://127.0.0.1:8080/realms/a' })).toEqual([])
+    expect(errorsOf({ ...whole, OIDC_ISSUER: 'http://sso.example.com' })).toEqual([
       'OIDC_ISSUER must begin with https://: its answers decide who signs in',
     ])
-    expect(faultsOf({ OIDC_ONLY: 'true' })).toEqual(['OIDC_ONLY needs OIDC_ISSUER: otherwise nobody could sign in'])
-    expect(faultsOf({ ...whole, OIDC_SCOPES: 'email' })).toEqual(['OIDC_SCOPES must include openid'])
+    expect(errorsOf({ OIDC_ONLY: 'true' })).toEqual(['OIDC_ONLY needs OIDC_ISSUER: otherwise nobody could sign in'])
+    expect(errorsOf({ ...whole, OIDC_SCOPES: 'email' })).toEqual(['OIDC_SCOPES must include openid'])
   })
 })

@@ -35,27 +35,27 @@ export const roleNames = [...new Set([...operatorRoles, ...merchantRoles])]
  * Reads the settings of the provider.
  * @param issuer null if it is not set or not valid
  * @param text the value of a setting
- * @param faults gets what is wrong, as sentences that begin with the name of the setting
+ * @param errors gets what is wrong, as sentences that begin with the name of the setting
  */
 export function readOidcSettings(
   issuer: string | null,
   text: (
     name: `OIDC_${'ISSUER' | 'CLIENT_ID' | 'CLIENT_SECRET' | 'SCOPES' | 'ROLES_CLAIM' | 'ROLES' | 'NAME' | 'ONLY' | 'SECOND_FACTOR' | 'ACR_VALUES'}`,
   ) => string | undefined,
-  faults: string[],
+  errors: string[],
 ): OidcSettings | null {
   const isOnly = text('OIDC_ONLY') === 'true'
   if (issuer === null) {
-    if (isOnly) faults.push('OIDC_ONLY needs OIDC_ISSUER: otherwise nobody could sign in')
+    if (isOnly) errors.push('OIDC_ONLY needs OIDC_ISSUER: otherwise nobody could sign in')
     return null
   }
   const required = (name: 'OIDC_CLIENT_ID' | 'OIDC_CLIENT_SECRET' | 'OIDC_ROLES_CLAIM' | 'OIDC_ROLES') => {
     const value = text(name)
-    if (value === undefined) faults.push(`${name} must be set together with OIDC_ISSUER`)
+    if (value === undefined) errors.push(`${name} must be set together with OIDC_ISSUER`)
     return value ?? ''
   }
   const scopes = text('OIDC_SCOPES') ?? 'openid email profile'
-  if (!scopes.split(' ').includes('openid')) faults.push('OIDC_SCOPES must include openid')
+  if (!scopes.split(' ').includes('openid')) errors.push('OIDC_SCOPES must include openid')
   return {
     // As the provider names itself: a slash at its end belongs to the name.
     issuer: text('OIDC_ISSUER') ?? issuer,
@@ -63,7 +63,7 @@ export function readOidcSettings(
     clientSecret: required('OIDC_CLIENT_SECRET'),
     scopes,
     rolesClaim: required('OIDC_ROLES_CLAIM'),
-    rules: readRules('OIDC_ROLES', required('OIDC_ROLES'), faults),
+    rules: readRules('OIDC_ROLES', required('OIDC_ROLES'), errors),
     name: text('OIDC_NAME') ?? new URL(issuer).host,
     isOnly,
     isSecondFactorTrusted: text('OIDC_SECOND_FACTOR') === 'trusted',
@@ -72,13 +72,13 @@ export function readOidcSettings(
 }
 
 /** `value=role` and `value=role@client`, separated by commas. */
-function readRules(name: string, text: string, faults: string[]): RoleRule[] {
+function readRules(name: string, text: string, errors: string[]): RoleRule[] {
   return text.split(',').flatMap((part) => {
     if (part.trim() === '') return []
     const [, value = '', role = '', clientId = null] = /^(.+)=(\w+)(?:@([\w.:-]{1,64}))?$/.exec(part.trim()) ?? []
     if ((clientId === null ? operatorRoles : merchantRoles).includes(role))
       return [{ value: value.trim(), role, clientId }]
-    faults.push(
+    errors.push(
       `${name} must be pairs such as gateway-admins=admin,shop-owners=owner@<client id>, separated by commas; roles are ${operatorRoles.join(', ')} of the operator, and ${merchantRoles.join(', ')} of a merchant`,
     )
     return []
