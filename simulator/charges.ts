@@ -34,7 +34,7 @@ export async function putCharge(network: Network, txid: string, request: HttpReq
   const details = toDetails(body)
   const charge = toRow(network, txid, body, details)
   if (charge.amount === refusedAmount) {
-    const razao = 'Valor recusado pelo simulador: é o que esta quantia existe para mostrar.'
+    const razao = 'Valor recusado pelo simulador: este valor serve para testar a recusa.'
     return invalidCharge([{ razao, propriedade: 'cob.valor.original' }])
   }
   if (await network.insertCharge(charge)) {

@@ -1,9 +1,13 @@
 import { plain, type Quirks } from './quirks.ts'
 
 /*
- * Known differences of each PSP from the standard, in 2026. Sources:
+ * Known differences of each PSP from the standard, in 2026. Sources, of which docs/acquirers.md has more:
  * [ACBr] the ACBrPIXCD sources (frones/ACBr, Fontes/ACBrPIXCD, with their change log), a client in wide use in Brazil;
- * [Efí] dev.efipay.com.br, API Pix; [Inter] developers.inter.co, API Pix v2; [BB] developers.bb.com.br, API Pix v2.
+ * [pypix] laddertech/pypix-api, another client;
+ * [Efí] dev.efipay.com.br, API Pix; [Inter] developers.inter.co, API Pix v2; [BB] developers.bb.com.br, API Pix v2;
+ * [Efí-SDK], [Inter-SDK], [Sicoob-SDK] the PSP's own SDK: efipay/sdk-node-apis-efi, inter-co/pj-sdk-python,
+ * Sicoob-Cooperativa/sicoob_sdk_java;
+ * [BB-OpenAPI], [Itaú-OpenAPI] a client that was generated from the PSP's OpenAPI document.
  * "Not confirmed" means: reported by clients or recalled from memory, but found in no source.
  */
 const differences = {

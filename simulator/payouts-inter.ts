@@ -4,7 +4,7 @@ import { fromTxid } from '../src/pix/ids.ts'
 import { getInterBalance } from './balance.ts'
 import { type HttpRequest, type HttpResponse, json, parseJson, problem } from './http.ts'
 import type { Network } from './network.ts'
-import { answerTaken, notifyOfPayout, toPayoutRow } from './payouts.ts'
+import { answerAccepted, notifyOfPayout, toPayoutRow } from './payouts.ts'
 import { findPayout, findPayoutByReference, insertPayout, type PayoutRow } from './payouts-store.ts'
 import { toInterPayout } from './sent-pix.ts'
 import { isRecord } from './validate.ts'
@@ -41,13 +41,13 @@ async function postPix(network: Network, request: HttpRequest): Promise<HttpResp
   const info = typeof descricao === 'string' ? descricao : null
   const requested = { id, amount: fromReais(valor.toFixed(2)), key: chave, info }
   const kept = await findPayout(network.pool, id)
-  if (kept) return json(200, toTaken(kept))
+  if (kept) return json(200, toAccepted(kept))
   const row = toPayoutRow({ network, profile }, requested, { key: 'destinatario.chave', amount: 'valor' })
   if ('razao' in row) return invalid(row.razao, row.propriedade)
   const named = { ...row, reference: randomUUID() }
   if (!(await insertPayout(network.pool, named))) return await postPix(network, request)
   notifyOfPayout(network, named)
-  return await answerTaken({ network, profile }, named, json(200, toTaken(named)))
+  return await answerAccepted({ network, profile }, named, json(200, toAccepted(named)))
 }
 
 async function getPix(network: Network, code: string): Promise<HttpResponse> {
@@ -56,7 +56,7 @@ async function getPix(network: Network, code: string): Promise<HttpResponse> {
   return json(200, toInterPayout(payout, network.clock.now()))
 }
 
-function toTaken({ id, reference, requestedAt }: PayoutRow) {
+function toAccepted({ id, reference, requestedAt }: PayoutRow) {
   const day = requestedAt.toISOString().slice(0, 10)
   const code = reference ?? fromTxid(id)
   return { tipoRetorno: 'PROCESSADO', codigoSolicitacao: code, dataPagamento: day, dataOperacao: day }

@@ -2,7 +2,7 @@ import { fromReais } from '../src/lib/money.ts'
 import { detectPixKey } from '../src/pix/key.ts'
 import { type HttpRequest, type HttpResponse, json, parseJson, problem } from './http.ts'
 import type { Network } from './network.ts'
-import { answerTaken, newPayoutEndToEndId, notifyOfPayout, toHolder, toPayoutRow } from './payouts.ts'
+import { answerAccepted, newPayoutEndToEndId, notifyOfPayout, toHolder, toPayoutRow } from './payouts.ts'
 import { findPayout, findPayoutStart, insertPayout, insertPayoutStart } from './payouts-store.ts'
 import { toSicoobPayout } from './sent-pix.ts'
 import { isEndToEndIdShape, isRecord } from './validate.ts'
@@ -64,7 +64,7 @@ async function postConfirmation(network: Network, request: HttpRequest): Promise
   if (!(await insertPayout(network.pool, row))) return invalid('O pagamento já foi efetivado.', 'endToEndId')
   notifyOfPayout(network, row)
   const taken = { ...toSicoobPayout(row, network.clock.now()), estado: 'EM_PROCESSAMENTO', detalheRejeicao: undefined }
-  return await answerTaken({ network, profile }, row, json(200, taken))
+  return await answerAccepted({ network, profile }, row, json(200, taken))
 }
 
 async function getPayment(network: Network, endToEndId: string): Promise<HttpResponse> {

@@ -23,7 +23,7 @@ import { toPayoutCallback, toSentPix, toSentPixCallback } from './sent-pix.ts'
 import { notifyWhenSettled, type Settlement, slowMs, stateOf } from './settlement.ts'
 import { rejectedPayoutAmounts } from './spi-codes.ts'
 import { inTransaction } from './transaction.ts'
-import { isOwnId, parsePayoutRequest } from './validate.ts'
+import { isReturnOrPayoutId, parsePayoutRequest } from './validate.ts'
 
 /**
  * A payout of R$ 9,000.90 is refused immediately. Those of 9,000.01 to 9,000.24 are rejected later: {@link
@@ -37,12 +37,12 @@ export const latePayoutAmount = cents(900_092)
 
 /** `PUT /v3/gn/pix/{idEnvio}` of Efí. It is idempotent: the same content gives the same payout. */
 export async function putPayout(network: Network, id: string, request: HttpRequest): Promise<HttpResponse> {
-  if (!isOwnId(id)) return invalid([{ razao: 'O idEnvio não respeita o schema.', propriedade: 'idEnvio' }])
+  if (!isReturnOrPayoutId(id)) return invalid([{ razao: 'O idEnvio não respeita o schema.', propriedade: 'idEnvio' }])
   const body = parsePayoutRequest(parseJson(request.body))
   if (Array.isArray(body)) return invalid(body)
   const profile = await network.faultProfile.current()
   if (body.pagador.chave !== receiverKey)
-    return invalid([fault('A chave do pagador não pertence a este usuário.', 'pagador.chave')])
+    return invalid([violation('A chave do pagador não pertence a este usuário.', 'pagador.chave')])
   const requested = {
     id,
     amount: fromReais(body.valor),
@@ -53,11 +53,11 @@ export async function putPayout(network: Network, id: string, request: HttpReque
   if ('razao' in row) return invalid([row])
   if (!(await insertPayout(network.pool, row))) return repeat(network, row)
   notifyOfPayout(network, row)
-  return await answerTaken({ network, profile }, row, json(201, toTaken(row)))
+  return await answerAccepted({ network, profile }, row, json(201, toAccepted(row)))
 }
 
 /** Answers an accepted payout: lost or late, if its amount or the network's fault profile says so. */
-export async function answerTaken(
+export async function answerAccepted(
   { network, profile }: { network: Network; profile: FaultProfile },
   { id, amount }: PayoutRow,
   answer: HttpResponse,
@@ -70,7 +70,7 @@ export async function answerTaken(
 
 /** `GET /v2/gn/pix/enviados/id-envio/{idEnvio}` */
 export async function getPayout(network: Network, id: string): Promise<HttpResponse> {
-  const payout = isOwnId(id) ? await findPayout(network.pool, id) : null
+  const payout = isReturnOrPayoutId(id) ? await findPayout(network.pool, id) : null
   if (!payout) return problem('EnvioNaoEncontrado', 'Nenhum Pix enviado com o idEnvio informado.')
   return json(200, toSentPix(payout, network.clock.now()))
 }
@@ -95,10 +95,10 @@ export function toPayoutRow(
   fields: { key: string; amount: string },
 ): PayoutRow | Violation {
   const pixKey = detectPixKey(key)
-  if (!pixKey) return fault('A chave do favorecido não é uma chave Pix.', fields.key)
-  if (!amount) return fault('O valor não respeita o schema.', fields.amount)
+  if (!pixKey) return violation('A chave do favorecido não é uma chave Pix.', fields.key)
+  if (!amount) return violation('O valor não respeita o schema.', fields.amount)
   if (amount === refusedPayoutAmount) {
-    return fault('Valor recusado pelo simulador: é o que esta quantia existe para mostrar.', fields.amount)
+    return violation('Valor recusado pelo simulador: este valor serve para testar a recusa.', fields.amount)
   }
   const now = network.clock.now()
   return {
@@ -124,11 +124,12 @@ async function repeat(network: Network, payout: PayoutRow): Promise<HttpResponse
     stored?.amount === payout.amount &&
     stored.receiver.pix.key === payout.receiver.pix.key &&
     stored.info === payout.info
-  if (stored && isSame) return json(201, { ...toTaken(stored), status: toSentPix(stored, network.clock.now()).status })
-  return invalid([fault('O idEnvio já foi utilizado por outro envio.', 'idEnvio')])
+  if (stored && isSame)
+    return json(201, { ...toAccepted(stored), status: toSentPix(stored, network.clock.now()).status })
+  return invalid([violation('O idEnvio já foi utilizado por outro envio.', 'idEnvio')])
 }
 
-function toTaken(row: PayoutRow) {
+function toAccepted(row: PayoutRow) {
   return {
     idEnvio: row.id,
     e2eId: row.endToEndId,
@@ -138,7 +139,7 @@ function toTaken(row: PayoutRow) {
   }
 }
 
-function fault(razao: string, propriedade: string): Violation {
+function violation(razao: string, propriedade: string): Violation {
   return { razao, propriedade }
 }
 
@@ -159,7 +160,7 @@ export async function getPayoutList(network: Network, request: HttpRequest): Pro
   return json(200, { parametros: toParameters(page, total), pix: rows.map((row) => toSentPix(row, now)) })
 }
 
-/** The holder of a key that receives money. The network has no directory: every key has a made-up holder. */
+/** The holder of a key that receives money. The simulator has no DICT: every key has a made-up holder. */
 export function toHolder(pix: PixKey): AccountHolder {
   const bankAccount = { type: 'CHECKING', branch: '0001', number: '7654321', digit: '0', ispb: '18236120' }
   if (pix.type === 'CNPJ') return { type: 'PJ', name: 'Fornecedora Simulada Ltda', document: pix.key, bankAccount, pix }

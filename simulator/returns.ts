@@ -12,7 +12,7 @@ import { receiverAccount } from './receiver-account.ts'
 import { findReturn, insertReturn, type ReturnRow } from './returns-store.ts'
 import { notifyWhenSettled, slowMs, stateOf } from './settlement.ts'
 import { type SpiCode, spiCodes } from './spi-codes.ts'
-import { isEndToEndIdShape, isOwnId, parseReturnRequest } from './validate.ts'
+import { isEndToEndIdShape, isReturnOrPayoutId, parseReturnRequest } from './validate.ts'
 
 /** A return of R$ 8,000.01 is accepted, and ends NAO_REALIZADO. */
 export const rejectedReturnAmount = cents(800_001)
@@ -32,13 +32,13 @@ export async function putReturn(
   { endToEndId, id }: { endToEndId: string; id: string },
   request: HttpRequest,
 ): Promise<HttpResponse> {
-  if (!isOwnId(id)) return invalid('O id não respeita o schema.', 'id')
+  if (!isReturnOrPayoutId(id)) return invalid('O id não respeita o schema.', 'id')
   const body = parseReturnRequest(parseJson(request.body))
   if (Array.isArray(body)) return invalidReturn(body)
   const amount = fromReais(body.valor)
   if (!amount) return invalid('O campo devolucao.valor não respeita o schema.', 'devolucao.valor')
   if (amount === refusedReturnAmount) {
-    return invalid('Valor recusado pelo simulador: é o que esta quantia existe para mostrar.', 'devolucao.valor')
+    return invalid('Valor recusado pelo simulador: este valor serve para testar a recusa.', 'devolucao.valor')
   }
   const profile = await network.faultProfile.current()
   const rejection = amount === rejectedReturnAmount ? returnRejection : rejectionOf(profile, 'return_rejected', id)
@@ -61,7 +61,7 @@ export async function getReturn(
   network: Network,
   { endToEndId, id }: { endToEndId: string; id: string },
 ): Promise<HttpResponse> {
-  const isShape = isEndToEndIdShape(endToEndId) && isOwnId(id)
+  const isShape = isEndToEndIdShape(endToEndId) && isReturnOrPayoutId(id)
   const row = isShape ? await findReturn(network.pool, { endToEndId, id }) : null
   if (!row) return problem('PixDevolucaoNaoEncontrada', 'Não há devolução com o id informado para o e2eid.')
   return json(200, toDevolucao(row, network.clock.now()))

@@ -69,7 +69,7 @@ export function isTxid(text: string): boolean {
 }
 
 /** The client's id of a return or a payout. */
-export function isOwnId(text: string): boolean {
+export function isReturnOrPayoutId(text: string): boolean {
   return ownIdPattern.test(text)
 }
 

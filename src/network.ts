@@ -14,7 +14,7 @@ import type { Clock } from './lib/clock.ts'
 import { fieldErrorCodes } from './lib/errors.ts'
 import { cents } from './lib/money.ts'
 import type { CameDueAtBank, SandboxWaiting } from './sandbox/clock.ts'
-import type { SandboxControlled } from './sandbox/controls.ts'
+import type { ControlOutcome } from './sandbox/controls.ts'
 import type { SandboxPersonality } from './sandbox/personality.ts'
 import type { Sandbox } from './sandbox/routes.ts'
 
@@ -152,7 +152,7 @@ function inCents<Input extends { amount?: number }>({ amount, ...others }: Input
 
 /** The sandbox controls, for a simulator that runs separately. */
 function toRemoteSandbox(url: string): Omit<Sandbox, 'serve'> {
-  const control = async (name: string, input: object): Promise<SandboxControlled> => {
+  const control = async (name: string, input: object): Promise<ControlOutcome> => {
     const body = await postControl(url, name, input)
     return typeof body.id === 'string' ? { ok: true, id: body.id } : toRefusal(body)
   }
@@ -209,7 +209,7 @@ function toAnswer<Answer extends object>(answer: ControlAnswer & Partial<Answer>
   throw new Error(answer.detail ?? 'The simulator does not let time pass. Is it as new as this service?')
 }
 
-function toRefusal(body: ControlAnswer): Extract<SandboxControlled, { ok: false }> {
+function toRefusal(body: ControlAnswer): Extract<ControlOutcome, { ok: false }> {
   return {
     ok: false,
     code: fieldErrorCodes.find((code) => code === body.violacoes?.[0]?.propriedade) ?? 'refused',

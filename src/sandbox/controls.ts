@@ -4,7 +4,7 @@ import type { Server } from '../http/server.ts'
 import { AppError, type FieldErrorCode } from '../lib/errors.ts'
 
 /** `id`: the reference of the dispute, or the end-to-end id of the return. */
-export type SandboxControlled = { ok: true; id: string } | { ok: false; code: FieldErrorCode; message: string }
+export type ControlOutcome = { ok: true; id: string } | { ok: false; code: FieldErrorCode; message: string }
 
 /** Further controls of the simulated network: actions of payers, their banks, and receivers of payouts. */
 export type SandboxControls = {
@@ -12,11 +12,11 @@ export type SandboxControls = {
     endToEndId: string
     amount?: number
     reason?: 'fraud' | 'operational_failure'
-  }): Promise<SandboxControlled>
-  decideDispute(input: { reference: string; decision: 'accept' | 'reject' | 'cancel' }): Promise<SandboxControlled>
-  /** A return under MED without an dispute before it: the only signal in the standard API. */
-  returnUnannounced(input: { endToEndId: string; amount?: number }): Promise<SandboxControlled>
-  returnPayout(input: { payoutId: string; amount?: number }): Promise<SandboxControlled>
+  }): Promise<ControlOutcome>
+  decideDispute(input: { reference: string; decision: 'accept' | 'reject' | 'cancel' }): Promise<ControlOutcome>
+  /** A return under MED without a dispute before it: the only signal in the standard API. */
+  returnUnannounced(input: { endToEndId: string; amount?: number }): Promise<ControlOutcome>
+  returnPayout(input: { payoutId: string; amount?: number }): Promise<ControlOutcome>
 }
 
 const amount = Type.Optional(
@@ -75,11 +75,13 @@ const ReturnAnswer = { 200: PaidView, ...problems(401, 403, 404, 422, 500) }
 const shared = { tags: ['Sandbox'], querystring: NoQuery }
 const onlySimulated = 'No real money moves. It exists only while the acquirer is the simulator.'
 
+const transactionAccess = { access: { scope: 'transaction.write', orPermission: 'sandbox.use' } } as const
+
 export function registerControlRoutes(app: Server, sandbox: SandboxControls): void {
   app.post(
     '/sandbox/infraction',
     {
-      config: { access: { scope: 'transaction.write', orPermission: 'sandbox.use' } },
+      config: transactionAccess,
       schema: {
         ...shared,
         operationId: 'openSandboxDispute',
@@ -97,7 +99,7 @@ export function registerControlRoutes(app: Server, sandbox: SandboxControls): vo
   app.post(
     '/sandbox/infraction/:reference/:decision',
     {
-      config: { access: { scope: 'transaction.write', orPermission: 'sandbox.use' } },
+      config: transactionAccess,
       schema: {
         ...shared,
         operationId: 'decideSandboxDispute',
@@ -113,7 +115,7 @@ export function registerControlRoutes(app: Server, sandbox: SandboxControls): vo
   app.post(
     '/sandbox/return',
     {
-      config: { access: { scope: 'transaction.write', orPermission: 'sandbox.use' } },
+      config: transactionAccess,
       schema: {
         ...shared,
         operationId: 'returnSandboxPayment',
@@ -150,11 +152,11 @@ export function registerControlRoutes(app: Server, sandbox: SandboxControls): vo
   )
 }
 
-const unknown = new Set(['payment_unknown', 'infraction_unknown', 'payout_unknown'])
+const notFoundCodes = new Set(['payment_unknown', 'infraction_unknown', 'payout_unknown'])
 
-function idOf(outcome: SandboxControlled, field: string): string {
+function idOf(outcome: ControlOutcome, field: string): string {
   if (outcome.ok) return outcome.id
   const { code, message } = outcome
   const fields = [{ field: code === 'amount_invalid' ? 'amount' : field, code, message }]
-  throw new AppError(unknown.has(code) ? 'not_found' : 'validation_failed', { detail: message, fields })
+  throw new AppError(notFoundCodes.has(code) ? 'not_found' : 'validation_failed', { detail: message, fields })
 }

@@ -4,7 +4,7 @@ import { AccountHolderView, NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { AppError } from '../lib/errors.ts'
 import { type ClockDeps, registerClockRoutes, type SandboxTime } from './clock.ts'
-import { PaidView, registerControlRoutes, type SandboxControlled, type SandboxControls } from './controls.ts'
+import { type ControlOutcome, PaidView, registerControlRoutes, type SandboxControls } from './controls.ts'
 import {
   behaviours,
   registerPersonalityRoutes,
@@ -20,7 +20,7 @@ export type SandboxPayment = {
   /** The fault to inject, or `honest` for none. By default the amount or the bank's fault profile decides. */
   behaviour?: SandboxBehaviour | 'honest'
 }
-export type SandboxOutcome = { ok: true; endToEndId: string } | Extract<SandboxControlled, { ok: false }>
+export type SandboxOutcome = { ok: true; endToEndId: string } | Extract<ControlOutcome, { ok: false }>
 
 /** The simulated Pix network, as the gateway exposes it. It exists only while the acquirer is the simulator. */
 export type Sandbox = SandboxControls &
