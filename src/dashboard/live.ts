@@ -13,7 +13,7 @@ const shareOfTime = 1 / 20
 /** Ending a session closes its screens; with every request it is checked anyway. */
 const sessionsEveryMs = 2_000
 /** A tenth of all connections; and a person with more open tabs polls in the others. */
-const limitsDefault = { inAll: 1_000, perKey: 20 }
+const limitsDefault = { totalMax: 1_000, perKeyMax: 20 }
 /** About 12 kB. Whoever sees more merchants at once is notified that there is more. */
 const groupsMax = 50
 

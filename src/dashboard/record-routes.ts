@@ -85,7 +85,7 @@ export function registerRecordRoutes(
       const merchantId = merchantSeenBy(userOf(request))
       const receipt = await findReceipt(deps.db, { id: request.params.id, merchantId })
       if (!receipt) throw new AppError('not_found', { detail: 'There is no paid transaction with this id.' })
-      const about = { language, now: deps.clock.now(), isPublic: false, isPretended: deps.sandbox !== null }
+      const about = { language, now: deps.clock.now(), isPublic: false, isSimulated: deps.sandbox !== null }
       return await reply
         .type('application/pdf')
         .header('content-disposition', `attachment; filename="pix-${receipt.end_to_end}.pdf"`)

@@ -26,14 +26,14 @@ export type EventStreams = {
 }
 
 /** Open responses of server-sent events, with a limit in all and per key. */
-export function createEventStreams(limits: { inAll: number; perKey: number }): EventStreams {
+export function createEventStreams(limits: { totalMax: number; perKeyMax: number }): EventStreams {
   const streams = new Set<EventStream>()
   const keys = new Map<string, number>()
   let isStopped = false
   return {
     open(key, onClose) {
       const openOfKey = keys.get(key) ?? 0
-      if (isStopped || streams.size >= limits.inAll || openOfKey >= limits.perKey) return null
+      if (isStopped || streams.size >= limits.totalMax || openOfKey >= limits.perKeyMax) return null
       const stream = createStream()
       streams.add(stream)
       keys.set(key, openOfKey + 1)

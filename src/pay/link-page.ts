@@ -22,7 +22,7 @@ input[aria-invalid] { border-color: var(--warn); }
 const styleHash = hashOf(linkStyle)
 
 /** The page has no script at all, no other site may frame it, and its form goes only to its own server. */
-export function linkPolicy(link: PublicLinkRow): string {
+export function linkContentSecurityPolicy(link: PublicLinkRow): string {
   return [
     "default-src 'none'",
     stylePolicy(styleHash, link),
@@ -36,35 +36,34 @@ export function linkPolicy(link: PublicLinkRow): string {
 /** What a customer has entered, as text. */
 export type Entered = { amount: string; name: string; email: string; document: string }
 export const nothingEntered: Entered = { amount: '', name: '', email: '', document: '' }
-export type EnteredError = keyof Entered
+export type EnteredField = keyof Entered
 
 type Shown = {
   link: PublicLinkRow
   language: Language
-  /** Repeating the form under the same request creates one charge. */
-  request: string
+  /** Sending the form again with the same key creates no second charge. */
+  formKey: string
   entered: Entered
-  errors: EnteredError[]
+  errors: EnteredField[]
   /** The name that banks show; null if it is not certain before the charge is created. */
   bankName: string | null
-  isPretended: boolean
+  isSimulated: boolean
 }
 
-export function renderLink({ link, language, request, entered, errors, bankName, isPretended }: Shown): string {
+export function renderLink({ link, language, formKey, entered, errors, bankName, isSimulated }: Shown): string {
   const [t, common] = [linkWords[language], words[language]]
   const { min, max } = amountsOf(link)
   const range = min > 1 ? t.between(common.money(min), common.money(max)) : t.atMost(common.money(max))
-  const field = (name: EnteredError, label: string, input: Html, hint: string | null = null) => {
+  const field = (name: EnteredField, label: string, input: Html, hint: string | null = null) => {
     const isWrong = errors.includes(name)
     return html`<label>${label}${hint !== null && html` <small>${hint}</small>`}
 <input name="${name}" id="${name}" value="${entered[name]}" required ${input}${isWrong && html` aria-invalid="true" aria-describedby="${name}-error"`}>
 ${isWrong && html`<span class="error" id="${name}-error">${t.errors[name]}</span>`}</label>`
   }
-  const attributes = verbatim
   return renderBranded(link, {
     language,
     title: `${link.title} · ${link.merchant_name}`,
-    body: html`${isPretended && html`<p class="pretended">${common.pretended}</p>`}
+    body: html`${isSimulated && html`<p class="simulated">${common.simulated}</p>`}
 <article><div class="offer">
 <p class="merchant quiet">${t.to} <b>${link.merchant_name}</b></p>
 <h1>${link.title}</h1>
@@ -72,11 +71,11 @@ ${link.amount !== null && html`<p class="amount">${common.money(link.amount)}</p
 ${link.description !== null && html`<p class="about quiet">${link.description}</p>`}
 ${bankName !== null && html`<p class="bank">${common.bank} <b>${bankName}</b></p>`}
 <form method="post">
-<input type="hidden" name="request" value="${request}">
-${link.amount === null && field('amount', `${t.amount} (R$)`, attributes('inputmode="decimal" autocomplete="off" maxlength="14"'), range)}
-${link.needs_customer && field('name', t.name, attributes('autocomplete="name" maxlength="255"'))}
-${link.needs_customer && field('email', t.email, attributes('type="email" autocomplete="email" maxlength="254"'))}
-${link.needs_customer && field('document', t.document, attributes('inputmode="numeric" autocomplete="off" maxlength="18"'))}
+<input type="hidden" name="request" value="${formKey}">
+${link.amount === null && field('amount', `${t.amount} (R$)`, verbatim('inputmode="decimal" autocomplete="off" maxlength="14"'), range)}
+${link.needs_customer && field('name', t.name, verbatim('autocomplete="name" maxlength="255"'))}
+${link.needs_customer && field('email', t.email, verbatim('type="email" autocomplete="email" maxlength="254"'))}
+${link.needs_customer && field('document', t.document, verbatim('inputmode="numeric" autocomplete="off" maxlength="18"'))}
 <button>${t.pay}</button>
 </form>
 </div></article>`,

@@ -14,8 +14,8 @@ import { deleteLinkCharge, findLinkWithTotals } from '../links/store.ts'
 import { type CreateDeps, createTransaction } from '../transactions/create.ts'
 import {
   type Entered,
-  type EnteredError,
-  linkPolicy,
+  type EnteredField,
+  linkContentSecurityPolicy,
   nothingEntered,
   renderLink,
   renderLinkNotice,
@@ -73,7 +73,7 @@ function registerRoutes(app: Server, deps: LinkPageDeps): void {
     const state = linkState({ ...link, live: totals?.live ?? 0 }, now)
     if (state !== 'active') return sendNotice(reply, state, link, language)
     const page = renderLink({ ...shown(deps, link, language), entered: nothingEntered, errors: [] })
-    return send(reply, page, linkPolicy(link))
+    return send(reply, page, linkContentSecurityPolicy(link))
   })
 
   app.get('/l/:slug/logo.png', route, async (request, reply) => {
@@ -91,11 +91,12 @@ function registerRoutes(app: Server, deps: LinkPageDeps): void {
     const read = readOrder(link, entered)
     if (Array.isArray(read)) {
       const page = renderLink({ ...shown(deps, link, language), entered, errors: read })
-      return send(reply.code(422), page, linkPolicy(link))
+      return send(reply.code(422), page, linkContentSecurityPolicy(link))
     }
     enforceRateLimit(deps.linkLimits.perAddress, toHost(request.ip), reply)
     enforceRateLimit(deps.linkLimits.perLink, link.id, reply)
-    const outcome = await order(deps, link, { ...read, request: form.get('request')?.slice(0, 64) ?? randomUUID() })
+    const formKey = form.get('request')?.slice(0, 64) ?? randomUUID()
+    const outcome = await order(deps, link, { ...read, formKey })
     if (typeof outcome === 'string') return sendNotice(reply, outcome, link, language)
     return await reply.redirect(`../pay/${paymentToken(deps.key, outcome.id)}`, 303)
   })
@@ -110,10 +111,10 @@ type Order = { amount: number; customer: { name: string; email: string; document
 async function order(
   deps: LinkPageDeps,
   link: PublicLinkRow,
-  { request, ...content }: Order & { request: string },
+  { formKey, ...content }: Order & { formKey: string },
 ): Promise<{ id: string } | LinkNotice> {
   const { merchant_id: merchantId } = link
-  const hash = createHash('sha256').update(JSON.stringify([link.id, request, content]))
+  const hash = createHash('sha256').update(JSON.stringify([link.id, formKey, content]))
   const key = `link:${hash.digest('hex')}`
   const state = await reserveCharge(deps.db, { link, key, now: deps.clock.now() })
   if (state !== 'active') return state
@@ -158,10 +159,10 @@ function readEntered(form: URLSearchParams): Entered {
 }
 
 /** The order, or the fields that are wrong. */
-function readOrder(link: PublicLinkRow, entered: Entered): Order | EnteredError[] {
+function readOrder(link: PublicLinkRow, entered: Entered): Order | EnteredField[] {
   const { min, max } = amountsOf(link)
   const amount = link.amount ?? readReais(entered.amount)
-  const wrong: EnteredError[] = []
+  const wrong: EnteredField[] = []
   if (amount === null || amount < min || amount > max) wrong.push('amount')
   if (link.needs_customer) {
     const { name, email, document } = entered
@@ -193,8 +194,8 @@ async function findShown(deps: LinkPageDeps, request: FastifyRequest, reply: Fas
 const ofLink = ({ merchant_id: merchantId, id }: PublicLinkRow) => ({ merchantId, id })
 
 function shown(deps: LinkPageDeps, link: PublicLinkRow, language: Language) {
-  const isPretended = deps.sandbox !== null
-  return { link, language, request: randomUUID(), bankName: bankName(deps), isPretended }
+  const isSimulated = deps.sandbox !== null
+  return { link, language, formKey: randomUUID(), bankName: bankName(deps), isSimulated }
 }
 
 /** Banks show the holder of the account that receives the charge: known before there is one if all accounts agree. */
@@ -216,7 +217,7 @@ const statuses: Record<LinkNotice, number> = {
 }
 
 function sendNotice(reply: FastifyReply, notice: LinkNotice, link: PublicLinkRow, language: Language): FastifyReply {
-  return send(reply.code(statuses[notice]), renderLinkNotice(notice, link, language), linkPolicy(link))
+  return send(reply.code(statuses[notice]), renderLinkNotice(notice, link, language), linkContentSecurityPolicy(link))
 }
 
 function send(reply: FastifyReply, page: string, contentPolicy: string): FastifyReply {

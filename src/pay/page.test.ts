@@ -34,7 +34,7 @@ const row = (more: Partial<PaymentRow> = {}): PaymentRow => ({
   ...more,
 })
 const render = (more: Partial<PaymentRow> = {}, language: 'pt' | 'en' = 'pt', at = now) =>
-  renderPayment({ payment: row(more), token: 'token', language, now: at, isPretended: false })
+  renderPayment({ payment: row(more), token: 'token', language, now: at, isSimulated: false })
 
 describe('the state', () => {
   it('is defined for every status', () => {

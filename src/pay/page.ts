@@ -34,10 +34,10 @@ export function policyOf(payment: Pick<PaymentRow, 'color' | 'embed_origins'> | 
 const refreshSeconds = 10
 
 /** `token`: of the page's address, to which its links are relative. */
-export type Shown = { payment: PaymentRow; token: string; language: Language; now: Date; isPretended: boolean }
+export type Shown = { payment: PaymentRow; token: string; language: Language; now: Date; isSimulated: boolean }
 
 export function renderPayment(shown: Shown): string {
-  const { payment, token, language, now, isPretended } = shown
+  const { payment, token, language, now, isSimulated } = shown
   const shop = payment.return_url ?? payment.shop_url
   const t = words[language]
   const state = pageState(payment, now)
@@ -51,7 +51,7 @@ export function renderPayment(shown: Shown): string {
     style,
     color: payment.color,
     head: isOpen(payment) ? html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>` : null,
-    body: html`${renderLogo(payment, token)}${isPretended && html`<p class="pretended">${t.pretended}</p>`}
+    body: html`${renderLogo(payment, token)}${isSimulated && html`<p class="simulated">${t.simulated}</p>`}
 <article data-state="${state}" data-seconds="${Math.floor(seconds)}"${isOpen(payment) && html` data-open`}>
 ${state === 'waiting' && payment.pix_uri !== null ? renderCode({ ...shown, uri: payment.pix_uri }) : renderEnd(shown)}
 </article>
@@ -60,7 +60,7 @@ ${renderLeave(shop, language)}`,
   })
 }
 
-function renderCode({ payment, uri, language, now, isPretended }: Shown & { uri: string }): Html {
+function renderCode({ payment, uri, language, now, isSimulated }: Shown & { uri: string }): Html {
   const t = words[language]
   const { pix_expires_at: expiresAt } = payment
   return html`<div class="what">
@@ -76,7 +76,7 @@ ${expiresAt && html`<p class="until">${t.until(toMoment(language, expiresAt, now
 <p class="next" hidden>${t.openBank}</p>
 <div class="code"><h2>${t.copyCode}</h2><code id="code">${uri}</code></div>
 <ol class="steps">${t.copySteps.map((step) => html`<li>${step}</li>`)}</ol>
-${isPretended && html`<form method="post"><button class="pay">${t.payPretended}</button></form>`}
+${isSimulated && html`<form method="post"><button class="pay">${t.paySimulated}</button></form>`}
 </div>
 <div class="stub">
 <h2>${t.scan}</h2>

@@ -80,7 +80,7 @@ function registerPage(app: Server, deps: PayDeps): void {
     const { token } = request.params
     return sendPage(
       reply,
-      renderPayment({ payment, token, language, now, isPretended: deps.sandbox !== null }),
+      renderPayment({ payment, token, language, now, isSimulated: deps.sandbox !== null }),
       payment,
     )
   })
@@ -106,7 +106,7 @@ function registerFiles(app: Server, deps: PayDeps): void {
     if (!receipt) throw new AppError('not_found')
     enforceRateLimit(receiptLimit, id, reply)
     const language = chooseLanguage(request.headers['accept-language'])
-    const about = { language, now: clock.now(), isPublic: true, isPretended: deps.sandbox !== null }
+    const about = { language, now: clock.now(), isPublic: true, isSimulated: deps.sandbox !== null }
     const name = language === 'pt' ? 'comprovante-pix' : 'pix-receipt'
     return reply
       .type('application/pdf')

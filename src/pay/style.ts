@@ -21,7 +21,7 @@ body {
   -webkit-text-size-adjust: 100%; text-size-adjust: 100%;
 }
 main { width: 100%; }
-.pretended {
+.simulated {
   width: fit-content; margin: 0 auto 16px; padding: 4px 14px; border: 1px solid var(--line); border-radius: 99px; color: var(--quiet);
   font-size: 13px; text-align: center;
 }

@@ -44,8 +44,8 @@ type Words = {
   back: string
   goOn: (merchant: string) => string
   preparing: string
-  pretended: string
-  payPretended: string
+  simulated: string
+  paySimulated: string
   notices: Record<Notice, { title: string; text: string }>
   dateTime: (date: Date) => string
   time: (date: Date) => string
@@ -118,8 +118,8 @@ export const words: Record<Language, Words> = {
     goOn: (merchant) => `Voltar para ${merchant}`,
     failed: (merchant) => `Não é possível pagar por aqui. Peça um novo código a ${merchant}.`,
     preparing: 'Leva alguns instantes. A página se atualiza automaticamente.',
-    pretended: 'Teste: nenhum dinheiro de verdade',
-    payPretended: 'Pagar no banco simulado',
+    simulated: 'Teste: nenhum dinheiro de verdade',
+    paySimulated: 'Pagar no banco simulado',
     notices: {
       unknown: {
         title: 'Página não encontrada',
@@ -186,8 +186,8 @@ export const words: Record<Language, Words> = {
     goOn: (merchant) => `Back to ${merchant}`,
     failed: (merchant) => `This charge cannot be paid here. Ask ${merchant} for a new code.`,
     preparing: 'This takes a few moments. The page updates automatically.',
-    pretended: 'Test: no real money',
-    payPretended: 'Pay at the simulated bank',
+    simulated: 'Test: no real money',
+    paySimulated: 'Pay at the simulated bank',
     notices: {
       unknown: {
         title: 'Page not found',

@@ -13,7 +13,7 @@ const pollEveryMs = 1_000
  * A fifth of all connections. Many customers of a mobile network share an address. A refused page polls every few
  * seconds instead.
  */
-const limitsDefault = { inAll: 2_000, perHost: 50 }
+const limitsDefault = { totalMax: 2_000, perHostMax: 50 }
 
 export type Watch = {
   /** A stream of server-sent events: the state now, and again when it has changed. Null when there are too many. */
@@ -33,7 +33,7 @@ export function createWatch(
   limits = limitsDefault,
 ): Watch {
   const watchers = new Set<Watcher>()
-  const streams = createEventStreams({ inAll: limits.inAll, perKey: limits.perHost })
+  const streams = createEventStreams({ totalMax: limits.totalMax, perKeyMax: limits.perHostMax })
   const signal = createSignal()
   let isStopped = false
   let isPolling = false

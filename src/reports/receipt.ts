@@ -20,7 +20,7 @@ const words = {
     returned: 'Returned to the payer',
     note: 'The payer’s bank can find the payment by its Pix ID. This receipt does not replace a tax invoice.',
     madeAt: (at: string) => `Issued on ${at}, Brasília time`,
-    pretended: 'TEST: no real money was moved.',
+    simulated: 'TEST: no real money was moved.',
   },
   pt: {
     title: 'Comprovante de pagamento Pix',
@@ -37,7 +37,7 @@ const words = {
     returned: 'Devolvido a quem pagou',
     note: 'O banco de quem pagou encontra o pagamento pelo ID da transação Pix. Este comprovante não substitui a nota fiscal.',
     madeAt: (at: string) => `Emitido em ${at}, horário de Brasília`,
-    pretended: 'TESTE: nenhum dinheiro de verdade foi movimentado.',
+    simulated: 'TESTE: nenhum dinheiro de verdade foi movimentado.',
   },
 }
 
@@ -63,9 +63,9 @@ export function receiverName(receiver: AccountHolder | null, merchant: string): 
  */
 export async function writeReceipt(
   row: ReceiptRow,
-  options: { language: Language; now: Date; isPublic: boolean; isPretended: boolean },
+  options: { language: Language; now: Date; isPublic: boolean; isSimulated: boolean },
 ): Promise<Buffer> {
-  const { language, now, isPublic, isPretended } = options
+  const { language, now, isPublic, isSimulated } = options
   const t = words[language]
   const format = pdfFormats(language)
   const { payer } = row
@@ -91,7 +91,7 @@ export async function writeReceipt(
     page.space(12)
     page.facts(facts.filter((fact): fact is [string, string] => fact[1] !== null))
     page.space(14)
-    if (isPretended) page.paragraph(t.pretended)
+    if (isSimulated) page.paragraph(t.simulated)
     page.paragraph(t.note)
   })
 }

@@ -5,13 +5,13 @@ import { findFeeds } from './feed-store.ts'
 
 /** A reader notices no delay, and the database has one statement each time for all readers of this process. */
 const pollEveryMs = 200
-/** Each waiting request is an open connection: a fifth of all, and few of one merchant. */
-const limitsDefault = { inAll: 2_000, perMerchant: 20 }
+/** Each waiting request is an open connection: at most a fifth of those of a process (http/server.ts) wait. */
+const limitsDefault = { totalMax: 2_000, perMerchantMax: 20 }
 
 export type FeedWatch = {
   /**
-   * True when the merchant has an event after this number. False after `ms`, if too many requests wait, or if the
-   * service stops.
+   * True when the merchant has an event after this number, or one without a number yet. False after `ms`, if too many
+   * requests wait, or if the service stops.
    */
   wait(feed: { merchantId: string; after: number }, limits: { ms: number; signal: AbortSignal }): Promise<boolean>
   /** Ends all waits for good. */
@@ -47,21 +47,21 @@ export function createFeedWatch({ db, log }: { db: Db; log: FastifyBaseLogger },
   }
 
   return {
-    async wait({ merchantId, after }, { ms, signal: gone }) {
+    async wait({ merchantId, after }, { ms, signal: disconnected }) {
       const ofMerchant = [...waiting].filter((one) => one.merchantId === merchantId).length
-      if (isStopped || gone.aborted || ms <= 0) return false
-      if (waiting.size >= limits.inAll || ofMerchant >= limits.perMerchant) return false
+      if (isStopped || disconnected.aborted || ms <= 0) return false
+      if (waiting.size >= limits.totalMax || ofMerchant >= limits.perMerchantMax) return false
       return await new Promise<boolean>((resolve) => {
         const one = { merchantId, after, end }
         const giveUp = () => end(false)
         const timer = setTimeout(giveUp, ms)
         function end(hasNew: boolean) {
           clearTimeout(timer)
-          gone.removeEventListener('abort', giveUp)
+          disconnected.removeEventListener('abort', giveUp)
           waiting.delete(one)
           resolve(hasNew)
         }
-        gone.addEventListener('abort', giveUp, { once: true })
+        disconnected.addEventListener('abort', giveUp, { once: true })
         waiting.add(one)
         if (!isPolling) polling = poll()
       })
