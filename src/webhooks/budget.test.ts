@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { createBudget } from './budget.ts'
 
-const fast = { durationMs: 5, hung: false }
+const immediate = { durationMs: 5, hung: false }
 const quick = { durationMs: 500, hung: false }
 const hung = { durationMs: 15_000, hung: true }
 const slow = { durationMs: 8_000, hung: false }
 
-type Answer = typeof fast
+type Answer = typeof immediate
 type Budget = ReturnType<typeof createBudget>
 
 const create = () => createBudget({ perReceiverMax: 16, totalMax: 256 })
@@ -37,25 +37,25 @@ describe('the budget', () => {
     const budget = create()
     const [before, since, after] = [1, 2, 3].map((ms) => new Date(ms)) as [Date, Date, Date]
     expect(budget.reserve('a', since)).toBe(false)
-    answer(budget, 'a', fast)
+    answer(budget, 'a', immediate)
     expect(budget.reserve('a', since)).toBe(false)
-    budget.clear('a', before)
+    budget.markNothingDueBefore('a', before)
     expect(budget.reserve('a', since)).toBe(false)
-    budget.clear('a', after)
-    // Five connections, and four deliveries for each, because it answers fast.
+    budget.markNothingDueBefore('a', after)
+    // Five connections, and four deliveries for each, because it responds immediately.
     for (let leased = 0; leased < 20; leased += 1) expect(budget.reserve('a', since)).toBe(true)
     expect(budget.reserve('a', since)).toBe(false)
     budget.release('a')
     expect(budget.reserve('a', since)).toBe(true)
-    budget.find('a', before)
+    budget.noteDue('a', before)
     budget.release('a')
     expect(budget.reserve('a', since)).toBe(false)
   })
 
   it('reserves at most half of what the process may hold', () => {
     const budget = createBudget({ perReceiverMax: 16, totalMax: 8 })
-    answer(budget, 'a', fast)
-    budget.clear('a', new Date(0))
+    answer(budget, 'a', immediate)
+    budget.markNothingDueBefore('a', new Date(0))
     expect([1, 2, 3, 4, 5].map(() => budget.reserve('a', new Date(0)))).toEqual([true, true, true, true, false])
   })
 
@@ -78,11 +78,11 @@ describe('the budget', () => {
     expect(stateAfter(Array.from({ length: 50 }, () => quick))).toEqual({ window: 16, capacity: 15 })
   })
 
-  it('claims more than the connections for a receiver that responds at once, until it slows down', () => {
-    expect(stateAfter([fast])).toEqual({ window: 5, capacity: 19 })
-    expect(stateAfter([fast, quick])).toEqual({ window: 6, capacity: 5 })
+  it('claims more deliveries than a receiver has connections while it responds immediately', () => {
+    expect(stateAfter([immediate])).toEqual({ window: 5, capacity: 19 })
+    expect(stateAfter([immediate, quick])).toEqual({ window: 6, capacity: 5 })
     const budget = create()
-    answer(budget, 'a', fast)
+    answer(budget, 'a', immediate)
     budget.lease('a')
     budget.markSlow('a')
     expect(budget.loads()).toEqual([{ receiver: 'a', leased: 1, capacity: 4, clearUntil: null }])
@@ -124,16 +124,16 @@ describe('the budget', () => {
   it('remembers until when a receiver has nothing due, unless an older delivery is found', () => {
     const budget = createBudget({ perReceiverMax: 32, totalMax: 512 })
     const until = new Date()
-    budget.clear('nobody', until)
+    budget.markNothingDueBefore('nobody', until)
     budget.lease('a')
-    budget.clear('a', until)
+    budget.markNothingDueBefore('a', until)
     expect(budget.loads()).toEqual([{ receiver: 'a', leased: 1, capacity: 3, clearUntil: until }])
-    budget.find('a', until)
-    budget.find('nobody', until)
+    budget.noteDue('a', until)
+    budget.noteDue('nobody', until)
     expect(budget.loads()).toMatchObject([{ clearUntil: until }])
-    budget.find('a', new Date(until.getTime() - 1))
+    budget.noteDue('a', new Date(until.getTime() - 1))
     expect(budget.loads()).toMatchObject([{ clearUntil: null }])
-    budget.clear('a', until)
+    budget.markNothingDueBefore('a', until)
     budget.release('a')
     budget.lease('a')
     expect(budget.loads()).toMatchObject([{ clearUntil: null }])

@@ -35,10 +35,10 @@ const slowMs = 5_000
  * the next one is ready when a connection becomes free, and each query claims many. A claimed delivery waits 0.3 s at
  * most.
  */
-const fastMs = 100
+const immediateMs = 100
 const claimsPerConnection = 4
 
-type Receiver = { leased: number; inFlight: number; window: number; isFast: boolean; clearUntil: Date | null }
+type Receiver = { leased: number; inFlight: number; window: number; isImmediate: boolean; clearUntil: Date | null }
 
 /**
  * Shares the capacity of one process among receivers. A receiver that hangs, or one with a hundred thousand
@@ -66,14 +66,14 @@ export function createBudget(limits: { perReceiverMax: number; totalMax: number 
       })
     },
     /** Records that nothing from before `until` is due to the receiver any more. */
-    clear(receiver: string, until: Date): void {
+    markNothingDueBefore(receiver: string, until: Date): void {
       const state = known(receiver)
       if (state) state.clearUntil = until
     },
-    /** Records that a delivery from this moment was due to the receiver after all. */
-    find(receiver: string, at: Date): void {
+    /** Records that a delivery was due to the receiver, perhaps from a moment before which nothing was thought due. */
+    noteDue(receiver: string, dueAt: Date): void {
       const state = known(receiver)
-      if (state?.clearUntil && state.clearUntil > at) state.clearUntil = null
+      if (state?.clearUntil && state.clearUntil > dueAt) state.clearUntil = null
     },
     lease,
     /**
@@ -98,13 +98,13 @@ export function createBudget(limits: { perReceiverMax: number; totalMax: number 
     end(receiver: string, { durationMs, hung }: { durationMs: number; hung: boolean }): void {
       const state = stateOf(receiver)
       state.inFlight -= 1
-      state.isFast = durationMs <= fastMs
+      state.isImmediate = durationMs <= immediateMs
       if (durationMs <= quickMs) state.window = Math.min(limits.perReceiverMax, state.window + 1)
       if (durationMs >= slowMs || hung) state.window = Math.max(hung ? 1 : start, Math.floor(state.window / 2))
     },
     /** Deliveries that were claimed ahead for the receiver could not start in time. */
     markSlow(receiver: string): void {
-      stateOf(receiver).isFast = false
+      stateOf(receiver).isImmediate = false
     },
     release(receiver: string): void {
       const state = stateOf(receiver)
@@ -114,8 +114,8 @@ export function createBudget(limits: { perReceiverMax: number; totalMax: number 
     },
   }
 
-  function capacityOf({ leased, window, isFast }: Receiver): number {
-    return Math.max(0, window * (isFast ? claimsPerConnection : 1) - leased)
+  function capacityOf({ leased, window, isImmediate }: Receiver): number {
+    return Math.max(0, window * (isImmediate ? claimsPerConnection : 1) - leased)
   }
 
   function lease(receiver: string): void {
@@ -128,7 +128,7 @@ export function createBudget(limits: { perReceiverMax: number; totalMax: number 
   }
 
   function stateOf(receiver: string): Receiver {
-    const state = known(receiver) ?? { leased: 0, inFlight: 0, window: start, isFast: false, clearUntil: null }
+    const state = known(receiver) ?? { leased: 0, inFlight: 0, window: start, isImmediate: false, clearUntil: null }
     hanging.delete(receiver)
     quick.delete(receiver)
     receivers.set(receiver, state)

@@ -233,7 +233,7 @@ export function startDeliveries(deps: Deps): Deliveries {
       limit,
     })
     const endedAt = performance.now()
-    for (const { receiver, dueAt } of claimed) budget.find(receiver, dueAt)
+    for (const { receiver, dueAt } of claimed) budget.noteDue(receiver, dueAt)
     if (claimed.length > 0) await build(claimed, claimedAt)
     if (lastReceiver !== null) return { name: 'SCANNING', afterReceiver: lastReceiver, waited }
     if (claimed.length * 2 >= limit) return { ...newScan, waited }
@@ -254,7 +254,7 @@ export function startDeliveries(deps: Deps): Deliveries {
       for (const { receiver } of claimed) counts.set(receiver, (counts.get(receiver) ?? 0) + 1)
       const clearUntil = new Date(own.now.getTime() - lateCommitMs)
       for (const { receiver, capacity } of loads) {
-        if ((counts.get(receiver) ?? 0) < capacity) budget.clear(receiver, clearUntil)
+        if ((counts.get(receiver) ?? 0) < capacity) budget.markNothingDueBefore(receiver, clearUntil)
         else isCapped = true
       }
     } else isCapped = true

@@ -45,6 +45,7 @@ async function begin(work: (tx: Tx) => Promise<void>): Promise<{ commit(): Promi
   })
   const done = database.db.transaction(async (tx) => {
     await work(tx)
+    // Waits until the pipelined inserts have been executed.
     await tx.query(sql`select`)
     started()
     await finished
@@ -69,7 +70,7 @@ describe('the numbers of events', () => {
     expect((await read()).toSorted()).toEqual(events.map(({ recordId }) => `${recordId} 1`).toSorted())
   })
 
-  it('of a transaction that commits late are higher than those that were given meanwhile', async () => {
+  it('of a transaction that commits late are higher than those that were assigned meanwhile', async () => {
     const [late, early, next] = [event(), event(), event()]
     const open = await begin(async (tx) => enqueueEvents(tx, [late]))
     await commitEvents(database.db, early)
@@ -103,7 +104,7 @@ describe('the numbers of events', () => {
     },
   )
 
-  it('are given in slices to many events, while a transaction is open', async () => {
+  it('are assigned in batches, while another transaction is open', async () => {
     const records = Array.from({ length: 8 }, () => randomUUID())
     const late = event(records[0], 9)
     const open = await begin(async (tx) => enqueueEvents(tx, [late]))
@@ -113,7 +114,7 @@ describe('the numbers of events', () => {
         await commitEvents(database.db, event(recordId, sequence))
         expected.push(`${recordId} ${sequence}`)
       }
-    // The transactions have another order than the changes, and one has more events than a slice.
+    // Transaction ids are shuffled, and one transaction has more events than a batch.
     await database.db.query(sql`
       update events set xid = ((100 - (sequence * 7919 + hashtext(record_id::text)) % 13)::text)::xid8
       where merchant_id = ${merchantId}`)
@@ -129,7 +130,7 @@ describe('the numbers of events', () => {
     expect((await read()).at(-1)).toBe(`${late.recordId} 9`)
   })
 
-  it('are given once by many readers at the same moment', async () => {
+  it('are assigned once by many readers at the same moment', async () => {
     const writing = Promise.all(Array.from({ length: 40 }, async () => await commitEvents(database.db, event())))
     await Promise.all(Array.from({ length: 20 }, async () => await number(2)))
     await writing
@@ -154,7 +155,7 @@ describe('the numbers of events', () => {
     expect(await number()).toEqual({ last: 5, isComplete: true })
   })
 
-  it('are not given before somebody reads', async () => {
+  it('are not assigned before somebody reads', async () => {
     await commitEvents(database.db, event())
     expect(await findFeeds(database.db, [merchantId])).toEqual([])
     await eventually(async () => (await number()).last === 1)
