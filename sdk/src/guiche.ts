@@ -4,7 +4,7 @@ import { Deliveries, Events } from './events.ts'
 import type { Settings } from './http.ts'
 import { Sandbox } from './sandbox.ts'
 import { Statement } from './statement.ts'
-import { createTokens, useTokens } from './token.ts'
+import { createTokens, tokensFrom } from './token.ts'
 import { Transactions } from './transactions.ts'
 import { WebhookEndpoints } from './webhook-endpoints.ts'
 import { Withdrawals } from './withdrawals.ts'
@@ -95,7 +95,7 @@ export class Guiche {
 }
 
 function tokensOf(settings: Settings, { clientId, clientSecret, accessToken }: GuicheOptions) {
-  if (accessToken) return useTokens(accessToken)
+  if (accessToken) return tokensFrom(accessToken)
   if (clientId && clientSecret) return createTokens(settings, { clientId, clientSecret })
   throw new TypeError('Guiche needs clientId and clientSecret, or accessToken. Is an environment variable missing?')
 }

@@ -45,7 +45,7 @@ export function createTokens(settings: Settings, client: { clientId: string; cli
 }
 
 /** Tokens that the caller gets elsewhere, from its own identity provider for instance. */
-export function useTokens(getToken: () => string | null | Promise<string | null>): Tokens {
+export function tokensFrom(getToken: () => string | null | Promise<string | null>): Tokens {
   return {
     async get() {
       const token = await getToken()

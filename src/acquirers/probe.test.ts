@@ -53,15 +53,16 @@ const settingsOf = (
   ...more,
 })
 
-type Meddle = (request: HttpRequest, answer: HttpResponse) => HttpResponse
+type AlterAnswer = (request: HttpRequest, answer: HttpResponse) => HttpResponse
 
-/** The findings by subject, and every request sent. The server's clock is the machine's. */
-async function probe(settings = settingsOf(), meddle: Meddle = (_, answer) => answer, wanted = callbackUrl) {
+/** The findings by subject, and every request sent. */
+async function probe(settings = settingsOf(), alterAnswer: AlterAnswer = (_, answer) => answer, wanted = callbackUrl) {
   const requests: HttpRequest[] = []
   const send: Send = async (request) => {
     requests.push(request)
     const answer = await http.send(request)
-    return meddle(request, { ...answer, headers: { ...answer.headers, date: clock.now().toUTCString() } })
+    // The server's Date is the machine's time, not that of the test's clock, with which the probe compares it.
+    return alterAnswer(request, { ...answer, headers: { ...answer.headers, date: clock.now().toUTCString() } })
   }
   const findings = await probeAcquirer(settings, { send, clock, certificateEndsAt: null, callbackUrl: wanted })
   const bySubject = Object.fromEntries(findings.map((finding) => [finding.subject, finding]))
@@ -72,8 +73,8 @@ async function probe(settings = settingsOf(), meddle: Meddle = (_, answer) => an
 const json = (status: number, body: unknown): HttpResponse => ({ status, headers: {}, body: JSON.stringify(body) })
 const isList = ({ path }: HttpRequest) => path === '/pix'
 
-describe('a PSP that supports everything', () => {
-  it('passes every check, by requests that only read', async () => {
+describe('a PSP', () => {
+  it('that supports everything passes every check, by requests that only read', async () => {
     await simulator.request('PUT', `/webhook/${receiverKey}`, { body: { webhookUrl: callbackUrl } })
     await simulator.pay({ uri: await simulator.charge(txidOf(1)) })
     const { findings, requests } = await probe()
@@ -98,14 +99,14 @@ describe('a PSP that supports everything', () => {
     expect(JSON.stringify(findings)).not.toContain('secret')
   })
 
-  it('gets a new UUID with each request where it requires one', async () => {
+  it('that requires a UUID gets a new one with each request', async () => {
     const { requests } = await probe(settingsOf({ headers: { 'x-correlationID': '{uuid}' } }))
     const ids = requests.map(({ headers }) => headers['x-correlationID'])
     for (const id of ids) expect(id).toMatch(/^[\da-f-]{36}$/)
     expect(new Set(ids).size).toBe(requests.length)
   })
 
-  it('but has no payouts or disputes gets no request for them', async () => {
+  it('that has no payouts or disputes gets no request for them', async () => {
     const { of, requests } = await probe(settingsOf({ offers: { payouts: false, disputes: false, balance: 'none' } }))
     expect(['payouts', 'disputes (MED)', 'balance'].map((subject) => of(subject).state)).toEqual(
       Array(3).fill('skipped'),
@@ -113,7 +114,7 @@ describe('a PSP that supports everything', () => {
     expect(requests.filter(({ path }) => path.includes('/gn/'))).toEqual([])
   })
 
-  it('but has switched its disputes off in this environment still passes', async () => {
+  it('that has switched its disputes off in this environment passes', async () => {
     const isDisputes = ({ path }: HttpRequest) => path.endsWith('/infracoes')
     const switchedOff = json(500, {
       type: 'https://pix.bcb.gov.br/api/v2/error/InfracaoErroInterno',
@@ -153,7 +154,7 @@ describe('what is missing is reported with the setting to change', () => {
     expect(findings[1]).toMatchObject({ state: 'missing', said: expect.stringContaining('has expired') })
   })
 
-  it.each<[string, string, Meddle, Partial<Finding>]>([
+  it.each<[string, string, AlterAnswer, Partial<Finding>]>([
     [
       'a clock that goes wrong',
       'clock',
@@ -180,7 +181,7 @@ describe('what is missing is reported with the setting to change', () => {
       { state: 'missing', said: '403: Acesso negado' },
     ],
     [
-      'an answer for everything',
+      '200 for a payout that does not exist',
       'payouts',
       (request, answer) => (request.path.includes('id-envio') ? json(200, {}) : answer),
       { state: 'missing' },
@@ -205,7 +206,7 @@ describe('what is missing is reported with the setting to change', () => {
       { state: 'ok', said: expect.stringContaining('read as an empty list') },
     ],
     [
-      'a list that is answered 404 as any path is',
+      'a 404 for the list, the same as for unknown paths',
       'payments',
       (request, answer) =>
         isList(request) || request.path.startsWith('/guiche') ? json(404, { title: 'Não encontrado' }) : answer,
@@ -240,8 +241,8 @@ describe('what is missing is reported with the setting to change', () => {
       (request, answer) => (request.path.startsWith('/webhook') ? json(404, { title: 'Não há webhook' }) : answer),
       { state: 'warning', setting: null },
     ],
-  ])('%s', async (_, subject, meddle, expected) => {
-    const { of } = await probe(settingsOf(), meddle)
+  ])('%s', async (_, subject, alterAnswer, expected) => {
+    const { of } = await probe(settingsOf(), alterAnswer)
     expect(of(subject)).toMatchObject(expected)
   })
 

@@ -10,7 +10,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Counts its reads. With `isHeld`, each waits until the test ends it. */
+/** Counts its reads. With `isPending`, each waits until the test ends it. */
 function source() {
   const pending: { resolve(value: number): void; reject(error: Error): void }[] = []
   let readings = 0

@@ -13,7 +13,7 @@ export const statementLines = [
   'feeReturned',
   'blocked',
   'returned',
-  'undone',
+  'attributionReversed',
   'other',
 ] as const
 
@@ -22,8 +22,8 @@ export type StatementLine = (typeof statementLines)[number]
 /** In cents. The lines add up to `net`: by how much the record changed what the merchant has, or owes. */
 export type Statement = { lines: { line: StatementLine; amount: number }[]; net: number }
 
-/** What is reserved or blocked has left the merchant's money until it is known what becomes of it. */
-const own: readonly Account[] = ['available', 'debt']
+/** Reserved and blocked money is not counted as the merchant's. */
+const merchantAccounts: readonly Account[] = ['available', 'debt']
 
 /** The statement of a record, from its transfers alone. Null if nothing was posted for it. */
 export function toStatement(transfers: TransferRecord[]): Statement | null {
@@ -31,12 +31,12 @@ export function toStatement(transfers: TransferRecord[]): Statement | null {
   const add = (line: StatementLine, amount: number) => sums.set(line, (sums.get(line) ?? 0) + amount)
   for (const transfer of transfers) {
     const { debit, credit, amount } = transfer
-    const change = (own.includes(credit) ? amount : 0) - (own.includes(debit) ? amount : 0)
+    const change = (merchantAccounts.includes(credit) ? amount : 0) - (merchantAccounts.includes(debit) ? amount : 0)
     const line = lineOf(transfer)
     const setAside = setAsideOf(transfer)
     if (change !== 0) add(setAside ?? line, change)
-    // It was set aside before and has left now: the same amount, on another line.
-    else if (setAside !== null && !own.includes(credit)) {
+    // Money that was set aside is sent: move the amount from its line to the final line.
+    else if (setAside !== null && !merchantAccounts.includes(credit)) {
       add(setAside, amount)
       add(line, -amount)
     }
@@ -72,7 +72,7 @@ function lineOf({ kind, debit, record_type: type }: TransferRecord): StatementLi
     case 'withdrawal_sent':
       return 'sent'
     case 'match_undone':
-      return 'undone'
+      return 'attributionReversed'
     default:
       return 'other'
   }

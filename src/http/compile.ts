@@ -1,7 +1,7 @@
 import buildSerializers from '@fastify/fast-json-stringify-compiler'
 import type { FastifyServerOptions } from 'fastify'
 
-/** Of a Fastify server. */
+/** The functions that compile the schemas of a Fastify server's routes. */
 export type Compilers = NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>
 type Part = { schema: object; httpPart?: string }
 type Answer = { schema: object; method: string; url: string; httpStatus?: string }
@@ -27,7 +27,7 @@ export function compileAtFirstUse(createValidator: () => (part: Part) => Run<obj
   }
   const compilers = {
     buildValidator: () => toValidator,
-    // Again for each part of the server, with the schemas that it adds.
+    // Fastify calls this once per plugin context, with the schemas added there.
     buildSerializer: (schemas: object) => {
       Object.assign(shared, schemas)
       return toSerializer

@@ -1,6 +1,6 @@
 import { inflateRawSync, inflateSync } from 'node:zlib'
 
-/** The text of a PDF that pdfkit has made with the fonts of every reader: each line of it is a list of hex strings. */
+/** The text of a PDF that was made by pdfkit with the standard PDF fonts; each line is a list of hex strings. */
 export function readPdf(file: Buffer): string {
   const raw = file.toString('latin1')
   if (!raw.startsWith('%PDF-1.') || !raw.trimEnd().endsWith('%%EOF')) throw new Error('Not a PDF')
