@@ -152,7 +152,7 @@ const questions: Record<string, string> = {
   findPayment: 'was asked for the payment',
   refund: 'was asked to refund',
   findRefund: 'was asked about the refund',
-  preparePayout: 'was asked to look up the Pix key',
+  preparePayout: 'was asked for its id of the payout',
   sendPayout: 'was asked to send',
   findPayout: 'was asked about the payout',
 }

@@ -59,7 +59,7 @@ const operationsEn: Record<string, string> = {
   findPayment: 'Check the payment',
   refund: 'Send the refund',
   findRefund: 'Check the refund',
-  preparePayout: 'Look up the Pix key',
+  preparePayout: 'Get the PSP’s id of the payout',
   sendPayout: 'Send the payout',
   findPayout: 'Check the payout',
 }
@@ -156,7 +156,7 @@ const operationsPt: Record<string, [name: string, gender: 'f' | 'm']> = {
   findPayment: ['Consulta do pagamento', 'm'],
   refund: ['Envio da devolução', 'f'],
   findRefund: ['Consulta da devolução', 'f'],
-  preparePayout: ['Consulta da chave Pix', 'f'],
+  preparePayout: ['Identificador do saque no PSP', 'm'],
   sendPayout: ['Envio do saque', 'm'],
   findPayout: ['Consulta do saque', 'm'],
 }
