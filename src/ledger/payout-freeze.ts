@@ -38,7 +38,8 @@ export async function freezePayouts(db: Db | Tx, { reason, now }: { reason: stri
 
 /** The same, but this reason is added to that of an active freeze: whoever releases it must know of both. */
 export async function freezePayoutsAlso(tx: Tx, freeze: { reason: string; now: Date }): Promise<void> {
-  if (!(await freezePayouts(tx, freeze))) await addFreezeReason(tx, freeze.reason)
+  // The active freeze may be released between the two statements. Then a new one begins.
+  while (!(await freezePayouts(tx, freeze)) && !(await addFreezeReason(tx, freeze.reason)));
 }
 
 type Deps = { db: Db; clock: Clock }
@@ -72,7 +73,8 @@ export async function releasePayouts(
     const released = await releasePayoutFreeze(tx, { by: by.actor, now })
     if (!released) return null
     const view = toView(released)
-    // After the update: a loss that adds its reason meanwhile has then committed, or waits for this transaction.
+    // After the update: a loss that adds its reason meanwhile has then committed, or waits for this transaction and then
+    // freezes payouts again.
     assertChecked(view, isChecked)
     // Several losses make a long reason; the freeze itself keeps it whole.
     const details = {

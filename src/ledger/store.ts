@@ -379,8 +379,11 @@ export async function insertPayoutFreeze(
   return rows.length > 0
 }
 
-export async function addFreezeReason(tx: Tx, reason: string): Promise<void> {
-  await tx.query(sql`update payout_freezes set reason = reason || ' ' || ${reason} where released_at is null`)
+/** False when no freeze is active. */
+export async function addFreezeReason(tx: Tx, reason: string): Promise<boolean> {
+  const rows = await tx.query(sql`
+    update payout_freezes set reason = reason || ' ' || ${reason} where released_at is null returning id`)
+  return rows.length > 0
 }
 
 /** Returns the freeze that was active, or null. */

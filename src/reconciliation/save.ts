@@ -1,5 +1,5 @@
 import type { Tx } from '../db/sql.ts'
-import { freezePayouts } from '../ledger/payout-freeze.ts'
+import { freezePayoutsAlso } from '../ledger/payout-freeze.ts'
 import { canonicalJson } from '../lib/json.ts'
 import { newUuid } from '../lib/secrets.ts'
 import type { Found } from './classes.ts'
@@ -23,7 +23,7 @@ export async function keepFound(tx: Tx, found: Found[], saving: Saving): Promise
   )
   const alarm = kept.find(({ one, isNew }) => isNew && one.alarm !== null)?.one.alarm
   if (alarm)
-    await freezePayouts(tx, {
+    await freezePayoutsAlso(tx, {
       reason: `reconciliation of ${acquirer}: ${alarm}. \`npx guiche reconcile list --open\` has it.`,
       now,
     })
