@@ -153,15 +153,22 @@ function comparePayout(pair: Pair, { now }: Rules): Found[] {
     if (isYoung(atAcquirer.at, now)) return [toFound(pair, { class: 'late', proposal: { action: 'none' } })]
     if (atAcquirer.state === 'refused' || atAcquirer.amount === inLedger.amount)
       return [toFound(pair, { class: 'payout', proposal: { action: 'settle' } })]
+    // Its money is still reserved. What is to be corrected shows once its outcome is posted.
+    const found = toFound(pair, { class: 'payout', proposal: { action: 'investigate' } })
+    return [withAlarm(found, pair, atAcquirer.amount - inLedger.amount)]
   }
   if (sentAtAcquirer === sentInLedger) return []
   const proposal: Proposal = inLedger
     ? correct(sentInLedger - sentAtAcquirer)
     : { ...correct(sentInLedger - sentAtAcquirer), account: 'house' }
-  const found = toFound(pair, { class: 'payout', proposal })
-  if (sentAtAcquirer < sentInLedger) return [found]
+  return [withAlarm(toFound(pair, { class: 'payout', proposal }), pair, sentAtAcquirer - sentInLedger)]
+}
+
+/** Says so where more left than the ledger has. */
+function withAlarm(found: Found, { key, inLedger }: Pair, excess: number): Found {
+  if (excess <= 0) return found
   const whose = inLedger ? `more than withdrawal ${inLedger.recordId} has` : 'and no withdrawal has it'
-  return [{ ...found, alarm: `${inReais(sentAtAcquirer - sentInLedger)} left under ${pair.key}, ${whose}` }]
+  return { ...found, alarm: `${inReais(excess)} left under ${key}, ${whose}` }
 }
 
 function correct(cents: number): Extract<Proposal, { action: 'correct' }> {

@@ -8,7 +8,9 @@ import type { Send } from '../acquirers/bacen/http.ts'
 import { listActions } from '../audit/store.ts'
 import { sql } from '../db/sql.ts'
 import { type NewEntry, postEntry } from '../entries/post.ts'
+import { freezePayouts } from '../ledger/payout-freeze.ts'
 import { findPayoutFreeze } from '../ledger/store.ts'
+import { assert } from '../lib/assert.ts'
 import { findBreaches } from '../verification.ts'
 import { classNames } from './classes.ts'
 import { closeDay } from './close.ts'
@@ -119,9 +121,12 @@ it('freezes payouts when money has left that is not in the ledger, and never for
   const at = new Date(from.getTime() + 12 * 60 * minuteMs)
   const stolen = 'E12345678202611201200stolenstole'
   made.bank.payouts.set(stolen, { endToEndId: stolen, payoutId: null, amount: 123_456, at, status: 'REALIZADO' })
+  // Whoever releases this freeze must know of that money, too.
+  await freezePayouts(database.db, { reason: 'a test.', now: clock.now() })
+  await runWith(deps)
   await runWith(deps)
   expect((await findPayoutFreeze(database.db))?.reason).toMatch(
-    /reconciliation of bank: R\$ 1\.234,56 left under E12345678202611201200stolenstole, and no withdrawal has it/,
+    /^a test\. reconciliation of bank: R\$ 1\.234,56 left under E12345678202611201200stolenstole, and no withdrawal has it\. `[^`]*` has it\.$/,
   )
 })
 
@@ -167,6 +172,26 @@ it('keeps a discrepancy dismissed until either side changes', async () => {
   payment.amount += 1
   expect((await runWith(deps)).newCount).toBe(1)
   expect(await isOpen()).toBe(true)
+  // The former decision is not that of the new state.
+  const undecided = { decided_at: null, decided_by: null, reason: null }
+  expect((await listed(true)).find(({ id }) => id === amount.id)).toMatchObject(undecided)
+})
+
+it('leaves a payout that its acquirer sent with another amount to a person while its money is reserved', async () => {
+  const open = await database.db.query<{ id: string; amount: number }>(sql`
+    select id, amount from withdrawals where status = 'PROCESSING'`)
+  const idOf = new Map(open.map(({ id }) => [id.replaceAll('-', ''), id]))
+  const payout = [...made.bank.payouts.values()].find(
+    ({ payoutId, status }) => status === 'REALIZADO' && idOf.has(payoutId ?? ''),
+  )
+  assert(payout?.payoutId, 'a withdrawal was sent, and its outcome is not posted')
+  const alarm = `R$ 0,01 left under ${payout.payoutId}, more than withdrawal ${idOf.get(payout.payoutId)} has`
+  for (const [key, { payoutId }] of made.bank.payouts) if (payoutId !== payout.payoutId) made.bank.payouts.delete(key)
+  payout.amount += 1
+  await runWith(deps)
+  const found = (await listed(true)).find(({ reference }) => reference === payout.payoutId)
+  expect(found).toMatchObject({ class: 'payout', proposal: { action: 'investigate' } })
+  expect((await findPayoutFreeze(database.db))?.reason).toContain(alarm)
 })
 
 it('posts no correction of what is no longer wrong', async () => {

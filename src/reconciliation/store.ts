@@ -12,7 +12,8 @@ export async function insertRun(db: Db | Tx, { id, acquirer, kind, window, start
   await db.query(sql`
     insert into reconciliation_runs (id, acquirer, kind, starts_at, ends_at, started_at, state)
     values (${id}, ${acquirer}, ${kind}, ${window.from}, ${window.to}, ${startedAt}, 'running')
-    on conflict (id) do update set started_at = excluded.started_at, state = excluded.state`)
+    on conflict (id) do update set started_at = excluded.started_at, state = excluded.state, finished_at = null, error = null,
+      counts = null, totals = null`)
 }
 
 export async function finishRun(
@@ -137,10 +138,14 @@ export async function saveDifferences(tx: Tx, rows: ToSave[]): Promise<void> {
     from ${discrepanciesParam(rows)}
     on conflict (acquirer, subject, class, reference, sequence) do update set merchant_id = excluded.merchant_id,
       record_id = excluded.record_id, at = excluded.at, is_timing = excluded.is_timing, at_acquirer = excluded.at_acquirer, in_ledger = excluded.in_ledger,
-      proposal = excluded.proposal, state = excluded.state, run_id = excluded.run_id`)
+      proposal = excluded.proposal, state = excluded.state, run_id = excluded.run_id,
+      -- What is open again has no decision any more.
+      decided_at = case when excluded.state <> 'open' then differences.decided_at end,
+      decided_by = case when excluded.state <> 'open' then differences.decided_by end,
+      reason = case when excluded.state <> 'open' then differences.reason end`)
 }
 
-/** What a complete run has read completely. */
+/** A period of one subject that a complete run has read in full. */
 export type Seen = Window & { subject: Subject }
 
 const seenParam = rowsParam<Seen>({ subject: 'text', from: 'timestamptz', to: 'timestamptz' })
