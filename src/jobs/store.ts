@@ -101,13 +101,14 @@ export async function releaseJobsOf(tx: Tx, instances: number[]): Promise<void> 
  */
 const unlocked = sql`locked_by = null, locked_at = null, key = case when attempts < attempts_max then key end`
 
-/** failing: those that failed and will be tried again; givenUp: those that wait for the operator. */
+/** oldestDueSeconds: of those that do not run yet. failing: those that failed and will be tried again; givenUp: those that wait for the operator. */
 export type JobBacklog = { due: number; oldestDueSeconds: number; failing: number; givenUp: number }
 
 export async function findJobBacklog(db: Db): Promise<JobBacklog> {
   const [row] = await db.query<JobBacklog>(sql`
     select count(*) filter (where is_open and run_at <= now()) as due,
-      coalesce(extract(epoch from now() - min(run_at) filter (where is_open and run_at <= now())), 0)::float8
+      coalesce(
+        extract(epoch from now() - min(run_at) filter (where is_open and locked_by is null and run_at <= now())), 0)::float8
         as "oldestDueSeconds",
       count(*) filter (where is_open and last_error is not null) as failing,
       count(*) filter (where not is_open) as "givenUp"
