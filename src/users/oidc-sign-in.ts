@@ -50,11 +50,11 @@ export async function signInAtProvider(
     /** Throws if the person has signed in too often, because each sign-in is recorded. */
     limitSuccess: (email: string) => void
   },
-): Promise<{ token: string; email: string }> {
+): Promise<SignedIn> {
   const now = clock.now()
   const given = await findGiven(db, { claims, rules, now })
   // What the provider has taken away is committed, whether the person gets in or not.
-  const outcome = await db.transaction(async (tx): Promise<{ token: string; email: string } | Refusal> => {
+  const outcome = await db.transaction(async (tx): Promise<SignedIn | Refusal | { refused: unknown }> => {
     const known = await lockUserOfIdentity(tx, claims)
     const email = known?.email ?? claims.email
     if (given === null) {
@@ -67,15 +67,21 @@ export async function signInAtProvider(
     const user = changed ?? (await findOrCreate(tx, claims, given, now))
     if ('fault' in user) return user
     if (user.disabled_at !== null) return { fault: 'account_disabled', email: user.email }
-    limitSuccess(user.email)
+    try {
+      limitSuccess(user.email)
+    } catch (refused) {
+      return { refused }
+    }
     if (user.password_hash !== null) await endPassword(tx, user, now)
     await recordAction(tx, { ...about(user, given), by: byUser(user), action: 'user.sign_in', now })
     return { token: await createSession(tx, { userId: user.id, ...device }, now), email: user.email }
   })
+  if ('refused' in outcome) throw outcome.refused
   if ('fault' in outcome) throw signInFailed(outcome.fault, { ...(outcome.email !== null && { email: outcome.email }) })
   return outcome
 }
 
+type SignedIn = { token: string; email: string }
 type Refusal = { fault: SignInFault; email: string | null }
 
 /** The first rule whose value the claim has. Null: no role here. */
