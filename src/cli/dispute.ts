@@ -7,7 +7,7 @@ import { print } from './print.ts'
 type Json = { json?: boolean }
 type Of = { transaction: string }
 
-/** `guiche dispute …`: disputes of payments (MED), for acquirers whose API does not report them. */
+/** `guiche infraction …`: disputes of payments (MED), for acquirers whose API does not report them. */
 export function disputeCommands(program: Command): void {
   const dispute = program.command('infraction')
 
@@ -21,7 +21,7 @@ export function disputeCommands(program: Command): void {
     .action(async ({ json, transaction, ...more }: Json & Of & { amount?: number; reason?: string }) => {
       const opening = { transactionId: transaction, ...more, by: byOf(program) }
       const dispute = await withContext(async (context) => await enterDispute(context, opening))
-      const note = `\`npx guiche dispute accept | reject --transaction ${transaction}\` enters the decision.`
+      const note = `\`npx guiche infraction accept | reject --transaction ${transaction}\` enters the decision.`
       print(dispute, { json, shown: toShown(dispute), note })
     })
 

@@ -44,7 +44,7 @@ function createTexts(now: Date): Texts {
     disputed: ({ amount, since }) =>
       `the payer's bank disputes ${inReaisOr(amount)}${since ? `, since ${time(since)}` : ''}; the amount is blocked until the dispute is decided.`,
     decide_dispute: ({ transactionId }) =>
-      `If the acquirer does not report the decision, enter it: \`npx guiche dispute accept | reject --transaction ${transactionId}\`.`,
+      `If the acquirer does not report the decision, enter it: \`npx guiche infraction accept | reject --transaction ${transactionId}\`.`,
     dispute_accepted: ({ amount }) =>
       `the dispute of ${inReaisOr(amount)} was accepted; the amount stays blocked until the acquirer reports its return.`,
     dispute_returned: ({ amount }) => `${inReaisOr(amount)} was returned to the payer after a dispute.`,

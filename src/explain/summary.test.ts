@@ -181,7 +181,7 @@ describe('a transaction that is', () => {
       ofTransaction({ ...paid, status }, { disputes: disputes.map(dispute) }).replace(` ${noWebhook}`, '')
     expect(of('REFUNDED')).toBe('REFUNDED: all of the R$ 25,90 was returned to the payer.')
     expect(of('BLOCKED', {})).toBe(
-      `BLOCKED: the payer's bank disputes R$ 25,90, since 11:40:00; the amount is blocked until the dispute is decided. If the acquirer does not report the decision, enter it: \`npx guiche dispute accept | reject --transaction ${id}\`.`,
+      `BLOCKED: the payer's bank disputes R$ 25,90, since 11:40:00; the amount is blocked until the dispute is decided. If the acquirer does not report the decision, enter it: \`npx guiche infraction accept | reject --transaction ${id}\`.`,
     )
     const returned = { state: 'returned', amount: 1000, returned_amount: 1000 } as const
     expect(of('BLOCKED', returned, { amount: 500 }, { amount: 300 })).toContain(

@@ -16,7 +16,7 @@ export function checkPeriod({ from, until }: Period): Period {
   if (fields.length > 0) throw new AppError('validation_failed', { fields })
   const days = (Date.parse(until) - Date.parse(from)) / dayMs + 1
   if (days >= 1 && days <= daysMax) return { from, until }
-  const message = days < 1 ? 'must not be before `from`' : `must be at most ${daysMax} days after \`from\``
+  const message = days < 1 ? 'must not be before `from`' : `must be at most ${daysMax - 1} days after \`from\``
   throw new AppError('validation_failed', { fields: [{ field: 'until', code: 'invalid', message }] })
 }
 
