@@ -28,12 +28,9 @@ export async function changeBranding(
   const checked = check(input)
   const now = clock.now()
   return await db.transaction(async (tx) => {
-    // Without a new logo, the one of now stays.
-    const logo = checked.logo === undefined ? ((await findBranding(tx, merchantId))?.logo ?? null) : checked.logo
-    const branding = { ...checked, logo }
-    await saveBranding(tx, merchantId, branding, now)
+    const branding = await saveBranding(tx, merchantId, checked, now)
     const { color, embed_origins: origins, shows_items: showsItems } = branding
-    const details = { color, origins, showsItems, hasLogo: logo !== null }
+    const details = { color, origins, showsItems, hasLogo: branding.logo !== null }
     await recordAction(tx, { by, action: 'branding.change', merchantId, recordId: null, details, now })
     return toView(branding)
   })
@@ -59,8 +56,11 @@ function check(input: BrandingInput): Omit<BrandingRow, 'logo'> & { logo: Buffer
     wrong.push({ field: 'logo', code: 'too_large', message: `must be at most ${logoBytesMax} bytes` })
   if (wrong.length > 0) throw new AppError('validation_failed', { fields: wrong })
   return {
-    ...{ color, logo, shop_url: shopUrl ?? null },
-    ...{ embed_origins: [...new Set(origins)], shows_items: input.showsItems },
+    color,
+    logo,
+    shop_url: shopUrl ?? null,
+    embed_origins: [...new Set(origins)],
+    shows_items: input.showsItems,
   }
 }
 
@@ -73,7 +73,7 @@ function toShopUrl(text: string): string | undefined {
 
 /**
  * An origin as browsers write it, and null for anything else. It goes into a header of the page: `isHost` excludes the
- * signs that would end a source there (`;`, `,`) or match others (`*`), which addresses may hold.
+ * characters that would end a source there (`;`, `,`) or match other hosts (`*`), which a URL may contain.
  */
 function toOrigin(text: string): string | null {
   const url = URL.canParse(text) ? new URL(text) : null
@@ -84,7 +84,10 @@ function toOrigin(text: string): string | null {
 
 function toView({ color, logo, shop_url, embed_origins, shows_items }: BrandingRow): BrandingView {
   return {
-    ...{ color, shopUrl: shop_url, embedOrigins: embed_origins, showsItems: shows_items },
+    color,
+    shopUrl: shop_url,
+    embedOrigins: embed_origins,
+    showsItems: shows_items,
     logo: logo && `data:image/png;base64,${logo.toString('base64')}`,
     shades: color === null ? null : toShades(color),
   }

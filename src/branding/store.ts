@@ -1,4 +1,5 @@
-import { type Db, sql, type Tx } from '../db/sql.ts'
+import { type Db, raw, sql, type Tx } from '../db/sql.ts'
+import { assert } from '../lib/assert.ts'
 
 export type BrandingRow = {
   color: string | null
@@ -14,12 +15,21 @@ export async function findBranding(db: Db | Tx, merchantId: string): Promise<Bra
   return row ?? null
 }
 
-export async function saveBranding(tx: Tx, merchantId: string, branding: BrandingRow, now: Date): Promise<void> {
+/** Returns what is stored. Without a `logo`, the current one stays. */
+export async function saveBranding(
+  tx: Tx,
+  merchantId: string,
+  branding: Omit<BrandingRow, 'logo'> & { logo: Buffer | null | undefined },
+  now: Date,
+): Promise<BrandingRow> {
   const { color, logo, shop_url, embed_origins, shows_items } = branding
-  await tx.query(sql`
+  const [row] = await tx.query<BrandingRow>(sql`
     insert into brandings (merchant_id, color, logo, shop_url, embed_origins, shows_items, changed_at)
-    values (${merchantId}, ${color}, ${logo}, ${shop_url}, ${embed_origins}, ${shows_items}, ${now})
+    values (${merchantId}, ${color}, ${logo ?? null}, ${shop_url}, ${embed_origins}, ${shows_items}, ${now})
     on conflict (merchant_id) do update set
-      color = excluded.color, logo = excluded.logo, shop_url = excluded.shop_url, embed_origins = excluded.embed_origins,
-      shows_items = excluded.shows_items, changed_at = excluded.changed_at`)
+      color = excluded.color, logo = ${raw(logo === undefined ? 'brandings.logo' : 'excluded.logo')}, shop_url = excluded.shop_url,
+      embed_origins = excluded.embed_origins, shows_items = excluded.shows_items, changed_at = excluded.changed_at
+    returning color, logo, shop_url, embed_origins, shows_items`)
+  assert(row, 'a saved branding is returned')
+  return row
 }
