@@ -179,6 +179,27 @@ final class RequestsTest extends TestCase
         self::assertSame(['token-2'], array_column($store->tokens, 'token'));
     }
 
+    public function testARefusedTokenThatTheStoreHasLostIsRenewed(): void
+    {
+        $store = new class () implements TokenStore {
+            public function load(string $key): ?array
+            {
+                return null;
+            }
+
+            public function save(string $key, array $token): void
+            {
+            }
+
+            public function remove(string $key): void
+            {
+            }
+        };
+        $transport = new FakeTransport([FakeTransport::problem(401, 'token_revoked'), FakeTransport::created()]);
+        $transport->guiche(store: $store)->transactions->create(['amount' => 1]);
+        self::assertSame(2, $transport->tokens);
+    }
+
     /**
      * @dataProvider classes
      * @param class-string<GuicheException> $class

@@ -46,7 +46,7 @@ export class Sandbox {
     decision: 'accept' | 'reject' | 'cancel',
     options?: RequestOptions,
   ): Promise<SandboxDisputed> {
-    return this.#client.post(`/sandbox/infraction/${toSegment(reference)}/${decision}`, options)
+    return this.#client.post(`/sandbox/infraction/${toSegment(reference)}/${toSegment(decision)}`, options)
   }
 
   /** The payer's bank returns a payment under MED without announcing it. */

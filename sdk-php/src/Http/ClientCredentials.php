@@ -41,7 +41,7 @@ final class ClientCredentials implements Tokens
     {
         $this->current = null;
         // Another process may have stored a newer token in the meantime. Keep that one.
-        if ($this->store?->load($this->storeKey())['token'] === $token) {
+        if (($this->store?->load($this->storeKey())['token'] ?? null) === $token) {
             $this->store?->remove($this->storeKey());
         }
     }

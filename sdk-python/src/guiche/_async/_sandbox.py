@@ -58,7 +58,7 @@ class AsyncSandbox:
         max_retries: int | None = None,
     ) -> SandboxDisputed:
         """Decides a dispute. Accepted, the money goes back to the payer; rejected or canceled, it stays."""
-        path = f"/sandbox/infraction/{to_segment(reference)}/{decision}"
+        path = f"/sandbox/infraction/{to_segment(reference)}/{to_segment(decision)}"
         disputed: SandboxDisputed = await self._client.post(path, AsyncOptions(timeout, max_retries))
         return disputed
 

@@ -60,7 +60,7 @@ class Sandbox:
         max_retries: int | None = None,
     ) -> SandboxDisputed:
         """Decides a dispute. Accepted, the money goes back to the payer; rejected or canceled, it stays."""
-        path = f"/sandbox/infraction/{to_segment(reference)}/{decision}"
+        path = f"/sandbox/infraction/{to_segment(reference)}/{to_segment(decision)}"
         disputed: SandboxDisputed = self._client.post(path, Options(timeout, max_retries))
         return disputed
 
