@@ -1,7 +1,7 @@
 import { Button, Kbd, Group as Line, Loader, Modal, Stack, Text, TextInput } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { type KeyboardEvent, useState } from 'react'
+import { type KeyboardEvent, useRef, useState } from 'react'
 import { request } from '../api.ts'
 import { useClients } from '../components/client-switch.tsx'
 import { ErrorBoundary } from '../components/error-boundary.tsx'
@@ -41,12 +41,14 @@ function Finder({ onClose, ...context }: Props) {
   const t = useText(words)
   const [text, setText] = useState('')
   const [chosen, setChosen] = useState(0)
+  const field = useRef<HTMLInputElement>(null)
   const query = text.trim()
   const search = useSearch(query)
-  const groups = [...useLocalGroups({ query, ...context }), ...useFoundGroups(search.found, query)].filter(
-    ({ items }) => items.length > 0,
-  )
+  const localGroups = useLocalGroups({ query, ...context })
+  const groups = [...localGroups, ...useFoundGroups(search.found, query)].filter(({ items }) => items.length > 0)
   const items = groups.flatMap((group) => group.items)
+  // While a search runs, what the one before it found is still shown: Enter must not open that.
+  const runnable = search.isLoading ? localGroups.flatMap((group) => group.items) : items
   const current = Math.min(chosen, items.length - 1)
   const run = (item: Item) => {
     if (!item.staysOpen) onClose()
@@ -57,8 +59,11 @@ function Finder({ onClose, ...context }: Props) {
     document.getElementById(optionId(index))?.scrollIntoView({ block: 'nearest' })
   }
   const onKeyDown = (event: KeyboardEvent) => {
-    const item = items[current]
-    if (event.key === 'ArrowDown') move((current + 1) % Math.max(1, items.length))
+    const item = runnable[current]
+    if (event.key === '?' && text === '') {
+      onClose()
+      context.onSheet()
+    } else if (event.key === 'ArrowDown') move((current + 1) % Math.max(1, items.length))
     else if (event.key === 'ArrowUp') move((current + items.length - 1) % Math.max(1, items.length))
     else if (event.key === 'Enter' && item && !event.nativeEvent.isComposing) run(item)
     else return
@@ -67,6 +72,7 @@ function Finder({ onClose, ...context }: Props) {
   return (
     <>
       <TextInput
+        ref={field}
         data-autofocus
         variant="unstyled"
         size="md"
@@ -94,7 +100,7 @@ function Finder({ onClose, ...context }: Props) {
       />
       {search.error && <ErrorNotice error={search.error} />}
       <Results groups={groups} current={current} onRun={run} />
-      <Hints query={query} search={search} count={items.length} />
+      <Hints query={query} search={search} count={items.length} onSearchAll={() => field.current?.focus()} />
       <Line gap="lg" px="md" py={8} visibleFrom="sm" className="palette-keys">
         <Text size="xs" c="dimmed" component="div">
           <Kbd size="xs">↑</Kbd> <Kbd size="xs">↓</Kbd> {t.move}
@@ -114,10 +120,9 @@ const optionId = (index: number) => `palette-result-${index}`
 
 type Search = {
   found: SearchResults | undefined
-  /** The text whose results are shown. */
   isLoading: boolean
   error: Error | null
-  /** Only this merchant's records were searched. */
+  /** Only this merchant's records are searched. */
   client: string | null
   searchAll: () => void
 }
@@ -127,8 +132,8 @@ function useSearch(query: string): Search {
   const may = useMay()
   const { merchant } = useUser()
   const chosen = useClient()
-  const [isOfAll, setOfAll] = useState(false)
-  const client = merchant === null && !isOfAll ? chosen : null
+  const [searchesAll, setSearchesAll] = useState(false)
+  const client = merchant === null && !searchesAll ? chosen : null
   const [text] = useDebouncedValue(query, 150)
   const isSearched = may('transaction.read') && text.length >= searchedMin
   const answer = useQuery({
@@ -137,13 +142,13 @@ function useSearch(query: string): Search {
       await request<SearchResults>('POST', '/search', { text, ...(client !== null && { clientId: client }) }),
     enabled: isSearched,
     placeholderData: keepPreviousData,
-    // A document in the text is forgotten with the palette.
+    // The text may be a CPF or CNPJ: it is not kept when the palette closes.
     gcTime: 0,
   })
   return {
     found: isSearched && query.length >= searchedMin ? answer.data : undefined,
     isLoading: may('transaction.read') && query.length >= searchedMin && (query !== text || answer.isFetching),
-    ...{ error: answer.error, client, searchAll: () => setOfAll(true) },
+    ...{ error: answer.error, client, searchAll: () => setSearchesAll(true) },
   }
 }
 
@@ -211,13 +216,20 @@ function Option({ item, index, isCurrent, onRun }: OptionProps) {
   )
 }
 
+type HintsProps = { query: string; search: Search; count: number; onSearchAll: () => void }
+
 /** Says how much was found, what was not searched, and what could be tried instead. */
-function Hints({ query, search, count }: { query: string; search: Search; count: number }) {
+function Hints({ query, search, count, onSearchAll }: HintsProps) {
   const t = useText(words)
   const clients = useClients()
   const { merchant } = useUser()
   const { client, isLoading, found, error } = search
   if (query === '' || isLoading || error) return null
+  const searchAll = () => {
+    search.searchAll()
+    // The button is no longer shown.
+    onSearchAll()
+  }
   const clientName = clients.data?.find(({ clientId }) => clientId === client)?.name ?? client
   const isPartOfNames = merchant === null && client === null && found?.areNamesLimited === true
   return (
@@ -227,15 +239,15 @@ function Hints({ query, search, count }: { query: string; search: Search; count:
       </Text>
       {count === 0 && (
         <Text size="sm" c="dimmed">
-          {t.noneHint}
+          {query.length < searchedMin ? t.tooShort : t.noneHint}
         </Text>
       )}
-      {clientName !== null && (
+      {found && clientName !== null && (
         <Line gap="xs">
           <Text size="xs" c="dimmed">
             {t.searchedOne(clientName)}
           </Text>
-          <Button size="compact-xs" variant="default" onClick={search.searchAll}>
+          <Button size="compact-xs" variant="default" onClick={searchAll}>
             {t.searchAll}
           </Button>
         </Line>

@@ -34,6 +34,7 @@ export const words = texts({
     none: (text: string) => `Nothing found for “${text}”.`,
     noneHint:
       'Try part of a customer’s name, a complete CPF, CNPJ or e-mail address, an amount such as 25.90, an id, or the beginning of an external code.',
+    tooShort: 'Records are searched from the third character on. Write 25 as 25.00.',
     searchedOne: (name: string) => `Only records of ${name} were searched.`,
     searchAll: 'Search all merchants',
     partOfNames: 'Of each merchant, only the newest customers were searched by name. Choose a merchant to search more.',
@@ -85,6 +86,7 @@ export const words = texts({
     none: (text: string) => `Nada encontrado para “${text}”.`,
     noneHint:
       'Tente parte do nome do cliente, um CPF, CNPJ ou e-mail completo, um valor como 25,90, um id ou o começo de um código externo.',
+    tooShort: 'A busca nos registros começa no terceiro caractere. Escreva 25 como 25,00.',
     searchedOne: (name: string) => `A busca foi só nos registros de ${name}.`,
     searchAll: 'Buscar em todos os lojistas',
     partOfNames:
