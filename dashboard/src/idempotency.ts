@@ -1,3 +1,5 @@
+import { useRef } from 'react'
+
 /**
  * A key for one operation with money. It is created when the dialog opens, so that a second click, or a retry after a
  * lost response, repeats the same request. Does not use `crypto.randomUUID`, which browsers offer only over https.
@@ -5,6 +7,19 @@
 export function newIdempotencyKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return `dashboard-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`
+}
+
+/**
+ * Returns a function that gives a key for the content of a request: the same content has the same key again, so that a
+ * retry repeats it, and other content is another request.
+ */
+export function useIdempotencyKey(): (content: unknown) => string {
+  const last = useRef({ content: '', key: '' })
+  return (content) => {
+    const text = JSON.stringify(content)
+    if (text !== last.current.content) last.current = { content: text, key: newIdempotencyKey() }
+    return last.current.key
+  }
 }
 
 /** A UUID of version 4, where the service expects the id of a new record. */

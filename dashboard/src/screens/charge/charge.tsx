@@ -18,7 +18,7 @@ import { ActionForm, useMutationForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Page } from '../../components/page.tsx'
 import { useFormat } from '../../format.ts'
-import { newIdempotencyKey } from '../../idempotency.ts'
+import { useIdempotencyKey } from '../../idempotency.ts'
 import { useText } from '../../text.ts'
 import { Keypad } from './keypad.tsx'
 import { type Charge, OpenCharge } from './open-charge.tsx'
@@ -75,7 +75,7 @@ const minute = 60
 function Form({ onCreated }: { onCreated: (charge: Charge) => void }) {
   const t = useText(words)
   const format = useFormat()
-  const [idempotencyKey] = useState(newIdempotencyKey)
+  const keyOf = useIdempotencyKey()
   const [hasCustomer, { toggle }] = useDisclosure()
   const create = useMutationForm({
     initialValues: {
@@ -84,11 +84,12 @@ function Form({ onCreated }: { onCreated: (charge: Charge) => void }) {
       customer: { name: '', document: '', email: '' },
       pix: { expirationSeconds: String(30 * minute) as string | null },
     },
-    send: async ({ amount, description, customer, pix }) => {
+    send: async (values) => {
+      const { amount, description, customer, pix } = values
       const expirationSeconds = Number(pix.expirationSeconds)
       const charge = await guiche.transactions.create({
         amount: amount ?? 0,
-        idempotencyKey,
+        idempotencyKey: keyOf(values),
         ...(description.trim() !== '' && { description: description.trim() }),
         ...(Object.values(customer).some((text) => text !== '') && { customer }),
         pix: { expirationSeconds },

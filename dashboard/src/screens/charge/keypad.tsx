@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { guiche } from '../../api.ts'
 import { ActionForm } from '../../components/form.tsx'
 import { useFormat } from '../../format.ts'
-import { newIdempotencyKey } from '../../idempotency.ts'
+import { useIdempotencyKey } from '../../idempotency.ts'
 import { useText } from '../../text.ts'
 import type { Charge } from './open-charge.tsx'
 import { words } from './text.ts'
@@ -19,13 +19,13 @@ export function Keypad({ onCreated }: { onCreated: (charge: Charge) => void }) {
   const t = useText(words)
   const format = useFormat()
   const [cents, setCents] = useState(0)
-  const [idempotencyKey] = useState(newIdempotencyKey)
+  const keyOf = useIdempotencyKey()
   const create = useMutation({
     mutationFn: async () =>
       await guiche.transactions.create({
         amount: cents,
         // The amount may change after a refusal; then it is another charge.
-        idempotencyKey: `${idempotencyKey}-${cents}`,
+        idempotencyKey: keyOf(cents),
         pix: { expirationSeconds: counterSeconds },
       }),
     onSuccess: (charge) => onCreated({ ...charge, seconds: counterSeconds }),

@@ -8,7 +8,7 @@ import { ActionForm, useMutationForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Section } from '../../components/page.tsx'
 import { useFormat } from '../../format.ts'
-import { newIdempotencyKey } from '../../idempotency.ts'
+import { useIdempotencyKey } from '../../idempotency.ts'
 import { useText } from '../../text.ts'
 import type { Chosen } from './pay.tsx'
 import { RecordState } from './record-state.tsx'
@@ -20,12 +20,14 @@ type Charge = Awaited<ReturnType<typeof guiche.transactions.create>>
 export function Create({ client, onChosen }: { client: string; onChosen: (chosen: Chosen) => void }) {
   const t = useText(words)
   const queries = useQueryClient()
-  const [idempotencyKey, setKey] = useState(newIdempotencyKey)
+  const keyOf = useIdempotencyKey()
+  const [createdCount, setCreatedCount] = useState(0)
   const create = useMutationForm({
     initialValues: { amount: 2590 as number | null },
-    send: async ({ amount }) => await guiche.transactions.create({ amount: amount ?? 0, idempotencyKey }),
+    send: async ({ amount }) =>
+      await guiche.transactions.create({ amount: amount ?? 0, idempotencyKey: keyOf([amount, createdCount]) }),
     onSuccess: async ({ id, pixResponse }) => {
-      setKey(newIdempotencyKey())
+      setCreatedCount((count) => count + 1)
       onChosen({ id, uri: pixResponse.uri })
       await queries.invalidateQueries({ queryKey: ['sandbox', 'transactions', client] })
     },
