@@ -1,3 +1,4 @@
+import { todayInBrasilia } from './days.ts'
 import { type Language, useLanguage } from './text.ts'
 
 const locales = { en: 'en-GB', pt: 'pt-BR' } as const
@@ -38,6 +39,7 @@ function createFormat(language: Language) {
   })
   const date = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone })
   const day = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' })
+  const dayOfYear = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' })
   const wholeDay = new Intl.DateTimeFormat(locale, { dateStyle: 'full', timeZone: 'UTC' })
   const weekday = new Intl.DateTimeFormat(locale, { weekday: 'long', timeZone: 'UTC' })
   const month = new Intl.DateTimeFormat(locale, { month: 'long', year: 'numeric', timeZone: 'UTC' })
@@ -75,8 +77,9 @@ function createFormat(language: Language) {
     /** The date and time without seconds, where there is little room. */
     minute: (at: string | Date) => minute.format(new Date(at)),
     date: (at: string | Date) => date.format(new Date(at)),
-    /** Takes a day without time, yyyy-mm-dd. */
-    day: (name: string) => day.format(new Date(`${name}T00:00:00Z`)),
+    /** `23 Nov`, with its year if that is not the current one. Takes a day without time, yyyy-mm-dd. */
+    day: (name: string) =>
+      (name.slice(0, 4) === todayInBrasilia().slice(0, 4) ? day : dayOfYear).format(new Date(`${name}T00:00:00Z`)),
     /** `Monday, 23 November 2026`. Takes yyyy-mm-dd. */
     wholeDay: (name: string) => wholeDay.format(new Date(name)),
     /** `Monday`. Takes yyyy-mm-dd. */

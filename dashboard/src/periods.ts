@@ -1,4 +1,4 @@
-import { lastDayOf, shiftDay, shiftMonth, todayInBrasilia } from './days.ts'
+import { lastDayOf, parseDay, shiftDay, shiftMonth, todayInBrasilia } from './days.ts'
 import type { useFilters } from './filters.ts'
 
 export const periods = ['today', 'yesterday', 'last7', 'last30', 'month', 'lastMonth'] as const
@@ -11,8 +11,13 @@ export function periodOf({ get }: Pick<ReturnType<typeof useFilters>, 'get'>): {
   preset: PeriodName | null
 } {
   const preset = periods.find((name) => name === get('period')) ?? null
-  if (preset === null) return { from: get('from') || undefined, until: get('until') || undefined, preset }
+  if (preset === null) return { from: toDay(get('from')), until: toDay(get('until')), preset }
   return { ...daysOf(preset, todayInBrasilia()), preset }
+}
+
+/** Undefined if the address has no day there. */
+function toDay(text: string): string | undefined {
+  return /^\d{4}-\d\d-\d\d$/.test(text) && parseDay(text) === text ? text : undefined
 }
 
 export function daysOf(name: PeriodName, today: string): { from: string; until: string } {

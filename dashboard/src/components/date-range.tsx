@@ -96,6 +96,7 @@ function Presets({ onChosen }: { onChosen: () => void }) {
       {[null, ...periods].map((one) => (
         <Button
           key={one ?? 'any'}
+          aria-pressed={one === preset && (one !== null || (!from && !until))}
           variant={one === preset && (one !== null || (!from && !until)) ? 'light' : 'subtle'}
           color={one === preset ? 'brand' : 'gray'}
           c="var(--mantine-color-text)"
@@ -137,7 +138,10 @@ function OwnDays({ onChosen }: { onChosen: () => void }) {
             value={days[name]}
             hasCalendar={false}
             onChange={(day) => {
-              filters.set({ ...days, period: '', [name]: day })
+              const next = { ...days, [name]: day }
+              const isReversed = next.from !== '' && next.until !== '' && next.from > next.until
+              // The period that is typed begins or ends here; its other day follows.
+              filters.set({ ...next, period: '', ...(isReversed && { [name === 'from' ? 'until' : 'from']: '' }) })
               setStart(null)
             }}
           />

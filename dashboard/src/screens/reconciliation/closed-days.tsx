@@ -70,7 +70,7 @@ export function ClosedDays({
                   {format.date(`${day}T12:00:00-03:00`)}
                 </Text>
                 <Text size="xs" c="dimmed">
-                  {acquirer} · {t.versionOf(format.number(version), format.fromNow(signedAt))}
+                  {acquirer} · {t.versionFrom(format.number(version), format.fromNow(signedAt))}
                 </Text>
               </>
             ),

@@ -86,7 +86,7 @@ export default function Day() {
             label={t.version}
             data={data.versions.map((one) => ({
               value: String(one.version),
-              label: t.versionOf(format.number(one.version), format.dateTime(one.signedAt)),
+              label: t.versionAt(format.number(one.version), format.dateTime(one.signedAt)),
             }))}
             value={String(data.version)}
             allowDeselect={false}

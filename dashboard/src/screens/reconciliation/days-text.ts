@@ -13,7 +13,8 @@ export const words = texts({
     atAcquirer: 'Closing balance at the PSP',
     inLedger: 'Closing balance in the ledger',
     openOnes: (count: string) => `${count} open`,
-    versionOf: (version: string, time: string) => `version ${version}, signed ${time}`,
+    versionAt: (version: string, time: string) => `version ${version}, signed on ${time}`,
+    versionFrom: (version: string, since: string) => `version ${version}, signed ${since}`,
     none: 'No closed days yet',
     noneHint:
       'Each day is closed automatically half an hour after midnight in Brasília and appears here. You can also close any past day manually.',
@@ -50,7 +51,8 @@ export const words = texts({
     atAcquirer: 'Saldo final no PSP',
     inLedger: 'Saldo final no razão',
     openOnes: (count: string) => counted(count, 'aberta', 'abertas'),
-    versionOf: (version: string, time: string) => `versão ${version}, assinada ${time}`,
+    versionAt: (version: string, time: string) => `versão ${version}, assinada em ${time}`,
+    versionFrom: (version: string, since: string) => `versão ${version}, assinada ${since}`,
     none: 'Nenhum dia fechado ainda',
     noneHint:
       'Cada dia é fechado automaticamente meia hora depois da meia-noite de Brasília e aparece aqui. Você também pode fechar manualmente qualquer dia passado.',

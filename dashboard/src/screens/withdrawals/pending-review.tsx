@@ -38,6 +38,9 @@ export function PendingReview({ client }: { client: string | null }) {
     ({ obstacle, hold }) => may('withdrawal.approve') && obstacle === null && hold !== null,
   )
   const selection = useSelection(decidable, ({ id }) => id)
+  // The last withdrawal of the last page was decided.
+  const lastPage = Math.max(1, pending.data?.totalPages ?? page)
+  if (!pending.isPlaceholderData && page > lastPage) setPage(lastPage)
   if (pending.isError) return <ErrorNotice error={pending.error} onRetry={() => void pending.refetch()} />
   const isHidden = client !== null && !pending.data?.total
   return (

@@ -19,8 +19,8 @@ const words = texts({
   pt: {
     first: 'primeira vez para esta chave',
     history: (count: string, total: string, last: string) =>
-      `Já enviados ${count} saques, ${total}, o último em ${last}`,
-    historyOnce: (total: string, last: string) => `Já enviado 1 saque, ${total}, em ${last}`,
+      `${count} saques já enviados, ${total}, o último em ${last}`,
+    historyOnce: (total: string, last: string) => `1 saque já enviado, ${total}, em ${last}`,
     never: 'Este lojista nunca enviou para esta chave',
     others: (count: string, total: string, merchants: string) =>
       `Outros lojistas: ${counted(count, 'saque', 'saques')}, ${total} (${counted(merchants, 'lojista', 'lojistas')})`,

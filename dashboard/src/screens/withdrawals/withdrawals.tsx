@@ -73,7 +73,7 @@ export default function Withdrawals() {
         </>
       }
     >
-      <PendingReview client={client} />
+      <PendingReview key={client} client={client} />
       <List client={client} />
       {client !== null && <Limits client={client} />}
     </Page>
