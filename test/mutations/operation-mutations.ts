@@ -40,6 +40,25 @@ export const operationMutations: Mutation[] = [
     caughtBy: 'test/e2e/database-older.test.ts',
   },
   {
+    name: 'a loss of the database freezes nothing when the active freeze is released beside it',
+    edits: [
+      edit(
+        'src/ledger/payout-freeze.ts',
+        'while (!(await freezePayouts(tx, freeze)) && !(await addFreezeReason(tx, freeze.reason)));',
+        'if (!(await freezePayouts(tx, freeze))) await addFreezeReason(tx, freeze.reason)',
+      ),
+    ],
+    caughtBy: 'src/ledger/payout-freeze.test.ts',
+  },
+  {
+    name: 'money that left and is not in the ledger is not added to the reason of an active freeze',
+    edits: [
+      edit('src/reconciliation/save.ts', 'import { freezePayoutsAlso }', 'import { freezePayouts }'),
+      edit('src/reconciliation/save.ts', 'await freezePayoutsAlso(tx', 'await freezePayouts(tx'),
+    ],
+    caughtBy: 'src/reconciliation/run.test.ts',
+  },
+  {
     name: 'payouts are not frozen when the database went back in time',
     edits: [
       edit('src/database-mark.ts', 'await freezePayoutsAlso(tx, { reason: writeLossReason(lastMarkAt), now })', ''),
