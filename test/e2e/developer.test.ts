@@ -121,6 +121,11 @@ describe('guiche listen', () => {
     const [first, tail] = [start(args), start(['tail', '--json', '--type', 'transaction.paid'])]
     await eventually(() => first.output.err.includes('Ctrl-C'))
     expect(first.output.err).toContain(`Signed with ${service.sandbox.webhookSecret}`)
+    // It shows what happens after its start, and does not say when that is.
+    await eventually(async () => {
+      await pay()
+      return tail.output.out !== ''
+    })
     const before = await pay()
     await receiver.waitFor('transaction.paid', isOf(before))
     await eventually(() => first.output.out.includes('transaction.paid'))
@@ -136,13 +141,14 @@ describe('guiche listen', () => {
     expect(second.output.out.trim().split('\n')).toHaveLength(2)
     expect(receiver.events.map((event) => event.id).filter((one) => one === id)).toHaveLength(1)
 
-    await eventually(() => tail.output.out.split('\n').length === 3)
-    expect(
+    const tailed = () =>
       tail.output.out
-        .trim()
         .split('\n')
-        .map((text) => JSON.parse(text).data.id),
-    ).toEqual([before, meanwhile])
+        .slice(0, -1)
+        .map((text) => JSON.parse(text).data.id)
+    await eventually(() => tailed().includes(meanwhile))
+    expect(tailed().slice(-2)).toEqual([before, meanwhile])
+    expect(new Set(tailed()).size).toBe(tailed().length)
     await tail.interrupt()
 
     expect(await line.read(['events', 'resend', id, '--forward-to', receiver.url])).toContain(' 204 in ')
