@@ -21,11 +21,11 @@ import {
   readLedger,
   until,
 } from '../support/hostile-bank.ts'
-import { isLong, lengthOf } from '../support/random.ts'
+import { lengthOf } from '../support/random.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 
 /** The number of payments. */
-const count = lengthOf({ short: 120, long: 10_000 })
+const count = lengthOf({ short: 240, long: 10_000 })
 const seed = Number(process.env.HOSTILE_SEED ?? 20_260_302)
 const minute = 60_000
 const day = 24 * 60 * minute
@@ -137,9 +137,7 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
   it('had enough faults to prove something', async () => {
     const { madeUp, swapped } = countForged(bank.claims, truth)
     const happened = truth.payments.flatMap((payment) => payment.behaviours)
-    const sum = behaviours.reduce((all, behaviour) => all + presets.hostile[behaviour], 0)
-    expect(happened.length).toBeGreaterThan((count * sum) / 3)
-    for (const behaviour of isLong ? behaviours : []) {
+    for (const behaviour of behaviours) {
       const times = happened.filter((one) => one === behaviour).length
       // The order of concurrent payments decides who draws what: of twelve expected, less than three are one in 2,000.
       expect(times, behaviour).toBeGreaterThan((count * presets.hostile[behaviour]) / 6)
