@@ -57,18 +57,21 @@ const actionsMax = 500
 const deliveriesMax = 100
 
 /**
- * Returns a filter for actions in their order: a payment in suspense may be attributed to several transactions, one after
+ * Leaves out what was done with a payment in suspense for other transactions: it may be attributed to several, one after
  * another, and may be sent back after that.
+ *
+ * @param duplicates the payments in suspense that are duplicates of this transaction's payment
+ * @param listed in the order of recording
  */
-function createConcerns(id: string, duplicates: string[]): (action: ActionRow) => boolean {
+function actionsAbout(id: string, duplicates: string[], listed: ActionRow[]): ActionRow[] {
   const attributed = new Map<string | null, unknown>()
-  return ({ action, record_id: payment, details }) => {
+  return listed.filter(({ action, record_id: payment, details }) => {
     if (!action.startsWith('suspense.')) return true
     if (action === 'suspense.return') return payment !== null && duplicates.includes(payment)
     if (action === 'suspense.undo') return attributed.get(payment) === id
     if (action === 'suspense.match') attributed.set(payment, details?.transactionId)
     return details?.transactionId === id
-  }
+  })
 }
 
 /** Null if there is no transaction and no withdrawal with this id. */
@@ -91,7 +94,7 @@ export async function findFacts(
   const deliveries = await listDeliveries(db, merchantId, { recordId: id }, page)
   const listed = await listActions(db, { recordIds: [...recordIds, ...suspenseIds], limit: actionsMax })
   const duplicates = suspense.flatMap((payment) => (payment.is_duplicate ? payment.id : []))
-  const actions = listed.filter(createConcerns(id, duplicates))
+  const actions = actionsAbout(id, duplicates, listed)
   return {
     record,
     refunds,

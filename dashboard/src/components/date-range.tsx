@@ -93,23 +93,26 @@ function Presets({ onChosen }: { onChosen: () => void }) {
   const { from, until, preset } = periodOf(filters)
   return (
     <div className="period-presets">
-      {[null, ...periods].map((one) => (
-        <Button
-          key={one ?? 'any'}
-          aria-pressed={one === preset && (one !== null || (!from && !until))}
-          variant={one === preset && (one !== null || (!from && !until)) ? 'light' : 'subtle'}
-          color={one === preset ? 'brand' : 'gray'}
-          c="var(--mantine-color-text)"
-          size="xs"
-          justify="flex-start"
-          onClick={() => {
-            filters.set({ period: one ?? '', from: '', until: '' })
-            onChosen()
-          }}
-        >
-          {one === null ? t.any : t[one]}
-        </Button>
-      ))}
+      {[null, ...periods].map((one) => {
+        const isChosen = one === preset && (one !== null || (!from && !until))
+        return (
+          <Button
+            key={one ?? 'any'}
+            aria-pressed={isChosen}
+            variant={isChosen ? 'light' : 'subtle'}
+            color={one === preset ? 'brand' : 'gray'}
+            c="var(--mantine-color-text)"
+            size="xs"
+            justify="flex-start"
+            onClick={() => {
+              filters.set({ period: one ?? '', from: '', until: '' })
+              onChosen()
+            }}
+          >
+            {one === null ? t.any : t[one]}
+          </Button>
+        )
+      })}
     </div>
   )
 }

@@ -58,6 +58,11 @@ function Finder({ onClose, ...context }: Props) {
     setChosen(index)
     document.getElementById(optionId(index))?.scrollIntoView({ block: 'nearest' })
   }
+  const searchAll = () => {
+    search.searchAll()
+    // The button that had the focus is no longer shown.
+    field.current?.focus()
+  }
   const onKeyDown = (event: KeyboardEvent) => {
     const item = runnable[current]
     if (event.key === '?' && text === '') {
@@ -100,7 +105,7 @@ function Finder({ onClose, ...context }: Props) {
       />
       {search.error && <ErrorNotice error={search.error} />}
       <Results groups={groups} current={current} onRun={run} />
-      <Hints query={query} search={search} count={items.length} onSearchAll={() => field.current?.focus()} />
+      <Hints query={query} search={search} count={items.length} onSearchAll={searchAll} />
       <Line gap="lg" px="md" py={8} visibleFrom="sm" className="palette-keys">
         <Text size="xs" c="dimmed" component="div">
           <Kbd size="xs">↑</Kbd> <Kbd size="xs">↓</Kbd> {t.move}
@@ -225,11 +230,6 @@ function Hints({ query, search, count, onSearchAll }: HintsProps) {
   const { merchant } = useUser()
   const { client, isLoading, found, error } = search
   if (query === '' || isLoading || error) return null
-  const searchAll = () => {
-    search.searchAll()
-    // The button is no longer shown.
-    onSearchAll()
-  }
   const clientName = clients.data?.find(({ clientId }) => clientId === client)?.name ?? client
   const isPartOfNames = merchant === null && client === null && found?.areNamesLimited === true
   return (
@@ -247,7 +247,7 @@ function Hints({ query, search, count, onSearchAll }: HintsProps) {
           <Text size="xs" c="dimmed">
             {t.searchedOne(clientName)}
           </Text>
-          <Button size="compact-xs" variant="default" onClick={searchAll}>
+          <Button size="compact-xs" variant="default" onClick={onSearchAll}>
             {t.searchAll}
           </Button>
         </Line>

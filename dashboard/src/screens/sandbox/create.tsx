@@ -1,6 +1,5 @@
 import { Anchor, Button, Group, Image, Stack, Text } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
 import { guiche } from '../../api.ts'
 import { CopyAction } from '../../components/copy.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
@@ -21,13 +20,12 @@ export function Create({ client, onChosen }: { client: string; onChosen: (chosen
   const t = useText(words)
   const queries = useQueryClient()
   const keyOf = useIdempotencyKey()
-  const [createdCount, setCreatedCount] = useState(0)
   const create = useMutationForm({
     initialValues: { amount: 2590 as number | null },
-    send: async ({ amount }) =>
-      await guiche.transactions.create({ amount: amount ?? 0, idempotencyKey: keyOf([amount, createdCount]) }),
+    // After a charge was created, the same amount is another one.
+    send: async ({ amount }): Promise<Charge> =>
+      await guiche.transactions.create({ amount: amount ?? 0, idempotencyKey: keyOf([amount, create.data?.id]) }),
     onSuccess: async ({ id, pixResponse }) => {
-      setCreatedCount((count) => count + 1)
       onChosen({ id, uri: pixResponse.uri })
       await queries.invalidateQueries({ queryKey: ['sandbox', 'transactions', client] })
     },
