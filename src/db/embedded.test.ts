@@ -246,6 +246,8 @@ describe.runIf(isRoot && isLinux)('as root', () => {
     await startInChild({ PATH: await pathWithoutSetpriv() })
     expect(readFileSync(`/proc/${postmasterPid()}/status`, 'utf8')).toMatch(/^CapEff:\t0000000000000000$/m)
     process.kill(postmasterPid(), 'SIGINT')
+    // Until then it writes to the folder, which is removed next.
+    await expect.poll(() => existsSync(`${dataDir}/postgres/postmaster.pid`)).toBe(false)
   })
 
   it('says what to do if the folders are closed and cannot be opened', async () => {
