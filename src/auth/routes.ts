@@ -89,6 +89,7 @@ export async function registerAuthRoutes(app: Server, deps: Deps): Promise<void>
               [401, 'invalid_client', 'The client id or its secret is wrong.'],
               [429, 'rate_limited', 'Too many requests. Wait 3 s and try again.'],
               [502, 'temporarily_unavailable', 'The authentication provider could not be reached. Try again later.'],
+              [503, 'temporarily_unavailable', 'The database did not answer. Repeat the request in a few seconds.'],
             ),
           },
         },
@@ -154,9 +155,11 @@ async function readBody(request: FastifyRequest): Promise<URLSearchParams> {
 }
 
 function sendOAuthError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  if (error instanceof AppError) logRefusal(request.server.logSecurity, error, request)
-  const { status, code, description, headers } = toOAuthError(error)
-  if (status >= 500) request.log.error({ requestId: request.id, err: error }, 'a request for a token failed')
+  const known = toAppError(error)
+  logRefusal(request.server.logSecurity, known, request)
+  const { status, code, description, headers } = error instanceof OAuthError ? error : toOAuthError(known, error)
+  if (known.code === 'database_unavailable') request.server.logOutage(known)
+  else if (status >= 500) request.log.error({ requestId: request.id, err: error }, 'a request for a token failed')
   return reply
     .code(status)
     .headers(headers)
@@ -164,12 +167,17 @@ function sendOAuthError(error: unknown, request: FastifyRequest, reply: FastifyR
     .send(JSON.stringify({ error: code, error_description: description }))
 }
 
-function toOAuthError(error: unknown): OAuthError {
-  if (error instanceof OAuthError) return error
-  const known = toAppError(error)
+function toOAuthError(known: AppError, error: unknown): OAuthError {
   if (known.code === 'rate_limited') return new OAuthError(429, 'rate_limited', known.message, known.details.headers)
   if (known.code === 'body_too_large') return new OAuthError(413, 'invalid_request', 'The form may have 8 KiB at most.')
   if (known.code === 'unsupported_media_type') return wrongMediaType()
+  if (known.code === 'database_unavailable')
+    return new OAuthError(
+      503,
+      'temporarily_unavailable',
+      'The database did not answer. Repeat the request in a few seconds.',
+      known.details.headers,
+    )
   // The client's error, such as a body that is shorter than announced or that broke off.
   if (errors[known.code].status < 500 || (error as NodeJS.ErrnoException)?.code === 'ECONNRESET')
     return new OAuthError(400, 'invalid_request', 'The request cannot be read.')

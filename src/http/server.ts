@@ -47,6 +47,8 @@ export type Access =
 declare module 'fastify' {
   interface FastifyInstance {
     logSecurity: SecurityLog
+    /** Counts an answer `database_unavailable`: not one line for each, which would hide the line that has the cause. */
+    logOutage: (error: AppError) => void
     /** Whether the service stops: it is not ready, and each response closes its connection. */
     isStopping: () => boolean
     /** Begins the stop, but serves as before for this time: load balancers notice that the service is not ready. */
@@ -174,10 +176,10 @@ export async function createServer(options: Options): Promise<Server> {
       headers: { 'accept-encoding': 'identity' },
     })
   })
-  // Not one for each request: they would hide the line that has the cause.
   const logOutage = createCountedLine(({ details: { cause } }: AppError, count) =>
     options.log.warn({ reason: cause instanceof Error ? cause.message : '', count }, databaseOutage),
   )
+  app.decorate('logOutage', logOutage)
   app.setErrorHandler((error, request, reply) => {
     const appError = withOtherParts(toAppError(error), request)
     logRefusal(security.write, appError, request)

@@ -43,6 +43,11 @@ it('several processes answer 503 while their own PostgreSQL is away, and it is s
   await expectRestart(await open({ PROCESSES: '2' }))
 }, 180_000)
 
+async function requestToken({ baseUrl }: ServiceProcess): Promise<Response> {
+  const body = new URLSearchParams({ client_id: 'a-client', client_secret: 'a-secret' })
+  return await fetch(`${baseUrl}/auth/token`, { method: 'POST', body })
+}
+
 /** Kills the PostgreSQL of a service, which cannot start it again for a while. */
 async function expectRestart({ dataDir, running, request, create }: Opened): Promise<void> {
   const before = await create('order-before-kill')
@@ -59,6 +64,10 @@ async function expectRestart({ dataDir, running, request, create }: Opened): Pro
     expect(away.status).toBe(503)
     expect(away.headers.get('retry-after')).toMatch(/^[1-5]$/)
     expect(await away.json()).toMatchObject({ code: 'database_unavailable' })
+    const token = await requestToken(running)
+    expect(token.status).toBe(503)
+    expect(token.headers.get('retry-after')).toMatch(/^[1-5]$/)
+    expect(await token.json()).toMatchObject({ error: 'temporarily_unavailable' })
     expect(running.lines.map(({ msg }) => msg)).toContain('PostgreSQL could not be restarted')
   }, 30_000)
   expect((await request('/health/live')).status).toBe(200)
@@ -114,6 +123,7 @@ it('answers 503 while its PostgreSQL is frozen or away, and goes on when it answ
       pix: [{ endToEndId: 'E0000000020260101000000000000001', valor: '1.00' }],
     }),
     request('/dashboard/api/session', { email: 'nobody@example.com', password: 'not a password' }),
+    requestToken(running),
     request(new URL(url).pathname),
   ])
   for (const answer of answers) {
