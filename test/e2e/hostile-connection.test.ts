@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { receiverAccount, receiverKey, simulatorCredentials } from '../../simulator/receiver-account.ts'
 import { createBacenAcquirer } from '../../src/acquirers/bacen/adapter.ts'
-import type { HttpRequest, HttpResponse, Send } from '../../src/acquirers/bacen/http.ts'
+import type { HttpResponse, Send } from '../../src/acquirers/bacen/http.ts'
 import { connect } from '../../src/acquirers/open.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { findBreaches } from '../../src/verification.ts'
@@ -111,12 +111,12 @@ async function handle(request: IncomingMessage, answer: ServerResponse): Promise
   const url = new URL(request.url ?? '/', 'http://bank')
   const body = await readRequest(request)
   const said = await psp.bank.handle({
-    method: request.method ?? 'GET',
+    method: request.method ?? '',
     path: url.pathname,
     query: Object.fromEntries(url.searchParams),
     headers: request.headers as Record<string, string>,
     body: body === '' ? undefined : body,
-  } satisfies HttpRequest)
+  })
   const how = url.pathname === '/oauth/token' ? answers.well : answers[mode]
   how?.(answer, said)
 }

@@ -94,6 +94,14 @@ describe.each([
     expect(await acquirer.findCharge(newTxid())).toBeNull()
   })
 
+  it('removes a charge, which then cannot be paid', async () => {
+    const { txid, uri } = await create(newTxid())
+    expect(await acquirer.removeCharge(txid)).toEqual({ outcome: 'done' })
+    expect(await acquirer.findCharge(txid)).toMatchObject({ status: 'removed' })
+    await expect(pay(uri)).rejects.toThrow()
+    expect(await acquirer.removeCharge(txid)).toMatchObject({ outcome: 'refused' })
+  })
+
   it('refuses the same txid with another amount, but not with another expiry', async () => {
     const txid = newTxid()
     const charge = await create(txid)

@@ -13,7 +13,7 @@ import { type Credentials, createTokens } from './token.ts'
 export type Answer = { ok: true; body: Json } | { ok: false; status: number; reason: string; body: Json }
 
 export type Call = {
-  method: 'GET' | 'PUT' | 'POST' | 'PATCH'
+  method: HttpRequest['method']
   path: string
   query?: Record<string, string>
   headers?: Record<string, string>

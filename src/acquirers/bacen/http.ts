@@ -5,7 +5,7 @@ import type { LiveTls } from './renewal.ts'
 
 /** A request and its answer as plain data. Header names are in lower case; `path` is encoded and has no query. */
 export type HttpRequest = {
-  method: string
+  method: 'GET' | 'PATCH' | 'POST' | 'PUT'
   path: string
   query: Record<string, string>
   headers: Record<string, string>
@@ -53,7 +53,7 @@ export function createHttpSend(options: HttpSendOptions): { send: Send; close: (
     const trace = traceHeaders()
     const headers = trace ? { ...request.headers, ...trace } : request.headers
     const leftMs = endsAt === undefined ? timeoutMs : Math.ceil(endsAt - performance.now())
-    const dispatched = { origin, path: pathname + search, method: toMethod(request.method), headers, body }
+    const dispatched = { origin, path: pathname + search, method: request.method, headers, body }
     try {
       return await dispatch(connections.current(), dispatched, leftMs)
     } catch (error) {
@@ -146,11 +146,6 @@ function toUrl({ baseUrl, tokenUrl }: HttpSendOptions, request: HttpRequest): UR
   const url = new URL(request.isToken && tokenUrl !== undefined ? tokenUrl : baseUrl.replace(/\/+$/, '') + request.path)
   for (const [name, value] of Object.entries(request.query)) url.searchParams.append(name, value)
   return url
-}
-
-function toMethod(text: string): 'GET' | 'POST' | 'PUT' {
-  if (text === 'GET' || text === 'POST' || text === 'PUT') return text
-  throw new Error('The adapter sends GET, POST and PUT only')
 }
 
 function flatten(headers: Record<string, string | string[] | undefined>): Record<string, string> {
