@@ -379,7 +379,7 @@ select merchant_id, customer_search_name, count(*), case when count(distinct cus
 from transactions where customer_search_name is not null group by 1, 2;
 insert into customer_names_counted (merchant_id, until, transactions)
 select merchant_id, max(created_at) + interval '1 millisecond', count(*) from transactions group by 1;
-insert into acquirer_cursors (acquirer, listed_until) select acquirer || purpose, now from options, unnest(array['', ':disputes']) purpose;
+insert into acquirer_cursors (acquirer, listed_until, first_listed_at) select acquirer || purpose, now, now from options, unnest(array['', ':disputes']) purpose;
 
 do $$
 declare

@@ -67,6 +67,20 @@ it('totals both sides of a day, so that each closing follows from its opening', 
   expect(next.statement.ledgerSide.closing).toBe(ledger?.balance)
 })
 
+it('counts what the acquirer returned on the day itself, also of a payment returned in parts', async () => {
+  const payment = [...made.bank.payments.values()].find(({ returns, amount }) => returns.length === 0 && amount > 1_000)
+  if (!payment) throw new Error('a payment is not returned')
+  const returned = async () => (await close()).statement.acquirerSide.returned
+  const before = await returned()
+  const later = new Date(generatedDay.to.getTime() + 5 * 60_000)
+  const part = (id: string, amount: number, at: Date) => payment.returns.push({ id, amount, at, nature: 'ORIGINAL' })
+  part('yesterday', 100, new Date(generatedDay.from.getTime() - 60_000))
+  part('first', 20, new Date(generatedDay.from.getTime()))
+  part('second', 3, new Date(generatedDay.to.getTime() - 1))
+  part('tomorrow', 500, later)
+  expect(await returned()).toEqual({ count: before.count + 2, sum: before.sum + 23 })
+})
+
 it('signs a statement that anybody can verify with the public keys alone, and nobody can change', async () => {
   const { jws, statement, sha256 } = await close()
   const keys = await publicStatementKeys(database.db)

@@ -164,7 +164,7 @@ function comparePayout(pair: Pair, { now }: Rules): Found[] {
   return [withAlarm(toFound(pair, { class: 'payout', proposal }), pair, sentAtAcquirer - sentInLedger)]
 }
 
-/** Says so where more left than the ledger has. */
+/** Adds the alarm if more money left than the ledger has. */
 function withAlarm(found: Found, { key, inLedger }: Pair, excess: number): Found {
   if (excess <= 0) return found
   const whose = inLedger ? `more than withdrawal ${inLedger.recordId} has` : 'and no withdrawal has it'

@@ -9,12 +9,11 @@ import { operatorMerchantId } from '../suspense/status.ts'
 import { checkReturns } from '../transactions/dispute/poll.ts'
 import { enterConfirmedReturn } from '../transactions/dispute/returns.ts'
 import { checkRefundsOf } from '../transactions/refund/send.ts'
-import { type SettleDeps, settleTransaction } from '../transactions/settle.ts'
-import { suspendUnattributed } from '../transactions/suspend.ts'
+import { type ReportedPayment, type SettleDeps, settleTransaction } from '../transactions/settle.ts'
+import { settleUnattributed } from '../transactions/settle-unattributed.ts'
 import { settleWithdrawal } from '../withdrawals/check.ts'
 import { assertStillDiffers } from './recheck.ts'
 import { type DifferenceRow, decideDifference, findDifference, lockDifference } from './store.ts'
-import { settleUnreadable } from './unreadable.ts'
 
 type Decision = { id: string; by: By }
 
@@ -136,23 +135,19 @@ async function hold(deps: SettleDeps, difference: DifferenceRow): Promise<void> 
   const { acquirer, reference: endToEndId, merchant_id: merchantId, record_id: id } = difference
   // Settling recognizes a second payment and places it in suspense.
   if (merchantId !== null && id !== null) await settlePayment(deps, { acquirer, endToEndId, merchantId, id })
-  else await placeAgain(deps, { acquirer, endToEndId })
+  else await settleWithoutOwner(deps, { acquirer, endToEndId })
 }
 
-/** Places a payment in suspense; for one already there, records what was returned of it. */
-async function placeAgain(
-  deps: SettleDeps,
-  { acquirer: name, endToEndId }: { acquirer: string; endToEndId: string },
-): Promise<void> {
-  const acquirer = deps.acquirers.named(name)
-  const payment = await acquirer.findPayment(endToEndId)
-  if (!payment) throw notAtAcquirer({ acquirer: name, reference: endToEndId })
-  await suspendUnattributed(deps, { acquirer, payment })
+/** Posts a payment or places it in suspense; for one already there, records what was returned of it. */
+async function settleWithoutOwner(deps: SettleDeps, reported: ReportedPayment): Promise<void> {
+  const found = await settleUnattributed(deps, reported)
+  if (found === 'unconfirmed' || found === 'early')
+    throw notAtAcquirer({ acquirer: reported.acquirer, reference: reported.endToEndId })
 }
 
 async function settle(deps: SettleDeps, difference: DifferenceRow): Promise<void> {
   const { acquirer, subject, reference, merchant_id: merchantId, record_id: id } = difference
-  if (difference.class === 'unreadable') return await settleUnreadable(deps, difference)
+  if (difference.class === 'unreadable') return await settleWithoutOwner(deps, { acquirer, endToEndId: reference })
   if (merchantId === null || id === null) throw notAtAcquirer(difference)
   if (subject === 'payment') return await settlePayment(deps, { acquirer, endToEndId: reference, merchantId, id })
   if (subject === 'payout') {
@@ -172,7 +167,7 @@ async function settlePayment(deps: SettleDeps, { acquirer, endToEndId, merchantI
 
 /** Settles our refund in progress, a return under MED, or a return of a payment in suspense. */
 async function settleReturn(deps: SettleDeps, { acquirer, endToEndId, merchantId, id }: OfPayment): Promise<void> {
-  if ((await deps.settlement.findOwner(id)) === null) return await placeAgain(deps, { acquirer, endToEndId })
+  if ((await deps.settlement.findOwner(id)) === null) return await settleWithoutOwner(deps, { acquirer, endToEndId })
   await checkRefundsOf(deps, { merchant_id: merchantId, id })
   await checkReturns(deps, { merchantId, id })
 }

@@ -14,6 +14,7 @@ type Reading = {
   runId: string
   /** Entries that name records of another cell are left out: its account is configured in two cells. */
   cell: Cell | null
+  window: Window
   /** The range to read: the window of the run with its margins. */
   range: Window
   now: Date
@@ -35,12 +36,12 @@ const chunkRows = 500
  * @throws {AcquirerUnavailable} when a part cannot be read: then the stored pairs are incomplete
  */
 export async function readPayments(reading: Reading): Promise<number> {
-  const { acquirer, range, includesOldReturns } = reading
+  const { acquirer, window, range, includesOldReturns } = reading
   const { from } = range
   const count = await storeAll(
     reading,
     acquirer.listPayments({ from, to: endOf(reading), onUnreadable: reading.onUnreadable('payment') }),
-    (payment) => [toListedPayment(payment), ...toListedReturns(payment, range)],
+    (payment) => [toListedPayment(payment, window), ...toListedReturns(payment, reading)],
   )
   if (!includesOldReturns) return count
   const returnable = {
@@ -49,19 +50,19 @@ export async function readPayments(reading: Reading): Promise<number> {
     withReturns: true,
     onUnreadable: reading.onUnreadable('payment'),
   }
-  await storeAll(reading, acquirer.listPayments(returnable), (payment) => toListedReturns(payment, range))
+  await storeAll(reading, acquirer.listPayments(returnable), (payment) => toListedReturns(payment, reading))
   return count
 }
 
 /** Reads the acquirer's list of payouts, where it has one. */
 export async function readPayouts(reading: Reading): Promise<void> {
-  const { acquirer, range } = reading
+  const { acquirer, window, range } = reading
   const list = acquirer.payouts?.list
   if (!list) return
   await storeAll(
     reading,
     list({ from: range.from, to: endOf(reading), onUnreadable: reading.onUnreadable('payout') }),
-    (payout) => [toListedPayout(payout)],
+    (payout) => [toListedPayout(payout, window)],
   )
 }
 
@@ -70,7 +71,7 @@ function endOf({ range, now }: Reading): Date {
 }
 
 /** Queries each of our payouts individually, where the acquirer has no list of them. */
-export async function queryPayouts({ db, acquirer, runId, stopping }: Reading): Promise<void> {
+export async function queryPayouts({ db, acquirer, runId, window, stopping }: Reading): Promise<void> {
   const { payouts } = acquirer
   if (!payouts || payouts.list) return
   for (let after = ''; !stopping.aborted; ) {
@@ -78,7 +79,7 @@ export async function queryPayouts({ db, acquirer, runId, stopping }: Reading): 
     const found: Listed[] = []
     await eachAtOnce(unlisted, stopping, async (posted) => {
       const payout = await payouts.find(await findPayoutKey(db, posted.key))
-      if (payout) found.push({ ...toFoundPayout(payout, posted), subject: 'payout', key: posted.key })
+      if (payout) found.push({ ...toFoundPayout(payout, posted, window), subject: 'payout', key: posted.key })
     })
     if (found.length > 0) await insertListed(db, runId, found)
     const last = unlisted.at(-1)
@@ -110,7 +111,7 @@ async function storeAll<Item>(
   return count
 }
 
-export function toListedPayment({ endToEndId, txid, amount, paidAt, fee }: Payment): Listed {
+export function toListedPayment({ endToEndId, txid, amount, paidAt, fee }: Payment, window: Window): Listed {
   const namedId = txid === null ? null : fromTxid(txid)
   return {
     subject: 'payment',
@@ -122,28 +123,34 @@ export function toListedPayment({ endToEndId, txid, amount, paidAt, fee }: Payme
     at: paidAt,
     state: 'done',
     fee,
+    ...sumWithin(window, [{ amount, at: paidAt }]),
   }
 }
 
 /** The total returned of a payment, if a part was returned in the range that is read. */
-function toListedReturns(payment: Payment, { from, to }: Window): Listed[] {
-  const row = toReturned(payment, ({ at }) => from <= at && at < to)
+function toListedReturns(payment: Payment, { window, range }: Reading): Listed[] {
+  const row = toReturned(payment, window, (at) => isWithin(range, at))
   return row ? [row] : []
 }
 
 /** The total of a payment's returns, dated by the last return for which `isCounted` is true; null if there is none. */
-export function toReturned(payment: Payment, isCounted: (one: { at: Date }) => boolean): Listed | null {
+export function toReturned(
+  payment: Payment,
+  window: Window,
+  isCounted: (at: Date) => boolean = () => true,
+): Listed | null {
   const done = payment.returns.filter(({ isDone }) => isDone)
-  const at = Math.max(...done.filter(isCounted).map((one) => one.at.getTime()))
+  const at = Math.max(...done.filter((one) => isCounted(one.at)).map((one) => one.at.getTime()))
   if (!Number.isFinite(at)) return null
   return {
-    ...toListedPayment(payment),
+    ...toListedPayment(payment, window),
     subject: 'return',
     paidAt: payment.paidAt,
     amount: sumOf(done),
     med: sumOf(done.filter(({ nature }) => nature.startsWith('MED'))),
     at: new Date(at),
     fee: null,
+    ...sumWithin(window, done),
   }
 }
 
@@ -153,16 +160,30 @@ export function toReturned(payment: Payment, isCounted: (one: { at: Date }) => b
  */
 export function toFoundPayout(
   found: MoneyOut,
-  posted: { amount: number; at: Date },
-): Pick<Listed, 'namedId' | 'paidAt' | 'amount' | 'med' | 'at' | 'state' | 'fee'> {
-  const at = found.outcome === 'done' ? found.at : posted.at
-  return { namedId: null, paidAt: null, amount: posted.amount, med: 0, at, state: found.outcome, fee: null }
+  { amount, at: postedAt }: { amount: number; at: Date },
+  window: Window,
+): Omit<Listed, 'subject' | 'key'> {
+  const { outcome: state } = found
+  const at = found.outcome === 'done' ? found.at : postedAt
+  const within = sumWithin(window, state === 'done' ? [{ amount, at }] : [])
+  return { namedId: null, paidAt: null, amount, med: 0, at, state, fee: null, ...within }
 }
 
-export function toListedPayout({ payoutId, endToEndId, amount, at, status, fee }: PayoutListed): Listed {
+export function toListedPayout(payout: PayoutListed, window: Window): Listed {
+  const { payoutId, endToEndId, amount, at, status: state, fee } = payout
   const namedId = payoutId === null ? null : fromTxid(payoutId)
   const key = namedId === null ? endToEndId : toTxid(namedId)
-  return { subject: 'payout', key, namedId, paidAt: null, amount, med: 0, at, state: status, fee }
+  const within = sumWithin(window, state === 'done' ? [payout] : [])
+  return { subject: 'payout', key, namedId, paidAt: null, amount, med: 0, at, state, fee, ...within }
+}
+
+function sumWithin(window: Window, parts: { amount: number; at: Date }[]) {
+  const within = parts.filter(({ at }) => isWithin(window, at))
+  return { windowAmount: sumOf(within), windowCount: within.length }
+}
+
+function isWithin({ from, to }: Window, at: Date): boolean {
+  return from <= at && at < to
 }
 
 function sumOf(parts: { amount: number }[]): number {

@@ -17,6 +17,9 @@ export type Listed = {
   at: Date
   state: 'processing' | 'done' | 'refused'
   fee: number | null
+  /** How much of it, and how many payments, returns or payouts, moved in the window itself: see {@link sumListed}. */
+  windowAmount: number
+  windowCount: number
 }
 
 type Of = { runId: string; acquirer: string }
@@ -51,16 +54,21 @@ const listedParam = rowsParam<Listed>({
   at: 'timestamptz',
   state: 'text',
   fee: 'bigint',
+  windowAmount: 'bigint',
+  windowCount: 'integer',
 })
 
 /** Stores listed entries; of an entry that is listed twice, the last. A key must not occur twice in one call. */
 export async function insertListed(db: Db, runId: string, listed: Listed[]): Promise<void> {
   await db.query(sql`
     insert into reconciliation_pairs (
-      run_id, subject, key, named_id, paid_at, acquirer_amount, acquirer_med, acquirer_at, acquirer_state, acquirer_fee)
-    select ${runId}::uuid, subject, key, "namedId", "paidAt", amount, med, at, state, fee from ${listedParam(listed)}
+      run_id, subject, key, named_id, paid_at, acquirer_amount, acquirer_med, acquirer_at, acquirer_state, acquirer_fee, window_amount,
+      window_count)
+    select ${runId}::uuid, subject, key, "namedId", "paidAt", amount, med, at, state, fee, "windowAmount", "windowCount"
+    from ${listedParam(listed)}
     on conflict (run_id, subject, key) do update set acquirer_amount = excluded.acquirer_amount, acquirer_med = excluded.acquirer_med,
-      acquirer_at = excluded.acquirer_at, acquirer_state = excluded.acquirer_state, acquirer_fee = excluded.acquirer_fee`)
+      acquirer_at = excluded.acquirer_at, acquirer_state = excluded.acquirer_state, acquirer_fee = excluded.acquirer_fee,
+      window_amount = excluded.window_amount, window_count = excluded.window_count`)
 }
 
 /** Deletes the rows of a run, and those that earlier runs left behind: runs that began before `before`. */
@@ -173,10 +181,10 @@ export async function addWithdrawals(db: Db, { runId, acquirer, from, to }: Of &
 const entryMatchMs = 3 * 24 * 60 * 60_000
 
 /**
- * Adds the operator's own entries to the listed payouts that are in no withdrawal. An entry without a reference takes
- * the reference of a payout of the same amount, in the order of time, and keeps it.
+ * An operator's entry without a reference takes the reference of a listed payout of the same amount that is in no
+ * withdrawal, in the order of time, and keeps it.
  */
-export async function addEntries(db: Db, { runId, acquirer }: Of): Promise<void> {
+export async function nameEntries(db: Db, { runId, acquirer }: Of): Promise<void> {
   await db.query(sql`
     with unknown as (
       select key, acquirer_amount, acquirer_at, row_number() over (partition by acquirer_amount order by acquirer_at, key) as place
@@ -194,12 +202,28 @@ export async function addEntries(db: Db, { runId, acquirer }: Of): Promise<void>
     from drawn join unknown on unknown.acquirer_amount = drawn.amount and unknown.place = drawn.place
       and abs(extract(epoch from unknown.acquirer_at - drawn.created_at)) * 1000 <= ${entryMatchMs}
     where entry.id = drawn.id`)
+}
+
+/** Adds the operator's own entries to the listed payouts that are in no withdrawal, by their references. */
+export async function addEntries(db: Db, { runId, acquirer }: Of): Promise<void> {
   await db.query(sql`
     update reconciliation_pairs pair set merchant_id = e.merchant_id, record_id = e.id, ledger_amount = e.amount, ledger_at = e.created_at,
       posted_at = e.created_at, ledger_state = 'PROCESSED'
     from operator_entries e
     where pair.run_id = ${runId} and pair.subject = 'payout' and pair.record_id is null and pair.acquirer_state = 'done'
       and e.acquirer = ${acquirer} and e.reference = pair.key and e.type not in ('pay_in', 'move_in')`)
+}
+
+/**
+ * Deletes what is in the acquirer's lists only, and moved before Guichê first read them: an account that was in use
+ * already has payments and payouts that are not ours.
+ */
+export async function deleteForeign(db: Db, { runId, acquirer, before }: Of & { before: Date }): Promise<void> {
+  await db.query(sql`
+    delete from reconciliation_pairs pair
+    where run_id = ${runId} and record_id is null and coalesce(paid_at, acquirer_at) < ${before}
+      and not exists ${transactionById(sql`pair.named_id`)}
+      and not exists (select from suspense_payments where acquirer = ${acquirer} and end_to_end = pair.key)`)
 }
 
 /** Our payouts that the list does not have. */
@@ -336,13 +360,12 @@ function toLedgerRecord(row: PairRow): Pair['inLedger'] {
   }
 }
 
-/** The acquirer's totals of a window. */
+/** The acquirer's totals of a run's window. */
 export type Listing = { subject: Subject; count: number; sum: number; fees: number | null }
 
-export async function sumListed(db: Db, { runId, from, to }: { runId: string } & Window): Promise<Listing[]> {
+/** A return's row has the sum of all returns of its payment, of which only those of the window count here. */
+export async function sumListed(db: Db, { runId }: { runId: string }): Promise<Listing[]> {
   return await db.query<Listing>(sql`
-    select subject, count(*) as count, coalesce(sum(acquirer_amount), 0) as sum, sum(acquirer_fee) as fees
-    from reconciliation_pairs
-    where run_id = ${runId} and acquirer_at >= ${from} and acquirer_at < ${to} and acquirer_state = 'done'
-    group by subject`)
+    select subject, sum(window_count) as count, sum(window_amount) as sum, sum(acquirer_fee) as fees
+    from reconciliation_pairs where run_id = ${runId} and window_count > 0 group by subject`)
 }

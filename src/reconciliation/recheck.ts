@@ -1,5 +1,6 @@
 import type { Acquirer } from '../acquirers/acquirer.ts'
 import type { Db } from '../db/sql.ts'
+import type { Window } from '../lib/brasilia.ts'
 import { refusal } from '../lib/errors.ts'
 import { canonicalJson } from '../lib/json.ts'
 import { newUuid } from '../lib/secrets.ts'
@@ -7,6 +8,7 @@ import { findPayoutKey } from '../withdrawals/store.ts'
 import { compare } from './compare.ts'
 import { toFoundPayout, toListedPayment, toListedPayout, toReturned } from './listing.ts'
 import {
+  addEntries,
   addNamedPayments,
   addPaidPayments,
   addPostedReturns,
@@ -32,14 +34,17 @@ export async function assertStillDiffers(deps: ReconcileDeps, difference: Differ
   const runId = newUuid()
   const side = { runId, acquirer: name, from: at, to: new Date(at.getTime() + 1) }
   try {
-    const listed = await readAtAcquirer(deps.db, acquirer, difference)
+    const listed = await readAtAcquirer(deps.db, acquirer, difference, side)
     if (listed) await insertListed(deps.db, runId, [listed])
     if (subject === 'payment') {
       await addPaidPayments(deps.db, side)
       await addNamedPayments(deps.db, side)
     }
     if (subject === 'return') await addPostedReturns(deps.db, side)
-    if (subject === 'payout') await addWithdrawals(deps.db, side)
+    if (subject === 'payout') {
+      await addWithdrawals(deps.db, side)
+      await addEntries(deps.db, side)
+    }
     const pairs = await listPairs(deps.db, { runId, acquirer: name, subject, after: '', limit: pairsMax })
     const pair = pairs.find((one) => one.key === key)
     const rules = rulesFor(acquirer, { window: side, startedAt: deps.clock.now(), kind: 'manual' })
@@ -65,22 +70,23 @@ async function readAtAcquirer(
   db: Db,
   acquirer: Acquirer,
   { subject, reference, at, in_ledger: inLedger, at_acquirer: atAcquirer }: DifferenceRow,
+  window: Window,
 ): Promise<Listed | null> {
   if (subject !== 'payout') {
     const payment = await acquirer.findPayment(reference)
     if (!payment) return null
-    return subject === 'payment' ? toListedPayment(payment) : toReturned(payment, () => true)
+    return subject === 'payment' ? toListedPayment(payment, window) : toReturned(payment, window)
   }
   const list = acquirer.payouts?.list
   if (atAcquirer && list) {
     const range = { from: new Date(at.getTime() - nearMs), to: new Date(at.getTime() + nearMs) }
     for await (const payout of list(range)) {
-      const listed = toListedPayout(payout)
+      const listed = toListedPayout(payout, window)
       if (listed.key === reference) return listed
     }
     return null
   }
   const found = await acquirer.payouts?.find(await findPayoutKey(db, reference))
   if (!found || !inLedger) return null
-  return { ...toFoundPayout(found, { amount: inLedger.amount, at }), subject, key: reference }
+  return { ...toFoundPayout(found, { amount: inLedger.amount, at }, window), subject, key: reference }
 }

@@ -174,3 +174,26 @@ it('checks a late return again, with its payment', async () => {
     await database.db.query(sql`select state, amount from disputes where transaction_id = ${owner?.id ?? ''}`),
   ).toEqual([{ state: 'returned', amount: 500 }])
 })
+
+it('leaves out what moved on the account before Guichê first read its lists', async () => {
+  const startAt = async (at: Date) => await database.db.query(sql`update acquirer_cursors set first_listed_at = ${at}`)
+  const stolen = 'E12345678202611201200stolenstole'
+  const noon = new Date('2026-11-20T15:00:00.000Z')
+  made.bank.payouts.set(stolen, { endToEndId: stolen, payoutId: null, amount: 123_456, at: noon, status: 'REALIZADO' })
+  await startAt(to)
+  const { counts, totals } = await runWith(deps)
+  expect(counts.unattributed).toBeUndefined()
+  expect(counts.missing_in_ledger).toBe(5)
+  const names = (await listed(true)).map(({ reference }) => reference)
+  expect(names).not.toContain(stolen)
+  // They are not in the totals of the acquirer either.
+  await startAt(from)
+  const whole = await runWith(deps)
+  expect(whole.counts.unattributed).toBe(5)
+  const sumOf = (subject: string, sums: typeof totals) => sums.find((one) => one.subject === subject)?.sum ?? 0
+  expect(sumOf('payout', whole.totals) - sumOf('payout', totals)).toBeGreaterThanOrEqual(123_456)
+  expect((await findPayoutFreeze(database.db))?.reason).toContain('reconciliation of bank')
+  // Before the first poll nothing is Guichê's.
+  await database.db.query(sql`delete from acquirer_cursors`)
+  expect((await runWith(deps)).counts.unattributed).toBeUndefined()
+})

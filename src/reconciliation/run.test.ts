@@ -155,9 +155,14 @@ it('recognizes drawn fees by their reference or their amount, and no other payou
   const references = (await listed()).map(({ reference }) => reference)
   expect(references.filter((reference) => /namedbefore|byitsamount/.test(reference))).toEqual([])
   // Another payout of the same amount belongs to no entry.
-  paidOut('E12345678202611201201anotherofit', 2_500)
+  const another = 'E12345678202611201201anotherofit'
+  paidOut(another, 2_500)
   await runWith(deps)
-  expect((await findPayoutFreeze(database.db))?.reason).toContain('E12345678202611201201anotherofit')
+  expect((await findPayoutFreeze(database.db))?.reason).toContain(another)
+  // An entry names it before somebody confirms the correction, which would post the same money again.
+  const found = (await listed(true)).find(({ reference }) => reference === another)
+  await enter({ type: 'fee_draw', amount: 2_500, reference: another })
+  await expect(confirmDifference(deps, { id: found?.id ?? '', by })).rejects.toThrow(/has changed for/)
 })
 
 it('keeps a discrepancy dismissed until either side changes', async () => {
@@ -187,6 +192,9 @@ it('leaves a payout that its acquirer sent with another amount to a person while
   assert(payout?.payoutId, 'a withdrawal was sent, and its outcome is not posted')
   const alarm = `R$ 0,01 left under ${payout.payoutId}, more than withdrawal ${idOf.get(payout.payoutId)} has`
   for (const [key, { payoutId }] of made.bank.payouts) if (payoutId !== payout.payoutId) made.bank.payouts.delete(key)
+  await runWith(deps)
+  expect(await findPayoutFreeze(database.db)).toBeNull()
+  // The discrepancy is open already.
   payout.amount += 1
   await runWith(deps)
   const found = (await listed(true)).find(({ reference }) => reference === payout.payoutId)
@@ -215,6 +223,38 @@ it('posts no correction of what is no longer wrong', async () => {
   const posted = await database.db.query(sql`select id from ledger_transfers where kind = 'correction'`)
   expect(posted).toEqual([])
   expect(await ofClass('amount')).toHaveLength(5)
+})
+
+it('gives back a return that the PSP no longer shows, also when the whole payment was returned', async () => {
+  await runWith(deps)
+  const [paid] = await database.db.query<{ id: string; end_to_end: string; merchant_id: string }>(sql`
+    select t.id, t.end_to_end, t.merchant_id from transactions t
+    where t.status = 'PAID' and exists (select from refunds where transaction_id = t.id and status = 'REFUNDED')
+      and not exists (select from differences where reference = t.end_to_end)
+    order by t.id limit 1`)
+  const payment = made.bank.payments.get(paid?.end_to_end ?? '')
+  const ours = payment?.returns[0]
+  assert(paid && payment && ours, 'a transaction has a refund, which the bank has too')
+  const balance = async () => {
+    const [row] = await database.db.query<{ balance: number }>(sql`
+      select balance from ledger_accounts where merchant_id = ${paid.merchant_id} and account = 'available'`)
+    return row?.balance ?? 0
+  }
+  const before = await balance()
+  const confirm = async () => {
+    await runWith(deps)
+    const found = (await listed(true)).find(({ reference }) => reference === payment.endToEndId)
+    await confirmDifference(deps, { id: found?.id ?? '', by: { actor: 'cli:test' } })
+    return await database.db.query(sql`select status from transactions where id = ${paid.id}`)
+  }
+  const rest = payment.amount - ours.amount
+  const at = new Date(to.getTime() - 60 * minuteMs)
+  payment.returns.push({ id: 'ofthebank', amount: rest, at, nature: 'ORIGINAL' })
+  expect(await confirm()).toEqual([{ status: 'REFUNDED' }])
+  payment.returns.shift()
+  expect(await confirm()).toEqual([{ status: 'REFUNDED' }])
+  expect(await balance()).toBe(before - rest + ours.amount)
+  expect(await findBreaches(database.db)).toEqual([])
 })
 
 it('resolves what no longer differs', async () => {

@@ -8,6 +8,7 @@ import { eachAtOnce } from '../lib/at-once.ts'
 import { dayOf, type Window } from '../lib/brasilia.ts'
 import type { Clock } from '../lib/clock.ts'
 import { newUuid } from '../lib/secrets.ts'
+import { findFirstListedAt } from '../transactions/cursor-store.ts'
 import { findPayoutKey } from '../withdrawals/store.ts'
 import type { DifferenceClass, Found, Subject } from './classes.ts'
 import { compare, cutOffMs, type Pair, type Rules } from './compare.ts'
@@ -19,10 +20,12 @@ import {
   addPostedReturns,
   addWithdrawals,
   analyzePairs,
+  deleteForeign,
   deletePairs,
   type Listed,
   type Listing,
   listPairs,
+  nameEntries,
   sumListed,
 } from './pairs-store.ts'
 import { keepFound } from './save.ts'
@@ -160,7 +163,9 @@ async function readBothSides(
 ): Promise<void> {
   const marginMs = kind === 'rolling' ? rollingMarginMs : cutOffMs
   const range = withMargins(windows.payment, marginMs)
+  const firstListedAt = (await findFirstListedAt(db, acquirer.name)) ?? now
   const onUnreadable = (subject: Subject) => (entry: UnreadableEntry) => {
+    if (entry.at !== null && entry.at < firstListedAt) return
     unreadable.set(entry.reference, toUnreadable(subject, entry, windows[subject]))
   }
   const reading = {
@@ -168,6 +173,7 @@ async function readBothSides(
     acquirer,
     runId,
     cell,
+    window: windows.payment,
     range,
     now,
     includesOldReturns: kind !== 'rolling',
@@ -175,7 +181,7 @@ async function readBothSides(
     stopping,
   }
   const count = await readPayments(reading)
-  await readPayouts({ ...reading, range: withMargins(windows.payout, marginMs) })
+  await readPayouts({ ...reading, window: windows.payout, range: withMargins(windows.payout, marginMs) })
   await analyzePairs(db)
   const side = { runId, acquirer: acquirer.name }
   // The ledger is read after the list: a payment posted meanwhile is then on both sides.
@@ -186,8 +192,10 @@ async function readBothSides(
   await addNamedPayments(db, side)
   await addPostedReturns(db, { ...side, ...windows.return })
   await addWithdrawals(db, { ...side, ...windows.payout })
+  await nameEntries(db, side)
   await addEntries(db, side)
-  await queryPayouts(reading)
+  await deleteForeign(db, { ...side, before: firstListedAt })
+  await queryPayouts({ ...reading, window: windows.payout })
   await analyzePairs(db)
 }
 
@@ -244,7 +252,7 @@ async function compareAll(
       else found.push(...differs)
     }
     await eachAtOnce(doubtful, stopping, async (pair) => {
-      found.push(...compare({ ...pair, atAcquirer: await readAtAcquirer(db, acquirer, pair) }, rules))
+      found.push(...compare({ ...pair, atAcquirer: await readAtAcquirer(db, acquirer, pair, rules) }, rules))
     })
     stopping.throwIfAborted()
     const saving = { acquirer: run.acquirer, runId: run.id, startedAt: run.startedAt, now: clock.now() }
@@ -279,21 +287,21 @@ function mayBeUnlisted({ subject, atAcquirer, inLedger }: Pair): boolean {
   return atAcquirer === null || (subject === 'return' && atAcquirer.amount < inLedger.amount)
 }
 
-async function readAtAcquirer(db: Db, acquirer: Acquirer, pair: Pair): Promise<Pair['atAcquirer']> {
+async function readAtAcquirer(db: Db, acquirer: Acquirer, pair: Pair, { window }: Rules): Promise<Pair['atAcquirer']> {
   const { subject, key, inLedger } = pair
   if (subject === 'payout') {
     const found = await acquirer.payouts?.find(await findPayoutKey(db, key))
-    return found && inLedger ? toFoundPayout(found, inLedger) : null
+    return found && inLedger ? toFoundPayout(found, inLedger, window) : null
   }
   const payment = await acquirer.findPayment(key)
   const listed: Listed | null =
-    payment && (subject === 'payment' ? toListedPayment(payment) : toReturned(payment, () => true))
+    payment && (subject === 'payment' ? toListedPayment(payment, window) : toReturned(payment, window))
   return listed
 }
 
 async function complete({ db, clock }: ReconcileDeps, run: Run, tally: Tally): Promise<RunResult> {
   const { id: runId, acquirer, kind, window, windows, startedAt } = run
-  const totals = await sumListed(db, { runId, ...window })
+  const totals = await sumListed(db, { runId })
   const now = clock.now()
   const seen = subjects
     // A rolling run does not read all returns.

@@ -21,7 +21,7 @@ export async function keepFound(tx: Tx, found: Found[], saving: Saving): Promise
     tx,
     kept.map(({ row }) => row),
   )
-  const alarm = kept.find(({ one, isNew }) => isNew && one.alarm !== null)?.one.alarm
+  const alarm = kept.find(({ one, isNew, hasChanged }) => (isNew || hasChanged) && one.alarm !== null)?.one.alarm
   if (alarm)
     await freezePayoutsAlso(tx, {
       reason: `reconciliation of ${acquirer}: ${alarm}. \`npx guiche reconcile list --open\` has it.`,
@@ -30,7 +30,10 @@ export async function keepFound(tx: Tx, found: Found[], saving: Saving): Promise
   return kept.filter(({ isNew }) => isNew).length
 }
 
-function keep(found: Found, last: DifferenceRow | undefined, saving: Saving): { row: ToSave; isNew: boolean } {
+/** `hasChanged`: it was open before, with other amounts or states. */
+type Kept = { row: ToSave; isNew: boolean; hasChanged?: boolean }
+
+function keep(found: Found, last: DifferenceRow | undefined, saving: Saving): Kept {
   const { acquirer, runId, startedAt, now } = saving
   const row: ToSave = {
     id: newUuid(),
@@ -57,7 +60,7 @@ function keep(found: Found, last: DifferenceRow | undefined, saving: Saving): { 
   // Corrections are part of the comparison: a further difference is a new discrepancy, with its own correction.
   if (last.state === 'confirmed' && last.proposal.action === 'correct')
     return { row: { ...row, sequence: last.sequence + 1 }, isNew: true }
-  if (last.state === 'open') return { row: again, isNew: false }
+  if (last.state === 'open') return { row: again, isNew: false, hasChanged: !isUnchanged(last, found) }
   // It was dismissed and is unchanged, or both sides have it and only the days differ.
   const isSettled = last.state === 'dismissed' ? isUnchanged(last, found) : found.isTiming
   return isSettled ? { row: { ...again, state: last.state }, isNew: false } : { row: again, isNew: true }

@@ -9,9 +9,17 @@ export async function findListedUntil(db: Db, acquirer: string): Promise<Date | 
   return rows[0]?.listed_until ?? null
 }
 
+/** When an acquirer's list was first read; null before. */
+export async function findFirstListedAt(db: Db, acquirer: string): Promise<Date | null> {
+  const rows = await db.query<{ first_listed_at: Date }>(
+    sql`select first_listed_at from acquirer_cursors where acquirer = ${acquirer}`,
+  )
+  return rows[0]?.first_listed_at ?? null
+}
+
 export async function saveListedUntil(db: Db, acquirer: string, listedUntil: Date): Promise<void> {
   await db.query(sql`
-    insert into acquirer_cursors (acquirer, listed_until) values (${acquirer}, ${listedUntil})
+    insert into acquirer_cursors (acquirer, listed_until, first_listed_at) values (${acquirer}, ${listedUntil}, ${listedUntil})
     on conflict (acquirer) do update set listed_until = greatest(acquirer_cursors.listed_until, excluded.listed_until)`)
 }
 

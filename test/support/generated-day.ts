@@ -334,6 +334,9 @@ export async function generateDay(
   })
 
   await db.transaction(async (tx) => {
+    const since = new Date('2026-10-01T00:00:00.000Z')
+    await tx.query(sql`
+      insert into acquirer_cursors (acquirer, listed_until, first_listed_at) values (${acquirer}, ${since}, ${since})`)
     for (const [table, all] of Object.entries(rows)) {
       for (let start = 0; start < all.length; start += 5_000)
         await tx.query(insertAll(table, all.slice(start, start + 5_000)))

@@ -92,6 +92,8 @@ export async function enterConfirmedReturn(
 ): Promise<() => Promise<void>> {
   const row = await lockTransaction(tx, merchantId, id)
   if (row?.amount_paid == null) return async () => {}
+  // A return that the PSP no longer shows. Neither status leads back to PAID (status.ts): only the ledger is corrected.
+  if (amount < 0 && (row.status === 'REFUNDED' || row.status === 'INFRACTION')) return async () => {}
   const part = { dispute_id: null, reference, end_to_end: null, amount, returned_at: at }
   const returned = await insertReturn(tx, row, part, now)
   return async () => {
