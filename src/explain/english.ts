@@ -74,7 +74,7 @@ function createTexts(now: Date): Texts {
     withdrawal_returned: ({ reason }) =>
       `${withStop(reason?.text ?? 'the receiver sent the money back')} The fee is kept.`,
     payouts_stopped: ({ since, reason }) =>
-      `Payouts and refunds are frozen since ${time(since)} (${reason}); \`npx guiche ledger release\` ends the freeze.`,
+      `Payouts and refunds are frozen since ${time(since)}${reason === null ? '' : ` (${reason})`}; \`npx guiche ledger release\` ends the freeze.`,
     acquirer_not_configured: ({ acquirer }) =>
       `Its acquirer ${acquirer} is not configured, so Guichê cannot query it: configure it again, without a route if it should get no new charges.`,
     next: ({ step, at, isLate }) => {

@@ -37,7 +37,8 @@ export type Explanation<Moment = Date> = {
 /**
  * The timeline of a transaction or a withdrawal, and sentences that explain its current status. Reads only, and
  * includes no data of the payer or the customer. Null if there is no such record.
- * @param isForMerchant merchant users see that the operator acted, but not which operator user, nor their notes
+ * @param isForMerchant merchant users see that the operator acted, but not which operator user, nor their notes, nor
+ *   why payouts are frozen
  */
 export async function explainRecord(
   deps: { db: Db; clock: Clock; isConfigured?: IsConfigured },
@@ -47,7 +48,9 @@ export async function explainRecord(
   const facts = await findFacts(deps, id, deps.clock.now())
   if (!facts) return null
   const { record, now } = facts
-  const sentences = describeRecord(facts)
+  const payoutFreeze =
+    facts.payoutFreeze && isForMerchant ? { ...facts.payoutFreeze, reason: null } : facts.payoutFreeze
+  const sentences = describeRecord({ ...facts, payoutFreeze })
   return {
     id: record.id,
     type: record.type,

@@ -53,7 +53,7 @@ export type SentenceData<Moment = Date> = {
   withdrawal_canceled: { amount: number }
   withdrawal_rejected: { amount: number; reason: Reason | null }
   withdrawal_returned: { reason: Reason | null }
-  payouts_stopped: { since: Moment; reason: string }
+  payouts_stopped: { since: Moment; reason: string | null }
   acquirer_not_configured: { acquirer: string }
   /** The next automatic step of the service. `isLate`: its time has passed and nothing was done. */
   next: { step: NextStep; at: Moment; isLate: boolean }

@@ -108,7 +108,8 @@ function inEnglish({ money, time, dateTime, isToday }: Format): Writers {
       `Rejected before it was sent; ${money(amount)} and its fee are available again: ${withStop(reason?.text ?? 'no reason given')}`,
     withdrawal_returned: ({ reason }) =>
       `${withStop(reason?.text ?? 'The receiver returned the money')} The fee is not returned.`,
-    payouts_stopped: ({ since, reason }) => `Payouts have been frozen since ${until(since)} (${reason}).`,
+    payouts_stopped: ({ since, reason }) =>
+      `Payouts have been frozen since ${until(since)}${reason === null ? '' : ` (${reason})`}.`,
     acquirer_not_configured: ({ acquirer }) =>
       `The PSP ${acquirer} is not configured, so its status cannot be checked. Add it to the settings again.`,
     next: ({ step, at: moment, isLate }) =>
@@ -200,7 +201,8 @@ function inPortuguese({ money, time, dateTime, isToday }: Format): Writers {
       `Rejeitado antes do envio; ${money(amount)} e a tarifa voltaram ao saldo: ${withStop((reason && writeReason(reason, 'pt')) ?? 'motivo não informado')}`,
     withdrawal_returned: ({ reason }) =>
       `${withStop((reason && writeReason(reason, 'pt')) ?? 'O recebedor devolveu o dinheiro')} A tarifa não é estornada.`,
-    payouts_stopped: ({ since, reason }) => `As saídas estão bloqueadas desde ${until(since)} (${reason}).`,
+    payouts_stopped: ({ since, reason }) =>
+      `As saídas estão bloqueadas desde ${until(since)}${reason === null ? '' : ` (${reason})`}.`,
     acquirer_not_configured: ({ acquirer }) =>
       `O PSP ${acquirer} não está configurado, por isso não pode ser consultado. Configure-o de novo.`,
     next: ({ step, at: moment, isLate }) =>
