@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander'
-import { windowOf } from '../lib/brasilia.ts'
+import { isDay, windowOf } from '../lib/brasilia.ts'
 import { parseDocument } from '../lib/document.ts'
 import { fromTxid } from '../pix/ids.ts'
 
@@ -86,9 +86,9 @@ export function toEnd(text: string): Date {
 }
 
 function toMoment(text: string, ofDay: (day: string) => Date): Date {
-  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text)
-  const isMoment = /^\d{4}-\d{2}-\d{2}T[\d:.]+(?:Z|[+-]\d{2}:\d{2})$/.test(text)
-  if ((!isDay && !isMoment) || Number.isNaN(Date.parse(text)))
+  if (isDay(text)) return ofDay(text)
+  const day = /^(.+)T[\d:.]+(?:Z|[+-]\d{2}:\d{2})$/.exec(text)?.[1] ?? ''
+  if (!isDay(day) || Number.isNaN(Date.parse(text)))
     throw new InvalidArgumentError('A day such as 2026-11-20, or a time such as 2026-11-20T10:00:00-03:00.')
-  return isDay ? ofDay(text) : new Date(text)
+  return new Date(text)
 }

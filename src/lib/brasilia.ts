@@ -39,6 +39,11 @@ export function dayOf(at: Date): string {
   return toWallTime(at).toISOString().slice(0, 10)
 }
 
+/** Whether it is a day of the calendar, such as 2026-11-20. `Date.parse` alone takes 2026-02-30 for a day in March. */
+export function isDay(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text)) && dayBefore(nextDay(text)) === text
+}
+
 /** From the first moment of a day to that of the next: 23 or 25 hours on the days when the clocks change. */
 export function windowOf(day: string): Window {
   return { from: fromWallTime(Date.parse(day)), to: fromWallTime(Date.parse(nextDay(day))) }

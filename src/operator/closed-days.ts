@@ -1,4 +1,5 @@
 import type { Db } from '../db/sql.ts'
+import { isDay } from '../lib/brasilia.ts'
 import { AppError } from '../lib/errors.ts'
 import { readStatement } from '../reconciliation/close.ts'
 import { findStatement, type StatementRow } from '../reconciliation/close-store.ts'
@@ -25,7 +26,7 @@ export async function findClosedDay(
   db: Db,
   of: { acquirer: string; day: string; version: number | undefined },
 ): Promise<StatementRow> {
-  const row = Number.isNaN(Date.parse(of.day)) ? null : await findStatement(db, of)
+  const row = isDay(of.day) ? await findStatement(db, of) : null
   if (row) return row
   throw new AppError('not_found', {
     detail: `${of.day} of ${of.acquirer} is not closed, or has no such version. \`npx guiche close --date ${of.day}\` closes it.`,

@@ -4,7 +4,7 @@ import type { By } from '../audit/record.ts'
 import { findAuditHead } from '../audit/store.ts'
 import { runWithoutTimeout } from '../db/long-work.ts'
 import type { Tx } from '../db/sql.ts'
-import { dayBefore, nextDay, windowOf } from '../lib/brasilia.ts'
+import { dayBefore, isDay, windowOf } from '../lib/brasilia.ts'
 import { AppError, type FieldErrorCode } from '../lib/errors.ts'
 import { canonicalJson } from '../lib/json.ts'
 import type { SecretKey } from '../lib/secrets.ts'
@@ -69,10 +69,9 @@ export async function closeDay(
 
 /** @throws {AppError} `validation_failed` for an invalid date, or a day that is not over */
 export function assertDayIsOver(day: string, now: Date): void {
-  const isDate = /^\d{4}-\d{2}-\d{2}$/.test(day) && !Number.isNaN(Date.parse(day)) && dayBefore(nextDay(day)) === day
   const invalid = (code: FieldErrorCode, message: string) =>
     new AppError('validation_failed', { detail: `${day} ${message}.`, fields: [{ field: 'day', code, message }] })
-  if (!isDate) throw invalid('invalid_format', 'is not a date. Write it as 2026-11-20')
+  if (!isDay(day)) throw invalid('invalid_format', 'is not a date. Write it as 2026-11-20')
   const { to } = windowOf(day)
   if (to > now) throw invalid('not_over', `is not over in Brasília: it can be closed from ${to.toISOString()} on`)
 }

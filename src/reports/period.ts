@@ -1,5 +1,5 @@
-import { type Window, windowOf } from '../lib/brasilia.ts'
-import { AppError } from '../lib/errors.ts'
+import { isDay, type Window, windowOf } from '../lib/brasilia.ts'
+import { invalidField, invalidFields } from '../lib/errors.ts'
 
 /** The days of a report, in Brasília: the first and the last, both included. */
 export type Period = { from: string; until: string }
@@ -13,16 +13,11 @@ export function checkPeriod({ from, until }: Period): Period {
   const fields = Object.entries({ from, until }).flatMap(([field, day]) =>
     isDay(day) ? [] : [{ field, code: 'invalid' as const, message: 'must be a day, such as 2026-11-20' }],
   )
-  if (fields.length > 0) throw new AppError('validation_failed', { fields })
+  if (fields.length > 0) throw invalidFields(fields)
   const days = (Date.parse(until) - Date.parse(from)) / dayMs + 1
   if (days >= 1 && days <= daysMax) return { from, until }
   const message = days < 1 ? 'must not be before `from`' : `must be at most ${daysMax - 1} days after \`from\``
-  throw new AppError('validation_failed', { fields: [{ field: 'until', code: 'invalid', message }] })
-}
-
-function isDay(day: string): boolean {
-  const at = Date.parse(day)
-  return !Number.isNaN(at) && new Date(at).toISOString().slice(0, 10) === day
+  throw invalidField('until', 'invalid', message)
 }
 
 /** From the first moment of the first day to that after the last day. */
