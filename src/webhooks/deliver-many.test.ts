@@ -154,7 +154,7 @@ describe('deliveries claimed ahead of a receiver’s connections', () => {
     await setUp()
     const { receiver, answerAll } = await inHand()
     work(ahead)
-    await fill(receiver, answerAll)
+    await fill(receiver)
     await bench.database.db.transaction(async (tx) => {
       await tx.query(sql`lock table webhook_deliveries in exclusive mode`)
       answerAll()
@@ -170,7 +170,7 @@ describe('deliveries claimed ahead of a receiver’s connections', () => {
     await setUp()
     const { receiver, answerAll } = await inHand()
     work({ ...ahead, startMaxMs: 400 })
-    await fill(receiver, answerAll)
+    await fill(receiver)
     await eventually(async () => (await leased()) === 5)
     await new Promise((done) => setTimeout(done, 100))
     expect({ leased: await leased(), requests: receiver.requests() }).toEqual({ leased: 5, requests: 6 })
@@ -185,18 +185,24 @@ describe('deliveries claimed ahead of a receiver’s connections', () => {
 
   it('are released when the worker stops, and count no attempt', async () => {
     await setUp()
-    const { receiver, answerAll } = await inHand()
+    const { receiver } = await inHand()
     const worker = work({ ...ahead, graceMs: 10 })
-    await fill(receiver, answerAll)
+    await fill(receiver)
     await worker.stop()
     expect(await leased()).toBe(0)
     expect((await deliveries()).filter(({ attempts }) => attempts.length > 0)).toHaveLength(1)
   })
 
-  /** A receiver that responds only when the test says so. */
+  /** A receiver that responds to the first request at once, and to others only when the test says so. */
   async function inHand() {
     const answers: (() => void)[] = []
-    const receiver = await receive((response) => answers.push(() => response.writeHead(204).end()))
+    let isFirst = true
+    const receiver = await receive((response) => {
+      const answer = () => response.writeHead(204).end()
+      if (isFirst) answer()
+      else answers.push(answer)
+      isFirst = false
+    })
     const answerAll = () => {
       for (const answer of answers.splice(0)) answer()
     }
@@ -204,10 +210,8 @@ describe('deliveries claimed ahead of a receiver’s connections', () => {
   }
 
   /** One quick response, and then twelve deliveries: five are in flight and seven are claimed ahead. */
-  async function fill(receiver: TestReceiver, answerAll: () => void): Promise<void> {
+  async function fill(receiver: TestReceiver): Promise<void> {
     await enqueue(receiver.url)
-    await receiver.until(1)
-    answerAll()
     await until('delivered')
     await Promise.all(Array.from({ length: 12 }, () => enqueue(receiver.url)))
     await eventually(async () => (await leased()) === 12)

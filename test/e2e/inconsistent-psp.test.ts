@@ -5,6 +5,7 @@ import { raw, sql } from '../../src/db/sql.ts'
 import { listUnconfigured } from '../../src/explain/unconfigured-store.ts'
 import { sendBackJob } from '../../src/suspense/place.ts'
 import { sendRefundJob } from '../../src/transactions/refund/refund.ts'
+import { settleUnattributedJob } from '../../src/transactions/settle-unattributed.ts'
 import { sendJob } from '../../src/withdrawals/send.ts'
 import { type DistantBank, startDistantBank } from '../support/payouts.ts'
 import { fetchRefundable, payOne, refund, returnsOf } from '../support/refunds.ts'
@@ -285,7 +286,8 @@ describe.each(Object.entries(kinds))('a %s', (_, kind) => {
     const { db } = bank.service
     // Read now, a list would record the payment a second time.
     areListsRefused = true
-    await eventually(async () => (await db.query(sql`select from jobs where name = 'transactions.poll'`)).length === 0)
+    const readers = ['transactions.poll', 'reconciliation.rolling', settleUnattributedJob]
+    await eventually(async () => (await db.query(sql`select from jobs where name = any(${readers})`)).length === 0)
     const moveTo = async (acquirer: string) =>
       await db.query(sql`
         update ${raw(kind.table)} set acquirer = ${acquirer} where ${raw(kind.key)} = ${id}`)
