@@ -15,9 +15,9 @@ import { version } from './version.ts'
 export async function describeApi(): Promise<object> {
   const key = parseSecretKey(newSecretKey())
   assert(key, 'a new key can be read')
-  const nowhere = createBacenAcquirer({
-    name: 'nowhere',
-    send: nobody,
+  const acquirer = createBacenAcquirer({
+    name: 'none',
+    send: refuseRequest,
     credentials: simulatorCredentials,
     chave: receiverKey,
     receiver: receiverAccount,
@@ -33,19 +33,19 @@ export async function describeApi(): Promise<object> {
     key,
     log: pino({ level: 'silent' }),
     registry: new Registry(),
-    acquirers: createRegistry([nowhere]),
+    acquirers: createRegistry([acquirer]),
     baseUrl: 'http://127.0.0.1:3000',
     version,
     shared: null,
     sandbox: {
-      pay: nobody,
-      openDispute: nobody,
-      decideDispute: nobody,
-      returnUnannounced: nobody,
-      returnPayout: nobody,
-      personality: nobody,
-      waiting: nobody,
-      advance: nobody,
+      pay: refuseRequest,
+      openDispute: refuseRequest,
+      decideDispute: refuseRequest,
+      returnUnannounced: refuseRequest,
+      returnPayout: refuseRequest,
+      personality: refuseRequest,
+      waiting: refuseRequest,
+      advance: refuseRequest,
       serve: null,
     },
     deliveries: null,
@@ -56,6 +56,7 @@ export async function describeApi(): Promise<object> {
   return document
 }
 
-function nobody(): Promise<never> {
-  return Promise.reject(new Error('nobody is there'))
+/** The routes are described, never called. */
+function refuseRequest(): Promise<never> {
+  return Promise.reject(new Error('the API is only described here'))
 }

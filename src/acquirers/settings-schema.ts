@@ -104,13 +104,12 @@ const Acquirer = Type.Object(
 )
 
 const time = Type.String({ pattern: '^([01]\\d|2[0-3]):[0-5]\\d$|^24:00$', description: 'a time of day such as 08:00' })
-const routeAmount = Type.Integer({ minimum: 0, maximum: 1e12, description: 'a whole number of cents' })
 
 const Route = Type.Object(
   {
     clients: Type.Optional(Type.Array(text('the id of a client'), { minItems: 1 })),
-    minAmount: Type.Optional(routeAmount),
-    maxAmount: Type.Optional(routeAmount),
+    minAmount: Type.Optional(amount),
+    maxAmount: Type.Optional(amount),
     days: Type.Optional(Type.Array(Type.Enum([...days]), { minItems: 1 })),
     from: Type.Optional(time),
     to: Type.Optional(time),
@@ -141,7 +140,7 @@ export type RouteEntry = NonNullable<SettingsFile['routes']>[number]
 
 let compiled: ValidateFunction<SettingsFile> | undefined
 
-/** Compiled when a file is read: it takes a tenth of a start, and the simulator has none. */
+/** Compiled when a file is read, not at each start: that would take a tenth of it, and the simulator needs no file. */
 function compileFile(): ValidateFunction<SettingsFile> {
   const ajv = new Ajv({ allErrors: true, verbose: true, allowUnionTypes: true })
   ajv.addFormat('pix-key', (key) => detectPixKey(key) !== null)

@@ -30,7 +30,7 @@ export const phrases: Record<Evidence['what'], string> = {
   amount: 'same amount',
   document: "payer's document is the customer's",
   name: "payer's name is the customer's",
-  alive: 'code was good when it was paid',
+  alive: 'code was valid when it was paid',
   expired: 'code had expired within the day before',
 }
 

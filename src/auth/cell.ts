@@ -10,8 +10,8 @@ export async function findCell(db: Db | Tx): Promise<Cell | null> {
 }
 
 /**
- * Fixes the cell of the database at the first start that names one. An installation may become a cell later: what it
- * gave out before carries no cell, and a proxy sends it to its default.
+ * Stores the cell at the first start that names one: from then on the database belongs to it. An installation may become
+ * a cell later. The ids that it issued before contain no cell, so a proxy routes them to its default cell.
  *
  * @throws {Error} if the database belongs to another cell: ids of two cells must never come from one database
  */

@@ -4,6 +4,7 @@ import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { type Cell, clientIdPrefix } from '../lib/cell.ts'
 import type { Clock } from '../lib/clock.ts'
+import { AppError } from '../lib/errors.ts'
 import { keyedHash, keyedHashes, newSecret, newUuid, type SecretKey } from '../lib/secrets.ts'
 import { findCell } from './cell.ts'
 import type { Scope } from './scopes.ts'
@@ -164,4 +165,20 @@ function toNextSecond(date: Date): Date {
 
 function hashSecret(key: SecretKey, secret: string): Buffer {
   return keyedHash(key, 'client-secret', secret)
+}
+
+/** @throws {AppError} `not_found` */
+export async function findKnownClient(
+  { db, clock }: Pick<Deps, 'db' | 'clock'>,
+  clientId: string,
+): Promise<store.KnownClient> {
+  const client = await store.findClient(db, clientId, clock.now())
+  if (!client) throw unknownClient(clientId)
+  return client
+}
+
+export function unknownClient(clientId: string): AppError {
+  return new AppError('not_found', {
+    detail: `There is no client ${clientId}. \`npx guiche client list\` lists them.`,
+  })
 }

@@ -2,7 +2,7 @@ import { type By, recordAction } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import { isHost } from '../lib/addresses.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError } from '../lib/errors.ts'
+import { invalidFields } from '../lib/errors.ts'
 import { toShades } from './colors.ts'
 import { cleanPng, logoBytesMax } from './png.ts'
 import type { BrandingInput, BrandingView } from './schema.ts'
@@ -54,7 +54,7 @@ function check(input: BrandingInput): Omit<BrandingRow, 'logo'> & { logo: Buffer
     refuse('logo', 'must be a PNG without interlacing, of at most 800 by 800 pixels and 8 bits a color')
   if (logo && logo.length > logoBytesMax)
     wrong.push({ field: 'logo', code: 'too_large', message: `must be at most ${logoBytesMax} bytes` })
-  if (wrong.length > 0) throw new AppError('validation_failed', { fields: wrong })
+  if (wrong.length > 0) throw invalidFields(wrong)
   return {
     color,
     logo,

@@ -5,7 +5,7 @@ import { claimNotices, type InboxRow, updateNotices } from './store.ts'
 
 /** Concurrent queries to acquirers: enough to fill a commit with their results. */
 const queriesMax = 64
-/** The same with those whose results are being written. */
+/** Notices whose acquirer is being queried or whose result is being written. */
 const atWorkMax = 256
 /**
  * Most notices that wait in memory, some hundred bytes each. At 2,000 a second the last of them waits as long as its
@@ -79,7 +79,7 @@ export function startInbox(deps: ProcessDeps & { instance: number }): Inbox {
     while (!isStopping && waiting.length > 0 && room() > 0) {
       for (const notice of waiting.splice(0, room())) {
         const key = toKey(notice.acquirer, notice.event_key)
-        // Its lease ended before its work did.
+        // Its lease ended while it is still being processed, so it was claimed again.
         if (atWork.has(key)) continue
         pause.noteWork()
         querying.add(key)

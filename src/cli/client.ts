@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander'
-import { revokeClient } from '../auth/clients.ts'
+import { findKnownClient, revokeClient, unknownClient } from '../auth/clients.ts'
 import { parseScopes, type Scope, scopes } from '../auth/scopes.ts'
-import { findClient, type KnownClient, listClients } from '../auth/store.ts'
+import { listClients } from '../auth/store.ts'
 import { createClient, rotateSecret, toClientView } from '../operator/clients.ts'
 import { moveClient } from '../operator/moves.ts'
 import { byOf, type Context, withContext } from './context.ts'
@@ -90,7 +90,7 @@ export function clientCommands(program: Command): void {
     .action(
       async (clientId: string, { json, overlapHours, webhook }: Json & { overlapHours: number; webhook?: boolean }) => {
         const { secret, formerExpiresAt } = await withContext(async (context) => {
-          const known = await findKnown(context, clientId)
+          const known = await findKnownClient(context, clientId)
           const of = webhook ? 'webhook' : 'client'
           return await rotateSecret(context, { client: known, of, overlapHours, by: byOf(program) })
         })
@@ -126,23 +126,13 @@ export function clientCommands(program: Command): void {
 
 /** @throws if the client does not exist, with what to do about it */
 export async function findMerchant({ db, clock }: Context, clientId: string): Promise<string> {
-  return (await findKnown({ db, clock }, clientId)).merchant_id
-}
-
-async function findKnown({ db, clock }: Pick<Context, 'db' | 'clock'>, clientId: string): Promise<KnownClient> {
-  const client = await findClient(db, clientId, clock.now())
-  if (!client) throw unknownClient(clientId)
-  return client
+  return (await findKnownClient({ db, clock }, clientId)).merchant_id
 }
 
 function toAddress(text: string): string {
   if (!URL.canParse(text) || !/^https?:\/\//.test(text) || text.length > 200)
     throw new InvalidArgumentError('A URL such as https://b.pay.example.com.')
   return text.replace(/\/+$/, '')
-}
-
-function unknownClient(clientId: string): Error {
-  return new Error(`There is no client ${clientId}. \`npx guiche client list\` lists them.`)
 }
 
 function toName(text: string): string {

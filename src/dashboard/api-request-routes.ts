@@ -3,10 +3,11 @@ import type { Db, Reads } from '../db/sql.ts'
 import { userOf } from '../http/caller.ts'
 import { problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
+import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError } from '../lib/errors.ts'
+import { invalidField } from '../lib/errors.ts'
 import { listApiRequests } from '../requests/store.ts'
-import { findSeen } from './overview-routes.ts'
+import { findShownMerchantId } from './overview-routes.ts'
 import { ApiRequestsView } from './schema.ts'
 
 const pageSize = 50
@@ -34,8 +35,8 @@ export function registerApiRequestRoutes(app: Server, deps: { db: Db; reads: Rea
     },
     async (request) => {
       const { clientId, statusClass, route, requestId, before } = request.query
-      const merchantId = await findSeen(deps, userOf(request), clientId)
-      if (merchantId === null) throw new AppError('not_found', { detail: 'There is no client with this id.' })
+      const merchantId = await findShownMerchantId(deps, userOf(request), clientId)
+      assert(merchantId, 'a client that is named has a merchant')
       const rows = await listApiRequests(deps.reads, {
         merchantId,
         statusClass: statusClass === undefined ? null : Number(statusClass),
@@ -68,8 +69,5 @@ function parseCursor(text: string): { at: Date; id: number } {
   const [, at, id] = /^(\d{1,14})-(\d{1,15})$/.exec(text) ?? []
   if (at !== undefined && id !== undefined) return { at: new Date(Number(at)), id: Number(id) }
   const message = 'must be the `next` of a page'
-  throw new AppError('validation_failed', {
-    detail: `before ${message}.`,
-    fields: [{ field: 'before', code: 'invalid_cursor', message }],
-  })
+  throw invalidField('before', 'invalid_cursor', message)
 }

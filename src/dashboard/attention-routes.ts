@@ -6,7 +6,7 @@ import { problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
 import { findAttention } from './attention.ts'
-import { ClientFilter, findSeen } from './overview-routes.ts'
+import { ClientFilter, findShownMerchantId } from './overview-routes.ts'
 import { AttentionView } from './schema.ts'
 
 /** What needs the user's attention: for the strip of the first screen and the counts in the navigation. */
@@ -23,7 +23,7 @@ export function registerAttentionRoutes(app: Server, deps: { db: Db; clock: Cloc
     },
     async (request) => {
       const user = userOf(request)
-      const merchantId = await findSeen(deps, user, request.query.clientId)
+      const merchantId = await findShownMerchantId(deps, user, request.query.clientId)
       const clientId = user.merchant?.clientId ?? request.query.clientId ?? null
       return { data: await findAttention(deps, { user, merchantId, clientId, now: deps.clock.now() }) }
     },

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { byUser } from '../audit/record.ts'
-import { changeScopes, revokeClient } from '../auth/clients.ts'
+import { changeScopes, findKnownClient, revokeClient, unknownClient } from '../auth/clients.ts'
 import { scopes } from '../auth/scopes.ts'
-import { findClient, type KnownClient, listClients, listValidSecrets } from '../auth/store.ts'
+import { type KnownClient, listClients, listValidSecrets } from '../auth/store.ts'
 import type { Db } from '../db/sql.ts'
 import { merchantSeenBy, type SignedIn, userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
@@ -166,12 +166,10 @@ function toSecretView({ createdAt, expiresAt }: { createdAt: Date; expiresAt: Da
   return { createdAt: createdAt.toISOString(), expiresAt: expiresAt?.toISOString() ?? null }
 }
 
-async function find({ db, clock }: Deps, user: SignedIn, clientId: string): Promise<KnownClient> {
-  const client = await findClient(db, clientId, clock.now())
+async function find(deps: Deps, user: SignedIn, clientId: string): Promise<KnownClient> {
+  const client = await findKnownClient(deps, clientId)
   const seen = merchantSeenBy(user)
-  if (!client || (seen !== null && client.merchant_id !== seen)) {
-    throw new AppError('not_found', { detail: 'There is no client with this id.' })
-  }
+  if (seen !== null && client.merchant_id !== seen) throw unknownClient(clientId)
   return client
 }
 

@@ -12,7 +12,7 @@ import { readDeliveries } from './delivery-list.ts'
 import { countedMax, countUndelivered, deliveryTabs } from './delivery-list-store.ts'
 import { ofDays, place } from './list-routes.ts'
 import { DeliveryCountsView, DeliveryItemsView } from './list-schema.ts'
-import { ClientFilter, findSeen } from './overview-routes.ts'
+import { ClientFilter, findShownMerchantId } from './overview-routes.ts'
 import { deliveriesMs, sumUndelivered } from './system-routes.ts'
 
 type Deps = { db: Db; reads: Reads; clock: Clock }
@@ -36,7 +36,7 @@ const Page = Type.Object(
 export function registerDeliveryListRoutes(app: Server, deps: Deps): void {
   const { reads } = deps
   const match = async (user: SignedIn, { from, until, clientId, tab, type, receiver }: Static<typeof Page>) => ({
-    merchantId: await findSeen(deps, user, clientId),
+    merchantId: await findShownMerchantId(deps, user, clientId),
     ...{ tab, type, receiver, reader: user.id },
     from: from === undefined ? undefined : windowOf(from).from,
     before: until === undefined ? undefined : windowOf(until).to,

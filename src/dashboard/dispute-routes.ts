@@ -22,7 +22,7 @@ import { readPage, toSummary } from './list.ts'
 import { ofDays, place } from './list-routes.ts'
 import { DisputesView } from './list-schema.ts'
 import { countStatuses } from './list-store.ts'
-import { findSeen } from './overview-routes.ts'
+import { findShownMerchantId } from './overview-routes.ts'
 import { DisputeView, RefundPreviewView } from './schema.ts'
 
 type Deps = { db: Db; reads: Reads; clock: Clock; acquirers: Acquirers; wakeDeliveries: () => void }
@@ -124,7 +124,7 @@ function registerList(app: Server, deps: Deps): void {
     async (request) => {
       const { clientId, from, until, tab, isDueSoon, after, before } = request.body
       const user = userOf(request)
-      const merchantId = await findSeen(deps, user, clientId)
+      const merchantId = await findShownMerchantId(deps, user, clientId)
       const now = deps.clock.now()
       const filters = {
         openedFrom: from === undefined ? undefined : windowOf(from).from,

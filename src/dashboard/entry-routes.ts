@@ -18,11 +18,11 @@ import type { Server } from '../http/server.ts'
 import { writtenTypes } from '../ledger/accounts.ts'
 import { findClearingBalances } from '../ledger/clearing-store.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError, type FieldError, type FieldErrorCode } from '../lib/errors.ts'
+import { type FieldError, type FieldErrorCode, invalidFields } from '../lib/errors.ts'
 import { toEntryView } from '../operator/entries.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { EntriesView, EntryPreviewView } from './operator-schema.ts'
-import { ClientFilter, findSeen } from './overview-routes.ts'
+import { ClientFilter, findShownMerchantId } from './overview-routes.ts'
 import { StateView } from './schema.ts'
 
 type Deps = {
@@ -73,7 +73,7 @@ export function registerEntryRoutes(app: Server, deps: Deps): void {
       },
     },
     async (request) => {
-      const merchantId = await findSeen(deps, userOf(request), request.query.clientId)
+      const merchantId = await findShownMerchantId(deps, userOf(request), request.query.clientId)
       const [rows, acquirers] = await Promise.all([
         listEntries(deps.db, { merchantId, limit: shownMax }),
         findAcquirers(deps),
@@ -120,8 +120,8 @@ async function plan(deps: Deps, user: SignedIn, body: Body): Promise<Planned> {
   if (type === 'manual_entry' && credit === undefined) refuse('credit', 'required', 'is required')
   const known = await findAcquirers(deps)
   if (!known.includes(acquirer)) refuse('acquirer', 'not_offered', `must be one of ${known.join(', ')}`)
-  if (fields.length > 0) throw new AppError('validation_failed', { fields })
-  const merchantId = await findSeen(deps, user, clientId)
+  if (fields.length > 0) throw invalidFields(fields)
+  const merchantId = await findShownMerchantId(deps, user, clientId)
   const manual = type === 'manual_entry' && debit && credit ? { debit, credit } : null
   if (manual) assertTwoAccounts(manual)
   const isCredit = creditTypes.some((gift) => gift === type) && merchantId !== null

@@ -10,14 +10,14 @@ import { showPayoutFreeze } from '../ledger/payout-freeze.ts'
 import { findBalances, findBalancesAt } from '../ledger/store.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError } from '../lib/errors.ts'
+import { invalidField } from '../lib/errors.ts'
 import { listFees, setFee } from '../operator/fees.ts'
 import { listComparedBalances } from '../reconciliation/balance-store.ts'
 import { operatorMerchantId } from '../suspense/status.ts'
 import { findVerified } from '../verification.ts'
 import { countUneven, findTransactionsOf } from './ledger-store.ts'
 import { EntryRecordView, FeeView, LedgerView } from './operator-schema.ts'
-import { ClientFilter, findSeen } from './overview-routes.ts'
+import { ClientFilter, findShownMerchantId } from './overview-routes.ts'
 import { sumBalances } from './overview-store.ts'
 import { DataOf } from './schema.ts'
 
@@ -47,9 +47,9 @@ export function registerOperatorLedgerRoutes(app: Server, deps: Deps): void {
       },
     },
     async (request): Promise<LedgerView> => {
-      const merchantId = await findSeen(deps, userOf(request), request.query.clientId)
+      const merchantId = await findShownMerchantId(deps, userOf(request), request.query.clientId)
       const at = toDate(request.query.at)
-      if (at && merchantId === null) throw invalid('at', 'needs a clientId')
+      if (at && merchantId === null) throw invalidField('at', 'invalid', 'needs a clientId')
       const [accounts, operator, acquirers, unevenMerchants, verified, payoutFreeze] = await Promise.all([
         merchantId === null
           ? sumBalances(db, { merchantId })
@@ -90,8 +90,9 @@ export function registerOperatorLedgerRoutes(app: Server, deps: Deps): void {
       },
     },
     async (request) => {
-      const merchantId = await findSeen(deps, userOf(request), request.query.clientId)
-      if (merchantId === null) throw invalid('clientId', 'is required: a statement belongs to one client')
+      const merchantId = await findShownMerchantId(deps, userOf(request), request.query.clientId)
+      if (merchantId === null)
+        throw invalidField('clientId', 'invalid', 'is required: a statement belongs to one client')
       return { data: await findTransactionsOf(db, merchantId, request.query.id) }
     },
   )
@@ -124,7 +125,7 @@ function registerFeeRoutes(app: Server, deps: Deps): void {
       },
     },
     async (request) => {
-      const merchantId = await findSeen(deps, userOf(request), request.query.clientId)
+      const merchantId = await findShownMerchantId(deps, userOf(request), request.query.clientId)
       return { data: await listFees(deps, { merchantId, isAll: request.query.isAll ?? false }) }
     },
   )
@@ -153,13 +154,9 @@ function registerFeeRoutes(app: Server, deps: Deps): void {
     },
     async (request) => {
       const { clientId, operation, ...parts } = request.body
-      const merchantId = await findSeen(deps, userOf(request), clientId)
+      const merchantId = await findShownMerchantId(deps, userOf(request), clientId)
       assert(merchantId, 'a client that is named has a merchant')
       return { data: await setFee(deps, { merchantId, operation, ...parts, by: byUser(userOf(request)) }) }
     },
   )
-}
-
-function invalid(field: string, message: string): AppError {
-  return new AppError('validation_failed', { fields: [{ field, code: 'invalid', message }] })
 }

@@ -7,12 +7,12 @@ import { merchantSeenBy, userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError } from '../lib/errors.ts'
+import { type AppError, invalidField } from '../lib/errors.ts'
 import { changeLink, createLink, unknownLink } from '../links/save.ts'
 import { LinkBody, LinkDetailView, LinkPaymentView, LinkView } from '../links/schema.ts'
 import { findLinkWithTotals, type LinkWithTotals, listLinkPayments, listLinks } from '../links/store.ts'
 import { toLinkDetailResponse, toLinkPaymentResponse, toLinkResponse } from '../links/view.ts'
-import { ClientFilter, findSeen } from './overview-routes.ts'
+import { ClientFilter, findShownMerchantId } from './overview-routes.ts'
 import { PageOf } from './schema.ts'
 
 type Deps = { db: Db; reads: Reads; clock: Clock; acquirers: Acquirers; baseUrl: string }
@@ -41,7 +41,7 @@ function registerReading(app: Server, deps: Deps): void {
     },
     async (request) => {
       const { clientId, page = 1 } = request.query
-      const merchantId = await findSeen(deps, userOf(request), clientId)
+      const merchantId = await findShownMerchantId(deps, userOf(request), clientId)
       const now = clock.now()
       const { total, rows } = await listLinks(reads, { merchantId, limit: perPage, offset: (page - 1) * perPage, now })
       const data = rows.map((row) => toLinkResponse(row, { baseUrl, now }))
@@ -105,7 +105,7 @@ function registerWriting(app: Server, deps: Deps): void {
     async (request, reply) => {
       const { clientId, id, ...input } = request.body
       const user = userOf(request)
-      const merchantId = await findSeen(deps, user, clientId)
+      const merchantId = await findShownMerchantId(deps, user, clientId)
       if (merchantId === null) throw clientNeeded()
       await createLink(deps, { merchantId, id, input, by: byUser(user) })
       const link = await findLinkWithTotals(db, { merchantId, id, now: clock.now() })
@@ -137,9 +137,7 @@ function registerWriting(app: Server, deps: Deps): void {
 }
 
 function clientNeeded(): AppError {
-  const message = 'is required: which client sells by this link'
-  const fields = [{ field: 'clientId', code: 'required' as const, message }]
-  return new AppError('validation_failed', { detail: `clientId ${message}.`, fields })
+  return invalidField('clientId', 'required', 'is required: which client sells by this link')
 }
 
 /** @throws {AppError} `not_found` also for another merchant's link */

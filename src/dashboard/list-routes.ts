@@ -4,11 +4,12 @@ import { type SignedIn, userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
+import { invalidField } from '../lib/errors.ts'
 import { toTransactionFilters } from '../transactions/routes.ts'
 import { ListTransactionsQuery } from '../transactions/schema.ts'
 import { toWithdrawalFilters } from '../withdrawals/routes.ts'
 import { ListWithdrawalsQuery } from '../withdrawals/schema.ts'
-import { cursorPattern, readPage, refuse, toDates, toSummary } from './list.ts'
+import { cursorPattern, readPage, toDates, toSummary } from './list.ts'
 import { ListSummaryView, TransactionsView, WithdrawalsView } from './list-schema.ts'
 import {
   countStatuses,
@@ -22,7 +23,7 @@ import {
   summedMax,
   sumRows,
 } from './list-store.ts'
-import { ClientFilter, findSeen } from './overview-routes.ts'
+import { ClientFilter, findShownMerchantId } from './overview-routes.ts'
 
 type Deps = { db: Db; reads: Reads; clock: Clock }
 
@@ -71,9 +72,9 @@ function registerTransactions(app: Server, deps: Deps): void {
   const access = { permission: 'transaction.read' }
   const match = async (user: SignedIn, body: Static<typeof TransactionFilters>) => {
     const { clientId, from, until, linkId, ...filters } = body
-    const merchantId = await findSeen(deps, user, clientId)
+    const merchantId = await findShownMerchantId(deps, user, clientId)
     if (merchantId === null && filters.customerName !== undefined)
-      throw refuse('customerName', 'needs a merchant: names are searched within one')
+      throw invalidField('customerName', 'invalid', 'needs a merchant: names are searched within one')
     const known = toTransactionFilters({ ...filters, ...toDates({ from, until }) })
     return matchingTransactions({ ...known, linkId }, { merchantId, reader: user.id })
   }
@@ -136,7 +137,7 @@ function registerWithdrawals(app: Server, deps: Deps): void {
   const access = { permission: 'withdrawal.read' }
   const match = async (user: SignedIn, body: Static<typeof WithdrawalFilters>) => {
     const { clientId, from, until, ...filters } = body
-    const merchantId = await findSeen(deps, user, clientId)
+    const merchantId = await findShownMerchantId(deps, user, clientId)
     return matchingWithdrawals(toWithdrawalFilters({ ...filters, ...toDates({ from, until }) }), {
       merchantId,
       reader: user.id,

@@ -1,6 +1,6 @@
 import type { Reads } from '../db/sql.ts'
 import { windowOf } from '../lib/brasilia.ts'
-import { AppError } from '../lib/errors.ts'
+import { invalidField } from '../lib/errors.ts'
 import {
   type Cursor,
   countedMax,
@@ -29,7 +29,11 @@ export async function readPage<Row extends { id: string }>(
   find: (db: Reads, places: Place[]) => Promise<Row[]>,
 ): Promise<{ next: string | null; previous: string | null; items: Row[] }> {
   if (isOfAmounts(sort) && (matching.merchantId === null || matching.table === 'withdrawals'))
-    throw refuse('sort', 'needs a merchant: only the amounts of one merchant’s transactions are sorted')
+    throw invalidField(
+      'sort',
+      'invalid',
+      'needs a merchant: only the amounts of one merchant’s transactions are sorted',
+    )
   const cursor = readCursor(after, false) ?? readCursor(before, true)
   const found = await findPlaces(db, matching, { sort, cursor, limit: perPage + 1 })
   const isMore = found.length > perPage
@@ -51,10 +55,6 @@ export function readCursor(text: string | undefined, isBefore: boolean): Cursor 
   if (text === undefined) return null
   const [value = '', id = ''] = text.split('_')
   return { value: Number(value), id, isBefore }
-}
-
-export function refuse(field: string, message: string): AppError {
-  return new AppError('validation_failed', { fields: [{ field, code: 'invalid', message }] })
 }
 
 /** Whole days in Brazil (yyyy-mm-dd), both included, as a filter of moments. */

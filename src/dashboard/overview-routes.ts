@@ -1,11 +1,10 @@
 import { Type } from 'typebox'
-import { findClient } from '../auth/store.ts'
+import { findKnownClient } from '../auth/clients.ts'
 import type { Db, Reads } from '../db/sql.ts'
 import { merchantSeenBy, type SignedIn, userOf } from '../http/caller.ts'
 import { problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError } from '../lib/errors.ts'
 import { createOverview } from './overview.ts'
 import { OverviewView } from './schema.ts'
 
@@ -28,7 +27,7 @@ export function registerOverviewRoutes(app: Server, deps: { db: Db; reads: Reads
       },
     },
     async (request) => {
-      const merchantId = await findSeen(deps, userOf(request), request.query.clientId)
+      const merchantId = await findShownMerchantId(deps, userOf(request), request.query.clientId)
       return await overview({ merchantId }, request.query.days ?? 30)
     },
   )
@@ -40,14 +39,12 @@ export function registerOverviewRoutes(app: Server, deps: { db: Db; reads: Reads
  *
  * @throws {AppError} `not_found` if there is no such client
  */
-export async function findSeen(
-  { db, clock }: { db: Db; clock: Clock },
+export async function findShownMerchantId(
+  deps: { db: Db; clock: Clock },
   user: SignedIn,
   clientId: string | undefined,
 ): Promise<string | null> {
   const own = merchantSeenBy(user)
   if (own !== null || clientId === undefined) return own
-  const client = await findClient(db, clientId, clock.now())
-  if (!client) throw new AppError('not_found', { detail: 'There is no client with this id.' })
-  return client.merchant_id
+  return (await findKnownClient(deps, clientId)).merchant_id
 }

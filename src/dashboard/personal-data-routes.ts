@@ -6,7 +6,7 @@ import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
 import { parseDocument } from '../lib/document.ts'
-import { AppError } from '../lib/errors.ts'
+import { invalidField } from '../lib/errors.ts'
 import type { SecretKey } from '../lib/secrets.ts'
 import { erasePerson, exportPerson } from '../privacy/person.ts'
 import { Document } from '../transactions/schema.ts'
@@ -51,7 +51,8 @@ export function registerPersonalDataRoutes(app: Server, deps: Deps): void {
     },
     async (request) => {
       const document = toBare(request.body.document)
-      if (toBare(request.body.confirm) !== document) throw invalid('confirm', 'must be the same document again')
+      if (toBare(request.body.confirm) !== document)
+        throw invalidField('confirm', 'invalid', 'must be the same document again')
       return await erasePerson(deps, { document, by: byUser(userOf(request)) })
     },
   )
@@ -59,10 +60,6 @@ export function registerPersonalDataRoutes(app: Server, deps: Deps): void {
 
 function toBare(text: string): string {
   const document = parseDocument(text)
-  if (!document) throw invalid('document', 'must be a CPF or CNPJ')
+  if (!document) throw invalidField('document', 'invalid', 'must be a CPF or CNPJ')
   return document.value
-}
-
-function invalid(field: string, message: string): AppError {
-  return new AppError('validation_failed', { fields: [{ field, code: 'invalid', message }] })
 }

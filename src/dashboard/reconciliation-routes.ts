@@ -9,7 +9,7 @@ import type { Server } from '../http/server.ts'
 import { isJobOpen } from '../jobs/store.ts'
 import { findBalances } from '../ledger/store.ts'
 import { dayOf } from '../lib/brasilia.ts'
-import { AppError, type FieldErrorCode } from '../lib/errors.ts'
+import { AppError, invalidField } from '../lib/errors.ts'
 import { confirmDiscrepancy, dismissDiscrepancy, findDiscrepancy, toDifferenceView } from '../operator/discrepancies.ts'
 import {
   findRun,
@@ -201,9 +201,9 @@ function registerRuns(app: Server, deps: SettleDeps): void {
       const { acquirer } = request.body
       assertKnown(deps, acquirer)
       const [from, to] = [toDate(request.body.from), toDate(request.body.to)]
-      if (!from || !to || from >= to) throw invalid('to', 'out_of_order', 'must be after `from`')
+      if (!from || !to || from >= to) throw invalidField('to', 'out_of_order', 'must be after `from`')
       if (to.getTime() - from.getTime() > windowMaxMs)
-        throw invalid('from', 'invalid', 'must be within three months of `to`')
+        throw invalidField('from', 'invalid', 'must be within three months of `to`')
       const id = await requestRun(deps, { acquirer, window: { from, to }, by: byUser(userOf(request)) })
       return await reply.code(202).send({ id })
     },
@@ -260,8 +260,4 @@ function toRunView(row: RunRow): RunView {
     counts: row.counts?.counts ?? {},
     newCount: row.counts?.newCount ?? 0,
   }
-}
-
-function invalid(field: string, code: FieldErrorCode, message: string): AppError {
-  return new AppError('validation_failed', { fields: [{ field, code, message }] })
 }

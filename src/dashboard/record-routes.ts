@@ -12,7 +12,7 @@ import { writeReceipt } from '../reports/receipt.ts'
 import { findReceipt } from '../reports/receipt-store.ts'
 import { customerPagesMax, findCustomer } from './customer.ts'
 import { PdfFile } from './operator-schema.ts'
-import { ClientFilter, findSeen } from './overview-routes.ts'
+import { ClientFilter, findShownMerchantId } from './overview-routes.ts'
 import { CustomerView, ExplanationView, SearchView } from './schema.ts'
 import { search } from './search.ts'
 
@@ -36,7 +36,7 @@ export function registerRecordRoutes(
     },
     async (request) => {
       const user = userOf(request)
-      const merchantId = await findSeen(deps, user, request.body.clientId)
+      const merchantId = await findShownMerchantId(deps, user, request.body.clientId)
       const seesWithdrawals = user.permissions.includes('withdrawal.read')
       return await search(deps.reads, { merchantId, text: request.body.text.trim(), seesWithdrawals })
     },

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { findClient } from '../auth/store.ts'
+import { findKnownClient } from '../auth/clients.ts'
 import type { Db, Reads } from '../db/sql.ts'
 import { type SignedIn, userOf } from '../http/caller.ts'
 import { sendFile } from '../http/csv.ts'
@@ -8,7 +8,7 @@ import type { Server } from '../http/server.ts'
 import { findBalancesAt } from '../ledger/store.ts'
 import { languages } from '../lib/alert-settings.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError } from '../lib/errors.ts'
+import { invalidField } from '../lib/errors.ts'
 import { listDayEndBalances } from '../reports/balances.ts'
 import { sumChanges } from '../reports/fee-store.ts'
 import { makeFeeStatement } from '../reports/fees.ts'
@@ -153,15 +153,13 @@ async function readRequest(deps: Deps, user: SignedIn, query: Period & { clientI
  * @throws {AppError} `validation_failed` if none is named, `not_found` if there is no such client
  */
 export async function findMerchant(
-  { db, clock }: { db: Db; clock: Clock },
+  deps: { db: Db; clock: Clock },
   { merchant }: SignedIn,
   clientId: string | undefined,
 ): Promise<{ id: string; name: string }> {
   if (merchant) return { id: merchant.merchantId, name: merchant.name }
   const message = 'is required: a report belongs to one merchant'
-  if (clientId === undefined)
-    throw new AppError('validation_failed', { fields: [{ field: 'clientId', code: 'invalid', message }] })
-  const client = await findClient(db, clientId, clock.now())
-  if (!client) throw new AppError('not_found', { detail: 'There is no client with this id.' })
+  if (clientId === undefined) throw invalidField('clientId', 'invalid', message)
+  const client = await findKnownClient(deps, clientId)
   return { id: client.merchant_id, name: client.name }
 }

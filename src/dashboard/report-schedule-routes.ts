@@ -20,7 +20,7 @@ import {
 } from '../reports/schedules.ts'
 import { datings, type ReportFormat } from '../reports/write.ts'
 import { operatorMerchantId } from '../suspense/status.ts'
-import { ClientFilter, findSeen } from './overview-routes.ts'
+import { ClientFilter, findShownMerchantId } from './overview-routes.ts'
 import { ReportSchedulesView } from './report-schema.ts'
 import { IdView } from './schema.ts'
 
@@ -144,5 +144,5 @@ export function registerReportScheduleRoutes(app: Server, deps: Deps): void {
 }
 
 async function findScope(deps: Deps, user: SignedIn, clientId: string | undefined): Promise<Scope> {
-  return { merchantId: await findSeen(deps, user, clientId), isOperators: user.merchant === null }
+  return { merchantId: await findShownMerchantId(deps, user, clientId), isOperators: user.merchant === null }
 }

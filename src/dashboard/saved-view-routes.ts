@@ -6,8 +6,7 @@ import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError } from '../lib/errors.ts'
-import { refuse } from './list.ts'
+import { AppError, invalidField } from '../lib/errors.ts'
 import { SavedViewView } from './list-schema.ts'
 import { countSavedViews, deleteSavedView, listSavedViews, saveView } from './saved-view-store.ts'
 import { DataOf } from './schema.ts'
@@ -55,10 +54,11 @@ export function registerSavedViewRoutes(app: Server, { db, clock }: { db: Db; cl
     async (request, reply) => {
       const { screen, name, query } = request.body
       const parameters = new URLSearchParams(query)
-      if (personal.some((one) => parameters.has(one))) throw refuse('query', 'has personal data')
+      if (personal.some((one) => parameters.has(one))) throw invalidField('query', 'invalid', 'has personal data')
       const userId = userOf(request).id
       const [saved] = await db.transaction(async (tx) => {
-        if ((await countSavedViews(tx, userId)) >= viewsMax) throw refuse('name', `there are ${viewsMax} views already`)
+        if ((await countSavedViews(tx, userId)) >= viewsMax)
+          throw invalidField('name', 'invalid', `cannot be saved: there are ${viewsMax} views already`)
         const view = { id: randomUUID(), userId, screen, name: name.trim(), query: parameters.toString() }
         return await saveView(tx, { ...view, now: clock.now() })
       })

@@ -8,7 +8,7 @@ import { enforceRateLimit } from '../http/rate-limit.ts'
 import { DateTimeFilter, EnumFilter, NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError } from '../lib/errors.ts'
+import { AppError, invalidField } from '../lib/errors.ts'
 import { loadTransactionVersions } from '../transactions/view.ts'
 import { toAttemptErrorCode } from '../webhooks/attempt-errors.ts'
 import { TestDeliveryView } from '../webhooks/endpoints/schema.ts'
@@ -29,7 +29,7 @@ import {
 } from '../webhooks/resend-store.ts'
 import { toDeliveryView } from '../webhooks/view.ts'
 import { loadWithdrawalVersions } from '../withdrawals/view.ts'
-import { ClientFilter, findSeen } from './overview-routes.ts'
+import { ClientFilter, findShownMerchantId } from './overview-routes.ts'
 import {
   DeliveriesView,
   PayloadView,
@@ -275,7 +275,7 @@ function registerTests(app: Server, deps: Deps): void {
       const { id, type, merchantId, url } = await findTested(deps.db, request)
       if (!eventType.startsWith(`${type}.`)) {
         const message = `is no event of a ${type}`
-        throw new AppError('validation_failed', { fields: [{ field: 'eventType', code: 'invalid', message }] })
+        throw invalidField('eventType', 'invalid', message)
       }
       enforceRateLimit(deps.webhookTests.limit, merchantId, reply)
       return await deps.webhookTests.send({
@@ -318,10 +318,10 @@ async function toPeriod(
 
 /** Webhooks belong to one merchant: the operator's users name it. */
 async function findOne(deps: Deps, user: SignedIn, clientId: string | undefined): Promise<string> {
-  const merchantId = await findSeen(deps, user, clientId)
+  const merchantId = await findShownMerchantId(deps, user, clientId)
   if (merchantId !== null) return merchantId
   const message = 'is required: webhooks belong to one client'
-  throw new AppError('validation_failed', { fields: [{ field: 'clientId', code: 'required', message }] })
+  throw invalidField('clientId', 'required', message)
 }
 
 function toDate(text: string | undefined): Date | undefined {

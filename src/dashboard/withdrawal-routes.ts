@@ -7,7 +7,7 @@ import { Amount, NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError } from '../lib/errors.ts'
+import { invalidField } from '../lib/errors.ts'
 import {
   approvePayout,
   listReviews,
@@ -22,7 +22,7 @@ import { detectPixKey, normalizePixKey } from '../pix/key.ts'
 import { changeLimits } from '../withdrawals/change-limits.ts'
 import { previewWithdrawal } from '../withdrawals/preview.ts'
 import { withdrawalAmountMin } from '../withdrawals/schema.ts'
-import { ClientFilter, findSeen } from './overview-routes.ts'
+import { ClientFilter, findShownMerchantId } from './overview-routes.ts'
 import { DecisionsView, LimitsView, PageOf, WithdrawalPreviewView, WithdrawalView } from './schema.ts'
 
 type Deps = { db: Db; clock: Clock; wakeDeliveries: () => void }
@@ -61,7 +61,7 @@ function registerReading(app: Server, deps: Deps): void {
     async (request) => {
       const user = userOf(request)
       const { clientId, page = 1 } = request.query
-      const merchantId = await findSeen(deps, user, clientId)
+      const merchantId = await findShownMerchantId(deps, user, clientId)
       const slice = { limit: perPage, offset: (page - 1) * perPage }
       const { total, data } = await listReviews(deps, { merchantId, ...slice }, viewerOf(request))
       return { total, totalPages: Math.ceil(total / perPage), data }
@@ -103,10 +103,11 @@ function registerReading(app: Server, deps: Deps): void {
     },
     async (request) => {
       const { clientId, amount, key, type } = request.body
-      const merchantId = await findSeen(deps, userOf(request), clientId)
-      if (merchantId === null) throw invalid('clientId', 'is required: the money of which client is withdrawn')
+      const merchantId = await findShownMerchantId(deps, userOf(request), clientId)
+      if (merchantId === null)
+        throw invalidField('clientId', 'invalid', 'is required: the money of which client is withdrawn')
       const pixKey = type === undefined ? detectPixKey(key) : normalizePixKey({ key, type })
-      if (!pixKey) throw invalid('key', `is not a key of the type ${type}`)
+      if (!pixKey) throw invalidField('key', 'invalid', `is not a key of the type ${type}`)
       return await previewWithdrawal(deps, { merchantId, amount, pixKey, requestedBy: toActor(userOf(request)) })
     },
   )
@@ -197,8 +198,8 @@ function registerLimits(app: Server, deps: Deps): void {
     },
     async (request): Promise<LimitsView> => {
       const user = userOf(request)
-      const merchantId = await findSeen(deps, user, request.query.clientId)
-      if (merchantId === null) throw invalid('clientId', 'is required: limits belong to one client')
+      const merchantId = await findShownMerchantId(deps, user, request.query.clientId)
+      if (merchantId === null) throw invalidField('clientId', 'invalid', 'is required: limits belong to one client')
       return await showLimits(deps, merchantId, viewerOf(request))
     },
   )
@@ -226,7 +227,7 @@ function registerLimits(app: Server, deps: Deps): void {
     },
     async (request): Promise<LimitsView> => {
       const user = userOf(request)
-      const merchantId = await findSeen(deps, user, request.query.clientId)
+      const merchantId = await findShownMerchantId(deps, user, request.query.clientId)
       assert(merchantId, 'a client that is named has a merchant')
       await changeLimits(deps, { merchantId, changed: request.body, by: byUser(user) })
       return await showLimits(deps, merchantId, viewerOf(request))
@@ -238,8 +239,4 @@ function viewerOf(request: FastifyRequest): Viewer {
   const user = userOf(request)
   const decides = user.permissions.includes('withdrawal.approve')
   return { by: byUser(user), merchantId: merchantSeenBy(user), decides }
-}
-
-function invalid(field: string, message: string): AppError {
-  return new AppError('validation_failed', { fields: [{ field, code: 'invalid', message }] })
 }

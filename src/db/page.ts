@@ -1,4 +1,4 @@
-import { AppError } from '../lib/errors.ts'
+import { type AppError, invalidField } from '../lib/errors.ts'
 import { createFairQueue, type FairQueue } from '../lib/fair-queue.ts'
 import { empty, type Reads, type Sql, sql } from './sql.ts'
 
@@ -137,10 +137,7 @@ export async function findPage<Row extends { id: string; created_at: Date }>(
 
 function tooDeep(): AppError {
   const message = `is too deep: more than ${offsetMax} items come before it. Follow nextCursor, or narrow the list by dates`
-  return new AppError('validation_failed', {
-    detail: `page ${message}.`,
-    fields: [{ field: 'page', code: 'too_deep', message }],
-  })
+  return invalidField('page', 'too_deep', message)
 }
 
 /** Rows per piece: each takes some milliseconds of a process that creates also need. */

@@ -4,7 +4,7 @@ import type { DefenceFile, DefenceOutcome } from '../acquirers/acquirer.ts'
 import { type By, recordAction } from '../audit/record.ts'
 import { enqueueJob, type Job } from '../jobs/jobs.ts'
 import { assert } from '../lib/assert.ts'
-import { AppError } from '../lib/errors.ts'
+import { invalidField } from '../lib/errors.ts'
 import { newUuid } from '../lib/secrets.ts'
 import {
   assertEditable,
@@ -48,9 +48,7 @@ export async function requestSending(
       )
     const { defence } = found
     if (!defence || defence.text.trim() === '')
-      throw new AppError('validation_failed', {
-        fields: [{ field: 'text', code: 'required', message: 'is required: write what happened' }],
-      })
+      throw invalidField('text', 'required', 'is required: write what happened')
     assertTransition(defence.state, 'sending')
     const sending = { state: 'sending', submission_id: newUuid(), requested_at: now, refusal: null } as const
     await saveDefence(tx, { ...defence, ...sending })

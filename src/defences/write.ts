@@ -3,7 +3,7 @@ import type { Acquirers } from '../acquirers/registry.ts'
 import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError, type FieldError } from '../lib/errors.ts'
+import { type AppError, type FieldError, invalidField } from '../lib/errors.ts'
 import {
   assertEditable,
   assertRead,
@@ -123,5 +123,5 @@ function refuseFile(
   message: string,
   more: Pick<FieldError, 'limit' | 'unit'> = {},
 ): AppError {
-  return new AppError('validation_failed', { fields: [{ field: 'file', code, message, ...more }] })
+  return invalidField('file', code, message, more)
 }

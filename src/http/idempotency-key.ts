@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { AppError, type FieldErrorCode } from '../lib/errors.ts'
+import { AppError, type FieldErrorCode, invalidField } from '../lib/errors.ts'
 import { referenceLength } from './schemas.ts'
 
 const { minLength, maxLength } = referenceLength
@@ -67,8 +67,5 @@ export function idempotencyKeyReused(fields: string[], record: string): AppError
 }
 
 function refuse(code: FieldErrorCode, message: string): AppError {
-  return new AppError('validation_failed', {
-    detail: `Idempotency-Key ${message}.`,
-    fields: [{ field: 'Idempotency-Key', code, message }],
-  })
+  return invalidField('Idempotency-Key', code, message)
 }

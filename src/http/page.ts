@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Static, type TSchema, Type } from 'typebox'
 import type { Position } from '../db/page.ts'
-import { AppError } from '../lib/errors.ts'
+import { type AppError, invalidField } from '../lib/errors.ts'
 import { Defaulted, Nullable } from './schemas.ts'
 
 export const perPageMax = 100
@@ -48,7 +48,7 @@ function toExamplePage(item: unknown) {
 /** Which slice of a list is requested: by page number, or after an item. */
 export type Slice = { page: number; perPage: number; after: Position | null }
 
-/** The requested slice, with the list and filters that its cursors are valid for. */
+/** The requested slice. `list` identifies the list and its filters: a cursor is valid for the same ones only. */
 export type RequestedSlice = Slice & { list: string }
 
 export type Page<Item> = { total: number; items: Item[]; next: Position | null }
@@ -77,10 +77,7 @@ function nameList(url: string, filters: object): string {
 }
 
 function invalidCursor(message: string): AppError {
-  return new AppError('validation_failed', {
-    detail: `cursor ${message}.`,
-    fields: [{ field: 'cursor', code: 'invalid_cursor', message }],
-  })
+  return invalidField('cursor', 'invalid_cursor', message)
 }
 
 export function toEnvelope<Item, View>(page: Page<Item>, slice: RequestedSlice, toView: (item: Item) => View) {

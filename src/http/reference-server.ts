@@ -116,7 +116,7 @@ export async function createReferenceServer(
   return app
 }
 
-/** It answers none of the routes. */
+/** The reference only describes the routes and never answers one, so it needs neither validators nor serializers. */
 const withoutCompilers = {
   buildValidator: () => () => () => true,
   buildSerializer: () => () => JSON.stringify,

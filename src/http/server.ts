@@ -17,7 +17,7 @@ import helmet from 'helmet'
 import type { Registry } from 'prom-client'
 import { assert } from '../lib/assert.ts'
 import { createCountedLine } from '../lib/counted-line.ts'
-import { AppError } from '../lib/errors.ts'
+import { AppError, describeFaults } from '../lib/errors.ts'
 import { findNearest } from '../lib/nearest.ts'
 import { isTracing } from '../lib/spans.ts'
 import { answerBrokenRequest } from './broken-request.ts'
@@ -28,7 +28,7 @@ import { observeRequests } from './observe.ts'
 import { sendProblem, toAppError } from './problem.ts'
 import { createSecurityLog, logRefusal, type SecurityLog } from './security-log.ts'
 import { traceRequests } from './trace-requests.ts'
-import { createValidator, describeFaults } from './validate.ts'
+import { createValidator } from './validate.ts'
 
 /** Who may call a route. Every route declares it; the service does not start if one does not. */
 export type Access =

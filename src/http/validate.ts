@@ -1,5 +1,5 @@
 import { Ajv, type ErrorObject } from 'ajv'
-import { AppError, type FieldError } from '../lib/errors.ts'
+import { type FieldError, invalidFields } from '../lib/errors.ts'
 import { hasForbiddenCharacters } from '../lib/text.ts'
 import { addOurFormats, describeFormat, parseDateTime } from './formats.ts'
 import {
@@ -50,7 +50,7 @@ export function createValidator(options: Options) {
       const faults = [...ownFaults, ...errors.flatMap((error) => toFieldError(error, part, options))]
       if (part === 'body') faults.push(...findUnknownFields(schema, data))
       const fields = unique(part === 'querystring' ? faults.map(withoutIndex) : faults)
-      return { error: new AppError('validation_failed', { fields, detail: describeFaults(fields) }) }
+      return { error: invalidFields(fields) }
     }
   }
 }
@@ -297,15 +297,6 @@ function describeType(type: string, schema: Schema | undefined): string {
   const last = names.at(-1)
   if (last === undefined) return `must be ${/^[aeio]/.test(type) ? 'an' : 'a'} ${type}`
   return `must be an object with ${names.length === 1 ? last : `${names.slice(0, -1).join(', ')} and ${last}`}`
-}
-
-/** One sentence that summarizes all errors. */
-export function describeFaults(fields: FieldError[]): string {
-  const first = fields[0]
-  if (!first) return 'The request is not valid.'
-  const rest =
-    fields.length > 1 ? ` ${fields.length - 1} more error${fields.length === 2 ? '' : 's'} in \`errors\`.` : ''
-  return `${first.field === '' ? 'The body' : first.field} ${first.message}.${rest}`
 }
 
 function unique(fields: FieldError[]): FieldError[] {

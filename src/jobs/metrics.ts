@@ -3,7 +3,7 @@ import type { Db } from '../db/sql.ts'
 import { registerGauges } from '../lib/gauges.ts'
 import { findJobBacklog } from './store.ts'
 
-/** How many jobs wait and for how long, and how busy the connections are: read when the metrics are. */
+/** How many jobs wait, and for how long. Read from the database whenever the metrics are requested. */
 export function observeJobs({ db, registry }: { db: Db; registry: Registry }): void {
   registerGauges(registry, async () => await findJobBacklog(db), [
     {

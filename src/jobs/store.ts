@@ -15,8 +15,8 @@ export async function insertJobs(db: Db | Tx, jobs: JobRow[], attemptsMax: numbe
 }
 
 /**
- * The same for one job. A job that waits under its key is replaced. One that runs began before there was a reason for
- * this one, so it loses its key, and this one runs beside it.
+ * The same for one job, except that a waiting job of the same key is replaced. A job of that key that already runs may
+ * have read older data: it loses its key, and this one runs as well.
  */
 export async function insertOrReplaceJob(db: Db | Tx, job: JobRow, attemptsMax: number): Promise<void> {
   // Again, because a waiting job may be claimed between the two statements.
@@ -48,8 +48,9 @@ async function insert(
 export type ClaimedJob = { id: number; name: string; payload: unknown; attempts: number; attemptsMax: number }
 
 /**
- * Claims jobs that are due. They belong to the instance until it deletes, postpones or releases them. One that it still
- * runs, but that was released because it seemed dead, is not claimed: the end of one run would delete the other's job.
+ * Claims jobs that are due. They belong to the instance until it deletes, postpones or releases them. If the instance
+ * seemed dead, its jobs were released while it still runs them. It does not claim those again: the end of the first run
+ * would delete the job of the second.
  */
 export async function claimJobs(
   db: Db,
@@ -83,7 +84,7 @@ export async function postponeJob(
     where id = ${id} and locked_by = ${instance}`)
 }
 
-/** Returns to the queue what an instance has claimed, as the database sees it, and does not have in hand. */
+/** Releases the jobs that the database says an instance has claimed, except those that it is running. */
 export async function releaseJobs(db: Db, { instance, inHand }: { instance: number; inHand: number[] }): Promise<void> {
   await db.query(sql`
     update jobs set ${unlocked} where locked_by = ${instance} and id <> all (${inHand}::bigint[])`)

@@ -31,7 +31,10 @@ export async function assertPayoutsAllowed(db: Db | Tx): Promise<void> {
   })
 }
 
-/** Freezes withdrawals and refunds, never incoming payments. Returns false when a freeze is active: it stays as it is. */
+/**
+ * Freezes withdrawals and refunds, never incoming payments. Returns false if a freeze is already active, which keeps its
+ * reason.
+ */
 export async function freezePayouts(db: Db | Tx, { reason, now }: { reason: string; now: Date }): Promise<boolean> {
   return await insertPayoutFreeze(db, { id: newUuid(), reason, now })
 }
@@ -117,7 +120,7 @@ export function writeLossReason(lastMarkAt: Date): string {
   return `${lossReason}: it has lost what was committed after ${lastMarkAt.toISOString()}. \`npx guiche ledger release\` lists what to check first.`
 }
 
-/** What a person checks before payouts are released after a loss. The dashboard lists the same in its languages. */
+/** What a person checks before payouts are released after the database lost commits. The dashboard lists the same. */
 const checksAfterLoss = [
   'End the old server: if it still runs, another service may still be writing to it.',
   'Withdrawals and refunds that the database has forgotten may have been sent. Compare the account with the PSP for the time since then: `npx guiche reconcile list --open` lists them as soon as the lists were compared, ten minutes after the loss at the earliest.',

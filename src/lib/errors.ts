@@ -150,3 +150,26 @@ export function refusal(
 ): AppError {
   return new AppError(code, { detail, fields: [{ field: 'status', code: why, message: detail, ...at }] })
 }
+
+/** Refuses a request because of one field. The message has no subject and no full stop, as in `must be a day`. */
+export function invalidField(
+  field: string,
+  code: FieldErrorCode,
+  message: string,
+  more: Pick<FieldError, 'limit' | 'unit'> = {},
+): AppError {
+  return invalidFields([{ field, code, message, ...more }])
+}
+
+export function invalidFields(fields: FieldError[]): AppError {
+  return new AppError('validation_failed', { fields, detail: describeFaults(fields) })
+}
+
+/** One sentence that summarizes all errors. */
+export function describeFaults(fields: FieldError[]): string {
+  const first = fields[0]
+  if (!first) return 'The request is not valid.'
+  const rest =
+    fields.length > 1 ? ` ${fields.length - 1} more error${fields.length === 2 ? '' : 's'} in \`errors\`.` : ''
+  return `${first.field === '' ? 'The body' : first.field} ${first.message}.${rest}`
+}

@@ -4,7 +4,7 @@ import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { toDate } from '../http/formats.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError, type FieldError } from '../lib/errors.ts'
+import { AppError, type FieldError, invalidFields } from '../lib/errors.ts'
 import type { LinkInput } from './schema.ts'
 import { newStaticCode } from './static-code.ts'
 import { countLinks, findLink, findMerchant, insertLink, type LinkRow, lockLink, updateLink } from './store.ts'
@@ -25,11 +25,11 @@ type Saving = { merchantId: string; id: string; input: LinkInput; by: By }
 export async function createLink(deps: Deps, { merchantId, id, input, by }: Saving): Promise<void> {
   await deps.db.transaction(async (tx) => {
     if (await findLink(tx, { merchant_id: merchantId, id })) return
-    if ((await countLinks(tx, merchantId)) >= linksMax) throw invalid([tooMany])
+    if ((await countLinks(tx, merchantId)) >= linksMax) throw invalidFields([tooMany])
     const now = deps.clock.now()
     const before = { ...initial, merchant_id: merchantId, id, created_at: now }
     const row = await withStaticCode(tx, deps, { row: toRow(input, before, now), input, now })
-    if (!(await insertLink(tx, row))) throw invalid([slugTaken])
+    if (!(await insertLink(tx, row))) throw invalidFields([slugTaken])
     await record(tx, { action: 'payment-link.create', row, by, now })
   })
 }
@@ -41,7 +41,7 @@ export async function changeLink(deps: Deps, { merchantId, id, input, by }: Savi
     if (!before) throw unknownLink()
     const now = deps.clock.now()
     const row = await withStaticCode(tx, deps, { row: toRow(input, before, now), input, now })
-    if (!(await updateLink(tx, row))) throw invalid([slugTaken])
+    if (!(await updateLink(tx, row))) throw invalidFields([slugTaken])
     await record(tx, { action: 'payment-link.change', row, by, now })
   })
 }
@@ -100,7 +100,7 @@ function check(row: LinkRow, { hasStaticCode }: LinkInput, before: Before): void
     errors.push({ field: 'expiresAt', code: 'not_offered', message: 'is not possible with a static code' })
   if (before.static_txid !== null && row.amount !== before.amount)
     errors.push({ field: 'amount', code: 'not_offered', message: 'is printed in the static code and cannot change' })
-  if (errors.length > 0) throw invalid(errors)
+  if (errors.length > 0) throw invalidFields(errors)
 }
 
 const slugTaken: FieldError = { field: 'slug', code: 'duplicate', message: 'is the address of another link' }
@@ -109,11 +109,6 @@ const tooMany: FieldError = {
   code: 'too_many',
   message: `cannot be added: a merchant has at most ${linksMax} links`,
   limit: linksMax,
-}
-
-function invalid(fields: FieldError[]): AppError {
-  const detail = fields.map(({ field, message }) => `${field} ${message}.`).join(' ')
-  return new AppError('validation_failed', { detail, fields })
 }
 
 type Recorded = { action: 'payment-link.create' | 'payment-link.change'; row: LinkRow; by: By; now: Date }

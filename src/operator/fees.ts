@@ -4,7 +4,7 @@ import { computeFee, setFeeRule } from '../ledger/fees.ts'
 import { type ListedFeeRule, listFeeRules } from '../ledger/operator-store.ts'
 import type { FeeOperation } from '../ledger/store.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError } from '../lib/errors.ts'
+import { invalidField } from '../lib/errors.ts'
 
 /** The amounts for which a fee is shown as an example, in cents. */
 const examples = [1_000, 10_000, 100_000]
@@ -31,8 +31,8 @@ export async function setFee(
 ): Promise<FeeView[]> {
   const { fixed, basisPoints, minimum, maximum, returnsPaymentFee = false } = fee
   if (returnsPaymentFee && operation !== 'refund')
-    throw invalid('returnsPaymentFee', 'applies to the fee of refunds only')
-  if (maximum !== null && maximum < minimum) throw invalid('maximum', 'must not be below the minimum')
+    throw invalidField('returnsPaymentFee', 'invalid', 'applies to the fee of refunds only')
+  if (maximum !== null && maximum < minimum) throw invalidField('maximum', 'invalid', 'must not be below the minimum')
   const rule = { fixed, basis_points: basisPoints, minimum, maximum, returns_payment_fee: returnsPaymentFee }
   await setFeeRule(deps, { merchantId, operation, rule, by })
   return await listFees(deps, { merchantId, isAll: false })
@@ -53,11 +53,4 @@ function toFeeView(rule: ListedFeeRule) {
     isInForce: rule.in_force,
     examples: examples.map((amount) => ({ amount, fee: computeFee(rule, amount) })),
   }
-}
-
-function invalid(field: string, message: string): AppError {
-  return new AppError('validation_failed', {
-    detail: `${field} ${message}.`,
-    fields: [{ field, code: 'invalid', message }],
-  })
 }

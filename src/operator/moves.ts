@@ -2,8 +2,8 @@ import type { JWK } from 'jose'
 import { type Static, Type } from 'typebox'
 import { Value } from 'typebox/value'
 import type { By } from '../audit/record.ts'
-import { moveClient as recordMove } from '../auth/clients.ts'
-import { findClient, type KnownClient, listClients } from '../auth/store.ts'
+import { findKnownClient, moveClient as recordMove, unknownClient } from '../auth/clients.ts'
+import { listClients } from '../auth/store.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { refuse } from '../entries/post.ts'
 import { proposeMove } from '../entries/propose.ts'
@@ -67,7 +67,7 @@ type MoveOut = {
  */
 export async function proposeMoveOut(deps: Deps, { clientId, toClientId, ...entry }: MoveOut): Promise<ProposalRow> {
   const cell = requireCell(deps)
-  const client = await findKnown(deps, clientId)
+  const client = await findKnownClient(deps, clientId)
   if (client.moved_to_cell === null)
     throw refuse(`${clientId} has not moved: \`npx guiche client move ${clientId}\` comes first.`, {
       field: 'clientId',
@@ -137,7 +137,7 @@ export async function proposeMoveIn(
       field: 'document',
       code: 'invalid_value',
     })
-  const { merchant_id: merchantId } = await findKnown(deps, toClientId)
+  const { merchant_id: merchantId } = await findKnownClient(deps, toClientId)
   if (await findEntry(deps.db, id)) return { document: content, proposal: null }
   const entry = { type: 'move_in', recordId: id, merchantId, otherCell, otherClientId } as const
   return { document: content, proposal: await proposeMove(deps, { ...entry, acquirer, amount, description, by }) }
@@ -148,18 +148,6 @@ function requireCell({ cell }: Deps): Cell {
   throw refuse('This installation is no cell: set CELL and restart the service.', {
     field: 'cell',
     code: 'not_configured',
-  })
-}
-
-async function findKnown({ db, clock }: Pick<Deps, 'db' | 'clock'>, clientId: string): Promise<KnownClient> {
-  const client = await findClient(db, clientId, clock.now())
-  if (!client) throw unknownClient(clientId)
-  return client
-}
-
-function unknownClient(clientId: string): AppError {
-  return new AppError('not_found', {
-    detail: `There is no client ${clientId}. \`npx guiche client list\` lists them.`,
   })
 }
 

@@ -3,7 +3,7 @@ import type { Db, Tx } from '../db/sql.ts'
 import type { Language } from '../lib/alert-settings.ts'
 import { dayOf, fromWallTime } from '../lib/brasilia.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError } from '../lib/errors.ts'
+import { AppError, invalidField } from '../lib/errors.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { operatorMerchantId } from '../suspense/status.ts'
 import { permissionsOf } from '../users/roles.ts'
@@ -80,10 +80,11 @@ export async function createSchedule(
   const [id, now] = [newUuid(), clock.now()]
   await db.transaction(async (tx) => {
     if ((await countSchedules(tx, merchantId)) >= schedulesMax)
-      throw invalid('report', `has ${schedulesMax} schedules already: delete one first`)
+      throw invalidField('report', 'invalid', `has ${schedulesMax} schedules already: delete one first`)
     const candidates = await listCandidates(tx, scope)
     const may = new Set(candidates.filter((person) => mayReceive(person, report)).map((person) => person.id))
-    if (recipients.some((one) => !may.has(one))) throw invalid('recipients', 'must be people who may read this report')
+    if (recipients.some((one) => !may.has(one)))
+      throw invalidField('recipients', 'invalid', 'must be people who may read this report')
     await insertSchedule(tx, {
       ...{ merchant_id: merchantId, id, report, format, every, dating: schedule.by, language, recipients },
       ...{ is_operators: scope.isOperators, created_by: by.actor, created_at: now, paused_at: null },
@@ -103,10 +104,10 @@ export async function createSchedule(
 
 function checkKind({ merchantId }: Scope, { report, format, every }: NewSchedule): void {
   if ((report === 'closed_day') !== (merchantId === null))
-    throw invalid('report', merchantId === null ? 'belongs to one merchant' : 'is of all merchants')
+    throw invalidField('report', 'invalid', merchantId === null ? 'belongs to one merchant' : 'is of all merchants')
   if (!formatsOf(report).includes(format))
-    throw invalid('format', `must be one of ${formatsOf(report).join(', ')} for this report`)
-  if (report === 'closed_day' && every !== 'day') throw invalid('every', 'must be day for this report')
+    throw invalidField('format', 'invalid', `must be one of ${formatsOf(report).join(', ')} for this report`)
+  if (report === 'closed_day' && every !== 'day') throw invalidField('every', 'invalid', 'must be day for this report')
 }
 
 /** Pausing ends what waits to be sent. After it, the next period that ends is sent, and none of those between. */
@@ -160,8 +161,4 @@ async function record(
   { id, ...recorded }: Recorded & { merchantId: string; id: string; details: Record<string, unknown> },
 ): Promise<void> {
   await recordAction(tx, { ...recorded, recordId: id })
-}
-
-function invalid(field: string, message: string): AppError {
-  return new AppError('validation_failed', { fields: [{ field, code: 'invalid', message }] })
 }

@@ -39,7 +39,9 @@ const transactionsParam = rowsParam<NewTransaction>({
 /**
  * Inserts any number of transactions and the events of their creation in one statement, hence in one commit, and
  * returns the ids of the new ones. A missing id means that the transaction exists already, under its idempotency key
- * or id. `toEndpoints`: registered endpoints receive some of the events. Pass them sorted by merchant and key, or two statements may deadlock.
+ * or id. `toEndpoints` is true if a registered endpoint receives one of the events.
+ *
+ * @param transactions sorted by merchant and idempotency key, or two statements may deadlock
  */
 export async function insertTransactions(
   db: Db | Tx,

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { byUser } from '../audit/record.ts'
-import { findClient } from '../auth/store.ts'
+import { findKnownClient } from '../auth/clients.ts'
 import { merchantSeenBy, type SignedIn, userOf } from '../http/caller.ts'
 import { countFailures, enforceRateLimit, type RateLimiter, toHost } from '../http/rate-limit.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
@@ -216,15 +216,13 @@ function managerOf(request: FastifyRequest): Manager {
 
 /** The merchant that a new user joins. A merchant's owner invites to their own, whatever the request names. */
 async function findMerchantId(
-  { db, clock }: UserRoutesDeps,
+  deps: UserRoutesDeps,
   user: SignedIn,
   clientId: string | undefined,
 ): Promise<string | null> {
   if (user.merchant) return user.merchant.merchantId
   if (clientId === undefined) return null
-  const client = await findClient(db, clientId, clock.now())
-  if (!client) throw new AppError('not_found', { detail: 'There is no client with this id.' })
-  return client.merchant_id
+  return (await findKnownClient(deps, clientId)).merchant_id
 }
 
 /**

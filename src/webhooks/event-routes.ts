@@ -4,7 +4,7 @@ import { type Caller, callerOf } from '../http/caller.ts'
 import { readSlice, toEnvelope } from '../http/page.ts'
 import { problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
-import { AppError } from '../lib/errors.ts'
+import { AppError, invalidFields } from '../lib/errors.ts'
 import type { Described } from './document.ts'
 import { type FeedPage, type FeedRequest, readFeed } from './feed.ts'
 import { findEvent } from './feed-store.ts'
@@ -153,5 +153,5 @@ function refuseTogether(query: EventsQuery, names: readonly (keyof EventsQuery)[
   const fields = names
     .filter((name) => query[name] !== undefined)
     .map((field) => ({ field, code: 'invalid' as const, message }))
-  if (fields.length > 0) throw new AppError('validation_failed', { detail: `${fields[0]?.field} ${message}.`, fields })
+  if (fields.length > 0) throw invalidFields(fields)
 }

@@ -6,7 +6,7 @@ import type { Answer } from './attempt.ts'
 import { listDisabledEndpoints } from './endpoints/store.ts'
 import { findBacklog, listFailingReceivers } from './queue-store.ts'
 
-/** Receivers with a series of their own, and at most as many alerts. */
+/** At most so many receivers have a time series of their own, and therefore an alert. */
 const failingMax = 20
 
 export type DeliveryMetrics = { observe(answer: Answer): void }

@@ -31,7 +31,7 @@ export const reviewReasons = ['approval', 'duplicate'] as const
 
 export type ReviewReason = (typeof reviewReasons)[number]
 
-/** What becomes of one of several withdrawals that a person decides on together. */
+/** The outcome for one withdrawal when a person decides on several at once. */
 export const decisionOutcomes = ['done', 'needs_other_person', 'changed', 'not_found'] as const
 
 export type DecisionOutcome = (typeof decisionOutcomes)[number]

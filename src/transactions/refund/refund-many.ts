@@ -1,5 +1,5 @@
 import type { By } from '../../audit/record.ts'
-import { AppError, type ErrorCode, errors, type FieldError } from '../../lib/errors.ts'
+import { AppError, type ErrorCode, errors, type FieldError, invalidFields } from '../../lib/errors.ts'
 import { findOwners } from '../owner-store.ts'
 import { type RefundDeps, refundTransaction } from './refund.ts'
 
@@ -82,5 +82,5 @@ function refuseTwice(ids: string[]): void {
       ? []
       : [{ field: `refunds[${index}].id`, code: 'duplicate', message: 'is in the list twice' }],
   )
-  if (fields.length > 0) throw new AppError('validation_failed', { fields })
+  if (fields.length > 0) throw invalidFields(fields)
 }

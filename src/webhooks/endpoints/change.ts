@@ -4,7 +4,7 @@ import { type By, recordAction } from '../../audit/record.ts'
 import type { Db, Tx } from '../../db/sql.ts'
 import { enqueueJob } from '../../jobs/jobs.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { AppError } from '../../lib/errors.ts'
+import { AppError, invalidField } from '../../lib/errors.ts'
 import type { SecretKey } from '../../lib/secrets.ts'
 import { receiverOf } from '../outbox.ts'
 import { createWebhookSecret, overlapMs, rotateWebhookSecret } from '../secrets.ts'
@@ -140,16 +140,10 @@ function toStored(types: string[]): string[] | null {
 
 function isRegistered(): AppError {
   const message = 'is registered already: change the endpoint that has it'
-  return new AppError('validation_failed', {
-    detail: `url ${message}.`,
-    fields: [{ field: 'url', code: 'duplicate', message }],
-  })
+  return invalidField('url', 'duplicate', message)
 }
 
 function tooMany(): AppError {
   const message = `cannot be added: a merchant has at most ${endpointsMax} endpoints. Delete one that is no longer used`
-  return new AppError('validation_failed', {
-    detail: `url ${message}.`,
-    fields: [{ field: 'url', code: 'too_many', message, limit: endpointsMax }],
-  })
+  return invalidField('url', 'too_many', message, { limit: endpointsMax })
 }
