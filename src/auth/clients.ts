@@ -173,12 +173,12 @@ export async function findKnownClient(
   clientId: string,
 ): Promise<store.KnownClient> {
   const client = await store.findClient(db, clientId, clock.now())
-  if (!client) throw unknownClient(clientId)
+  if (!client) throw unknownClient()
   return client
 }
 
-export function unknownClient(clientId: string): AppError {
+export function unknownClient(): AppError {
   return new AppError('not_found', {
-    detail: `There is no client ${clientId}. \`npx guiche client list\` lists them.`,
+    detail: 'There is no client with this id. `npx guiche client list` lists them.',
   })
 }

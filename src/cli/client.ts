@@ -111,7 +111,7 @@ export function clientCommands(program: Command): void {
       const isDone = await withContext(async (context) => {
         return await revokeClient(context, { clientId, tokensOnly: tokensOnly ?? false, by: byOf(program) })
       })
-      if (!isDone) throw unknownClient(clientId)
+      if (!isDone) throw unknownClient()
       print(
         { clientId, revoked: tokensOnly ? 'tokens' : 'tokens and secrets' },
         {

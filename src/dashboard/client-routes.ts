@@ -169,7 +169,7 @@ function toSecretView({ createdAt, expiresAt }: { createdAt: Date; expiresAt: Da
 async function find(deps: Deps, user: SignedIn, clientId: string): Promise<KnownClient> {
   const client = await findKnownClient(deps, clientId)
   const seen = merchantSeenBy(user)
-  if (seen !== null && client.merchant_id !== seen) throw unknownClient(clientId)
+  if (seen !== null && client.merchant_id !== seen) throw unknownClient()
   return client
 }
 

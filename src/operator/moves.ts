@@ -48,7 +48,7 @@ export async function moveClient(
   const own = requireCell(deps)
   if (to !== null && (to.cell === own || !isCellName(to.cell)))
     throw refuse(`${to.cell} is not another cell: this is the cell ${own}.`, { field: 'cell', code: 'invalid_value' })
-  if (!(await recordMove(deps, { clientId, to, by }))) throw unknownClient(clientId)
+  if (!(await recordMove(deps, { clientId, to, by }))) throw unknownClient()
 }
 
 type MoveOut = {

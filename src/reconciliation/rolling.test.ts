@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type ManualClock, manualClock } from '../../test/support/clock.ts'
-import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
+import { addMerchants, createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import type { BankPayment, BankPayout } from '../../test/support/generated-bank.ts'
 import { type GeneratedDay, generateDay, generatedDay } from '../../test/support/generated-day.ts'
 import { listDifferences, type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
@@ -9,6 +9,7 @@ import { sql } from '../db/sql.ts'
 import { findPayoutFreeze } from '../ledger/store.ts'
 import { settleTransaction } from '../transactions/settle.ts'
 import { findBreaches } from '../verification.ts'
+import { confirmDifference } from './decide.ts'
 import { reconciliationJobs } from './jobs.ts'
 import { reconcile } from './run.ts'
 
@@ -196,4 +197,23 @@ it('leaves out what moved on the account before Guichê first read its lists', a
   // Before the first poll nothing is Guichê's.
   await database.db.query(sql`delete from acquirer_cursors`)
   expect((await runWith(deps)).counts.unattributed).toBeUndefined()
+})
+
+it('makes a payment by a static code PAID that no callback and no poll has found', async () => {
+  const [owner] = await database.db.query<{ merchant_id: string }>(sql`select merchant_id from transactions limit 1`)
+  const merchantId = owner?.merchant_id ?? ''
+  await addMerchants(database.db, [merchantId])
+  await database.db.query(sql`
+    insert into payment_links (merchant_id, id, slug, title, needs_customer, is_enabled, static_txid, static_uri, created_at, changed_at)
+    values (${merchantId}, ${merchantId}, 'a', 'A link', false, true, 'static', 'code', ${from}, ${from})`)
+  const endToEndId = 'E12345678202611201200atthecounter'
+  const at = new Date('2026-11-20T15:00:00.000Z')
+  made.bank.payments.set(endToEndId, { endToEndId, txid: 'static', amount: 500, at, fee: null, returns: [] })
+  await runWith(deps)
+  const found = (await listed(true)).find(({ reference }) => reference === endToEndId)
+  await confirmDifference(deps, { id: found?.id ?? '', by: { actor: 'cli:test' } })
+  expect(await database.db.query(sql`select status from transactions where end_to_end = ${endToEndId}`)).toEqual([
+    { status: 'PAID' },
+  ])
+  expect(await database.db.query(sql`select from suspense_payments where end_to_end = ${endToEndId}`)).toEqual([])
 })

@@ -176,7 +176,7 @@ describe('guiche client rotate-secret', () => {
     await Promise.all([
       expectFailure(
         ['client', 'rotate-secret', 'nobody'],
-        /There is no client nobody\. `npx guiche client list` lists/,
+        /There is no client with this id\. `npx guiche client list` lists/,
       ),
       expectFailure(['client', 'rotate-secret', 'x', '--overlap-hours', 'soon'], /A number from 0 to 2160/),
     ])
@@ -212,7 +212,7 @@ describe('guiche client revoke', () => {
     await fetchToken(service.baseUrl, made)
     const all = await run(['client', 'revoke', made.clientId])
     expect(all.stdout).toContain(`\`npx guiche client rotate-secret ${made.clientId}\` gives it a new secret`)
-    await expectFailure(['client', 'revoke', 'nobody'], /There is no client nobody/)
+    await expectFailure(['client', 'revoke', 'nobody'], /There is no client with this id/)
   })
 })
 

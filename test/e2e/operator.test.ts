@@ -82,7 +82,7 @@ describe('guiche fee', () => {
     )
     await cli.expectFailure(
       ['fee', 'list', '--client', 'nobody'],
-      /There is no client nobody\. `npx guiche client list`/,
+      /There is no client with this id\. `npx guiche client list`/,
     )
     expect(await cli.runJson(['fee', 'list'])).toHaveLength(1)
   })

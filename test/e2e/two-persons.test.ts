@@ -291,6 +291,18 @@ describe('a withdrawal', () => {
     ])
     expect(timeline.text).not.toContain(finance.email)
   })
+
+  it('shows a merchant’s people that payouts are frozen, but not why', async () => {
+    const owner = await signedIn(await inviteUser(service, { role: 'owner', merchantId }))
+    const id = await requestAs(finance, 5_000)
+    await cli.read(['ledger', 'stop', '--reason', 'withdrawal of another shop'])
+    await service.db.query(sql`update withdrawals set review_reason = null where id = ${id}`)
+    const read = async (reader: Person) => (await reader.call(`/dashboard/api/record/${id}`)).text
+    expect(await read(admin)).toContain('(withdrawal of another shop)')
+    expect(await read(owner)).toContain('Payouts and refunds are frozen since')
+    expect(await read(owner)).not.toContain('another shop')
+    await cli.read(['ledger', 'release'])
+  })
 })
 
 describe('an attribution', () => {
