@@ -1,11 +1,16 @@
 import { existsSync } from 'node:fs'
+import { readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import { checkConnections, checkDurability, checkPooler } from './db/durability.ts'
 import { attachEmbeddedPostgres, FolderInUse, startEmbeddedPostgres } from './db/embedded.ts'
+import { type Restored, restoredFile } from './db/embedded-place.ts'
 import { checkSchema, migrate, migrationsFolder } from './db/migrate.ts'
 import { checkWritable, connect, type Db, isInRecovery } from './db/sql.ts'
+import { freezeRestored } from './ledger/payout-freeze.ts'
+import { systemClock } from './lib/clock.ts'
 import { createCountedLine } from './lib/counted-line.ts'
 
 export type OpenDatabase = { db: Db; close(): Promise<void> }
@@ -53,6 +58,7 @@ export async function openDatabase(options: Options): Promise<OpenDatabase> {
     if (role === 'service') await checkConnections(db, config)
     const folder = migrationsFolder()
     if (schema === 'migrate') await migrate(db, { folder, log })
+    if (role === 'service' && config.databaseUrl === null) await freezeIfRestored(db, config.dataDir)
     if (schema === 'check') await checkSchema(db, { folder })
     return { db, close }
   } catch (error) {
@@ -68,6 +74,15 @@ const recoveryPollMs = 200
 /** A restore answers reads before it has read the archived log to its end. A standby would never end. */
 async function untilRecovered(db: Db, dataDir: string): Promise<void> {
   while ((await isInRecovery(db)) && !existsSync(`${dataDir}/postgres/standby.signal`)) await sleep(recoveryPollMs)
+}
+
+/** A restored database does not know what was paid out after the backup. */
+async function freezeIfRestored(db: Db, dataDir: string): Promise<void> {
+  const path = join(dataDir, 'postgres', restoredFile)
+  if (!existsSync(path)) return
+  const restored: Restored = JSON.parse(await readFile(path, 'utf8'))
+  await freezeRestored({ db, clock: systemClock }, restored)
+  await rm(path)
 }
 
 type RunningServer = { connectionString: string; stop(): Promise<void> }

@@ -3,7 +3,6 @@ import type { Command } from 'commander'
 import { type Config, readConfig } from '../config.ts'
 import { attachOrStart, openDatabase } from '../database.ts'
 import { restoreBackup, writeBackup } from '../db/embedded-backup.ts'
-import { stopPayouts } from '../ledger/payout-freeze.ts'
 import { systemClock } from '../lib/clock.ts'
 import { createLog } from '../log.ts'
 import { findBreaches } from '../verification.ts'
@@ -41,16 +40,14 @@ export function backupCommands(program: Command): void {
       if (until && wal === undefined) throw new Error('--until needs --wal: a backup alone has one state only.')
       const config = embeddedConfig()
       const log = createLog({ ...config, logLevel: 'silent' })
-      const { startedAt } = await restoreBackup({ dataDir: config.dataDir, file: resolve(file), wal, until, log })
+      const { dataDir } = config
+      const backup = { file: resolve(file), wal, until, by: byOf(program) }
+      const { startedAt } = await restoreBackup({ ...backup, dataDir, log })
+      // It freezes payouts.
       const database = await openDatabase({ config, log, role: 'service' })
       try {
-        const by = byOf(program)
-        await stopPayouts(
-          { db: database.db, clock: systemClock },
-          { reason: `restored the backup of ${startedAt}`, by },
-        )
         const breaches = await findBreaches(database.db)
-        const restored = { dataDir: config.dataDir, backupOf: startedAt, breaches: breaches.length }
+        const restored = { dataDir, backupOf: startedAt, breaches: breaches.length }
         print(restored, { json, note: restoreNote })
         if (breaches.length > 0) process.exitCode = 1
       } finally {

@@ -9,7 +9,7 @@ import { createGunzip, createGzip } from 'node:zlib'
 import pg from 'pg'
 import tar from 'tar-stream'
 import { asAdministrator, lockPlace } from './embedded.ts'
-import { makePlace, makePrivate, putInPlace, syncFolder } from './embedded-place.ts'
+import { makePlace, makePrivate, putInPlace, type Restored, restoredFile, syncFolder } from './embedded-place.ts'
 import { hasCode } from './embedded-process.ts'
 import type { Log } from './embedded-server.ts'
 
@@ -160,7 +160,8 @@ async function copy(source: Awaited<ReturnType<typeof open>>, entry: Writable, s
 
 /**
  * Makes a database folder of a backup. With `wal`, a folder of archived segments of the write-ahead log, PostgreSQL
- * continues at its next start with what was committed after the backup: up to `until`, or all of it.
+ * continues at its next start with what was committed after the backup: up to `until`, or all of it. The first start of
+ * a service freezes payouts.
  *
  * @throws {Error} if DATA_DIR has a database, or the file is not a complete backup
  */
@@ -169,12 +170,14 @@ export async function restoreBackup({
   file,
   wal,
   until,
+  by,
   log,
 }: {
   dataDir: string
   file: string
   wal?: string | undefined
   until?: Date | undefined
+  by: Restored['by']
   log: Log
 }): Promise<BackupManifest> {
   const place = makePlace(dataDir)
@@ -186,6 +189,8 @@ export async function restoreBackup({
     makePrivate(folder, null)
     const manifest = await extract(file, folder)
     if (wal !== undefined) await recoverFrom(folder, { wal: resolve(wal), until })
+    const restored: Restored = { backupOf: manifest.startedAt, by }
+    await writeFile(join(folder, restoredFile), JSON.stringify(restored), { mode: 0o600, flush: true })
     putInPlace(folder, place)
     return manifest
   } catch (error) {

@@ -56,6 +56,15 @@ export function putInPlace(folder: string, place: Place): void {
   syncFolder(place.dataDir)
 }
 
+/**
+ * The file of a restored database, in its folder until payouts are frozen: the command may end between the two. With it
+ * in place, no start serves a restored database whose payouts are not frozen.
+ */
+export const restoredFile = 'guiche-restored.json'
+
+/** `backupOf`: when the backup was made. */
+export type Restored = { backupOf: string; by: { actor: string; login?: string } }
+
 /** Writes to disk which files a folder has. */
 export function syncFolder(path: string): void {
   const folder = openSync(path, 'r')

@@ -60,6 +60,21 @@ export async function stopPayouts(
   })
 }
 
+/** Freezes a restored database, whatever else it is frozen for. Once, also if it is called again after a crash. */
+export async function freezeRestored(
+  { db, clock }: Deps,
+  { backupOf, by }: { backupOf: string; by: By },
+): Promise<void> {
+  const reason = `The backup of ${backupOf} was restored.`
+  await db.transaction(async (tx) => {
+    const active = await findPayoutFreeze(tx)
+    if (active?.reason.includes(reason)) return
+    const now = clock.now()
+    await freezePayoutsAlso(tx, { reason, now })
+    await recordAction(tx, { by, action: 'payouts.freeze', details: { reason }, now })
+  })
+}
+
 /**
  * An operator releases the payout freeze. Returns the freeze that was active, or null.
  *

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, expect, it, vi } from 'vitest'
 import { attachEmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded.ts'
+import { restoreBackup } from '../../src/db/embedded-backup.ts'
 import { connect, type Db, sql } from '../../src/db/sql.ts'
 import { fetchAll, fetchSandboxToken, openShops } from '../crash/shops.ts'
 import { openCommandLine } from '../support/command-line.ts'
@@ -126,7 +127,7 @@ it('a backup made while shops sell is restored whole, and what came after it is 
   const verified = await read<{ agree: boolean; payoutFreeze: { reason: string } }>(restored, ['ledger', 'verify'])
   expect(verified).toMatchObject({
     agree: true,
-    payoutFreeze: { reason: expect.stringMatching(/^restored the backup/) },
+    payoutFreeze: { reason: expect.stringMatching(/^The backup of \S+ was restored\.$/) },
   })
   await stop(first)
   expect(paid.length).toBeGreaterThan(0)
@@ -161,6 +162,28 @@ function isPaid({ paid }: { paid: { id: string }[] }, id: string): boolean {
 async function fetchIds({ baseUrl }: ServiceProcess, token: string): Promise<string[]> {
   return (await fetchAll(baseUrl, token)).map(({ id }) => id)
 }
+
+it('the next start freezes what a restore that was killed has put in place, also if the backup was frozen', async () => {
+  const original = await newDataDir()
+  await copyMigrated(original)
+  expect(await guiche(original, ['ledger', 'stop', '--reason', 'Ana said so.'])).toMatchObject({ code: 0 })
+  const file = join(original, 'guiche.tar.gz')
+  expect(await guiche(original, ['backup', file])).toMatchObject({ code: 0 })
+  const dataDir = await newDataDir()
+  const by = { actor: 'cli:ana' }
+  const { startedAt } = await restoreBackup({ dataDir, file, by, log: pino({ level: 'silent' }) })
+  for (let starts = 0; starts < 2; starts += 1) {
+    const service = await startServiceProcess({ dataDir, port: await findFreePort() })
+    await stop(service)
+  }
+  const { payoutFreeze } = await read<{ payoutFreeze: { reason: string } }>(dataDir, ['ledger', 'verify'])
+  const reason = `The backup of ${startedAt} was restored.`
+  expect(payoutFreeze.reason).toBe(`Ana said so. ${reason}`)
+  expect(await read(dataDir, ['audit', 'list'])).toMatchObject([
+    { action: 'payouts.freeze', details: { reason: 'Ana said so.' } },
+    { action: 'payouts.freeze', actor: 'cli:ana', details: { reason } },
+  ])
+})
 
 it('a restore refuses an existing database, an incomplete file and another server, and leaves no trace', async () => {
   const original = await newDataDir()
