@@ -57,6 +57,7 @@ async function follow(deps: Deps, { settings, open, stopping }: Following): Prom
             await sendAll(deps, one, target)
           } catch (error) {
             if (error instanceof NotAcknowledged) throw error.cause
+            if (error instanceof AnotherSends) throw error
             // The other merchants' events do not wait for it.
             retryAt.set(one.merchantId, performance.now() + longestPauseMs)
             logFailure(error as Error)
@@ -67,6 +68,10 @@ async function follow(deps: Deps, { settings, open, stopping }: Following): Prom
         if (behind.length === 0) await sleep(pollEveryMs, undefined, { signal: stopping }).catch(() => {})
       }
     } catch (error) {
+      if (error instanceof AnotherSends) {
+        deps.log.warn({ sink: settings.name }, 'another process sends the events to the broker as well: this one stops')
+        return
+      }
       logFailure(error as Error)
       await sleep(pauseMs, undefined, { signal: stopping }).catch(() => {})
       pauseMs = Math.min(longestPauseMs, 2 * pauseMs)
@@ -91,6 +96,12 @@ async function inTime<Result>(work: Promise<Result>): Promise<Result> {
 
 class NotAcknowledged extends Error {}
 
+/**
+ * Another process took this job over, because the database connection that shows that this one is alive was lost for a
+ * moment. If this one has the job after all, the schedule starts it again.
+ */
+class AnotherSends extends Error {}
+
 type Target = { sink: Sink; name: string; stopping: AbortSignal }
 
 /** Sends a merchant's events, page by page. The position is saved when the broker has acknowledged a page. */
@@ -103,8 +114,8 @@ async function sendAll(deps: Deps, { merchantId, clientId, number }: Behind, tar
       await inTime(target.sink.publish(wave)).catch((cause: unknown) => {
         throw new NotAcknowledged('the broker did not acknowledge', { cause })
       })
-    const isOurs = await savePosition(db, { sink: target.name, merchantId, from, to: page.nextNumber })
-    assert(isOurs, 'one process sends events')
+    if (!(await savePosition(db, { sink: target.name, merchantId, from, to: page.nextNumber })))
+      throw new AnotherSends()
     from = page.nextNumber
     hasMore = page.hasMore
   }

@@ -117,3 +117,33 @@ describe.each(brokers)('$name', ({ isAvailable, needs, start, restartsMax, drops
     240_000,
   )
 })
+
+it('a process whose position another one has moved stops sending, and the schedule starts the job again', async () => {
+  const broker = await startSqs()
+  const service = await startTestService({ environment: { EVENT_SINK: broker.address } })
+  try {
+    const { db } = service
+    const create = async () => {
+      const { body } = await service.call<{ id: string }>('/transaction', { body: smallestTransaction() })
+      return body.id
+    }
+    const isSent = async (id: string) => (await broker.read()).some(({ record }) => record === id)
+    const first = await create()
+    await eventually(async () => await isSent(first))
+    const jobs = async () => await db.query<{ id: number }>(sql`select id from jobs where key = 'sinks.follow'`)
+    const [former] = await jobs()
+    // Another process saves the position of what this one has just sent.
+    await db.transaction(async (tx) => {
+      await tx.query(sql`update event_sinks set number = number`)
+      const second = await create()
+      await eventually(async () => await isSent(second))
+      await tx.query(sql`update event_sinks set number = number + 1`)
+    })
+    await eventually(async () => (await jobs()).some(({ id }) => id !== former?.id))
+    const third = await create()
+    await eventually(async () => await isSent(third))
+  } finally {
+    await service.stop()
+    await broker.stop()
+  }
+})
