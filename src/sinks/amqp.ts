@@ -1,6 +1,6 @@
-import { type ConfirmChannel, connect } from 'amqplib'
+import { type ChannelModel, type ConfirmChannel, connect } from 'amqplib'
 import type { EventSinkSettings } from '../lib/event-sink-settings.ts'
-import { ackMaxMs, type Message, type Sink } from './sink.ts'
+import { ackMaxMs, inTime, type Message, type Sink } from './sink.ts'
 
 /**
  * RabbitMQ. A durable topic exchange; the operator binds queues to it. A message that reaches no queue would be lost, so
@@ -14,9 +14,10 @@ export async function openAmqp({ url, destination }: EventSinkSettings): Promise
     connection.on('error', () => {})
   })
   broken.catch(() => {})
-  const channel = await connection.createConfirmChannel()
-  channel.on('error', () => {})
-  await channel.assertExchange(destination, 'topic', { durable: true })
+  const channel = await inTime(openChannel(connection, destination)).catch((error: unknown) => {
+    connection.close().catch(() => {})
+    throw error
+  })
   const returned = new Set<string>()
   channel.on('return', ({ properties }) => returned.add(String(properties.messageId)))
 
@@ -29,6 +30,13 @@ export async function openAmqp({ url, destination }: EventSinkSettings): Promise
     },
     close: async () => await connection.close(),
   }
+}
+
+async function openChannel(connection: ChannelModel, exchange: string): Promise<ConfirmChannel> {
+  const channel = await connection.createConfirmChannel()
+  channel.on('error', () => {})
+  await channel.assertExchange(exchange, 'topic', { durable: true })
+  return channel
 }
 
 async function send(channel: ConfirmChannel, exchange: string, message: Message): Promise<void> {

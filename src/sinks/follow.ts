@@ -10,7 +10,7 @@ import { createCountedLine } from '../lib/counted-line.ts'
 import type { EventSinkSettings } from '../lib/event-sink-settings.ts'
 import { type PositionedEvent, readAfter } from '../webhooks/feed.ts'
 import { buildBodies, type LoadRecords } from '../webhooks/payload.ts'
-import { ackMaxMs, loadSink, type Message, type OpenSink, type Sink } from './sink.ts'
+import { inTime, loadSink, type Message, type OpenSink, type Sink } from './sink.ts'
 import { type Behind, findLag, listBehind, savePosition } from './store.ts'
 
 const pollEveryMs = 250
@@ -47,7 +47,7 @@ async function follow(deps: Deps, { settings, open, stopping }: Following): Prom
   while (!stopping.aborted) {
     let sink: Sink | null = null
     try {
-      sink = await inTime(open())
+      sink = await openInTime(open)
       while (!stopping.aborted) {
         const all = await listBehind(deps.db, settings.name)
         const behind = all.filter(({ merchantId }) => (retryAt.get(merchantId) ?? 0) <= performance.now())
@@ -81,17 +81,13 @@ async function follow(deps: Deps, { settings, open, stopping }: Following): Prom
   }
 }
 
-/** A frozen broker answers nothing, and not every client gives up. */
-async function inTime<Result>(work: Promise<Result>): Promise<Result> {
-  const over = new AbortController()
-  const late = sleep(ackMaxMs, undefined, { signal: over.signal }).then(() => {
-    throw new Error(`the broker did not answer within ${ackMaxMs / 1000} seconds`)
+/** A connection that is there too late is closed. */
+async function openInTime(open: OpenSink): Promise<Sink> {
+  const opening = open()
+  return await inTime(opening).catch((error: unknown) => {
+    opening.then(async (sink) => await sink.close()).catch(() => {})
+    throw error
   })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    over.abort()
-  }
 }
 
 class NotAcknowledged extends Error {}

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { EventSinkSettings } from '../lib/event-sink-settings.ts'
 
 /** An event for a message broker. */
@@ -27,6 +28,19 @@ export type OpenSink = () => Promise<Sink>
 
 /** How long a broker may take to acknowledge. */
 export const ackMaxMs = 10_000
+
+/** A frozen broker answers nothing, and not every client gives up. */
+export async function inTime<Result>(work: Promise<Result>): Promise<Result> {
+  const over = new AbortController()
+  const late = sleep(ackMaxMs, undefined, { signal: over.signal }).then(() => {
+    throw new Error(`the broker did not answer within ${ackMaxMs / 1000} seconds`)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    over.abort()
+  }
+}
 
 /** The messages in their order, in batches with at most so many messages and bytes. */
 export function inBatches(messages: Message[], max: { count: number; bytes: number }): Message[][] {

@@ -1,6 +1,13 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
-import { type Broker, isInstalled, type Stored, startNats, startRabbit } from '../support/brokers.ts'
+import {
+  type Broker,
+  isInstalled,
+  type Stored,
+  startNats,
+  startRabbit,
+  startUnwillingRabbit,
+} from '../support/brokers.ts'
 import { hasEmulatedKafka, startKafka, startSqs } from '../support/emulated-brokers.ts'
 import { lengthOf } from '../support/random.ts'
 import { smallestTransaction, startTestService, type TestService } from '../support/service.ts'
@@ -146,4 +153,16 @@ it('a process whose position another one has moved stops sending, and the schedu
     await service.stop()
     await broker.stop()
   }
+})
+
+it('closes each connection to RabbitMQ that was refused its exchange, or was open too late', async () => {
+  const broker = await startUnwillingRabbit()
+  const service = await startTestService({ environment: { EVENT_SINK: `${broker.address}?exchange=guiche` } })
+  try {
+    await eventually(() => broker.counts.opened >= 4)
+  } finally {
+    await service.stop()
+  }
+  await eventually(() => broker.counts.open === 0)
+  await broker.stop()
 })

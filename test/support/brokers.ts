@@ -1,7 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { connect as connectTcp } from 'node:net'
+import { type AddressInfo, connect as connectTcp, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -181,4 +181,61 @@ export async function startRabbit(): Promise<Broker> {
         }
       }),
   }
+}
+
+/**
+ * RabbitMQ's side of AMQP 0-9-1, only what opens a connection. The first client waits for five seconds twice; the others
+ * are refused the exchange.
+ */
+export async function startUnwillingRabbit() {
+  const counts = { opened: 0, open: 0 }
+  const server = createServer((socket) => {
+    counts.opened += 1
+    counts.open += 1
+    const isSlow = counts.opened === 1
+    socket.on('error', () => {})
+    socket.once('close', () => {
+      counts.open -= 1
+    })
+    const send = (channel: number, hex: string) => {
+      const payload = Buffer.from(hex, 'hex')
+      const head = Buffer.from([1, 0, channel, 0, 0, 0, payload.length])
+      if (socket.writable) socket.write(Buffer.concat([head, payload, Buffer.from([0xce])]))
+    }
+    const later = (channel: number, hex: string) => setTimeout(send, isSlow ? 5_200 : 0, channel, hex)
+    const answers: Record<string, () => void> = {
+      header: () => send(0, `000a000a000900000000${longText('PLAIN')}${longText('en_US')}`),
+      '000a000b': () => send(0, '000a001e0000000200000000'),
+      '000a0028': () => later(0, '000a002900'),
+      '0014000a': () => send(1, '0014000b00000000'),
+      '0055000a': () => send(1, '0055000b'),
+      '0028000a': () => (isSlow ? later(1, '0028000b') : send(1, '001400280196000028000a')),
+      '000a0032': () => send(0, '000a0033'),
+    }
+    let rest = Buffer.alloc(0)
+    socket.on('data', (data) => {
+      rest = Buffer.concat([rest, data])
+      while (rest.length >= 8) {
+        const isHeader = rest.toString('latin1', 0, 4) === 'AMQP'
+        const length = isHeader ? 8 : 8 + rest.readUInt32BE(3)
+        if (rest.length < length) return
+        answers[isHeader ? 'header' : rest.toString('hex', 7, 11)]?.()
+        rest = rest.subarray(length)
+      }
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    counts,
+    address: `amqp://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    stop: async () => {
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+function longText(text: string): string {
+  return text.length.toString(16).padStart(8, '0') + Buffer.from(text).toString('hex')
 }
