@@ -5,13 +5,13 @@ import { toAppError } from '../http/problem.ts'
 import type { RateLimiter } from '../http/rate-limit.ts'
 import { enforceRateLimit, toHost } from '../http/rate-limit.ts'
 import type { Server } from '../http/server.ts'
-import { parseDocument } from '../lib/document.ts'
+import { createValidator } from '../http/validate.ts'
 import { AppError, errors } from '../lib/errors.ts'
-import { isInternationalName } from '../lib/text.ts'
 import { reserveCharge } from '../links/reserve.ts'
 import { amountsOf, linkState } from '../links/state.ts'
 import { deleteLinkCharge, findLinkWithTotals } from '../links/store.ts'
 import { type CreateDeps, createTransaction } from '../transactions/create.ts'
+import { Customer } from '../transactions/schema.ts'
 import {
   type Entered,
   type EnteredField,
@@ -164,16 +164,17 @@ function readOrder(link: PublicLinkRow, entered: Entered): Order | EnteredField[
   const amount = link.amount ?? readReais(entered.amount)
   const wrong: EnteredField[] = []
   if (amount === null || amount < min || amount > max) wrong.push('amount')
-  if (link.needs_customer) {
-    const { name, email, document } = entered
-    if (name === '' || name.length > 255 || !isInternationalName(name)) wrong.push('name')
-    if (!/^[^\s@]+@[^\s@]+\.[^\s@.]+$/.test(email) || email.length > 254) wrong.push('email')
-    if (!parseDocument(document)) wrong.push('document')
-  }
-  if (amount === null || wrong.length > 0) return wrong
-  const { name, email, document } = entered
-  return { amount, customer: link.needs_customer ? { name, email, document } : null }
+  const { amount: _, ...given } = entered
+  const customer = link.needs_customer ? given : null
+  const checked = customer && validateCustomer(customer)
+  const faults = checked && 'error' in checked ? checked.error.details.fields : []
+  for (const name of ['name', 'email', 'document'] as const)
+    if (faults?.some(({ field }) => field === name)) wrong.push(name)
+  return amount === null || wrong.length > 0 ? wrong : { amount, customer }
 }
+
+/** The API's own check of a customer, who has no webhook URL. */
+const validateCustomer = createValidator({ checkWebhookUrl: () => null })({ schema: Customer })
 
 /** `1.234,56`, `1234.56` and `1234` in cents. Null for anything else. */
 export function readReais(text: string): number | null {

@@ -34,7 +34,7 @@ export const Document = Type.String({
 })
 const Text = (minLength: number, maxLength: number) => Type.String({ minLength, maxLength })
 
-const Customer = Type.Object(
+export const Customer = Type.Object(
   {
     ip: Type.Optional(Type.String({ format: 'ip-address' })),
     name: Name,
