@@ -5,7 +5,8 @@ import { countLive, hasLinkCharge, insertLinkCharge, type LinkRow, lockLink } fr
 /**
  * Records a charge of a link before the acquirer is asked for it, under the idempotency key of its transaction. With a
  * stock it reserves one: the link is locked, so two customers never get the last one. Safe to repeat: a repeated
- * request reserves nothing more, and is accepted whatever has become of the link.
+ * request reserves nothing more, and is accepted whatever has become of the link, while its reservation counts or if it
+ * has its transaction.
  */
 export async function reserveCharge(
   db: Db,
@@ -13,9 +14,10 @@ export async function reserveCharge(
 ): Promise<LinkState> {
   const { merchant_id: merchantId, id: linkId } = link
   return await db.transaction(async (tx) => {
-    if (await hasLinkCharge(tx, { merchantId, key })) return 'active'
     // Without a stock no customer waits for another.
     const row = link.stock === null ? link : await lockLink(tx, link)
+    // After the lock, because the same request may just have reserved.
+    if (await hasLinkCharge(tx, { merchantId, key, now })) return 'active'
     if (!row) return 'disabled'
     const live = row.stock === null ? 0 : await countLive(tx, row, now)
     const state = linkState({ ...row, live }, now)

@@ -24,6 +24,7 @@ export type LinkRow = {
 
 /** A charge without a transaction reserves no longer: the request that made it has failed. */
 const reservedMs = 10 * 60_000
+const isReserving = (now: Date) => sql`c.created_at > ${new Date(now.getTime() - reservedMs)}`
 
 const columns = raw(`
   merchant_id, id, slug, title, description, amount, amount_min, amount_max, stock, expires_at, needs_customer, webhook_url,
@@ -91,7 +92,7 @@ export type LinkWithTotals = LinkRow & LinkTotals & { merchant_name: string; cli
 const totals = (now: Date) => sql`
   select count(*) filter (where t.amount_paid is not null) as paid, coalesce(sum(t.amount_paid), 0)::bigint as amount_paid,
     count(*) filter (
-      where t.status <> 'FAILED' or (t.id is null and c.created_at > ${new Date(now.getTime() - reservedMs)})) as live
+      where t.status <> 'FAILED' or (t.id is null and ${isReserving(now)})) as live
   from payment_link_charges c left join transactions t on t.merchant_id = c.merchant_id and t.idempotency_key = c.key
   where c.merchant_id = payment_links.merchant_id and c.link_id = payment_links.id`
 
@@ -171,19 +172,24 @@ export async function findLinkOfTransaction(
 
 type ChargeKey = { merchantId: string; key: string }
 
-/** Does nothing if the charge exists: its request is repeated. */
+/** Does nothing if its transaction exists: the request is repeated. Without one the charge reserves again. */
 export async function insertLinkCharge(
   tx: Db | Tx,
   { merchantId, linkId, key, now }: ChargeKey & { linkId: string; now: Date },
 ): Promise<void> {
   await tx.query(sql`
     insert into payment_link_charges (merchant_id, link_id, key, created_at)
-    values (${merchantId}, ${linkId}, ${key}, ${now}) on conflict do nothing`)
+    values (${merchantId}, ${linkId}, ${key}, ${now})
+    on conflict (merchant_id, key) do update set created_at = excluded.created_at
+      where not exists (select from transactions where merchant_id = ${merchantId} and idempotency_key = ${key})`)
 }
 
-export async function hasLinkCharge(tx: Tx, { merchantId, key }: ChargeKey): Promise<boolean> {
+/** Whether a request has its transaction, or reserves for one. */
+export async function hasLinkCharge(tx: Tx, { merchantId, key, now }: ChargeKey & { now: Date }): Promise<boolean> {
   const rows = await tx.query(sql`
-    select key from payment_link_charges where merchant_id = ${merchantId} and key = ${key}`)
+    select c.key from payment_link_charges c
+      left join transactions t on t.merchant_id = c.merchant_id and t.idempotency_key = c.key
+    where c.merchant_id = ${merchantId} and c.key = ${key} and (t.id is not null or ${isReserving(now)})`)
   return rows.length > 0
 }
 

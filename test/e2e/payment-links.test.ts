@@ -177,6 +177,45 @@ describe('a payment link', () => {
     expect((await send(link.url)).status).toBe(303)
   })
 
+  it('gives its last unit to a customer whose form is sent twice at once', async () => {
+    const link = await made({ stock: 1 })
+    const request = randomUUID()
+    // Both wait for the link's row.
+    const sent = await service.db.transaction(async (tx) => {
+      await tx.query(sql`select id from payment_links where id = ${link.id} for update`)
+      const answers = [send(link.url, { request }), send(link.url, { request })]
+      await eventually(async () => {
+        const [row] = await service.db.query<{ count: number }>(sql`
+          select count(*) as count from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock' and query like '%payment_links%'`)
+        return row?.count === 2
+      })
+      return answers
+    })
+    const answers = await Promise.all(sent)
+    expect(answers.map(({ status }) => status)).toEqual([303, 303])
+    expect(new Set(answers.map(({ location }) => location)).size).toBe(1)
+    expect(await detail(link.id)).toMatchObject({ reserved: 1, state: 'sold_out' })
+  })
+
+  it('treats a form whose request died long ago as a new one', async () => {
+    const [first, second] = [await made({ stock: 1 }), await made({ stock: 1 })]
+    const request = randomUUID()
+    for (const { id } of [first, second]) {
+      // What the request leaves that dies before it asks the acquirer.
+      const hash = createHash('sha256').update(JSON.stringify([id, request, { amount: 2_590, customer: null }]))
+      const reservedAt = new Date(service.clock.now().getTime() - 11 * 60_000)
+      await service.db.query(sql`
+        insert into payment_link_charges (merchant_id, link_id, key, created_at)
+        select merchant_id, id, ${`link:${hash.digest('hex')}`}, ${reservedAt} from payment_links where id = ${id}`)
+    }
+    expect((await send(first.url)).status).toBe(303)
+    expect(await send(first.url, { request })).toMatchObject({ status: 410, text: expect.stringContaining('Sold out') })
+    expect((await send(second.url, { request })).status).toBe(303)
+    expect((await send(second.url)).status).toBe(410)
+    expect((await paymentsOf(first.id)).total + (await paymentsOf(second.id)).total).toBe(2)
+  })
+
   it('frees what it reserved for a charge that the acquirer refuses', async () => {
     const link = await made({ amount: 4_220_422, stock: 1 })
     for (const _ of [1, 2]) expect((await send(link.url)).text).toContain('The code could not be created')
