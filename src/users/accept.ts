@@ -109,7 +109,6 @@ export async function acceptInvitation(
       if (!(await insertUser(tx, user))) {
         throw emailTaken()
       }
-      // The links for a first admin are in logs. Once there is an admin they are not needed.
       if (role === 'admin') await endInvitations(tx, { userId: null, now })
     } else {
       await updateUser(tx, userId, { password_hash: passwordHash })

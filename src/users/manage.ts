@@ -8,6 +8,7 @@ import { isRoleOf, permissionsOf } from './roles.ts'
 import { toUserView } from './schema.ts'
 import { deleteSessions } from './session-store.ts'
 import {
+  endInvitations,
   endInvitationsBy,
   isWithoutAdmin,
   listUsers,
@@ -79,6 +80,7 @@ export async function changeUser(
     if (isDisabled) await deleteSessions(tx, user.id, null)
     if (isDisabled || !permissionsOf({ role, isOperator }).includes('user.write'))
       await endInvitationsBy(tx, user.id, now)
+    if (role === 'admin' && !(isDisabled ?? user.disabled_at !== null)) await endInvitations(tx, { userId: null, now })
     if (user.role === 'admin' && (await isWithoutAdmin(tx))) {
       throw refusal('user_not_possible', 'last_admin', 'No admin would be left. Make somebody else an admin first.', {
         field: isDisabled === undefined ? 'role' : 'isDisabled',

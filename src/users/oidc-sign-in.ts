@@ -122,7 +122,9 @@ async function applyGiven(tx: Tx, user: UserRow, given: Given, now: Date): Promi
     await updateUser(tx, user.id, { disabled_at: null })
     await recordAction(tx, { ...about(user, given), by: byService, action: 'user.enable', now })
   }
-  return { ...user, role, merchant_id: merchantId, disabled_at: user.is_disabled_by_provider ? null : user.disabled_at }
+  const disabledAt = user.is_disabled_by_provider ? null : user.disabled_at
+  if (role === 'admin' && disabledAt === null) await endInvitations(tx, { userId: null, now })
+  return { ...user, role, merchant_id: merchantId, disabled_at: disabledAt }
 }
 
 /** The account of the same address, or a new one. */
@@ -136,8 +138,10 @@ async function findOrCreate(tx: Tx, claims: ProviderClaims, given: Given, now: D
   const user = await lockUserOfEmail(tx, email)
   // Two first sign-ins of one person at the same moment.
   if (user?.issuer === issuer && user.subject === subject) {
-    if (isNew)
+    if (isNew) {
+      if (role === 'admin') await endInvitations(tx, { userId: null, now })
       await recordAction(tx, { ...about(user), by: byUser(user), action: 'user.accept', details: { role }, now })
+    }
     return user
   }
   if (!user || user.subject !== null || user.merchant_id !== merchantId) return { fault: 'account_conflict', email }

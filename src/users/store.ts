@@ -190,7 +190,10 @@ export async function insertInvitation(tx: Tx, row: NewInvitation): Promise<void
       ${row.created_at}, ${row.expires_at})`)
 }
 
-/** Ends open links of the same purpose: a user's other links, or the other links for the first admin. */
+/**
+ * Ends open links of the same purpose: a user's other links, or (`userId` null) the links for the first admin. Those are
+ * in logs, and not needed once there is an admin.
+ */
 export async function endInvitations(tx: Tx, { userId, now }: { userId: string | null; now: Date }): Promise<void> {
   await tx.query(sql`
     update invitations set used_at = ${now}

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
+import { invite } from '../../src/users/invite.ts'
 import { manualClock } from '../support/clock.ts'
 import {
   openRedirectBrowser,
@@ -222,6 +223,26 @@ describe('the role', () => {
     ])
   })
 
+  it('of an admin ends the link for the first admin, however the person became one', async () => {
+    const link = { email: null, role: 'admin', merchantId: null, invitedBy: null }
+    const person = newPerson({ groups: ['support'] })
+    const ways = [
+      async () => await enter(newPerson({ groups: ['admins'] })),
+      async () => await enter({ ...person, groups: ['admins'] }),
+      async () => await enter({ ...person, groups: ['admins'] }),
+    ]
+    await enter(person)
+    for (const becomesAdmin of ways) {
+      const token = await service.db.transaction(async (tx) => await invite(tx, link, service.clock.now()))
+      const path = `/dashboard/api/invitation/${token}`
+      expect((await service.call(path, { token: null })).status).toBe(200)
+      await becomesAdmin()
+      expect((await service.call(path, { token: null })).status).toBe(404)
+      // The account is disabled until the next way.
+      await enter({ ...person, groups: [] })
+    }
+  })
+
   it('does not enable whom somebody here has disabled, and is not changed here', async () => {
     const person = newPerson()
     const { session } = await enter(person)
@@ -328,11 +349,11 @@ describe('without passwords', () => {
     const down = await openRedirectBrowser().visit(`${only.baseUrl}/dashboard/api/sign-in/provider`)
     expect(down.headers.get('location')).toBe('/dashboard?signIn=provider_unavailable')
 
-    const { inviteUser: invite } = await import('../../src/users/manage.ts')
+    const { inviteUser: inviteByCommand } = await import('../../src/users/manage.ts')
     const deps = { db: only.db, clock: only.clock, baseUrl: only.baseUrl }
     const input = { email: 'admin@example.com', role: 'admin', merchantId: null }
     const byCommand = { by: { actor: 'cli:ana' }, userId: null, merchantId: null }
-    const { url } = await invite(deps, input, byCommand)
+    const { url } = await inviteByCommand(deps, input, byCommand)
     const admin = await acceptInvitation(only, url.split('/').at(-1) ?? '', { name: 'Ana', password })
     expect((await openBrowser(only, { email: 'admin@example.com', password })).status).toBe(422)
     const { id } = (await admin.call<Session>('/dashboard/api/session')).body.user
@@ -340,7 +361,7 @@ describe('without passwords', () => {
     expect((await admin.call('/dashboard/api/user', { body: other })).status).toBe(422)
     expect((await admin.call(`/dashboard/api/user/${id}/reset`, { body: {} })).status).toBe(422)
     // A link that an admin made before passwords were turned off.
-    const before = await invite(
+    const before = await inviteByCommand(
       deps,
       { ...input, ...other },
       { by: { actor: 'user:admin@example.com' }, userId: id, merchantId: null },

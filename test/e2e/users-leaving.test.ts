@@ -74,6 +74,18 @@ it('the link for the first admin, which is in the log, is invalid once there is 
   await fresh.stop()
 })
 
+it('a link for the first admin ends when somebody becomes an admin here, or is one again', async () => {
+  const [admin, other] = [await newUser('admin'), await newUser('support')]
+  const first = { email: null, role: 'admin', merchantId: null, invitedBy: null }
+  for (const body of [{ role: 'admin' }, { isDisabled: false }]) {
+    const token = await service.db.transaction(async (tx) => await invite(tx, first, service.clock.now()))
+    expect(await shown(token)).toBe(200)
+    expect(await change(admin, other, body)).toBe(200)
+    expect(await shown(token)).toBe(404)
+    expect(await change(admin, other, { isDisabled: true })).toBe(200)
+  }
+})
+
 it('a sign-in with the former password fails, even if it was correct a moment before', async () => {
   const { id, email } = await newUser('support')
   let answered: number | null = null
