@@ -13,7 +13,7 @@ export async function listOldTransactions(
   return await tx.query<Place>(sql`
     select created_at as at, id from transactions
     where merchant_id = ${merchantId} and created_at < ${before} and (created_at, id) > (${after.at}::timestamptz, ${after.id}::uuid)
-      and (customer is not null or payer is not null)
+      and num_nonnulls(customer, payer, address, description, metadata, return_url) > 0
     order by created_at, id limit ${limit}`)
 }
 

@@ -98,7 +98,9 @@ export async function eraseCustomers(
 }
 
 export async function erasePayers(tx: Tx, { ids, now }: { ids: string[]; now: Date }): Promise<void> {
-  await tx.query(sql`update transactions set payer = null, erased_at = ${now} where id = any(${ids}::uuid[])`)
+  // Those that were never paid need no second version of their row.
+  await tx.query(sql`
+    update transactions set payer = null, erased_at = ${now} where id = any(${ids}::uuid[]) and payer is not null`)
 }
 
 /** A PIX key may be a document, an e-mail address or a phone number. */

@@ -216,6 +216,31 @@ describe('by age, with a retention period', () => {
     expect((again.transactions as { id: string }[]).map(({ id }) => id)).toContain(closed.id)
   })
 
+  it('a transaction that names neither a customer nor a payer loses what else may name a person', async () => {
+    const address = { street: 'Rua da Zuleica', number: '12', neighborhood: 'Centro', city: 'Recife', state: 'PE' }
+    const parts = [
+      { description: 'Torta de Zuleica' },
+      { metadata: { note: 'for Zuleica' } },
+      { returnUrl: 'https://shop.example/zuleica' },
+      { address: { ...address, zipCode: '50030-230', country: 'BR' } },
+    ]
+    const charges = await Promise.all(parts.map(async (part) => await charge(service, { amount: 1400, ...part })))
+    for (const { id } of charges)
+      await service.db.query(sql`
+        update transactions set statuses = statuses || 'FAILED'::text, status_dates = status_dates || ${new Date()}::timestamptz
+        where id = ${id}`)
+    await eraseOn(retentionDays - 1)
+    expect(await placesOf('zuleica')).toEqual(['public.transactions'])
+    await eraseOn(retentionDays + 1)
+    expect(await placesOf('zuleica')).toEqual([])
+    const erased = async () =>
+      await service.db.query(sql`select id, erased_at from transactions where erased_at is not null order by id`)
+    const once = await erased()
+    await service.db.query(sql`truncate personal_data_cursors`)
+    await eraseOn(retentionDays + 2)
+    expect(await erased()).toEqual(once)
+  })
+
   it('the receiver of a withdrawal is erased, with its PIX key, and not while the withdrawal is open', async () => {
     const { uri, id } = await charge(service, { amount: 100_000 })
     expect((await payAt(service, uri)).status).toBe(200)
