@@ -1,4 +1,4 @@
-import { type Sql, sql, type Tx } from '../db/sql.ts'
+import { raw, type Sql, sql, type Tx } from '../db/sql.ts'
 
 /** A record with data about a person: as the customer of the charge, or as the payer or receiver of the money. */
 export type PersonalRecord = { merchant_id: string; id: string; is_customer: boolean; is_party: boolean }
@@ -12,12 +12,17 @@ export type PersonalRecords = {
 /** `hashes`: the values that replaced an erased document, under the current and each former secret key. */
 type Person = { document: string; hashes: string[] }
 
-/** Every record that names a person. Payers have no index, so it reads all transactions and takes a while. */
+/**
+ * Every record that names a person. Payers have no index, so it reads all transactions and takes a while. A customer is
+ * also the payer if the digits that a masked document shows are theirs.
+ */
 export async function findPersonal(tx: Tx, { document, hashes }: Person): Promise<PersonalRecords> {
   const known = [document, ...hashes]
   const transactions = await tx.query<PersonalRecord>(sql`
     select merchant_id, id, coalesce(customer_document = any(${known}), false) as is_customer,
-      coalesce(payer->>'document' = ${document}, false) as is_party
+      coalesce(
+        payer->>'document' = ${document}
+          or (customer_document = any(${known}) and ${document} like translate(payer->>'document', '*./-', '_')), false) as is_party
     from transactions where customer_document = any(${known}) or payer->>'document' = ${document}
     order by id`)
   const withdrawals = await tx.query<PersonalRecord>(sql`
@@ -158,17 +163,25 @@ export async function eraseSnapshots(
     where a.merchant_id = d.merchant_id and a.delivery_id = d.id and a.response is not null`)
 }
 
-/** All rows about these records, as stored. */
+/**
+ * All rows about these records, as stored, without what is about somebody else: of a transaction, the customer gets
+ * what was ordered, and the payer who paid.
+ */
 export async function exportPersonal(tx: Tx, records: PersonalRecords): Promise<Record<string, unknown[]>> {
   const rows = async (statement: Parameters<Tx['query']>[0]) =>
     (await tx.query<{ row: unknown }>(statement)).map(({ row }) => row)
   const transactions = idsOf(records.transactions)
+  const isCustomer = sql`t.id = any(${idsOf(records.transactions.filter(({ is_customer }) => is_customer))}::uuid[])`
+  const isPayer = sql`t.id = any(${idsOf(records.transactions.filter(({ is_party }) => is_party))}::uuid[])`
+  const ofCustomer = (column: string) => sql`case when ${isCustomer} then t.${raw(column)} end as ${raw(column)}`
   return {
     transactions: await rows(sql`
       select to_json(t) as row from (
         select t.id, c.client_id as "clientId", c.name as "merchantName", t.amount, t.status, t.created_at as "createdAt",
-          t.external_code as "externalCode", t.customer, t.address, t.items, t.description, t.metadata, t.payment_date as "paymentDate",
-          t.amount_paid as "amountPaid", t.end_to_end as "endToEnd", t.payer, t.erased_at as "erasedAt",
+          t.external_code as "externalCode", ${ofCustomer('customer')}, ${ofCustomer('address')}, ${ofCustomer('items')},
+          ${ofCustomer('description')}, ${ofCustomer('metadata')}, t.payment_date as "paymentDate",
+          t.amount_paid as "amountPaid", t.end_to_end as "endToEnd", case when ${isPayer} then t.payer end as payer,
+          t.erased_at as "erasedAt",
           (select coalesce(json_agg(json_build_object('id', r.id, 'amount', r.amount, 'status', r.status, 'reason', r.reason)), '[]')
            from refunds r where r.merchant_id = t.merchant_id and r.transaction_id = t.id) as refunds,
           (select coalesce(json_agg(json_build_object('id', i.id, 'amount', i.amount, 'state', i.state, 'reason', i.reason)), '[]')

@@ -170,6 +170,29 @@ it('is exported and erased at the dashboard only by an admin, who types the docu
   expect(await placesOf('Ivo Torres')).toEqual([])
 })
 
+it('is exported without the person who paid for them, or for whom they paid', async () => {
+  const customer = { name: 'Ana', document: '390.533.447-05', email: 'ana@example.com' }
+  const order = { amount: 1100, description: 'Bolo', metadata: { note: 'for Ana' } }
+  const { id, uri } = await charge(service, { ...order, customer })
+  expect((await payAt(service, uri, { payer: { name: 'Ivo', document: '16899535009' } })).status).toBe(200)
+  await untilStatus(service, id, 'PAID')
+  const exportOf = async (number: string) =>
+    (await cli.runJson<Exported>(['customer', 'export', '--document', number])).transactions[0]
+  const ofCustomer = { id, description: 'Bolo', metadata: order.metadata, customer: { name: 'Ana' } }
+  const ofPayer = { id, amountPaid: 1100, payer: { name: 'Ivo' } }
+  const nothing = { customer: null, address: null, items: null, description: null, metadata: null }
+  expect(await exportOf('39053344705')).toMatchObject({ ...ofCustomer, payer: null })
+  expect(await exportOf('16899535009')).toMatchObject({ ...ofPayer, ...nothing })
+  for (const [masked, payer] of [
+    ['***.995.350-**', null],
+    ['***.533.447-**', { name: 'Ivo' }],
+  ] as const) {
+    await service.db.query(sql`
+      update transactions set payer = (payer::jsonb || ${JSON.stringify({ document: masked })}::jsonb)::json where id = ${id}`)
+    expect(await exportOf('39053344705')).toMatchObject({ ...ofCustomer, payer })
+  }
+})
+
 describe('by age, with a retention period', () => {
   const dayMs = 24 * 60 * 60_000
   const retentionDays = 365
