@@ -13,6 +13,7 @@ import {
   findInvitation,
   type InvitationFound,
   insertUser,
+  lockUser,
   updateEnrolment,
   updateUser,
   useInvitation,
@@ -92,6 +93,9 @@ export async function acceptInvitation(
   const passwordHash = await hashPassword(chosen.password)
   return await db.transaction(async (tx) => {
     const now = clock.now()
+    const user = invitation.user_id === null ? null : await lockUser(tx, invitation.user_id, null)
+    // Since the link was found.
+    if (user && user.disabled_at !== null) throw gone()
     if (!(await useInvitation(tx, invitation.id, now))) throw gone()
     const userId = invitation.user_id ?? newUuid()
     if (isNew) {

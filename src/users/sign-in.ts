@@ -46,10 +46,14 @@ export async function signIn(
   limitSuccess()
   const now = deps.clock.now()
   return await deps.db.transaction(async (tx) => {
-    // Meanwhile the password may have changed, which ended all sessions of the former one, or a second factor may
-    // have been turned on.
+    // Meanwhile the password may have changed, which ended all sessions of the former one, a second factor may have
+    // been turned on, or the user disabled.
     const locked = await lockUser(tx, user.id, null)
-    if (locked?.password_hash !== user.password_hash || locked.is_totp_confirmed !== user.is_totp_confirmed)
+    if (
+      locked?.password_hash !== user.password_hash ||
+      locked.is_totp_confirmed !== user.is_totp_confirmed ||
+      locked.disabled_at !== null
+    )
       throw failed(email, 'password')
     await recordAction(tx, {
       by: byUser(user),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
-import { invite } from '../../src/users/invite.ts'
+import { invite, inviteToResetPassword } from '../../src/users/invite.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { acceptInvitation, type Browser, openBrowser, password } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
@@ -86,8 +86,23 @@ it('a link for the first admin ends when somebody becomes an admin here, or is o
   }
 })
 
-it('a sign-in with the former password fails, even if it was correct a moment before', async () => {
-  const { id, email } = await newUser('support')
+const wayIn = {
+  'a sign-in': async ({ email }: Person) => (await openBrowser(service, { email, password })).status,
+  'a link for another password': async (_: Person, token: string) =>
+    (await service.call(`/dashboard/api/invitation/${token}`, { token: null, body: { password: 'another good one' } }))
+      .status,
+}
+
+it.each([
+  ['a sign-in', 'the password changes', sql`password_hash = password_hash || 'x'`, 401],
+  ['a sign-in', 'the user is disabled', sql`disabled_at = now()`, 401],
+  ['a link for another password', 'the user is disabled', sql`disabled_at = now()`, 404],
+] as const)('%s fails if %s at the same moment', async (way, _, changed, refused) => {
+  const person = await newUser('support')
+  const user = { id: person.id, merchant_id: null, role: 'support' as const }
+  const token = await service.db.transaction(
+    async (tx) => await inviteToResetPassword(tx, user, null, service.clock.now()),
+  )
   let answered: number | null = null
   const isWaiting = async () => {
     const [row] = await service.db.query<{ waits: boolean }>(sql`
@@ -95,16 +110,16 @@ it('a sign-in with the former password fails, even if it was correct a moment be
         select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock') as waits`)
     return row?.waits ?? false
   }
-  let signing: Promise<number> | undefined
-  // As when a new password is chosen: the commit ends all sessions.
+  let entering: Promise<number> | undefined
+  // Both changes end all sessions.
   await service.db.transaction(async (tx) => {
-    await tx.query(sql`update users set password_hash = password_hash || 'x' where id = ${id}`)
-    await tx.query(sql`delete from sessions where user_id = ${id}`)
-    signing = openBrowser(service, { email, password }).then(({ status }) => (answered = status))
+    await tx.query(sql`update users set ${changed} where id = ${person.id}`)
+    await tx.query(sql`delete from sessions where user_id = ${person.id}`)
+    entering = wayIn[way](person, token).then((status) => (answered = status))
     await eventually(async () => answered !== null || (await isWaiting()))
   })
-  expect(await signing).toBe(401)
-  const rows = await service.db.query(sql`select from sessions where user_id = ${id}`)
+  expect(await entering).toBe(refused)
+  const rows = await service.db.query(sql`select from sessions where user_id = ${person.id}`)
   expect(rows).toEqual([])
 })
 
