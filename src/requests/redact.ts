@@ -8,7 +8,8 @@ const fieldsMax = 40
 
 /** Numbers in these fields are amounts, counts and durations. In any other field a number may be a document. */
 const plainNumbers = new Set([
-  ...['amount', 'unitPrice', 'quantity', 'expirationSeconds', 'page', 'size', 'limit', 'amountMin', 'amountMax'],
+  ...['amount', 'unitPrice', 'quantity', 'expirationSeconds'],
+  ...['page', 'perPage', 'minAmount', 'maxAmount', 'limit', 'wait'],
 ])
 /** Texts in these fields are kept if they are words of the interface, such as a status. */
 const plainWords = new Set(['type', 'paymentMethod', 'status', 'state', 'sort', 'order'])

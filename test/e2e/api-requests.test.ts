@@ -125,6 +125,19 @@ it('leads from a create to its record, and keeps only id and status of the respo
   expect(await untilLogged(list.headers.get('x-request-id') ?? '')).toMatchObject({ response: null, recordId: null })
 })
 
+it('keeps the numbers of a list’s filters and pages', async () => {
+  for (const [path, query] of [
+    ['/transaction', { page: 0, perPage: 7, minAmount: 1_000, maxAmount: 2_590 }],
+    ['/withdrawal', { page: 0, perPage: 7, minAmount: 1_000, maxAmount: 2_590 }],
+    ['/event', { limit: 7, wait: 3, page: 0 }],
+  ] as const) {
+    const text = Object.entries(query).map(([name, value]) => `${name}=${value}`)
+    const { status, body } = await service.call<{ requestId: string }>(`${path}?${text.join('&')}`)
+    expect(status).toBe(422)
+    expect((await untilLogged(body.requestId)).request?.query).toEqual(query)
+  }
+})
+
 it('bounds the document of an error that lists very many fields', async () => {
   const items = Array.from({ length: 60 }, () => ({ title: 1, unitPrice: -1, quantity: 0 }))
   const { body } = await service.call<{ requestId: string }>('/transaction', { body: { amount: 1, items } })
