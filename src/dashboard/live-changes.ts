@@ -69,7 +69,7 @@ export function createChangeReader(db: Db): (merchantIds: string[] | null) => Pr
     queues = now
     if (before === null) return []
     const changed = [...now].filter(([key, { status }]) => before.get(key)?.status !== status).map(([, entry]) => entry)
-    const gone = [...before].filter(([key]) => !now.has(key)).map(([, entry]) => ({ ...entry, status: 'closed' }))
+    const gone = [...before].filter(([key]) => !now.has(key)).map(([, entry]) => entry)
     return [...changed.map((entry) => toChange(entry, entry.status)), ...gone.map((entry) => toChange(entry, 'closed'))]
   }
 

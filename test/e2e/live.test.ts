@@ -96,6 +96,24 @@ describe('the stream of changes', () => {
     await closeAll()
   })
 
+  it('reports a proposal, and that it was decided, only to the operator’s people who may see it', async () => {
+    await setWithdrawalLimits(service, { by: { actor: 'cli:test' }, merchantId, perDay: 1_000_000 })
+    const [proposer, decider] = [await personOf('finance', null), await personOf('admin', null)]
+    const [admin, owner] = [await open(decider), await open(await personOf('owner', merchantId))]
+    const path = `/dashboard/api/withdrawal-limits?clientId=${service.sandbox.clientId}`
+    const raised = await proposer.call<{ proposal: { id: string } }>(path, {
+      method: 'PATCH',
+      body: { perDay: 2_000_000 },
+    })
+    expect(raised.status, raised.text).toBe(200)
+    await eventually(() => admin.count('approval', 'proposed') === 1)
+    const decision = `/dashboard/api/proposal/${raised.body.proposal.id}/rejection`
+    expect((await decider.call(decision, { method: 'POST', body: {} })).status).toBe(200)
+    await eventually(() => admin.count('approval', 'closed') === 1)
+    expect(owner.messages).toEqual([])
+    await closeAll()
+  })
+
   it('sends few messages for many changes, and counts them all', async () => {
     const owner = await open(await personOf('owner', merchantId))
     const many = await chargeMany(service, 150)
