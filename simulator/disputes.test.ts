@@ -138,6 +138,19 @@ describe('an infraction', () => {
     expect(await statusOf(more)).toBe('ABERTA')
   })
 
+  it('blocks nothing once it is accepted and all of it was returned before', async () => {
+    const blocked = async () => (await simulator.request('GET', '/v2/gn/saldo', { query: { bloqueios: 'true' } })).body
+    const before = await blocked()
+    const endToEndId = await paid('10.00')
+    const id = idOf(await simulator.openDispute({ endToEndId, amount: cents(400) }))
+    idOf(await simulator.returnUnannounced({ endToEndId, amount: cents(400) }))
+    const open = await blocked()
+    expect(open.bloqueios).not.toEqual(before.bloqueios)
+    expect(await simulator.decideDispute({ reference: id, decision: 'accept' })).toEqual({ ok: true, id })
+    expect(await statusOf(id)).toBe('ACEITA')
+    expect((await blocked()).bloqueios).toEqual(before.bloqueios)
+  })
+
   it('is decided once by ten concurrent decisions', async () => {
     const endToEndId = await paid()
     const reference = idOf(await simulator.openDispute({ endToEndId }))

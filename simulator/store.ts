@@ -334,7 +334,7 @@ export async function sumAccount(
         + (select coalesce(sum(amount), 0) from simulator.payout_returns where returned_at <= $1)
       )::text as held, (
         select coalesce(sum(amount), 0) from simulator.disputes
-        where opened_at <= $1 and (state = 'open' or (state = 'accepted' and coalesce(return_settles_at > $1, true)))
+        where opened_at <= $1 and (state = 'open' or (state = 'accepted' and return_settles_at > $1))
       )::text as disputed`,
     values: [now.toISOString(), feeBasisPoints],
   })
