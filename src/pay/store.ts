@@ -44,11 +44,13 @@ export type PaymentRow = Brand & {
   embed_origins: string[] | null
 }
 
+/** A transaction whose payment was detached from it, because it was for something else, is shown as one without. */
 export async function findPayment(db: Db, id: string): Promise<PaymentRow | null> {
   const [row] = await db.query<PaymentRow>(
     sql`
-      select merchant_id, id, status, ${brandColumns}, coalesce(amount_paid, amount) as amount, pix_uri, pix_expires_at, error_message, return_url, payment_date,
-        status_dates[cardinality(status_dates)] as changed_at, end_to_end, payer->>'document' as payer_document, receiver,
+      select merchant_id, id, case when attribution_reversed_at is null then status else 'FAILED' end as status, ${brandColumns}, coalesce(amount_paid, amount) as amount, pix_uri, pix_expires_at, error_message, return_url, payment_date,
+        status_dates[cardinality(status_dates)] as changed_at,
+        case when attribution_reversed_at is null then end_to_end end as end_to_end, payer->>'document' as payer_document, receiver,
         case when end_to_end is null then 0 else amount_returned + coalesce((
           select sum(refunds.amount) from refunds
           where refunds.merchant_id = transactions.merchant_id and refunds.transaction_id = transactions.id and refunds.status = 'REFUNDED'), 0)

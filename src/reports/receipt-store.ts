@@ -17,7 +17,8 @@ export type ReceiptRow = {
 }
 
 /**
- * Null if there is no such transaction, or it is not paid.
+ * Null if there is no such transaction, or it is not paid, or its payer paid for something else: the payment's
+ * attribution to it was reversed.
  *
  * @param merchantId null: of any merchant, for the operator's users and for whoever has the link of the payment page
  */
@@ -33,6 +34,6 @@ export async function findReceipt(
         where refunds.merchant_id = transactions.merchant_id and refunds.transaction_id = transactions.id and status = 'REFUNDED'), 0)::bigint as returned,
       logo
     from transactions join clients using (merchant_id) left join brandings using (merchant_id)
-    where id = ${id} and end_to_end is not null ${ofMerchant}`)
+    where id = ${id} and end_to_end is not null and attribution_reversed_at is null ${ofMerchant}`)
   return row ?? null
 }

@@ -1,11 +1,15 @@
 import { PNG } from 'pngjs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { recordAttribution } from '../../src/attribution/attribute.ts'
+import { recordReversal } from '../../src/attribution/reverse.ts'
 import { embedScript } from '../../src/pay/embed.ts'
+import { createSettlement } from '../../src/transactions/settle.ts'
 import { charge, payAt, untilStatus } from '../support/payments.ts'
 import { readPdf } from '../support/read-files.ts'
 import { refund } from '../support/refunds.ts'
 import { addTestClient } from '../support/requests.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { payUnattributed } from '../support/suspense.ts'
 import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
 
 let service: TestService
@@ -151,6 +155,23 @@ describe('the receipt', () => {
     expect(readPdf(Buffer.from(await english.arrayBuffer()))).toContain('Returned to the payer')
     const many = await Promise.all(Array.from({ length: 6 }, async () => (await fetch(`${url}/receipt.pdf`)).status))
     expect(many).toContain(429)
+  })
+
+  it('is neither on the page nor a PDF once it is known that the payer paid for something else', async () => {
+    const { id, endToEnd, suspended } = await payUnattributed(service)
+    const url = await linkOf(id)
+    const by = { actor: 'cli:test' }
+    const deps = { ...service, settlement: createSettlement(service), wakeDeliveries: () => {} }
+    await recordAttribution(deps, { id: suspended.id, transactionId: id, by })
+    const path = `/dashboard/api/transaction/${id}/receipt.pdf`
+    const statuses = async () => [(await fetch(`${url}/receipt.pdf`)).status, (await owner.call(path)).status]
+    expect(await statuses()).toEqual([200, 200])
+    expect((await open(url)).text).toContain(endToEnd)
+    await recordReversal(deps, { id: suspended.id, by })
+    const { text } = await open(url)
+    for (const wrong of [endToEnd, 'Comprovante', 'Devolvido', 'devolvido']) expect(text).not.toContain(wrong)
+    expect(text).toContain('Código indisponível')
+    expect(await statuses()).toEqual([404, 404])
   })
 
   it('has the payer’s name for the merchant, and for no other', async () => {

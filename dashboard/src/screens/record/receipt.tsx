@@ -9,12 +9,12 @@ const words = texts({
 })
 
 /** The receipt of a payment, and the record on paper. */
-export function ReceiptButtons({ id, isPaid }: { id: string; isPaid: boolean }) {
+export function ReceiptButtons({ id, hasReceipt }: { id: string; hasReceipt: boolean }) {
   const t = useText(words)
   const { language } = useLanguage()
   return (
     <>
-      {isPaid && (
+      {hasReceipt && (
         <Button
           component="a"
           variant="default"

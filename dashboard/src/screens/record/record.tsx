@@ -75,7 +75,13 @@ function RecordPage({ client, isTransaction }: { client: string; isTransaction: 
           <>
             {transaction.data ? <TransactionStatus of={transaction.data} /> : <Status of={data.status} />}
             {data.type === 'transaction' && (
-              <ReceiptButtons id={id} isPaid={transaction.data?.endToEnd !== undefined} />
+              <ReceiptButtons
+                id={id}
+                hasReceipt={
+                  transaction.data?.endToEnd !== undefined &&
+                  !data.sentences.some(({ code }) => code === 'attribution_reversed')
+                }
+              />
             )}
             <RecordActions record={data} transaction={transaction.data} />
           </>
