@@ -4,6 +4,9 @@ import type { Clock } from '../lib/clock.ts'
 import { countOtherCells } from './other-cell-store.ts'
 import { countOpenSuspense } from './store.ts'
 
+/** So that the alert ends some time after its cause, and a weekend does not end it before. */
+const otherCellMs = 7 * 24 * 60 * 60_000
+
 type Deps = { db: Db; clock: Clock; registry: Registry }
 
 /** How many payments wait for a decision or for their return, how long, and how many are of other cells: read at each scrape. */
@@ -33,11 +36,13 @@ export function observeSuspense({ db, clock, registry }: Deps): void {
   new Gauge({
     name: 'guiche_other_cell_payments',
     aggregator: 'max',
-    help: 'Payments of another cell that an acquirer listed here: its account is configured in two cells',
+    help: 'Payments of another cell that an acquirer listed here in the last seven days: its account is configured in two cells',
     labelNames: ['cell'],
     registers: [registry],
     async collect() {
-      for (const { cell, count } of await countOtherCells(db)) this.set({ cell }, count)
+      this.reset()
+      const since = new Date(clock.now().getTime() - otherCellMs)
+      for (const { cell, count } of await countOtherCells(db, { since })) this.set({ cell }, count)
     },
   })
 }

@@ -46,8 +46,8 @@ export async function insertOtherCells(
   }
 }
 
-/** How many payments of each other cell were seen. */
-export async function countOtherCells(db: Db): Promise<{ cell: string; count: number }[]> {
+/** How many payments of each other cell were first seen after that moment. */
+export async function countOtherCells(db: Db, { since }: { since: Date }): Promise<{ cell: string; count: number }[]> {
   return await db.query(sql`
-    select cell, count(*) as count from other_cell_payments group by cell order by cell`)
+    select cell, count(*) as count from other_cell_payments where seen_at > ${since} group by cell order by cell`)
 }
