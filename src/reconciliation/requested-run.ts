@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
-import type { By } from '../audit/record.ts'
+import { type By, byService } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { enqueueJob, type Job } from '../jobs/jobs.ts'
 import { type Window, windowOf } from '../lib/brasilia.ts'
@@ -23,6 +23,7 @@ const Payload = Type.Object({
   day: Type.Union([Type.String(), Type.Null()]),
   from: Type.String(),
   to: Type.String(),
+  isOfService: Type.Optional(Type.Boolean()),
 })
 
 /** Enqueues the run for the worker, since it may take minutes. Returns the id of the future run. */
@@ -46,6 +47,7 @@ export async function enqueueRun(
     day: 'day' in request ? request.day : null,
     from: from?.toISOString() ?? '',
     to: to?.toISOString() ?? '',
+    isOfService: by.actor === byService.actor,
   }
   const run =
     'window' in request
@@ -61,20 +63,26 @@ export function keyOfRun(runId: string): string {
   return `${requestedRunJob} ${runId}`
 }
 
+/** What a stop interrupts, and what the service itself requested, is run again. Other runs may end as interrupted. */
 export function requestedRunJobs(deps: CloseDeps & { log: Logger }): Record<string, Job> {
   return {
     [requestedRunJob]: async (payload, stopping) => {
-      const { runId, acquirer: name, day, from, to } = Value.Parse(Payload, payload)
+      const { runId, acquirer: name, day, from, to, isOfService = false } = Value.Parse(Payload, payload)
+      // A stop ends no request, and nobody requests the service's own again.
+      const isRepeated = () => stopping.aborted || isOfService
       // Rows that remain from a process that ended in the middle of this run.
       await deletePairs(deps.db, { runId, before: new Date(0) })
       try {
-        const acquirer = deps.acquirers.named(name)
-        if (day !== null) await closeDay(deps, { acquirer, day, runId, stopping })
-        else {
-          const window = { from: new Date(from), to: new Date(to) }
-          await reconcile(deps, { acquirer, kind: 'manual', window, runId, stopping })
-        }
+        const run = { acquirer: deps.acquirers.named(name), runId, stopping }
+        const window = { from: new Date(from), to: new Date(to) }
+        const ended =
+          day === null
+            ? await reconcile(deps, { ...run, kind: 'manual', window })
+            : await closeDay(deps, { ...run, day })
+        if (ended.state === 'interrupted' && isRepeated())
+          throw new Error(`the comparison was interrupted: ${ended.error}`)
       } catch (error) {
+        if (isRepeated()) throw error
         // The run is stored as interrupted. The user may request it again.
         deps.log.error({ err: error, acquirer: name, runId }, 'a requested comparison failed')
       }

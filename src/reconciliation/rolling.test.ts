@@ -5,12 +5,14 @@ import type { BankPayment, BankPayout } from '../../test/support/generated-bank.
 import { type GeneratedDay, generateDay, generatedDay } from '../../test/support/generated-day.ts'
 import { listDifferences, type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
 import type { Send } from '../acquirers/bacen/http.ts'
+import { type By, byService } from '../audit/record.ts'
 import { sql } from '../db/sql.ts'
 import { findPayoutFreeze } from '../ledger/store.ts'
 import { settleTransaction } from '../transactions/settle.ts'
 import { findBreaches } from '../verification.ts'
 import { confirmDifference } from './decide.ts'
 import { reconciliationJobs } from './jobs.ts'
+import { enqueueRun, keyOfRun, requestedRunJob, requestedRunJobs } from './requested-run.ts'
 import { reconcile } from './run.ts'
 
 const { from, to } = generatedDay
@@ -216,4 +218,28 @@ it('makes a payment by a static code PAID that no callback and no poll has found
     { status: 'PAID' },
   ])
   expect(await database.db.query(sql`select from suspense_payments where end_to_end = ${endToEndId}`)).toEqual([])
+})
+
+it('repeats a requested run that a stop interrupted, and one of the service when the acquirer answers again', async () => {
+  const away = disturbed(async () => refused)
+  const request = async (by: By) => {
+    const wanted = { acquirer: 'bank', window: { from, to }, by, now: clock.now() }
+    const runId = await database.db.transaction(async (tx) => await enqueueRun(tx, wanted))
+    const [job] = await database.db.query<{ payload: object }>(sql`
+      select payload from jobs where key = ${keyOfRun(runId)}`)
+    const run = async (some: Reconciling, stopping = never) =>
+      await requestedRunJobs(some)[requestedRunJob]?.(job?.payload, stopping)
+    const state = async () =>
+      (await database.db.query<{ state: string }>(sql`select state from reconciliation_runs where id = ${runId}`))[0]
+        ?.state
+    return { run, state }
+  }
+  const ofPerson = await request({ actor: 'user:maria@loja.example' })
+  await expect(ofPerson.run(deps, AbortSignal.abort())).rejects.toThrow('interrupted')
+  await ofPerson.run(away)
+  expect(await ofPerson.state()).toBe('interrupted')
+  const ofService = await request(byService)
+  await expect(ofService.run(away)).rejects.toThrow('interrupted')
+  await ofService.run(deps)
+  expect(await ofService.state()).toBe('complete')
 })
