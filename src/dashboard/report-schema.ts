@@ -24,7 +24,7 @@ export const PeriodView = Type.Object({
 /** The balances at the end of a day. */
 export const BalanceHistoryView = Type.Object({ day: Text, available: Cents, reserved: Cents, blocked: Cents })
 
-/** The last period of a schedule. `error`: why the mail server did not accept it yet. */
+/** The last period of a schedule. `error`: why it was not sent yet, or was given up. */
 const SendingView = Type.Object({
   ...{ from: Text, until: Text, outcome: OrNull(Type.Enum(['sent', 'no_recipient', 'given_up', 'paused'])) },
   ...{ sentTo: Count, attempts: Count, error: OrNull(Text), finishedAt: OrNull(Time) },

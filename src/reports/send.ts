@@ -48,7 +48,7 @@ export type ReportDeps = {
   db: Db
   clock: Clock
   baseUrl: string
-  /** Null: no mail is sent, and nothing becomes due. */
+  /** Null: no mail is sent, nothing becomes due, and what was due is given up. */
   mail: MailSettings | null
   /** Those whose days are closed. */
   acquirers: Acquirers
@@ -60,7 +60,10 @@ export function reportJobs(deps: ReportDeps): Record<string, Job> {
       if (deps.mail) await beginDue(deps)
     },
     [sendJob]: async (payload) => {
-      if (deps.mail) await send(deps, deps.mail, Value.Parse(SendPayload, payload))
+      const key = Value.Parse(SendPayload, payload)
+      if (deps.mail) return await send(deps, deps.mail, key)
+      await saveAttempt(deps.db, key, 'no mail server is configured any more')
+      await finishSending(deps.db, key, { outcome: 'given_up', now: deps.clock.now() })
     },
   }
 }

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { ReportSchedules } from '../../src/dashboard/report-schema.ts'
 import { sql } from '../../src/db/sql.ts'
+import { insertSending } from '../../src/reports/schedule-store.ts'
+import { reportJobs } from '../../src/reports/send.ts'
+import { settleDepsWith } from '../support/acquirer.ts'
 import { startMailServer, type TestMailServer } from '../support/mail-server.ts'
 import { readPdf } from '../support/read-files.ts'
 import { payOne, setFixedFee } from '../support/refunds.ts'
@@ -181,4 +184,16 @@ it('sends the closed days to the operator, once they are signed', async () => {
   expect(mail?.attachments.map(({ filename }) => filename)).toEqual([
     ...['simulator-2026-04-27-v1.pdf', 'simulator-2026-04-27-v1.jws'],
   ])
+})
+
+it('is given up, with the reason, when the mail server was removed after its period was over', async () => {
+  const { body } = await schedule({ every: 'day', recipients: [await idOf(owner)] })
+  const key = { merchantId: await findSandboxMerchant(service), scheduleId: body.id, firstDay: '2026-04-27' }
+  const { db, clock, baseUrl } = service
+  const dueAt = clock.now()
+  await db.transaction(async (tx) => await insertSending(tx, { ...key, lastDay: key.firstDay, dueAt }))
+  const other = settleDepsWith(service, async () => ({ status: 503, headers: {}, body: '' }))
+  const jobs = reportJobs({ ...other, baseUrl, mail: null })
+  await jobs['reports.send']?.(key, new AbortController().signal)
+  expect(await lastOf(body.id)).toMatchObject({ outcome: 'given_up', error: 'no mail server is configured any more' })
 })

@@ -36,7 +36,7 @@ export const words = texts({
     outcomes: {
       sent: (period: string, time: string) => `${period} sent ${time}`,
       no_recipient: (period: string, _: string) => `${period} not sent: no recipient may read it any more`,
-      given_up: (period: string, _: string) => `${period} given up after three days`,
+      given_up: (period: string, _: string, error: string) => `${period} given up${error && `: ${error}`}`,
       paused: (period: string, _: string) => `${period} not sent: paused`,
     },
     failing: (period: string, attempts: string, error: string) =>
@@ -80,7 +80,7 @@ export const words = texts({
     outcomes: {
       sent: (period: string, time: string) => `${period} enviado ${time}`,
       no_recipient: (period: string, _: string) => `${period} não enviado: nenhum destinatário pode mais lê-lo`,
-      given_up: (period: string, _: string) => `${period} abandonado depois de três dias`,
+      given_up: (period: string, _: string, error: string) => `${period} abandonado${error && `: ${error}`}`,
       paused: (period: string, _: string) => `${period} não enviado: pausado`,
     },
     failing: (period: string, attempts: string, error: string) =>
@@ -89,6 +89,7 @@ export const words = texts({
       error
         .replace('the mail was not accepted', 'o servidor de e-mail não aceitou a mensagem')
         .replace('the mail server refused a recipient', 'o servidor de e-mail recusou um destinatário')
+        .replace('no mail server is configured any more', 'não há mais servidor de e-mail configurado')
         .replace('the day is not closed yet', 'o dia ainda não foi fechado'),
     sending: (period: string) => `${period} está sendo enviado`,
     period: (from: string, until: string) => (from === until ? from : `${from} a ${until}`),

@@ -153,7 +153,7 @@ function Last({ of: last }: { of: Schedule['last'] }) {
   return (
     <Text size="xs" c={isFine ? 'dimmed' : 'var(--mantine-color-red-light-color)'}>
       {last.outcome !== null
-        ? t.outcomes[last.outcome](period, format.fromNow(last.finishedAt ?? ''))
+        ? t.outcomes[last.outcome](period, format.fromNow(last.finishedAt ?? ''), t.errorOf(last.error ?? ''))
         : last.error === null
           ? t.sending(period)
           : t.failing(period, format.number(last.attempts), t.errorOf(last.error))}
