@@ -13,6 +13,7 @@ import type { Problem } from '../../test/support/requests.ts'
 import { startTestService, type TestService } from '../../test/support/service.ts'
 import type { Send } from '../acquirers/bacen/http.ts'
 import { sql } from '../db/sql.ts'
+import { assert } from '../lib/assert.ts'
 import { AppError } from '../lib/errors.ts'
 import { findBreaches } from '../verification.ts'
 import { cancelTransaction } from './cancel.ts'
@@ -232,6 +233,48 @@ describe('while the outcome is not known', () => {
     const transaction = await untilStatus(service, id, 'FAILED')
     expect(transaction).toMatchObject(canceled)
     expect(statusesOf(transaction)).toEqual(['PENDING', 'PIX_QRCODE_GENERATED', 'FAILED'])
+  })
+
+  it('a check that began before the request gives the code, and the cancel follows at once', async () => {
+    const { id } = await charge(service)
+    await toPending(id)
+    // Due by another clock, so that the service's own worker is not faster.
+    const now = new Date(service.clock.now().getTime() + 1_000)
+    await service.db.query(sql`update transactions set check_at = ${now} where id = ${id}`)
+    const check = async (send: Send) =>
+      await checkDueTransactions({ ...settleDepsWith(service, send), clock: { now: () => now } }, never)
+    const answers: string[] = []
+    await check(async (request) => {
+      const answer = await bank.handle(request)
+      if (request.path.includes(id.replaceAll('-', '')) && answers.length === 0)
+        answers.push(await cancelAt(id, bank.handle))
+      return answer
+    })
+    expect(answers).toEqual(['acquirer_unavailable'])
+    await check(bank.handle)
+    const transaction = await untilStatus(service, id, 'FAILED')
+    expect(transaction).toMatchObject(canceled)
+    expect(statusesOf(transaction)).toEqual(['PENDING', 'PIX_QRCODE_GENERATED', 'FAILED'])
+  })
+
+  it('a check that began before the request and finds nothing new leaves the cancel as it is', async () => {
+    const { id } = await charge(service)
+    const before = await findTransaction(service.db, merchantId, id)
+    assert(before, 'the transaction exists')
+    const cancelMeanwhile: Send = async (request) => {
+      const answer = await bank.handle(request)
+      expect(
+        await cancelAt(
+          id,
+          removing(async () => lost),
+        ),
+      ).toBe('acquirer_unavailable')
+      return answer
+    }
+    await checkOpen(settleDepsWith(service, cancelMeanwhile), before)
+    expect((await checkAtOf(id))?.check_at).toEqual(new Date(service.clock.now().getTime() + 5_000))
+    await checkLater(id)
+    expect(await untilStatus(service, id, 'FAILED')).toMatchObject(canceled)
   })
 
   it('no charge is created that would only be removed', async () => {

@@ -11,6 +11,7 @@ import { failureMessages } from './status.ts'
 import {
   claimDueTransactions,
   findTransaction,
+  type LockedTransaction,
   lockTransaction,
   type TransactionRow,
   updateCheckAt,
@@ -150,25 +151,29 @@ async function giveCode(
   row: TransactionRow,
   { acquirer, charge }: { acquirer: Acquirer; charge: Charge },
 ): Promise<void> {
-  await changeIfStill(deps, row, {
+  await changeIfStill(deps, row, (locked) => ({
     to: 'PIX_QRCODE_GENERATED',
     // A cancel that was requested before there was a code follows at once.
-    checkAt: row.cancel_requested_at ? deps.clock.now() : new Date(charge.expiresAt.getTime() + expiryGraceMs),
+    checkAt: locked.cancel_requested_at ? deps.clock.now() : new Date(charge.expiresAt.getTime() + expiryGraceMs),
     set: { ...moneyAt(row, acquirer.name), pix_uri: charge.uri, pix_expires_at: charge.expiresAt },
-  })
+  }))
 }
 
 async function fail(deps: SettleDeps, row: TransactionRow, reason: string): Promise<void> {
-  await changeIfStill(deps, row, { to: 'FAILED', checkAt: null, set: { error_message: reason } })
+  await changeIfStill(deps, row, () => ({ to: 'FAILED', checkAt: null, set: { error_message: reason } }))
 }
 
 type Change = Pick<Parameters<typeof changeStatus>[2], 'to' | 'checkAt' | 'set'>
 
 /** Changes a transaction, unless a payment or another process changed it first. */
-async function changeIfStill(deps: SettleDeps, row: TransactionRow, change: Change): Promise<void> {
+async function changeIfStill(
+  deps: SettleDeps,
+  row: TransactionRow,
+  toChange: (locked: LockedTransaction) => Change,
+): Promise<void> {
   await deps.db.transaction(async (tx) => {
     const locked = await lockTransaction(tx, row.merchant_id, row.id)
-    if (locked?.status === row.status) await changeStatus(tx, locked, { ...change, now: deps.clock.now() })
+    if (locked?.status === row.status) await changeStatus(tx, locked, { ...toChange(locked), now: deps.clock.now() })
   })
   deps.wakeDeliveries()
 }

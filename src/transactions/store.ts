@@ -77,10 +77,13 @@ export type Changeable = {
   returns: ShownReturn[]
 }
 
-/** A transaction under its lock: its owner, and the fields that change. */
+/**
+ * A transaction under its lock: its owner, and the fields that change. `cancel_requested_at`: null unless a cancel was
+ * requested and the acquirer did not refuse it.
+ */
 export type LockedTransaction = Pick<CreatedFields, 'id' | 'merchant_id' | 'webhook_url'> &
   OtherAcquirers &
-  Omit<Changeable, Listed> & { status: TransactionStatus }
+  Omit<Changeable, Listed> & { status: TransactionStatus; cancel_requested_at: Date | null }
 
 /** Read with the row, and never under a lock that was waited for. */
 type Listed = 'refunds' | 'disputes' | 'returns'
@@ -94,8 +97,7 @@ type OtherAcquirers = { other_acquirers: string[] }
 /** A transaction after a change of its status. */
 export type ChangedTransaction = LockedTransaction & Pick<Changeable, Listed>
 
-/** `cancel_requested_at`: null unless a cancel was requested and the acquirer did not refuse it. */
-export type TransactionRow = CreatedFields & ChangedTransaction & { cancel_requested_at: Date | null }
+export type TransactionRow = CreatedFields & ChangedTransaction
 
 export type NewTransaction = CreatedFields &
   OtherAcquirers &
@@ -110,11 +112,11 @@ export type NewTransaction = CreatedFields &
 
 const lockedColumns = sql`
   id, merchant_id, acquirer, other_acquirers, webhook_url, pix_uri, pix_expires_at, statuses, status_dates, status, amount_paid, payment_date,
-  end_to_end, payer, receiver, fee_amount, infraction_date, error_message, amount_returned`
+  end_to_end, payer, receiver, fee_amount, infraction_date, error_message, amount_returned, cancel_requested_at`
 
 const createdColumns = sql`
   amount, idempotency_key, external_code, return_url, is_info_product, customer, seller, address, items, description, metadata, pix_expiration_seconds,
-  created_at, cancel_requested_at`
+  created_at`
 
 // Only a paid transaction can have any: the others need no subquery.
 export const transactionColumns = sql`${lockedColumns}, ${shownDisputes}, ${createdColumns},
@@ -296,15 +298,14 @@ export function toChanged({ row, to, at, set }: Change, lists: Pick<Changeable, 
   }
 }
 
-/** Does nothing if the status has changed meanwhile: the next check is then scheduled by that change. */
-export async function updateCheckAt(
-  db: Db,
-  row: Pick<LockedTransaction, 'id' | 'merchant_id' | 'status'>,
-  checkAt: Date,
-): Promise<void> {
+/**
+ * Does nothing if the status has changed or a cancel was requested meanwhile: that change then scheduled the next check.
+ */
+export async function updateCheckAt(db: Db, row: TransactionRow, checkAt: Date): Promise<void> {
   await db.query(sql`
     update transactions set check_at = ${checkAt}
-    where id = ${row.id} and merchant_id = ${row.merchant_id} and status = ${row.status} and check_at is not null`)
+    where id = ${row.id} and merchant_id = ${row.merchant_id} and status = ${row.status} and check_at is not null
+      and cancel_requested_at is not distinct from ${row.cancel_requested_at}`)
 }
 
 export async function claimDueTransactions(db: Db, claim: Claim): Promise<TransactionRow[]> {
