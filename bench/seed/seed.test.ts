@@ -202,6 +202,7 @@ describe('a seeded database', () => {
     await eventually(async () => (await statusOf(open.id)) === 'PAID')
     service.clock.advance(2 * dayMs)
     await service.runJob('transactions.check')
+    await service.runJob('transactions.check-refunds')
     await eventually(async () => (await inStatus('PIX_QRCODE_GENERATED')).length === 0)
     for (const { id } of expiring) expect(await statusOf(id)).toBe('FAILED')
     await eventually(async () => ['REFUNDED', 'PAID'].includes(await statusOf(refunding.id)))

@@ -124,7 +124,7 @@ export async function advanceClock(
     const checks = (await moveChecks(tx, 'refunds', move)) + (await moveChecks(tx, 'withdrawals', move))
     const webhooks = await moveDeliveries(tx, move)
     const offsetSeconds = await addOffset(tx, move)
-    const jobs = ['transactions.check', 'withdrawals.check']
+    const jobs = ['transactions.check', 'transactions.check-refunds', 'withdrawals.check']
     await enqueueJobs(
       tx,
       jobs.map((name) => ({ name, payload: {}, key: name })),

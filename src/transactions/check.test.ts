@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { settleDepsWith } from '../../test/support/acquirer.ts'
 import { charge, fetchTransaction, openQuietBank, type QuietBank } from '../../test/support/payments.ts'
+import { payOne, refund, untilRefund, untilSent } from '../../test/support/refunds.ts'
 import { startTestService, type TestService } from '../../test/support/service.ts'
+import { eventually } from '../../test/support/webhooks.ts'
 import { sql } from '../db/sql.ts'
 import { checkDueTransactions } from './check.ts'
+import { transactionJobs } from './jobs.ts'
 
 let service: TestService
 let bank: QuietBank
@@ -89,4 +92,36 @@ it('keeps waiting for an existing charge when its payment page is opened', async
   await service.call(link.body.url.slice(service.baseUrl.length), { token: null })
   await checkDueTransactions(settleDepsWith(service, bank.handle), never)
   expect(await fetchTransaction(service, id)).toMatchObject({ status: 'PIX_QRCODE_GENERATED' })
+})
+
+it('checks refunds while the checks of charges have not ended', async () => {
+  const { id, endToEnd } = await payOne(service, 800_002)
+  const refundId = await refund(service, id)
+  await untilSent(service, refundId)
+  await service.db.query(sql`
+    update simulator.returns set settles_at = ${service.clock.now()} where end_to_end_id = ${endToEnd}`)
+  const open = await charge(service)
+  // Due by another clock, so that the service's own worker is not faster.
+  const now = new Date(service.clock.now().getTime() + 60_000)
+  await service.db.query(sql`update transactions set check_at = ${now} where id = ${open.id}`)
+  let isChecking = false
+  let answer = () => {}
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve
+  })
+  const bankOfLateAnswers = settleDepsWith(service, async (request) => {
+    if (request.path.includes(open.id.replaceAll('-', ''))) {
+      isChecking = true
+      await answered
+    }
+    return await bank.handle(request)
+  })
+  const deps = { ...bankOfLateAnswers, clock: { now: () => now } }
+  const jobs = transactionJobs(deps, deps)
+  const checked = jobs['transactions.check']?.({}, never)
+  await eventually(() => isChecking)
+  await jobs['transactions.check-refunds']?.({}, never)
+  await untilRefund(service, id, refundId, 'REFUNDED')
+  answer()
+  await checked
 })

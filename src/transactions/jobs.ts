@@ -34,10 +34,9 @@ const KeyPayload = Type.Object({ merchantId: Type.String(), id: Type.String() })
  */
 export function transactionJobs(deps: SettleDeps, inBackground: SettleDeps): Record<string, Job> {
   return {
-    'transactions.check': async (_, stopping) => {
-      await checkDueTransactions(inBackground, stopping)
-      await checkDueRefunds(inBackground, stopping)
-    },
+    'transactions.check': async (_, stopping) => await checkDueTransactions(inBackground, stopping),
+    // Apart: a check runs until none is due, and no open refund waits behind charges that expire.
+    'transactions.check-refunds': async (_, stopping) => await checkDueRefunds(inBackground, stopping),
     'transactions.poll': async (_, stopping) => await pollPayments(inBackground, stopping),
     'transactions.poll-returns': async (_, stopping) => await pollReturns(inBackground, stopping),
     [readDisputesJob]: async (_, stopping) => await pollDisputes(inBackground, stopping),
@@ -61,10 +60,8 @@ export function transactionJobs(deps: SettleDeps, inBackground: SettleDeps): Rec
 export function transactionSchedules(deps: SettleDeps): Record<string, JobSchedule> {
   const { db, clock } = deps
   return {
-    'transactions.check': {
-      everySeconds: 5,
-      isNeeded: async () => (await isTransactionDue(db, clock.now())) || (await isRefundDue(db, clock.now())),
-    },
+    'transactions.check': { everySeconds: 5, isNeeded: async () => await isTransactionDue(db, clock.now()) },
+    'transactions.check-refunds': { everySeconds: 5, isNeeded: async () => await isRefundDue(db, clock.now()) },
     'transactions.poll': { everySeconds: 15 },
     'transactions.poll-returns': { everySeconds: 300 },
     [readDisputesJob]: { everySeconds: 30 },

@@ -170,7 +170,7 @@ describe('an unannounced return under MED, reported by callback', () => {
     await returnUnannounced(service, endToEnd)
     await eventually(async () => (await fetchDisputed(service, id)).amountReturned === 1000)
     service.clock.advance(700_000)
-    await service.runJob('transactions.check')
+    await service.runJob('transactions.check-refunds')
     await untilRefund(service, id, refundId, 'REFUNDED')
     expect(await fetchRefundable(service, id)).toMatchObject({ status: 'INFRACTION', amountRefunded: slow })
     expect(await disputesOf(service, id)).toEqual([{ state: 'returned', amount: 1000 }])
@@ -387,7 +387,7 @@ describe('at a bank without callbacks', () => {
   async function repeatUntil(id: string, refundId: string, status: string): Promise<void> {
     await eventually(async () => {
       network.service.clock.advance(60_000)
-      await network.service.runJob('transactions.check')
+      await network.service.runJob('transactions.check-refunds')
       await sleep(40)
       const { refunds } = await fetchRefundable(network.service, id)
       return refunds.some((one) => one.id === refundId && one.status === status)

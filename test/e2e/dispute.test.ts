@@ -207,7 +207,7 @@ describe('a refund in process when its payment is disputed', () => {
 
   async function finishSlowRefund(id: string, refundId: string): Promise<void> {
     service.clock.advance(700_000)
-    await service.runJob('transactions.check')
+    await service.runJob('transactions.check-refunds')
     await untilRefund(service, id, refundId, 'REFUNDED')
   }
 })

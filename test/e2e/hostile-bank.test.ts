@@ -58,7 +58,13 @@ async function settleDown(...jobs: string[]): Promise<void> {
   )
 }
 
-const scheduled = ['transactions.check', 'transactions.poll', 'transactions.disputes', 'suspense.check']
+const scheduled = [
+  'transactions.check',
+  'transactions.check-refunds',
+  'transactions.poll',
+  'transactions.disputes',
+  'suspense.check',
+]
 /** The pauses after which a notice is checked again, before it counts as untrue. */
 const pausesSeconds = [3, 11, 61, 301]
 

@@ -130,6 +130,7 @@ const mayHaveCharge = (what: RegExp) => requested.some((line) => what.test(line)
 async function later(): Promise<void> {
   gateway.clock.advance(60_000)
   await gateway.runJob('transactions.check')
+  await gateway.runJob('transactions.check-refunds')
   await gateway.runJob('withdrawals.check')
 }
 

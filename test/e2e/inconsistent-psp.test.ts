@@ -66,7 +66,7 @@ const kinds: Record<string, Leaving> = {
     table: 'transactions',
     key: 'id',
     sendJob: sendRefundJob,
-    job: 'transactions.check',
+    job: 'transactions.check-refunds',
     async send() {
       const { id, endToEnd } = await payOne(bank.service)
       endToEnds.set(id, endToEnd)

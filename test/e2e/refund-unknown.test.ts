@@ -29,7 +29,7 @@ const get = ['GET', '/devolucao/'] as const
 async function checkUntil(isSo: () => boolean | Promise<boolean>): Promise<void> {
   await eventually(async () => {
     network.service.clock.advance(60_000)
-    await network.service.runJob('transactions.check')
+    await network.service.runJob('transactions.check-refunds')
     await sleep(40)
     return await isSo()
   })

@@ -171,7 +171,7 @@ describe('is refused', () => {
     await untilSent(service, slow)
     expect(await refusedWith(id)).toEqual(['refund_not_possible', 'status refund_in_progress'])
     service.clock.advance(700_000)
-    await service.runJob('transactions.check')
+    await service.runJob('transactions.check-refunds')
     await untilRefund(service, id, slow, 'REFUNDED')
     expect(await refusedWith(id)).toEqual(['refund_not_possible', 'status refunded'])
   })
@@ -374,7 +374,7 @@ describe('the acquirer', () => {
     await service.db.query(sql`
       update simulator.returns set rejection = 'AB03', settles_at = ${service.clock.now()} where end_to_end_id = ${endToEnd}`)
     service.clock.advance(60_000)
-    await service.runJob('transactions.check')
+    await service.runJob('transactions.check-refunds')
     await untilRefund(service, id, refundId, 'FAILED')
     expect((await fetchRefundable(service, id)).errorMessage).toMatch(/AB03.*request the refund again/)
   })
@@ -386,7 +386,7 @@ describe('the acquirer', () => {
     await untilSent(service, refundId)
     for (const seconds of [6, 60, 300]) {
       service.clock.advance(seconds * 1000)
-      await service.runJob('transactions.check')
+      await service.runJob('transactions.check-refunds')
     }
     expect(await fetchRefundable(service, id)).toMatchObject({ status: 'PROCESSING_REFUND', amountRefunded: 0 })
     expect(await balancesOf(service)).toMatchObject({
@@ -394,7 +394,7 @@ describe('the acquirer', () => {
       reserved: before.reserved + 800_002,
     })
     service.clock.advance(700_000)
-    await service.runJob('transactions.check')
+    await service.runJob('transactions.check-refunds')
     await untilRefund(service, id, refundId, 'REFUNDED')
   })
 })

@@ -44,6 +44,7 @@ async function createAtBoth(): Promise<string> {
 async function wait(ms: number): Promise<void> {
   gateway.clock.advance(ms)
   await gateway.runJob('transactions.check')
+  await gateway.runJob('transactions.check-refunds')
 }
 
 /** A transaction that is paid. */

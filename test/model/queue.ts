@@ -8,6 +8,7 @@ import type { World } from './world.ts'
 /** The jobs of the schedule. The verification of the ledger is a separate step. */
 export const sweeps = [
   'transactions.check',
+  'transactions.check-refunds',
   'transactions.poll',
   'transactions.disputes',
   'withdrawals.check',
