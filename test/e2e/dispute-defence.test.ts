@@ -2,12 +2,8 @@ import { createHash, randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import type { DefenceView } from '../../src/defences/schema.ts'
-import { markHandedIn, requestSending } from '../../src/defences/send.ts'
-import { writeDefence } from '../../src/defences/write.ts'
 import { dayOf } from '../../src/lib/brasilia.ts'
-import { manualClock } from '../support/clock.ts'
 import { decide, dispute, fetchDisputed, pollUntil } from '../support/disputes.ts'
-import { openGateway, openPsp, setBehaviour } from '../support/gateway.ts'
 import { payOne } from '../support/refunds.ts'
 import { addTestClient } from '../support/requests.ts'
 import { type Answer, startTestService, type TestService } from '../support/service.ts'
@@ -221,6 +217,48 @@ describe('a defence', () => {
     expect(await received(reference)).toHaveLength(1)
   })
 
+  it.each(['sent', 'handed_in'])('that was %s is a draft again when the PSP reopens the dispute', async (state) => {
+    const { id, path, reference, disputeId } = await openCase()
+    const submission = async () => {
+      const [one] = await service.db.query<{ id: string; files: string[] }>(sql`
+        select id, files from simulator.defences where dispute_id = ${reference}`)
+      return one
+    }
+    const toAnswer = async () => {
+      const body = { tab: 'to_answer' }
+      const answer = await owner.call<{ data: { id: string }[] }>('/dashboard/api/list/dispute', { body })
+      return answer.body.data.some((one) => one.id === disputeId)
+    }
+    await write(path, 0)
+    const fileIds = [(await upload(path, pdf)).body.files[0]?.id ?? '']
+    const handIn = { body: { revision: 1, fileIds, reference: '4711' } }
+    if (state === 'sent') await send(path)
+    else await owner.call(`${path}/defence/hand-in`, handIn)
+    await untilState(path, state)
+    const first = await submission()
+    expect(await toAnswer()).toBe(false)
+    await decide(service, reference, 'reject')
+    await pollUntil(service, id, 'PAID')
+    // A PSP that reopens a dispute takes another defence.
+    await service.db.query(sql`delete from simulator.defences where dispute_id = ${reference}`)
+    await service.db.query(sql`
+      update simulator.disputes set state = 'open', changed_at = ${service.clock.now()} where id = ${reference}`)
+    await pollUntil(service, id, 'BLOCKED')
+    expect(await toAnswer()).toBe(true)
+    expect(await readDefence(path)).toMatchObject({
+      isOpen: true,
+      written: { state: 'draft', text, answeredAt: null, reference: null },
+    })
+    const added = (await upload(path, Buffer.from('mais uma prova'), 'mais.txt')).body.files.map((file) => file.id)
+    expect((await write(path, 1, { text: `${text} Segue mais uma prova.` })).status).toBe(200)
+    expect((await send(path)).status).toBe(200)
+    await untilState(path, 'sent')
+    const second = await submission()
+    expect(second?.files.toSorted()).toEqual(added.toSorted())
+    expect(second?.id).not.toBe(first?.id)
+    expect(await toAnswer()).toBe(false)
+  })
+
   it('is refused once the dispute is decided', async () => {
     const { id, path, reference } = await openCase()
     await decide(service, reference, 'reject')
@@ -349,36 +387,4 @@ it('needs attention near the deadline until it is answered, and again if the PSP
   const { body } = await owner.call(`${path}/defence/hand-in`, { body: { revision: 1, fileIds: [], reference: '' } })
   expect(body).toMatchObject({ written: { state: 'handed_in' } })
   expect(await attention()).toBe(0)
-})
-
-it('sends a defence again after a lost answer, and it counts once', async () => {
-  const clock = manualClock()
-  const psp = await openPsp('alpha', clock)
-  const gateway = await openGateway([psp], { clock })
-  const { id } = (await gateway.create()).body
-  await gateway.sendCallback(psp, await psp.pay(id))
-  await gateway.until(id, 'PAID')
-  const [paid] = await gateway.db.query<{ end_to_end: string; merchant_id: string }>(sql`
-    select end_to_end, merchant_id from transactions where id = ${id}`)
-  await psp.bank.openDispute({ endToEndId: paid?.end_to_end ?? '' })
-  await gateway.runJob('transactions.disputes')
-  await gateway.until(id, 'BLOCKED')
-  const [found] = await gateway.db.query<{ id: string }>(sql`select id from disputes where transaction_id = ${id}`)
-  const key = { merchantId: paid?.merchant_id ?? '', transactionId: id, disputeId: found?.id ?? '' }
-  const deps = { db: gateway.db, clock, acquirers: gateway.acquirers }
-  const by = { actor: 'user:ana@example.com' }
-  await writeDefence(deps, key, { input: { text, delivery: noDelivery, revision: 0 }, by })
-  setBehaviour(psp, 'lost', 'PUT /v2/gn/infracoes')
-  await requestSending(deps, key, { input: { revision: 1, fileIds: [] }, by })
-  const sendings = () => psp.requests.filter((request) => request.startsWith('PUT /v2/gn/infracoes'))
-  await eventually(() => sendings().length > 1)
-  const state = async () =>
-    (await gateway.db.query<{ state: string }>(sql`select state from dispute_defences`))[0]?.state
-  expect(await state()).toBe('sending')
-  setBehaviour(psp, 'well')
-  await eventually(async () => (await state()) === 'sent')
-  expect(new Set(sendings()).size).toBe(1)
-  await expect(markHandedIn(deps, key, { input: { revision: 1, fileIds: [], reference: '' }, by })).rejects.toThrow()
-  await gateway.stop()
-  await psp.close()
 })

@@ -7,7 +7,14 @@ import { changeStatus } from '../change.ts'
 import { leftOf, moveByAffairs } from '../refund/after.ts'
 import { listRefunds, type RefundRow } from '../refund/store.ts'
 import type { LockedTransaction } from '../store.ts'
-import { type DisputeRow, insertDispute, listDisputesOf, updateDispute, updateDisputeDate } from './store.ts'
+import {
+  type DisputeRow,
+  insertDispute,
+  listDisputesOf,
+  reopenDefence,
+  updateDispute,
+  updateDisputeDate,
+} from './store.ts'
 
 /** The steps of a dispute. Each runs in the caller's commit and under the transaction's lock. */
 export type Opening = Pick<DisputeRow, 'source' | 'acquirer_reference' | 'reason'> & {
@@ -111,7 +118,7 @@ export async function endDispute(
   return await settleDisputes(tx, row, now)
 }
 
-/** Reopens a dispute that had ended: it blocks what is left. */
+/** Reopens a dispute that had ended: it blocks what is left, and can be defended again. */
 export async function reopenDispute(
   tx: Tx,
   row: LockedTransaction,
@@ -119,6 +126,7 @@ export async function reopenDispute(
   now: Date,
 ): Promise<LockedTransaction> {
   await updateDispute(tx, { ...dispute, state: 'open', decided_at: null, finished_at: null })
+  await reopenDefence(tx, dispute)
   return await settleDisputes(tx, row, now)
 }
 

@@ -77,6 +77,17 @@ export async function updateDispute(tx: Tx, row: DisputeRow): Promise<void> {
 }
 
 /**
+ * The dispute needs an answer again: what was sent or handed in before it ended becomes a draft. Sending that makes a new
+ * submission, under an id of its own.
+ */
+export async function reopenDefence(tx: Tx, { merchant_id, id }: DisputeRow): Promise<void> {
+  await tx.query(sql`update disputes set answered_at = null where merchant_id = ${merchant_id} and id = ${id}`)
+  await tx.query(sql`
+    update dispute_defences set state = 'draft', answered_at = null, reference = null
+    where merchant_id = ${merchant_id} and dispute_id = ${id} and state in ('sending', 'sent', 'handed_in')`)
+}
+
+/**
  * Called when a locked transaction loses its payment: the payment keeps the references of its disputes. A reopened
  * dispute is recorded where the payment is by then, and no two disputes of a merchant at one acquirer may have the
  * same reference.
