@@ -4,6 +4,7 @@ import { enqueueJobs } from '../jobs/jobs.ts'
 import { type Posting, postAll } from '../ledger/post.ts'
 import { placedInSuspense, returnedFromSuspense } from '../ledger/transfers.ts'
 import { newUuid } from '../lib/secrets.ts'
+import { isDisputed } from './dispute-store.ts'
 import { operatorMerchantId, type SuspenseStatus } from './status.ts'
 import { insertSuspense, lockSuspenseOf, type SuspenseRow } from './store.ts'
 import { takenOf, takeReturns } from './take.ts'
@@ -17,7 +18,7 @@ export const firstCheckMs = 60_000
 
 /**
  * A payment without a transaction. unattributed: it names no charge of ours. duplicate: its transaction was already
- * paid, and it is sent back automatically. `merchantId` null means the operator's own merchant.
+ * paid, and it is sent back automatically unless it is disputed. `merchantId` null means the operator's own merchant.
  */
 export type SuspensePayment = {
   /** The acquirer that holds the money. */
@@ -42,7 +43,8 @@ export async function placeInSuspense(tx: Tx, payments: SuspensePayment[], now: 
 export async function insertIntoSuspense(tx: Tx, payments: SuspensePayment[], now: Date): Promise<Posting[]> {
   if (payments.length === 0) return []
   const once = [...new Map(payments.map((one) => [toKey(one.acquirer.name, one.payment.endToEndId), one])).values()]
-  const rows = once.map((one) => toRow(one, now))
+  const rows: SuspenseRow[] = []
+  for (const one of once) rows.push(toRow(one, { isSentBack: await isSentBack(tx, one), now }))
   const fresh = await insertSuspense(tx, rows)
   const inserted = rows.filter(({ id }) => fresh.has(id))
   await enqueueJobs(
@@ -56,10 +58,21 @@ export async function insertIntoSuspense(tx: Tx, payments: SuspensePayment[], no
   return [...postings, ...(await takeReturnsOfKnown(tx, known, now))]
 }
 
-function toRow({ acquirer, payment, kind, merchantId, transactionId }: SuspensePayment, now: Date): SuspenseRow {
-  const taken = Math.min(payment.amount, takenOf(payment, null))
-  const left = payment.amount - taken
-  const isSentBack = kind === 'duplicate' && left > 0
+/** Nothing is sent back under an open dispute: the acquirer may return it as well. */
+async function isSentBack(tx: Tx, { acquirer, payment, kind }: SuspensePayment): Promise<boolean> {
+  if (kind !== 'duplicate' || leftOf(payment) === 0) return false
+  return !(await isDisputed(tx, { acquirer: acquirer.name, end_to_end: payment.endToEndId }))
+}
+
+function leftOf(payment: Payment): number {
+  return Math.max(0, payment.amount - takenOf(payment, null))
+}
+
+function toRow(
+  { acquirer, payment, kind, merchantId, transactionId }: SuspensePayment,
+  { isSentBack, now }: { isSentBack: boolean; now: Date },
+): SuspenseRow {
+  const left = leftOf(payment)
   const statuses: SuspenseStatus[] = ['held']
   if (isSentBack) statuses.push('returning')
   if (left === 0) statuses.push('returned')
@@ -81,13 +94,14 @@ function toRow({ acquirer, payment, kind, merchantId, transactionId }: SuspenseP
     return_amount: isSentBack ? left : null,
     return_end_to_end: null,
     return_requested_at: null,
-    taken_amount: taken,
+    taken_amount: payment.amount - left,
     statuses,
     status_dates: statuses.map(() => now),
     status: statuses.at(-1) ?? 'held',
     error_message: null,
-    // The job that searches its transaction checks an unattributed payment; nothing checks one that was returned.
-    check_at: left === 0 ? null : isSentBack ? new Date(now.getTime() + firstCheckMs) : now,
+    // The job that searches its transaction checks an unattributed payment; nothing checks one that was returned, or
+    // a disputed duplicate.
+    check_at: isSentBack ? new Date(now.getTime() + firstCheckMs) : left > 0 && kind === 'unattributed' ? now : null,
   }
 }
 

@@ -164,7 +164,7 @@ type Refused = { reason: string; isTemporary?: boolean; payment: Payment | null;
 
 /**
  * A refused return is certain not to be sent. The payment is back in suspense; after a temporary reason it is sent
- * again with a new id.
+ * again with a new id, unless it is disputed by then.
  */
 async function recordRefused(
   deps: SendBackDeps,
@@ -178,7 +178,8 @@ async function recordRefused(
     const stopped = await updateSuspense(tx, locked, { to: 'held', now, set })
     const taken = payment ? await takeReturns(tx, stopped, payment, now) : []
     const attempts = stopped.statuses.filter((status) => status === 'returning').length
-    const pauseMs = isTemporary && taken.length === 0 ? passingPausesMs[attempts - 1] : undefined
+    const isRepeated = isTemporary && taken.length === 0 && !(await isDisputed(tx, stopped))
+    const pauseMs = isRepeated ? passingPausesMs[attempts - 1] : undefined
     if (pauseMs === undefined) {
       deps.log.error(
         { suspenseId: row.id, reason },

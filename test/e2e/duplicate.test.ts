@@ -2,7 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Disturbance } from '../../simulator/disturb.ts'
 import { sql } from '../../src/db/sql.ts'
+import { cents } from '../../src/lib/money.ts'
+import { saveUnattributedDispute } from '../../src/suspense/dispute-store.ts'
 import { sendBack, startSendBack } from '../../src/suspense/send-back.ts'
+import type { SuspenseRow } from '../../src/suspense/store.ts'
+import { recordingLock } from '../../src/transactions/suspend.ts'
 import { settleDepsWith } from '../support/acquirer.ts'
 import { fetchTransaction } from '../support/payments.ts'
 import { type FaultyNetwork, returnsOf, startOnFaultyNetwork } from '../support/refunds.ts'
@@ -55,6 +59,20 @@ async function payTwice(more: Record<string, unknown> = {}): Promise<{ id: strin
     select end_to_end_id from simulator.pix where end_to_end_id = any(${[first ?? '', second]})`)
   expect(arrived).toHaveLength(2)
   return { id, first: first ?? '', second }
+}
+
+/** The acquirer has reported a dispute of a payment that pays no transaction. */
+async function disputeUnattributed(endToEndId: string): Promise<void> {
+  const { db, clock } = network.service
+  const openedAt = clock.now()
+  await saveUnattributedDispute(db, {
+    acquirer: 'simulator',
+    now: openedAt,
+    found: {
+      ...{ reference: `of ${endToEndId}`, endToEndId, amount: cents(1000), reason: null, deadline: null },
+      ...{ state: 'open', status: 'ABERTA', openedAt },
+    },
+  })
 }
 
 /** Advances the clock to each query about open returns, as often as necessary. */
@@ -187,5 +205,55 @@ describe('a duplicate payment', () => {
       'held',
     ])
     expect((await balancesOf(service)).suspense).toBe(800_004)
+  })
+
+  it('stays in suspense if it is disputed before it is found', async () => {
+    const { service, bank } = network
+    const requested = network.countRequests(...put)
+    // The service records no payment before the dispute. Either payment may become the duplicate.
+    const id = await service.db.transaction(
+      async () => {
+        const paid = await payWithFault(service, 'twice')
+        const both = await bank.query<{ end_to_end: string }>(sql`
+          select end_to_end_id as end_to_end from simulator.pix
+          where charge_id = (select charge_id from simulator.pix where end_to_end_id = ${paid.endToEnd})`)
+        expect(both).toHaveLength(2)
+        for (const one of both) await disputeUnattributed(one.end_to_end)
+        return paid.id
+      },
+      { ...recordingLock, isShared: false },
+    )
+    await service.runJob('transactions.poll')
+    const findDuplicate = async () => {
+      const [row] = await service.db.query<SuspenseRow>(
+        sql`select * from suspense_payments where transaction_id = ${id}`,
+      )
+      return row
+    }
+    await eventually(async () => (await findDuplicate()) !== undefined)
+    const duplicate = await findDuplicate()
+    expect(duplicate).toMatchObject({ statuses: ['held'], return_id: null, check_at: null })
+    service.clock.advance(120_000)
+    await service.runJob('suspense.check')
+    expect(network.countRequests(...put)).toBe(requested)
+    await expect(startSendBack(service, { id: duplicate?.id ?? '', by: { actor: 'cli:test' } })).rejects.toThrow(
+      'open dispute',
+    )
+  })
+
+  it('is not returned again after a temporary refusal if it is disputed by then', async () => {
+    const { service, bank } = network
+    const { second } = await payTwice({ amount: 800_001 })
+    await disputeUnattributed(second)
+    await eventually(async () => {
+      await bank.query(sql`update simulator.returns set rejection = 'AB03' where end_to_end_id = ${second}`)
+      service.clock.advance(10_000)
+      await service.runJob('suspense.check')
+      return (await findSuspenseOf(service, second))?.statuses.length === 3
+    })
+    expect(await findSuspenseOf(service, second)).toMatchObject({
+      ...{ statuses: ['held', 'returning', 'held'], return_id: null, check_at: null },
+      error_message: expect.stringContaining('AB03'),
+    })
   })
 })
