@@ -26,7 +26,7 @@ import {
   updateReturnRequested,
   updateSuspense,
 } from './store.ts'
-import { takeReturns } from './take.ts'
+import { takenOf, takeReturns } from './take.ts'
 
 /** How long the Pix system accepts returns of a payment. */
 const returnableMs = 90 * 24 * 60 * 60_000
@@ -178,6 +178,8 @@ async function recordRefused(
     const stopped = await updateSuspense(tx, locked, { to: 'held', now, set })
     const taken = payment ? await takeReturns(tx, stopped, payment, now) : []
     const attempts = stopped.statuses.filter((status) => status === 'returning').length
+    // Others have returned all of it.
+    if (payment && takenOf(payment, null) >= stopped.amount) return taken
     const isRepeated = isTemporary && taken.length === 0 && !(await isDisputed(tx, stopped))
     const pauseMs = isRepeated ? passingPausesMs[attempts - 1] : undefined
     if (pauseMs === undefined) {

@@ -15,8 +15,9 @@ import { eventually } from '../support/webhooks.ts'
 import { balancesOf, expectLedgerConsistent, letMoneyGo, stopMoney } from '../support/withdrawals.ts'
 
 let network: FaultyNetwork
+const logged: Record<string, unknown>[] = []
 beforeAll(async () => {
-  network = await startOnFaultyNetwork()
+  network = await startOnFaultyNetwork({ onLog: (line) => logged.push(line) })
 })
 afterEach(async () => {
   await expectLedgerConsistent(network.service)
@@ -138,6 +139,21 @@ describe('a duplicate payment', () => {
     await letMoneyGo(service)
     await checkUntil(async () => (await statusOf(second)) === 'returned')
     expect(await returnsOf(bank, second)).toHaveLength(1)
+  })
+
+  it('is no error if its return is refused because the bank has returned all of it', async () => {
+    const { service, bank } = network
+    await stopMoney(service)
+    const { second } = await payTwice()
+    await bank.query(sql`
+      insert into simulator.returns (end_to_end_id, id, return_id, amount, nature, requested_at, settles_at)
+      select ${second}, 'med', ${`D${second.slice(1)}`}, 1000, 'MED_FRAUDE', now, now
+      from (select ${service.clock.now()}::timestamptz as now) at`)
+    await letMoneyGo(service)
+    await checkUntil(async () => (await statusOf(second)) === 'returned')
+    const row = await findSuspenseOf(service, second)
+    expect(row).toMatchObject({ taken_amount: 1000, return_id: null })
+    expect(logged.filter(({ suspenseId, level }) => suspenseId === row?.id && level === 50)).toEqual([])
   })
 
   it('waits for an acquirer that is no longer configured, and says so', async () => {

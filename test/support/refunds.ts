@@ -78,7 +78,11 @@ export type FaultyNetwork = {
 }
 
 /** A service whose bank is a separate process without callbacks. A test can make its answers get lost. */
-export async function startOnFaultyNetwork(): Promise<FaultyNetwork> {
+export async function startOnFaultyNetwork({
+  onLog,
+}: {
+  onLog?: (line: Record<string, unknown>) => void
+} = {}): Promise<FaultyNetwork> {
   const clock = manualClock()
   const database = await createTestDatabase()
   const requests: string[] = []
@@ -98,6 +102,7 @@ export async function startOnFaultyNetwork(): Promise<FaultyNetwork> {
   const server = await startSimulatorServer({ simulator, host: '127.0.0.1', port: 0 })
   const service = await startTestService({
     clock,
+    onLog,
     environment: { SIMULATOR_URL: server.url, TOKEN_LIFETIME_SECONDS: '86400' },
   })
   return {
