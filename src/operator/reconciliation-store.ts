@@ -28,13 +28,14 @@ export async function listDifferencePage(
     from differences where state = any(${[...states]})
       ${acquirer === undefined ? empty : sql`and acquirer = ${acquirer}`}
       ${name === undefined ? empty : sql`and class = ${name}`}`
-  const items = await db.query<ListedDifference & { total: number }>(sql`
-    select (select count(*) ${wanted}) as total, ${columns}
+  const [count] = await db.query<{ total: number }>(sql`select count(*) as total ${wanted}`)
+  const items = await db.query<ListedDifference>(sql`
+    select ${columns}
     from (
       select * ${wanted} order by coalesce(decided_at, found_at) desc, at desc, id limit ${limit} offset ${offset}
     ) difference ${withNames}
     order by coalesce(decided_at, found_at) desc, at desc, difference.id`)
-  return { total: items[0]?.total ?? 0, items }
+  return { total: count?.total ?? 0, items }
 }
 
 export async function findListedDifference(db: Db, id: string): Promise<ListedDifference | null> {
@@ -80,10 +81,11 @@ export async function listRuns(
   { kind, limit, offset }: { kind: RunKind | undefined } & Slice,
 ): Promise<{ total: number; items: RunRow[] }> {
   const wanted = sql`from reconciliation_runs ${kind === undefined ? empty : sql`where kind = ${kind}`}`
-  const items = await db.query<RunRow & { total: number }>(sql`
-    select (select count(*) ${wanted}) as total, ${runColumns} ${wanted}
+  const [count] = await db.query<{ total: number }>(sql`select count(*) as total ${wanted}`)
+  const items = await db.query<RunRow>(sql`
+    select ${runColumns} ${wanted}
     order by started_at desc, id limit ${limit} offset ${offset}`)
-  return { total: items[0]?.total ?? 0, items }
+  return { total: count?.total ?? 0, items }
 }
 
 export async function findRun(db: Db, id: string): Promise<RunRow | null> {
@@ -106,14 +108,16 @@ export async function listClosedDays(
   { acquirer, limit, offset }: { acquirer: string | undefined } & Slice,
 ): Promise<{ total: number; items: StatementRow[] }> {
   const ofAcquirer = acquirer === undefined ? empty : sql`where acquirer = ${acquirer}`
-  const items = await db.query<StatementRow & { total: number }>(sql`
-    select (select count(*) from (select distinct acquirer, day from closed_days ${ofAcquirer}) days) as total, last.*
+  const [count] = await db.query<{ total: number }>(sql`
+    select count(*) as total from (select distinct acquirer, day from closed_days ${ofAcquirer}) days`)
+  const items = await db.query<StatementRow>(sql`
+    select last.*
     from (
       select distinct on (closed_days.day, acquirer) acquirer, day::text as day, version, signed_at, statement, sha256
       from closed_days ${ofAcquirer}
       order by closed_days.day desc, acquirer, version desc limit ${limit} offset ${offset}
     ) last order by day desc, acquirer`)
-  return { total: items[0]?.total ?? 0, items }
+  return { total: count?.total ?? 0, items }
 }
 
 /** All versions of a day, newest first. */

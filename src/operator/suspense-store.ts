@@ -25,13 +25,14 @@ export async function listSuspensePayments(
   { isOpen, limit, offset }: { isOpen: boolean; limit: number; offset: number },
 ): Promise<{ total: number; items: ListedPayment[] }> {
   const wanted = sql`suspense_payments ${isOpen ? sql`where status in ('held', 'returning')` : empty}`
-  const items = await db.query<ListedPayment & { total: number }>(sql`
-    select (select count(*) from ${wanted}) as total, id, kind, status, client_id, clients.name as client_name, acquirer, amount, paid_at,
-      end_to_end, attributed_transaction_id, error_message, payer ->> 'name' as payer_name
+  const [count] = await db.query<{ total: number }>(sql`select count(*) as total from ${wanted}`)
+  const items = await db.query<ListedPayment>(sql`
+    select id, kind, status, client_id, clients.name as client_name, acquirer, amount, paid_at, end_to_end,
+      attributed_transaction_id, error_message, payer ->> 'name' as payer_name
     from (select * from ${wanted} order by paid_at desc, id limit ${limit} offset ${offset}) payment
     left join clients on clients.merchant_id = coalesce(attributed_merchant_id, payment.merchant_id)
     order by paid_at desc, id`)
-  return { total: items[0]?.total ?? 0, items }
+  return { total: count?.total ?? 0, items }
 }
 
 export type ClientName = { merchant_id: string; client_id: string; name: string }

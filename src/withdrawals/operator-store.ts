@@ -52,11 +52,12 @@ export async function listPendingReview(
   { merchantId, limit, offset }: { merchantId: string | null; limit: number; offset: number },
 ): Promise<{ total: number; items: WithdrawalToDecide[] }> {
   const pendingReview = sql`withdrawals where review_reason is not null ${merchantId === null ? empty : sql`and merchant_id = ${merchantId}`}`
-  const rows = await db.query<WithdrawalToDecide & { total: number }>(sql`
-    select (select count(*) from ${pendingReview}) as total, ${columnsToDecide}
+  const [count] = await db.query<{ total: number }>(sql`select count(*) as total from ${pendingReview}`)
+  const items = await db.query<WithdrawalToDecide>(sql`
+    select ${columnsToDecide}
     from (select * from ${pendingReview} order by created_at, id limit ${limit} offset ${offset}) record ${withEarlier}
     order by record.created_at, record.id`)
-  return { total: rows[0]?.total ?? 0, items: rows }
+  return { total: count?.total ?? 0, items }
 }
 
 /** Since when the oldest withdrawal pending review waits; null for none. */

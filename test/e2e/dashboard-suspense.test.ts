@@ -94,8 +94,11 @@ describe('an unattributed payment', () => {
     expect(await actionsOf(suspended.id)).toMatchObject([
       { action: 'suspense.return', actor: `user:${people.finance.email}` },
     ])
-    const closed = await get<{ data: ListedPaymentView[] }>(people.reader, '/suspense?isOpen=false')
+    const closed = await get<{ total: number; data: ListedPaymentView[] }>(people.reader, '/suspense?isOpen=false')
     expect(closed.body.data.map(({ id }) => id)).toContain(suspended.id)
+    const pastTheEnd = await get<{ total: number; data: unknown[] }>(people.reader, '/suspense?isOpen=false&page=2')
+    expect(pastTheEnd.body).toMatchObject({ total: closed.body.total, data: [] })
+    expect(closed.body.total).toBeGreaterThan(0)
     expect((await balancesOf(service, operatorMerchantId)).available).toBe(0)
   })
 
