@@ -12,6 +12,7 @@ import { newSecretKey, parseSecretKey } from '../lib/secrets.ts'
 import { createTransaction } from './create.ts'
 import { createTransactionWriter } from './insert.ts'
 import type { CreateTransactionInput } from './schema.ts'
+import { failureMessages } from './status.ts'
 import type { NewTransaction } from './store.ts'
 
 let database: TestDatabase
@@ -148,5 +149,37 @@ describe('the id of a request with a key', () => {
     const ids = [await idOf({}, { merchantId: randomUUID(), clientId: 'shop' })]
     for (const input of inputs) ids.push(await idOf(input))
     expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  it('says why there is no code when the transaction has failed since, and names no refusal', async () => {
+    assert(key, 'a new key can be read')
+    const deps = {
+      db: database.db,
+      clock: systemClock,
+      key,
+      acquirers: createRegistry([silentBank]),
+      insertTransaction: createTransactionWriter(database.db),
+      paymentUrlOf: (id: string) => `https://pix.example.com/pay/${id}`,
+      wakeDeliveries: () => {},
+    }
+    const requested = { merchantId, clientId: 'shop', merchantName: 'Loja Exemplo', movedTo: null, by: null }
+    const idempotencyKey = randomUUID()
+    const input = {
+      ...{ amount: 2590, paymentMethod: 'PIX' as const, isInfoProduct: true, pix: { expirationSeconds: 1800 } },
+      idempotencyKey,
+    }
+    const create = async () => await createTransaction(deps, { ...requested, input })
+    await expect(create()).rejects.toMatchObject({ code: 'acquirer_unavailable' })
+    for (const [reason, detail] of [
+      [failureMessages.canceled, /^The transaction has failed: The charge was canceled/],
+      [failureMessages.expired, /^The transaction has failed: PIX QR code expired/],
+      ['chave bloqueada', /^The acquirer refused the charge: chave bloqueada$/],
+    ] as const) {
+      await database.db.query(sql`
+        update transactions set statuses = array['PENDING', 'FAILED'], status_dates = array[created_at, created_at],
+          error_message = ${reason}, check_at = null
+        where idempotency_key = ${idempotencyKey}`)
+      await expect(create()).rejects.toThrow(detail)
+    }
   })
 })

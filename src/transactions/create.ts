@@ -25,6 +25,7 @@ import {
 import { insertBy } from './insert.ts'
 import { type Answered, requestCharge } from './request-charge.ts'
 import type { CreateTransactionInput } from './schema.ts'
+import { failureCodeOf } from './status.ts'
 import { findTransactionByKey, type KeyedTransaction, type NewTransaction, type TransactionRow } from './store.ts'
 import { type TransactionCreatedResponse, toTransactionCreatedView } from './view.ts'
 
@@ -267,8 +268,12 @@ function withoutCode(row: NewTransaction | TransactionRow): AppError {
       members: { transactionId: row.id },
     })
   }
+  const { error_message: reason } = row
+  const isRefused = failureCodeOf({ status: 'FAILED', error_message: reason }) === 'refused'
   return new AppError('acquirer_refused', {
-    detail: `The acquirer refused the charge: ${row.error_message ?? 'it gave no reason'}`,
+    detail: isRefused
+      ? `The acquirer refused the charge: ${reason ?? 'it gave no reason'}`
+      : `The transaction has failed: ${reason}. Create another one, with another idempotency key.`,
     members: { transactionId: row.id },
   })
 }
