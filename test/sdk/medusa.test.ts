@@ -95,6 +95,21 @@ describe('a payment of Medusa', () => {
     expect(await payments.getStatus(data)).toMatchObject({ status: 'error' })
   })
 
+  it('has a code that can be paid when its amount changes back', async () => {
+    const { id, data, sessionId } = await initiate()
+    const changed = await payments.update(data, { ...total, amount: 30 })
+    const back = await payments.update(changed.data, total)
+    expect(back).toMatchObject({ status: 'pending', data: { amount: 2590, session_id: sessionId } })
+    expect(back.data.id).not.toBe(id)
+    // Medusa repeats it: the answer was lost.
+    expect(await payments.update(changed.data, total)).toEqual(back)
+    await expect(guiche.sandbox.pay({ uri: String(changed.data.uri) })).rejects.toMatchObject({
+      code: 'payment_refused',
+    })
+    await guiche.sandbox.pay({ uri: String(back.data.uri) })
+    await guiche.transactions.waitFor(String(back.data.id), ({ status }) => status === 'PAID')
+  })
+
   it('is canceled while it is open, and not once it is paid', async () => {
     const { id, data, uri } = await initiate()
     for (const _ of ['once', 'twice']) expect(await payments.cancel(data)).toEqual({ data })

@@ -47,19 +47,27 @@ export function usePayments(options: Options): Payments {
   checkOptions(options)
   const guiche = new Guiche(options)
 
-  /** One charge for each session and amount. */
+  /**
+   * One charge for each session and amount. The former one may be canceled, for an amount that changed and changed back,
+   * or have expired: then another one, under a further key.
+   */
   async function charge(sessionId: string, { amount, currency }: PaymentTotal): Promise<Data & { id: string }> {
     if (currency.toLowerCase() !== 'brl') throw new TypeError(`Pix is paid in BRL, not in ${currency}.`)
     const cents = toCents(amount)
-    const { id, paymentUrl, pixResponse } = await guiche.transactions.create({
-      amount: cents,
-      idempotencyKey: `${sessionId}-${cents}`,
-      externalCode: sessionId,
-      metadata: { session_id: sessionId },
-      webhookUrl: `${options.backendUrl.replace(/\/$/, '')}/hooks/payment/guiche_${options.id ?? 'guiche'}`,
-      ...(options.expirationSeconds !== undefined && { pix: { expirationSeconds: options.expirationSeconds } }),
-    })
-    return { id, session_id: sessionId, amount: cents, refunds: 0, paymentUrl, ...pixResponse }
+    for (let failed = 0; ; failed += 1) {
+      const { id, paymentUrl, pixResponse } = await guiche.transactions.create({
+        amount: cents,
+        idempotencyKey: failed === 0 ? `${sessionId}-${cents}` : `${sessionId}-${cents}-${failed}`,
+        externalCode: sessionId,
+        metadata: { session_id: sessionId },
+        webhookUrl: `${options.backendUrl.replace(/\/$/, '')}/hooks/payment/guiche_${options.id ?? 'guiche'}`,
+        ...(options.expirationSeconds !== undefined && { pix: { expirationSeconds: options.expirationSeconds } }),
+      })
+      // A repeated key gets the first answer, whatever became of the charge.
+      const { status } = await guiche.transactions.get(id)
+      if (status !== 'FAILED')
+        return { id, session_id: sessionId, amount: cents, refunds: 0, paymentUrl, ...pixResponse }
+    }
   }
 
   async function cancel(data: Data): Promise<{ data: Data }> {
