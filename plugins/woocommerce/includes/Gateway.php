@@ -73,12 +73,15 @@ final class Gateway extends \WC_Payment_Gateway
     /** Saves the settings, and says at once whether Guichê accepts them. */
     public function process_admin_options(): bool
     {
+        $client = [$this->get_option('base_url'), $this->get_option('client_id')];
         $isSaved = parent::process_admin_options();
+        if ($client !== [$this->get_option('base_url'), $this->get_option('client_id')]) {
+            // Another client has another feed.
+            Schedule::forget();
+        }
         if (!Plugin::isConfigured()) {
             return $isSaved;
         }
-        // Another client has another feed.
-        Schedule::forget();
         try {
             \Guiche\Webhook::readSecret(Endpoints::webhookSecrets()[0] ?? '');
             Plugin::client()->transactions->list(['perPage' => 1])->page();

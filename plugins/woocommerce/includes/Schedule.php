@@ -18,7 +18,6 @@ final class Schedule
     private const SOON_SECONDS = 60;
     /** A code lives a day at most, and a payment of its last minute is confirmed soon after. */
     private const SINCE_SECONDS = 3 * 24 * 60 * 60;
-    private const ORDERS_MAX = 200;
     private const PAGES_MAX = 20;
     /** The option with the position in the event feed. */
     private const POSITION = 'guiche_feed_position';
@@ -98,20 +97,25 @@ final class Schedule
         }
     }
 
-    /** The orders that may still be paid. */
+    /** The orders that may still be paid. Their ids first, since a check moves an order to another status. */
     private static function checkOrders(): void
     {
-        $orders = wc_get_orders([
+        $orderIds = wc_get_orders([
             'payment_method' => Plugin::GATEWAY,
             'status' => ['pending', 'on-hold', 'failed', 'cancelled'],
             'date_created' => '>' . (time() - self::SINCE_SECONDS),
             'orderby' => 'date',
             'order' => 'ASC',
-            'limit' => self::ORDERS_MAX,
+            'limit' => -1,
+            'return' => 'ids',
         ]);
-        foreach ($orders as $order) {
+        foreach ($orderIds as $orderId) {
+            $order = wc_get_order($orderId);
+            if (!$order instanceof \WC_Order) {
+                continue;
+            }
             foreach (array_keys(Charges::transactionsOf($order)) as $transactionId) {
-                self::synchronize($order->get_id(), $transactionId);
+                self::synchronize($orderId, $transactionId);
             }
         }
     }

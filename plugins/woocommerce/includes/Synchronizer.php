@@ -25,11 +25,15 @@ final class Synchronizer
     {
         return self::locked($orderId, static function () use ($orderId, $transactionId): bool {
             $order = wc_get_order($orderId);
-            if (!$order instanceof \WC_Order || $order->get_payment_method() !== Plugin::GATEWAY) {
+            if (!$order instanceof \WC_Order) {
                 return false;
             }
             $order->read_meta_data(true);
             $known = Charges::transactionsOf($order);
+            // The customer may have paid the code and then by another method.
+            if ($order->get_payment_method() !== Plugin::GATEWAY && !isset($known[$transactionId])) {
+                return false;
+            }
             $transaction = Plugin::client()->transactions->get($transactionId);
             if (Charges::orderIdOf($transaction->externalCode) !== $orderId) {
                 return false;
@@ -45,13 +49,20 @@ final class Synchronizer
         $state = implode(' ', [$transaction->status, $transaction->amountPaid ?? 0, self::returned($transaction), self::failedRefunds($transaction)]);
         $applied = json_decode((string) $order->get_meta(self::APPLIED), true) ?: [];
         if (($applied[$transaction->id] ?? null) !== $state) {
-            match ($transaction->status) {
-                TransactionStatus::FAILED => self::expire($order, $transaction),
-                TransactionStatus::BLOCKED, TransactionStatus::PROCESSING_INFRACTION =>
-                    self::hold($order, __('The payer disputes the Pix (MED). Do not ship until it is decided.', 'guiche-for-woocommerce')),
-                TransactionStatus::PENDING, TransactionStatus::PIX_QRCODE_GENERATED => null,
-                default => self::settle($order, $transaction, $charged),
-            };
+            if ($order->get_payment_method() !== Plugin::GATEWAY && $order->get_meta(Charges::PAID_BY) !== $transaction->id) {
+                // The other method decides about the status of the order.
+                if ($transaction->status === TransactionStatus::PAID) {
+                    self::noteAnother($order, $transaction);
+                }
+            } else {
+                match ($transaction->status) {
+                    TransactionStatus::FAILED => self::expire($order, $transaction),
+                    TransactionStatus::BLOCKED, TransactionStatus::PROCESSING_INFRACTION =>
+                        self::hold($order, __('The payer disputes the Pix (MED). Do not ship until it is decided.', 'guiche-for-woocommerce')),
+                    TransactionStatus::PENDING, TransactionStatus::PIX_QRCODE_GENERATED => null,
+                    default => self::settle($order, $transaction, $charged),
+                };
+            }
             $applied[$transaction->id] = $state;
             $order->update_meta_data(self::APPLIED, (string) wp_json_encode($applied));
             $order->save();
@@ -64,15 +75,13 @@ final class Synchronizer
 
     private static function settle(\WC_Order $order, Transaction $transaction, int $charged): void
     {
-        $paid = $transaction->amountPaid ?? 0;
         $paidBy = (string) $order->get_meta(Charges::PAID_BY);
         if ($paidBy === '') {
             self::pay($order, $transaction, $charged);
             return;
         }
         if ($paidBy !== $transaction->id) {
-            /* translators: 1: an amount, 2: an id */
-            $order->add_order_note(sprintf(__('Another Pix of this order was paid: %1$s (%2$s). Refund it in Guichê.', 'guiche-for-woocommerce'), Money::formatBRL($paid), $transaction->id));
+            self::noteAnother($order, $transaction);
             return;
         }
         if ($transaction->status === TransactionStatus::PAID && $order->has_status('on-hold')) {
@@ -82,6 +91,13 @@ final class Synchronizer
             /* translators: %s: a reason */
             $order->add_order_note(sprintf(__('The bank refused a refund: %s Delete the refund in this order, and request it again.', 'guiche-for-woocommerce'), $transaction->errorMessage));
         }
+    }
+
+    private static function noteAnother(\WC_Order $order, Transaction $transaction): void
+    {
+        /* translators: 1: an amount, 2: an id */
+        $note = __('Another Pix of this order was paid: %1$s (%2$s). Refund it in Guichê.', 'guiche-for-woocommerce');
+        $order->add_order_note(sprintf($note, Money::formatBRL($transaction->amountPaid ?? 0), $transaction->id));
     }
 
     private static function pay(\WC_Order $order, Transaction $transaction, int $charged): void
