@@ -201,7 +201,7 @@ function registerRuns(app: Server, deps: SettleDeps): void {
       const { acquirer } = request.body
       assertKnown(deps, acquirer)
       const [from, to] = [toDate(request.body.from), toDate(request.body.to)]
-      if (!from || !to || from >= to) throw invalidField('to', 'out_of_order', 'must be after `from`')
+      if (from >= to) throw invalidField('to', 'out_of_order', 'must be after `from`')
       if (to.getTime() - from.getTime() > windowMaxMs)
         throw invalidField('from', 'invalid', 'must be within three months of `to`')
       const id = await requestRun(deps, { acquirer, window: { from, to }, by: byUser(userOf(request)) })

@@ -4,6 +4,7 @@ import { byUser } from '../audit/record.ts'
 import type { Db, Reads } from '../db/sql.ts'
 import { findTransactionRecord, findWithdrawalRecord } from '../explain/store.ts'
 import { merchantSeenBy, type SignedIn, userOf } from '../http/caller.ts'
+import { toDate } from '../http/formats.ts'
 import { enforceRateLimit } from '../http/rate-limit.ts'
 import { DateTimeFilter, EnumFilter, NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
@@ -313,7 +314,7 @@ async function toPeriod(
   states: ResendState[],
 ) {
   const merchantId = await findOne(deps, userOf(request), clientId)
-  return { merchantId, from: new Date(from), until: new Date(until), states }
+  return { merchantId, from: toDate(from), until: toDate(until), states }
 }
 
 /** Webhooks belong to one merchant: the operator's users name it. */
@@ -322,8 +323,4 @@ async function findOne(deps: Deps, user: SignedIn, clientId: string | undefined)
   if (merchantId !== null) return merchantId
   const message = 'is required: webhooks belong to one client'
   throw invalidField('clientId', 'required', message)
-}
-
-function toDate(text: string | undefined): Date | undefined {
-  return text === undefined ? undefined : new Date(text)
 }

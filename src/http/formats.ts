@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import type { Ajv } from 'ajv'
 import addFormats from 'ajv-formats'
+import { assert } from '../lib/assert.ts'
 import { parseDocument } from '../lib/document.ts'
 import { isLandlinePhone, isMobilePhone } from '../lib/phone.ts'
 import { isInternationalName } from '../lib/text.ts'
@@ -145,6 +146,11 @@ function daysIn(month: number, year: number): number {
 }
 
 /** The instant that a date filter names, after its format was checked. Undefined if there was no filter. */
+export function toDate(text: string): Date
+export function toDate(text: string | undefined): Date | undefined
 export function toDate(text: string | undefined): Date | undefined {
-  return text === undefined ? undefined : (parseDateTime(text) ?? undefined)
+  if (text === undefined) return undefined
+  const date = parseDateTime(text)
+  assert(date, 'the format of a date filter was checked')
+  return date
 }

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import type { Db, Reads } from '../db/sql.ts'
 import { type Caller, callerOf } from '../http/caller.ts'
+import { toDate } from '../http/formats.ts'
 import { readSlice, toEnvelope } from '../http/page.ts'
 import { problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
@@ -97,8 +98,7 @@ async function sendFeed(deps: Deps, watch: FeedWatch, { caller, query, reply }: 
   assertMayRead(caller, needed)
   const gone = new AbortController()
   reply.raw.once('close', () => gone.abort())
-  const from = startDate === undefined ? undefined : new Date(startDate)
-  const filters = { types, recordId: recordId?.toLowerCase(), from }
+  const filters = { types, recordId: recordId?.toLowerCase(), from: toDate(startDate) }
   const request = { ...filters, merchantId: caller.merchantId, after, limit }
   const page = await readOrWait(deps, watch, request, { ms: wait * 1_000, signal: gone.signal })
   const bodies = await buildAll(deps.loadRecords, page.events)

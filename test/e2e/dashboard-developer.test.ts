@@ -204,7 +204,8 @@ describe('the resend of a period', () => {
           ids.includes(recordId),
         ).length === 6,
     )
-    const preview = await developer.call(`/dashboard/api/webhook/resend?${inPeriod(period, 'gone', 'exhausted')}`)
+    const withCommas = inPeriod(period, 'gone', 'exhausted').replaceAll('.', ',')
+    const preview = await developer.call(`/dashboard/api/webhook/resend?${withCommas}`)
     expect(preview.body).toMatchObject({
       total: 6,
       isTooMany: false,

@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type FeedEvent, Guiche } from '../../sdk/src/index.ts'
 import { connect, type Db, sql } from '../../src/db/sql.ts'
 import { enqueueEvents } from '../../src/webhooks/outbox.ts'
@@ -105,6 +105,16 @@ describe('the feed of events', () => {
     const later = new Date(service.clock.now().getTime() + 1).toISOString()
     expect((await read(`after=start&startDate=${later}`)).body).toEqual({ data: [], next: all.next, hasMore: false })
     expect((await read(`after=start&startDate=${service.clock.now().toISOString()}`)).body.data).toHaveLength(5)
+  })
+
+  it('reads startDate as every list does: UTC without an offset, and a comma before the fraction', async () => {
+    const now = service.clock.now().toISOString()
+    vi.stubEnv('TZ', 'America/Sao_Paulo')
+    for (const startDate of [now.slice(0, -1), now.replace('.', ','), '2026-01-21T12:00:00,5Z']) {
+      const { status, body } = await read(`after=start&startDate=${startDate}`)
+      expect([startDate, status, body.data.length]).toEqual([startDate, 200, 5])
+    }
+    vi.unstubAllEnvs()
   })
 
   it('waits for an event on request', async () => {
