@@ -3,7 +3,7 @@ import type { Db, Reads } from '../db/sql.ts'
 import { type Caller, callerOf } from '../http/caller.ts'
 import { toDate } from '../http/formats.ts'
 import { readSlice, toEnvelope } from '../http/page.ts'
-import { problems } from '../http/schemas.ts'
+import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { AppError, invalidFields } from '../lib/errors.ts'
 import type { Described } from './document.ts'
@@ -72,6 +72,7 @@ export function registerEventRoutes(app: Server, deps: Deps): void {
           'The payload of its webhook. It also needs the scope of its record: `transaction.read` or `withdrawal.read`.',
         tags: ['Events'],
         params: EventParams,
+        querystring: NoQuery,
         response: { 200: views.event, ...problems(401, 403, 404, 422, 500) },
       },
     },

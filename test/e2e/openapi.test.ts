@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -268,6 +269,25 @@ describe('of a running service', () => {
   it('the document has what is served', async () => {
     const served = (await service.call<ApiDocument>('/openapi.json', { token: null })).body
     expect(Object.keys(served.paths)).toEqual(Object.keys(document.paths))
+  })
+
+  it('each operation refuses a query parameter that it does not have', async () => {
+    const answers = await Promise.all(
+      operations
+        .filter(({ path }) => !publicPaths.includes(path))
+        .map(async ({ method, path, requestBody }) => {
+          const [media] = Object.values(requestBody?.content ?? {})
+          const [named] = Object.values(media?.examples ?? {})
+          const body = media?.example ?? named
+          const url = `${path.replaceAll(/\{\w+\}/g, randomUUID())}?unknown=1`
+          const answer = await service.call<{ errors?: { field: string }[] }>(url, {
+            method,
+            ...(body ? { body } : {}),
+          })
+          return [`${method} ${path}`, answer.body.errors?.some(({ field }) => field === 'unknown') ?? answer.text]
+        }),
+    )
+    expect(answers.filter(([, isRefused]) => isRefused !== true)).toEqual([])
   })
 
   it('the events are as described: `type` says what `data` is', async () => {
