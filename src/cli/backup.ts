@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { type Config, readConfig } from '../config.ts'
 import { attachOrStart, openDatabase } from '../database.ts'
 import { restoreBackup, writeBackup } from '../db/embedded-backup.ts'
+import { dayOf } from '../lib/brasilia.ts'
 import { systemClock } from '../lib/clock.ts'
 import { createLog } from '../log.ts'
 import { findBreaches } from '../verification.ts'
@@ -48,7 +49,7 @@ export function backupCommands(program: Command): void {
       try {
         const breaches = await findBreaches(database.db)
         const restored = { dataDir, backupOf: startedAt, breaches: breaches.length }
-        print(restored, { json, note: restoreNote })
+        print(restored, { json, note: toRestoreNote(startedAt) })
         if (breaches.length > 0) process.exitCode = 1
       } finally {
         await database.close()
@@ -58,9 +59,13 @@ export function backupCommands(program: Command): void {
 
 const backupNote =
   'Keep it on another machine, and SECRET_KEY at a third place. `npx guiche restore` makes a database of it.'
-const restoreNote = `Payouts are frozen, because this database does not know what was paid out after the backup. Start the service: it reads
-the acquirers' lists of the last seven days. Decide what \`npx guiche reconcile\` and \`npx guiche suspense list\` show,
-then end the freeze with \`npx guiche ledger release\`.`
+
+function toRestoreNote(startedAt: string): string {
+  return `Payouts are frozen, because this database does not know what was paid out after the backup. Start the service: it reads
+the acquirers' lists from where it had read them when the backup was made, but at most the last seven days. Decide what
+\`npx guiche reconcile --from ${dayOf(new Date(startedAt))}\` and \`npx guiche suspense list\` show, then end the freeze with
+\`npx guiche ledger release\`.`
+}
 
 function embeddedConfig(): Config {
   const config = readConfig(process.env)
