@@ -29,6 +29,7 @@ export function registerLinkRoutes(app: Server, deps: Deps): void {
 
 function registerReading(app: Server, deps: Deps): void {
   const { db, reads, clock, baseUrl } = deps
+  const { cell } = deps.acquirers
   app.get(
     '/dashboard/api/link',
     {
@@ -44,7 +45,7 @@ function registerReading(app: Server, deps: Deps): void {
       const merchantId = await findShownMerchantId(deps, userOf(request), clientId)
       const now = clock.now()
       const { total, rows } = await listLinks(reads, { merchantId, limit: perPage, offset: (page - 1) * perPage, now })
-      const data = rows.map((row) => toLinkResponse(row, { baseUrl, now }))
+      const data = rows.map((row) => toLinkResponse(row, { baseUrl, cell, now }))
       return { total, totalPages: Math.ceil(total / perPage), data }
     },
   )
@@ -60,7 +61,7 @@ function registerReading(app: Server, deps: Deps): void {
         response: { 200: LinkDetailView, ...problems(401, 403, 404, 422) },
       },
     },
-    async (request) => toLinkDetailResponse(await findOwn(deps, request), { baseUrl, now: clock.now() }),
+    async (request) => toLinkDetailResponse(await findOwn(deps, request), { baseUrl, cell, now: clock.now() }),
   )
 
   app.get(
@@ -86,6 +87,7 @@ function registerReading(app: Server, deps: Deps): void {
 
 function registerWriting(app: Server, deps: Deps): void {
   const { db, clock, baseUrl } = deps
+  const { cell } = deps.acquirers
   app.post(
     '/dashboard/api/link',
     {
@@ -112,7 +114,7 @@ function registerWriting(app: Server, deps: Deps): void {
       // The id of another merchant's link.
       if (!link) throw unknownLink()
       void reply.code(201)
-      return toLinkDetailResponse(link, { baseUrl, now: clock.now() })
+      return toLinkDetailResponse(link, { baseUrl, cell, now: clock.now() })
     },
   )
 
@@ -131,7 +133,7 @@ function registerWriting(app: Server, deps: Deps): void {
     async (request) => {
       const { merchant_id: merchantId, id } = await findOwn(deps, request)
       await changeLink(deps, { merchantId, id, input: request.body, by: byUser(userOf(request)) })
-      return toLinkDetailResponse(await findOwn(deps, request), { baseUrl, now: clock.now() })
+      return toLinkDetailResponse(await findOwn(deps, request), { baseUrl, cell, now: clock.now() })
     },
   )
 }

@@ -10,6 +10,7 @@ import { newUuid } from './secrets.ts'
  * | payment pages | the token begins with the id, in base64url, so it begins with the name | `/pay/a___…` |
  * | client ids | after `gc_` | `gc_a_…` |
  * | addresses of callbacks | before the secret | `/callbacks/<acquirer>/a.…` |
+ * | payment links | before the address that the merchant chose, or a random one | `/l/a.…` |
  * | access tokens | the header begins with the key's id, which begins with the name | `{"kid":"a.…` in base64url |
  */
 export type Cell = string
@@ -66,6 +67,7 @@ export function prefixesOf(cell: Cell) {
     clientId: clientIdPrefix(cell),
     accessToken: tokenPrefix(cell),
     callback: callbackPrefix(cell),
+    paymentLink: linkPrefix(cell),
   }
 }
 
@@ -88,6 +90,10 @@ export function clientIdPrefix(cell: Cell | null): string {
 }
 
 export function callbackPrefix(cell: Cell | null): string {
+  return cell === null ? '' : `${cell}.`
+}
+
+export function linkPrefix(cell: Cell | null): string {
   return cell === null ? '' : `${cell}.`
 }
 

@@ -1,16 +1,17 @@
+import { type Cell, linkPrefix } from '../lib/cell.ts'
 import { qrCodeDataUrl } from '../pix/qrcode.ts'
 import type { LinkDetailResponse, LinkPaymentResponse, LinkResponse } from './schema.ts'
 import { linkState } from './state.ts'
 import type { LinkPaymentRow, LinkWithTotals } from './store.ts'
 
-type Shown = { baseUrl: string; now: Date }
+type Shown = { baseUrl: string; cell: Cell | null; now: Date }
 
-export function toLinkResponse(row: LinkWithTotals, { baseUrl, now }: Shown): LinkResponse {
+export function toLinkResponse(row: LinkWithTotals, { baseUrl, cell, now }: Shown): LinkResponse {
   return {
     id: row.id,
     clientId: row.client_id,
     merchantName: row.merchant_name,
-    url: `${baseUrl}/l/${row.slug}`,
+    url: `${baseUrl}/l/${linkPrefix(cell)}${row.slug}`,
     slug: row.slug,
     title: row.title,
     description: row.description,

@@ -6,6 +6,9 @@ import type { PublicLinkRow } from './store.ts'
 import { style } from './style.ts'
 import { type Language, words } from './text.ts'
 
+/** With the last part of its address, as the browser has it: the logo is below it. */
+export type ShownLink = PublicLinkRow & { path: string }
+
 const linkStyle = `${style}
 .offer { padding: 28px 24px; }
 .offer h1 { margin-top: 4px; font-size: 24px; color: var(--ink); overflow-wrap: anywhere; }
@@ -22,7 +25,7 @@ input[aria-invalid] { border-color: var(--warn); }
 const styleHash = hashOf(linkStyle)
 
 /** The page has no script at all, no other site may frame it, and its form goes only to its own server. */
-export function linkContentSecurityPolicy(link: PublicLinkRow): string {
+export function linkContentSecurityPolicy(link: ShownLink): string {
   return [
     "default-src 'none'",
     stylePolicy(styleHash, link),
@@ -39,7 +42,7 @@ export const nothingEntered: Entered = { amount: '', name: '', email: '', docume
 export type EnteredField = keyof Entered
 
 type Shown = {
-  link: PublicLinkRow
+  link: ShownLink
   language: Language
   /** Sending the form again with the same key creates no second charge. */
   formKey: string
@@ -82,7 +85,7 @@ ${link.needs_customer && field('document', t.document, verbatim('inputmode="nume
   })
 }
 
-export function renderLinkNotice(notice: LinkNotice, link: PublicLinkRow, language: Language): string {
+export function renderLinkNotice(notice: LinkNotice, link: ShownLink, language: Language): string {
   const { title, text } = linkWords[language].notices[notice]
   return renderBranded(link, {
     language,
@@ -93,13 +96,13 @@ export function renderLinkNotice(notice: LinkNotice, link: PublicLinkRow, langua
 
 type Content = { language: Language; title: string; body: Html }
 
-function renderBranded(link: PublicLinkRow, { language, title, body }: Content): string {
+function renderBranded(link: ShownLink, { language, title, body }: Content): string {
   return renderDocument({
     language,
     title,
     style: linkStyle,
     color: link.color,
-    body: html`${renderLogo(link, link.slug)}${body}
+    body: html`${renderLogo(link, link.path)}${body}
 ${renderLeave(link.shop_url, language)}`,
   })
 }

@@ -6,6 +6,7 @@ import type { RateLimiter } from '../http/rate-limit.ts'
 import { enforceRateLimit, toHost } from '../http/rate-limit.ts'
 import type { Server } from '../http/server.ts'
 import { createValidator } from '../http/validate.ts'
+import { linkPrefix } from '../lib/cell.ts'
 import { AppError, errors } from '../lib/errors.ts'
 import { reserveCharge } from '../links/reserve.ts'
 import { amountsOf, linkState } from '../links/state.ts'
@@ -19,10 +20,11 @@ import {
   nothingEntered,
   renderLink,
   renderLinkNotice,
+  type ShownLink,
 } from './link-page.ts'
 import type { LinkNotice } from './link-text.ts'
 import { policyOf, renderNotice } from './page.ts'
-import { findLinkBySlug, findLogo, type PublicLinkRow } from './store.ts'
+import { findLinkBySlug, findLogo } from './store.ts'
 import { chooseLanguage, type Language } from './text.ts'
 import { paymentToken } from './token.ts'
 
@@ -43,7 +45,7 @@ const expirationSeconds = 30 * 60
 /** A form's fields, percent-encoded. */
 const formBytesMax = 8_192
 
-const Params = Type.Object({ slug: Type.String({ maxLength: 60 }) })
+const Params = Type.Object({ slug: Type.String({ maxLength: 65 }) })
 const route = { config: { access: { public: true } }, schema: { hide: true, params: Params } } as const
 
 /** The public page of a payment link: a form that creates an ordinary charge and leads to its payment page. */
@@ -110,7 +112,7 @@ type Order = { amount: number; customer: { name: string; email: string; document
  */
 async function order(
   deps: LinkPageDeps,
-  link: PublicLinkRow,
+  link: ShownLink,
   { formKey, ...content }: Order & { formKey: string },
 ): Promise<{ id: string } | LinkNotice> {
   const { merchant_id: merchantId } = link
@@ -159,7 +161,7 @@ function readEntered(form: URLSearchParams): Entered {
 }
 
 /** The order, or the fields that are wrong. */
-function readOrder(link: PublicLinkRow, entered: Entered): Order | EnteredField[] {
+function readOrder(link: ShownLink, entered: Entered): Order | EnteredField[] {
   const { min, max } = amountsOf(link)
   const amount = link.amount ?? readReais(entered.amount)
   const wrong: EnteredField[] = []
@@ -184,17 +186,19 @@ export function readReais(text: string): number | null {
 }
 
 /** @throws {AppError} `not_found`, or `rate_limited` after many of those from one address */
-async function findShown(deps: LinkPageDeps, request: FastifyRequest, reply: FastifyReply): Promise<PublicLinkRow> {
-  const { slug } = request.params as { slug: string }
-  const link = await findLinkBySlug(deps.db, slug.toLowerCase())
-  if (link) return link
+async function findShown(deps: LinkPageDeps, request: FastifyRequest, reply: FastifyReply): Promise<ShownLink> {
+  const path = (request.params as { slug: string }).slug.toLowerCase()
+  const prefix = linkPrefix(deps.acquirers.cell)
+  // The name of the cell is only for the proxy; an address from before there was one has none.
+  const link = await findLinkBySlug(deps.db, path.startsWith(prefix) ? path.slice(prefix.length) : path)
+  if (link) return { ...link, path }
   enforceRateLimit(deps.wrongTokenLimit, toHost(request.ip), reply)
   throw new AppError('not_found')
 }
 
-const ofLink = ({ merchant_id: merchantId, id }: PublicLinkRow) => ({ merchantId, id })
+const ofLink = ({ merchant_id: merchantId, id }: ShownLink) => ({ merchantId, id })
 
-function shown(deps: LinkPageDeps, link: PublicLinkRow, language: Language) {
+function shown(deps: LinkPageDeps, link: ShownLink, language: Language) {
   const isSimulated = deps.sandbox !== null
   return { link, language, formKey: randomUUID(), bankName: bankName(deps), isSimulated }
 }
@@ -217,7 +221,7 @@ const statuses: Record<LinkNotice, number> = {
   unavailable: 503,
 }
 
-function sendNotice(reply: FastifyReply, notice: LinkNotice, link: PublicLinkRow, language: Language): FastifyReply {
+function sendNotice(reply: FastifyReply, notice: LinkNotice, link: ShownLink, language: Language): FastifyReply {
   return send(reply.code(statuses[notice]), renderLinkNotice(notice, link, language), linkContentSecurityPolicy(link))
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createRegistry } from '../../src/acquirers/registry.ts'
 import { sql } from '../../src/db/sql.ts'
@@ -18,6 +19,7 @@ import {
 } from '../support/proxies.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { findSuspenseOf } from '../support/suspense.ts'
+import { findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
 import { balancesOf, expectLedgerConsistent, withdraw } from '../support/withdrawals.ts'
 
@@ -62,6 +64,30 @@ it('everything that a cell gives out carries it', async () => {
     const refund = await cell.call<{ id: string }>(`/transaction/${id}/refund`, { body })
     expect(cellOfId(refund.body.id), refund.text).toBe(name)
     expect(cellOfId(await withdraw(cell))).toBe(name)
+  }
+})
+
+/** A link with the same address in each cell. */
+const titles = { a: 'Christmas of a', b: 'Christmas of b' }
+async function createLink(name: Name): Promise<string> {
+  const cell = cells[name]
+  const email = await inviteUser(cell, { role: 'owner', merchantId: await findSandboxMerchant(cell) })
+  const owner = await openBrowser(cell, { email, password })
+  const form = { title: titles[name], amount: 1_000, needsCustomer: false, isEnabled: true, hasStaticCode: false }
+  const body = { id: randomUUID(), slug: 'natal', ...form }
+  const { text, ...link } = await owner.call<{ url: string }>('/dashboard/api/link', { body })
+  expect(link.status, text).toBe(201)
+  return new URL(link.body.url).pathname
+}
+
+it('the address of a payment link carries the cell, and works without it in the cell', async () => {
+  for (const name of names) {
+    const path = await createLink(name)
+    expect(path).toBe(`/l/${prefixesOf(name).paymentLink}natal`)
+    const open = async (at: string) => await cells[name].call<string>(at, { token: null })
+    for (const at of [path, path.toUpperCase().replace('/L/', '/l/'), '/l/natal'])
+      expect((await open(at)).text).toContain(titles[name])
+    expect((await open(path.replace(/\w+\./, 'c.'))).status).toBe(404)
   }
 })
 
@@ -227,6 +253,12 @@ describe.each(cellsProxyNames.map((name) => ({ name })))('behind $name', ({ name
     of.clock.advance(10_000)
     await untilStatus(of, id, 'PAID')
     await bank.close()
+  })
+
+  it.runIf(runs).each(names)('a payment link of the cell %s leads to its merchant', async (cell) => {
+    const path = `/l/${prefixesOf(cell).paymentLink}natal`
+    for (const at of [path, path.toUpperCase().replace('/L/', '/l/')])
+      expect((await callCell({ path: at })).text).toContain(titles[cell])
   })
 
   it.runIf(runs)('what carries another cell reaches only that one', async () => {
