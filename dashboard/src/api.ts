@@ -83,7 +83,7 @@ type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** Calls the dashboard's own API. `path` begins after `/dashboard/api`. A file is sent as its bytes, anything else as JSON. */
 export async function request<Result>(method: Method, path: string, body?: object): Promise<Result> {
-  return readJson(await (await call(method, path, body)).text()) as Result
+  return (await readJson(await call(method, path, body))) as Result
 }
 
 /** A file of the dashboard's own API, to be read in pieces. */
@@ -103,11 +103,19 @@ async function call(method: Method, path: string, body?: object): Promise<Respon
     // `fetch` throws a TypeError if there is no answer. Its message differs between browsers.
     throw error instanceof TypeError ? new ApiError(0, { code: 'connection_failed', detail: error.message }) : error
   })
-  if (!response.ok) throw new ApiError(response.status, readJson(await response.text()))
+  if (!response.ok) throw new ApiError(response.status, await readJson(response))
   return response
 }
 
-const readJson = (text: string) => (text === '' ? {} : JSON.parse(text))
+async function readJson(response: Response) {
+  const text = await response.text()
+  try {
+    return text === '' ? {} : JSON.parse(text)
+  } catch {
+    // From a proxy, which also has a limit of the size.
+    throw new ApiError(response.status, { code: response.status === 413 ? 'body_too_large' : 'unexpected_answer' })
+  }
+}
 
 /** Appends the query parameters. Undefined, null and empty values are left out. */
 export function withQuery(path: string, query: Record<string, string | number | boolean | null | undefined>): string {

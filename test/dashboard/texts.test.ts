@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { errorTexts, writeError } from '../../dashboard/src/error-texts.ts'
 import { sentences, writeFieldError } from '../../dashboard/src/field-errors.ts'
 import { formats } from '../../dashboard/src/format.ts'
@@ -185,4 +185,16 @@ it('writes the details of an action in words, with amounts as money', () => {
   expect(writeDetails(details, { language: 'pt', format: formats.pt, accounts: {} })).toBe(
     'por dia: nenhum · aprovação acima de: R$\u00a01.000,00 · proposto por: ana@loja.example',
   )
+})
+
+it('has a sentence for an answer that is not from the service, such as a proxy’s page', async () => {
+  vi.stubGlobal('location', { origin: 'http://127.0.0.1' })
+  const { codeOf, request } = await import('../../dashboard/src/api.ts')
+  const codeFor = async (status: number) => {
+    vi.stubGlobal('fetch', async () => new Response('<html>', { status }))
+    return await request('PUT', '/a').catch((error: unknown) => codeOf(error))
+  }
+  expect(await codeFor(413)).toBe('body_too_large')
+  for (const status of [200, 502]) expect(await codeFor(status)).toBe('unexpected_answer')
+  vi.unstubAllGlobals()
 })

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { connect } from 'node:http2'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
@@ -12,6 +13,7 @@ import { callbackPath } from '../../src/callbacks/path.ts'
 import { leaseMs } from '../../src/callbacks/receive.ts'
 import { readConfig } from '../../src/config.ts'
 import { sql } from '../../src/db/sql.ts'
+import { fileBytesMax } from '../../src/defences/schema.ts'
 import type { Server } from '../../src/http/server.ts'
 import { charge, openQuietBank, type QuietBank, untilStatus } from '../support/payments.ts'
 import { findFreePort } from '../support/process.ts'
@@ -28,6 +30,7 @@ import {
   startProxy,
 } from '../support/proxies.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { inviteUser, openBrowser, password } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
 
 let service: TestService
@@ -219,6 +222,20 @@ describe.each(proxyNames.map((name) => ({ name })))('behind $name', ({ name }) =
     const answer = await call({ body: huge, show: certificates.shown.psp })
     // Caddy 2.6 cuts the request short and reports a failure of the gateway; later versions report the size.
     expect([413, 502]).toContain(answer?.status)
+  })
+
+  it.runIf(runs)('a file of a defence may have 5 MiB', async () => {
+    const user = await openBrowser(service, { email: await inviteUser(service, { role: 'admin' }), password })
+    const upload = async (bytes: number) => {
+      const type = { 'content-type': 'application/octet-stream' }
+      const headers = { ...type, cookie: user.cookie, 'x-csrf-token': user.csrfToken }
+      const of = `/dashboard/api/infraction/${randomUUID()}/file/${randomUUID()}?name=proof.pdf`
+      return await request({ method: 'PUT', path: of, headers, body: 'x'.repeat(bytes) })
+    }
+    // Guichê has read it, and knows no such dispute.
+    const answer = await upload(fileBytesMax)
+    expect([answer?.status, answer?.text]).toEqual([404, expect.stringContaining('"code":"not_found"')])
+    expect((await upload(fileBytesMax + 1))?.text).toContain('"code":"too_large"')
   })
 
   it.runIf(runs)('the payment page receives a payment immediately, not when the stream ends', async () => {
