@@ -166,7 +166,7 @@ export async function createApp(given: AppDeps): Promise<Server> {
     tokenLifetimeSeconds: config.tokenLifetimeSeconds,
     limits: {
       perAddress: limit('token', perAddress.perSecond, perAddress.burst),
-      perClient: limit('token-client', perAddress.perSecond, perAddress.burst),
+      perClient: limit('token-client', 2 * perAddress.perSecond, 2 * perAddress.burst),
     },
   })
   registerUserRoutes(app, {

@@ -112,7 +112,7 @@ export type Config = Readonly<{
   tokenLifetimeSeconds: number
   /** Per client and second; 0 disables the limit. */
   rateLimitCreate: { perSecond: number; burst: number }
-  /** Per address, and twice that per client. */
+  /** Per address, and twice that of tokens per client. */
   rateLimitToken: { perSecond: number; burst: number }
   /** Per client and second. */
   rateLimitRead: { perSecond: number; burst: number }

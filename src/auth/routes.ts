@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { toAppError } from '../http/problem.ts'
-import { countFailures, enforceRateLimit, type RateLimiter, toHost } from '../http/rate-limit.ts'
+import { enforceRateLimit, type RateLimiter, toHost } from '../http/rate-limit.ts'
 import { problems } from '../http/schemas.ts'
 import { logRefusal } from '../http/security-log.ts'
 import type { Server } from '../http/server.ts'
@@ -96,21 +96,16 @@ export async function registerAuthRoutes(app: Server, deps: Deps): Promise<void>
         // The form is parsed here, where a repeated field can still be detected.
         validatorCompiler: () => () => true,
         handler: async (request, reply) => {
-          const host = toHost(request.ip)
-          enforceRateLimit(deps.limits.perAddress, host, reply)
+          enforceRateLimit(deps.limits.perAddress, toHost(request.ip), reply)
           const credentials = readCredentials(request, await readBody(request))
-          // Counts the failures of one address at one client. Wrong guesses of others never refuse somebody who has
-          // the secret.
           const { clientId } = credentials
-          const limits = [{ limiter: deps.limits.perClient, key: `${clientId} ${host}` }]
-          const grant = async () => await grantToken(deps, credentials)
-          const granted = await countFailures(limits, { reply, isFailure: isInvalidClient }, grant).catch(
-            (error: unknown) => {
-              if (error instanceof OAuthError && error.status < 500)
-                request.server.logSecurity(request, 'token.refused', { outcome: error.code, clientId })
-              throw error
-            },
-          )
+          const granted = await grantToken(deps, credentials).catch((error: unknown) => {
+            if (error instanceof OAuthError && error.status < 500)
+              request.server.logSecurity(request, 'token.refused', { outcome: error.code, clientId })
+            throw error
+          })
+          // Wrong guesses of others never refuse somebody who has the secret.
+          enforceRateLimit(deps.limits.perClient, clientId, reply)
           request.server.logSecurity(request, 'token.granted', { outcome: 'ok', clientId })
           return granted
         },
@@ -135,10 +130,6 @@ const tokenByBasic = {
   summary: 'Get an access token without a form',
   description: `OAuth 2.0 client credentials (RFC 6749, section 4.4) as HTTP Basic. ${ofToken}`,
   security: [{ basic: [] }],
-}
-
-function isInvalidClient(error: unknown): boolean {
-  return error instanceof OAuthError && error.code === 'invalid_client'
 }
 
 /** Marks a body of another media type. */

@@ -86,14 +86,19 @@ export function createRateLimiter(options: { name: string; limit: RateLimit; clo
 export function enforceRateLimit(limiter: RateLimiter, key: string, reply: FastifyReply): void {
   if (limiter.limit.perSecond === 0) return
   const taken = limiter.take(key)
-  void reply
-    .header('ratelimit-policy', limiter.policy)
-    .header('ratelimit', `"${limiter.name}";r=${taken.remaining};t=${taken.retryAfterSeconds}`)
+  addToList(reply, 'ratelimit-policy', limiter.policy)
+  addToList(reply, 'ratelimit', `"${limiter.name}";r=${taken.remaining};t=${taken.retryAfterSeconds}`)
   if (taken.isAllowed) return
   throw new AppError('rate_limited', {
     detail: `Too many requests: after a burst of ${limiter.limit.burst}, ${toRate(limiter.limit)} is allowed. Wait ${taken.retryAfterSeconds} s and try again.`,
     headers: { 'retry-after': String(taken.retryAfterSeconds) },
   })
+}
+
+/** A request may count against several limits. */
+function addToList(reply: FastifyReply, header: string, item: string): void {
+  const before = reply.getHeader(header)
+  void reply.header(header, before === undefined ? item : `${before}, ${item}`)
 }
 
 function toRate({ perSecond }: RateLimit): string {

@@ -19,7 +19,8 @@ describe('the rate limit of the token endpoint', () => {
     const { clientId, clientSecret } = limited.sandbox
     const again = await requestToken(limited, { form: { client_id: clientId, client_secret: clientSecret } })
     expect(again.status).toBe(200)
-    expect(again.headers.ratelimit).toMatch(/^"token-client";r=\d+;t=\d+$/)
+    expect(again.headers.ratelimit).toBe('"token";r=0;t=5, "token-client";r=1;t=0')
+    expect(again.headers['ratelimit-policy']).toBe('"token";q=1;w=5, "token-client";q=2;w=5')
     await limited.stop()
   })
 
@@ -49,6 +50,19 @@ describe('the rate limit of the token endpoint', () => {
     for (let count = 0; count < 5; count += 1)
       statuses.push((await requestToken(limited, { form: own, headers: from('198.51.100.7') })).status)
     expect(statuses).toEqual(Array(5).fill(200))
+    await limited.stop()
+  })
+
+  it('applies per client as well, from however many addresses', async () => {
+    const limited = await startTestService({ environment: { RATE_LIMIT_TOKEN: '1', TRUST_PROXY: '127.0.0.1' } })
+    const { clientId, clientSecret } = limited.sandbox
+    const form = { client_id: clientId, client_secret: clientSecret }
+    const answers = []
+    for (let count = 1; count <= 10; count += 1)
+      answers.push(await requestToken(limited, { form, headers: { 'x-forwarded-for': `198.51.100.${count}` } }))
+    // Ten at once, of which the test client used one.
+    expect(answers.map(({ status }) => status)).toEqual([...Array(9).fill(200), 429])
+    expect(answers.at(-1)?.headers.ratelimit).toBe('"token";r=4;t=0, "token-client";r=0;t=1')
     await limited.stop()
   })
 
