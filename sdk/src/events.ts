@@ -97,7 +97,7 @@ export class Deliveries {
     this.#client = client
   }
 
-  /** Deliveries, newest first, with their attempts of the last 30 days. */
+  /** Deliveries, newest first, with their attempts, as long as those are kept. */
   list(filters?: DeliveryFilters, options?: RequestOptions): List<Delivery> {
     return this.#client.list('/webhook/delivery', filters, options)
   }

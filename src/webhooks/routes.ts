@@ -21,7 +21,8 @@ export function registerWebhookRoutes(app: Server, deps: Deps): void {
       schema: {
         operationId: 'listDeliveries',
         summary: 'List webhook deliveries with their attempts',
-        description: 'Newest first, with the attempts of the last 30 days.',
+        description:
+          'Newest first, with the attempts, which are kept for some time after the delivery has ended (30 days by default).',
         tags: ['Events'],
         querystring: ListDeliveriesQuery,
         response: { 200: DeliveryList, ...problems(401, 403, 422, 500) },

@@ -23,7 +23,7 @@ final class Deliveries
     }
 
     /**
-     * Deliveries, newest first, with their attempts of the last 30 days.
+     * Deliveries, newest first, with their attempts, as long as those are kept.
      *
      * @param DeliveryFilters $filters
      * @param Options $options

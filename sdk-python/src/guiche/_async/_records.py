@@ -165,7 +165,7 @@ class AsyncDeliveries:
         timeout: float | None = None,
         max_retries: int | None = None,
     ) -> AsyncList[Delivery]:
-        """Deliveries, newest first, with their attempts of the last 30 days."""
+        """Deliveries, newest first, with their attempts, as long as those are kept."""
         return self._client.list("/webhook/delivery", filters, AsyncOptions(timeout, max_retries))
 
     async def resend(

@@ -166,7 +166,7 @@ class Deliveries:
         timeout: float | None = None,
         max_retries: int | None = None,
     ) -> List[Delivery]:
-        """Deliveries, newest first, with their attempts of the last 30 days."""
+        """Deliveries, newest first, with their attempts, as long as those are kept."""
         return self._client.list("/webhook/delivery", filters, Options(timeout, max_retries))
 
     def resend(
