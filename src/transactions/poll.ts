@@ -30,6 +30,8 @@ const lateMs = 2 * 60_000
 /** How far back the first poll reads, and at most one after a long stop. */
 const reachMs = 7 * 24 * 60 * 60_000
 const chunkMax = 100
+/** After this many failures in a row the acquirer counts as unavailable: an outage makes no job for each payment. */
+const failuresMax = 20
 
 /**
  * Reads each acquirer's list of payments since the last poll, and settles those that no callback announced. An
@@ -61,7 +63,7 @@ async function pollAcquirer(deps: SettleDeps, acquirer: Acquirer, stopping: Abor
   const listedUntil = await findListedUntil(deps.db, acquirer.name)
   const from = new Date(Math.max(to.getTime() - reachMs, (listedUntil?.getTime() ?? 0) - overlapMs))
   // Money that arrived in the account before the first poll is none of our business.
-  const poll = { acquirer, suspendsUnattributed: listedUntil !== null, stopping }
+  const poll = { acquirer, suspendsUnattributed: listedUntil !== null, stopping, failures: 0 }
   // The reconciliation keeps the entry as a discrepancy (reconciliation/run.ts).
   const onUnreadable = ({ reference }: UnreadableEntry) =>
     deps.log.warn(
@@ -83,7 +85,8 @@ function toLate({ from, to }: { from: Date; to: Date }): { from: Date; to: Date 
   return { from: new Date(from.getTime() - lateMs), to: new Date(until) }
 }
 
-type Poll = { acquirer: Acquirer; suspendsUnattributed: boolean; stopping: AbortSignal }
+/** `failures`: the payments in a row that the acquirer could not confirm. */
+type Poll = { acquirer: Acquirer; suspendsUnattributed: boolean; stopping: AbortSignal; failures: number }
 
 async function settleListed(deps: SettleDeps, poll: Poll, payments: AsyncIterable<Payment>): Promise<void> {
   const chunk: Payment[] = []
@@ -116,7 +119,7 @@ async function settleMissing(deps: SettleDeps, poll: Poll, payments: Payment[]):
     if (!owner) return
     const key = { merchantId: owner.merchant_id, id: owner.id }
     if (owner.end_to_end === endToEndId) return await settleReturned(deps, key, payment)
-    await settle(deps, { ...key, reported: { acquirer, endToEndId } })
+    await settle(deps, poll, { ...key, reported: { acquirer, endToEndId } })
   })
   const unattributed = await takeOtherCells(
     deps,
@@ -130,14 +133,20 @@ function toId(txid: string | null): string | null {
   return txid === null ? null : fromTxid(txid)
 }
 
-async function settle(deps: SettleDeps, payload: SettlePayload): Promise<void> {
+async function settle(deps: SettleDeps, poll: Poll, payload: SettlePayload): Promise<void> {
   try {
     await settleListedPayment(deps, payload)
+    poll.failures = 0
   } catch (error) {
     // A single payment that fails must not keep all later ones waiting: it gets its own job.
-    if (error instanceof ListedOnly) deps.log.warn({ transactionId: payload.id }, error.message)
-    else if (error instanceof AcquirerUnavailable) throw error
-    else
+    if (error instanceof AcquirerUnavailable) {
+      if (!(error instanceof ListedOnly)) poll.failures += 1
+      if (!poll.acquirer.isAvailable() || poll.failures >= failuresMax) throw error
+      deps.log.warn(
+        { transactionId: payload.id, reason: error.message },
+        'a payment in an acquirer’s list could not be confirmed and will be tried again',
+      )
+    } else
       deps.log.error(
         { err: error, transactionId: payload.id },
         'a payment could not be recorded and will be tried again',

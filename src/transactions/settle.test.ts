@@ -16,6 +16,7 @@ import type { HttpRequest, HttpResponse } from '../acquirers/bacen/http.ts'
 import { sql } from '../db/sql.ts'
 import { findLedgerBreaches } from '../ledger/verify.ts'
 import { toTxid } from '../pix/ids.ts'
+import { findListedUntil } from './cursor-store.ts'
 import { pollPayments } from './poll.ts'
 import { createSettlement, type SettleDeps, settleTransaction } from './settle.ts'
 
@@ -114,6 +115,36 @@ describe('with an acquirer that', () => {
     expect((await fetchTransaction(service, id)).status).toBe('PAID')
   })
 
+  it.each([
+    ['500', { status: 500 }],
+    ['400', { status: 400 }],
+    ['403', { status: 403 }],
+    ['a charge that cannot be read', { body: '{}' }],
+  ])('answers %s for one charge, it reads the list to its end and asks for that one again', async (_, broken) => {
+    const [bad, good] = [await charge(service), await charge(service)]
+    await bank.payQuietly(bad.uri)
+    await bank.payQuietly(good.uri)
+    warnings.length = 0
+    const deps = depsWith((request, answer) => (isChargeOf(request, bad.id) ? { ...answer, ...broken } : answer))
+    service.clock.advance(1_000)
+    await pollPayments(deps, new AbortController().signal)
+    expect(warnings.join()).not.toContain('list of payments is unavailable')
+    expect(warnings.join()).toContain('could not be confirmed')
+    expect(await findListedUntil(service.db, 'simulator')).toEqual(service.clock.now())
+    expect((await fetchTransaction(service, good.id)).status).toBe('PAID')
+    // Without another poll.
+    await untilStatus(service, bad.id, 'PAID')
+  })
+
+  it('can show no charge, it stops reading the list before each payment has a job', async () => {
+    for (const { uri } of await chargeMany(service, 40)) await bank.payQuietly(uri)
+    warnings.length = 0
+    const broken = depsWith((request, answer) => (isCharge(request) ? { ...answer, status: 400 } : answer))
+    await pollPayments(broken, new AbortController().signal)
+    expect(warnings.join()).toContain('list of payments is unavailable')
+    expect(warnings.filter((line) => line.includes('could not be confirmed')).length).toBeLessThan(20)
+  })
+
   it('returns a txid in capital letters, it recognises its own', async () => {
     const { id, uri } = await charge(service)
     const { endToEndId } = await bank.payQuietly(uri)
@@ -154,6 +185,10 @@ describe('with an acquirer that', () => {
 
 function isCharge(request: HttpRequest): boolean {
   return request.path.startsWith('/cob/')
+}
+
+function isChargeOf(request: HttpRequest, id: string): boolean {
+  return request.path === `/cob/${toTxid(id)}`
 }
 
 /** The response with these fields of its body replaced. */
