@@ -110,7 +110,7 @@ export type ChargeTexts = {
   payer: { name: string; document: TaxDocument } | null
 }
 
-export type ChargeOutcome = { outcome: 'created'; charge: Charge } | { outcome: 'refused'; reason: string }
+export type ChargeOutcome = { outcome: 'created'; charge: PayableCharge } | { outcome: 'refused'; reason: string }
 
 /** refused: as far as this answer goes, the charge is what it was. */
 export type Removal = { outcome: 'done' } | { outcome: 'refused'; reason: string }
@@ -118,8 +118,8 @@ export type Removal = { outcome: 'done' } | { outcome: 'refused'; reason: string
 export type Charge = {
   txid: string
   amount: Cents
-  /** The copy-and-paste string (BR Code). */
-  uri: string
+  /** The copy-and-paste string (BR Code); null where a found charge has neither a code nor a location. */
+  uri: string | null
   createdAt: Date
   expiresAt: Date
   /**
@@ -128,6 +128,8 @@ export type Charge = {
   status: 'active' | 'completed' | 'removed'
   payments: Payment[]
 }
+
+export type PayableCharge = Charge & { uri: string }
 
 export type Payment = {
   endToEndId: string

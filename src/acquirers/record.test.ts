@@ -4,7 +4,7 @@ import { receiverAccount } from '../../simulator/receiver-account.ts'
 import { manualClock } from '../../test/support/clock.ts'
 import { cents } from '../lib/money.ts'
 import { toTxid } from '../pix/ids.ts'
-import { type Acquirer, AcquirerUnavailable, type Charge, type Payment } from './acquirer.ts'
+import { type Acquirer, AcquirerUnavailable, type PayableCharge, type Payment } from './acquirer.ts'
 import { toCallbackAccess } from './callbacks.ts'
 import { type Exchange, type Observed, recordExchanges } from './record.ts'
 
@@ -12,7 +12,7 @@ const clock = manualClock()
 const at = clock.now()
 const recordId = randomUUID()
 const txid = toTxid(recordId)
-const charge: Charge = {
+const charge: PayableCharge = {
   txid,
   amount: cents(100),
   uri: 'code',

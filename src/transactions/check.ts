@@ -149,13 +149,14 @@ async function isToBeCanceled({ db }: SettleDeps, row: TransactionRow): Promise<
 async function giveCode(
   deps: SettleDeps,
   row: TransactionRow,
-  { acquirer, charge }: { acquirer: Acquirer; charge: Charge },
+  { acquirer, charge: { uri, expiresAt } }: { acquirer: Acquirer; charge: Charge },
 ): Promise<void> {
+  if (uri === null) throw new AcquirerUnavailable('The acquirer returned a charge without a code')
   await changeIfStill(deps, row, (locked) => ({
     to: 'PIX_QRCODE_GENERATED',
     // A cancel that was requested before there was a code follows at once.
-    checkAt: locked.cancel_requested_at ? deps.clock.now() : new Date(charge.expiresAt.getTime() + expiryGraceMs),
-    set: { ...moneyAt(row, acquirer.name), pix_uri: charge.uri, pix_expires_at: charge.expiresAt },
+    checkAt: locked.cancel_requested_at ? deps.clock.now() : new Date(expiresAt.getTime() + expiryGraceMs),
+    set: { ...moneyAt(row, acquirer.name), pix_uri: uri, pix_expires_at: expiresAt },
   }))
 }
 

@@ -370,7 +370,7 @@ async function giveCodes(tx: Tx, fresh: Fresh[], now: Date): Promise<Fresh[]> {
 }
 
 function missingCode(row: LockedTransaction, charge: Charge | null) {
-  return charge && row.pix_uri === null ? { pix_uri: charge.uri, pix_expires_at: charge.expiresAt } : {}
+  return charge?.uri && row.pix_uri === null ? { pix_uri: charge.uri, pix_expires_at: charge.expiresAt } : {}
 }
 
 /**

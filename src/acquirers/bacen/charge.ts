@@ -66,8 +66,10 @@ function toBody({ chave, chargeTakes }: Deps, { expiresInSeconds, amount: reques
 export const otherAmountReason = 'The acquirer holds a charge of another amount under this txid'
 
 function compare(input: { amount: Cents }, charge: Charge): ChargeOutcome {
-  if (charge.amount === input.amount) return { outcome: 'created', charge }
-  return { outcome: 'refused', reason: otherAmountReason }
+  if (charge.amount !== input.amount) return { outcome: 'refused', reason: otherAmountReason }
+  const { uri } = charge
+  if (uri === null) throw unreadable()
+  return { outcome: 'created', charge: { ...charge, uri } }
 }
 
 function readCharge(deps: Deps, txid: string, body: Json): Charge {
@@ -79,14 +81,18 @@ function readCharge(deps: Deps, txid: string, body: Json): Charge {
   const payments = list(body, 'pix')?.map(readPayment)
   // A charge under another txid would be somebody else's money. Case may differ: some PSPs change it.
   const isOther = (text(body, 'txid') ?? txid).toLowerCase() !== txid.toLowerCase()
-  if (isOther || !createdAt || chargeAmount === null || !uri || !payments?.every((payment) => payment !== null)) {
-    throw new AcquirerUnavailable('The acquirer answered with a charge that cannot be read')
+  if (isOther || !createdAt || chargeAmount === null || !payments?.every((payment) => payment !== null)) {
+    throw unreadable()
   }
   const expiresAt = new Date(createdAt.getTime() + expiresInSeconds * 1000)
   // A payment that names another charge belongs to that charge.
   const own = payments.filter((payment) => (payment.txid ?? txid).toLowerCase() === txid.toLowerCase())
   const status = statuses[text(body, 'status') ?? ''] ?? 'active'
   return { txid, amount: chargeAmount, uri, createdAt, expiresAt, status, payments: own }
+}
+
+function unreadable(): AcquirerUnavailable {
+  return new AcquirerUnavailable('The acquirer answered with a charge that cannot be read')
 }
 
 const statuses: Record<string, Charge['status']> = {

@@ -139,6 +139,13 @@ describe('a charge', () => {
     expect(found?.uri).toMatch(/^000201.*pix\.example\.com\/qr\/9d36b84fc70b478fb95c12729b90ca255204.*6304[\dA-F]{4}$/)
   })
 
+  it.each([undefined, ''])('is found with no location and %j as its code, and gives no code then', async (code) => {
+    const bare = { ...cob, status: 'CONCLUIDA', pixCopiaECola: code }
+    const acquirer = open(psp(json(200, bare)))
+    expect(await acquirer.findCharge(txid)).toEqual({ ...charge, uri: null, status: 'completed' })
+    await expect(acquirer.createCharge(input)).rejects.toBeInstanceOf(AcquirerUnavailable)
+  })
+
   it.each([
     ['Efí', 409, { nome: 'txid_duplicado', mensagem: 'Campo txid informado já foi utilizado' }],
     ['the standard', 400, { type: 'https://pix.bcb.gov.br/api/v2/error/CobOperacaoInvalida', title: 'x', status: 400 }],
@@ -178,7 +185,6 @@ describe('a charge', () => {
     json(200, { ...cob, valor: { original: 10.505 } }),
     json(200, { ...cob, valor: { original: 1e21 } }),
     json(200, { ...cob, calendario: {} }),
-    json(200, { ...cob, pixCopiaECola: '' }),
     json(200, { ...cob, txid: txidOf(2) }),
     json(200, { ...cob, pix: [{ valor: '10.50' }] }),
     json(200, { ...cob, pix: {} }),
