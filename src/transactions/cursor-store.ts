@@ -17,16 +17,31 @@ export async function findFirstListedAt(db: Db, acquirer: string): Promise<Date 
   return rows[0]?.first_listed_at ?? null
 }
 
-export async function saveListedUntil(db: Db, acquirer: string, listedUntil: Date): Promise<void> {
-  await db.query(sql`
-    insert into acquirer_cursors (acquirer, listed_until, first_listed_at) values (${acquirer}, ${listedUntil}, ${listedUntil})
-    on conflict (acquirer) do update set listed_until = greatest(acquirer_cursors.listed_until, excluded.listed_until)`)
+/**
+ * Saves that a list which had been read up to `before` has been read up to `to`. Does nothing if the cursor is another
+ * one by now: the database went back, and what was read meanwhile is to be read again.
+ */
+export async function saveListedUntil(
+  db: Db,
+  acquirer: string,
+  { before, to }: { before: Date | null; to: Date },
+): Promise<void> {
+  await db.query(
+    before === null
+      ? sql`
+        insert into acquirer_cursors (acquirer, listed_until, first_listed_at) values (${acquirer}, ${to}, ${to})
+        on conflict (acquirer) do nothing`
+      : sql`
+        update acquirer_cursors set listed_until = greatest(listed_until, ${to}::timestamptz)
+        where acquirer = ${acquirer} and listed_until = ${before}`,
+  )
 }
 
-/** Has the lists of all acquirers read again from this moment on. */
+/** Has the lists of all acquirers read again from this moment on. Each cursor changes, so that no running poll saves. */
 export async function readListsAgain(tx: Tx, from: Date): Promise<void> {
   await tx.query(sql`
-    update acquirer_cursors set listed_until = least(listed_until, ${from}::timestamptz), returns_read_from = null`)
+    update acquirer_cursors set
+      listed_until = least(listed_until - interval '1 millisecond', ${from}::timestamptz), returns_read_from = null`)
 }
 
 /** The moment down to which an acquirer's list of returned payments has been read; null before the first part. */
@@ -36,7 +51,16 @@ export async function findReturnsReadFrom(db: Db, acquirer: string): Promise<Dat
   return rows[0]?.from ?? null
 }
 
-/** An acquirer whose payments were never read has no row, and no recorded payment of it could be returned. */
-export async function saveReturnsReadFrom(db: Db, acquirer: string, from: Date | null): Promise<void> {
-  await db.query(sql`update acquirer_cursors set returns_read_from = ${from} where acquirer = ${acquirer}`)
+/**
+ * Does nothing if the cursor is no longer `before`, as {@link saveListedUntil}. An acquirer whose payments were never read
+ * has no row, and no recorded payment of it could be returned.
+ */
+export async function saveReturnsReadFrom(
+  db: Db,
+  acquirer: string,
+  { before, from }: { before: Date | null; from: Date | null },
+): Promise<void> {
+  await db.query(sql`
+    update acquirer_cursors set returns_read_from = ${from}
+    where acquirer = ${acquirer} and returns_read_from is not distinct from ${before}::timestamptz`)
 }

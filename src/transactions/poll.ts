@@ -73,7 +73,7 @@ async function pollAcquirer(deps: SettleDeps, acquirer: Acquirer, stopping: Abor
   await settleListed(deps, poll, acquirer.listPayments({ ...toLate({ from, to }), onUnreadable }))
   await settleListed(deps, poll, acquirer.listPayments({ from, to, onUnreadable }))
   // Not after a stop in between: the next poll then starts where this one did.
-  if (!stopping.aborted) await saveListedUntil(deps.db, acquirer.name, to)
+  if (!stopping.aborted) await saveListedUntil(deps.db, acquirer.name, { before: listedUntil, to })
 }
 
 /**

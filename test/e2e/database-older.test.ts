@@ -10,11 +10,16 @@ import { keepDatabaseMark } from '../../src/database-mark.ts'
 import { asAdministrator } from '../../src/db/embedded.ts'
 import { connect, type Db, raw, sql } from '../../src/db/sql.ts'
 import { showPayoutFreeze } from '../../src/ledger/payout-freeze.ts'
+import { readListsAgain } from '../../src/transactions/cursor-store.ts'
+import { pollDisputes } from '../../src/transactions/dispute/poll.ts'
+import { pollReturns } from '../../src/transactions/dispute/poll-returns.ts'
+import { pollPayments } from '../../src/transactions/poll.ts'
+import { settleDepsWith } from '../support/acquirer.ts'
 import { manualClock } from '../support/clock.ts'
 import { openCommandLine } from '../support/command-line.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { openDatabaseLine } from '../support/database-line.ts'
-import { charge } from '../support/payments.ts'
+import { charge, openQuietBank } from '../support/payments.ts'
 import { fetchRefundable } from '../support/refunds.ts'
 import { startTestService } from '../support/service.ts'
 import { startPair } from '../support/standby.ts'
@@ -113,6 +118,44 @@ it('freezes payouts and reads the lists again when the database becomes an older
   expect(await showPayoutFreeze(database.db)).toMatchObject({ needsChecks: true })
   expect((await release({ reason: 'All of it was checked', isChecked: true })).status).toBe(200)
   expect(await showPayoutFreeze(database.db)).toBeNull()
+})
+
+it('a poll that was running meanwhile does not undo that the lists are read again', async () => {
+  const service = await startTestService()
+  cleanups.push(service.stop)
+  const bank = await openQuietBank(service)
+  cleanups.push(bank.close)
+  let whileListing = async () => {}
+  const send: typeof bank.handle = async (request) => {
+    await whileListing()
+    return await bank.handle(request)
+  }
+  const deps = settleDepsWith(service, send, { name: 'another', profile: { offers: { disputes: true } } })
+  const cursors = async () =>
+    await service.db.query<{ acquirer: string; until: Date }>(sql`
+      select acquirer, listed_until as until from acquirer_cursors
+      where acquirer like 'another%' order by acquirer`)
+  const stopping = new AbortController().signal
+  const polls = [pollPayments, pollDisputes, pollReturns]
+  const pollAll = async () => {
+    for (const poll of polls) await poll(deps, stopping)
+  }
+  await pollAll()
+  expect((await cursors()).map(({ acquirer }) => acquirer)).toEqual([
+    'another',
+    'another:disputes',
+    'another:disputes:whole',
+  ])
+  service.clock.advance(3_600_000)
+  const from = new Date(service.clock.now().getTime() - 7_200_000)
+  whileListing = async () => await service.db.transaction(async (tx) => await readListsAgain(tx, from))
+  for (const poll of polls) {
+    await poll(deps, stopping)
+    for (const { until } of await cursors()) expect(until <= from).toBe(true)
+  }
+  whileListing = async () => {}
+  await pollAll()
+  for (const { until } of await cursors()) expect(until).toEqual(service.clock.now())
 })
 
 it('notices at its start that the database is older than the file in DATA_DIR', async () => {

@@ -46,7 +46,8 @@ async function pollAcquirer(deps: SettleDeps, acquirer: Acquirer, stopping: Abor
   const now = deps.clock.now().getTime()
   const [oldest, recent] = [now - returnableMs, now - recentMs]
   await readPart(deps, acquirer, { from: recent, to: now }, stopping)
-  const savedFrom = (await findReturnsReadFrom(deps.db, acquirer.name))?.getTime() ?? recent
+  let saved = await findReturnsReadFrom(deps.db, acquirer.name)
+  const savedFrom = saved?.getTime() ?? recent
   let to = savedFrom > oldest && savedFrom <= recent ? savedFrom : recent
   let lengthMs = dayMs
   for (let count = 0; count < entriesMax && to > oldest && !stopping.aborted; ) {
@@ -57,7 +58,10 @@ async function pollAcquirer(deps: SettleDeps, acquirer: Acquirer, stopping: Abor
     else lengthMs = dayMs
     to = from
     // After the last part it starts again with the first.
-    if (!stopping.aborted) await saveReturnsReadFrom(deps.db, acquirer.name, to > oldest ? new Date(to) : null)
+    if (stopping.aborted) return
+    const next = to > oldest ? new Date(to) : null
+    await saveReturnsReadFrom(deps.db, acquirer.name, { before: saved, from: next })
+    saved = next
   }
 }
 

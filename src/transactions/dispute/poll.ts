@@ -61,7 +61,8 @@ export async function hasSimulatedDisputes(deps: SettleDeps): Promise<boolean> {
   const to = deps.clock.now()
   for (const { name, isRemote, disputes } of deps.acquirers.all) {
     if (isRemote || !disputes) continue
-    const range = { from: await findStart(deps, name, to), to }
+    const listedUntil = await findListedUntil(deps.db, disputesCursor(name))
+    const range = { from: await findStart(deps, name, { listedUntil, to }), to }
     try {
       for await (const _ of disputes.list(range)) return true
     } catch {
@@ -105,7 +106,7 @@ async function readDisputes(deps: SettleDeps, acquirer: Acquirer, stopping: Abor
   } catch (error) {
     if (stopping.aborted) return
     if (error instanceof NotOffered) {
-      await saveListedUntil(deps.db, notOfferedCursor(name), now)
+      await saveListedUntil(deps.db, notOfferedCursor(name), { before: notOfferedAt, to: now })
       deps.log.info({ acquirer: name, reason: error.message }, 'the acquirer lists no disputes in this environment')
       return
     }
@@ -131,9 +132,10 @@ type Reading = { acquirer: Acquirer; isWhole: boolean; stopping: AbortSignal }
 async function read(deps: SettleDeps, acquirer: Acquirer, disputes: Disputes, stopping: AbortSignal): Promise<void> {
   const cursor = disputesCursor(acquirer.name)
   const to = deps.clock.now()
+  const listedUntil = await findListedUntil(deps.db, cursor)
   const wholeAt = await findListedUntil(deps.db, `${cursor}:whole`)
   const isWhole = to.getTime() - (wholeAt?.getTime() ?? 0) >= wholeEveryMs
-  const from = isWhole ? new Date(to.getTime() - reachMs) : await findStart(deps, acquirer.name, to)
+  const from = isWhole ? new Date(to.getTime() - reachMs) : await findStart(deps, acquirer.name, { listedUntil, to })
   let isRecorded = true
   for await (const found of disputes.list({ from, to })) {
     if (stopping.aborted) return
@@ -141,20 +143,20 @@ async function read(deps: SettleDeps, acquirer: Acquirer, disputes: Disputes, st
   }
   // A dispute that could not be recorded is read again at the next poll.
   if (!isRecorded) return
-  await saveListedUntil(deps.db, cursor, to)
-  if (isWhole) await saveListedUntil(deps.db, `${cursor}:whole`, to)
+  await saveListedUntil(deps.db, cursor, { before: listedUntil, to })
+  if (isWhole) await saveListedUntil(deps.db, `${cursor}:whole`, { before: wholeAt, to })
 }
 
 /**
  * Starts before the last poll and before the opening of every unfinished dispute: the list may be sorted by opening
  * or by change.
  */
-async function findStart({ db }: SettleDeps, acquirer: string, to: Date): Promise<Date> {
-  const starts = [
-    await findListedUntil(db, disputesCursor(acquirer)),
-    await findOldestUndecided(db, acquirer),
-    await findOldestUnattributed(db, acquirer),
-  ]
+async function findStart(
+  { db }: SettleDeps,
+  acquirer: string,
+  { listedUntil, to }: { listedUntil: Date | null; to: Date },
+): Promise<Date> {
+  const starts = [listedUntil, await findOldestUndecided(db, acquirer), await findOldestUnattributed(db, acquirer)]
   const times = starts.flatMap((start) => (start ? [start.getTime() - overlapMs] : []))
   return new Date(Math.max(to.getTime() - reachMs, Math.min(to.getTime(), ...times)))
 }
