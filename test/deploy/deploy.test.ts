@@ -156,6 +156,16 @@ describe('the chart', () => {
       expect(find(rendered, 'PodDisruptionBudget').spec.selector.matchLabels).toEqual(selector)
     })
 
+    it('runs one process in each pod unless the settings name another number', () => {
+      const processesOf = (...args: string[]) => {
+        const [container] = find(render(...secret, ...args), 'Deployment').spec.template.spec.containers
+        return container.env.filter(({ name }: { name: string }) => name === 'PROCESSES')
+      }
+      expect(processesOf()).toEqual([{ name: 'PROCESSES', value: '1' }])
+      const two = ['--set-string', 'config.PROCESSES=2']
+      expect(processesOf(...two)).toEqual([{ name: 'PROCESSES', value: '2' }])
+    })
+
     it('sends callbacks, metrics and health of the public name nowhere', () => {
       const rendered = render(...secret, ...everything)
       const routes = (name: string) =>

@@ -46,6 +46,11 @@ securityContext:
   capabilities:
     drop: [ALL]
 env:
+  {{- /* Without it the node's cores would decide, not the pod's memory limit. More pods are the way to scale. */ -}}
+  {{- if not (hasKey .Values.config "PROCESSES") }}
+  - name: PROCESSES
+    value: "1"
+  {{- end }}
   {{- range $name, $value := .Values.config }}
   - name: {{ $name }}
     value: {{ $value | quote }}
