@@ -220,8 +220,8 @@ export type PayoutListed = {
   fee: Cents | null
 }
 
-/** `returned`: the receiver sent it back afterwards, under this endToEndId. */
-export type PayoutFound = MoneyOut & { returned?: { endToEndId: string; amount: Cents; at: Date } }
+/** `returned`: the receiver sent it back afterwards, under these endToEndIds: one for each part, the last part last. */
+export type PayoutFound = MoneyOut & { returned?: { endToEndIds: string[]; amount: Cents; at: Date } }
 
 export type DisputeFound = {
   /** The acquirer's own identifier. */

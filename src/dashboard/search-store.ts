@@ -61,7 +61,8 @@ export async function findByEndToEnd(db: Reads, whose: Whose, endToEnd: string):
        where merchant_id = clients.merchant_id and end_to_end = ${endToEnd})
       union all
       (select 'withdrawal', id, created_at from withdrawals
-       where merchant_id = clients.merchant_id and end_to_end_refund = ${endToEnd})`,
+       where merchant_id = clients.merchant_id
+         and (end_to_end_refund = ${endToEnd} or earlier_end_to_end_refunds @> ${[endToEnd]}::text[]))`,
   )
 }
 

@@ -5,13 +5,13 @@ import { released, returned, sent } from '../ledger/transfers.ts'
 import { assert } from '../lib/assert.ts'
 import { enqueueEvents, type NewEvent } from '../webhooks/outbox.ts'
 import { type WithdrawalStatus, withdrawalTransitions } from './status.ts'
-import { type Changeable, updateReturned, updateWithdrawal, type WithdrawalRow } from './store.ts'
+import { type Changeable, type Settable, updateReturned, updateWithdrawal, type WithdrawalRow } from './store.ts'
 
 export type Change = {
   to: WithdrawalStatus
   now: Date
   checkAt: Date | null
-  set: Partial<Changeable>
+  set: Settable
   /** The amount that the receiver sent back. */
   returnedAmount?: number
 }

@@ -55,7 +55,8 @@ export function toConditions(filters: WithdrawalFilters): Sql {
     id && sql`id = ${id}`,
     pixKey && sql`pix_key = ${pixKey}`,
     endToEnd && sql`end_to_end = ${endToEnd}`,
-    endToEndRefund && sql`end_to_end_refund = ${endToEndRefund}`,
+    endToEndRefund &&
+      sql`(end_to_end_refund = ${endToEndRefund} or earlier_end_to_end_refunds @> ${[endToEndRefund]}::text[])`,
     externalCode && sql`external_code = ${externalCode}`,
     minAmount !== undefined && sql`amount >= ${minAmount}`,
     maxAmount !== undefined && sql`amount <= ${maxAmount}`,

@@ -81,12 +81,13 @@ async function move(
 async function recordReturned(
   tx: Tx,
   row: WithdrawalRow,
-  { endToEndId, amount, now }: { endToEndId: string; amount: number; now: Date },
+  { endToEndIds, amount, now }: { endToEndIds: string[]; amount: number; now: Date },
 ): Promise<WithdrawalRow> {
   assert(amount <= row.amount, 'a receiver sends back what it got, or a part of it')
   const isWhole = amount === row.amount
   const set = {
-    end_to_end_refund: endToEndId,
+    end_to_end_refund: endToEndIds.at(-1) ?? null,
+    earlier_end_to_end_refunds: endToEndIds.length > 1 ? endToEndIds.slice(0, -1) : null,
     error_message: isWhole ? returnedMessage : returnedInPartMessage,
   }
   const checkAt = isWhole ? null : nextReturnCheckAt(row.processed_date ?? row.created_at, now)

@@ -49,9 +49,14 @@ export type WithdrawalRow = CreatedFields &
      * outcome of the first request, the time before it is restored.
      */
     requested_at: Date | null
+    /** The ids of all parts that the receiver sent back, but the last, which is `end_to_end_refund`. */
+    earlier_end_to_end_refunds: string[] | null
     /** The acquirer's own id of it, if it assigns one. It is written once. */
     acquirer_reference: string | null
   }
+
+/** The fields that an update may set. */
+export type Settable = Partial<Changeable & Pick<WithdrawalRow, 'earlier_end_to_end_refunds'>>
 
 /** It is created PENDING, and pending review if `initial_review_reason` gives a reason. */
 export type NewWithdrawal = CreatedFields & { check_at: Date | null }
@@ -59,7 +64,7 @@ export type NewWithdrawal = CreatedFields & { check_at: Date | null }
 export const withdrawalColumns = sql`
   id, merchant_id, acquirer, amount, fee_amount, idempotency_key, external_code, webhook_url, pix_key, pix_key_type, metadata,
   created_at, requested_by, initial_review_reason, review_reason, statuses, status_dates, status, amount_withdrawn, processed_date, error_message, end_to_end,
-  end_to_end_refund, payer, receiver, requested_at, acquirer_reference`
+  end_to_end_refund, earlier_end_to_end_refunds, payer, receiver, requested_at, acquirer_reference`
 
 export async function insertWithdrawal(tx: Tx, row: NewWithdrawal): Promise<WithdrawalRow | null> {
   const metadata = row.metadata === null ? null : JSON.stringify(row.metadata)
@@ -119,15 +124,15 @@ export async function lockWithdrawal(tx: Tx, merchantId: string, id: string): Pr
 export async function updateWithdrawal(
   tx: Tx,
   row: WithdrawalRow,
-  change: { to: WithdrawalStatus; at: Date; checkAt: Date | null; set: Partial<Changeable> },
+  change: { to: WithdrawalStatus; at: Date; checkAt: Date | null; set: Settable },
 ): Promise<WithdrawalRow | null> {
   const next = { ...row, ...change.set }
   const rows = await tx.query<WithdrawalRow>(sql`
     update withdrawals set
       statuses = statuses || ${change.to}::text, status_dates = status_dates || ${change.at}::timestamptz, review_reason = null,
       amount_withdrawn = ${next.amount_withdrawn}, processed_date = ${next.processed_date}, error_message = ${next.error_message},
-      end_to_end = ${next.end_to_end}, end_to_end_refund = ${next.end_to_end_refund}, payer = ${next.payer},
-      receiver = ${next.receiver}, check_at = ${change.checkAt}
+      end_to_end = ${next.end_to_end}, end_to_end_refund = ${next.end_to_end_refund},
+      earlier_end_to_end_refunds = ${next.earlier_end_to_end_refunds}, payer = ${next.payer}, receiver = ${next.receiver}, check_at = ${change.checkAt}
     where id = ${row.id} and merchant_id = ${row.merchant_id} and status = ${row.status}
     returning ${withdrawalColumns}`)
   return rows[0] ?? null
@@ -137,12 +142,13 @@ export async function updateWithdrawal(
 export async function updateReturned(
   tx: Tx,
   row: WithdrawalRow,
-  { checkAt, set }: { checkAt: Date | null; set: Partial<Changeable> },
+  { checkAt, set }: { checkAt: Date | null; set: Settable },
 ): Promise<WithdrawalRow | null> {
   const next = { ...row, ...set }
   const rows = await tx.query<WithdrawalRow>(sql`
     update withdrawals set
-      end_to_end_refund = ${next.end_to_end_refund}, error_message = ${next.error_message}, check_at = ${checkAt}
+      end_to_end_refund = ${next.end_to_end_refund}, earlier_end_to_end_refunds = ${next.earlier_end_to_end_refunds},
+      error_message = ${next.error_message}, check_at = ${checkAt}
     where id = ${row.id} and merchant_id = ${row.merchant_id} and status = 'REFUNDED'
     returning ${withdrawalColumns}`)
   return rows[0] ?? null

@@ -243,12 +243,12 @@ describe('a receiver that sends the money back', () => {
   it('in parts returns each part', async () => {
     const id = await withdraw(service)
     await untilWithdrawal(service, id, 'PROCESSED')
-    await sendBack(id, 300)
+    const parts = [await sendBack(id, 300)]
     expect((await untilWithdrawal(service, id, 'REFUNDED')).errorMessage).toMatch(/a part of the money/)
-    await sendBack(id, 200)
+    parts.push(await sendBack(id, 200))
     await eventually(async () => (await transfersOf(service, id)).length === 4)
     bank.sendCallbacks(false)
-    await sendBack(id)
+    parts.push(await sendBack(id))
     await sweep(async () => (await transfersOf(service, id)).length === 5, 24 * 60 * 60_000)
     expect((await transfersOf(service, id)).slice(2)).toEqual([
       'withdrawal_returned acquirer>available 300',
@@ -256,5 +256,13 @@ describe('a receiver that sends the money back', () => {
       'withdrawal_returned acquirer>available 500',
     ])
     expect((await fetchWithdrawal(service, id)).errorMessage).toBe('The receiver sent the money back')
+    // It is found by the id of each part.
+    for (const part of parts) {
+      const { body } = await service.call<{ data: { id: string }[] }>(`/withdrawal?endToEndRefund=${part}`)
+      expect(body.data.map((one) => one.id)).toEqual([id])
+    }
+    const { text } = await service.call(`/withdrawal.csv?id=${id}`)
+    const cell = text.split(',').find((one) => one.includes(String(parts[0])))
+    expect(cell?.split(' ').toSorted()).toEqual(parts.toSorted())
   })
 })

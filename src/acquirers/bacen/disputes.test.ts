@@ -146,13 +146,13 @@ it('reads the total that a receiver sends back of a payout', async () => {
   const at = simulator.clock.now()
   expect(await payouts.find({ payoutId: payoutId })).toMatchObject({
     outcome: 'done',
-    returned: { endToEndId: first, amount: 300, at },
+    returned: { endToEndIds: [first], amount: 300, at },
   })
   simulator.clock.advance(1000)
   const second = idOf(await simulator.returnPayout({ payoutId }))
   expect(await payouts.find({ payoutId: payoutId })).toMatchObject({
     outcome: 'done',
-    returned: { endToEndId: second, amount: 1000 },
+    returned: { endToEndIds: [first, second], amount: 1000 },
   })
   expect(await simulator.returnPayout({ payoutId })).toMatchObject({ code: 'nothing_left' })
   const keys = () => new Set(noticesOf(endToEndId).map(({ eventKey }) => eventKey))

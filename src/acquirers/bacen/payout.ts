@@ -142,7 +142,7 @@ function readReceiver(receiver: Json): AccountHolder | null {
   return { type: document.type === 'CPF' ? 'PF' : 'PJ', name, document: document.value, bankAccount, pix }
 }
 
-/** The total that the receiver has sent back in all parts, under the id of the last part. */
+/** The total that the receiver has sent back in all parts. */
 function readReturned(body: Json): PayoutFound['returned'] | null {
   const entries = list(body, 'devolucoes')
   const parts = entries?.map(readPart)
@@ -153,7 +153,9 @@ function readReturned(body: Json): PayoutFound['returned'] | null {
   const last = done.at(-1)
   if (!last) return null
   const total = done.reduce((sum, part) => sum + part.amount, 0)
-  return { endToEndId: last.endToEndId, amount: cents(total), at: last.at }
+  // Parts may share an id.
+  const endToEndIds = [...new Set(done.map((part) => part.endToEndId).toReversed())].toReversed()
+  return { endToEndIds, amount: cents(total), at: last.at }
 }
 
 function readPart(entry: unknown) {
