@@ -12,6 +12,7 @@ import { checkWritable, connect, type Db, isInRecovery } from './db/sql.ts'
 import { freezeRestored } from './ledger/payout-freeze.ts'
 import { systemClock } from './lib/clock.ts'
 import { createCountedLine } from './lib/counted-line.ts'
+import { reviewAllPending } from './withdrawals/store.ts'
 
 export type OpenDatabase = { db: Db; close(): Promise<void> }
 
@@ -81,7 +82,10 @@ async function freezeIfRestored(db: Db, dataDir: string): Promise<void> {
   const path = join(dataDir, 'postgres', restoredFile)
   if (!existsSync(path)) return
   const restored: Restored = JSON.parse(await readFile(path, 'utf8'))
-  await freezeRestored({ db, clock: systemClock }, restored)
+  await db.transaction(async (tx) => {
+    await freezeRestored(tx, { ...restored, now: systemClock.now() })
+    await reviewAllPending(tx)
+  })
   await rm(path)
 }
 

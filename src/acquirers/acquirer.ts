@@ -17,6 +17,8 @@ export type Acquirer = {
   readonly isRemote: boolean
   /** The account that is credited: the operator's own at this PSP. */
   readonly receiver: AccountHolder
+  /** The Pix key that charges credit. The receiver may show another one. */
+  readonly chargeKey: string
   /**
    * False while its circuit is open: it did not answer lately, and the breaker refuses requests without sending them.
    */

@@ -282,6 +282,10 @@ describe('an answer', () => {
         : json(404, { erros: [{ mensagem: 'Não há informações.' }] })
     await expect(read(first({ itensPorPagina: 1, quantidadeDePaginas: 2 }))).rejects.toThrow(/refused to list/)
     expect(await read(first({ itensPorPagina: 1 }))).toEqual([endToEndId])
+    const empty = (quantidadeDePaginas: number) => () =>
+      json(200, { parametros: { paginacao: { itensPorPagina: 1, quantidadeDePaginas } }, pix: [] })
+    await expect(read(empty(2))).rejects.toThrow(/an empty page of pix, and more pages follow/)
+    expect(await read(empty(1))).toEqual([])
   })
 
   it('of Efí about a sent Pix is read as documented, without a receiver and without a reason', async () => {

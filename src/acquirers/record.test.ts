@@ -29,6 +29,7 @@ const answering: Acquirer = {
   name: 'a PSP',
   isRemote: true,
   receiver: receiverAccount,
+  chargeKey: 'key',
   isAvailable: () => true,
   certificate: null,
   fees: { payment: null, payout: null },

@@ -78,8 +78,7 @@ function registerReading(app: Server, deps: Deps): void {
     async (request) => {
       const link = await findOwn(deps, request)
       const { page = 1 } = request.query
-      const rows = await listLinkPayments(db, { ...link, limit: perPage, offset: (page - 1) * perPage })
-      const total = rows[0]?.total ?? 0
+      const { total, rows } = await listLinkPayments(db, { ...link, limit: perPage, offset: (page - 1) * perPage })
       return { total, totalPages: Math.ceil(total / perPage), data: rows.map(toLinkPaymentResponse) }
     },
   )

@@ -57,6 +57,8 @@ function createTexts(now: Date): Texts {
     },
     withdrawal_over_limit: ({ amount }) =>
       `${inReais(amount)} is more than may be sent without the operator's approval.`,
+    withdrawal_maybe_sent: ({ amount }) =>
+      `the database has lost its last commits or was restored, so ${inReais(amount)} may have been sent already: look it up at the acquirer first.`,
     withdrawal_like_another: ({ withdrawalId }) =>
       `it looks like a duplicate of a recent withdrawal of the same amount to the same key, and is pending review until the merchant confirms it (POST /withdrawal/${withdrawalId}/confirm) or the operator decides.`,
     decide_withdrawal: ({ withdrawalId }) =>

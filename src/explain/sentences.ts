@@ -44,6 +44,7 @@ export type SentenceData<Moment = Date> = {
     error: string | null
   }
   withdrawal_over_limit: { amount: number }
+  withdrawal_maybe_sent: { amount: number }
   withdrawal_like_another: { withdrawalId: string }
   decide_withdrawal: { withdrawalId: string }
   withdrawal_reserved: { amount: number }

@@ -31,6 +31,8 @@ export type TransactionRecord = CommonRow & {
   status: TransactionStatus
   statuses: TransactionStatus[]
   amount_paid: number | null
+  /** Returned other than by our refunds: under MED, or by the bank itself. */
+  amount_returned: number
   payment_date: Date | null
   pix_expires_at: Date | null
 }
@@ -47,7 +49,7 @@ export type WithdrawalRecord = CommonRow & {
 
 export async function findTransactionRecord(db: Db, id: string): Promise<TransactionRecord | null> {
   const rows = await db.query<TransactionRecord>(sql`
-    select 'transaction' as type, ${commonColumns}, other_acquirers, amount_paid, payment_date, pix_expires_at
+    select 'transaction' as type, ${commonColumns}, other_acquirers, amount_paid, amount_returned, payment_date, pix_expires_at
     from transactions record join clients using (merchant_id) where record.id = ${id}`)
   return rows[0] ?? null
 }

@@ -55,7 +55,7 @@ function summarize(status: string, sentences: Sentence[]): string {
 }
 
 function ofTransaction(record: Partial<TransactionRecord>, more: More = {}): string {
-  const unpaid = { amount_paid: null, payment_date: null, pix_expires_at: null }
+  const unpaid = { amount_paid: null, amount_returned: 0, payment_date: null, pix_expires_at: null }
   const whole = { type: 'transaction', status: 'PENDING', ...common, ...unpaid, ...record } as const
   return summarize(whole.status, describeTransaction({ ...nothing, ...more, record: whole }))
 }
@@ -177,8 +177,14 @@ describe('a transaction that is', () => {
   })
 
   it('REFUNDED, BLOCKED, PROCESSING_INFRACTION and INFRACTION: says where the money is', () => {
-    const of = (status: TransactionRecord['status'], ...disputes: Partial<DisputeRecord>[]) =>
-      ofTransaction({ ...paid, status }, { disputes: disputes.map(dispute) }).replace(` ${noWebhook}`, '')
+    const of = (status: TransactionRecord['status'], ...disputes: Partial<DisputeRecord>[]) => {
+      // Of the bank's own returns, without a dispute: 100.
+      const amount_returned = disputes.reduce((sum, { returned_amount: amount = 0 }) => sum + amount, 100)
+      return ofTransaction({ ...paid, status, amount_returned }, { disputes: disputes.map(dispute) }).replace(
+        ` ${noWebhook}`,
+        '',
+      )
+    }
     expect(of('REFUNDED')).toBe('REFUNDED: all of the R$ 25,90 was returned to the payer.')
     expect(of('BLOCKED', {})).toBe(
       `BLOCKED: the payer's bank disputes R$ 25,90, since 11:40:00; the amount is blocked until the dispute is decided. If the acquirer does not report the decision, enter it: \`npx guiche infraction accept | reject --transaction ${id}\`.`,
@@ -194,7 +200,7 @@ describe('a transaction that is', () => {
       'INFRACTION: R$ 25,90 was returned to the payer after a dispute.',
     )
     expect(of('INFRACTION', returned)).toBe(
-      'INFRACTION: R$ 10,00 was returned to the payer after a dispute. The remaining R$ 15,90 can still be refunded or disputed.',
+      'INFRACTION: R$ 10,00 was returned to the payer after a dispute. The remaining R$ 14,90 can still be refunded or disputed.',
     )
   })
 })
@@ -269,11 +275,17 @@ describe('a withdrawal that is', () => {
   const decide = `\`npx guiche withdrawal approve ${id}\` sends it, \`npx guiche withdrawal reject ${id} --reason …\` returns the money to the balance.`
 
   it('PENDING review: says why, and how to decide', () => {
-    expect(ofWithdrawal({ review_reason: 'approval' })).toBe(
+    expect(ofWithdrawal({ review_reason: 'approval', initial_review_reason: 'approval' })).toBe(
       `PENDING: R$ 25,90 is more than may be sent without the operator's approval. ${decide} ${noWebhook}`,
     )
     expect(ofWithdrawal({ review_reason: 'duplicate' })).toBe(
       `PENDING: it looks like a duplicate of a recent withdrawal of the same amount to the same key, and is pending review until the merchant confirms it (POST /withdrawal/${id}/confirm) or the operator decides. ${decide} ${noWebhook}`,
+    )
+  })
+
+  it('PENDING after the database has lost commits: says that it may have been sent', () => {
+    expect(ofWithdrawal({ review_reason: 'approval', initial_review_reason: null })).toContain(
+      'PENDING: the database has lost its last commits or was restored, so R$ 25,90 may have been sent already: look it up at the acquirer first.',
     )
   })
 

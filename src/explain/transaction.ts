@@ -110,7 +110,7 @@ function describeDispute({ record, disputes, refunds }: TransactionFacts): Sente
     default: {
       const returned = disputes.reduce((sum, one) => sum + one.returned_amount, 0)
       const refunded = sumOf(refunds.filter(({ status }) => status === 'REFUNDED'))
-      const left = (record.amount_paid ?? 0) - returned - refunded
+      const left = (record.amount_paid ?? 0) - record.amount_returned - refunded
       return [
         say('dispute_returned', { amount: returned === 0 ? null : returned }),
         ...(left > 0 ? [say('dispute_left', { amount: left })] : []),

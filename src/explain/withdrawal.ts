@@ -40,7 +40,11 @@ function describePending(facts: WithdrawalFacts): Sentence[] {
   const { id: withdrawalId, amount } = record
   switch (record.review_reason) {
     case 'approval':
-      return [say('withdrawal_over_limit', { amount }), say('decide_withdrawal', { withdrawalId })]
+      return [
+        // It needed no approval when it was created: see `reviewAllPending`.
+        say(record.initial_review_reason === null ? 'withdrawal_maybe_sent' : 'withdrawal_over_limit', { amount }),
+        say('decide_withdrawal', { withdrawalId }),
+      ]
     case 'duplicate':
       return [say('withdrawal_like_another', { withdrawalId }), say('decide_withdrawal', { withdrawalId })]
     case null:

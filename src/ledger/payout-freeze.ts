@@ -62,17 +62,14 @@ export async function stopPayouts(
 
 /** Freezes a restored database, whatever else it is frozen for. Once, also if it is called again after a crash. */
 export async function freezeRestored(
-  { db, clock }: Deps,
-  { backupOf, by }: { backupOf: string; by: By },
+  tx: Tx,
+  { backupOf, by, now }: { backupOf: string; by: By; now: Date },
 ): Promise<void> {
   const reason = `The backup of ${backupOf} was restored.`
-  await db.transaction(async (tx) => {
-    const active = await findPayoutFreeze(tx)
-    if (active?.reason.includes(reason)) return
-    const now = clock.now()
-    await freezePayoutsAlso(tx, { reason, now })
-    await recordAction(tx, { by, action: 'payouts.freeze', details: { reason }, now })
-  })
+  const active = await findPayoutFreeze(tx)
+  if (active?.reason.includes(reason)) return
+  await freezePayoutsAlso(tx, { reason, now })
+  await recordAction(tx, { by, action: 'payouts.freeze', details: { reason }, now })
 }
 
 /**
@@ -140,6 +137,7 @@ const checksAfterLoss = [
   'End the old server: if it still runs, another service may still be writing to it.',
   'Withdrawals and refunds that the database has forgotten may have been sent. Compare the account with the PSP for the time since then: `npx guiche reconcile list --open` lists them as soon as the lists were compared, ten minutes after the loss at the earliest.',
   'Decide on these discrepancies, so that no balance contains money that has already left.',
+  'Withdrawals that were PENDING may have been sent as well: all of them wait for approval. Look each one up at the PSP, and approve only what it does not have.',
   'Merchants may have answers for charges, refunds and withdrawals that no longer exist, and will not repeat them. Give the merchants the time from which on they must compare.',
   'Run `npx guiche ledger verify`.',
 ]

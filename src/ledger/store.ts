@@ -321,9 +321,11 @@ export async function insertFeeRule(
 ): Promise<void> {
   await tx.query(sql`
     insert into fee_rules (merchant_id, operation, valid_from, fixed, basis_points, minimum, maximum, returns_payment_fee)
-    values (
-      ${rule.merchantId}, ${rule.operation}, ${rule.validFrom}, ${rule.fixed}, ${rule.basis_points}, ${rule.minimum}, ${rule.maximum},
-      ${rule.returns_payment_fee ?? false})
+    select ${rule.merchantId}, ${rule.operation},
+      -- The last one may be valid from a moment to come, by the clock of another machine. This one replaces it.
+      greatest(${rule.validFrom}::timestamptz, max(valid_from) filter (where valid_from > ${rule.validFrom}) + interval '1 millisecond'),
+      ${rule.fixed}, ${rule.basis_points}, ${rule.minimum}, ${rule.maximum}, ${rule.returns_payment_fee ?? false}
+    from fee_rules where merchant_id = ${rule.merchantId} and operation = ${rule.operation}
     on conflict (merchant_id, operation, valid_from) do update set fixed = excluded.fixed, basis_points = excluded.basis_points,
       minimum = excluded.minimum, maximum = excluded.maximum, returns_payment_fee = excluded.returns_payment_fee`)
 }

@@ -19,8 +19,7 @@ export function newStaticCode(
   const txid = randomBytes(txidBytes).toString('hex')
   const amount = link.amount === null ? null : cents(link.amount)
   assert(acquirer, 'there is an acquirer for every charge')
-  const { key } = acquirer.receiver.pix
-  const code = { key, txid, amount, merchantCity }
+  const code = { key: acquirer.chargeKey, txid, amount, merchantCity }
   return { static_txid: txid, static_uri: encodeStaticBrCode({ ...code, merchantName: toLatin(merchantName) }) }
 }
 

@@ -136,22 +136,23 @@ export type LinkPaymentRow = {
   payment_date: Date | null
   payer_name: string | null
   is_static: boolean
-  total: number
 }
 
 /** The charges of a link that were paid or may still be. */
 export async function listLinkPayments(
   db: Db | Reads,
   { merchant_id, id, limit, offset }: LinkKey & { limit: number; offset: number },
-): Promise<LinkPaymentRow[]> {
-  return await db.query<LinkPaymentRow>(sql`
+): Promise<{ total: number; rows: LinkPaymentRow[] }> {
+  const paid = sql`
+    payment_link_charges c join transactions t on t.merchant_id = c.merchant_id and t.idempotency_key = c.key
+    where c.merchant_id = ${merchant_id} and c.link_id = ${id} and t.status <> 'FAILED'`
+  const [count] = await db.query<{ total: number }>(sql`select count(*) as total from ${paid}`)
+  const rows = await db.query<LinkPaymentRow>(sql`
     select t.id, t.status, coalesce(t.amount_paid, t.amount) as amount, t.created_at, t.payment_date,
-      coalesce(t.payer ->> 'name', t.customer ->> 'name') as payer_name, c.key like 'static:%' as is_static,
-      count(*) over () as total
-    from payment_link_charges c
-    join transactions t on t.merchant_id = c.merchant_id and t.idempotency_key = c.key
-    where c.merchant_id = ${merchant_id} and c.link_id = ${id} and t.status <> 'FAILED'
+      coalesce(t.payer ->> 'name', t.customer ->> 'name') as payer_name, c.key like 'static:%' as is_static
+    from ${paid}
     order by c.created_at desc, c.key limit ${limit} offset ${offset}`)
+  return { total: count?.total ?? 0, rows }
 }
 
 export type LinkName = { id: string; title: string }

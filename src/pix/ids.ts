@@ -12,6 +12,11 @@ export function fromTxid(txid: string): string | null {
   return match ? match.slice(1).join('-').toLowerCase() : null
 }
 
+/** Whether it has the form of a txid of ours: of a charge, or of the static code of a payment link. */
+export function isOwnTxid(txid: string): boolean {
+  return fromTxid(txid) !== null || /^[\da-f]{24}$/i.test(txid)
+}
+
 /** The ISPB of the payer's institution, and the time of the payment. */
 type IdInput = { ispb: string; at: Date }
 

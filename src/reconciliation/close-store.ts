@@ -1,5 +1,6 @@
 import type { JWK } from 'jose'
 import { type Db, sql, type Tx } from '../db/sql.ts'
+import type { TransferKind } from '../ledger/accounts.ts'
 import { clearingAccount } from '../ledger/accounts.ts'
 import { assert } from '../lib/assert.ts'
 import type { Window } from '../lib/brasilia.ts'
@@ -77,7 +78,7 @@ export async function insertStatementKey(tx: Tx, key: StatementKeyRow): Promise<
 }
 
 /** The change of an acquirer's clearing account by transfers of one kind: incoming cents are positive. */
-export type Moved = { kind: string; count: number; change: number }
+export type Moved = { kind: TransferKind; count: number; change: number }
 
 /** The change of an acquirer's balance in the ledger in a window, by the time of posting. */
 export async function sumMoved(

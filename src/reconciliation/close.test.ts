@@ -9,6 +9,10 @@ import { recordAction } from '../audit/record.ts'
 import { findAuditHead } from '../audit/store.ts'
 import { createKeyRing } from '../auth/keys.ts'
 import { raw, sql } from '../db/sql.ts'
+import { post } from '../ledger/post.ts'
+import { returnedFromSuspense } from '../ledger/transfers.ts'
+import { newUuid } from '../lib/secrets.ts'
+import { operatorMerchantId } from '../suspense/status.ts'
 import { assertDayIsOver, closeDay } from './close.ts'
 import { findStatement } from './close-store.ts'
 import { confirmDifference } from './decide.ts'
@@ -39,6 +43,13 @@ async function close(which = day) {
 const sumOf = (amounts: number[]) => amounts.reduce((sum, amount) => sum + amount, 0)
 
 it('totals both sides of a day, so that each closing follows from its opening', async () => {
+  // Sent back from suspense on that day.
+  await database.db.transaction(async (tx) => {
+    const about = { eventKey: 'suspense:test', recordType: 'suspense', recordId: newUuid() } as const
+    const now = new Date(generatedDay.to.getTime() - 60_000)
+    const transfers = returnedFromSuspense(100)
+    await post(tx, { ...about, merchantId: operatorMerchantId, transfers, acquirer: 'bank', now })
+  })
   const { statement } = await close()
   const { ledgerSide, acquirerSide: acquirer } = statement
   expect(ledgerSide.closing).toBe(

@@ -147,6 +147,9 @@ function comparePayout(pair: Pair, { now }: Rules): Found[] {
   const { atAcquirer, inLedger } = pair
   const sentAtAcquirer = atAcquirer?.state === 'done' ? atAcquirer.amount : 0
   const sentInLedger = (inLedger && isGone.has(inLedger.state) ? inLedger.amount : 0) - pair.corrected.amount
+  // It was sent, and the database has lost that: its money is reserved, and it must not be sent again.
+  if (inLedger?.state === 'PENDING' && sentAtAcquirer > 0)
+    return [withAlarm(toFound(pair, { class: 'payout', proposal: { action: 'investigate' } }), pair, sentAtAcquirer)]
   const isUnderWay = inLedger?.state === 'PROCESSING'
   if (isUnderWay) {
     if (!atAcquirer || atAcquirer.state === 'processing') return []
@@ -167,7 +170,12 @@ function comparePayout(pair: Pair, { now }: Rules): Found[] {
 /** Adds the alarm if more money left than the ledger has. */
 function withAlarm(found: Found, { key, inLedger }: Pair, excess: number): Found {
   if (excess <= 0) return found
-  const whose = inLedger ? `more than withdrawal ${inLedger.recordId} has` : 'and no withdrawal has it'
+  const whose =
+    inLedger === null
+      ? 'and no withdrawal has it'
+      : inLedger.state === 'PENDING'
+        ? `and withdrawal ${inLedger.recordId} is PENDING`
+        : `more than withdrawal ${inLedger.recordId} has`
   return { ...found, alarm: `${inReais(excess)} left under ${key}, ${whose}` }
 }
 

@@ -70,14 +70,13 @@ async function forEach(
 
 async function compareSinceLastRun(deps: CloseDeps, acquirer: Acquirer, stopping: AbortSignal): Promise<void> {
   const now = deps.clock.now().getTime()
-  const until = (await findComparedUntil(deps.db, acquirer.name))?.getTime() ?? now - trailMs
+  // A machine whose clock is ahead may have compared up to a moment that is still to come here.
+  const until = Math.min(now - trailMs, (await findComparedUntil(deps.db, acquirer.name))?.getTime() ?? Infinity)
   const openSince = await findOpenSince(deps.db, acquirer.name, new Date(until - openReachMs))
   const within = (at: number) => new Date(Math.max(now - reachMs, at))
   const from = within(Math.min(until - overlapMs, openSince?.getTime() ?? until))
   const payoutsFrom = within(until - payoutOverlapMs)
   const to = new Date(now - trailMs)
-  // The clock was set back.
-  if (from >= to) return
   const window = { from, to }
   const { state, error } = await reconcile(deps, { acquirer, kind: 'rolling', window, payoutsFrom, stopping })
   if (state === 'interrupted' && !stopping.aborted)

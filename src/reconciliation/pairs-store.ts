@@ -157,15 +157,18 @@ export async function addPostedReturns(db: Db, { runId, acquirer, from, to }: Of
 
 /**
  * Adds our withdrawals to the listed payouts: those created or carried out in the window, and others that an entry
- * names.
+ * names. Where the acquirer has no list and gave no reference, only persons know that one was sent.
  */
-export async function addWithdrawals(db: Db, { runId, acquirer, from, to }: Of & Window): Promise<void> {
+export async function addWithdrawals(
+  db: Db,
+  { runId, acquirer, from, to, hasList }: Of & Window & { hasList: boolean },
+): Promise<void> {
   await db.query(sql`
     insert into reconciliation_pairs (run_id, subject, key, named_id, merchant_id, record_id, ledger_amount, ledger_at, posted_at, ledger_state)
     select ${runId}::uuid, 'payout', replace(id::text, '-', ''), id, merchant_id, id, amount, coalesce(processed_date, created_at),
       coalesce(processed_date, created_at), status
     from withdrawals
-    where acquirer = ${acquirer} and (
+    where acquirer = ${acquirer} and (${hasList} or acquirer_reference is not null or status not in ('PROCESSED', 'REFUNDED')) and (
       (processed_date >= ${from} and processed_date < ${to})
       or (created_at >= ${from} and created_at < ${to} and status in ('PROCESSING', 'PROCESSED', 'REFUNDED', 'FAILED')))
     on conflict (run_id, subject, key) do update set merchant_id = excluded.merchant_id, record_id = excluded.record_id,
@@ -186,22 +189,26 @@ const entryMatchMs = 3 * 24 * 60 * 60_000
  */
 export async function nameEntries(db: Db, { runId, acquirer }: Of): Promise<void> {
   await db.query(sql`
-    with unknown as (
-      select key, acquirer_amount, acquirer_at, row_number() over (partition by acquirer_amount order by acquirer_at, key) as place
-      from reconciliation_pairs pair
+    with listed as (
+      select key, acquirer_amount, acquirer_at
+      from reconciliation_pairs
       where run_id = ${runId} and subject = 'payout' and record_id is null and named_id is null and acquirer_state = 'done'
         and not exists (select from operator_entries where acquirer = ${acquirer} and reference = key)
         and not exists (
           select from differences d
           where d.acquirer = ${acquirer} and d.subject = 'payout' and d.reference = key and d.state = 'confirmed')
-    ), drawn as (
-      select id, amount, created_at, row_number() over (partition by amount order by created_at, id) as place
-      from operator_entries where acquirer = ${acquirer} and type in ('fee_draw', 'move_out') and reference is null
+    ), near as (
+      select listed.*, entry.id, entry.created_at
+      from listed join operator_entries entry on entry.amount = acquirer_amount
+      where entry.acquirer = ${acquirer} and entry.type in ('fee_draw', 'move_out') and entry.reference is null
+        and abs(extract(epoch from acquirer_at - entry.created_at)) * 1000 <= ${entryMatchMs}
+    ), placed as (
+      select key, id, dense_rank() over (partition by acquirer_amount order by acquirer_at, key) as listed_place,
+        dense_rank() over (partition by acquirer_amount order by created_at, id) as entry_place
+      from near
     )
-    update operator_entries entry set reference = unknown.key
-    from drawn join unknown on unknown.acquirer_amount = drawn.amount and unknown.place = drawn.place
-      and abs(extract(epoch from unknown.acquirer_at - drawn.created_at)) * 1000 <= ${entryMatchMs}
-    where entry.id = drawn.id`)
+    update operator_entries entry set reference = placed.key
+    from placed where entry.id = placed.id and listed_place = entry_place`)
 }
 
 /** Adds the operator's own entries to the listed payouts that are in no withdrawal, by their references. */

@@ -243,3 +243,32 @@ it('repeats a requested run that a stop interrupted, and one of the service when
   await ofService.run(deps)
   expect(await ofService.state()).toBe('complete')
 })
+
+it('leaves a PENDING withdrawal that its acquirer has sent to a person, and freezes payouts', async () => {
+  // As a database has it that has lost its last commits.
+  const id = '0198a1b2-c3d4-4e5f-8a9b-0c1d2e3f4a5b'
+  const at = new Date('2026-11-20T15:00:00.000Z')
+  await database.db.query(sql`
+    insert into withdrawals (id, merchant_id, acquirer, amount, fee_amount, pix_key, pix_key_type, created_at, statuses, status_dates)
+    select ${id}, merchant_id, 'bank', 700, 0, 'maria@example.com', 'EMAIL', ${from}, array['PENDING'], array[${from}::timestamptz]
+    from transactions limit 1`)
+  const payoutId = id.replaceAll('-', '')
+  const endToEndId = 'E12345678202611201500sentbefore1'
+  made.bank.payouts.set(endToEndId, { endToEndId, payoutId, amount: 700, at, status: 'REALIZADO' })
+  await runWith(deps)
+  const found = (await listed(true)).find(({ reference }) => reference === payoutId)
+  expect(found).toMatchObject({ class: 'payout', proposal: { action: 'investigate' } })
+  expect((await findPayoutFreeze(database.db))?.reason).toContain(
+    `R$ 7,00 left under ${payoutId}, and withdrawal ${id} is PENDING`,
+  )
+})
+
+it('goes on when a machine whose clock was ahead has compared up to a moment that is still to come', async () => {
+  const roll = async () => await reconciliationJobs(deps)['reconciliation.rolling']?.({}, never)
+  const runs = async () => (await database.db.query(sql`select from reconciliation_runs`)).length
+  clock.advance(60 * minuteMs)
+  await roll()
+  clock.advance(-60 * minuteMs)
+  await roll()
+  expect(await runs()).toBe(2)
+})

@@ -139,14 +139,16 @@ it('recognizes drawn fees by their reference or their amount, and no other payou
     made.bank.payouts.set(endToEndId, { endToEndId, payoutId: null, amount, at, status: 'REALIZADO' })
   const by = { actor: 'cli:test' }
   const operator = { type: 'pay_in', merchantId: null, acquirer: 'bank', description: 'a test', by } as const
-  const enter = async (entry: Partial<NewEntry> & Pick<NewEntry, 'amount'>) =>
+  const enter = async (entry: Partial<NewEntry> & Pick<NewEntry, 'amount'>, when = at) =>
     await postEntry(
-      { db: database.db, clock: { now: () => at } },
+      { db: database.db, clock: { now: () => when } },
       { ...operator, idempotencyKey: `${entry.reference ?? entry.amount}`, ...entry },
     )
   await enter({ amount: 10_000 })
   await enter({ type: 'fee_draw', amount: 1_500, reference: 'E12345678202611201200namedbefore' })
   await enter({ type: 'fee_draw', amount: 2_500 })
+  // By TED, a month before: no list of payouts has it.
+  await enter({ type: 'fee_draw', amount: 2_500, idempotencyKey: 'ted' }, new Date('2026-10-20T12:00:00.000Z'))
   paidOut('E12345678202611201200namedbefore', 1_500)
   paidOut('E12345678202611201200byitsamount', 2_500)
   await runWith(deps)

@@ -191,7 +191,7 @@ async function readBothSides(
   }
   await addNamedPayments(db, side)
   await addPostedReturns(db, { ...side, ...windows.return })
-  await addWithdrawals(db, { ...side, ...windows.payout })
+  await addWithdrawals(db, { ...side, ...windows.payout, hasList: Boolean(acquirer.payouts?.list) })
   await nameEntries(db, side)
   await addEntries(db, side)
   await deleteForeign(db, { ...side, before: firstListedAt })

@@ -1,3 +1,4 @@
+import type { TransferKind } from '../ledger/accounts.ts'
 import type { Window } from '../lib/brasilia.ts'
 import { brasilia } from '../lib/brasilia.ts'
 import type { Proposal, Side } from './classes.ts'
@@ -123,34 +124,56 @@ export function toContent({
   }
 }
 
-/**
- * The transfers of the account `acquirer`, as a statement names them. An attribution moves a payment out of suspense
- * and in again: it arrived once.
- */
+/** The part of a statement that each kind of transfer counts in; null for those that leave the account `acquirer` alone. */
+const partOf: Record<TransferKind, 'in' | 'returned' | 'paidOut' | 'payoutsReturned' | 'corrections' | null> = {
+  payment: 'in',
+  payment_held: 'in',
+  held_matched: 'in',
+  match_undone: 'in',
+  refund_sent: 'returned',
+  infraction_returned: 'returned',
+  held_returned: 'returned',
+  withdrawal_sent: 'paidOut',
+  fees_drawn: 'paidOut',
+  withdrawal_returned: 'payoutsReturned',
+  correction: 'corrections',
+  // The operator's entries: the acquirer's lists do not have their other side.
+  pay_in: 'corrections',
+  debt_written_off: 'corrections',
+  fee_returned: 'corrections',
+  psp_fee: 'corrections',
+  manual: 'corrections',
+  moved_out: 'corrections',
+  moved_in: 'corrections',
+  fee: null,
+  fee_return_reversed: null,
+  debt_repaid: null,
+  refund_reserved: null,
+  refund_released: null,
+  infraction_blocked: null,
+  infraction_released: null,
+  withdrawal_reserved: null,
+  withdrawal_released: null,
+}
+/** An attribution moves a payment out of suspense and in again: it arrived once. */
+const countedAs: Partial<Record<TransferKind, number>> = { held_matched: -1, match_undone: 0 }
+
+/** The transfers of the account `acquirer`, as a statement names them. */
 function toLedgerSide(moved: Moved[], opening: number): LedgerSide {
-  const of = (...kinds: string[]): Amount => {
-    const some = moved.filter(({ kind }) => kinds.includes(kind))
-    return { count: sum(some.map(({ count }) => count)), sum: sum(some.map(({ change }) => change)) }
+  const of = (part: (typeof partOf)[TransferKind]): Amount => {
+    const some = moved.filter(({ kind }) => partOf[kind] === part)
+    return {
+      count: sum(some.map(({ kind, count }) => count * (countedAs[kind] ?? 1))),
+      sum: sum(some.map(({ change }) => change)),
+    }
   }
-  const matched = of('held_matched')
-  const arrived = of('payment', 'payment_held')
   return {
     opening,
-    in: { count: arrived.count - matched.count, sum: arrived.sum + matched.sum + of('match_undone').sum },
-    returned: negated(of('refund_sent', 'infraction_returned', 'suspense_returned')),
-    paidOut: negated(of('withdrawal_sent', 'fees_drawn')),
-    payoutsReturned: of('withdrawal_returned'),
-    // Includes the operator's entries, whose other side the acquirer's lists do not have.
-    corrections: of(
-      'correction',
-      'pay_in',
-      'debt_written_off',
-      'fee_returned',
-      'psp_fee',
-      'manual',
-      'moved_out',
-      'moved_in',
-    ),
+    in: of('in'),
+    returned: negated(of('returned')),
+    paidOut: negated(of('paidOut')),
+    payoutsReturned: of('payoutsReturned'),
+    corrections: of('corrections'),
     closing: opening + sum(moved.map(({ change }) => change)),
   }
 }

@@ -61,7 +61,9 @@ export async function pollPayments(deps: SettleDeps, stopping: AbortSignal): Pro
 async function pollAcquirer(deps: SettleDeps, acquirer: Acquirer, stopping: AbortSignal): Promise<void> {
   const to = deps.clock.now()
   const listedUntil = await findListedUntil(deps.db, acquirer.name)
-  const from = new Date(Math.max(to.getTime() - reachMs, (listedUntil?.getTime() ?? 0) - overlapMs))
+  const from = new Date(
+    Math.max(to.getTime() - reachMs, Math.min(to.getTime(), listedUntil?.getTime() ?? 0) - overlapMs),
+  )
   // Money that arrived in the account before the first poll is none of our business.
   const poll = { acquirer, suspendsUnattributed: listedUntil !== null, stopping, failures: 0 }
   // The reconciliation keeps the entry as a discrepancy (reconciliation/run.ts).

@@ -175,6 +175,16 @@ export async function updateReview(
   return rows[0] ?? null
 }
 
+/**
+ * After a loss of commits: PENDING withdrawals may have been sent, and not every acquirer finds a payout by our id. All
+ * of them wait for the operator's approval.
+ */
+export async function reviewAllPending(tx: Tx): Promise<void> {
+  await tx.query(sql`
+    update withdrawals set review_reason = 'approval', check_at = null
+    where status = 'PENDING' and (check_at is not null or review_reason = 'duplicate')`)
+}
+
 /** Does nothing if the status has changed meanwhile: the next check is then scheduled by that change. */
 export async function updateCheckAt(
   db: Db,

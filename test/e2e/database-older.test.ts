@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -177,9 +178,18 @@ it('notices at its start that the database is older than the file in DATA_DIR', 
   expect(counter).toBeGreaterThan(0)
   await start()
   expect(await showPayoutFreeze(db)).toBeNull()
+  const id = randomUUID()
+  await db.query(sql`
+    insert into withdrawals (id, merchant_id, acquirer, amount, fee_amount, pix_key, pix_key_type, created_at, statuses, status_dates, check_at)
+    values (${id}, ${id}, 'a-bank', 700, 0, 'maria@example.com', 'EMAIL', now(), array['PENDING'], array[now()], now())`)
   await db.query(sql`update database_mark set counter = 0`)
   await start()
   expect(await showPayoutFreeze(db)).not.toBeNull()
+  // It may have been sent already, and not every acquirer can tell.
+  expect(await db.query(sql`select review_reason, check_at from withdrawals where id = ${id}`)).toEqual([
+    { review_reason: 'approval', check_at: null },
+  ])
+  await db.query(sql`delete from withdrawals where id = ${id}`)
   expect(await counterOf(db)).toBeGreaterThan(counter)
   const guiche = await openCommandLine({ connectionString: database.connectionString })
   cleanups.push(guiche.stop)

@@ -2,18 +2,19 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
-import { confirmDifference } from '../../src/reconciliation/decide.ts'
-import { reconcile } from '../../src/reconciliation/run.ts'
+import { toTxid } from '../../src/pix/ids.ts'
 import { recordDecision } from '../../src/transactions/dispute/dispute.ts'
 import { checkReturns } from '../../src/transactions/dispute/poll.ts'
 import { settleDepsWith } from '../support/acquirer.ts'
 import { decide, dispute, disputesOf, fetchDisputed, pollUntil, returnUnannounced } from '../support/disputes.ts'
-import { eventsOf, openQuietBank, type QuietBank, statusesOf, untilStatus } from '../support/payments.ts'
-import { listDifferences } from '../support/reconciling.ts'
+import { eventsOf, openQuietBank, statusesOf, untilStatus } from '../support/payments.ts'
+import { correctReturn } from '../support/reconciling.ts'
 import {
   drain,
   type FaultyNetwork,
   fetchRefundable,
+  forgeFailedRefund,
+  forgeReturn,
   payOne,
   refund,
   requestRefund,
@@ -114,7 +115,7 @@ describe('an unannounced return under MED, reported by callback', () => {
     await untilRefund(service, id, await refund(service, id), 'REFUNDED')
     await payOne(service, 5000)
     const money = await countMoney(service, async () => {
-      await forgeReturn(endToEnd, 400)
+      await forgeReturn(service, endToEnd, 400)
       await service.runJob('transactions.poll')
       await untilStatus(service, id, 'INFRACTION')
     })
@@ -178,9 +179,9 @@ describe('an unannounced return under MED, reported by callback', () => {
 
   it('of what an operator has already posted as the bank’s own return is not posted again', async () => {
     const { id, endToEnd } = await payOne(service)
-    await forgeReturn(endToEnd, 400, 'ORIGINAL')
+    await forgeReturn(service, endToEnd, 400, 'ORIGINAL')
     const bank = await openQuietBank(service)
-    const corrected = await countMoney(service, async () => await correctReturn(bank, endToEnd))
+    const corrected = await countMoney(service, async () => await correctReturn(service, bank.handle, endToEnd))
     expect(corrected).toEqual({ available: -400, acquirer: 400 })
     expect(await fetchDisputed(service, id)).toMatchObject({ status: 'PAID', amountReturned: 400 })
     await service.db.query(sql`update simulator.returns set nature = 'MED_FRAUDE' where end_to_end_id = ${endToEnd}`)
@@ -198,22 +199,25 @@ describe('an unannounced return under MED, reported by callback', () => {
     await bank.close()
   })
 
-  const keyOf = async (id: string) => ({ merchantId: await merchantOf(service), id })
+  it('is posted whole beside a refund that failed, was made after all, and is corrected', async () => {
+    const { id, endToEnd } = await payOne(service)
+    const { merchantId } = await keyOf(id)
+    const refundId = await forgeFailedRefund(service, { merchantId, transactionId: id, amount: 400 })
+    await forgeReturn(service, endToEnd, 400, 'ORIGINAL', toTxid(refundId))
+    const bank = await openQuietBank(service)
+    expect(await countMoney(service, async () => await correctReturn(service, bank.handle, endToEnd))).toEqual({
+      available: -400,
+      acquirer: 400,
+    })
+    const more = await countMoney(service, async () => {
+      await returnUnannounced(service, endToEnd, 300)
+      await eventually(async () => (await fetchDisputed(service, id)).amountReturned === 700)
+    })
+    expect(more).toEqual({ available: -300, acquirer: 300 })
+    await bank.close()
+  })
 
-  /** An operator confirms the proposal of reconciliation about the returns of a payment. */
-  async function correctReturn(bank: QuietBank, endToEnd: string): Promise<void> {
-    const deps = settleDepsWith(service, bank.handle)
-    const [acquirer] = deps.acquirers.all
-    if (!acquirer) throw new Error('there is one')
-    const from = new Date(service.clock.now().getTime() - 60_000)
-    // No longer explained by timing.
-    service.clock.advance(20 * 60_000)
-    await reconcile(deps, { acquirer, kind: 'manual', window: { from, to: service.clock.now() } })
-    const open = await listDifferences(service.db, { acquirer: acquirer.name, isOpen: true })
-    const found = open.find(({ reference }) => reference === endToEnd)
-    expect(found).toMatchObject({ class: 'return', proposal: { action: 'correct', cents: -400 } })
-    await confirmDifference(deps, { id: found?.id ?? '', by: { actor: 'cli:maria' } })
-  }
+  const keyOf = async (id: string) => ({ merchantId: await merchantOf(service), id })
 
   // The last test: it advances the clock by months.
   it('a return of a payment from days or months ago is posted from the list of returns', async () => {
@@ -236,12 +240,6 @@ describe('an unannounced return under MED, reported by callback', () => {
   })
 
   /** A bank that returns more than was paid: the simulator would refuse. */
-  async function forgeReturn(endToEnd: string, amount: number, nature = 'MED_FRAUDE'): Promise<void> {
-    await service.db.query(sql`
-      insert into simulator.returns (end_to_end_id, id, return_id, amount, nature, requested_at, settles_at)
-      values (${endToEnd}, 'forged', ${`D${randomUUID().replaceAll('-', '').slice(1)}`}, ${amount}, ${nature},
-        ${service.clock.now()}, ${service.clock.now()})`)
-  }
 })
 
 describe('at a bank without callbacks', () => {

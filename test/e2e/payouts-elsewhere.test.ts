@@ -2,13 +2,17 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type Exchange, recordExchanges } from '../../src/acquirers/record.ts'
 import { sql } from '../../src/db/sql.ts'
 import { insertExchanges } from '../../src/exchanges/store.ts'
+import { assert } from '../../src/lib/assert.ts'
 import { newEndToEndId } from '../../src/pix/ids.ts'
 import { approveProposal } from '../../src/proposals/decide.ts'
+import { reconcile } from '../../src/reconciliation/run.ts'
 import { findBreaches } from '../../src/verification.ts'
 import { proposeSettlement, settlementProposal } from '../../src/withdrawals/settle-by-hand.ts'
 import { manualClock } from '../support/clock.ts'
 import { type Behaviour, type Gateway, openGateway, openPsp, type Psp, setBehaviour } from '../support/gateway.ts'
+import { createTestLog } from '../support/logged-errors.ts'
 import { createRandom } from '../support/random.ts'
+import { listDifferences } from '../support/reconciling.ts'
 import { eventually } from '../support/webhooks.ts'
 import { type Withdrawal, withdrawalBody } from '../support/withdrawals.ts'
 
@@ -213,6 +217,13 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     await expect(propose(sent, null)).rejects.toThrow(/is PROCESSED/)
     expect(await gateway.available()).toBe(available - 1_000)
     setBehaviour(psp, 'well')
+    // Only persons know that it was sent: a comparison cannot contradict them.
+    const window = { from: new Date(clock.now().getTime() - 24 * 60 * 60_000), to: new Date(clock.now().getTime() + 1) }
+    const [acquirer] = gateway.acquirers.all
+    assert(acquirer, 'there is one')
+    const { state } = await reconcile({ ...gateway, log: createTestLog() }, { acquirer, kind: 'manual', window })
+    expect(state).toBe('complete')
+    expect(await listDifferences(gateway.db, { acquirer: name, isOpen: true })).toEqual([])
   })
 
   it.runIf(name === 'sicoob')('have one id, even when starting them is tried more than once', async () => {

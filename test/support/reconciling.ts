@@ -1,4 +1,5 @@
 import { type Logger, pino } from 'pino'
+import { expect } from 'vitest'
 import { receiverAccount, receiverKey, simulatorCredentials } from '../../simulator/receiver-account.ts'
 import type { Acquirer } from '../../src/acquirers/acquirer.ts'
 import { createBacenAcquirer } from '../../src/acquirers/bacen/adapter.ts'
@@ -7,10 +8,15 @@ import { createRegistry } from '../../src/acquirers/registry.ts'
 import { type Db, sql } from '../../src/db/sql.ts'
 import type { SecretKey } from '../../src/lib/secrets.ts'
 import type { CloseDeps } from '../../src/reconciliation/close.ts'
+import { confirmDifference } from '../../src/reconciliation/decide.ts'
+import { reconcile } from '../../src/reconciliation/run.ts'
 import type { DifferenceRow } from '../../src/reconciliation/store.ts'
 import { createSettlement, type SettleDeps } from '../../src/transactions/settle.ts'
+import { settleDepsWith } from './acquirer.ts'
 import type { ManualClock } from './clock.ts'
 import { agreedFees } from './generated-day.ts'
+import type { QuietBank } from './payments.ts'
+import type { TestService } from './service.ts'
 
 export type Reconciling = CloseDeps & SettleDeps & { acquirer: Acquirer; clock: ManualClock }
 
@@ -55,4 +61,23 @@ export async function listDifferences(
   return await db.query<DifferenceRow>(sql`
     select * from differences where acquirer = ${acquirer} and (not ${isOpen} or state = 'open')
     order by found_at desc, at desc, id`)
+}
+
+/** An operator confirms the proposal of reconciliation about a return of 400 cents that only the acquirer has. */
+export async function correctReturn(
+  service: TestService,
+  handle: QuietBank['handle'],
+  endToEnd: string,
+): Promise<void> {
+  const deps = settleDepsWith(service, handle)
+  const [acquirer] = deps.acquirers.all
+  if (!acquirer) throw new Error('there is one')
+  const from = new Date(service.clock.now().getTime() - 60_000)
+  // No longer explained by timing.
+  service.clock.advance(20 * 60_000)
+  await reconcile(deps, { acquirer, kind: 'manual', window: { from, to: service.clock.now() } })
+  const open = await listDifferences(service.db, { acquirer: acquirer.name, isOpen: true })
+  const found = open.find(({ reference }) => reference === endToEnd)
+  expect(found).toMatchObject({ class: 'return', proposal: { action: 'correct', cents: -400 } })
+  await confirmDifference(deps, { id: found?.id ?? '', by: { actor: 'cli:maria' } })
 }

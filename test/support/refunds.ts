@@ -4,7 +4,9 @@ import type { Disturbance } from '../../simulator/disturb.ts'
 import { startSimulatorServer } from '../../simulator/server.ts'
 import { createSimulator } from '../../simulator/simulator.ts'
 import { type Db, sql } from '../../src/db/sql.ts'
+import { post } from '../../src/ledger/post.ts'
 import { type FeeOperation, insertFeeRule } from '../../src/ledger/store.ts'
+import { released, reserved } from '../../src/ledger/transfers.ts'
 import { manualClock } from './clock.ts'
 import { createTestDatabase } from './database.ts'
 import type { Transaction } from './payments.ts'
@@ -183,4 +185,35 @@ export async function drain(service: TestService, amount: number, merchantId?: s
 /** Refunds without transfers would be found, and payouts frozen. The ledger is next verified five minutes later. */
 export async function untilVerified({ db }: Pick<TestService, 'db'>): Promise<void> {
   await eventually(async () => (await db.query(sql`select from settings where name = 'books_verified'`)).length > 0)
+}
+
+/** A return that the simulated bank makes without announcing it. */
+export async function forgeReturn(
+  { db, clock }: TestService,
+  endToEnd: string,
+  amount: number,
+  nature = 'MED_FRAUDE',
+  id = 'forged',
+): Promise<void> {
+  await db.query(sql`
+    insert into simulator.returns (end_to_end_id, id, return_id, amount, nature, requested_at, settles_at)
+    values (${endToEnd}, ${id}, ${`D${randomUUID().replaceAll('-', '').slice(1)}`}, ${amount}, ${nature}, ${clock.now()}, ${clock.now()})`)
+}
+
+/** A refund that the acquirer has refused, with its transfers. Returns its id. */
+export async function forgeFailedRefund(
+  { db, clock }: TestService,
+  { merchantId, transactionId, amount }: { merchantId: string; transactionId: string; amount: number },
+): Promise<string> {
+  const [id, now] = [randomUUID(), clock.now()]
+  await db.transaction(async (tx) => {
+    await tx.query(sql`
+      insert into refunds (merchant_id, id, transaction_id, amount, fee_amount, status, created_at, finished_at, requested_at)
+      values (${merchantId}, ${id}, ${transactionId}, ${amount}, 0, 'FAILED', ${now}, ${now}, ${now})`)
+    const about = { merchantId, recordType: 'refund', recordId: id, acquirer: 'simulator', now } as const
+    const [began, ended] = [reserved('refund_reserved', amount, 0), released('refund_released', amount, 0)]
+    await post(tx, { ...about, eventKey: `refund:${id}:reserved`, transfers: began })
+    await post(tx, { ...about, eventKey: `refund:${id}:released`, transfers: ended })
+  })
+  return id
 }

@@ -79,6 +79,7 @@ export function createBacenAcquirer(options: BacenOptions): Acquirer {
     name,
     isRemote,
     receiver,
+    chargeKey: chave,
     isAvailable: () => breaker?.isClosed() ?? true,
     certificate: tls?.current().expiresAt ? { expiresAt: () => tls.current().expiresAt } : null,
     fees: options.fees ?? { payment: null, payout: null },

@@ -1,6 +1,6 @@
 import { type CallbackNotice, type PassedOver, UnreadableCallback } from '../acquirer.ts'
 import type { Client } from './client.ts'
-import { isSameKey } from './payments.ts'
+import { isForeign } from './payments.ts'
 import type { ProtocolProfile } from './profile.ts'
 import { isRecord, type Json, list, record, text } from './read.ts'
 
@@ -50,8 +50,7 @@ function readNotice(entry: unknown, chave: string): CallbackNotice[] | PassedOve
   const shape = payoutId === null ? endToEndIdShape : ownIdShape
   if (!endToEndId || !shape.test(endToEndId)) return 'unreadable_entry'
   // For a payout it is not documented which key `chave` is.
-  const key = payoutId === null ? text(entry, 'chave') : null
-  if (key !== null && !isSameKey(key, chave)) return 'other_key'
+  if (payoutId === null && isForeign(entry, chave)) return 'other_key'
   return readEvents(entry, payoutId).map((event) => ({
     eventKey: [endToEndId, ...event].join(':'),
     endToEndId,

@@ -73,6 +73,15 @@ describe('a payment to another key of the same account', () => {
     expect(await acquirer.findPayment(endToEndId)).toMatchObject({ txid })
     expect(await listed(endToEndId)).toHaveLength(1)
     expect((await acquirer.findCharge(txid))?.payments).toHaveLength(1)
+    // A code that was printed for a key that has changed since.
+    change = (pix) => ({ ...pix, txid: '0123456789abcdef01234567', chave: 'antiga@example.com' })
+    expect(await listed(endToEndId)).toHaveLength(1)
+    for (const named of [txid, '0123456789abcdef01234567']) {
+      const pix = [
+        { endToEndId, txid: named, chave: 'antiga@example.com', valor: '1.00', horario: '2026-11-20T12:00:00Z' },
+      ]
+      expect(acquirer.readCallback({ pix })).toMatchObject([{ endToEndId }])
+    }
   })
 
   it('is ours when the key is written differently or missing', async () => {

@@ -97,6 +97,9 @@ async function* listPages(
     if (!answer.ok) throw new AcquirerUnavailable(`The acquirer refused to list ${field}: ${answer.reason}`)
     const entries = readEntries(answer.body, field)
     if (!entries) throw new AcquirerUnavailable(`The acquirer answered with a list of ${field} that cannot be read`)
+    // Ending here would leave out what the PSP itself has counted.
+    if (entries.length === 0 && page + 1 < (pagesOf(answer.body) ?? 0))
+      throw new AcquirerUnavailable(`The acquirer answered with an empty page of ${field}, and more pages follow`)
     yield* entries
     if (isLastPage(answer.body, { page, entries: entries.length, pageSize })) return
     isPageCounted = pagesOf(answer.body) !== null

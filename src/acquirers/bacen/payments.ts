@@ -1,6 +1,6 @@
 import { parseDocument } from '../../lib/document.ts'
 import type { AccountHolder } from '../../pix/holder.ts'
-import { fromTxid } from '../../pix/ids.ts'
+import { isOwnTxid } from '../../pix/ids.ts'
 import { detectPixKey, normalizePixKey, type PixKey } from '../../pix/key.ts'
 import { AcquirerUnavailable, type OnUnreadable, type Payment, type PaymentReturn, type Range } from '../acquirer.ts'
 import { type Client, foundOrNull } from './client.ts'
@@ -38,13 +38,13 @@ export async function* listPayments(
 }
 
 /**
- * The account may have other keys, and payments to them are not ours. A payment that names one of our charges is ours
- * nevertheless: its key may have been ours when the charge was created.
+ * The account may have other keys, and payments to them are not ours. A payment that names one of our codes is ours
+ * nevertheless: its key may have been ours when the code was made.
  */
-function isForeign(entry: unknown, chave: string): boolean {
+export function isForeign(entry: unknown, chave: string): boolean {
   if (!isRecord(entry)) return false
   const key = text(entry, 'chave')
-  return key !== null && !isSameKey(key, chave) && fromTxid(text(entry, 'txid') ?? '') === null
+  return key !== null && !isSameKey(key, chave) && !isOwnTxid(text(entry, 'txid') ?? '')
 }
 
 /** Null for what is not a payment. An unreadable payment is never skipped: it is money. */

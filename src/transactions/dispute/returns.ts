@@ -51,10 +51,11 @@ function correctedOf({
 }: {
   payment: Payment
   posted: ReturnRow[]
-  refunds: Pick<RefundRow, 'id'>[]
+  refunds: Pick<RefundRow, 'id' | 'status'>[]
 }): number {
   const corrected = sumOf(posted.filter(({ dispute_id: dispute }) => dispute === null))
-  const refundIds = new Set(refunds.map(({ id }) => toTxid(id)))
+  // One that FAILED was corrected if the acquirer made it after all.
+  const refundIds = new Set(refunds.filter(({ status }) => status !== 'FAILED').map(({ id }) => toTxid(id)))
   const others = payment.returns.filter(
     ({ id, isDone, nature }) => isDone && !nature.startsWith('MED') && !refundIds.has(id.toLowerCase()),
   )

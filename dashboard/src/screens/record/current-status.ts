@@ -93,6 +93,8 @@ function inEnglish({ money, time, dateTime, isToday }: Format): Writers {
       return `${what}, kept in suspense${error === null ? '' : ` because returning it failed (${error})`}.`
     },
     withdrawal_over_limit: ({ amount }) => `${money(amount)} is above the limit and needs the operator’s approval.`,
+    withdrawal_maybe_sent: ({ amount }) =>
+      `${money(amount)} may have been sent already: the database was restored or lost its last changes. The operator looks it up at the PSP before deciding.`,
     withdrawal_like_another: () =>
       'It looks like a duplicate: same amount and key as a recent withdrawal. It waits until someone confirms it.',
     decide_withdrawal: () => 'Nothing is sent until then.',
@@ -187,6 +189,8 @@ function inPortuguese({ money, time, dateTime, isToday }: Format): Writers {
       return `${what}, na conta transitória${error === null ? '' : ` porque a devolução falhou (${error})`}.`
     },
     withdrawal_over_limit: ({ amount }) => `${money(amount)} está acima do limite e precisa da aprovação do operador.`,
+    withdrawal_maybe_sent: ({ amount }) =>
+      `${money(amount)} podem já ter sido enviados: o banco de dados foi restaurado ou perdeu as últimas alterações. O operador confere no PSP antes de decidir.`,
     withdrawal_like_another: () =>
       'Possível duplicidade: mesmo valor e mesma chave de um saque recente. Aguarda confirmação.',
     decide_withdrawal: () => 'Nada é enviado antes disso.',
