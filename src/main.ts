@@ -69,7 +69,7 @@ async function start(options: { config: Config; log: Logger; onLost: (reason: Er
     const [{ startService }, database] = await Promise.all([import('./service.ts'), opening])
     return await startService({ ...options, database })
   }
-  return await (await import('./cluster/primary.ts')).startPrimary(options)
+  return await (await import('./cluster/primary.ts')).startPrimary({ ...options, program: import.meta.filename })
 }
 
 /** One of several processes. The primary process prints everything. */

@@ -25,10 +25,13 @@ const speedFlags = ['--max-semi-space-size=32', '--heap-growing-percent=0']
 export async function startPrimary({
   config,
   log,
+  program,
   onLost,
 }: {
   config: Config
   log: Logger
+  /** The path of the program that each process runs: this process may have been started by another one. */
+  program: string
   /** Called when the embedded PostgreSQL ended and could not be restarted. */
   onLost?: (reason: Error) => void
 }): Promise<Service> {
@@ -36,7 +39,7 @@ export async function startPrimary({
     throw new Error('PROCESSES starts several processes: set it to 1 under a process manager that does so.')
   const port = config.port === 0 ? await findFreePort(config.host) : config.port
   const metrics = new AggregatorRegistry()
-  cluster.setupPrimary({ args: [workerArgument], execArgv: [...process.execArgv, ...speedFlags] })
+  cluster.setupPrimary({ exec: program, args: [workerArgument], execArgv: [...process.execArgv, ...speedFlags] })
   const database = await openDatabase({ config, log, role: 'service', onLost })
   let isStopping = false
   const ended = new Set<Promise<void>>()

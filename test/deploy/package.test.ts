@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { Guiche } from '../../sdk/src/index.ts'
 import { installGuiche, type PackedGuiche, packGuiche } from '../support/packed-guiche.ts'
-import { findFreePort, startServiceProcess } from '../support/process.ts'
+import { findFreePort, type ServiceProcess, startServiceProcess } from '../support/process.ts'
 
 let packed: PackedGuiche
 const cleanups: (() => Promise<unknown>)[] = []
@@ -42,17 +42,20 @@ it('the package brings an empty folder to its first PAID', async ({ annotate }) 
   const startedAt = performance.now()
   await installGuiche(packed, folder)
   const installedAt = performance.now()
-  const service = await startServiceProcess({
-    command: [join(folder, 'node_modules/guiche/bin/guiche.js'), 'start'],
-    cwd: folder,
-    // Unset: it is made in the working directory.
-    dataDir: '',
-    port: await findFreePort(),
-  })
-  cleanups.push(async () => {
-    service.signal('SIGTERM')
-    expect(await service.ended).toMatchObject({ code: 0 })
-  })
+  const start = async (environment = {}) =>
+    await startServiceProcess({
+      command: [join(folder, 'node_modules/guiche/bin/guiche.js'), 'start'],
+      cwd: folder,
+      // Unset: it is made in the working directory.
+      dataDir: '',
+      port: await findFreePort(),
+      environment,
+    })
+  const stop = async ({ signal, ended }: ServiceProcess) => {
+    signal('SIGTERM')
+    expect(await ended).toMatchObject({ code: 0 })
+  }
+  const service = await start()
   const guiche = new Guiche(JSON.parse(readFileSync(join(folder, 'data/sandbox.json'), 'utf8')))
   const { id, pixResponse } = await guiche.transactions.create({ amount: 2590 })
   await guiche.sandbox.pay({ uri: pixResponse.uri })
@@ -66,6 +69,12 @@ it('the package brings an empty folder to its first PAID', async ({ annotate }) 
     'data',
     'node_modules',
   ])
+  await stop(service)
+
+  const several = await start({ PROCESSES: '2' })
+  expect((await fetch(`${several.baseUrl}/health/ready`)).status).toBe(200)
+  expect(several.lines.filter(({ msg }) => msg === 'a process of the service is ready')).toHaveLength(2)
+  await stop(several)
 })
 
 it('a built tree without development dependencies needs no build to start', () => {
