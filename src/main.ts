@@ -45,8 +45,10 @@ async function serve(): Promise<void> {
       )
       process.exit(1)
     }
-    const service = await start({ config, log, onLost })
-    stopOnSignals(service.stop, config, log)
+    const starting = start({ config, log, onLost })
+    // Before it has started: until then Node.js would ignore signals as the first process of a container.
+    stopOnSignals(async () => await (await starting).stop(), config, log)
+    const service = await starting
     const isTerminal = config.logFormat === 'pretty'
     // If logs are collected, only texts that are shown once are worth the welcome screen.
     if (isTerminal || service.newSandbox || service.firstAdminUrl)

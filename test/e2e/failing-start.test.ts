@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { attachEmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded.ts'
 import { copyMigrated } from '../support/migrated-folder.ts'
-import { findFreePort, makeDataDir, startServiceProcess } from '../support/process.ts'
+import { findFreePort, makeDataDir, startAndStop, startServiceProcess } from '../support/process.ts'
 
 let folder: Awaited<ReturnType<typeof makeDataDir>>
 
@@ -61,6 +61,13 @@ describe('a start that fails', () => {
     }
     expect(await attachEmbeddedPostgres(folder)).toBeNull()
     await (await startEmbeddedPostgres({ ...folder, log: pino({ level: 'silent' }) })).stop()
+  })
+
+  it.each(['1', '2'])('is completed and stopped when a signal comes first, with %s processes', async (PROCESSES) => {
+    await copyMigrated(folder.dataDir)
+    const ended = await startAndStop({ ...folder, port: await findFreePort(), environment: { PROCESSES } })
+    expect(ended).toEqual({ code: 0, signal: null })
+    expect(await attachEmbeddedPostgres(folder)).toBeNull()
   })
 
   it('names every error of its configuration', async () => {

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -64,6 +65,16 @@ export async function startAndKill(options: Options, afterMs: number): Promise<v
   await sleep(afterMs)
   child.kill('SIGKILL')
   await ended
+}
+
+/** Starts it and ends it by SIGTERM as soon as its PostgreSQL is being started. */
+export async function startAndStop(options: Options): ReturnType<typeof untilEnded> {
+  const child = spawnService(options)
+  for (const stream of [child.stdout, child.stderr]) stream?.resume()
+  const ended = untilEnded(child)
+  while (!existsSync(join(options.dataDir, 'postgres/postmaster.pid')) && child.exitCode === null) await sleep(5)
+  child.kill('SIGTERM')
+  return await ended
 }
 
 function spawnService({ dataDir, port, databaseUrl, cwd, environment, build, command }: Options): ChildProcess {
