@@ -145,11 +145,10 @@ export async function startService({
     })
     stops.push(worker.stop)
     const server = app
-    stops.push(async () => {
-      await server.drain(config.stopDelaySeconds * 1_000)
-      await server.close()
-    })
+    stops.push(async () => await server.close())
     await app.listen({ host: config.host, port, backlog: backlogMax })
+    // Nobody has used a service that could not listen.
+    stops.push(async () => await server.drain(config.stopDelaySeconds * 1_000))
     stops.push((await registerCallbacks({ ...deps, cell }, recorded)).stop)
     await saveSetting(db, baseUrlSetting, baseUrl)
     await warnOfUnconfigured(deps)

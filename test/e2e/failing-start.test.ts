@@ -38,7 +38,9 @@ describe('a start that fails', () => {
     const port = await findFreePort()
     await new Promise<void>((resolve) => other.listen(port, '127.0.0.1', resolve))
     try {
-      const started = startServiceProcess({ dataDir: folder.dataDir, port })
+      // A service that could not listen has no requests to wait for.
+      const environment = { STOP_DELAY_SECONDS: '300' }
+      const started = startServiceProcess({ dataDir: folder.dataDir, port, environment })
       await expect(started).rejects.toThrow(/It ended with 1: .*EADDRINUSE.*set PORT to another port/s)
     } finally {
       await new Promise((resolve) => other.close(resolve))
