@@ -1,19 +1,28 @@
 import { spawn } from 'node:child_process'
+import { closeSync, existsSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, it } from 'vitest'
 
+type Options = {
+  isRead: boolean
+  /** Instead of a pipe. */
+  file?: string
+}
+
 /** Runs a script that logs in a child process, whose standard output is read or not. */
-async function run(script: string, { isRead }: { isRead: boolean }): Promise<{ code: number | null; output: string }> {
+async function run(script: string, { isRead, file }: Options): Promise<{ code: number | null; output: string }> {
   const log = `import { createLog } from ${JSON.stringify(join(inject('build'), 'src/log.js'))}
     const log = createLog({ logLevel: 'info', logFormat: 'json' })`
+  const fd = file === undefined ? 'pipe' : openSync(file, 'a')
   const child = spawn(process.execPath, ['--input-type=module', '--eval', `${log}\n${script}`], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', fd, 'inherit'],
     timeout: 60_000,
     killSignal: 'SIGKILL',
   })
+  if (typeof fd === 'number') closeSync(fd)
   let output = ''
-  if (isRead) child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  else child.stdout.destroy()
+  if (isRead) child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()))
+  else child.stdout?.destroy()
   return await new Promise((resolve) => child.once('close', (code) => resolve({ code, output })))
 }
 
@@ -46,4 +55,13 @@ it.each([
   ['lines for a while', `for (let i = 0; i < 5; i++) { log.info('x'.repeat(5000)); ${wait} } process.exit(4)`],
 ])('continues when the reader has gone: %s', async (_name, script) => {
   expect((await run(script, { isRead: false })).code).toBe(4)
+})
+
+it.runIf(existsSync('/dev/full'))('continues when the disk of its file is full, and keeps a limited part', async () => {
+  const lines = `const line = 'x'.repeat(5000)
+    const before = process.memoryUsage().rss
+    for (let i = 0; i < 40_000; i++) log.info({ i }, line)
+    if (process.memoryUsage().rss - before > 150_000_000) process.exit(5)
+    log.warn('wrong'); ${wait}; log.fatal('worse'); process.exit(4)`
+  expect((await run(lines, { isRead: false, file: '/dev/full' })).code).toBe(4)
 })

@@ -30,12 +30,18 @@ export function createLog(config: Pick<Config, 'logLevel' | 'logFormat'>): Logge
   // Some twenty lines per write: a write per line would take a tenth of a request's time. At most what a pipe accepts
   // atomically, so that lines of several processes stay whole. This thread writes synchronously, but a reader that has
   // gone does not block it: its lines are dropped.
-  const output = pino.destination({ sync: true, minLength: 3072, maxWrite: 4096 })
+  const output = pino.destination({ sync: true, minLength: 3072, maxWrite: 4096, maxLength: unwrittenBytesMax })
+  // If the disk of a log file is full, lines are kept and then dropped: the service is worth more than its log.
+  output.on('error', () => {})
+  // pino calls it after a fatal line. Its own would repeat a failing write for ever, and our hook has flushed.
+  output.flushSync = () => {}
   process.on('exit', () => output.flush())
   return pino({ ...options, hooks: { logMethod: createHook(output) } }, output)
 }
 
 const { warn = 40 } = pino.levels.values
+/** Lines that could not be written are kept up to this size. */
+const unwrittenBytesMax = 1_000_000
 /** The longest time that a line is buffered. The timer is set by a line: one that always runs costs an idle process. */
 const flushAfterMs = 100
 
