@@ -141,7 +141,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   observeSuspense({ db, clock, registry })
   observeWithdrawals({ db, clock, registry })
   observeDisputes(deps)
-  observeReconciliation({ db, registry })
+  observeReconciliation({ db, registry, acquirers: deps.acquirers.all.map(({ name }) => name) })
   return {
     deliveries: started,
     workOn: startedInbox.workOn,

@@ -51,8 +51,18 @@ export async function compareBalance(
   return compared
 }
 
-export function observeBalances({ db, registry }: { db: Db; registry: Registry }): void {
+export function observeBalances({
+  db,
+  registry,
+  acquirers,
+}: {
+  db: Db
+  registry: Registry
+  acquirers: string[]
+}): void {
   const registers = [registry]
+  const listConfigured = async () =>
+    (await listComparedBalances(db)).filter(({ acquirer }) => acquirers.includes(acquirer))
   const gauge = (name: string, help: string, read: (one: ComparedBalance) => Record<string, number | null>) =>
     new Gauge({
       name,
@@ -62,7 +72,7 @@ export function observeBalances({ db, registry }: { db: Db; registry: Registry }
       registers,
       async collect() {
         this.reset()
-        for (const one of await listComparedBalances(db)) {
+        for (const one of await listConfigured()) {
           for (const [side, cents] of Object.entries(read(one)))
             if (cents !== null) this.set({ acquirer: one.acquirer, side }, cents)
         }
@@ -88,7 +98,7 @@ export function observeBalances({ db, registry }: { db: Db; registry: Registry }
     registers,
     async collect() {
       this.reset()
-      for (const { acquirer, difference } of await listComparedBalances(db)) this.set({ acquirer }, difference)
+      for (const { acquirer, difference } of await listConfigured()) this.set({ acquirer }, difference)
     },
   })
 }

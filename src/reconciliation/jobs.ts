@@ -127,8 +127,17 @@ function isEmpty({ ledgerSide, acquirerSide, differences }: Statement): boolean 
   return differences.length === 0 && moved.every(({ count }) => count === 0)
 }
 
-export function observeReconciliation({ db, registry }: { db: Db; registry: Registry }): void {
-  observeBalances({ db, registry })
+/** `acquirers`: the names of the configured ones. What was compared with another one only becomes older. */
+export function observeReconciliation({
+  db,
+  registry,
+  acquirers,
+}: {
+  db: Db
+  registry: Registry
+  acquirers: string[]
+}): void {
+  observeBalances({ db, registry, acquirers })
   new Gauge({
     name: 'guiche_reconciliation_differences_open',
     aggregator: 'max',
@@ -148,7 +157,7 @@ export function observeReconciliation({ db, registry }: { db: Db; registry: Regi
     registers: [registry],
     async collect() {
       this.reset()
-      for (const { acquirer, kind, finished_at: at } of await listLastRuns(db))
+      for (const { acquirer, kind, finished_at: at } of await listLastRuns(db, acquirers))
         this.set({ acquirer, kind }, at.getTime() / 1000)
     },
   })

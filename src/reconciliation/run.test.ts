@@ -12,6 +12,7 @@ import { freezePayouts } from '../ledger/payout-freeze.ts'
 import { findPayoutFreeze } from '../ledger/store.ts'
 import { assert } from '../lib/assert.ts'
 import { findBreaches } from '../verification.ts'
+import { saveComparedBalance } from './balance-store.ts'
 import { classNames } from './classes.ts'
 import { closeDay } from './close.ts'
 import { confirmDifference, dismissDifference } from './decide.ts'
@@ -306,12 +307,23 @@ it('closes yesterday half an hour after midnight, once, and counts both in its m
   expect(await days()).toEqual(['20', '21', '22'].map((last) => ({ day: `2026-11-${last}`, version: 1 })))
 
   const registry = new Registry()
-  observeReconciliation({ db: database.db, registry })
+  observeReconciliation({ db: database.db, registry, acquirers: ['bank'] })
   const metrics = await registry.metrics()
   expect(metrics).toContain('guiche_reconciliation_differences_open{acquirer="bank",class="unattributed"} 5')
   expect(metrics).toContain(
     `guiche_reconciliation_last_run_timestamp_seconds{acquirer="bank",kind="daily"} ${clock.now().getTime() / 1000}`,
   )
+
+  // An acquirer that was taken out of the file: its last run and its balance would become older for ever.
+  const balance = { at: to.toISOString(), available: 5, blocked: null, disputed: null, ledgerBalance: 0 }
+  for (const acquirer of ['bank', 'former'])
+    await saveComparedBalance(database.db, { ...balance, acquirer, ledgerDisputed: 0, difference: 5 })
+  expect(await registry.metrics()).toContain('guiche_acquirer_balance_difference_cents{acquirer="bank"} 5')
+  const later = new Registry()
+  observeReconciliation({ db: database.db, registry: later, acquirers: ['other'] })
+  const without = await later.metrics()
+  expect(without).not.toMatch(/^guiche_(?:reconciliation_last_run|acquirer_balance)\w*\{/m)
+  expect(without).toContain('guiche_reconciliation_differences_open{acquirer="bank",class="unattributed"} 5')
 })
 
 it('stores an unreadable entry, closes the day, and posts the payment automatically once it can be read', async () => {

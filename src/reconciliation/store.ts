@@ -255,8 +255,12 @@ export async function countOpen(db: Db): Promise<{ acquirer: string; class: Diff
     select acquirer, class, count(*) as count from differences where state = 'open' group by acquirer, class`)
 }
 
-export async function listLastRuns(db: Db): Promise<{ acquirer: string; kind: RunKind; finished_at: Date }[]> {
+export async function listLastRuns(
+  db: Db,
+  acquirers: string[],
+): Promise<{ acquirer: string; kind: RunKind; finished_at: Date }[]> {
   return await db.query(sql`
-    select acquirer, kind, max(finished_at) as finished_at from reconciliation_runs where state = 'complete'
+    select acquirer, kind, max(finished_at) as finished_at from reconciliation_runs
+    where state = 'complete' and acquirer = any(${acquirers})
     group by acquirer, kind`)
 }
