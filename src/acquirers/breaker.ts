@@ -18,7 +18,7 @@ export type Breaker = {
 }
 
 /**
- * CLOSED: requests are sent. OPEN: they are refused until `until`. TESTING: one request is in progress, and the others
+ * CLOSED: requests are sent. OPEN: they are refused until `until`, of a clock that nobody sets. TESTING: one request is in progress, and the others
  * wait for its end. `tests`: the failed tests since the circuit was closed.
  */
 type State =
@@ -38,7 +38,7 @@ export function createBreaker({ name, log }: { name: string; log: Log }): Breake
   async function guard<Result>(call: () => Promise<Result>): Promise<Result> {
     while (state.mode === 'TESTING') await state.ended
     if (state.mode === 'CLOSED') return await count(call)
-    if (Date.now() < state.until)
+    if (performance.now() < state.until)
       throw new AcquirerUnavailable('The acquirer did not answer lately, so the request was not sent')
     const { tests } = state
     const testing = { mode: 'TESTING' as const, ended: Promise.resolve<unknown>(null) }
@@ -79,7 +79,7 @@ export function createBreaker({ name, log }: { name: string; log: Log }): Breake
   /** The pause varies, so that several processes do not test at the same moment. */
   function open(tests: number): void {
     const pause = Math.min(pauseMs.first * 2 ** tests, pauseMs.max) * (0.5 + Math.random() / 2)
-    state = { mode: 'OPEN', until: Date.now() + pause, tests }
+    state = { mode: 'OPEN', until: performance.now() + pause, tests }
     log.warn({ acquirer: name }, 'an acquirer does not answer: requests to it are paused')
   }
 

@@ -50,6 +50,14 @@ describe('a token that is refused', () => {
     expect(seen.count).toBe(2)
   })
 
+  it('is requested again after the clock was set back', async () => {
+    const { clock, seen, tokens } = open(() => json(401, { error: 'invalid_client' }))
+    await expect(tokens.get()).rejects.toThrow()
+    clock.advance(-2 * 3_600_000)
+    await expect(tokens.get()).rejects.toThrow()
+    expect(seen.count).toBe(2)
+  })
+
   it('is requested again at once after a 5xx, which is not a refusal', async () => {
     const { tokens } = open((count) => (count === 1 ? json(503, {}) : json(200, { access_token: 't', expires_in: 60 })))
     await expect(tokens.get()).rejects.toThrow('503')

@@ -39,19 +39,24 @@ export type Tokens = {
   wasUseless(): void
 }
 
+/** It has an earliest moment, too: a clock that is set back must not prolong it. */
+type Span = { from: number; until: number }
+
 /** Keeps one token. All calls that need a new one at the same time share one request. */
 export function createTokens(options: Options): Tokens {
   const { clock } = options
   const now = () => clock.now().getTime()
-  let token: { value: string; renewAt: number } | undefined
+  const forMs = (ms: number): Span => ({ from: now(), until: now() + ms })
+  const isDuring = ({ from, until }: Span) => now() >= from && now() < until
+  let token: ({ value: string } & Span) | undefined
   let pending: Promise<string> | undefined
-  let refusal: { until: number; restMs: number; error: AcquirerUnavailable } | undefined
-  let uselessUntil = 0
+  let refusal: ({ restMs: number; error: AcquirerUnavailable } & Span) | undefined
+  let useless: Span | undefined
   let hasWarned = false
 
   async function get(): Promise<string> {
-    if (token && now() < token.renewAt) return token.value
-    if (refusal && now() < refusal.until) throw refusal.error
+    if (token && isDuring(token)) return token.value
+    if (refusal && isDuring(refusal)) throw refusal.error
     pending ??= renew().finally(() => {
       pending = undefined
     })
@@ -63,7 +68,7 @@ export function createTokens(options: Options): Tokens {
       const { value, lifetimeSeconds, scopes } = await requestToken(options)
       const lifetimeMs = lifetimeSeconds * 1000
       // A token that lives less than twice the margin is used for half its life.
-      token = { value, renewAt: now() + Math.max(lifetimeMs - renewBeforeMs, lifetimeMs / 2) }
+      token = { value, ...forMs(Math.max(lifetimeMs - renewBeforeMs, lifetimeMs / 2)) }
       refusal = undefined
       warnOnce(scopes)
       return value
@@ -75,7 +80,7 @@ export function createTokens(options: Options): Tokens {
 
   function rest(error: TokenRefused) {
     const doubled = Math.min((refusal?.restMs ?? restMs / 2) * 2, restMsMax)
-    refusal = { until: now() + Math.max(doubled, error.retryAfterMs ?? 0), restMs: doubled, error }
+    refusal = { ...forMs(Math.max(doubled, error.retryAfterMs ?? 0)), restMs: doubled, error }
   }
 
   function warnOnce(scopes: string[] | null) {
@@ -85,13 +90,13 @@ export function createTokens(options: Options): Tokens {
   }
 
   async function replace(refused: string): Promise<string | null> {
-    if (now() < uselessUntil) return null
+    if (useless && isDuring(useless)) return null
     // Another call may have replaced it already.
     if (token?.value === refused) token = undefined
     return await get()
   }
 
-  return { get, replace, wasUseless: () => (uselessUntil = now() + uselessMs) }
+  return { get, replace, wasUseless: () => (useless = forMs(uselessMs)) }
 }
 
 /** The PSP refuses to issue a token. That says nothing about a charge: it was never requested. */
