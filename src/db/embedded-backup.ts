@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createReadStream, createWriteStream, existsSync } from 'node:fs'
 import { appendFile, mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises'
@@ -9,7 +8,16 @@ import { createGunzip, createGzip } from 'node:zlib'
 import pg from 'pg'
 import tar from 'tar-stream'
 import { asAdministrator, lockPlace } from './embedded.ts'
-import { makePlace, makePrivate, putInPlace, type Restored, restoredFile, syncFolder } from './embedded-place.ts'
+import {
+  makePlace,
+  makePrivate,
+  newFolder,
+  putInPlace,
+  type Restored,
+  removeUnfinished,
+  restoredFile,
+  syncFolder,
+} from './embedded-place.ts'
 import { hasCode } from './embedded-process.ts'
 import type { Log } from './embedded-server.ts'
 
@@ -182,15 +190,18 @@ export async function restoreBackup({
 }): Promise<BackupManifest> {
   const place = makePlace(dataDir)
   const lock = await lockPlace(place, { holder: 'command', log })
-  const folder = `${place.folder}.new-${randomUUID()}`
+  const folder = newFolder(place)
   try {
     if (existsSync(place.folder))
       throw new Error(`${place.folder} has a database: move it to another place, or choose another DATA_DIR.`)
+    removeUnfinished(place)
     makePrivate(folder, null)
     const manifest = await extract(file, folder)
     if (wal !== undefined) await recoverFrom(folder, { wal: resolve(wal), until })
     const restored: Restored = { backupOf: manifest.startedAt, by }
     await writeFile(join(folder, restoredFile), JSON.stringify(restored), { mode: 0o600, flush: true })
+    for await (const path of walk(folder)) if (path.endsWith('/')) syncFolder(join(folder, path))
+    syncFolder(folder)
     putInPlace(folder, place)
     return manifest
   } catch (error) {
@@ -226,7 +237,7 @@ async function unpack(archive: tar.Extract, folder: string): Promise<BackupManif
     if (type === 'directory') {
       await mkdir(join(folder, name), { mode: 0o700 })
       entry.resume()
-    } else await pipeline(entry, createWriteStream(join(folder, name), { mode: 0o600 }))
+    } else await pipeline(entry, createWriteStream(join(folder, name), { mode: 0o600, flush: true }))
     isComplete = name === labelName
   }
   return isComplete ? manifest : null

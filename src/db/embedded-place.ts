@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import {
   chownSync,
   closeSync,
@@ -11,9 +11,10 @@ import {
   readdirSync,
   realpathSync,
   renameSync,
+  rmSync,
   statSync,
 } from 'node:fs'
-import { resolve } from 'node:path'
+import { basename, resolve } from 'node:path'
 import { alternatives, type User } from './embedded-launcher.ts'
 import { hasCode } from './embedded-process.ts'
 
@@ -47,6 +48,17 @@ function ownerOf(dataDir: string, folder: string): User {
   const userId =
     reservedUserIds.first + (createHash('sha256').update(dataDir).digest().readUInt32BE() % reservedUserIds.count)
   return { uid: userId, gid: userId }
+}
+
+/** The temporary folder of a database that is being made. A new name each time: a killed one may still be written to. */
+export function newFolder({ folder }: Place): string {
+  return `${folder}.new-${randomUUID()}`
+}
+
+/** Removes what was left by those who were killed while they made or removed a database. */
+export function removeUnfinished({ dataDir, folder }: Place): void {
+  for (const name of readdirSync(dataDir))
+    if (name.startsWith(`${basename(folder)}.new-`)) rmSync(`${dataDir}/${name}`, { recursive: true, force: true })
 }
 
 /** Makes a finished folder the database's, on disk too: after a power cut it is there whole or not at all. */

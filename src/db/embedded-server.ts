@@ -1,22 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
-import {
-  closeSync,
-  existsSync,
-  fchownSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
+import { closeSync, existsSync, fchownSync, openSync, readdirSync, readFileSync, renameSync, statSync } from 'node:fs'
 import { totalmem } from 'node:os'
-import { basename } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { BaseLogger } from 'pino'
 import { alternatives, findBinaries, findLauncher, type Launcher, run, toCommand } from './embedded-launcher.ts'
-import { makePrivate, nobody, type Place, putInPlace } from './embedded-place.ts'
+import { makePrivate, newFolder, nobody, type Place, putInPlace, removeUnfinished } from './embedded-place.ts'
 import { endPostmaster, findPostmaster, pollEveryMs, retirePidFile } from './embedded-process.ts'
 
 export type Log = Pick<BaseLogger, 'info' | 'warn' | 'error'>
@@ -59,10 +47,8 @@ async function initialize(place: Place, binaries: string): Promise<void> {
   if (existsSync(place.folder) && readdirSync(place.folder).length > 0) {
     throw new Error(`${place.folder} is neither empty nor a database of PostgreSQL: choose another DATA_DIR.`)
   }
-  const leftovers = readdirSync(place.dataDir).filter((name) => name.startsWith(`${basename(place.folder)}.new-`))
-  for (const name of leftovers) rmSync(`${place.dataDir}/${name}`, { recursive: true, force: true })
-  // A new name each time: the initdb of a killed process may still be writing into the previous one.
-  const folder = `${place.folder}.new-${randomUUID()}`
+  removeUnfinished(place)
+  const folder = newFolder(place)
   const maker = place.user && nobody
   makePrivate(folder, maker)
   const launcher = await findLauncher({ binaries, folder, user: maker })
