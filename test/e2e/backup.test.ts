@@ -1,4 +1,4 @@
-import { appendFile, chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { appendFile, chmod, chown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, expect, it, vi } from 'vitest'
@@ -49,6 +49,13 @@ async function createArchived(dataDir: string): Promise<string> {
   await chmod(wal, 0o777)
   const documented = /archive_mode = on\n[^`]*/.exec(await readFile('docs/backups.md', 'utf8'))?.[0] ?? ''
   await appendFile(join(dataDir, 'postgres/postgresql.conf'), documented.replaceAll('/backup/wal', wal))
+  // Copies that were interrupted.
+  const folder = join(dataDir, 'postgres/pg_wal')
+  const { uid, gid } = await stat(folder)
+  for (const name of (await readdir(folder)).filter((one) => /^[0-9A-F]{24}$/.test(one))) {
+    await writeFile(join(wal, `${name}.part`), 'half')
+    await chown(join(wal, `${name}.part`), uid, gid)
+  }
   return wal
 }
 
