@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { type Config, readConfig } from '../config.ts'
 import { attachOrStart, openDatabase } from '../database.ts'
-import { restoreBackup, writeBackup } from '../db/embedded-backup.ts'
+import { discardRestored, findRecoveredUntil, restoreBackup, writeBackup } from '../db/embedded-backup.ts'
 import { dayOf } from '../lib/brasilia.ts'
 import { systemClock } from '../lib/clock.ts'
 import { createLog } from '../log.ts'
@@ -45,10 +45,14 @@ export function backupCommands(program: Command): void {
       const backup = { file: resolve(file), wal, until, by: byOf(program) }
       const { startedAt } = await restoreBackup({ ...backup, dataDir, log })
       // It freezes payouts.
-      const database = await openDatabase({ config, log, role: 'service' })
+      const database = await openDatabase({ config, log, role: 'service' }).catch(async (error: Error) => {
+        const end = await discardRestored({ dataDir, log })
+        throw new Error(`The restore failed and left no database: ${error.message}\npostgres.log ends with:\n${end}`)
+      })
       try {
         const breaches = await findBreaches(database.db)
-        const restored = { dataDir, backupOf: startedAt, breaches: breaches.length }
+        const recoveredUntil = wal !== undefined && { recoveredUntil: await findRecoveredUntil(database.db) }
+        const restored = { dataDir, backupOf: startedAt, ...recoveredUntil, breaches: breaches.length }
         print(restored, { json, note: toRestoreNote(startedAt) })
         if (breaches.length > 0) process.exitCode = 1
       } finally {
@@ -64,7 +68,8 @@ function toRestoreNote(startedAt: string): string {
   return `Payouts are frozen, because this database does not know what was paid out after the backup. Start the service: it reads
 the acquirers' lists from where it had read them when the backup was made, but at most the last seven days. Decide what
 \`npx guiche reconcile --from ${dayOf(new Date(startedAt))}\` and \`npx guiche suspense list\` show, then end the freeze with
-\`npx guiche ledger release\`.`
+\`npx guiche ledger release\`.
+PostgreSQL archives nothing from this database: docs/backups.md says how to turn that on again, with a new folder.`
 }
 
 function embeddedConfig(): Config {

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createReadStream, createWriteStream, existsSync } from 'node:fs'
-import { appendFile, mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -8,6 +8,7 @@ import { createGunzip, createGzip } from 'node:zlib'
 import pg from 'pg'
 import tar from 'tar-stream'
 import { asAdministrator, lockPlace } from './embedded.ts'
+import { findBinaries, findLauncher, run, type User } from './embedded-launcher.ts'
 import {
   makePlace,
   makePrivate,
@@ -20,6 +21,7 @@ import {
 } from './embedded-place.ts'
 import { hasCode } from './embedded-process.ts'
 import type { Log } from './embedded-server.ts'
+import { type Db, sql } from './sql.ts'
 
 /** The first entry of a backup: where it comes from. */
 export type BackupManifest = { format: 1; guiche: string; postgres: string; startedAt: string }
@@ -171,7 +173,7 @@ async function copy(source: Awaited<ReturnType<typeof open>>, entry: Writable, s
  * continues at its next start with what was committed after the backup: up to `until`, or all of it. The first start of
  * a service freezes payouts.
  *
- * @throws {Error} if DATA_DIR has a database, or the file is not a complete backup
+ * @throws {Error} if DATA_DIR has a database, the file is not a complete backup, or PostgreSQL cannot read `wal`
  */
 export async function restoreBackup({
   dataDir,
@@ -195,9 +197,10 @@ export async function restoreBackup({
     if (existsSync(place.folder))
       throw new Error(`${place.folder} has a database: move it to another place, or choose another DATA_DIR.`)
     removeUnfinished(place)
-    makePrivate(folder, null)
+    makePrivate(folder, place.user)
     const manifest = await extract(file, folder)
-    if (wal !== undefined) await recoverFrom(folder, { wal: resolve(wal), until })
+    await stopArchiving(folder)
+    if (wal !== undefined) await recoverFrom(folder, { wal: resolve(wal), until, user: place.user })
     const restored: Restored = { backupOf: manifest.startedAt, by }
     await writeFile(join(folder, restoredFile), JSON.stringify(restored), { mode: 0o600, flush: true })
     for await (const path of walk(folder)) if (path.endsWith('/')) syncFolder(join(folder, path))
@@ -249,14 +252,74 @@ async function textOf(entry: AsyncIterable<Buffer>): Promise<string> {
   return Buffer.concat(parts).toString('utf8')
 }
 
-async function recoverFrom(folder: string, { wal, until }: { wal: string; until: Date | undefined }): Promise<void> {
+/**
+ * The backup has the settings of the database that it was made of. Into its archive, a restored one would write another
+ * continuation: the next restore would follow that one.
+ */
+async function stopArchiving(folder: string): Promise<void> {
+  await addSettings(folder, { archive_mode: 'off' })
+}
+
+async function recoverFrom(
+  folder: string,
+  { wal, until, user }: { wal: string; until: Date | undefined; user: User | null },
+): Promise<void> {
   if (/["'\\%\n]/.test(wal)) throw new Error(`${wal} has a quote, a backslash or a percent sign: use another folder.`)
-  await writeFile(join(folder, 'recovery.signal'), '')
-  const settings = {
+  await checkArchive(folder, { wal, user })
+  await writeFile(join(folder, 'recovery.signal'), '', { flush: true })
+  await addSettings(folder, {
     restore_command: `cp "${wal}/%f" "%p"`,
     recovery_target_time: until?.toISOString().replace('T', ' ').replace('Z', '+00') ?? '',
     recovery_target_action: 'promote',
-  }
-  const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value}'\n`)
-  await appendFile(join(folder, 'postgresql.auto.conf'), lines.join(''))
+  })
 }
+
+/** To PostgreSQL, a segment that it cannot read is the end of the archive: it would continue without the rest. */
+async function checkArchive(folder: string, { wal, user }: { wal: string; user: User | null }): Promise<void> {
+  const launcher = await findLauncher({ binaries: findBinaries(), folder, user })
+  const listed = await run(launcher, '/bin/sh', ['-c', listReadable, wal])
+  const who = user === null ? '' : ` by user id ${user.uid}, which PostgreSQL runs as here`
+  if (listed.code !== 0 || listed.stderr !== '')
+    throw new Error(`${wal} cannot be read${who}: ${listed.stderr.trim().split('\n', 1)[0]}`)
+  const isSegment = (name: string) => /^[0-9A-F]{24}$/.test(name)
+  const last = (await readdir(join(folder, 'pg_wal'))).filter(isSegment).sort().at(-1) ?? ''
+  if (!listed.stdout.split('\n').some((name) => isSegment(name) && name > last))
+    throw new Error(`${wal} has nothing after the backup, whose last piece is ${last}: restore it without --wal.`)
+}
+
+/** The names of segments, and of the files that say where one continuation of the log leaves another. */
+const listReadable =
+  'cd "$0" && for name in ???????????????????????? *.history; do test -r "$name" || test ! -e "$name" || echo "no permission for $name" >&2; echo "$name"; done'
+
+async function addSettings(folder: string, settings: Record<string, string>): Promise<void> {
+  const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value}'\n`)
+  await writeFile(join(folder, 'postgresql.auto.conf'), lines.join(''), { flag: 'a', flush: true })
+}
+
+/** When the last commit was made that PostgreSQL has read from the archive; null if it has read none. */
+export async function findRecoveredUntil(db: Db): Promise<Date | null> {
+  const [row] = await db.query<{ at: Date | null }>(sql`select pg_last_xact_replay_timestamp() as at`)
+  return row?.at ?? null
+}
+
+/**
+ * Removes the database of a restore that PostgreSQL could not complete, so that it can be repeated. Nothing was served
+ * from it: payouts are not frozen yet.
+ *
+ * @returns the end of PostgreSQL's log, which has the reason
+ */
+export async function discardRestored({ dataDir, log }: { dataDir: string; log: Log }): Promise<string> {
+  const place = makePlace(dataDir)
+  const lock = await lockPlace(place, { holder: 'command', log })
+  try {
+    if (existsSync(join(place.folder, restoredFile))) {
+      await rename(place.folder, newFolder(place))
+      removeUnfinished(place)
+    }
+    return (await readFile(place.logFile, 'utf8')).trim().slice(-logEndMax)
+  } finally {
+    lock.release()
+  }
+}
+
+const logEndMax = 2_000

@@ -1,4 +1,4 @@
-import { appendFile, chmod, chown, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { appendFile, chmod, chown, cp, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, expect, it, vi } from 'vitest'
@@ -155,6 +155,57 @@ it('a backup made while shops sell is restored whole, and what came after it is 
   expect(ids).toEqual(expect.arrayContaining(shops.acknowledged.map(({ id }) => id)))
   expect(late.acknowledged.filter(({ id }) => ids.includes(id))).toEqual([])
   expect(await read(recovered, ['ledger', 'verify'])).toMatchObject({ agree: true })
+
+  // None of these restores was written into the archive: the next one follows the original to its end.
+  const whole = await newDataDir()
+  const { recoveredUntil } = await read<{ recoveredUntil: string }>(whole, ['restore', file, '--wal', wal])
+  expect(new Date(recoveredUntil).getTime()).toBeGreaterThan(moment.getTime())
+  const third = await startEmbeddedPostgres({ dataDir: whole, log: pino({ level: 'silent' }) })
+  cleanups.push(third.stop)
+  const all = await (await openDatabase(whole)).query<{ id: string }>(sql`select id from transactions`)
+  expect(all.map(({ id }) => id)).toEqual(expect.arrayContaining(late.acknowledged.map(({ id }) => id)))
+})
+
+it('a restore whose archive PostgreSQL cannot read to the wanted moment says so and can be repeated', async () => {
+  const original = await newDataDir()
+  const wal = await createArchived(original)
+  const file = join(original, 'guiche.tar.gz')
+  expect(await guiche(original, ['backup', file])).toMatchObject({ code: 0 })
+  const early = join(original, 'early')
+  await cp(wal, early, { recursive: true })
+  // What is committed after the backup. PostgreSQL archives it at its end.
+  expect(await guiche(original, ['ledger', 'stop', '--reason', 'Ana said so.'])).toMatchObject({ code: 0 })
+  const archived = await readdir(wal)
+
+  const dataDir = await newDataDir()
+  // Otherwise PostgreSQL needs a right with which it reads everything, where we are root.
+  await chmod(dataDir, 0o711)
+  const closed = join(original, 'closed')
+  await cp(wal, closed, { recursive: true })
+  for (const name of await readdir(closed)) await chmod(join(closed, name), 0)
+  for (const path of [wal, early, closed]) await chmod(path, 0o755)
+  await chmod(original, 0o711)
+  for (const folder of [wal, early]) for (const name of await readdir(folder)) await chmod(join(folder, name), 0o644)
+  const restore = async (folder: string, ...rest: string[]) =>
+    await guiche(dataDir, ['restore', file, '--wal', folder, ...rest])
+  const cannotRead = (path: string) => ({ code: 1, stderr: expect.stringContaining(`${path} cannot be read`) })
+  // A leftover of a restore that was killed.
+  await mkdir(join(dataDir, 'postgres.new-killed'))
+  const mistyped = join(original, 'wall')
+  expect(await restore(mistyped)).toMatchObject(cannotRead(mistyped))
+  expect(await restore(closed)).toMatchObject(cannotRead(closed))
+  expect(await restore(early)).toMatchObject({ code: 1, stderr: expect.stringMatching(/has nothing after the backup/) })
+  const tomorrow = new Date(Date.now() + 24 * 3_600_000).toISOString()
+  expect(await restore(wal, '--until', tomorrow)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('recovery ended before configured recovery target was reached'),
+  })
+  expect((await readdir(dataDir)).filter((name) => /^postgres(?:\.new.*)?$/.test(name))).toEqual([])
+
+  expect(await restore(wal)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^recoveredUntil +\d{4}-/m) })
+  const { payoutFreeze } = await read<{ payoutFreeze: { reason: string } }>(dataDir, ['ledger', 'verify'])
+  expect(payoutFreeze.reason).toMatch(/^Ana said so\. The backup of \S+ was restored\.$/)
+  expect(await readdir(wal)).toEqual(archived)
 })
 
 async function openDatabase(dataDir: string): Promise<Db> {
