@@ -5,7 +5,7 @@
  */
 export const script = `
 const find = (name) => document.querySelector(name)
-let card, endsAt, source, timer, said
+let card, endsAt, source, timer, said, retry, isReading, isStale
 const shop = decodeURIComponent(location.hash.slice(1))
 const isFramed = parent !== window
 const origin = isFramed && (find('main').dataset.origins || '').split(' ').includes(shop) ? shop : null
@@ -70,10 +70,27 @@ async function copy(button) {
   }, 4000)
 }
 
+// One request at a time: no older answer replaces a newer one. A change during a request is read after it.
 async function refresh() {
+  if (isReading) {
+    isStale = true
+    return
+  }
+  isReading = true
+  do {
+    isStale = false
+    await read()
+  } while (isStale)
+  isReading = false
+}
+
+async function read() {
+  clearTimeout(retry)
   if (!card.hasAttribute('data-open')) return
+  const request = new AbortController()
+  const limit = setTimeout(() => request.abort(), 15000)
   try {
-    const answer = await fetch(location.pathname, { cache: 'no-store' })
+    const answer = await fetch(location.pathname, { cache: 'no-store', signal: request.signal })
     if (!answer.ok) throw answer.status
     const next = new DOMParser().parseFromString(await answer.text(), 'text/html')
     const fresh = next.querySelector('article')
@@ -87,11 +104,14 @@ async function refresh() {
     if (isOther) find('#announced').textContent = find('h1').textContent
     begin()
   } catch {
-    setTimeout(refresh, 3000)
+    if (!timer) retry = setTimeout(refresh, 3000)
+  } finally {
+    clearTimeout(limit)
   }
 }
 
 function poll() {
+  clearTimeout(retry)
   clearInterval(timer)
   timer = setInterval(refresh, 5000)
 }

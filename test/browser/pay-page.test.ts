@@ -1,10 +1,10 @@
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import jsQR from 'jsqr'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Page, Route } from 'playwright-core'
 import { PNG } from 'pngjs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumPath, openChromium, visit } from '../support/browser.ts'
@@ -206,7 +206,7 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     await context.close()
   })
 
-  it('polls when it cannot have a stream', async () => {
+  it('polls when it cannot have a stream, no faster without answers, and not back to an older one', async () => {
     const { id, uri, url } = await make()
     const { page, close } = await visit(browser, { locale: 'pt-BR' })
     await page.route('**/events', async (route) => await route.fulfill({ status: 429 }))
@@ -215,10 +215,41 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     await page.goto(url)
     await page.getByRole('timer').waitFor()
     await refused
+    let requests = 0
+    await page.route(url, async (route) => {
+      requests += 1
+      await route.fulfill({ status: 503 })
+    })
+    for (let ticks = 1; ticks <= 10; ticks++) {
+      await page.clock.runFor(5_000)
+      await expect.poll(() => requests).toBeGreaterThanOrEqual(ticks)
+    }
+    expect(requests).toBe(10)
+    await page.unroute(url)
+
+    const gate = new EventEmitter()
+    const [held, released] = [once(gate, 'held'), once(gate, 'released')]
+    const older = page.waitForRequest(url)
+    const delayOne = async (route: Route) => {
+      const response = await route.fetch()
+      gate.emit('held')
+      await released
+      await route.fulfill({ response })
+    }
+    await page.route(url, delayOne, { times: 1 })
+    await page.clock.fastForward(5_000)
+    await held
     await payAt(service, uri)
     await untilStatus(service, id, 'PAID')
     await page.clock.fastForward(5_000)
+    // Its answer is later than those to all requests that the page has sent before.
+    const fetchPage = async () => await page.evaluate(async () => await (await fetch(location.pathname)).text())
+    await fetchPage()
+    gate.emit('released')
+    await (await (await older).response())?.finished()
+    await fetchPage()
     await page.getByRole('heading', { name: 'Pagamento confirmado' }).waitFor()
+    expect(await page.getByRole('timer').count()).toBe(0)
     await close()
   })
 
