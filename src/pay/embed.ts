@@ -8,9 +8,14 @@ const home = new URL(document.currentScript.src).origin
 const style = (element, rules) => Object.assign(element.style, rules)
 const pt = (navigator.language || 'pt').startsWith('pt')
 
-function show(url, { on = () => {} }, close, size) {
+const toAddress = (url) => {
   const address = new URL(url, home)
-  if (address.origin !== home || !address.pathname.includes('/pay/')) throw new Error('Guiche: not a page of ' + home)
+  return address.origin === home && address.pathname.includes('/pay/') ? address : null
+}
+
+function show(url, { on = () => {} }, close, size) {
+  const address = toAddress(url)
+  if (!address) throw new Error('Guiche: not a page of ' + home)
   address.hash = location.origin
   const frame = document.createElement('iframe')
   frame.src = address.href
@@ -62,7 +67,7 @@ function mount(place, url, options = {}) {
 
 addEventListener('click', (event) => {
   const link = event.target.closest?.('a[data-guiche]')
-  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey || !toAddress(link.href)) return
   event.preventDefault()
   open(link.href, { on: (name) => link.dispatchEvent(new CustomEvent('guiche:' + name, { bubbles: true })) })
 })

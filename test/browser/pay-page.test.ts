@@ -341,6 +341,14 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     await close()
   })
 
+  it('leaves a link that it cannot open to the browser', async () => {
+    const address = `${service.baseUrl}/l/unknown`
+    const { page, close } = await visitShop(allowed, address)
+    await page.getByRole('link', { name: 'Pagar com Pix' }).click()
+    await page.waitForURL(address)
+    await close()
+  })
+
   it('prints a receipt and a record without buttons, in the light theme', async () => {
     const { id, uri, url } = await make()
     await payAt(service, uri)
