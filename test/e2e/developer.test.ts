@@ -275,6 +275,18 @@ describe('guiche doctor', () => {
     }
   })
 
+  it('does not say that no real money moves when the service does not say so', async () => {
+    const server = createServer(({ url }, response) => {
+      response.statusCode = url === '/auth/token' ? 200 : 500
+      response.end(JSON.stringify({ access_token: 't', scope: 'transaction.read transaction.write' }))
+    })
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+    const { port } = server.address() as AddressInfo
+    const checks = await run(['--url', `http://127.0.0.1:${port}`, '--client-id', 'a', '--client-secret', 'b'])
+    expect(checks.get('money')).toMatchObject({ outcome: 'note', detail: expect.stringContaining('not known') })
+    server.close()
+  })
+
   it('tells wrong credentials, a lack of scopes and an address without a service apart', async () => {
     const url = ['--url', service.baseUrl]
     expect(

@@ -168,5 +168,6 @@ async function checkMoney({ baseUrl }: Connection, token: string, add: Report['a
   await answer?.body?.cancel()
   const about = { part: 'service', name: 'money' } as const
   if (answer?.status === 404) add({ ...about, outcome: 'note', detail: 'The acquirer is a real PSP: real money moves' })
-  else if (answer) add({ ...about, outcome: 'ok', detail: 'The Pix network is simulated: no real money moves' })
+  else if (answer?.ok) add({ ...about, outcome: 'ok', detail: 'The Pix network is simulated: no real money moves' })
+  else add({ ...about, outcome: 'note', detail: 'It is not known whether real money moves: assume that it does' })
 }
