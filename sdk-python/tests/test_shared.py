@@ -125,6 +125,7 @@ class TestingTest(unittest.TestCase):
             self.assertEqual(data["status"], type.split(".")[1].upper())
             self.assertEqual(data["statusHistory"][-1]["status"], data["status"])
             self.assertEqual(data["sequence"], len(data["statusHistory"]) - 1)
+            self.assertEqual(data.get("failureCode"), "expired" if type == "transaction.failed" else None)
 
     def test_receives_webhooks_that_verify_and_refuses_others(self) -> None:
         with WebhookReceiver(SECRET) as receiver:

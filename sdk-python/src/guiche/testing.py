@@ -223,6 +223,7 @@ def _make_transaction(status: str, now: datetime, amount: int) -> dict[str, Any]
             "expirationDate": _to_text(now + timedelta(minutes=30)),
         },
         "errorMessage": "PIX QR code expired" if status == "FAILED" else None,
+        **({"failureCode": "expired"} if status == "FAILED" else {}),
     }
 
 
