@@ -86,6 +86,19 @@ func (guiche *Guiche) post(ctx context.Context, path string, content []byte, ans
 	if err != nil {
 		return err
 	}
+	err = guiche.postWith(ctx, token, path, content, answer)
+	if problem, isAnswer := err.(*Problem); !isAnswer || problem.Status != http.StatusUnauthorized {
+		return err
+	}
+	// The token may have been revoked.
+	guiche.drop(token)
+	if token, err = guiche.accessToken(ctx); err != nil {
+		return err
+	}
+	return guiche.postWith(ctx, token, path, content, answer)
+}
+
+func (guiche *Guiche) postWith(ctx context.Context, token, path string, content []byte, answer any) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, guiche.BaseURL+path, bytes.NewReader(content))
 	if err != nil {
 		return err
@@ -93,6 +106,15 @@ func (guiche *Guiche) post(ctx context.Context, path string, content []byte, ans
 	request.Header.Set("Authorization", "Bearer "+token)
 	request.Header.Set("Content-Type", "application/json")
 	return send(request, answer)
+}
+
+// The next request gets another token. A newer one, which another request may have got meanwhile, is kept.
+func (guiche *Guiche) drop(token string) {
+	guiche.mutex.Lock()
+	defer guiche.mutex.Unlock()
+	if guiche.token == token {
+		guiche.renewAt = time.Time{}
+	}
 }
 
 func (guiche *Guiche) accessToken(ctx context.Context) (string, error) {

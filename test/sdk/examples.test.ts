@@ -6,11 +6,12 @@ import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Guiche } from '../../sdk/src/index.ts'
 import { createTestEvent, signWebhook } from '../../sdk/src/testing.ts'
+import { sql } from '../../src/db/sql.ts'
 import { manualClock } from '../support/clock.ts'
 import { refundInPart } from '../support/payments.ts'
 import { findFreePort } from '../support/process.ts'
 import { findPython } from '../support/python.ts'
-import { startTestService } from '../support/service.ts'
+import { startTestService, type TestService } from '../support/service.ts'
 
 /** The example shops: which program each needs, how it is built and how it is started, in a copy of its folder. */
 const python = findPython('fastapi', 'httpx', 'uvicorn') ?? 'python3'
@@ -26,9 +27,10 @@ const cleanups: (() => Promise<unknown>)[] = []
 let guiche: Guiche
 let secret: string
 let sandboxFile: string
+let service: TestService
 
 beforeAll(async () => {
-  const service = await startTestService({ clock: manualClock(new Date()) })
+  service = await startTestService({ clock: manualClock(new Date()) })
   cleanups.push(service.stop)
   sandboxFile = join(service.dataDir, 'sandbox.json')
   const { sandbox } = service
@@ -75,8 +77,24 @@ describe.each(examples)('examples/$name', ({ name, needs: [command = '', ...args
     await refundInPart(guiche, transaction?.id ?? '')
     expect(shipments()).toHaveLength(1)
     expect(await readOrder(shop, created.id)).toMatchObject({ status: 'PAID' })
+
+    await revokeTokens()
+    expect((await fetch(`${shop}/orders`, { method: 'POST' })).ok).toBe(true)
   })
 })
+
+/** As when the client's secret is changed. */
+async function revokeTokens(): Promise<void> {
+  const { clientId, clientSecret } = service.sandbox
+  const form = { client_id: clientId, client_secret: clientSecret, grant_type: 'client_credentials' }
+  const granted = await fetch(`${service.baseUrl}/auth/token`, { method: 'POST', body: new URLSearchParams(form) })
+  const { access_token: token } = (await granted.json()) as { access_token: string }
+  const balance = async () =>
+    (await fetch(`${service.baseUrl}/balance`, { headers: { authorization: `Bearer ${token}` } })).status
+  service.clock.advance(2_000)
+  await service.db.query(sql`update clients set not_before = ${new Date(service.clock.now().getTime() - 1_000)}`)
+  await expect.poll(balance).toBe(401)
+}
 
 async function readOrder(shop: string, id: string): Promise<Order> {
   return (await (await fetch(`${shop}/orders/${id}`)).json()) as Order
