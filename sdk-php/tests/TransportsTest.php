@@ -79,6 +79,51 @@ final class TransportsTest extends TestCase
         }
     }
 
+    public function testAnExportMayTakeLongerThanTheTimeLimitAsLongAsSomethingArrives(): void
+    {
+        // Half a second between the pieces, and two seconds for all of them.
+        [$address, $server] = $this->serve('fwrite($connection, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"); for ($i = 0; $i < 4; $i++) { usleep(500_000); fwrite($connection, "piece\n"); }');
+        $sink = fopen('php://temp', 'w+b');
+        (new CurlTransport())->send(new Request('GET', $address, [], null, 1000, $sink));
+        rewind($sink);
+        self::assertSame(str_repeat("piece\n", 4), stream_get_contents($sink));
+        proc_close($server);
+    }
+
+    public function testAnExportOfWhichNothingArrivesEnds(): void
+    {
+        $server = stream_socket_server('tcp://127.0.0.1:0');
+        try {
+            (new CurlTransport())->send(new Request('GET', 'http://' . stream_socket_get_name($server, false), [], null, 50, fopen('php://temp', 'w+b')));
+            self::fail('Somebody answered.');
+        } catch (TransportFailure $failure) {
+            self::assertTrue($failure->isTimeout);
+        }
+    }
+
+    public function testAPostWithoutABodySaysThatItHasNone(): void
+    {
+        [$address, $server] = $this->serve('fwrite($connection, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" . $head);');
+        $head = (new CurlTransport())->send(new Request('POST', $address, [], null, 5000))->body;
+        self::assertMatchesRegularExpression('/^Content-Length: 0\r$/mi', $head);
+        self::assertStringNotContainsStringIgnoringCase('Content-Type', $head);
+        proc_close($server);
+    }
+
+    /**
+     * Another process that answers one connection with this code.
+     *
+     * @return array{string, resource}
+     */
+    private function serve(string $answer): array
+    {
+        $code = '$server = stream_socket_server("tcp://127.0.0.1:0"); echo stream_socket_get_name($server, false), "\n";'
+            . '$connection = stream_socket_accept($server, 10); $head = ""; while (trim($line = (string) fgets($connection)) !== "") { $head .= $line; }'
+            . $answer;
+        $process = proc_open([PHP_BINARY, '-r', $code], [1 => ['pipe', 'w']], $pipes);
+        return ['http://' . trim((string) fgets($pipes[1])) . '/', $process];
+    }
+
     private function needPsr(): void
     {
         if (!interface_exists(ClientInterface::class) || !class_exists(Psr17Factory::class)) {

@@ -22,6 +22,8 @@ final class CurlTransport implements Transport
     public function send(Request $request): Response
     {
         $headers = [];
+        // Some proxies refuse a POST without a Content-Length.
+        $body = $request->body ?? ($request->method === 'POST' ? '' : null);
         $this->handle ??= curl_init();
         // The connection survives a reset, the options do not.
         curl_reset($this->handle);
@@ -32,7 +34,6 @@ final class CurlTransport implements Transport
             CURLOPT_PROTOCOLS => CURLPROTO_HTTP | CURLPROTO_HTTPS,
             CURLOPT_FOLLOWLOCATION => false,
             CURLOPT_CONNECTTIMEOUT_MS => min(self::CONNECT_TIMEOUT_MS, $request->timeoutMs),
-            CURLOPT_TIMEOUT_MS => $request->timeoutMs,
             CURLOPT_NOSIGNAL => true,
             CURLOPT_ENCODING => '',
             CURLOPT_RETURNTRANSFER => true,
@@ -43,17 +44,34 @@ final class CurlTransport implements Transport
                 }
                 return strlen($line);
             },
-        ] + ($request->body === null ? [] : [CURLOPT_POSTFIELDS => $request->body])
-          + ($request->sink === null ? [] : [CURLOPT_FILE => $request->sink])
+        ] + ($body === null ? [] : [CURLOPT_POSTFIELDS => $body])
+          + self::toLimits($request)
           + $this->options);
 
-        $body = curl_exec($this->handle);
-        if ($body === false) {
+        $answer = curl_exec($this->handle);
+        if ($answer === false) {
             $number = curl_errno($this->handle);
             throw new TransportFailure(curl_error($this->handle), $number === CURLE_OPERATION_TIMEOUTED);
         }
         $status = curl_getinfo($this->handle, CURLINFO_RESPONSE_CODE);
-        return new Response($status, $headers, is_string($body) ? $body : '');
+        return new Response($status, $headers, is_string($answer) ? $answer : '');
+    }
+
+    /**
+     * An export takes as long as it has records: it ends when nothing arrives any more.
+     *
+     * @return array<int, mixed>
+     */
+    private static function toLimits(Request $request): array
+    {
+        if ($request->sink === null) {
+            return [CURLOPT_TIMEOUT_MS => $request->timeoutMs];
+        }
+        return [
+            CURLOPT_FILE => $request->sink,
+            CURLOPT_LOW_SPEED_LIMIT => 1,
+            CURLOPT_LOW_SPEED_TIME => max(1, intdiv($request->timeoutMs + 999, 1000)),
+        ];
     }
 
     /** @return list<string> */
@@ -61,6 +79,10 @@ final class CurlTransport implements Transport
     {
         // Without this, cURL waits for permission before it sends a larger body.
         $lines = ['Expect:'];
+        if ($request->body === null) {
+            // Without this, cURL calls an empty body a form.
+            $lines[] = 'Content-Type:';
+        }
         foreach ($request->headers as $name => $value) {
             $lines[] = "$name: $value";
         }
