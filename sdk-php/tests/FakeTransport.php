@@ -17,6 +17,8 @@ final class FakeTransport implements Transport
     /** @var list<Request> Without those for tokens. */
     public array $requests = [];
     public int $tokens = 0;
+    /** How long the last request for a token may take. */
+    public int $tokenTimeoutMs = 0;
     public int $lifetime = 900;
     /** @var list<int> */
     public array $pauses = [];
@@ -37,6 +39,7 @@ final class FakeTransport implements Transport
     {
         if (str_ends_with($request->url, '/auth/token')) {
             $this->tokens += 1;
+            $this->tokenTimeoutMs = $request->timeoutMs;
             return self::json(200, ['access_token' => "token-$this->tokens", 'expires_in' => 4102444800, 'expires_in_sec' => $this->lifetime]);
         }
         $this->requests[] = $request;

@@ -17,8 +17,10 @@ use Guiche\Exception\RateLimitedException;
 use Guiche\Exception\ServerException;
 use Guiche\Exception\ValidationException;
 use Guiche\Guiche;
+use Guiche\Http\Request;
 use Guiche\Http\Response;
 use Guiche\Http\TokenStore;
+use Guiche\Http\Transport;
 use Guiche\Http\TransportFailure;
 use PHPUnit\Framework\TestCase;
 
@@ -38,6 +40,37 @@ final class RequestsTest extends TestCase
         self::assertSame('Bearer token-1', $request->headers['Authorization']);
         self::assertStringStartsWith('guiche-sdk-php/', $request->headers['User-Agent']);
         self::assertMatchesRegularExpression('/\A[0-9a-f]{32}\z/', $request->headers['X-Request-Id']);
+    }
+
+    public function testTheLimitsOfACallAreThoseOfItsTokenToo(): void
+    {
+        $transport = new FakeTransport([FakeTransport::created()]);
+        $transport->guiche()->transactions->create(['amount' => 2590], ['timeoutMs' => 1234]);
+        self::assertSame([1234, 1234], [$transport->tokenTimeoutMs, $transport->requests[0]->timeoutMs]);
+    }
+
+    public function testAWaitEndsInTimeWhenNobodyAnswers(): void
+    {
+        $transport = new class () implements Transport {
+            /** @var list<int> */
+            public array $limits = [];
+
+            public function send(Request $request): Response
+            {
+                $this->limits[] = $request->timeoutMs;
+                usleep($request->timeoutMs * 1000);
+                throw new TransportFailure('nobody answered', true);
+            }
+        };
+        $guiche = new Guiche('https://pix.example.com', accessToken: static fn () => 'mine', transport: $transport);
+        try {
+            $guiche->transactions->waitFor('an-id', 'PAID', timeoutMs: 100);
+            self::fail('It was paid.');
+        } catch (GuicheException $error) {
+            self::assertSame(['wait_timed_out', 'timeout'], [$error->errorCode, $error->getPrevious()->errorCode ?? null]);
+        }
+        self::assertCount(1, $transport->limits);
+        self::assertLessThanOrEqual(100, $transport->limits[0]);
     }
 
     /** @dataProvider repeated */

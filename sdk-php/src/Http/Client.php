@@ -150,7 +150,7 @@ final class Client
      */
     private function send(Call $call, array $options, mixed $sink = null): Response
     {
-        $token = $this->getToken($call);
+        $token = $this->getToken($call, $options);
         try {
             return $this->sender->send($call, $token, $options, $sink);
         } catch (GuicheException $error) {
@@ -159,14 +159,15 @@ final class Client
                 throw $error;
             }
             $this->tokens->drop($token);
-            return $this->sender->send($call, $this->getToken($call), $options, $sink);
+            return $this->sender->send($call, $this->getToken($call, $options), $options, $sink);
         }
     }
 
-    private function getToken(Call $call): ?string
+    /** @param Options $options */
+    private function getToken(Call $call, array $options): ?string
     {
         try {
-            return $this->tokens->get();
+            return $this->tokens->get($options);
         } catch (GuicheException $error) {
             // An earlier try of the call may have been carried out: the caller needs its key.
             throw $error->withIdempotencyKey($call->idempotencyKey);

@@ -26,11 +26,11 @@ final class ClientCredentials implements Tokens
     ) {
     }
 
-    public function get(): string
+    public function get(array $options): string
     {
         $current = $this->current ?? $this->store?->load($this->storeKey());
         if ($current === null || time() >= $current['renewAt']) {
-            $current = $this->fetch();
+            $current = $this->fetch($options);
             $this->store?->save($this->storeKey(), $current);
         }
         $this->current = $current;
@@ -52,8 +52,11 @@ final class ClientCredentials implements Tokens
         return 'guiche_token_' . substr(hash_hmac('sha256', $this->clientId, $this->clientSecret), 0, 32);
     }
 
-    /** @return array{token: string, renewAt: int} */
-    private function fetch(): array
+    /**
+     * @param array{timeoutMs?: int, maxRetries?: int, endsAt?: int} $options
+     * @return array{token: string, renewAt: int}
+     */
+    private function fetch(array $options): array
     {
         $requestedAt = time();
         $call = new Call('POST', '/auth/token', body: [
@@ -62,7 +65,7 @@ final class ClientCredentials implements Tokens
             'grant_type' => 'client_credentials',
             // An extra token has no effect.
         ], isRepeatable: true, isForm: true);
-        $response = $this->sender->send($call, null);
+        $response = $this->sender->send($call, null, $options);
         $grant = json_decode($response->body, true);
         $token = $grant['access_token'] ?? null;
         // Not `expires_in`: in this API it is a point in time, not a lifetime.

@@ -12,7 +12,7 @@ final class GivenTokens implements Tokens
     {
     }
 
-    public function get(): ?string
+    public function get(array $options): ?string
     {
         $token = ($this->getToken)();
         if ($token !== null && preg_match('/\A[\w.~+\/-]+=*\z/', $token) !== 1) {

@@ -31,23 +31,29 @@ final class Sender
     }
 
     /**
-     * @param array{timeoutMs?: int, maxRetries?: int} $options
+     * @param array{timeoutMs?: int, maxRetries?: int, endsAt?: int} $options `endsAt`: by `hrtime(true)`, for all tries
      * @param null|resource $sink
      * @throws GuicheException
      */
     public function send(Call $call, ?string $token, array $options = [], mixed $sink = null): Response
     {
-        foreach (array_diff(array_keys($options), ['timeoutMs', 'maxRetries']) as $unknown) {
+        foreach (array_diff(array_keys($options), ['timeoutMs', 'maxRetries', 'endsAt']) as $unknown) {
             throw new \InvalidArgumentException("There is no option \"$unknown\". The options of a call are timeoutMs and maxRetries.");
         }
+        $endsAt = $options['endsAt'] ?? null;
+        $leftMs = static fn (): int => $endsAt === null ? PHP_INT_MAX : intdiv($endsAt - hrtime(true), 1_000_000);
         for ($retry = 0; ; $retry += 1) {
             try {
-                return $this->sendOnce($call, $token, $options['timeoutMs'] ?? $this->timeoutMs, $sink);
+                $timeoutMs = min($options['timeoutMs'] ?? $this->timeoutMs, max(1, $leftMs()));
+                return $this->sendOnce($call, $token, $timeoutMs, $sink);
             } catch (GuicheException $error) {
                 if ($retry >= ($options['maxRetries'] ?? $this->maxRetries) || !self::mayRepeat($call, $error)) {
                     throw $error;
                 }
-                $this->sleep(self::pauseMs($error, $retry));
+                $this->sleep(min(self::pauseMs($error, $retry), max(0, $leftMs())));
+                if ($leftMs() <= 0) {
+                    throw $error;
+                }
             }
         }
     }

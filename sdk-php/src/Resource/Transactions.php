@@ -89,15 +89,25 @@ final class Transactions
     {
         $fits = is_string($until) ? static fn (Transaction $transaction): bool => $transaction->status === $until : $until;
         $endsAt = hrtime(true) + $timeoutMs * 1_000_000;
+        $status = 'of unknown status';
         for ($pauseMs = self::FIRST_PAUSE_MS; ; $pauseMs = (int) min(self::LONGEST_PAUSE_MS, $pauseMs * 1.5)) {
-            $last = $this->get($id);
-            if ($fits($last)) {
-                return $last;
+            $cause = null;
+            try {
+                $last = $this->get($id, ['endsAt' => $endsAt]);
+                if ($fits($last)) {
+                    return $last;
+                }
+                $status = $last->status;
+            } catch (GuicheException $error) {
+                if ($endsAt - hrtime(true) >= 1_000_000) {
+                    throw $error;
+                }
+                $cause = $error;
             }
             $leftMs = intdiv($endsAt - hrtime(true), 1_000_000);
             if ($leftMs <= 0) {
                 $wanted = is_string($until) ? $until : 'as it was waited for';
-                throw new GuicheException('wait_timed_out', "Transaction $id is {$last->status}, not $wanted, after $timeoutMs ms. Wait longer, or check again later.");
+                throw new GuicheException('wait_timed_out', "Transaction $id is $status, not $wanted, after $timeoutMs ms. Wait longer, or check again later.", previous: $cause);
             }
             $this->client->sleep((int) min($pauseMs, $leftMs));
         }
