@@ -45,9 +45,9 @@ export function createClient(settings: Settings, tokens: Tokens): Client {
     }
   }
 
-  async function getToken(call: Call, { signal }: RequestOptions): Promise<string | null> {
+  async function getToken(call: Call, { signal, ...limits }: RequestOptions): Promise<string | null> {
     try {
-      return await unlessAborted(tokens.get(), signal)
+      return await unlessAborted(tokens.get(limits), signal)
     } catch (error) {
       // One token error goes to every call that waited for the token. Each call gets its own idempotency key, since an
       // earlier try of it may have been carried out.

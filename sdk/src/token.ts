@@ -1,13 +1,16 @@
 import { AuthenticationError, unexpectedAnswer } from './errors.ts'
-import { type Call, readJson, type Settings, send } from './http.ts'
+import { type Call, type RequestOptions, readJson, type Settings, send } from './http.ts'
 
 /** The source of access tokens. */
 export type Tokens = {
-  /** A token that is valid as far as is known. Null if none is sent. */
-  get(): Promise<string | null>
+  /** A token that is valid as far as is known, within these limits. Null if none is sent. */
+  get(limits: Limits): Promise<string | null>
   /** Called after the service refused the token: the next `get` returns another, if there is one. */
   drop(token: string | null): void
 }
+
+// No caller's signal: other calls may wait for the same token.
+type Limits = Pick<RequestOptions, 'timeoutMs' | 'maxRetries'>
 
 type Grant = { access_token?: unknown; expires_in_sec?: unknown }
 
@@ -17,25 +20,25 @@ type Grant = { access_token?: unknown; expires_in_sec?: unknown }
  */
 const renewBeforeMs = 30_000
 
-/** Tokens for a client's credentials. All calls that wait for a token share one request. */
+/** Tokens for a client's credentials. All calls with the same limits that wait for a token share one request. */
 export function createTokens(settings: Settings, client: { clientId: string; clientSecret: string }): Tokens {
   let current: { token: string; renewAt: number } | undefined
-  let pending: Promise<string> | undefined
+  const pending = new Map<string, Promise<string>>()
 
-  async function renew(): Promise<string> {
+  async function renew(limits: Limits): Promise<string> {
     const requestedAt = performance.now()
-    const { token, lifetimeMs } = await fetchToken(settings, client)
+    const { token, lifetimeMs } = await fetchToken(settings, client, limits)
     current = { token, renewAt: requestedAt + lifetimeMs - Math.min(renewBeforeMs, lifetimeMs / 10) }
     return token
   }
 
   return {
-    async get() {
+    async get({ timeoutMs, maxRetries }) {
       if (current && performance.now() < current.renewAt) return current.token
-      pending ??= renew().finally(() => {
-        pending = undefined
-      })
-      return await pending
+      const key = `${timeoutMs} ${maxRetries}`
+      const shared = pending.get(key) ?? renew({ timeoutMs, maxRetries }).finally(() => pending.delete(key))
+      pending.set(key, shared)
+      return await shared
     },
     drop(token) {
       // Another call may have fetched a newer token in the meantime. Keep that one.
@@ -63,6 +66,7 @@ export function tokensFrom(getToken: () => string | null | Promise<string | null
 async function fetchToken(
   settings: Settings,
   { clientId, clientSecret }: { clientId: string; clientSecret: string },
+  limits: Limits,
 ): Promise<{ token: string; lifetimeMs: number }> {
   const call: Call = {
     method: 'POST',
@@ -75,8 +79,7 @@ async function fetchToken(
     // An extra token has no effect.
     isRepeatable: true,
   }
-  // No caller's signal is passed: other calls may wait for the same token.
-  const grant = await send<Grant>(settings, call, { token: null, read: readJson(call), options: {} })
+  const grant = await send<Grant>(settings, call, { token: null, read: readJson(call), options: limits })
   const { access_token: token, expires_in_sec: lifetimeSeconds } = grant
   // Not `expires_in`: in this API it is a point in time, not a lifetime.
   if (typeof token !== 'string' || typeof lifetimeSeconds !== 'number') throw unexpectedAnswer(200)

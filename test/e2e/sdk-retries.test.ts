@@ -248,6 +248,18 @@ describe('tokens', () => {
     expect(line.count('POST /auth/token')).toBe(2)
   })
 
+  it('are requested within the limits of the call, which other calls do not have', async () => {
+    line.plan('POST /auth/token', 'hang', unavailable)
+    const patient = guiche.balance.get()
+    await expect.poll(() => line.count('POST /auth/token')).toBe(1)
+    expect(await failure(guiche.balance.get({}, { maxRetries: 0 }))).toMatchObject({ status: 503 })
+    line.plan('POST /auth/token', 'hang')
+    expect(await failure(guiche.balance.get({}, { timeoutMs: 50, maxRetries: 0 }))).toMatchObject({ code: 'timeout' })
+    expect(line.count('POST /auth/token')).toBe(3)
+    await line.stop()
+    expect(await failure(patient)).toBeInstanceOf(ConnectionError)
+  })
+
   it('are requested again when the token endpoint fails briefly', async () => {
     line.plan('POST /auth/token', { status: 502, body: '{"error":"server_error","error_description":"Later."}' })
     await guiche.balance.get()

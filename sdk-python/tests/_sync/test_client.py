@@ -109,6 +109,12 @@ class ClientTest(TestCase):
         for error in errors:
             self.assertNotIn(SECRET, f"{error!r} {error.__cause__!r}")
 
+    def test_requests_a_token_within_the_limits_of_the_call(self) -> None:
+        self.service.plan(TOKEN, httpx.Response(503))
+        self.failure(ServerError, lambda: self.guiche.balance.get(timeout=1.5, max_retries=0))
+        self.assertEqual(self.service.count(TOKEN), 1)
+        self.assertEqual(self.service.last(TOKEN).extensions["timeout"]["read"], 1.5)
+
     def test_renews_a_token_before_it_expires(self) -> None:
         self.service.plan("GET /balance", httpx.Response(200, json={}))
         self.service.plan(TOKEN, granted("short", 0.05), granted("next"))

@@ -50,6 +50,15 @@ class AsyncOptions:
     deadline: float | None = None
 
 
+class AsyncRenewal:
+    """One request for a token at a time, and the error of the last one."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.failures = 0
+        self.failure: GuicheError | None = None
+
+
 class AsyncTokens:
     """Tokens for a client's credentials, or those that the caller gets elsewhere."""
 
@@ -59,13 +68,11 @@ class AsyncTokens:
         self._settings = settings
         self._credentials = credentials
         self._access_token = access_token
-        self._lock = asyncio.Lock()
         self._current: tuple[str, float] | None = None
-        self._failures = 0
-        self._failure: GuicheError | None = None
+        self._renewals: dict[AsyncOptions, AsyncRenewal] = {}
 
-    async def get(self, call: Call) -> str | None:
-        """A token that is valid as far as is known. ``None`` if none is sent."""
+    async def get(self, call: Call, options: AsyncOptions) -> str | None:
+        """A token that is valid as far as is known, within the limits of the call. ``None`` if none is sent."""
         if self._access_token is not None:
             token: Any = self._access_token()
             if inspect.isawaitable(token):  # async only
@@ -74,19 +81,20 @@ class AsyncTokens:
         current = self._valid()
         if current is not None:
             return current
-        failures = self._failures
-        # All calls that wait for a token share one request, and its error.
-        async with self._lock:
+        # All calls with the same limits that wait for a token share one request, and its error.
+        renewal = self._renewals.setdefault(options, AsyncRenewal())
+        failures = renewal.failures
+        async with renewal.lock:
             current = self._valid()
             if current is not None:
                 return current
-            if self._failures != failures and self._failure is not None:
-                raise self._failure.with_key(call.idempotency_key) from self._failure
+            if renewal.failures != failures and renewal.failure is not None:
+                raise renewal.failure.with_key(call.idempotency_key) from renewal.failure
             try:
-                return await self._renew()
+                return await self._renew(options)
             except GuicheError as error:
-                self._failures += 1
-                self._failure = error
+                renewal.failures += 1
+                renewal.failure = error
                 # An earlier try of the call may have been carried out: the caller needs its key.
                 raise error.with_key(call.idempotency_key) from error
 
@@ -100,20 +108,21 @@ class AsyncTokens:
         current = self._current
         return current[0] if current is not None and time.monotonic() < current[1] else None
 
-    async def _renew(self) -> str:
+    async def _renew(self, options: AsyncOptions) -> str:
         assert self._credentials is not None
         client_id, client_secret = self._credentials
         form = {"client_id": client_id, "client_secret": client_secret, "grant_type": "client_credentials"}
         # Repeatable, since an extra token has no effect.
         call = Call("POST", "/auth/token", form=form, is_repeatable=True)
         requested_at = time.monotonic()
-        grant = await send(self._settings, call, None, AsyncOptions())
+        grant = await send(self._settings, call, None, options)
         token = grant.get("access_token") if isinstance(grant, dict) else None
         # Not `expires_in`: in this API it is a point in time, not a lifetime.
         lifetime = grant.get("expires_in_sec") if isinstance(grant, dict) else None
         if not isinstance(token, str) or not isinstance(lifetime, (int, float)):
             raise unexpected_answer(200)
         self._current = (token, requested_at + lifetime - min(_RENEW_BEFORE, lifetime / 10))
+        self._renewals.clear()
         return token
 
 
@@ -170,7 +179,7 @@ class AsyncClient:
             await response.aclose()
 
     async def _request(self, call: Call, options: AsyncOptions, *, is_streamed: bool = False) -> Any:
-        token = await self._tokens.get(call)
+        token = await self._tokens.get(call, options)
         try:
             return await send(self.settings, call, token, options, is_streamed=is_streamed)
         except AuthenticationError as error:
@@ -178,7 +187,7 @@ class AsyncClient:
             if not error.code.startswith(("token_", "invalid_token")):
                 raise
         self._tokens.drop(token)
-        token = await self._tokens.get(call)
+        token = await self._tokens.get(call, options)
         return await send(self.settings, call, token, options, is_streamed=is_streamed)
 
 

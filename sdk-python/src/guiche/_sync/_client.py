@@ -51,6 +51,15 @@ class Options:
     deadline: float | None = None
 
 
+class Renewal:
+    """One request for a token at a time, and the error of the last one."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.failures = 0
+        self.failure: GuicheError | None = None
+
+
 class Tokens:
     """Tokens for a client's credentials, or those that the caller gets elsewhere."""
 
@@ -60,32 +69,31 @@ class Tokens:
         self._settings = settings
         self._credentials = credentials
         self._access_token = access_token
-        self._lock = threading.Lock()
         self._current: tuple[str, float] | None = None
-        self._failures = 0
-        self._failure: GuicheError | None = None
+        self._renewals: dict[Options, Renewal] = {}
 
-    def get(self, call: Call) -> str | None:
-        """A token that is valid as far as is known. ``None`` if none is sent."""
+    def get(self, call: Call, options: Options) -> str | None:
+        """A token that is valid as far as is known, within the limits of the call. ``None`` if none is sent."""
         if self._access_token is not None:
             token: Any = self._access_token()
             return check_token(token)
         current = self._valid()
         if current is not None:
             return current
-        failures = self._failures
-        # All calls that wait for a token share one request, and its error.
-        with self._lock:
+        # All calls with the same limits that wait for a token share one request, and its error.
+        renewal = self._renewals.setdefault(options, Renewal())
+        failures = renewal.failures
+        with renewal.lock:
             current = self._valid()
             if current is not None:
                 return current
-            if self._failures != failures and self._failure is not None:
-                raise self._failure.with_key(call.idempotency_key) from self._failure
+            if renewal.failures != failures and renewal.failure is not None:
+                raise renewal.failure.with_key(call.idempotency_key) from renewal.failure
             try:
-                return self._renew()
+                return self._renew(options)
             except GuicheError as error:
-                self._failures += 1
-                self._failure = error
+                renewal.failures += 1
+                renewal.failure = error
                 # An earlier try of the call may have been carried out: the caller needs its key.
                 raise error.with_key(call.idempotency_key) from error
 
@@ -99,20 +107,21 @@ class Tokens:
         current = self._current
         return current[0] if current is not None and time.monotonic() < current[1] else None
 
-    def _renew(self) -> str:
+    def _renew(self, options: Options) -> str:
         assert self._credentials is not None
         client_id, client_secret = self._credentials
         form = {"client_id": client_id, "client_secret": client_secret, "grant_type": "client_credentials"}
         # Repeatable, since an extra token has no effect.
         call = Call("POST", "/auth/token", form=form, is_repeatable=True)
         requested_at = time.monotonic()
-        grant = send(self._settings, call, None, Options())
+        grant = send(self._settings, call, None, options)
         token = grant.get("access_token") if isinstance(grant, dict) else None
         # Not `expires_in`: in this API it is a point in time, not a lifetime.
         lifetime = grant.get("expires_in_sec") if isinstance(grant, dict) else None
         if not isinstance(token, str) or not isinstance(lifetime, (int, float)):
             raise unexpected_answer(200)
         self._current = (token, requested_at + lifetime - min(_RENEW_BEFORE, lifetime / 10))
+        self._renewals.clear()
         return token
 
 
@@ -169,7 +178,7 @@ class Client:
             response.close()
 
     def _request(self, call: Call, options: Options, *, is_streamed: bool = False) -> Any:
-        token = self._tokens.get(call)
+        token = self._tokens.get(call, options)
         try:
             return send(self.settings, call, token, options, is_streamed=is_streamed)
         except AuthenticationError as error:
@@ -177,7 +186,7 @@ class Client:
             if not error.code.startswith(("token_", "invalid_token")):
                 raise
         self._tokens.drop(token)
-        token = self._tokens.get(call)
+        token = self._tokens.get(call, options)
         return send(self.settings, call, token, options, is_streamed=is_streamed)
 
 
