@@ -1,10 +1,11 @@
-import { Button, Group, Modal } from '@mantine/core'
+import { Button, Group } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { texts, useText } from '../text.ts'
+import { Dialog } from './dialog.tsx'
 import { ErrorBoundary } from './error-boundary.tsx'
 import { type Action, ActionForm } from './form.tsx'
 
-const words = texts({ en: { cancel: 'Cancel', close: 'Close' }, pt: { cancel: 'Cancelar', close: 'Fechar' } })
+const words = texts({ en: { cancel: 'Cancel' }, pt: { cancel: 'Cancelar' } })
 
 /** Asks for confirmation of an action that is hard to undo. Shows what will happen, and the error if it fails. */
 export function Confirm({
@@ -28,21 +29,19 @@ export function Confirm({
   children: ReactNode
 }) {
   const t = useText(words)
+  const close = () => {
+    // The error belongs to this attempt, not to the next one.
+    action.reset()
+    onClose()
+  }
   return (
-    <Modal
-      opened={isOpen}
-      onClose={onClose}
-      title={title}
-      closeOnClickOutside={!action.isPending}
-      closeButtonProps={{ 'aria-label': t.close }}
-      centered
-    >
+    <Dialog isOpen={isOpen} onClose={close} title={title}>
       <ActionForm
         action={action}
         isReady={isReady}
         buttons={
           <Group justify="flex-end">
-            <Button variant="default" onClick={onClose} disabled={action.isPending}>
+            <Button variant="default" onClick={close} disabled={action.isPending}>
               {t.cancel}
             </Button>
             <Button type="submit" loading={action.isPending} disabled={!isReady} {...(isDangerous && { color: 'red' })}>
@@ -53,6 +52,6 @@ export function Confirm({
       >
         <ErrorBoundary>{children}</ErrorBoundary>
       </ActionForm>
-    </Modal>
+    </Dialog>
   )
 }

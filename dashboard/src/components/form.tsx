@@ -1,14 +1,15 @@
 import { Stack } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { type ReactNode, useContext, useEffect, useRef } from 'react'
 import { fieldErrorsOf } from '../api.ts'
 import { type FieldError, writeFieldError } from '../field-errors.ts'
 import { useLanguage } from '../text.ts'
+import { DialogPending } from './dialog.tsx'
 import { ErrorNotice } from './error-notice.tsx'
 
 /** What a form or a dialog does when it is confirmed: a mutation without input, or a form. */
-export type Action = { isPending: boolean; error: unknown; mutate: () => void }
+export type Action = { isPending: boolean; error: unknown; mutate: () => void; reset: () => void }
 
 /** What an input takes from a form. The change is a value or an event. */
 type Input = { onChange: (change: unknown) => void; error?: ReactNode }
@@ -67,7 +68,10 @@ export function useMutationForm<Values extends Record<string, unknown>, Answer>(
     error: hasNotice ? sending.error : null,
     mutate: () => sending.mutate(form.getValues()),
     /** Forgets the answer. The values stay. */
-    reset: sending.reset,
+    reset: () => {
+      sending.reset()
+      form.clearErrors()
+    },
     values: form.values,
     setValues: form.setValues,
     clear: form.reset,
@@ -95,11 +99,22 @@ export function ActionForm({
   children: ReactNode
 }) {
   const { language } = useLanguage()
+  const setDialogPending = useContext(DialogPending)
+  const focused = useRef<Element>(null)
+  useEffect(() => {
+    setDialogPending(isPending)
+    // A disabled input has lost the focus.
+    if (!isPending && document.activeElement === document.body && focused.current instanceof HTMLElement)
+      focused.current.focus()
+    return () => setDialogPending(false)
+  }, [isPending, setDialogPending])
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault()
-        if (isReady && !isPending) mutate()
+        if (!isReady || isPending) return
+        focused.current = document.activeElement
+        mutate()
       }}
       // Otherwise the browser writes its hints in its own language. A hint counts until the next attempt, which a click
       // begins, also for the Enter key.
@@ -110,11 +125,14 @@ export function ActionForm({
         for (const element of currentTarget.elements) if (isInput(element)) element.setCustomValidity('')
       }}
     >
-      <Stack>
-        {children}
-        {error !== undefined && error !== null && <ErrorNotice error={error} />}
-        {buttons}
-      </Stack>
+      {/* What is typed while the request is under way would hide its refusal. */}
+      <fieldset disabled={isPending} style={{ border: 0, margin: 0, padding: 0, minWidth: 0 }}>
+        <Stack>
+          {children}
+          {error !== undefined && error !== null && <ErrorNotice error={error} />}
+          {buttons}
+        </Stack>
+      </fieldset>
     </form>
   )
 }

@@ -54,7 +54,7 @@ export function LeaveWarning() {
         onClose={() => setLeave(null)}
         confirm={t.leave}
         isDangerous
-        action={{ isPending: false, error: null, mutate: () => leave?.() }}
+        action={{ isPending: false, error: null, reset: () => {}, mutate: () => leave?.() }}
       >
         <Text size="sm">{t.text}</Text>
       </Confirm>

@@ -1,9 +1,9 @@
-import { Button, Checkbox, Group, Modal, SegmentedControl, SimpleGrid, Textarea, TextInput } from '@mantine/core'
+import { Button, Checkbox, Group, SegmentedControl, SimpleGrid, Textarea, TextInput } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { request } from '../../api.ts'
 import { DayInput } from '../../components/day-input.tsx'
-import { ErrorBoundary } from '../../components/error-boundary.tsx'
+import { Dialog } from '../../components/dialog.tsx'
 import { ActionForm, useMutationForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { dayInBrasilia } from '../../days.ts'
@@ -25,19 +25,9 @@ type Props = {
 export function LinkForm({ client, link, onClose, onSaved }: Props) {
   const t = useText(words)
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={link ? t.edit : t.create}
-      size="lg"
-      centered
-      closeOnClickOutside={false}
-      closeButtonProps={{ 'aria-label': t.close }}
-    >
-      <ErrorBoundary>
-        <Fields client={client} link={link} onClose={onClose} onSaved={onSaved} />
-      </ErrorBoundary>
-    </Modal>
+    <Dialog onClose={onClose} title={link ? t.edit : t.create} size="lg" closeOnClickOutside={false}>
+      <Fields client={client} link={link} onClose={onClose} onSaved={onSaved} />
+    </Dialog>
   )
 }
 

@@ -1,9 +1,10 @@
-import { Badge, Button, Checkbox, Group, Modal, Select, type SelectProps, Stack, Text, TextInput } from '@mantine/core'
+import { Badge, Button, Checkbox, Group, Select, type SelectProps, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { request } from '../../api.ts'
 import { useClients } from '../../components/client-switch.tsx'
 import { Confirm } from '../../components/confirm.tsx'
+import { Dialog } from '../../components/dialog.tsx'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { useMutationForm } from '../../components/form.tsx'
@@ -258,13 +259,7 @@ function Change({
     )
   }
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title={t.changeOf(person.name)}
-      centered
-      closeButtonProps={{ 'aria-label': t.close }}
-    >
+    <Dialog onClose={onClose} title={t.changeOf(person.name)} isPending={save.isPending || toggle.isPending}>
       <Stack>
         {person.hasPassword ? (
           <RoleSelect side={person.merchant === null ? 'operator' : 'merchant'} {...save.input('role')} />
@@ -296,6 +291,6 @@ function Change({
           )}
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   )
 }
