@@ -1,4 +1,4 @@
-import { useRef } from 'react'
+import { useRef, useState } from 'react'
 
 /**
  * A key for one operation with money. It is created when the dialog opens, so that a second click, or a retry after a
@@ -20,6 +20,15 @@ export function useIdempotencyKey(): (content: unknown) => string {
     if (text !== last.current.content) last.current = { content: text, key: newIdempotencyKey() }
     return last.current.key
   }
+}
+
+/**
+ * One key until the operation has succeeded, and a function that renews it. It belongs outside of the dialog: if the
+ * answer is lost and the dialog is opened again, the request is still the same.
+ */
+export function useKeyUntilSuccess(): [key: string, renew: () => void] {
+  const [key, setKey] = useState(newIdempotencyKey)
+  return [key, () => setKey(newIdempotencyKey())]
 }
 
 /** A UUID of version 4, where the service expects the id of a new record. */

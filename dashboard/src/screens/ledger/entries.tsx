@@ -1,11 +1,12 @@
-import { Button, Group, Modal, Skeleton, Stack, Text } from '@mantine/core'
+import { Button, Group, Skeleton, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
+import { Dialog } from '../../components/dialog.tsx'
 import { Empty } from '../../components/empty.tsx'
-import { ErrorBoundary } from '../../components/error-boundary.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Section } from '../../components/page.tsx'
 import { Amount } from '../../components/record-table.tsx'
 import { useFormat } from '../../format.ts'
+import { useKeyUntilSuccess } from '../../idempotency.ts'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { EntriesView } from '../../types.ts'
@@ -18,22 +19,21 @@ export function NewEntry({ client }: { client: string | null }) {
   const t = useText(words)
   const may = useMay()
   const [isOpen, setOpen] = useState(false)
+  const [idempotencyKey, renewKey] = useKeyUntilSuccess()
   if (!may('reconciliation.decide') || !may('ledger.read')) return null
   return (
     <>
       <Button onClick={() => setOpen(true)}>{t.add}</Button>
-      <Modal
-        closeButtonProps={{ 'aria-label': t.close }}
-        opened={isOpen}
-        onClose={() => setOpen(false)}
-        title={t.add}
-        closeOnClickOutside={false}
-        centered
-      >
-        <ErrorBoundary>
-          <EntryForm client={client} onClose={() => setOpen(false)} />
-        </ErrorBoundary>
-      </Modal>
+      <Dialog isOpen={isOpen} onClose={() => setOpen(false)} title={t.add} closeOnClickOutside={false}>
+        <EntryForm
+          client={client}
+          idempotencyKey={idempotencyKey}
+          onPosted={() => {
+            renewKey()
+            setOpen(false)
+          }}
+        />
+      </Dialog>
     </>
   )
 }

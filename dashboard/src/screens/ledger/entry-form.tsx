@@ -1,13 +1,11 @@
 import { Alert, Button, Group, Select, SimpleGrid, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
 import { request, withQuery } from '../../api.ts'
 import { useClients } from '../../components/client-switch.tsx'
 import { type Action, ActionForm, useMutationForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Amount } from '../../components/record-table.tsx'
 import { useFormat } from '../../format.ts'
-import { newIdempotencyKey } from '../../idempotency.ts'
 import { useText } from '../../text.ts'
 import type { EntriesView, EntryPreview, LedgerView, WrittenType } from '../../types.ts'
 import { words } from './entries-text.ts'
@@ -47,12 +45,19 @@ export function useEntries(client: string | null) {
 }
 
 /** Posts an entry in two steps: a form, then a preview of the transfers. */
-export function EntryForm({ client, onClose }: { client: string | null; onClose: () => void }) {
+export function EntryForm({
+  client,
+  idempotencyKey,
+  onPosted,
+}: {
+  client: string | null
+  idempotencyKey: string
+  onPosted: () => void
+}) {
   const t = useText(words)
   const queries = useQueryClient()
   const clients = useClients()
   const acquirers = useEntries(client).data?.acquirers ?? []
-  const [idempotencyKey] = useState(newIdempotencyKey)
   // If there is only one PSP, it is chosen automatically.
   const onlyAcquirer = acquirers.length === 1 ? (acquirers[0] ?? null) : null
   const toBody = ({ type, clientId, acquirer, amount, debit, credit, reference, description }: Values) => ({
@@ -74,10 +79,9 @@ export function EntryForm({ client, onClose }: { client: string | null; onClose:
   const fields = fieldsOf[type]
   const posting = useMutation({
     mutationFn: async () => await request('POST', '/entry', toBody(previewing.values)),
-    onSuccess: async () => {
-      onClose()
-      await queries.invalidateQueries()
-    },
+    onSuccess: onPosted,
+    // Also after an error: the entry may have been posted, and only the answer was lost.
+    onSettled: async () => await queries.invalidateQueries(),
   })
   const hint = useHint(type, clientId)
   if (previewing.data) {

@@ -13,7 +13,7 @@ import { Amount } from '../../components/record-table.tsx'
 import { RefundReason } from '../../components/refund-reason.tsx'
 import { Status } from '../../components/status.tsx'
 import { useFormat } from '../../format.ts'
-import { newIdempotencyKey } from '../../idempotency.ts'
+import { useKeyUntilSuccess } from '../../idempotency.ts'
 import { useMay } from '../../session.tsx'
 import { texts, useText } from '../../text.ts'
 import type { RefundPreview } from '../../types.ts'
@@ -61,6 +61,7 @@ export function RefundButton({ transaction }: { transaction: Transaction }) {
   const sentence = useSentence()
   const may = useMay()
   const [isOpen, setOpen] = useState(false)
+  const [idempotencyKey, renewKey] = useKeyUntilSuccess()
   const { id, status, updatedAt, amountPaid = 0, amountRefunded = 0, amountReturned = 0 } = transaction
   // After a lost dispute of part of the payment, the rest can still be refunded.
   const hasRest = amountPaid > amountRefunded + amountReturned
@@ -85,7 +86,15 @@ export function RefundButton({ transaction }: { transaction: Transaction }) {
       <Button variant="default" onClick={() => setOpen(true)}>
         {t.refund}
       </Button>
-      {isOpen && <Dialog transaction={transaction} whole={whole.data} onClose={() => setOpen(false)} />}
+      {isOpen && (
+        <Dialog
+          transaction={transaction}
+          whole={whole.data}
+          idempotencyKey={idempotencyKey}
+          onRefunded={renewKey}
+          onClose={() => setOpen(false)}
+        />
+      )}
     </>
   )
 }
@@ -93,17 +102,20 @@ export function RefundButton({ transaction }: { transaction: Transaction }) {
 function Dialog({
   transaction: { id, payer, amountPaid },
   whole,
+  idempotencyKey,
+  onRefunded,
   onClose,
 }: {
   transaction: Transaction
   whole: RefundPreview
+  idempotencyKey: string
+  onRefunded: () => void
   onClose: () => void
 }) {
   const t = useText(words)
   const sentence = useSentence()
   const format = useFormat()
   const queries = useQueryClient()
-  const [idempotencyKey] = useState(newIdempotencyKey)
   const [isPart, setPart] = useState(false)
   // The amount of millions needs the whole line of a phone.
   const isNarrow = useMediaQuery('(max-width: 47.99em)', undefined, { getInitialValueInEffect: false })
@@ -116,6 +128,7 @@ function Dialog({
         ...(reason.trim() !== '' && { reason: reason.trim() }),
       }),
     onSuccess: async () => {
+      onRefunded()
       onClose()
       await queries.invalidateQueries()
     },

@@ -1,13 +1,13 @@
-import { Alert, Button, Group, Modal, Select, Skeleton, Stack, Text, TextInput } from '@mantine/core'
+import { Alert, Button, Group, Select, Skeleton, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { guiche, request } from '../../api.ts'
-import { ErrorBoundary } from '../../components/error-boundary.tsx'
+import { Dialog } from '../../components/dialog.tsx'
 import { ActionForm, useMutationForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { useFormat } from '../../format.ts'
-import { newIdempotencyKey } from '../../idempotency.ts'
+import { useKeyUntilSuccess } from '../../idempotency.ts'
 import { useClientLink, useRequestedAction } from '../../links.ts'
 import { useText } from '../../text.ts'
 import type { WithdrawalPreview } from '../../types.ts'
@@ -18,32 +18,38 @@ import { words } from './text.ts'
 export function RequestButton({ client, label }: { client: string; label?: string }) {
   const t = useText(words)
   const [isOpen, setOpen] = useState(false)
+  const [idempotencyKey, renewKey] = useKeyUntilSuccess()
   useRequestedAction('withdraw', () => setOpen(true))
   return (
     <>
       <Button onClick={() => setOpen(true)}>{label ?? t.request}</Button>
-      <Modal
-        closeButtonProps={{ 'aria-label': t.close }}
-        opened={isOpen}
-        onClose={() => setOpen(false)}
-        title={t.requestTitle}
-        closeOnClickOutside={false}
-        centered
-      >
-        <ErrorBoundary>
-          <Request client={client} onClose={() => setOpen(false)} />
-        </ErrorBoundary>
-      </Modal>
+      <Dialog isOpen={isOpen} onClose={() => setOpen(false)} title={t.requestTitle} closeOnClickOutside={false}>
+        <Request
+          client={client}
+          idempotencyKey={idempotencyKey}
+          onRequested={() => {
+            renewKey()
+            setOpen(false)
+          }}
+        />
+      </Dialog>
     </>
   )
 }
 
 const keyTypes = ['CPF', 'CNPJ', 'EMAIL', 'PHONE', 'EVP'] as const
 
-function Request({ client, onClose }: { client: string; onClose: () => void }) {
+function Request({
+  client,
+  idempotencyKey,
+  onRequested,
+}: {
+  client: string
+  idempotencyKey: string
+  onRequested: () => void
+}) {
   const t = useText(words)
   const format = useFormat()
-  const [idempotencyKey] = useState(newIdempotencyKey)
   const balance = useQuery({ queryKey: ['balance', client], queryFn: async () => await guiche.balance.get() })
   const previewing = useMutationForm({
     initialValues: { amount: null as number | null, key: '', type: null as string | null, reference: '' },
@@ -63,7 +69,7 @@ function Request({ client, onClose }: { client: string; onClose: () => void }) {
         reference={reference.trim()}
         idempotencyKey={idempotencyKey}
         onBack={previewing.reset}
-        onDone={onClose}
+        onRequested={onRequested}
       />
     )
   }
@@ -110,13 +116,13 @@ function Review({
   reference,
   idempotencyKey,
   onBack,
-  onDone,
+  onRequested,
 }: {
   preview: WithdrawalPreview
   reference: string
   idempotencyKey: string
   onBack: () => void
-  onDone: () => void
+  onRequested: () => void
 }) {
   const t = useText(words)
   const format = useFormat()
@@ -132,11 +138,12 @@ function Review({
         idempotencyKey,
         ...(reference !== '' && { externalCode: reference }),
       }),
-    onSuccess: async ({ id }) => {
-      onDone()
+    onSuccess: ({ id }) => {
+      onRequested()
       navigate(toLink(`/withdrawals/${id}`))
-      await queries.invalidateQueries()
     },
+    // Also after an error: the withdrawal may exist, and only the answer was lost.
+    onSettled: async () => await queries.invalidateQueries(),
   })
   return (
     <ActionForm
