@@ -237,7 +237,7 @@ function fromRule(rule: Rule): RuleInputs {
 }
 
 function toRule({ fixed, basisPoints: percent, minimum, ...others }: RuleInputs): Rule {
-  const basisPoints = typeof percent === 'number' ? Math.round(percent * 100) : 0
+  const basisPoints = Math.round(Number(percent) * 100) || 0
   return { fixed: fixed ?? 0, basisPoints, minimum: minimum ?? 0, ...others }
 }
 
