@@ -36,7 +36,11 @@ export const deliveriesMs = 24 * 60 * 60_000
 const merchantsMax = 5
 const reason = Type.String({ minLength: 3, maxLength: 500 })
 const Reason = Type.Object({ reason })
-const Release = Type.Object({ reason, isChecked: Type.Optional(Type.Boolean()) })
+const Release = Type.Object({
+  reason,
+  isChecked: Type.Optional(Type.Boolean()),
+  engagedAt: Type.Optional(Type.String({ format: 'iso-date-time', description: 'Of the freeze that was shown' })),
+})
 
 /** The state of the service, and the payout freeze. */
 export function registerSystemRoutes(app: Server, deps: Deps): void {

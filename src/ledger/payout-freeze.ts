@@ -76,18 +76,30 @@ export async function freezeRestored(
  * An operator releases the payout freeze. Returns the freeze that was active, or null.
  *
  * @param reason by default the reason of the freeze
+ * @param engagedAt the freeze that the operator has read about; by default whichever is active
  * @param isChecked the operator confirms {@link checksAfterLoss}; only needed after the database lost commits
- * @throws {AppError} `release_not_possible` without that confirmation: money that has left could be sent again
+ * @throws {AppError} `release_not_possible` without that confirmation: money that has left could be sent again; or
+ *   because another freeze is active
  */
 export async function releasePayouts(
   { db, clock }: Deps,
-  { by, reason, breaches, isChecked = false }: { by: By; reason?: string; breaches?: number; isChecked?: boolean },
+  {
+    by,
+    reason,
+    engagedAt,
+    breaches,
+    isChecked = false,
+  }: { by: By; reason?: string; engagedAt?: string; breaches?: number; isChecked?: boolean },
 ): Promise<PayoutFreezeView | null> {
   return await db.transaction(async (tx) => {
     const now = clock.now()
     const released = await releasePayoutFreeze(tx, { by: by.actor, now })
     if (!released) return null
     const view = toView(released)
+    if (engagedAt !== undefined && engagedAt !== view.engagedAt) {
+      const detail = `Another payout freeze is active, since ${view.engagedAt}: ${view.reason}`
+      throw refusal('release_not_possible', 'changed', detail, { field: 'engagedAt' })
+    }
     // After the update: a loss that adds its reason meanwhile has then committed, or waits for this transaction and then
     // freezes payouts again.
     assertChecked(view, isChecked)

@@ -259,14 +259,25 @@ describe('the system', () => {
       acquirers: [{ name: 'simulator', isAvailable: true, hasPayouts: true }],
     })
     const reason = 'a drill'
+    type Frozen = { payoutFreeze: { engagedAt: string }; isNew: boolean }
     const freeze = async (because: string) =>
-      (await finance.call('/dashboard/api/payout-freeze', { method: 'POST', body: { reason: because } })).body
+      (await finance.call<Frozen>('/dashboard/api/payout-freeze', { method: 'POST', body: { reason: because } })).body
     const frozen = await freeze(reason)
     expect(frozen).toMatchObject({ payoutFreeze: { reason }, isNew: true })
     expect(await freeze('another reason')).toEqual({ ...frozen, isNew: false })
     expect((await finance.call('/dashboard/api/system')).body.payoutFreeze).toMatchObject({ reason })
     const release = async () =>
-      await finance.call('/dashboard/api/payout-freeze/release', { method: 'POST', body: { reason } })
+      await finance.call('/dashboard/api/payout-freeze/release', {
+        method: 'POST',
+        body: { reason, engagedAt: frozen.payoutFreeze.engagedAt },
+      })
+    // The person has read of another freeze than the one that is active.
+    const ofAnother = { reason, engagedAt: new Date(Date.parse(frozen.payoutFreeze.engagedAt) - 1).toISOString() }
+    const refused = await finance.call('/dashboard/api/payout-freeze/release', { method: 'POST', body: ofAnother })
+    expect(refused).toMatchObject({
+      status: 422,
+      body: { code: 'release_not_possible', errors: [{ code: 'changed' }] },
+    })
     const released = await release()
     expect(released.body).toEqual({ released: frozen.payoutFreeze })
     expect((await release()).body).toEqual({ released: null })

@@ -59,15 +59,24 @@ function PayoutFreeze({ payoutFreeze }: { payoutFreeze: SystemView['payoutFreeze
   const may = useMay()
   const queries = useQueryClient()
   const [isConfirming, setConfirming] = useState(false)
+  // As it was when the dialog opened: another person may freeze payouts or lift the freeze meanwhile.
+  const [active, setActive] = useState(payoutFreeze)
+  const open = () => {
+    setActive(payoutFreeze)
+    setConfirming(true)
+  }
+  const close = () => {
+    setConfirming(false)
+    act.clear()
+  }
   const act = useMutationForm({
     initialValues: { reason: '', isChecked: false },
     send: async ({ reason, isChecked }) =>
-      payoutFreeze
-        ? await request('POST', '/payout-freeze/release', { reason, isChecked })
+      active
+        ? await request('POST', '/payout-freeze/release', { reason, isChecked, engagedAt: active.engagedAt })
         : await request('POST', '/payout-freeze', { reason }),
     onSuccess: async () => {
-      setConfirming(false)
-      act.clear()
+      close()
       await queries.invalidateQueries({ queryKey: ['system'] })
     },
   })
@@ -91,22 +100,22 @@ function PayoutFreeze({ payoutFreeze }: { payoutFreeze: SystemView['payoutFreeze
           )}
         </div>
         {may('payouts.release') && (
-          <Button variant={payoutFreeze ? 'filled' : 'default'} onClick={() => setConfirming(true)}>
+          <Button variant={payoutFreeze ? 'filled' : 'default'} onClick={open}>
             {payoutFreeze ? t.release : t.engage}
           </Button>
         )}
       </Group>
       <Confirm
-        title={payoutFreeze ? t.release : t.engage}
+        title={active ? t.release : t.engage}
         isOpen={isConfirming}
-        onClose={() => setConfirming(false)}
-        confirm={payoutFreeze ? t.release : t.engage}
-        isDangerous={payoutFreeze === null}
+        onClose={close}
+        confirm={active ? t.release : t.engage}
+        isDangerous={active === null}
         action={act}
-        isReady={act.values.reason.trim().length >= 3 && (act.values.isChecked || !payoutFreeze?.needsChecks)}
+        isReady={act.values.reason.trim().length >= 3 && (act.values.isChecked || !active?.needsChecks)}
       >
-        <Text size="sm">{payoutFreeze ? t.releaseLead : t.engageLead}</Text>
-        {payoutFreeze?.needsChecks && (
+        <Text size="sm">{active ? t.releaseLead : t.engageLead}</Text>
+        {active?.needsChecks && (
           <>
             <List type="ordered" size="sm" spacing="xs">
               {t.checksAfterLoss.map((check) => (
