@@ -191,7 +191,7 @@ const SideView = Type.Object({
   ...{ amount: Cents, at: Text, state: Type.Optional(Text), fee: Type.Optional(Cents) },
   ...{ postedAt: Type.Optional(Text), med: Type.Optional(Cents), raw: Type.Optional(Text) },
 })
-const ProposedView = Type.Unsafe<ProposedAction>(
+export const ProposedView = Type.Unsafe<ProposedAction>(
   Type.Object({
     action: Type.Enum(['none', 'settle', 'investigate', 'suspend', 'correct']),
     kind: Type.Optional(Type.Enum(['duplicate', 'unattributed'])),

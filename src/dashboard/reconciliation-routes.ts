@@ -30,6 +30,7 @@ import {
   type DifferenceDetail,
   DifferenceDetailView,
   DifferenceView,
+  ProposedView,
   ReconciliationView,
   RequestedRunView,
   RunView,
@@ -139,9 +140,13 @@ function registerDecisions(app: Server, deps: SettleDeps): void {
   }
   app.post(
     '/dashboard/api/reconciliation/difference/:id/confirmation',
-    { config: deciding, schema: bare },
+    {
+      config: deciding,
+      schema: { ...bare, body: Type.Object({ proposal: ProposedView }, { additionalProperties: false }) },
+    },
     async (request) => {
-      return await confirmDiscrepancy(deps, { id: request.params.id, by: byUser(userOf(request)) })
+      const { proposal: shown } = request.body
+      return await confirmDiscrepancy(deps, { id: request.params.id, by: byUser(userOf(request)), shown })
     },
   )
 

@@ -17,10 +17,10 @@ export async function findDiscrepancy(db: Db, id: string): Promise<ListedDiffere
 /** Carries out what is proposed about a discrepancy. The errors are those of `confirmDifference`. */
 export async function confirmDiscrepancy(
   deps: SettleDeps,
-  { id, by }: { id: string; by: By },
+  { id, ...decision }: Parameters<typeof confirmDifference>[1],
 ): Promise<DifferenceView> {
   await findDiscrepancy(deps.db, id)
-  await confirmDifference(deps, { id, by })
+  await confirmDifference(deps, { id, ...decision })
   return toDifferenceView(await findDiscrepancy(deps.db, id))
 }
 

@@ -16,16 +16,22 @@ import { assertStillDiffers } from './recheck.ts'
 import { type DifferenceRow, decideDifference, findDifference, lockDifference } from './store.ts'
 
 type Decision = { id: string; by: By }
+type Proposal = DifferenceRow['proposal']
 
 /**
  * Carries out the proposal of a discrepancy. What the service also does automatically uses the same operations, and the
  * decision is stored afterwards; a correction is posted in the commit of the decision, hence once.
  *
- * @throws {AppError} `not_found`; `difference_not_possible` when there is nothing to confirm, or the acquirer does not
- * confirm what it listed
+ * @param shown the proposal that the person has read; by default the current one
+ * @throws {AppError} `not_found`; `difference_not_possible` when there is nothing to confirm, a run has changed the
+ * proposal, or the acquirer does not confirm what it listed
  */
-export async function confirmDifference(deps: SettleDeps, { id, by }: Decision): Promise<DifferenceRow> {
+export async function confirmDifference(
+  deps: SettleDeps,
+  { id, by, shown }: Decision & { shown?: Proposal },
+): Promise<DifferenceRow> {
   const difference = await findOpen(deps.db, id)
+  assertSame(id, difference.proposal, shown)
   await carryOut(deps, difference).catch(async (error: unknown) => {
     // If somebody else has decided meanwhile, report that: it is the reason for the failure.
     await findOpen(deps.db, id)
@@ -41,8 +47,7 @@ export async function confirmDifference(deps: SettleDeps, { id, by }: Decision):
     await recordDecision(tx, locked, { by, action: 'reconcile.confirm', details, now })
     const correction = correctionOf(locked)
     if (!correction) return
-    if (canonicalJson(proposal) !== canonicalJson(difference.proposal))
-      throw refuse('changed', `The proposal of ${id} has just changed: check it again.`)
+    assertSame(id, proposal, difference.proposal)
     const settle = await enterReturn(tx, locked, now)
     const about = { eventKey: `correction:${id}`, recordType: 'correction', recordId: id } as const
     await post(tx, { ...correction, ...about, acquirer: locked.acquirer, now })
@@ -108,6 +113,11 @@ function assertOpen(difference: DifferenceRow | null, id: string): DifferenceRow
   if (difference.state === 'open') return difference
   const since = difference.decided_at?.toISOString() ?? ''
   throw refuse('not_open', `The discrepancy ${id} is ${difference.state} since ${since}: nothing is left to decide.`)
+}
+
+function assertSame(id: string, current: Proposal, shown: Proposal = current): void {
+  if (canonicalJson(current) === canonicalJson(shown)) return
+  throw refuse('changed', `The proposal of ${id} has just changed: check it again.`)
 }
 
 async function carryOut(deps: SettleDeps, difference: DifferenceRow): Promise<void> {

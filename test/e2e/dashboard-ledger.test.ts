@@ -115,7 +115,7 @@ describe('who may', () => {
     `/suspense/${id}`,
   ]
   const decisions: [path: string, body?: object][] = [
-    [`/reconciliation/difference/${id}/confirmation`],
+    [`/reconciliation/difference/${id}/confirmation`, { proposal: { action: 'settle' } }],
     [`/reconciliation/difference/${id}/dismissal`, { reason: 'a reason' }],
     ['/reconciliation/run', { acquirer: 'nobody', from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' }],
     ['/reconciliation/day', { acquirer: 'nobody', day: '2026-01-01' }],
@@ -275,7 +275,16 @@ describe('a discrepancy', () => {
     expect(shown.body.entries).toEqual([{ debit: 'available', credit: 'acquirer', amount: 100 }])
     const before = await balancesOf(service)
     const path = `/reconciliation/difference/${id}/confirmation`
-    const answers = await Promise.all([send(people.finance, path), send(people.admin, path)])
+    // A run has changed the proposal since this person read it.
+    const former = { proposal: { action: 'correct', cents: -99, account: 'merchant' } }
+    expect(await send(people.finance, path, former)).toMatchObject({
+      ...{ status: 422, body: { code: 'difference_not_possible', errors: [{ code: 'changed' }] } },
+    })
+    const { proposal } = shown.body
+    const answers = await Promise.all([
+      send(people.finance, path, { proposal }),
+      send(people.admin, path, { proposal }),
+    ])
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 422])
     const refused = answers.find(({ status }) => status === 422)?.body
     expect(refused).toMatchObject({ code: 'difference_not_possible', detail: expect.stringContaining('is confirmed') })

@@ -1,5 +1,6 @@
 import { Skeleton, Stack, Text, Textarea } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import { request } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
@@ -22,11 +23,13 @@ function useAfterDecision(onClose: () => void) {
 }
 
 /** Shows exactly what will be done or posted, and does it once confirmed. */
-export function ConfirmDifference({ difference, onClose }: DialogProps) {
+export function ConfirmDifference({ difference: current, onClose }: DialogProps) {
   const t = useText(words)
+  // As it was when the dialog opened: a run may change the proposal meanwhile.
+  const [difference] = useState(current)
   const { id, proposal } = difference
   const confirming = useMutation({
-    mutationFn: async () => await request('POST', `/reconciliation/difference/${id}/confirmation`),
+    mutationFn: async () => await request('POST', `/reconciliation/difference/${id}/confirmation`, { proposal }),
     onSuccess: useAfterDecision(onClose),
   })
   const isCorrection = proposal.action === 'correct'
