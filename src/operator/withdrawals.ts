@@ -118,7 +118,7 @@ async function toView(deps: Deps, row: WithdrawalToDecide, viewer: Viewer) {
     isOwn: requestedBy !== null && isSamePerson(requestedBy, by),
     /** Why this person cannot approve it. */
     obstacle: obstacle?.code ?? null,
-    approvalAbove: row.is_operators ? row.operator_approval_above : row.approval_above,
+    approvalAbove: findExceeded(row),
     earlier: row.earlier && {
       id: row.earlier.id,
       status: row.earlier.status,
@@ -126,6 +126,13 @@ async function toView(deps: Deps, row: WithdrawalToDecide, viewer: Viewer) {
     },
     ...(await toOutcome(deps, row, viewer)),
   }
+}
+
+/** The lowest threshold that the amount exceeds. The one for the operator's staff counts for their requests only. */
+function findExceeded(row: WithdrawalToDecide): number | null {
+  const thresholds = [row.approval_above, row.is_operators ? row.operator_approval_above : null]
+  const exceeded = thresholds.filter((threshold) => threshold !== null && row.amount > threshold)
+  return exceeded.length === 0 ? null : Math.min(...exceeded.map(Number))
 }
 
 /** Only whoever decides learns that a person has to enter the outcome, and what is proposed. */

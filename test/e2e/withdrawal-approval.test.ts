@@ -4,6 +4,7 @@ import { approveWithdrawal } from '../../src/withdrawals/approve.ts'
 import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
 import { rejectWithdrawal } from '../../src/withdrawals/reject.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { inviteUser, openBrowser, password } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
 import {
   act,
@@ -17,6 +18,7 @@ import {
   transfersOf,
   untilWithdrawal,
   withdraw,
+  withdrawalBody,
 } from '../support/withdrawals.ts'
 
 let service: TestService
@@ -59,6 +61,23 @@ it('is pending review above the threshold, and not at it', async () => {
   expect([refused.status, ...refusal(refused)]).toEqual([422, 'withdrawal_not_possible', 'hold not_pending_review'])
   await approve(pending.body.id)
   expect(await untilWithdrawal(service, pending.body.id, 'PROCESSED')).not.toHaveProperty('hold')
+})
+
+it('names the threshold that it exceeds, also when another one counts for the operator’s staff', async () => {
+  const limits = { by: { actor: 'cli:test' }, merchantId: await merchantOf(service) }
+  await setWithdrawalLimits(service, { ...limits, operatorApprovalAbove: 20_000 })
+  const admin = await openBrowser(service, { email: await inviteUser(service, { role: 'admin' }), password })
+  const headers = { 'x-guiche-merchant': service.sandbox.clientId }
+  const requestOf = async (amount: number) => {
+    const body = withdrawalBody({ amount })
+    const { id } = (await admin.call<{ id: string }>('/withdrawal', { method: 'POST', body, headers })).body
+    return (await admin.call(`/dashboard/api/withdrawal/${id}`)).body
+  }
+  expect(await requestOf(15_000)).toMatchObject({ hold: 'approval', isOperators: true, approvalAbove: 10_000 })
+  await setWithdrawalLimits(service, { ...limits, operatorApprovalAbove: 5_000 })
+  expect(await requestOf(7_000)).toMatchObject({ hold: 'approval', isOperators: true, approvalAbove: 5_000 })
+  expect(await requestOf(15_000)).toMatchObject({ hold: 'approval', approvalAbove: 5_000 })
+  await setWithdrawalLimits(service, { ...limits, operatorApprovalAbove: 0 })
 })
 
 it('is rejected with a reason that the merchant reads, and amount and fee are released', async () => {
