@@ -7,10 +7,11 @@ import { texts, useText } from './text.ts'
 import { playTone } from './tone.ts'
 import type { Changed } from './types.ts'
 
-const words = texts({
+export const words = texts({
   en: {
     payment: (amount: string) => `Payment of ${amount}`,
     payments: (count: string) => `${count} payments`,
+    paymentsAtLeast: (count: string) => `At least ${count} payments`,
     approval: 'A withdrawal is waiting for approval',
     proposal: 'An action is waiting for a second person',
     dispute: 'A payment was disputed (MED)',
@@ -18,6 +19,7 @@ const words = texts({
   pt: {
     payment: (amount: string) => `Pagamento de ${amount}`,
     payments: (count: string) => `${count} pagamentos`,
+    paymentsAtLeast: (count: string) => `Pelo menos ${count} pagamentos`,
     approval: 'Um saque aguarda aprovação',
     proposal: 'Uma ação aguarda uma segunda pessoa',
     dispute: 'Um pagamento foi contestado (MED)',
@@ -108,8 +110,8 @@ export function Notifications() {
 type Notice = { title: string; path: string; clientId: string | null }
 type Words = (typeof words)['en'] & { money: (cents: number) => string; number: (value: number) => string }
 
-function findNotices({ changes }: Changed, choice: NotificationChoice, t: Words): Notice[] {
-  return changes.flatMap(({ kind, status, clientId, records }): Notice[] => {
+export function findNotices({ changes }: Changed, choice: NotificationChoice, t: Words): Notice[] {
+  return changes.flatMap(({ kind, status, clientId, count, records }): Notice[] => {
     const [first] = records
     if (kind === 'transaction' && status === 'PAID' && choice.payments) {
       const large = records.filter(({ amount }) => amount !== null && amount >= (choice.minAmount ?? 0))
@@ -117,7 +119,12 @@ function findNotices({ changes }: Changed, choice: NotificationChoice, t: Words)
       if (!one) return []
       if (large.length === 1)
         return [{ title: t.payment(t.money(one.amount ?? 0)), path: `/transactions/${one.id}`, clientId }]
-      return [{ title: t.payments(t.number(large.length)), path: '/transactions', clientId }]
+      // The newest ones only are named: of the others the amounts are not known.
+      const isComplete = records.length === count
+      const title = !choice.minAmount
+        ? t.payments(t.number(count))
+        : (isComplete ? t.payments : t.paymentsAtLeast)(t.number(large.length))
+      return [{ title, path: '/transactions', clientId }]
     }
     if (kind === 'approval' && status !== 'closed' && choice.approvals)
       return [

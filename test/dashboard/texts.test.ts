@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { errorTexts, writeError } from '../../dashboard/src/error-texts.ts'
 import { sentences, writeFieldError } from '../../dashboard/src/field-errors.ts'
 import { formats } from '../../dashboard/src/format.ts'
+import { findNotices, words as notificationWords } from '../../dashboard/src/notifications.ts'
 import { writeReasonSentence } from '../../dashboard/src/reason-texts.ts'
 import { hiddenDetails, writeDetails } from '../../dashboard/src/screens/audit/details.ts'
 import { sentences as auditSentences } from '../../dashboard/src/screens/audit/sentences.ts'
@@ -197,4 +198,18 @@ it('has a sentence for an answer that is not from the service, such as a proxyâ€
   expect(await codeFor(413)).toBe('body_too_large')
   for (const status of [200, 502]) expect(await codeFor(status)).toBe('unexpected_answer')
   vi.unstubAllGlobals()
+})
+
+it('counts payments in a notification, also those that are not named', () => {
+  const records = Array.from({ length: 10 }, (_, index) => ({ id: String(index), amount: index < 3 ? 9_000 : 100 }))
+  const change = { kind: 'transaction', clientId: null, status: 'PAID', records } as const
+  const choice = { desktop: true, sound: false, payments: true, approvals: true, disputes: true }
+  const t = { ...notificationWords.en, money: String, number: String }
+  const titleOf = (count: number, minAmount: number | null) =>
+    findNotices({ changes: [{ ...change, count }], isMore: false }, { ...choice, minAmount }, t).map(
+      ({ title }) => title,
+    )
+  expect(titleOf(37, null)).toEqual(['37 payments'])
+  expect(titleOf(10, 5_000)).toEqual(['3 payments'])
+  expect(titleOf(37, 5_000)).toEqual(['At least 3 payments'])
 })

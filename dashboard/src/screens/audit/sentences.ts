@@ -100,8 +100,8 @@ export const sentences: Record<'en' | 'pt', Record<ActionName, string>> = {
     'withdrawal.test-webhook': 'sent a test event of [the withdrawal] to its webhook URL',
   },
   pt: {
-    'payouts.freeze': 'bloqueou [todos os saques]',
-    'payouts.release': 'liberou [os saques]',
+    'payouts.freeze': 'bloqueou [todas as saídas]',
+    'payouts.release': 'liberou [as saídas]',
     'branding.change': 'alterou [a página de pagamento]',
     'client.create': 'criou [a credencial de API]',
     'client.move': 'moveu [a credencial de API] para outra célula',
