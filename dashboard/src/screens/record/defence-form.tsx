@@ -41,7 +41,7 @@ export function DefenceForm({
   const format = useFormat()
   const [dialog, setDialog] = useState<'send' | 'hand-in' | null>(null)
   const [isUploading, setUploading] = useState(false)
-  const { form, save, isDirty, isBehind, loadStored } = useDefenceForm(defence, onChange)
+  const { form, save, isDirty, isBehind, loadStored } = useDefenceForm(defence, onChange, dialog !== null)
   const { disputeId, canSend, limits, files, written } = defence
   const { text } = form.values
   const isTooLong = text.length > limits.text
@@ -130,8 +130,11 @@ export function DefenceForm({
   )
 }
 
-/** What is typed, beside what is stored: another person may save meanwhile, and neither's text is lost. */
-function useDefenceForm(defence: DefenceView, onChange: (answer: DefenceView) => Promise<void>) {
+/**
+ * What is typed, beside what is stored: another person may save meanwhile, and neither's text is lost. Behind a dialog
+ * it stays what the person has read, so that nothing else is sent.
+ */
+function useDefenceForm(defence: DefenceView, onChange: (answer: DefenceView) => Promise<void>, isDialogOpen: boolean) {
   const stored = toRead(defence)
   const [read, setRead] = useState(stored)
   const store = async (values: Values) => {
@@ -149,7 +152,7 @@ function useDefenceForm(defence: DefenceView, onChange: (answer: DefenceView) =>
     form.setValues(stored.values)
   }
   useEffect(() => {
-    if (isBehind && !isDirty) loadStored()
+    if (isBehind && !isDirty && !isDialogOpen) loadStored()
   })
   return {
     form,

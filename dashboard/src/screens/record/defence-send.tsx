@@ -1,5 +1,6 @@
 import { Button, Text, TextInput } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
 import { request, withQuery } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { useMutationForm } from '../../components/form.tsx'
@@ -17,16 +18,18 @@ type Props = {
   onClose: () => void
 }
 
-const idsOf = ({ files }: DefenceView) => files.map(({ id }) => id)
+/** The files when the dialog opened: another person may add or remove one meanwhile. */
+const useShownFiles = ({ files }: DefenceView) => useState(() => files.map(({ id }) => id))[0]
 
 /** Asks before the defence goes to the PSP, which takes one only. */
 export function SendDefence({ defence, characters, save, onChange, onClose }: Props & { characters: number }) {
   const t = useText(words)
   const format = useFormat()
-  const { disputeId, files } = defence
+  const { disputeId } = defence
+  const fileIds = useShownFiles(defence)
   const sending = useMutation({
     mutationFn: async () => {
-      const body = { revision: await save(), fileIds: idsOf(defence) }
+      const body = { revision: await save(), fileIds }
       return await request<DefenceView>('POST', `/infraction/${disputeId}/defence/sending`, body)
     },
     onSuccess: async (answer) => {
@@ -36,8 +39,8 @@ export function SendDefence({ defence, characters, save, onChange, onClose }: Pr
   })
   return (
     <Confirm title={t.sendTitle} isOpen onClose={onClose} confirm={t.send} action={sending}>
-      <Text size="sm">{t.sendText(format.number(characters), t.fileCount(files.length))}</Text>
-      {files.length === 0 && (
+      <Text size="sm">{t.sendText(format.number(characters), t.fileCount(fileIds.length))}</Text>
+      {fileIds.length === 0 && (
         <Text size="sm" fw={600} c="var(--mantine-color-orange-light-color)">
           {t.noFilesWarning}
         </Text>
@@ -52,10 +55,11 @@ export function SendDefence({ defence, characters, save, onChange, onClose }: Pr
 /** Records that a person gave the defence to the PSP. */
 export function HandIn({ defence, save, onChange, onClose }: Props) {
   const t = useText(words)
+  const fileIds = useShownFiles(defence)
   const handingIn = useMutationForm({
     initialValues: { reference: '' },
     send: async ({ reference }) => {
-      const body = { revision: await save(), fileIds: idsOf(defence), reference }
+      const body = { revision: await save(), fileIds, reference }
       return await request<DefenceView>('POST', `/infraction/${defence.disputeId}/defence/hand-in`, body)
     },
     onSuccess: async (answer) => {
