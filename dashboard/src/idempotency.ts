@@ -26,9 +26,9 @@ export function useIdempotencyKey(): (content: unknown) => string {
  * One key until the operation has succeeded, and a function that renews it. It belongs outside of the dialog: if the
  * answer is lost and the dialog is opened again, the request is still the same.
  */
-export function useKeyUntilSuccess(): [key: string, renew: () => void] {
-  const [key, setKey] = useState(newIdempotencyKey)
-  return [key, () => setKey(newIdempotencyKey())]
+export function useKeyUntilSuccess(create = newIdempotencyKey): [key: string, renew: () => void] {
+  const [key, setKey] = useState(create)
+  return [key, () => setKey(create())]
 }
 
 /** A UUID of version 4, where the service expects the id of a new record. */

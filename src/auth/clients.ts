@@ -4,7 +4,7 @@ import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { type Cell, clientIdPrefix } from '../lib/cell.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError } from '../lib/errors.ts'
+import { AppError, refusal } from '../lib/errors.ts'
 import { keyedHash, keyedHashes, newSecret, newUuid, type SecretKey } from '../lib/secrets.ts'
 import { findCell } from './cell.ts'
 import type { Scope } from './scopes.ts'
@@ -47,10 +47,14 @@ export async function registerClient(
 /**
  * Gives a client a new secret. The newest former one stays valid during the overlap, so two are valid at once; older
  * ones end now. Null if the client does not exist.
+ *
+ * @param id of the new secret. If the current one has it, its rotation is repeated because the answer was lost: the
+ * current one, which nobody has, ends now instead of the one before it.
+ * @throws {AppError} `change_not_possible` if a former secret has this id: somebody has rotated since
  */
 export async function rotateClientSecret(
   deps: Deps,
-  input: { clientId: string; overlapMs?: number; by: By },
+  input: { clientId: string; id?: string; overlapMs?: number; by: By },
 ): Promise<{ clientSecret: string; formerExpiresAt: Date } | null> {
   const clientSecret = newSecret()
   return await deps.db.transaction(async (tx) => {
@@ -59,15 +63,20 @@ export async function rotateClientSecret(
     // Read after the lock was taken: of two rotations, the second one has the later secret.
     const now = deps.clock.now()
     const overlapMs = input.overlapMs ?? overlapMsDefault
-    const formerExpiresAt = new Date(now.getTime() + overlapMs)
+    const { merchant_id: merchantId } = client
     const details = { overlapHours: overlapMs / 3_600_000 }
     await record(tx, client, { ...input, action: 'client.rotate-secret', details, now })
-    await store.expireAllButNewestSecret(tx, client.merchant_id, now)
-    await store.expireClientSecrets(tx, client.merchant_id, formerExpiresAt)
+    const { id = newUuid() } = input
+    const isRepeat = await store.endCurrentSecret(tx, { merchantId, id, now })
+    if (!isRepeat && (await store.hasSecretWithId(tx, merchantId, id)))
+      throw refusal('change_not_possible', 'changed', 'The secret was rotated meanwhile.')
+    if (!isRepeat) await store.expireAllButNewestSecret(tx, merchantId, now)
+    await store.expireClientSecrets(tx, merchantId, new Date(now.getTime() + overlapMs))
+    const [former] = await store.listValidSecrets(tx, merchantId, now)
     const hash = hashSecret(deps.key, clientSecret)
     const madeBy = input.by.actor
-    await store.insertClientSecret(tx, { merchantId: client.merchant_id, id: newUuid(), hash, createdAt: now, madeBy })
-    return { clientSecret, formerExpiresAt }
+    await store.insertClientSecret(tx, { merchantId, id, hash, createdAt: now, madeBy })
+    return { clientSecret, formerExpiresAt: former?.expiresAt ?? now }
   })
 }
 
@@ -95,14 +104,19 @@ export async function revokeClient(
 /**
  * Sets what a client's tokens may do from now on, including the tokens already issued. False if the client does not
  * exist.
+ *
+ * @param before the scopes that the person has read
+ * @throws {AppError} `change_not_possible` if they are others by now
  */
 export async function changeScopes(
   { db, clock }: Pick<Deps, 'db' | 'clock'>,
-  { clientId, scopes, by }: { clientId: string; scopes: Scope[]; by: By },
+  { clientId, before, scopes, by }: { clientId: string; before: Scope[]; scopes: Scope[]; by: By },
 ): Promise<boolean> {
   return await db.transaction(async (tx) => {
     const client = await store.lockClient(tx, clientId)
     if (!client) return false
+    if (client.scopes.toSorted().join() !== before.toSorted().join())
+      throw refusal('change_not_possible', 'changed', 'The scopes were changed meanwhile. Read them again.')
     await record(tx, client, { clientId, by, action: 'client.scopes', details: { scopes }, now: clock.now() })
     await store.updateScopes(tx, client.merchant_id, scopes)
     return true

@@ -120,16 +120,33 @@ export async function expireAllButNewestSecret(tx: Tx, merchantId: string, at: D
       and id <> (select id from client_secrets where merchant_id = ${merchantId} order by created_at desc, id limit 1)`)
 }
 
+/** Ends the current secret if it has this id, and gives it another one, so that the next secret can have this id. */
+export async function endCurrentSecret(
+  tx: Tx,
+  { merchantId, id, now }: { merchantId: string; id: string; now: Date },
+): Promise<boolean> {
+  const rows = await tx.query(sql`
+    update client_secrets set expires_at = ${now}, id = gen_random_uuid()
+    where merchant_id = ${merchantId} and id = ${id} and expires_at is null
+    returning id`)
+  return rows.length > 0
+}
+
+export async function hasSecretWithId(tx: Tx, merchantId: string, id: string): Promise<boolean> {
+  const rows = await tx.query(sql`select from client_secrets where merchant_id = ${merchantId} and id = ${id}`)
+  return rows.length > 0
+}
+
 /** When each valid secret was created and ends, newest first. */
-export async function listValidSecrets(db: Db, merchantId: string, now: Date): Promise<ValidSecret[]> {
+export async function listValidSecrets(db: Db | Tx, merchantId: string, now: Date): Promise<ValidSecret[]> {
   return await db.query<ValidSecret>(sql`
-    select created_at as "createdAt", expires_at as "expiresAt" from client_secrets
+    select id, created_at as "createdAt", expires_at as "expiresAt" from client_secrets
     where merchant_id = ${merchantId} and (expires_at is null or expires_at > ${now})
     order by expires_at desc nulls first, created_at desc`)
 }
 
 /** `expiresAt` is null until the next secret is created. */
-export type ValidSecret = { createdAt: Date; expiresAt: Date | null }
+export type ValidSecret = { id: string; createdAt: Date; expiresAt: Date | null }
 
 export async function findSecretHashes(db: Db, merchantId: string, now: Date): Promise<Buffer[]> {
   const rows = await db.query<{ hash: Buffer }>(sql`

@@ -175,7 +175,7 @@ const client = {
   movedTo: OrNull(Type.Object({ cell: Text, address: Text })),
 }
 /** `expiresAt` is null until the next secret is created. */
-const SecretView = Type.Object({ createdAt: Time, expiresAt: OrNull(Time) })
+const SecretView = Type.Object({ id: Text, createdAt: Time, expiresAt: OrNull(Time) })
 
 export const ClientView = Type.Object(client)
 export const ClientDetailView = Type.Object({

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import type { Tx } from '../db/sql.ts'
-import { freezePayouts, freezePayoutsAlso } from './payout-freeze.ts'
+import { freezePayouts, freezePayoutsAlso, releasePayouts, stopPayouts } from './payout-freeze.ts'
 import { findPayoutFreeze, releasePayoutFreeze } from './store.ts'
 
 let database: TestDatabase
@@ -27,4 +27,19 @@ it('payouts stay frozen if the freeze to which a reason is added is released at 
     await freezePayoutsAlso({ ...tx, query }, { reason: 'a loss', now })
   })
   expect((await findPayoutFreeze(db))?.reason).toBe('a loss')
+})
+
+it('the freeze that is released is the one that was read about', async () => {
+  const { db } = database
+  const by = { actor: 'cli:test' }
+  const deps = { db, clock: { now: () => now } }
+  await releasePayouts(deps, { by })
+  const { payoutFreeze } = await stopPayouts(deps, { reason: 'a drill', by })
+  const { engagedAt = '' } = payoutFreeze ?? {}
+  const ofAnother = new Date(now.getTime() - 1).toISOString()
+  await expect(releasePayouts(deps, { by, engagedAt: ofAnother })).rejects.toMatchObject({
+    code: 'release_not_possible',
+    details: { fields: [{ code: 'changed' }] },
+  })
+  expect(await releasePayouts(deps, { by, engagedAt })).toEqual(payoutFreeze)
 })

@@ -9,6 +9,7 @@ import { AppError, type FieldErrorCode } from '../lib/errors.ts'
 import type { SecretKey } from '../lib/secrets.ts'
 import { createMerchant } from '../merchant.ts'
 import { rotateWebhookSecret } from '../webhooks/secrets.ts'
+import { listSecretsSigning } from '../webhooks/store.ts'
 
 type Deps = { db: Db; clock: Clock; key: SecretKey }
 
@@ -45,19 +46,27 @@ export async function createClient(
   return hasProvider ? created : { ...created, clientSecret }
 }
 
-/** Gives a client a new secret, or a new one that signs its webhooks. The former one is valid during the overlap. */
+type Rotation = { client: KnownClient; of: 'client' | 'webhook'; id?: string; overlapHours: number; by: By }
+
+/**
+ * Gives a client a new secret, or a new one that signs its webhooks. The former one is valid during the overlap.
+ *
+ * @param id of the new secret; one that a secret has already repeats its rotation
+ */
 export async function rotateSecret(
   deps: Deps,
-  { client, of, overlapHours, by }: { client: KnownClient; of: 'client' | 'webhook'; overlapHours: number; by: By },
+  { client, of, id, overlapHours, by }: Rotation,
 ): Promise<{ secret: string; formerExpiresAt: string }> {
   const { db, clock, key } = deps
   const overlapMs = overlapHours * 3_600_000
   if (of === 'webhook') {
     const now = clock.now()
-    const secret = await rotateWebhookSecret(db, { key, merchantId: client.merchant_id, now, overlapMs, by })
-    return { secret, formerExpiresAt: new Date(now.getTime() + overlapMs).toISOString() }
+    const { merchant_id: merchantId } = client
+    const secret = await rotateWebhookSecret(db, { key, merchantId, ...(id && { id }), now, overlapMs, by })
+    const [, former] = await listSecretsSigning(db, merchantId, now)
+    return { secret, formerExpiresAt: (former?.expiresAt ?? now).toISOString() }
   }
-  const made = await rotateClientSecret(deps, { clientId: client.client_id, overlapMs, by })
+  const made = await rotateClientSecret(deps, { clientId: client.client_id, ...(id && { id }), overlapMs, by })
   assert(made, 'a client that was found exists')
   return { secret: made.clientSecret, formerExpiresAt: made.formerExpiresAt.toISOString() }
 }

@@ -1,9 +1,18 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
+import { refusal } from '../lib/errors.ts'
 import { type SecretKey, seal, unseal } from '../lib/secrets.ts'
 import { secretPrefix } from './sign.ts'
-import { endWebhookSecrets, insertWebhookSecret, type LiveSecret, listLiveSecrets, lockClient } from './store.ts'
+import {
+  endCurrentWebhookSecret,
+  endWebhookSecrets,
+  hasWebhookSecret,
+  insertWebhookSecret,
+  type LiveSecret,
+  listLiveSecrets,
+  lockClient,
+} from './store.ts'
 
 /**
  * How long the former secret still signs after a rotation: enough for a working day to install the new one at every
@@ -12,16 +21,19 @@ import { endWebhookSecrets, insertWebhookSecret, type LiveSecret, listLiveSecret
 export const overlapMs = 24 * 60 * 60 * 1000
 
 /** `endpointId`: of the endpoint whose deliveries it signs; without it, those to the URLs of the merchant's records. */
-type Input = { key: SecretKey; merchantId: string; endpointId?: string; now: Date }
+type Input = { key: SecretKey; merchantId: string; endpointId?: string; id?: string; now: Date }
 
 /** Creates the first webhook secret of a client or an endpoint. The plaintext is returned only here; the database holds it encrypted. */
-export async function createWebhookSecret(db: Db | Tx, { key, merchantId, endpointId, now }: Input): Promise<string> {
+export async function createWebhookSecret(
+  db: Db | Tx,
+  { key, merchantId, endpointId, id = randomUUID(), now }: Input,
+): Promise<string> {
   const secret = secretPrefix + randomBytes(32).toString('base64')
   const sealed = seal(key, 'webhook-secret', secret)
   await insertWebhookSecret(db, {
     merchantId,
     endpointId: endpointId ?? null,
-    id: randomUUID(),
+    id,
     sealed,
     createdAt: now,
   })
@@ -31,18 +43,25 @@ export async function createWebhookSecret(db: Db | Tx, { key, merchantId, endpoi
 /**
  * Creates a new secret. The one before it also signs for the length of the overlap, and any older one ends now: at
  * most two are active, so that `webhook-signature` stays short and rotating often cannot keep a leaked secret active.
+ *
+ * @param id of the new secret. If the current one has it, its rotation is repeated because the answer was lost: the
+ * current one, which nobody has, ends now instead of the one before it.
+ * @throws {AppError} `change_not_possible` if a former secret has this id: somebody has rotated since
  */
 export function rotateWebhookSecret(db: Db, input: Input & { overlapMs?: number; by: By | null }): Promise<string> {
   return db.transaction(async (tx) => {
     // The client's row is the lock: otherwise two concurrent rotations would leave three active secrets.
-    const { merchantId, endpointId = null, now, by } = input
+    const { merchantId, endpointId = null, id = randomUUID(), now, by } = input
     const clientId = await lockClient(tx, merchantId)
     const lastsMs = input.overlapMs ?? overlapMs
     const details = { overlapHours: lastsMs / 3_600_000, ...(clientId && { clientId }) }
     const action = endpointId === null ? 'client.rotate-webhook-secret' : 'webhook-endpoint.rotate-secret'
     await recordAction(tx, { action, merchantId, recordId: endpointId ?? merchantId, details, by, now })
-    await endWebhookSecrets(tx, { merchantId, endpointId, now, until: new Date(now.getTime() + lastsMs) })
-    return createWebhookSecret(tx, input)
+    const isRepeat = await endCurrentWebhookSecret(tx, { merchantId, id, now })
+    if (!isRepeat && (await hasWebhookSecret(tx, { merchantId, id })))
+      throw refusal('change_not_possible', 'changed', 'The secret was rotated meanwhile.')
+    await endWebhookSecrets(tx, { merchantId, endpointId, isRepeat, now, until: new Date(now.getTime() + lastsMs) })
+    return createWebhookSecret(tx, { ...input, id })
   })
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { revokeClient, rotateClientSecret } from '../../src/auth/clients.ts'
@@ -52,6 +53,26 @@ describe("a client's secret", () => {
     service.clock.advance(1)
     expect(await statusWith(shop, shop.clientSecret)).toBe(401)
     expect(await statusWith(shop, second)).toBe(200)
+  })
+
+  it('stays valid when the rotation is repeated, because nobody has the secret whose answer was lost', async () => {
+    const shop = await registerShop(service)
+    const deps = await depsOf(service)
+    const id = randomUUID()
+    const again = async () => await rotateClientSecret(deps, { clientId: shop.clientId, id, by: { actor: 'cli:test' } })
+    const secrets = [(await again())?.clientSecret ?? '']
+    service.clock.advance(1_000)
+    const former = (await again())?.formerExpiresAt.getTime()
+    service.clock.advance(1_000)
+    const third = await again()
+    secrets.push(third?.clientSecret ?? '')
+    expect(third?.formerExpiresAt.getTime()).toBe(former)
+    expect(await statusWith(shop, shop.clientSecret)).toBe(200)
+    expect(await Promise.all(secrets.map(async (secret) => await statusWith(shop, secret)))).toEqual([401, 200])
+    service.clock.advance(1_000)
+    await rotate(shop)
+    // Not a repeat any more: somebody has rotated since.
+    await expect(again()).rejects.toMatchObject({ code: 'change_not_possible' })
   })
 
   it('is one of two at most: a rotation within the overlap ends the oldest immediately', async () => {

@@ -1,4 +1,4 @@
-import { Alert, Badge, Button, Group, Select, Stack, Text } from '@mantine/core'
+import { Alert, Badge, Button, Group, Radio, Select, Stack, Text } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { request } from '../../api.ts'
@@ -7,6 +7,7 @@ import { useMutationForm } from '../../components/form.tsx'
 import { Section } from '../../components/page.tsx'
 import { SecretsModal } from '../../components/secrets-modal.tsx'
 import { useFormat } from '../../format.ts'
+import { newUuid, useKeyUntilSuccess } from '../../idempotency.ts'
 import { useText } from '../../text.ts'
 import type { ValidSecret } from '../../types.ts'
 import { words } from './text.ts'
@@ -31,6 +32,7 @@ export function Secrets({
   const format = useFormat()
   const [isConfirming, setConfirming] = useState(false)
   const [created, setCreated] = useState<string | null>(null)
+  const [newId, renewId] = useKeyUntilSuccess(newUuid)
   const lead = of === 'client' ? t.secretsLead : t.webhookLead
   return (
     <Section
@@ -73,8 +75,11 @@ export function Secrets({
         <Rotate
           of={of}
           clientId={clientId}
+          secrets={secrets}
+          newId={newId}
           onClose={() => setConfirming(false)}
           onCreated={(secret) => {
+            renewId()
             setConfirming(false)
             setCreated(secret)
           }}
@@ -92,22 +97,33 @@ export function Secrets({
 function Rotate({
   of,
   clientId,
+  secrets,
+  newId,
   onClose,
   onCreated,
 }: {
   of: 'client' | 'webhook'
   clientId: string
+  /** The newest first. */
+  secrets: ValidSecret[]
+  newId: string
   onClose: () => void
   onCreated: (secret: string) => void
 }) {
   const t = useText(words)
+  const format = useFormat()
   const queries = useQueryClient()
+  // As the person has read them.
+  const [[current, former]] = useState(secrets)
+  const [nextId] = useState(newUuid)
   const rotate = useMutationForm({
-    initialValues: { overlapHours: '24' },
-    send: async ({ overlapHours }) =>
+    initialValues: { overlapHours: '24', used: null as string | null },
+    send: async ({ overlapHours, used }) =>
       await request<{ secret: string }>('POST', `/client/${encodeURIComponent(clientId)}/secret`, {
         of,
         overlapHours: Number(overlapHours),
+        // With the id of the current secret its rotation is repeated, and the former one stays valid.
+        id: former ? (used === former.id ? current?.id : nextId) : newId,
       }),
     onSuccess: async ({ secret }) => {
       await queries.invalidateQueries({ queryKey: ['client', clientId] })
@@ -123,8 +139,18 @@ function Rotate({
       confirm={t.rotateOf[of]}
       isDangerous={isAtOnce}
       action={rotate}
+      isReady={!former || rotate.values.used !== null}
     >
       <Text size="sm">{t.rotateLead}</Text>
+      {current && former && (
+        <Radio.Group {...rotate.input('used')} label={t.used} description={t.usedHint} required>
+          <Stack gap="xs" mt="xs">
+            {[current, former].map(({ id, createdAt }) => (
+              <Radio key={id} value={id} label={t.createdOn(format.dateTime(createdAt))} />
+            ))}
+          </Stack>
+        </Radio.Group>
+      )}
       <Select
         {...rotate.input('overlapHours')}
         label={t.overlap}

@@ -37,6 +37,8 @@ export const words = texts({
     rotate: 'Rotate',
     rotateOf: { client: 'Rotate client secret', webhook: 'Rotate webhook secret' },
     rotateLead: 'The new secret is shown only once. How long does the current one stay valid?',
+    used: 'Which secret do your systems use now?',
+    usedHint: 'At most two are valid at once: the other one ends now.',
     overlap: 'The current secret stays valid',
     overlaps: {
       '0': 'not at all: it ends now',
@@ -99,6 +101,8 @@ export const words = texts({
     rotate: 'Trocar',
     rotateOf: { client: 'Trocar o segredo da credencial', webhook: 'Trocar o segredo dos webhooks' },
     rotateLead: 'O novo segredo aparece uma única vez. Por quanto tempo o atual continua valendo?',
+    used: 'Qual segredo os seus sistemas usam agora?',
+    usedHint: 'No máximo dois valem ao mesmo tempo: o outro deixa de valer agora.',
     overlap: 'O segredo atual continua valendo',
     overlaps: {
       '0': 'não: expira agora',

@@ -42,7 +42,7 @@ export const endpointWords = texts({
       'It receives no more events, what waits for it is canceled, and its secret is gone. Past deliveries stay in the list.',
     rotate: 'Rotate secret',
     rotateLead:
-      'The new secret is shown only once. For that time the former one signs too, so that the receiver can switch at any moment.',
+      'The new secret is shown only once. For that time the former one signs too, so that the receiver can switch at any moment. If an older one still signs, it ends now.',
     overlap: 'The current secret stays valid',
     overlaps: { 0: 'not any longer', 1: 'for an hour', 24: 'for a day', 168: 'for a week' } as Record<string, string>,
     newSecret: 'Secret of the endpoint',
@@ -89,7 +89,7 @@ export const endpointWords = texts({
       'Ele não recebe mais eventos, o que está na fila é cancelado e o segredo deixa de existir. As entregas passadas continuam na lista.',
     rotate: 'Trocar segredo',
     rotateLead:
-      'O segredo novo aparece uma única vez. Durante o prazo, o anterior também assina, para você fazer a troca quando quiser.',
+      'O segredo novo aparece uma única vez. Durante o prazo, o anterior também assina, para você fazer a troca quando quiser. Se um ainda mais antigo também assina, ele deixa de valer agora.',
     overlap: 'O segredo atual continua valendo',
     overlaps: { 0: 'não vale mais', 1: 'por uma hora', 24: 'por um dia', 168: 'por uma semana' },
     newSecret: 'Segredo do endpoint',
