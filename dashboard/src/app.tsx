@@ -1,8 +1,8 @@
 import { Center, Loader, MantineProvider } from '@mantine/core'
-import { QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query'
+import { MutationCache, QueryClient, QueryClientProvider, useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { Route, Router, Switch, useLocation } from 'wouter'
-import { ApiError, keepCsrfToken, onSignOut, request } from './api.ts'
+import { ApiError, fieldErrorsOf, keepCsrfToken, onSignOut, request } from './api.ts'
 import { ErrorBoundary } from './components/error-boundary.tsx'
 import { ErrorNotice } from './components/error-notice.tsx'
 import { confirmLeaving } from './components/leave-warning.tsx'
@@ -23,7 +23,13 @@ const SignIn = lazy(async () => await import('./screens/sign-in/sign-in.tsx'))
 const Account = lazy(async () => await import('./screens/account/account.tsx'))
 const Welcome = lazy(async () => await import('./screens/welcome/welcome.tsx'))
 
-const queries = new QueryClient({
+const queries: QueryClient = new QueryClient({
+  mutationCache: new MutationCache({
+    onError: (error) => {
+      // Refused because something else was shown than what is stored by now.
+      if (fieldErrorsOf(error).some(({ code }) => code === 'changed')) void queries.invalidateQueries()
+    },
+  }),
   defaultOptions: {
     // A refused request is not retried: it would be refused again.
     queries: { retry: (count, error) => !(error instanceof ApiError) && count < 1, staleTime: 5_000 },

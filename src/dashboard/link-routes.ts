@@ -9,7 +9,7 @@ import type { Server } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type AppError, invalidField } from '../lib/errors.ts'
 import { changeLink, createLink, unknownLink } from '../links/save.ts'
-import { LinkBody, LinkDetailView, LinkPaymentView, LinkView } from '../links/schema.ts'
+import { LinkBody, LinkChange, LinkDetailView, LinkPaymentView, LinkView } from '../links/schema.ts'
 import { findLinkWithTotals, type LinkWithTotals, listLinkPayments, listLinks } from '../links/store.ts'
 import { toLinkDetailResponse, toLinkPaymentResponse, toLinkResponse } from '../links/view.ts'
 import { ClientFilter, findShownMerchantId } from './overview-routes.ts'
@@ -125,13 +125,14 @@ function registerWriting(app: Server, deps: Deps): void {
         hide: true,
         params: Params,
         querystring: NoQuery,
-        body: LinkBody,
-        response: { 200: LinkDetailView, ...problems(401, 403, 404, 422) },
+        body: LinkChange,
+        response: { 200: LinkDetailView, ...problems(401, 403, 404, 409, 422) },
       },
     },
     async (request) => {
       const { merchant_id: merchantId, id } = await findOwn(deps, request)
-      await changeLink(deps, { merchantId, id, input: request.body, by: byUser(userOf(request)) })
+      const { changedAt, ...input } = request.body
+      await changeLink(deps, { merchantId, id, input, changedAt, by: byUser(userOf(request)) })
       return toLinkDetailResponse(await findOwn(deps, request), { baseUrl, cell, now: clock.now() })
     },
   )

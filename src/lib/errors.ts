@@ -41,6 +41,7 @@ export const otherErrors = {
   release_not_possible: { status: 422, title: 'Payouts cannot be released yet' },
   proposal_not_possible: { status: 422, title: 'This action on the proposal is not possible' },
   erasure_not_possible: { status: 422, title: 'The personal data cannot be erased yet' },
+  change_not_possible: { status: 409, title: 'The record was changed meanwhile' },
   user_not_possible: { status: 422, title: 'This change of the user is not possible' },
   not_signed_in: { status: 401, title: 'You are not signed in' },
   sign_in_failed: { status: 401, title: 'The sign-in failed' },

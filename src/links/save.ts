@@ -4,7 +4,7 @@ import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { toDate } from '../http/formats.ts'
 import type { Clock } from '../lib/clock.ts'
-import { AppError, type FieldError, invalidFields } from '../lib/errors.ts'
+import { AppError, type FieldError, invalidFields, refusal } from '../lib/errors.ts'
 import type { LinkInput } from './schema.ts'
 import { newStaticCode } from './static-code.ts'
 import { countLinks, findLink, findMerchant, insertLink, type LinkRow, lockLink, updateLink } from './store.ts'
@@ -34,11 +34,19 @@ export async function createLink(deps: Deps, { merchantId, id, input, by }: Savi
   })
 }
 
-/** @throws {AppError} `not_found`, `validation_failed` */
-export async function changeLink(deps: Deps, { merchantId, id, input, by }: Saving): Promise<void> {
+/**
+ * @param changedAt of the link that the person has read
+ * @throws {AppError} `not_found`, `validation_failed`, `change_not_possible` if somebody has changed it since
+ */
+export async function changeLink(
+  deps: Deps,
+  { merchantId, id, input, changedAt, by }: Saving & { changedAt: string },
+): Promise<void> {
   await deps.db.transaction(async (tx) => {
     const before = await lockLink(tx, { merchant_id: merchantId, id })
     if (!before) throw unknownLink()
+    if (before.changed_at.getTime() !== Date.parse(changedAt))
+      throw refusal('change_not_possible', 'changed', 'The payment link was changed meanwhile. Read it again.')
     const now = deps.clock.now()
     const row = await withStaticCode(tx, deps, { row: toRow(input, before, now), input, now })
     if (!(await updateLink(tx, row))) throw invalidFields([slugTaken])

@@ -26,6 +26,11 @@ export const LinkBody = Type.Object({
 })
 export type LinkInput = Static<typeof LinkBody>
 
+export const LinkChange = Type.Object({
+  ...LinkBody.properties,
+  changedAt: Type.String({ format: 'iso-date-time', description: 'Of the link as it was read' }),
+})
+
 export const LinkView = Type.Object({
   id: Type.String(),
   clientId: Type.String(),
@@ -50,6 +55,7 @@ export const LinkView = Type.Object({
   reserved: Type.Integer(),
   hasStaticCode: Type.Boolean(),
   createdAt: DateTime(''),
+  changedAt: DateTime(''),
 })
 export type LinkResponse = Static<typeof LinkView>
 

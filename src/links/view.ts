@@ -29,6 +29,7 @@ export function toLinkResponse(row: LinkWithTotals, { baseUrl, cell, now }: Show
     reserved: row.live,
     hasStaticCode: row.static_txid !== null,
     createdAt: row.created_at.toISOString(),
+    changedAt: row.changed_at.toISOString(),
   }
 }
 

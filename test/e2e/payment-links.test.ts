@@ -41,6 +41,8 @@ const made = async (more: object = {}) => {
   expect(status, text).toBe(201)
   return body
 }
+const change = async ({ id, changedAt }: LinkDetailResponse, more: object) =>
+  await owner.call(`/dashboard/api/link/${id}`, { method: 'PUT', body: { ...input, changedAt, ...more } })
 const detail = async (id: string) => (await owner.call<LinkDetailResponse>(`/dashboard/api/link/${id}`)).body
 const paymentsOf = async (id: string) =>
   (await owner.call<{ total: number; data: LinkPaymentResponse[] }>(`/dashboard/api/link/${id}/payment`)).body
@@ -118,7 +120,7 @@ describe('a payment link', () => {
     expect(status).toBe(200)
     const active = await read()
     expect(active.text).toMatch(/Your bank’s app will show: <b>Loja Guichê Simulada Ltda</)
-    await owner.call(`/dashboard/api/link/${link.id}`, { method: 'PUT', body: { ...input, isEnabled: false } })
+    await change(link, { isEnabled: false })
     for (const { text, headers } of [active, await read()]) {
       expect(text).toContain('<a href="https://loja.example/" target="_top">')
       const [, colors = ''] = /<style>(:root\{--lamp:[^<]*#ffcc00[^<]*)<\/style>/.exec(text) ?? []
@@ -230,11 +232,11 @@ describe('a payment link', () => {
     for (const answer of [await open(link.url), await send(link.url)])
       expect(answer).toMatchObject({ status: 410, text: expect.stringContaining('This link has expired') })
     expect((await open(link.url, { 'accept-language': 'pt' })).text).toContain('Este link expirou')
-    const { status } = await owner.call(`/dashboard/api/link/${link.id}`, {
-      method: 'PUT',
-      body: { ...input, isEnabled: false },
-    })
-    expect(status).toBe(200)
+    service.clock.advance(1)
+    expect((await change(link, { isEnabled: false })).status).toBe(200)
+    // Read before that change, it would undo it.
+    const late = await change(link, { title: 'Another name', isEnabled: true })
+    expect(late).toMatchObject({ status: 409, body: { code: 'change_not_possible', errors: [{ code: 'changed' }] } })
     expect(await open(link.url)).toMatchObject({ status: 410, text: expect.stringContaining('Link disabled') })
     expect(await open(`${service.baseUrl}/l/nothing-here`)).toMatchObject({ status: 404 })
     expect(await send(`${service.baseUrl}/l/nothing-here`)).toMatchObject({ status: 404 })
@@ -301,10 +303,7 @@ describe('a static code', () => {
 
   it('without an amount takes what the payer chooses, also while its link is disabled', async () => {
     const link = await made({ amount: null, hasStaticCode: true })
-    await owner.call(`/dashboard/api/link/${link.id}`, {
-      method: 'PUT',
-      body: { ...input, amount: null, hasStaticCode: false, isEnabled: false },
-    })
+    await change(link, { amount: null, hasStaticCode: false, isEnabled: false })
     const uri = (await detail(link.id)).staticCode ?? ''
     expect((await payAt(service, uri)).body).toMatchObject({ code: 'payment_refused' })
     await payAt(service, uri, { amount: 777 })
@@ -313,10 +312,7 @@ describe('a static code', () => {
 
   it('keeps its amount, and leaves a code that no link has in suspense', async () => {
     const link = await made({ hasStaticCode: true })
-    const changed = await owner.call(`/dashboard/api/link/${link.id}`, {
-      method: 'PUT',
-      body: { ...input, amount: 100, hasStaticCode: true },
-    })
+    const changed = await change(link, { amount: 100, hasStaticCode: true })
     expect(changed).toMatchObject({ status: 422, body: { errors: [{ field: 'amount', code: 'not_offered' }] } })
     await service.db.query(sql`update payment_links set static_txid = 'other' where id = ${link.id}`)
     const { body } = await payAt(service, link.staticCode ?? '')

@@ -149,7 +149,9 @@ export const expectations: Record<string, Expected> = {
   },
   'GET /dashboard/api/link/:id': one('transaction.read', 'link'),
   'GET /dashboard/api/link/:id/payment': one('transaction.read', 'link'),
-  'PUT /dashboard/api/link/:id': one('transaction.write', 'link', { body: link }),
+  'PUT /dashboard/api/link/:id': one('transaction.write', 'link', {
+    body: { ...link, changedAt: '2026-01-01T00:00:00Z' },
+  }),
 
   'GET /balance': listed('balance.read'),
   'GET /statement': listed('balance.read'),
@@ -233,7 +235,10 @@ export const expectations: Record<string, Expected> = {
   'POST /dashboard/api/client': { may: 'credential.write', isOperators: true },
   'GET /dashboard/api/client/:clientId': one('credential.write', 'client'),
   'PATCH /dashboard/api/client/:clientId': {
-    ...one('credential.write', 'client', { body: { scopes: ['balance.read'] }, elsewhere: 403 }),
+    ...one('credential.write', 'client', {
+      body: { scopes: ['balance.read'], before: [] },
+      elsewhere: 403,
+    }),
     isOperators: true,
   },
   'POST /dashboard/api/client/:clientId/secret': one('credential.write', 'client', {
@@ -333,7 +338,10 @@ export const expectations: Record<string, Expected> = {
   'GET /dashboard/api/reconciliation/run': operator('reconciliation.read'),
   'GET /dashboard/api/reconciliation/statement-keys.json': operator('reconciliation.read'),
   'POST /dashboard/api/reconciliation/day': operator('reconciliation.decide'),
-  'POST /dashboard/api/reconciliation/difference/:id/confirmation': operator('reconciliation.decide'),
+  'POST /dashboard/api/reconciliation/difference/:id/confirmation': {
+    ...operator('reconciliation.decide'),
+    body: { proposal: { action: 'settle' } },
+  },
   'POST /dashboard/api/reconciliation/difference/:id/dismissal': operator('reconciliation.decide'),
   'POST /dashboard/api/reconciliation/run': operator('reconciliation.decide'),
 

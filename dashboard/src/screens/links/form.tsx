@@ -34,12 +34,13 @@ export function LinkForm({ client, link, onClose, onSaved }: Props) {
 function Fields({ client, link, onClose, onSaved }: Props) {
   const t = useText(words)
   const queries = useQueryClient()
-  const [id] = useState(link?.id ?? newUuid)
+  // As the person has read it.
+  const [{ id, changedAt }] = useState(() => link ?? { id: newUuid(), changedAt: null })
   const action = useMutationForm({
     initialValues: toValues(link),
     send: async (values) =>
       link
-        ? await request<LinkDetailResponse>('PUT', `/link/${id}`, toBody(values))
+        ? await request<LinkDetailResponse>('PUT', `/link/${id}`, { ...toBody(values), changedAt })
         : await request<LinkDetailResponse>('POST', '/link', { ...toBody(values), id, clientId: client }),
     onSuccess: async (saved) => {
       queries.setQueryData(['link', saved.id], saved)

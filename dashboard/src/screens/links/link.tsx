@@ -53,6 +53,7 @@ function Shown({ link }: { link: LinkDetailResponse }) {
   const may = useMay()
   const toLink = useClientLink()
   const [isEditing, setEditing] = useState(false)
+  const switching = useSwitch(link)
   return (
     <Page
       title={link.title}
@@ -64,7 +65,9 @@ function Shown({ link }: { link: LinkDetailResponse }) {
           </Button>
           {may('transaction.write') && (
             <>
-              <Switch link={link} />
+              <Button variant="default" loading={switching.isPending} onClick={() => switching.mutate()}>
+                {link.isEnabled ? t.disable : t.enable}
+              </Button>
               <Button variant="default" onClick={() => setEditing(true)}>
                 {t.edit}
               </Button>
@@ -73,6 +76,7 @@ function Shown({ link }: { link: LinkDetailResponse }) {
         </>
       }
     >
+      {switching.isError && <ErrorNotice error={switching.error} />}
       <SimpleGrid cols={{ base: 1, md: link.staticCode === null ? 2 : 3 }}>
         <Conditions link={link} />
         <Share link={link} />
@@ -97,23 +101,19 @@ function Shown({ link }: { link: LinkDetailResponse }) {
   )
 }
 
-function Switch({ link }: { link: LinkDetailResponse }) {
-  const t = useText(words)
+/** Enables or disables a link. */
+function useSwitch(link: LinkDetailResponse) {
   const queries = useQueryClient()
-  const change = useMutation({
+  return useMutation({
     mutationFn: async () =>
       await request<LinkDetailResponse>('PUT', `/link/${link.id}`, {
         ...toBody(toValues(link)),
         expiresAt: link.expiresAt,
         isEnabled: !link.isEnabled,
+        changedAt: link.changedAt,
       }),
     onSuccess: (saved) => queries.setQueryData(['link', link.id], saved),
   })
-  return (
-    <Button variant="default" loading={change.isPending} onClick={() => change.mutate()}>
-      {link.isEnabled ? t.disable : t.enable}
-    </Button>
-  )
 }
 
 function Conditions({ link }: { link: LinkDetailResponse }) {

@@ -78,7 +78,7 @@ export function Limits({ client }: { client: string }) {
 
 function Change({
   client,
-  limits: { proposal: _, ...limits },
+  limits: { proposal: _, ...current },
   onClose,
 }: {
   client: string
@@ -88,10 +88,17 @@ function Change({
   const t = useText(words)
   const queries = useQueryClient()
   const clients = useClients()
+  const [limits] = useState(current)
+  const before = new Map<string, number | null>(Object.entries(limits))
+  const changesIn = (values: typeof limits) =>
+    Object.entries(values).filter(([name, value]) => value !== before.get(name))
   const saving = useMutationForm({
     initialValues: limits,
-    send: async (values) =>
-      await request<LimitsView>('PATCH', withQuery('/withdrawal-limits', { clientId: client }), values),
+    send: async (values) => {
+      // Another person may have changed the others meanwhile.
+      const changes = Object.fromEntries(changesIn(values))
+      return await request<LimitsView>('PATCH', withQuery('/withdrawal-limits', { clientId: client }), changes)
+    },
     onSuccess: async () => {
       await queries.invalidateQueries()
       onClose()
@@ -100,7 +107,14 @@ function Change({
   const window = saving.input('duplicateWindowSeconds')
   const name = clients.data?.find(({ clientId }) => clientId === client)?.name ?? client
   return (
-    <Confirm title={t.changeTitle(name)} isOpen onClose={onClose} confirm={t.save} action={saving}>
+    <Confirm
+      title={t.changeTitle(name)}
+      isOpen
+      onClose={onClose}
+      confirm={t.save}
+      action={saving}
+      isReady={changesIn(saving.values).length > 0}
+    >
       <Text size="sm" c="dimmed">
         {t.changeHint}
       </Text>
