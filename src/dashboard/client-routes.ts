@@ -103,16 +103,18 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
         body: Type.Object({
           of: Type.Enum(['client', 'webhook']),
           overlapHours: Type.Number({ minimum: 0, maximum: 2160 }),
+          /** Of the new secret; one that a secret has already repeats its rotation. */
+          id: Type.Optional(Type.String({ format: 'uuid-v4' })),
         }),
-        response: { 201: NewSecretView, ...problems(401, 403, 404, 422) },
+        response: { 201: NewSecretView, ...problems(401, 403, 404, 409, 422) },
       },
     },
     async (request, reply) => {
       const user = userOf(request)
       const client = await find(deps, user, request.params.clientId)
-      const { of, overlapHours } = request.body
+      const { of } = request.body
       if (of === 'client') assertCovers(user, client)
-      return await reply.code(201).send(await rotateSecret(deps, { client, of, overlapHours, by: byUser(user) }))
+      return await reply.code(201).send(await rotateSecret(deps, { client, ...request.body, by: byUser(user) }))
     },
   )
 
@@ -124,15 +126,18 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
         hide: true,
         params: Params,
         querystring: NoQuery,
-        body: Type.Object({ scopes: Scopes }),
-        response: { 200: ClientView, ...problems(401, 403, 404, 422) },
+        body: Type.Object({
+          scopes: Scopes,
+          before: Type.Array(Type.Enum([...scopes]), { description: 'As they were read' }),
+        }),
+        response: { 200: ClientView, ...problems(401, 403, 404, 409, 422) },
       },
     },
     async (request) => {
       const user = userOf(request)
       if (user.merchant) throw new AppError('permission_missing', { detail: 'Only the operator grants scopes.' })
       const client = await find(deps, user, request.params.clientId)
-      await changeScopes(deps, { clientId: client.client_id, scopes: request.body.scopes, by: byUser(user) })
+      await changeScopes(deps, { clientId: client.client_id, ...request.body, by: byUser(user) })
       return toClientView({ ...client, scopes: request.body.scopes })
     },
   )
@@ -162,8 +167,8 @@ export function registerClientRoutes(app: Server, deps: Deps): void {
   )
 }
 
-function toSecretView({ createdAt, expiresAt }: { createdAt: Date; expiresAt: Date | null }): ValidSecret {
-  return { createdAt: createdAt.toISOString(), expiresAt: expiresAt?.toISOString() ?? null }
+function toSecretView({ id, createdAt, expiresAt }: Awaited<ReturnType<typeof listValidSecrets>>[number]): ValidSecret {
+  return { id, createdAt: createdAt.toISOString(), expiresAt: expiresAt?.toISOString() ?? null }
 }
 
 async function find(deps: Deps, user: SignedIn, clientId: string): Promise<KnownClient> {

@@ -41,6 +41,19 @@ describe('webhook secrets', () => {
     expect(await alive(merchantId, later(1000 + overlapMs))).toEqual([second])
   })
 
+  it('keep the one before when the rotation is repeated, because nobody has the secret whose answer was lost', async () => {
+    const { merchantId, secret: first } = await createTestMerchant(database.db, { key, now })
+    const rotate = async (ms: number) =>
+      await rotateWebhookSecret(database.db, {
+        ...{ by: { actor: 'cli:test' }, key, merchantId, id: '6f1c2d3e-4a5b-4c6d-8e7f-102132435465', now: later(ms) },
+      })
+    await rotate(1000)
+    await rotate(2000)
+    const third = await rotate(3000)
+    expect(await alive(merchantId, later(3000))).toEqual([third, first])
+    expect(await alive(merchantId, later(1000 + overlapMs))).toEqual([third])
+  })
+
   it('are never more than two and include the newest, even when rotated often and concurrently', async () => {
     const { merchantId } = await createTestMerchant(database.db, { key, now })
     const made = await Promise.all(

@@ -113,9 +113,12 @@ function About({ client }: { client: ClientDetail }) {
 function ChangeScopes({ client, onClose }: { client: ClientDetail; onClose: () => void }) {
   const t = useText(words)
   const queries = useQueryClient()
+  // As the person has read them.
+  const [before] = useState(client.scopes)
   const save = useMutationForm({
-    initialValues: { scopes: client.scopes },
-    send: async (values) => await request('PATCH', `/client/${encodeURIComponent(client.clientId)}`, values),
+    initialValues: { scopes: before },
+    send: async ({ scopes }) =>
+      await request('PATCH', `/client/${encodeURIComponent(client.clientId)}`, { scopes, before }),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['client', client.clientId] })
       onClose()
