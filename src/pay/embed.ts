@@ -8,14 +8,11 @@ const home = new URL(document.currentScript.src).origin
 const style = (element, rules) => Object.assign(element.style, rules)
 const pt = (navigator.language || 'pt').startsWith('pt')
 
-const toAddress = (url) => {
-  const address = new URL(url, home)
-  return address.origin === home && address.pathname.includes('/pay/') ? address : null
-}
+const isPage = ({ origin, pathname }) => origin === home && pathname.includes('/pay/')
 
-function show(url, { on = () => {} }, close, size) {
-  const address = toAddress(url)
-  if (!address) throw new Error('Guiche: not a page of ' + home)
+function show(url, { on = () => {} }, close) {
+  const address = new URL(url, home)
+  if (!isPage(address)) throw new Error('Guiche: not a page of ' + home)
   address.hash = location.origin
   const frame = document.createElement('iframe')
   frame.src = address.href
@@ -26,7 +23,7 @@ function show(url, { on = () => {} }, close, size) {
   const listen = ({ origin, source, data }) => {
     if (origin !== home || source !== frame.contentWindow || !data || typeof data.guiche !== 'string') return
     isShown = true
-    if (data.guiche === 'size') size(frame, data.height)
+    if (data.guiche === 'size') style(frame, { height: data.height + 'px' })
     else if (data.guiche === 'closed') close()
     else if (data.guiche !== 'ready') on(data.guiche)
   }
@@ -46,7 +43,7 @@ function open(url, options = {}) {
   button.setAttribute('aria-label', pt ? 'Fechar' : 'Close')
   style(button, { position: 'sticky', top: 0, float: 'right', width: '44px', height: '44px', border: 0, background: 'Canvas', color: 'CanvasText', font: '20px system-ui', cursor: 'pointer', borderRadius: '0 20px 0 12px' })
   const close = () => dialog.close()
-  const { frame, end } = show(url, options, close, (frame, height) => style(frame, { height: height + 'px' }))
+  const { frame, end } = show(url, options, close)
   style(frame, { height: '640px', clear: 'both' })
   dialog.setAttribute('aria-label', frame.title)
   button.onclick = close
@@ -59,7 +56,7 @@ function open(url, options = {}) {
 
 function mount(place, url, options = {}) {
   const close = () => { if (frame.isConnected) { frame.remove(); end() } }
-  const { frame, end } = show(url, options, close, (frame, height) => style(frame, { height: height + 'px' }))
+  const { frame, end } = show(url, options, close)
   style(frame, { height: '640px' })
   ;(typeof place === 'string' ? document.querySelector(place) : place).replaceChildren(frame)
   return { close }
@@ -67,7 +64,7 @@ function mount(place, url, options = {}) {
 
 addEventListener('click', (event) => {
   const link = event.target.closest?.('a[data-guiche]')
-  if (!link || event.ctrlKey || event.metaKey || event.shiftKey || !toAddress(link.href)) return
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey || !isPage(link)) return
   event.preventDefault()
   open(link.href, { on: (name) => link.dispatchEvent(new CustomEvent('guiche:' + name, { bubbles: true })) })
 })

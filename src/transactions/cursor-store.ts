@@ -19,7 +19,8 @@ export async function findFirstListedAt(db: Db, acquirer: string): Promise<Date 
 
 /**
  * Saves that a list which had been read up to `before` has been read up to `to`. Does nothing if the cursor is another
- * one by now: the database went back, and what was read meanwhile is to be read again.
+ * one by now: the database went back, and what was read meanwhile is to be read again. A cursor of a clock that was ahead is
+ * set back.
  */
 export async function saveListedUntil(
   db: Db,
@@ -32,8 +33,7 @@ export async function saveListedUntil(
         insert into acquirer_cursors (acquirer, listed_until, first_listed_at) values (${acquirer}, ${to}, ${to})
         on conflict (acquirer) do nothing`
       : sql`
-        update acquirer_cursors set listed_until = greatest(listed_until, ${to}::timestamptz)
-        where acquirer = ${acquirer} and listed_until = ${before}`,
+        update acquirer_cursors set listed_until = ${to} where acquirer = ${acquirer} and listed_until = ${before}`,
   )
 }
 

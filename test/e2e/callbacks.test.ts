@@ -84,13 +84,17 @@ describe('a callback', () => {
   it('for another key than ours is skipped and counted, and the payment next to it is posted', async () => {
     const { id, uri } = await charge(service)
     const payment = await bank.payQuietly(uri)
-    const foreign = { ...payment, endToEndId: newEndToEndId(), chave: 'someone@else.example' }
+    const foreign = { ...payment, endToEndId: newEndToEndId(), txid: 'pedido42', chave: 'someone@else.example' }
     const before = await countRefused('other_key')
     expect(await sendCallback(service, { pix: [foreign, payment] })).toBe(200)
     expect(await sendCallback(service, { pix: [foreign] })).toBe(200)
     await untilStatus(service, id, 'PAID')
     expect(await countKept(foreign.endToEndId)).toBe(0)
     expect(await countRefused('other_key')).toBe(before + 2)
+    // The key of a charge of ours may have changed since.
+    const former = { ...payment, endToEndId: newEndToEndId(), chave: 'former@our.example' }
+    expect(await sendCallback(service, { pix: [former] })).toBe(200)
+    expect(await countKept(former.endToEndId)).toBe(1)
     const upper = { ...payment, chave: receiverKey.toUpperCase() }
     expect(await sendCallback(service, { pix: [upper] })).toBe(200)
     expect(await countRefused('other_key')).toBe(before + 2)
