@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { manualClock } from '../test/support/clock.ts'
 import { createTestDatabase, type TestDatabase } from '../test/support/database.ts'
 import { eventually } from '../test/support/webhooks.ts'
+import { listActions } from './audit/store.ts'
 import { saveSetting } from './auth/store.ts'
 import { type Db, type Sql, sql, toDb } from './db/sql.ts'
 import { freezePayouts, releasePayouts } from './ledger/payout-freeze.ts'
@@ -181,7 +182,11 @@ it('freezes payouts when it finds an inconsistency, and logs it', async () => {
     insert into ledger_accounts (merchant_id, account, balance) values (${merchantId}, 'available', 1)`)
   const { verify, lines } = startProcess()
   await verify()
-  expect((await findPayoutFreeze(database.db))?.reason).toBe('trial_balance: the balances add up to 1, not to 0')
+  const reason = 'trial_balance: the balances add up to 1, not to 0'
+  expect((await findPayoutFreeze(database.db))?.reason).toBe(reason)
+  expect(await listActions(database.db, { recordIds: null, limit: 10 })).toMatchObject([
+    { actor: 'service', action: 'payouts.freeze', details: { reason } },
+  ])
   expect(lines).toMatchObject([{ msg: 'the ledger is inconsistent: withdrawals and refunds are frozen', count: 2 }])
 })
 

@@ -1,11 +1,12 @@
 import type { Logger } from 'pino'
 import { Gauge, type Registry } from 'prom-client'
+import { byService } from './audit/record.ts'
 import { findSetting, saveSetting } from './auth/store.ts'
 import { runWithoutTimeout } from './db/long-work.ts'
 import type { Db, Tx } from './db/sql.ts'
 import { entryVerification } from './entries/verify.ts'
 import type { Job, JobSchedule } from './jobs/jobs.ts'
-import { freezePayouts, showPayoutFreeze } from './ledger/payout-freeze.ts'
+import { showPayoutFreeze, stopPayouts } from './ledger/payout-freeze.ts'
 import type { RecordKey, Window } from './ledger/record-filter-store.ts'
 import { findReleasedAt } from './ledger/store.ts'
 import {
@@ -155,7 +156,7 @@ export function verificationJobs({ db, clock, log }: { db: Db; clock: Clock; log
           { count: breaches.length, breaches: breaches.slice(0, shownMax) },
           'the ledger is inconsistent: withdrawals and refunds are frozen',
         )
-        await freezePayouts(db, { reason: `${first.rule}: ${first.detail}`, now: endedAt })
+        await stopPayouts({ db, clock }, { reason: `${first.rule}: ${first.detail}`, by: byService })
       }
       const recent: Run = { at: endedAt.toISOString(), tookMs: Math.max(0, endedAt.getTime() - now.getTime()) }
       const all = verified && since ? verified.all : recent

@@ -24,7 +24,7 @@ it('payouts stay frozen if the freeze to which a reason is added is released at 
       isReleased = true
       return rows as never
     }
-    await freezePayoutsAlso({ ...tx, query }, { reason: 'a loss', now })
+    await freezePayoutsAlso({ ...tx, query }, { reason: 'a loss', by: { actor: 'service' }, now })
   })
   expect((await findPayoutFreeze(db))?.reason).toBe('a loss')
 })

@@ -40,14 +40,20 @@ export async function freezePayouts(db: Db | Tx, { reason, now }: { reason: stri
 }
 
 /** The same, but this reason is added to that of an active freeze: whoever releases it must know of both. */
-export async function freezePayoutsAlso(tx: Tx, freeze: { reason: string; now: Date }): Promise<void> {
+export async function freezePayoutsAlso(tx: Tx, freeze: { reason: string; by: By; now: Date }): Promise<void> {
   // The active freeze may be released between the two statements. Then a new one begins.
   while (!(await freezePayouts(tx, freeze)) && !(await addFreezeReason(tx, freeze.reason)));
+  await recordFreeze(tx, freeze)
+}
+
+async function recordFreeze(tx: Tx, { reason, by, now }: { reason: string; by: By; now: Date }): Promise<void> {
+  // A discrepancy may be described at length; the freeze itself keeps it whole.
+  await recordAction(tx, { by, action: 'payouts.freeze', details: { reason: reason.slice(0, reasonMax) }, now })
 }
 
 type Deps = { db: Db; clock: Clock }
 
-/** An operator freezes payouts. Returns the active freeze, and whether it is a new one. */
+/** An operator, or the service itself, freezes payouts. Returns the active freeze, and whether it is a new one. */
 export async function stopPayouts(
   { db, clock }: Deps,
   { reason, by }: { reason: string; by: By },
@@ -55,7 +61,7 @@ export async function stopPayouts(
   return await db.transaction(async (tx) => {
     const now = clock.now()
     const isNew = await freezePayouts(tx, { reason, now })
-    if (isNew) await recordAction(tx, { by, action: 'payouts.freeze', details: { reason }, now })
+    if (isNew) await recordFreeze(tx, { reason, by, now })
     return { payoutFreeze: await showPayoutFreeze(tx), isNew }
   })
 }
@@ -68,8 +74,7 @@ export async function freezeRestored(
   const reason = `The backup of ${backupOf} was restored.`
   const active = await findPayoutFreeze(tx)
   if (active?.reason.includes(reason)) return
-  await freezePayoutsAlso(tx, { reason, now })
-  await recordAction(tx, { by, action: 'payouts.freeze', details: { reason }, now })
+  await freezePayoutsAlso(tx, { reason, by, now })
 }
 
 /**

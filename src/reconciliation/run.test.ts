@@ -70,6 +70,7 @@ it('records who requested a run, also if it is interrupted', async () => {
   expect(await listActions(database.db, { recordIds: null, limit: 10 })).toMatchObject([
     { actor: 'cli:maria', action: 'reconcile.run', details: { acquirer: 'bank', from: from.toISOString() } },
     { actor: 'cli:maria', action: 'close.run', details: { acquirer: 'bank', date: '2026-11-20' } },
+    { actor: 'service', action: 'payouts.freeze', details: { reason: expect.stringContaining('R$ 26,04 left') } },
   ])
 })
 

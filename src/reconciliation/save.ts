@@ -1,3 +1,4 @@
+import { byService } from '../audit/record.ts'
 import type { Tx } from '../db/sql.ts'
 import { freezePayoutsAlso } from '../ledger/payout-freeze.ts'
 import { canonicalJson } from '../lib/json.ts'
@@ -25,6 +26,7 @@ export async function keepFound(tx: Tx, found: Found[], saving: Saving): Promise
   if (alarm)
     await freezePayoutsAlso(tx, {
       reason: `reconciliation of ${acquirer}: ${alarm}. \`npx guiche reconcile list --open\` has it.`,
+      by: byService,
       now,
     })
   return kept.filter(({ isNew }) => isNew).length

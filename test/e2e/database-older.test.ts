@@ -102,6 +102,9 @@ it('freezes payouts and reads the lists again when the database becomes an older
   expect(await showPayoutFreeze(database.db)).toMatchObject({
     reason: expect.stringMatching(/^The database went back in time: it has lost what was committed after .*Z\. /),
   })
+  expect(await database.db.query(sql`select actor, details from audit_log where action = 'payouts.freeze'`)).toEqual([
+    { actor: 'service', details: { reason: expect.stringContaining('The database went back in time') } },
+  ])
   expect(await requestWithdrawal(service)).toMatchObject({ status: 503, body: { code: 'payouts_stopped' } })
   expect((await service.call('/metrics')).text).toMatch(/^guiche_database_commits_lost_total 1$/m)
   expect(lines.filter(({ msg }) => String(msg).startsWith('the database went back in time'))).toHaveLength(1)

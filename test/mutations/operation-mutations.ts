@@ -61,7 +61,11 @@ export const operationMutations: Mutation[] = [
   {
     name: 'payouts are not frozen when the database went back in time',
     edits: [
-      edit('src/database-mark.ts', 'await freezePayoutsAlso(tx, { reason: writeLossReason(lastMarkAt), now })', ''),
+      edit(
+        'src/database-mark.ts',
+        'await freezePayoutsAlso(tx, { reason: writeLossReason(lastMarkAt), by: byService, now })',
+        '',
+      ),
     ],
     caughtBy: 'test/e2e/database-older.test.ts',
   },
