@@ -38,7 +38,7 @@ it('tells the deadlines of days apart, until they have passed', async () => {
   ])
 })
 
-it('recognizes a freeze after a loss of the database, a negative difference and an expired certificate', async () => {
+it('recognizes a freeze after a loss of the database, negative differences and an expired certificate', async () => {
   const since = '2026-11-20T12:00:00.000Z'
   expect(await metWith('guiche_payouts_stopped', [[{}, 0]])).toEqual([])
   expect(await metWith('guiche_payouts_stopped', [[{ since, reason: 'database_loss' }, 1]])).toEqual([
@@ -48,6 +48,11 @@ it('recognizes a freeze after a loss of the database, a negative difference and 
   expect(await metWith('guiche_acquirer_balance_difference_cents', [[{ acquirer: 'one' }, -5]])).toMatchObject([
     ['balance_differs', { acquirer: 'one' }, 5],
   ])
+  const clocks: Series[] = [
+    [{ host: 'one' }, -90],
+    [{ host: 'other' }, 4],
+  ]
+  expect(await metWith('guiche_clock_ahead_seconds', clocks)).toEqual([['clock_differs', { host: 'one' }, 90]])
   const certificate = 'guiche_acquirer_certificate_expires_in_days'
   expect((await metWith(certificate, [[{ acquirer: 'one' }, -0.5]])).map(([kind]) => kind)).toEqual([
     'certificate_expires',
@@ -82,6 +87,9 @@ it('writes times and amounts as people read them', () => {
   const at = { subject: '{}', value: 26 * hour }
   expect(wordAlert({ ...at, kind: 'suspense_waits' }, 'en').fact).toBe('For 26 hours')
   expect(wordAlert({ ...at, kind: 'suspense_waits' }, 'pt').fact).toBe('Há 26 horas')
+  const clock = { subject: '{"host":"one"}', kind: 'clock_differs' } as const
+  expect(wordAlert({ ...clock, value: 7 }, 'en').fact).toBe('Difference: 7 seconds')
+  expect(wordAlert({ ...clock, value: 26 * hour }, 'pt').fact).toBe('Diferença: 26 horas')
   expect(wordAlert({ subject: '{}', value: 123_456, kind: 'balance_differs' }, 'pt').fact).toBe(
     'Diferença: R$\u00a01.234,56',
   )

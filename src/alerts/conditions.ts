@@ -1,7 +1,8 @@
 import type { Registry } from 'prom-client'
+import { clockDifferenceMaxSeconds } from '../jobs/instances.ts'
 
-/** How the value of the metric is written: the age or count of what waits, or the time or days that are left. */
-export type Fact = 'age' | 'count' | 'left' | 'days' | 'cents'
+/** How the value of the metric is written: the age or count of what waits, the time or days that are left, a difference. */
+export type Fact = 'age' | 'count' | 'left' | 'days' | 'cents' | 'seconds'
 
 /** A condition on a metric. It is met for each subject whose value is above and below these limits. */
 export type Condition = {
@@ -134,6 +135,12 @@ export const conditions = {
     ...{ rule: 'GuicheJobGivenUp', severity: 'warning' },
     ...{ metric: 'guiche_jobs_given_up', above: 0, fact: 'count' },
     screen: '/system',
+  },
+  // At once: a moment that was noted by a wrong clock may still be to come.
+  clock_differs: {
+    ...{ rule: 'GuicheClockDiffers', severity: 'warning' },
+    ...{ metric: 'guiche_clock_ahead_seconds', isAbsolute: true, by: ['host'], above: clockDifferenceMaxSeconds },
+    ...{ fact: 'seconds', screen: '/system' },
   },
   webhooks_delayed: {
     ...{ rule: 'GuicheWebhooksDelayed', severity: 'warning' },

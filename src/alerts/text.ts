@@ -73,6 +73,10 @@ const texts: Record<Language, Texts> = {
         'Refunds and withdrawals are not being sent, and acquirers are not being polled.',
       ],
       job_given_up: ['A job was given up', 'It failed for a week and is no longer retried.'],
+      clock_differs: [
+        'The clock of {host} differs from that of PostgreSQL',
+        'Set the clocks of both machines by NTP. A day is closed when it is over by both, but charges expire and jobs run by the clock of {host}.',
+      ],
       webhooks_delayed: ['Webhooks are not being delivered', 'No process delivers them, or too few do.'],
       receiver_fails: [
         'Webhooks to {receiver} fail',
@@ -93,6 +97,7 @@ const texts: Record<Language, Texts> = {
       left: (value) => `Time left: ${value}`,
       days: (value) => `Days left: ${value}`,
       cents: (value) => `Difference: ${value}`,
+      seconds: (value) => `Difference: ${value}`,
     },
     states: {
       opened: (title) => title,
@@ -173,6 +178,10 @@ const texts: Record<Language, Texts> = {
         'Devoluções e saques não são enviados, e os PSPs não são consultados.',
       ],
       job_given_up: ['Uma tarefa foi abandonada', 'Ela falhou por uma semana e não é mais repetida.'],
+      clock_differs: [
+        'O relógio de {host} difere do relógio do PostgreSQL',
+        'Acerte os relógios das duas máquinas por NTP. Um dia só é fechado quando acabou nos dois, mas as cobranças expiram e as tarefas rodam pelo relógio de {host}.',
+      ],
       webhooks_delayed: [
         'Webhooks não estão sendo entregues',
         'Nenhum processo faz as entregas, ou são poucos os que fazem.',
@@ -196,6 +205,7 @@ const texts: Record<Language, Texts> = {
       left: (value) => `Tempo restante: ${value}`,
       days: (value) => `Dias restantes: ${value}`,
       cents: (value) => `Diferença: ${value}`,
+      seconds: (value) => `Diferença: ${value}`,
     },
     states: {
       opened: (title) => title,
@@ -314,6 +324,7 @@ const units = [
   ['day', 86_400],
   ['hour', 3_600],
   ['minute', 60],
+  ['second', 1],
 ] as const
 
 function writeTime(at: Date, language: Language): string {

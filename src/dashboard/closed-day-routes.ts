@@ -5,7 +5,7 @@ import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { languages } from '../lib/alert-settings.ts'
 import { findClosedDay, listDays, showClosedDay } from '../operator/closed-days.ts'
-import { assertDayIsOver } from '../reconciliation/close.ts'
+import { assertDayIsOver, findClosingTime } from '../reconciliation/close.ts'
 import { requestRun } from '../reconciliation/requested-run.ts'
 import { publicStatementKeys } from '../reconciliation/sign.ts'
 import { writeDayPdf } from '../reports/day-pdf.ts'
@@ -28,7 +28,7 @@ const reading = { access: { permission: 'reconciliation.read' } } as const
 
 /** Closed days: reconciled, totalled and signed. */
 export function registerClosedDayRoutes(app: Server, deps: Deps): void {
-  const { db, clock } = deps
+  const { db } = deps
   app.get(
     '/dashboard/api/reconciliation/day',
     {
@@ -142,7 +142,7 @@ export function registerClosedDayRoutes(app: Server, deps: Deps): void {
     async (request, reply) => {
       const { acquirer, day } = request.body
       assertKnown(deps, acquirer)
-      assertDayIsOver(day, clock.now())
+      assertDayIsOver(day, await findClosingTime(deps))
       const id = await requestRun(deps, { acquirer, day, by: byUser(userOf(request)) })
       return await reply.code(202).send({ id })
     },

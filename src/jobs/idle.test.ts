@@ -1,11 +1,14 @@
+import { hostname } from 'node:os'
 import { pino } from 'pino'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { Registry } from 'prom-client'
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { eventually } from '../../test/support/webhooks.ts'
 import { sql } from '../db/sql.ts'
 import { isAnyDue } from './claim.ts'
 import { createInstance } from './instances.ts'
 import { type Job, type JobSchedule, startJobs } from './jobs.ts'
+import { observeJobs } from './metrics.ts'
 
 let database: TestDatabase
 const stops: (() => Promise<void>)[] = []
@@ -20,8 +23,11 @@ afterAll(async () => await database.drop())
 
 async function start(jobs: Record<string, Job>, schedules: Record<string, JobSchedule>) {
   const { db } = database
-  const log = pino({ level: 'silent' })
-  stops.push((await startJobs({ db, instance: await createInstance(db), log, jobs, schedules })).stop)
+  const lines: { level: number; msg: string }[] = []
+  const log = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) })
+  const { stop } = await startJobs({ db, instance: await createInstance(db), log, jobs, schedules })
+  stops.push(stop)
+  return lines
 }
 
 it('runs a scheduled job at the start, and later only when it is needed', async () => {
@@ -59,4 +65,22 @@ it('finds out by an index that nothing is due', async () => {
   })
   // The index and the statistics were built from the table itself.
   expect(read).toBeLessThanOrEqual(5_000)
+})
+
+it('compares the clock of the machine with that of PostgreSQL, at the start and while it runs', async () => {
+  const registry = new Registry()
+  observeJobs({ db: database.db, registry })
+  const read = async () => (await registry.getSingleMetric('guiche_clock_ahead_seconds')?.get())?.values ?? []
+  const { now } = Date
+  const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() - 3_600_000)
+  const lines = await start({}, {})
+  const [found] = await read()
+  clock.mockRestore()
+  expect(found?.labels).toEqual({ host: hostname() })
+  expect(Math.round(found?.value ?? 0)).toBe(-3_600)
+  expect(lines.map(({ level, msg }) => [level, msg])).toEqual([
+    [40, 'the clock of this machine differs from that of PostgreSQL'],
+  ])
+  await eventually(async () => (await read())[0]?.value === 0)
+  await eventually(() => lines[1]?.msg === 'the clock of this machine agrees with that of PostgreSQL again')
 })

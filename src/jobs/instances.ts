@@ -1,3 +1,4 @@
+import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PoolClient } from 'pg'
 import type { Logger } from 'pino'
@@ -12,6 +13,11 @@ const lockSpace = 0x6775_6963
 const probeEveryMs = 5_000
 const probeMaxMs = 5_000
 const pauseMs = 1_000
+
+/** Machines that synchronize their clocks differ by milliseconds. The alert has the same limit. */
+export const clockDifferenceMaxSeconds = 5
+/** A smaller change of the difference is not stored. */
+const clockChangeMinMs = 1_000
 
 /** The number of this process among all that work on the database: what it leases names it. */
 export async function createInstance(db: Db): Promise<number> {
@@ -52,6 +58,8 @@ export function holdInstanceLock(
 ): InstanceLock {
   const released = new AbortController()
   let latch = createLatch()
+  /** As stored; null before the first comparison on a connection. */
+  let clockAheadMs: number | null = null
   const holding = hold()
 
   return {
@@ -85,10 +93,13 @@ export function holdInstanceLock(
       const broken = new Promise<never>((_, reject) => connection.once('error', reject))
       connection.on('notification', ({ payload }) => (payload === newInstance ? onNewInstance() : onNewJob()))
       await Promise.race([take(connection, instance), broken])
+      // The row may be a new one, and the server another one.
+      clockAheadMs = null
+      await Promise.race([compareClocks(connection), broken])
       latch.open()
       while (!released.signal.aborted) {
         await Promise.race([pause(probeEveryMs), broken])
-        await Promise.race([probe(connection), broken])
+        await Promise.race([answerInTime(compareClocks(connection)), broken])
       }
       // Its leases are released already. Otherwise another process would report it as dead.
       await connection.query(sql`delete from instances where id = ${instance}`)
@@ -96,6 +107,20 @@ export function holdInstanceLock(
       // Destroyed, not returned to the pool: the lock belongs to the connection.
       connection.release(true)
     }
+  }
+
+  /** It also shows that the connection answers. */
+  async function compareClocks(connection: PoolClient): Promise<void> {
+    const aheadMs = await findClockAhead(connection)
+    const isWrong = isClockWrong(aheadMs)
+    const wasWrong = clockAheadMs !== null && isClockWrong(clockAheadMs)
+    if (isWrong === wasWrong && clockAheadMs !== null && Math.abs(aheadMs - clockAheadMs) < clockChangeMinMs) return
+    await connection.query(sql`
+      update instances set host = ${hostname()}, clock_ahead_ms = ${aheadMs} where id = ${instance}`)
+    clockAheadMs = aheadMs
+    if (isWrong && !wasWrong)
+      log.warn({ aheadSeconds: aheadMs / 1_000 }, 'the clock of this machine differs from that of PostgreSQL')
+    if (wasWrong && !isWrong) log.info('the clock of this machine agrees with that of PostgreSQL again')
   }
 
   async function pause(ms: number): Promise<void> {
@@ -113,11 +138,25 @@ async function take(connection: PoolClient, instance: number): Promise<void> {
   await connection.query(`notify ${jobsChannel}, '${newInstance}'`)
 }
 
-async function probe(connection: PoolClient): Promise<void> {
+/** How far the machine's clock is at least ahead of PostgreSQL's, whenever it was read during the statement. */
+async function findClockAhead(connection: PoolClient): Promise<number> {
+  const before = Date.now()
+  const { rows } = await connection.query<{ at: Date }>('select clock_timestamp() as at')
+  const after = Date.now()
+  const at = rows[0]?.at.getTime() ?? before
+  if (at < before) return before - at
+  return at > after ? after - at : 0
+}
+
+function isClockWrong(aheadMs: number): boolean {
+  return Math.abs(aheadMs) > clockDifferenceMaxSeconds * 1_000
+}
+
+async function answerInTime(answer: Promise<void>): Promise<void> {
   const timeout = new AbortController()
   try {
     await Promise.race([
-      connection.query('select 1'),
+      answer,
       sleep(probeMaxMs, undefined, { signal: timeout.signal, ref: false }).then(() => {
         throw new Error('the connection does not answer')
       }),

@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Db } from '../db/sql.ts'
 import { registerGauges } from '../lib/gauges.ts'
-import { findJobBacklog } from './store.ts'
+import { findJobBacklog, listClocks } from './store.ts'
 
 /** How many jobs wait, and for how long. Read from the database whenever the metrics are requested. */
 export function observeJobs({ db, registry }: { db: Db; registry: Registry }): void {
@@ -23,6 +23,17 @@ export function observeJobs({ db, registry }: { db: Db; registry: Registry }): v
     },
     { name: 'guiche_jobs_due', help: 'Jobs that are due and not done', value: ({ due }) => due },
   ])
+  new Gauge({
+    name: 'guiche_clock_ahead_seconds',
+    aggregator: 'max',
+    help: 'How far the clock of a machine was last found to be ahead of that of PostgreSQL; negative if it is behind',
+    labelNames: ['host'],
+    registers: [registry],
+    async collect() {
+      this.reset()
+      for (const { host, aheadMs } of await listClocks(db)) this.set({ host }, aheadMs / 1_000)
+    },
+  })
   new Gauge({
     name: 'guiche_database_connections',
     help: "The service's connections to PostgreSQL by state; waiting counts callers without one",

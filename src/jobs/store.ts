@@ -105,6 +105,14 @@ const unlocked = sql`locked_by = null, locked_at = null, key = case when attempt
 /** oldestDueSeconds: of those that do not run yet. failing: those that failed and will be tried again; givenUp: those that wait for the operator. */
 export type JobBacklog = { due: number; oldestDueSeconds: number; failing: number; givenUp: number }
 
+/** The machines that work on the database, with how far their clocks were last found ahead of PostgreSQL's. */
+export async function listClocks(db: Db): Promise<{ host: string; aheadMs: number }[]> {
+  return await db.query<{ host: string; aheadMs: number }>(sql`
+    select distinct on (host) host, clock_ahead_ms as "aheadMs" from instances
+    where clock_ahead_ms is not null
+    order by host, abs(clock_ahead_ms) desc`)
+}
+
 export async function findJobBacklog(db: Db): Promise<JobBacklog> {
   const [row] = await db.query<JobBacklog>(sql`
     select count(*) filter (where is_open and run_at <= now()) as due,

@@ -59,6 +59,14 @@ export async function insertStatement(tx: Tx, row: StatementRow & { runId: strin
     values (${row.acquirer}, ${row.day}, ${row.version}, ${row.runId}, ${row.signed_at}, ${row.statement}, ${row.sha256})`)
 }
 
+/** PostgreSQL's clock, moved by as much as a test moves the service's. */
+export async function findDatabaseTime(db: Db | Tx, movedMs: number): Promise<Date> {
+  const [row] = await db.query<{ at: Date }>(sql`
+    select clock_timestamp() + make_interval(secs => ${movedMs / 1_000}) as at`)
+  assert(row, 'a server has a time')
+  return row.at
+}
+
 export type StatementKeyRow = { kid: string; public_jwk: JWK; sealed_private_jwk: Buffer; created_at: Date }
 
 /** The newest first. */

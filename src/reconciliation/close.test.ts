@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { compactVerify, importJWK } from 'jose'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { type ManualClock, manualClock } from '../../test/support/clock.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { type GeneratedDay, generateDay, generatedDay } from '../../test/support/generated-day.ts'
@@ -16,6 +16,7 @@ import { operatorMerchantId } from '../suspense/status.ts'
 import { assertDayIsOver, closeDay } from './close.ts'
 import { findStatement } from './close-store.ts'
 import { confirmDifference } from './decide.ts'
+import { reconciliationJobs } from './jobs.ts'
 import { publicStatementKeys, verifyStatement } from './sign.ts'
 import { verifySignedAudit, verifySignedTransfers } from './verify-audit.ts'
 
@@ -258,6 +259,20 @@ it('closes nothing while the acquirer’s lists cannot be read completely, nor a
   expect(await closeDay(cut, { acquirer: cut.acquirer, day })).toMatchObject({ state: 'interrupted' })
   expect(await findStatement(database.db, { acquirer: 'bank', day })).toBeNull()
   await expect(close('2026-11-21')).rejects.toThrow(/is not over in Brasília/)
+})
+
+it('closes no day that is not over by PostgreSQL’s clock, on a machine whose clock is a day ahead', async () => {
+  const { now } = Date
+  const ahead = vi.spyOn(Date, 'now').mockImplementation(() => now() + 24 * 3_600_000)
+  try {
+    await expect(close()).rejects.toThrow(/is not over in Brasília/)
+    await reconciliationJobs(deps)['reconciliation.close']?.({}, new AbortController().signal)
+  } finally {
+    ahead.mockRestore()
+  }
+  const rows = await database.db.query<{ day: string }>(sql`select day::text, signed_at from closed_days`)
+  expect(rows).toEqual([{ day: '2026-11-19', signed_at: new Date('2026-11-20T15:00:00.000Z') }])
+  expect((await close()).statement.version).toBe(1)
 })
 
 it('closes a day once it is over in Brasília, and refuses an invalid date', () => {

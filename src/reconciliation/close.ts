@@ -3,12 +3,14 @@ import type { Acquirer } from '../acquirers/acquirer.ts'
 import type { By } from '../audit/record.ts'
 import { findAuditHead } from '../audit/store.ts'
 import { runWithoutTimeout } from '../db/long-work.ts'
-import type { Tx } from '../db/sql.ts'
+import type { Db, Tx } from '../db/sql.ts'
 import { dayBefore, isDay, windowOf } from '../lib/brasilia.ts'
+import type { Clock } from '../lib/clock.ts'
 import { AppError, type FieldErrorCode } from '../lib/errors.ts'
 import { canonicalJson } from '../lib/json.ts'
 import type { SecretKey } from '../lib/secrets.ts'
 import {
+  findDatabaseTime,
   findStatement,
   hashTransfers,
   insertStatement,
@@ -52,19 +54,26 @@ export async function closeDay(
   deps: CloseDeps,
   { acquirer, day, ...more }: { acquirer: Acquirer; day: string; runId?: string; by?: By; stopping?: AbortSignal },
 ): Promise<Closed> {
-  assertDayIsOver(day, deps.clock.now())
+  assertDayIsOver(day, await findClosingTime(deps))
   const window = windowOf(day)
   const run = await reconcile(deps, { acquirer, kind: 'daily', window, ...more })
   if (run.state === 'interrupted') return { state: 'interrupted', error: run.error ?? 'it was interrupted' }
   const content = await runWithoutTimeout(
     deps.db,
     { stopping: more.stopping, readOnly: true },
-    async (tx) => await describe(tx, { day, run, now: deps.clock.now() }),
+    async (tx) => await describe(tx, { day, run, now: await findClosingTime({ ...deps, db: tx }) }),
   )
   return await deps.db.transaction(async (tx) => {
     await lockClosing(tx, acquirer.name)
     return await sign(tx, deps, { content, run })
   })
+}
+
+/** The earlier of this machine's time and PostgreSQL's: a day that is not over by one of them is not closed. */
+export async function findClosingTime({ db, clock }: { db: Db | Tx; clock: Clock }): Promise<Date> {
+  const own = clock.now()
+  const ofDatabase = await findDatabaseTime(db, own.getTime() - Date.now())
+  return ofDatabase < own ? ofDatabase : own
 }
 
 /** @throws {AppError} `validation_failed` for an invalid date, or a day that is not over */
@@ -73,7 +82,8 @@ export function assertDayIsOver(day: string, now: Date): void {
     new AppError('validation_failed', { detail: `${day} ${message}.`, fields: [{ field: 'day', code, message }] })
   if (!isDay(day)) throw invalid('invalid_format', 'is not a date. Write it as 2026-11-20')
   const { to } = windowOf(day)
-  if (to > now) throw invalid('not_over', `is not over in Brasília: it can be closed from ${to.toISOString()} on`)
+  const from = `it can be closed from ${to.toISOString()} on, by the clocks of this machine and of PostgreSQL`
+  if (to > now) throw invalid('not_over', `is not over in Brasília: ${from}`)
 }
 
 async function describe(tx: Tx, { day, run, now }: { day: string; run: RunResult; now: Date }): Promise<Content> {
@@ -103,7 +113,7 @@ async function sign(
   const earlier = former && readStatement(former)
   if (former && earlier && hasSameContent(earlier, content))
     return { state: 'closed', statement: earlier, jws: former.statement, sha256: former.sha256, isNew: false }
-  const now = clock.now()
+  const now = await findClosingTime({ db: tx, clock })
   const statement: Statement = {
     ...content,
     version: (former?.version ?? 0) + 1,

@@ -5,7 +5,7 @@ import type { Job, JobSchedule } from '../jobs/jobs.ts'
 import { dayBefore, dayOf, nextDay, windowOf } from '../lib/brasilia.ts'
 import type { SettleDeps } from '../transactions/settle.ts'
 import { compareBalance, observeBalances } from './balance.ts'
-import { type CloseDeps, closeDay } from './close.ts'
+import { type CloseDeps, closeDay, findClosingTime } from './close.ts'
 import { findLastClosedDay } from './close-store.ts'
 import { reconcile } from './run.ts'
 import { settleOpen } from './settle-open.ts'
@@ -88,7 +88,7 @@ async function compareSinceLastRun(deps: CloseDeps, acquirer: Acquirer, stopping
  * ends.
  */
 async function closeDays(deps: CloseDeps, acquirer: Acquirer, stopping: AbortSignal): Promise<void> {
-  const now = deps.clock.now()
+  const now = await findClosingTime(deps)
   const yesterday = dayBefore(dayOf(now))
   const isSoon = now.getTime() - windowOf(yesterday).to.getTime() < closeAfterMs
   const last = isSoon ? dayBefore(yesterday) : yesterday
