@@ -12,7 +12,7 @@ import { checkWritable, connect, type Db, isInRecovery } from './db/sql.ts'
 import { freezeRestored } from './ledger/payout-freeze.ts'
 import { systemClock } from './lib/clock.ts'
 import { createCountedLine } from './lib/counted-line.ts'
-import { reviewAllPending } from './withdrawals/store.ts'
+import { markLostReferences, reviewAllPending } from './withdrawals/store.ts'
 
 export type OpenDatabase = { db: Db; close(): Promise<void> }
 
@@ -83,8 +83,10 @@ async function freezeIfRestored(db: Db, dataDir: string): Promise<void> {
   if (!existsSync(path)) return
   const restored: Restored = JSON.parse(await readFile(path, 'utf8'))
   await db.transaction(async (tx) => {
-    await freezeRestored(tx, { ...restored, now: systemClock.now() })
+    const now = systemClock.now()
+    await freezeRestored(tx, { ...restored, now })
     await reviewAllPending(tx)
+    await markLostReferences(tx, now)
   })
   await rm(path)
 }

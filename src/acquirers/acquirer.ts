@@ -185,6 +185,8 @@ export type PayoutKey = {
   payoutId: string
   /** The acquirer's own id of it, where it has one and has returned it. */
   reference?: string | null
+  /** Whether the database may have lost the reference of a payout that is PROCESSING. */
+  isReferenceLost?: boolean
 }
 
 export type Payouts = {
@@ -198,7 +200,10 @@ export type Payouts = {
    * the same payout whose outcome is not known. Throws {@link NeedsPerson} where the request cannot be repeated safely.
    */
   send(order: PayoutOrder & PayoutKey & { firstRequestedAt?: Date | null }): Promise<PayoutSent>
-  /** The state of a payout, or null when the acquirer has none under this key. */
+  /**
+   * The state of a payout, or null when the acquirer has none under this key. Throws {@link NeedsPerson} where the lost
+   * reference is the only id.
+   */
   find(key: PayoutKey): Promise<PayoutFound | null>
   /**
    * Payouts requested in [from, to], all pages, including those that other programs sent from the account. Null where

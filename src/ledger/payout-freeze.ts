@@ -155,6 +155,7 @@ const checksAfterLoss = [
   'Withdrawals and refunds that the database has forgotten may have been sent. Compare the account with the PSP for the time since then: `npx guiche reconcile list --open` lists them as soon as the lists were compared, ten minutes after the loss at the earliest.',
   'Decide on these discrepancies, so that no balance contains money that has already left.',
   'Withdrawals that were PENDING may have been sent as well: all of them wait for approval. Look each one up at the PSP, and approve only what it does not have.',
+  'Withdrawals that were PROCESSING at Sicoob may have been sent under an endToEndId that is lost. They are not sent again: the log names each one. Search the account statement for it, and enter the outcome with `npx guiche withdrawal settle`, two hours after the loss at the earliest.',
   'Merchants may have answers for charges, refunds and withdrawals that no longer exist, and will not repeat them. Give the merchants the time from which on they must compare.',
   'Run `npx guiche ledger verify`.',
 ]

@@ -55,7 +55,7 @@ function toOutgoing(deps: SettleWithdrawalDeps, row: WithdrawalRow): OutgoingPay
     async route() {
       const payouts = payoutsOf(deps, row)
       return {
-        find: async () => await payouts.find(toPayoutKey(row)),
+        find: async () => await payouts.find({ ...toPayoutKey(row), isReferenceLost: row.commits_lost_at !== null }),
         send: async () => await send(deps, row, payouts),
       }
     },

@@ -41,8 +41,8 @@ export const settlementProposal: ProposalKind = {
 }
 
 /**
- * Proposes the outcome of a payout whose response was lost at a PSP that cannot be queried (Banco Inter). Nothing
- * changes until another person has approved it.
+ * Proposes the outcome of a payout whose response was lost at a PSP that cannot be queried (Banco Inter), or whose id at
+ * the PSP the database has lost (Sicoob). Nothing changes until another person has approved it.
  *
  * @throws {AppError} `not_found`, or `withdrawal_not_possible` while the service may still determine the outcome
  *   automatically, or when the endToEndId cannot be that of this withdrawal
@@ -96,10 +96,13 @@ async function assertSettleable(tx: Tx, row: WithdrawalRow, { seen, now }: { see
 
 /** True while only a person can determine the outcome: the service does not query the acquirer any more. */
 export async function isSettleable(db: Db | Tx, row: WithdrawalRow, now: Date): Promise<boolean> {
-  const since = row.status_dates.at(-1)
+  // It may have been requested until the database lost commits.
+  const since = row.commits_lost_at ?? row.status_dates.at(-1)
   if (row.status !== 'PROCESSING' || row.acquirer_reference !== null || !since) return false
   const exchanges = await listExchanges(db, { recordIds: [row.id], endToEnd: null, limit: 50 })
-  const last = exchanges.findLast(({ operation }) => operation === 'sendPayout')
+  const last = exchanges.findLast(
+    ({ operation, error }) => operation === 'sendPayout' || (operation === 'findPayout' && error === 'NeedsPerson'),
+  )
   const isLost = last?.error === 'NeedsPerson' && last.at.getTime() - since.getTime() > repeatedMs
   return isLost && now.getTime() - since.getTime() >= openMsMin
 }

@@ -53,6 +53,8 @@ export type WithdrawalRow = CreatedFields &
     earlier_end_to_end_refunds: string[] | null
     /** The acquirer's own id of it, if it assigns one. It is written once. */
     acquirer_reference: string | null
+    /** When the database lost commits while it was PROCESSING without a reference: it may have lost the reference too. */
+    commits_lost_at: Date | null
   }
 
 /** The fields that an update may set. */
@@ -64,7 +66,7 @@ export type NewWithdrawal = CreatedFields & { check_at: Date | null }
 export const withdrawalColumns = sql`
   id, merchant_id, acquirer, amount, fee_amount, idempotency_key, external_code, webhook_url, pix_key, pix_key_type, metadata,
   created_at, requested_by, initial_review_reason, review_reason, statuses, status_dates, status, amount_withdrawn, processed_date, error_message, end_to_end,
-  end_to_end_refund, earlier_end_to_end_refunds, payer, receiver, requested_at, acquirer_reference`
+  end_to_end_refund, earlier_end_to_end_refunds, payer, receiver, requested_at, acquirer_reference, commits_lost_at`
 
 export async function insertWithdrawal(tx: Tx, row: NewWithdrawal): Promise<WithdrawalRow | null> {
   const metadata = row.metadata === null ? null : JSON.stringify(row.metadata)
@@ -183,6 +185,12 @@ export async function reviewAllPending(tx: Tx): Promise<void> {
   await tx.query(sql`
     update withdrawals set review_reason = 'approval', check_at = null
     where status = 'PENDING' and (check_at is not null or review_reason = 'duplicate')`)
+}
+
+/** After a loss of commits: a PROCESSING withdrawal without a reference may have been sent under one that was lost. */
+export async function markLostReferences(tx: Tx, now: Date): Promise<void> {
+  await tx.query(sql`
+    update withdrawals set commits_lost_at = ${now} where status = 'PROCESSING' and acquirer_reference is null`)
 }
 
 /** Does nothing if the status has changed meanwhile: the next check is then scheduled by that change. */

@@ -183,8 +183,12 @@ it('notices at its start that the database is older than the file in DATA_DIR', 
   expect(await showPayoutFreeze(db)).toBeNull()
   const id = randomUUID()
   await db.query(sql`
-    insert into withdrawals (id, merchant_id, acquirer, amount, fee_amount, pix_key, pix_key_type, created_at, statuses, status_dates, check_at)
-    values (${id}, ${id}, 'a-bank', 700, 0, 'maria@example.com', 'EMAIL', now(), array['PENDING'], array[now()], now())`)
+    insert into withdrawals (
+      id, merchant_id, acquirer, amount, fee_amount, pix_key, pix_key_type, created_at, statuses, status_dates, check_at, acquirer_reference)
+    select case status when 'PENDING' then ${id}::uuid else gen_random_uuid() end, ${id}, 'a-bank', 700, 0, 'maria@example.com', 'EMAIL',
+      now(), case status when 'PENDING' then array[status] else array['PENDING', status] end,
+      case status when 'PENDING' then array[now()] else array[now(), now()] end, now(), reference
+    from (values ('PENDING', null), ('PROCESSING', null), ('PROCESSING', 'E1')) as input (status, reference)`)
   await db.query(sql`update database_mark set counter = 0`)
   await start()
   expect(await showPayoutFreeze(db)).not.toBeNull()
@@ -192,7 +196,15 @@ it('notices at its start that the database is older than the file in DATA_DIR', 
   expect(await db.query(sql`select review_reason, check_at from withdrawals where id = ${id}`)).toEqual([
     { review_reason: 'approval', check_at: null },
   ])
-  await db.query(sql`delete from withdrawals where id = ${id}`)
+  expect(
+    await db.query(sql`
+      select acquirer_reference, commits_lost_at is not null as is_marked from withdrawals
+      where status = 'PROCESSING' order by 1`),
+  ).toEqual([
+    { acquirer_reference: 'E1', is_marked: false },
+    { acquirer_reference: null, is_marked: true },
+  ])
+  await db.query(sql`delete from withdrawals where merchant_id = ${id}`)
   expect(await counterOf(db)).toBeGreaterThan(counter)
   const guiche = await openCommandLine({ connectionString: database.connectionString })
   cleanups.push(guiche.stop)

@@ -8,6 +8,7 @@ import { approveProposal } from '../../src/proposals/decide.ts'
 import { reconcile } from '../../src/reconciliation/run.ts'
 import { findBreaches } from '../../src/verification.ts'
 import { proposeSettlement, settlementProposal } from '../../src/withdrawals/settle-by-hand.ts'
+import { markLostReferences } from '../../src/withdrawals/store.ts'
 import { manualClock } from '../support/clock.ts'
 import { type Behaviour, type Gateway, openGateway, openPsp, type Psp, setBehaviour } from '../support/gateway.ts'
 import { createTestLog } from '../support/logged-errors.ts'
@@ -73,6 +74,23 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     }
     expect(now.status, JSON.stringify(now)).toBe(status)
     return now
+  }
+  const propose = async (id: string, endToEndId: string | null, actor = 'cli:ana') =>
+    await proposeSettlement(
+      { db: gateway.db, clock },
+      { id, by: { actor }, seen: { endToEndId, reason: 'not in the statement' } },
+    )
+  const approve = async (id: string, actor: string) => {
+    const deps = { db: gateway.db, clock, wakeDeliveries: () => {} }
+    return await approveProposal(deps, settlementProposal, { id, by: { actor } })
+  }
+  const reconcileAll = async () => {
+    const window = { from: new Date(clock.now().getTime() - 24 * 60 * 60_000), to: new Date(clock.now().getTime() + 1) }
+    const [acquirer] = gateway.acquirers.all
+    assert(acquirer, 'there is one')
+    const { state } = await reconcile({ ...gateway, log: createTestLog() }, { acquirer, kind: 'manual', window })
+    expect(state).toBe('complete')
+    return await listDifferences(gateway.db, { acquirer: name, isOpen: true })
   }
   /** The payouts that the bank has made. */
   const made = async () => await psp.countPayouts()
@@ -175,15 +193,6 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
   })
 
   it.runIf(name === 'inter')('are settled by two persons when the PSP can no longer be queried', async () => {
-    const propose = async (id: string, endToEndId: string | null, actor = 'cli:ana') =>
-      await proposeSettlement(
-        { db: gateway.db, clock },
-        { id, by: { actor }, seen: { endToEndId, reason: 'not in the statement' } },
-      )
-    const approve = async (id: string, actor: string) => {
-      const deps = { db: gateway.db, clock, wakeDeliveries: () => {} }
-      return await approveProposal(deps, settlementProposal, { id, by: { actor } })
-    }
     const last = (id: string) =>
       exchanges.findLast(({ operation, recordId }) => operation === 'sendPayout' && recordId === id)
     const lost = async () => {
@@ -218,12 +227,40 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     expect(await gateway.available()).toBe(available - 1_000)
     setBehaviour(psp, 'well')
     // Only persons know that it was sent: a comparison cannot contradict them.
-    const window = { from: new Date(clock.now().getTime() - 24 * 60 * 60_000), to: new Date(clock.now().getTime() + 1) }
-    const [acquirer] = gateway.acquirers.all
-    assert(acquirer, 'there is one')
-    const { state } = await reconcile({ ...gateway, log: createTestLog() }, { acquirer, kind: 'manual', window })
-    expect(state).toBe('complete')
-    expect(await listDifferences(gateway.db, { acquirer: name, isOpen: true })).toEqual([])
+    expect(await reconcileAll()).toEqual([])
+  })
+
+  it.runIf(name === 'sicoob')('wait for two persons when the database has lost the id of a confirmed one', async () => {
+    const before = await made()
+    setBehaviour(psp, 'lost', moneyOut.sicoob)
+    const [sent, unsent] = [await withdraw(), await withdraw()]
+    await eventually(async () => (await made()) === before + 2)
+    const endToEndId = await referenceOf(sent)
+    await gateway.db.transaction(async (tx) => {
+      await tx.query(sql`update withdrawals set acquirer_reference = null where id in (${sent}, ${unsent})`)
+      await markLostReferences(tx, clock.now())
+    })
+    setBehaviour(psp, 'well')
+    const lostAt = clock.now().getTime()
+    for (let finds = 0; finds < 10; finds++) await find()
+    await insertExchanges(gateway.db, exchanges)
+    await expect(propose(sent, endToEndId)).rejects.toThrow(/still queries the acquirer/)
+    const isQueriedLate = (id: string) =>
+      exchanges.some(({ recordId, at }) => recordId === id && at.getTime() > lostAt + 2 * 60 * 60_000)
+    for (let finds = 0; !(isQueriedLate(sent) && isQueriedLate(unsent)) && finds < 200; finds++) await find(5 * 60_000)
+    await insertExchanges(gateway.db, exchanges)
+    expect([(await made()) - before, (await get(sent)).status]).toEqual([2, 'PROCESSING'])
+    for (const [id, seen] of [
+      [sent, endToEndId],
+      [unsent, null],
+    ] as const)
+      await approve((await propose(id, seen)).id, 'cli:rui')
+    expect(await get(sent)).toMatchObject({ status: 'PROCESSED', endToEnd: endToEndId })
+    expect(await get(unsent)).toMatchObject({ status: 'FAILED', errorMessage: 'not in the statement' })
+    expect(await reconcileAll()).toEqual([])
+    // One that was requested later is prepared and sent as usual.
+    await until(await withdraw(), 'PROCESSED')
+    expect((await made()) - before).toBe(3)
   })
 
   it.runIf(name === 'sicoob')('have one id, even when starting them is tried more than once', async () => {

@@ -4,6 +4,7 @@ import { toReais } from '../../lib/money.ts'
 import {
   AcquirerUnavailable,
   type MoneyOut,
+  NeedsPerson,
   type PayoutFound,
   type PayoutKey,
   type PayoutOrder,
@@ -64,7 +65,11 @@ async function send(deps: Deps, order: SendInput): Promise<PayoutSent> {
   return found ?? { outcome: 'refused', reason }
 }
 
-async function find(deps: Deps, { reference }: PayoutKey): Promise<PayoutFound | null> {
+async function find(deps: Deps, { reference, isReferenceLost }: PayoutKey): Promise<PayoutFound | null> {
+  if (!reference && isReferenceLost)
+    throw new NeedsPerson(
+      'The database may have lost the endToEndId under which a payout was confirmed at Sicoob: search its statement for the amount and the key',
+    )
   // The reference is stored before a payout is confirmed: without one, nothing was confirmed.
   if (!reference) return null
   const body = await query(deps, reference)
