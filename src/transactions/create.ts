@@ -268,6 +268,13 @@ function withoutCode(row: NewTransaction | TransactionRow): AppError {
       members: { transactionId: row.id },
     })
   }
+  if (row.statuses.at(-1) !== 'FAILED') {
+    return new AppError('acquirer_unavailable', {
+      detail:
+        'The charge was paid before its code was known, and the acquirer does not show the code. Fetch the transaction.',
+      members: { transactionId: row.id },
+    })
+  }
   const { error_message: reason } = row
   const isRefused = failureCodeOf({ status: 'FAILED', error_message: reason }) === 'refused'
   return new AppError('acquirer_refused', {

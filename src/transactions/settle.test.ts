@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { settleDepsWith } from '../../test/support/acquirer.ts'
@@ -11,7 +12,7 @@ import {
   statusesOf,
   untilStatus,
 } from '../../test/support/payments.ts'
-import { startTestService, type TestService } from '../../test/support/service.ts'
+import { smallestTransaction, startTestService, type TestService } from '../../test/support/service.ts'
 import type { HttpRequest, HttpResponse } from '../acquirers/bacen/http.ts'
 import { sql } from '../db/sql.ts'
 import { findLedgerBreaches } from '../ledger/verify.ts'
@@ -167,6 +168,34 @@ describe('with an acquirer that', () => {
     expect(await settleTransaction(asItIs(), { merchantId, id })).toBe('settled')
   })
 
+  it.each([
+    ['shows no code of a paid charge', (answer: HttpResponse) => change(answer, withoutCode)],
+    ['shows a payment and no charge', (answer: HttpResponse) => ({ ...change(answer, {}), status: 404 })],
+  ])('%s, it records the payment of a transaction that has none, and shows none', async (_, toAnswer) => {
+    const input = { idempotencyKey: randomUUID() }
+    const { id, uri } = await charge(service, input)
+    // The state of the row when the acquirer did not respond.
+    await service.db.query(sql`delete from events where record_id = ${id}`)
+    await service.db.query(sql`
+      update transactions set statuses = array['PENDING'], status_dates = status_dates[1:1], pix_uri = null, pix_expires_at = null
+      where id = ${id}`)
+    const { endToEndId } = await bank.payQuietly(uri)
+    const deps = depsWith((request, answer) => (isCharge(request) ? toAnswer(answer) : answer))
+    expect(await settleTransaction(deps, { merchantId, id, reported: report(endToEndId) })).toBe('settled')
+    const paid = await fetchTransaction(service, id)
+    expect(paid).toMatchObject({
+      status: 'PAID',
+      endToEnd: endToEndId,
+      pixResponse: { uri: null, qrCodeBase64: null, expirationDate: null },
+    })
+    expect(statusesOf(paid)).toEqual(['PENDING', 'PIX_QRCODE_GENERATED', 'PAID'])
+    expect(await eventsOf(service, id)).toEqual(['transaction.pix_qrcode_generated', 'transaction.paid'])
+    expect(await service.call('/transaction', { body: smallestTransaction(input) })).toMatchObject({
+      status: 500,
+      body: { code: 'acquirer_unavailable', transactionId: id, detail: expect.stringMatching(/was paid/) },
+    })
+  })
+
   it('reports a second payment of a charge, it records only the first and logs a warning', async () => {
     const { id, uri } = await charge(service)
     const first = await bank.payQuietly(uri)
@@ -182,6 +211,8 @@ describe('with an acquirer that', () => {
     expect(await eventsOf(service, id)).toEqual(['transaction.pix_qrcode_generated', 'transaction.paid'])
   })
 })
+
+const withoutCode = { pixCopiaECola: undefined, location: undefined, loc: undefined }
 
 function isCharge(request: HttpRequest): boolean {
   return request.path.startsWith('/cob/')

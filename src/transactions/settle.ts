@@ -315,9 +315,9 @@ async function recordFresh(tx: Tx, fresh: Fresh[], now: Date, own: OwnEvents | n
   for (const { inSuspense, ...one } of entries)
     if (inSuspense) attributions.push(await leaveSuspense(tx, inSuspense, one, now))
   const kept = await takeKeptDisputes(tx, entries)
-  const moves = entries.map(({ row, payment, acquirer, amount, fee, charge }): Move => {
+  const moves = entries.map(({ row, whole, payment, acquirer, amount, fee, charge }): Move => {
     const set = {
-      ...missingCode(row, charge),
+      ...missingCode(whole, charge),
       ...moneyAt(row, acquirer.name),
       amount_paid: amount,
       payment_date: payment.paidAt,
@@ -352,25 +352,28 @@ async function takeKeptDisputes(tx: Tx, entries: Fresh[]): Promise<Map<Fresh, Di
   return kept
 }
 
-/** A transaction that was paid before our own request for a code was answered gets its code first. */
+/** A transaction that was paid before our own request for a code was answered first becomes PIX_QRCODE_GENERATED. */
 async function giveCodes(tx: Tx, fresh: Fresh[], now: Date): Promise<Fresh[]> {
   const pending = fresh.filter(({ row }) => row.status === 'PENDING')
   const coded = await changeStatuses(
     tx,
-    pending.map(({ row, charge, acquirer }) => ({
+    pending.map(({ row, whole, charge, acquirer }) => ({
       row,
       to: 'PIX_QRCODE_GENERATED',
       now,
       checkAt: null,
-      set: { ...missingCode(row, charge), ...moneyAt(row, acquirer.name) },
+      set: { ...missingCode(whole, charge), ...moneyAt(row, acquirer.name) },
     })),
   )
   const rowOf = new Map(pending.map((one, index) => [one, coded[index]]))
   return fresh.map((one) => ({ ...one, row: rowOf.get(one) ?? one.row }))
 }
 
-function missingCode(row: LockedTransaction, charge: Charge | null) {
-  return charge?.uri && row.pix_uri === null ? { pix_uri: charge.uri, pix_expires_at: charge.expiresAt } : {}
+/** Some acquirers do not show the code of a paid charge: then the transaction has none, only the expiry requested. */
+function missingCode({ pix_uri, created_at, pix_expiration_seconds }: WholeTransaction, charge: Charge | null) {
+  if (pix_uri !== null) return {}
+  const requested = new Date(created_at.getTime() + pix_expiration_seconds * 1000)
+  return { pix_uri: charge?.uri ?? null, pix_expires_at: charge?.expiresAt ?? requested }
 }
 
 /**
