@@ -10,6 +10,8 @@ import { AppError } from '../lib/errors.ts'
 /** How long an acquirer may still carry out a request after we stopped waiting for its answer. */
 const underWayMs = 10 * 60_000
 
+const disputedMessage = 'The payment is disputed (MED): it is not sent back until that is decided.'
+
 export type AttemptDeps = { db: Db; clock: Clock; log: Logger }
 
 /**
@@ -23,6 +25,8 @@ export type OutgoingPayment = {
   requestedAt: Date | null
   /** The pauses between checks grow with the time since then. */
   openSince: Date
+  /** Whether the payment that it returns is disputed (MED). Sent now, the payer might get the money twice. */
+  isDisputed(): Promise<boolean>
   /** How to find and send it. Throws {@link AcquirerNotConfigured}. */
   route(): Promise<Route>
   /**
@@ -63,7 +67,7 @@ export function routeOfReturn(acquirer: Acquirer, input: RefundInput): Route {
  * Sends an outgoing payment, or finds out what became of it:
  *
  * 1. If it was requested before, the acquirer is queried, even during a payout freeze. What it knows counts.
- * 2. During a payout freeze nothing is sent.
+ * 2. During a payout freeze nothing is sent, and no return of a payment until its dispute is decided.
  * 3. The request is recorded, and then made. A process that dies in between leaves a payment that 1. looks up first.
  * 4. An unknown outcome is never recorded: the payment waits, and its money stays reserved.
  */
@@ -73,6 +77,7 @@ export async function sendOrFind(deps: AttemptDeps, payment: OutgoingPayment): P
     const found = payment.requestedAt === null ? null : await route.find()
     if (found) return await settle(deps, payment, found, false)
     await assertPayoutsAllowed(deps.db)
+    if (await payment.isDisputed()) return await wait(deps, payment, { blockedBy: disputedMessage })
     const recorded = await payment.recordRequest(nextRequestedAt(payment.requestedAt, deps.clock.now()))
     if (recorded === null) return await wait(deps, payment)
     await orWait(deps, recorded, async () => await request(deps, route, payment, recorded))

@@ -120,6 +120,7 @@ function toOutgoing(deps: SendBackDeps, row: SuspenseRow): OutgoingPayment {
     log: { suspenseId: row.id },
     requestedAt: row.return_requested_at,
     openSince: row.status_dates.at(-1) ?? row.paid_at,
+    isDisputed: async () => await isDisputed(deps.db, row),
     async route() {
       const { return_id: returnId, return_amount: amount } = row
       assert(returnId !== null && amount !== null, 'a return has an id and an amount')

@@ -52,6 +52,7 @@ function toOutgoing(deps: SettleWithdrawalDeps, row: WithdrawalRow): OutgoingPay
     log: { withdrawalId: row.id },
     requestedAt: requestedAtOf(row),
     openSince: row.status_dates.at(-1) ?? row.created_at,
+    isDisputed: async () => false,
     async route() {
       const payouts = payoutsOf(deps, row)
       return {

@@ -340,9 +340,13 @@ describe('at a bank without callbacks', () => {
 
   it('a refund that is refused while its payment is disputed leaves its money blocked', async () => {
     const { service } = network
-    // Refused immediately when it arrives.
-    const { id, endToEnd } = await payOne(service, 800_004)
-    const refundId = await requestRefused(id)
+    // Refused after it was accepted.
+    const { id, endToEnd } = await payOne(service, 800_001)
+    const refundId = await refund(service, id)
+    await eventually(
+      async () =>
+        (await network.bank.query(sql`select from simulator.returns where end_to_end_id = ${endToEnd}`)).length > 0,
+    )
     let reference = ''
     const blocked = await countMoney(service, async () => {
       reference = await dispute(service, endToEnd)
@@ -350,7 +354,7 @@ describe('at a bank without callbacks', () => {
     })
     expect(blocked).toEqual({})
     const money = await countMoney(service, async () => await repeatUntil(id, refundId, 'FAILED'))
-    expect(money).toEqual({ reserved: -800_004, blocked: 800_004 })
+    expect(money).toEqual({ reserved: -800_001, blocked: 800_001 })
     expect((await fetchRefundable(service, id)).status).toBe('BLOCKED')
     await decide(service, reference, 'reject')
     await pollUntil(service, id, 'PAID')

@@ -63,7 +63,7 @@ async function payTwice(more: Record<string, unknown> = {}): Promise<{ id: strin
 }
 
 /** The acquirer has reported a dispute of a payment that pays no transaction. */
-async function disputeUnattributed(endToEndId: string): Promise<void> {
+async function disputeUnattributed(endToEndId: string, state: 'open' | 'rejected' = 'open'): Promise<void> {
   const { db, clock } = network.service
   const openedAt = clock.now()
   await saveUnattributedDispute(db, {
@@ -71,7 +71,7 @@ async function disputeUnattributed(endToEndId: string): Promise<void> {
     now: openedAt,
     found: {
       ...{ reference: `of ${endToEndId}`, endToEndId, amount: cents(1000), reason: null, deadline: null },
-      ...{ state: 'open', status: 'ABERTA', openedAt },
+      ...{ state, status: state, openedAt },
     },
   })
 }
@@ -260,6 +260,9 @@ describe('a duplicate payment', () => {
   it('is not returned again after a temporary refusal if it is disputed by then', async () => {
     const { service, bank } = network
     const { second } = await payTwice({ amount: 800_001 })
+    const isSent = async () =>
+      (await bank.query(sql`select from simulator.returns where end_to_end_id = ${second}`)).length > 0
+    await eventually(isSent)
     await disputeUnattributed(second)
     await eventually(async () => {
       await bank.query(sql`update simulator.returns set rejection = 'AB03' where end_to_end_id = ${second}`)
@@ -271,5 +274,24 @@ describe('a duplicate payment', () => {
       ...{ statuses: ['held', 'returning', 'held'], return_id: null, check_at: null },
       error_message: expect.stringContaining('AB03'),
     })
+  })
+
+  it('is not returned again while it is disputed, although that is found after the temporary refusal', async () => {
+    const { service, bank } = network
+    const { second } = await payTwice({ amount: 800_001 })
+    await eventually(async () => {
+      await bank.query(sql`update simulator.returns set rejection = 'AB03' where end_to_end_id = ${second}`)
+      service.clock.advance(10_000)
+      await service.runJob('suspense.check')
+      return (await findSuspenseOf(service, second))?.statuses.length === 4
+    })
+    await disputeUnattributed(second)
+    const requested = network.countRequests(...put)
+    await checkUntil(async () => /is disputed/.test((await findSuspenseOf(service, second))?.error_message ?? ''))
+    expect(network.countRequests(...put)).toBe(requested)
+    expect(await statusOf(second)).toBe('returning')
+    await disputeUnattributed(second, 'rejected')
+    await checkUntil(() => network.countRequests(...put) > requested)
+    await checkUntil(async () => (await statusOf(second)) === 'held')
   })
 })

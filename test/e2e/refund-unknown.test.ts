@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Disturbance } from '../../simulator/disturb.ts'
+import { decide, dispute, pollUntil } from '../support/disputes.ts'
 import { lengthOf } from '../support/random.ts'
 import {
   type FaultyNetwork,
@@ -75,6 +76,33 @@ describe('a refund whose outcome is unknown', () => {
     expect(await returnsOf(bank, endToEnd)).toEqual([
       { id: refundId.replaceAll('-', ''), amount: 1000, nature: 'ORIGINAL' },
     ])
+  })
+
+  it('because of a lost request is not sent again before a dispute of its payment is decided', async () => {
+    const { service, bank } = network
+    const [kept, returned] = [await payOne(service), await payOne(service)]
+    network.disturb(...put, 'time_out_before', 'time_out_before')
+    const refundId = await sendOnce(kept.id)
+    await sendOnce(returned.id)
+    const references: string[] = []
+    for (const { id, endToEnd } of [kept, returned]) {
+      references.push(await dispute(service, endToEnd))
+      await pollUntil(service, id, 'BLOCKED')
+    }
+    const [requested, queried] = [network.countRequests(...put), network.countRequests(...get)]
+    await checkUntil(() => network.countRequests(...get) >= queried + 6)
+    expect(network.countRequests(...put)).toBe(requested)
+    await decide(service, references[0] ?? '', 'reject')
+    await pollUntil(service, kept.id, 'PROCESSING_REFUND')
+    await checkUntilRefunded(kept.id)
+    expect(await returnsOf(bank, kept.endToEnd)).toMatchObject([{ id: refundId.replaceAll('-', '') }])
+    await decide(service, references[1] ?? '', 'accept')
+    await checkUntil(async () => {
+      await service.runJob('transactions.disputes')
+      return (await fetchRefundable(service, returned.id)).status === 'INFRACTION'
+    })
+    expect(await fetchRefundable(service, returned.id)).toMatchObject({ refunds: [{ status: 'FAILED' }] })
+    expect(await returnsOf(bank, returned.endToEnd)).toMatchObject([{ nature: expect.stringMatching(/^MED/) }])
   })
 
   it('is never made twice, however many answers are lost', async () => {

@@ -5,7 +5,8 @@ import { cents } from '../../lib/money.ts'
 import { type Certain, type OutgoingPayment, routeOfReturn, sendOrFind } from '../../payouts/attempt.ts'
 import { toTxid } from '../../pix/ids.ts'
 import { type CheckReturnsPayload, checkReturnsJob } from '../dispute/returns.ts'
-import { settleDisputes } from '../dispute/steps.ts'
+import { isUndecided, settleDisputes } from '../dispute/steps.ts'
+import { listDisputesOf } from '../dispute/store.ts'
 import { postRefund } from '../money.ts'
 import type { SettleDeps } from '../settle.ts'
 import { findTransaction, lockTransaction } from '../store.ts'
@@ -56,6 +57,10 @@ function toOutgoing(deps: SettleDeps, refund: RefundRow): OutgoingPayment {
     log: { refundId: refund.id },
     requestedAt: refund.requested_at,
     openSince: refund.created_at,
+    async isDisputed() {
+      const transaction = { merchant_id: refund.merchant_id, id: refund.transaction_id }
+      return (await listDisputesOf(deps.db, transaction)).some(isUndecided)
+    },
     async route() {
       const row = await findTransaction(deps.db, refund.merchant_id, refund.transaction_id)
       assert(row?.end_to_end, 'what is refunded was paid')
