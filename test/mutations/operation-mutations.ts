@@ -1,4 +1,4 @@
-import { edit, feedTest, jobsTest, type Mutation } from './mutation.ts'
+import { edit, feedTest, jobsTest, type Mutation, payoutsElsewhereTest } from './mutation.ts'
 
 const sandboxTest = 'test/e2e/sandbox-controls.test.ts'
 
@@ -38,6 +38,23 @@ export const operationMutations: Mutation[] = [
     name: 'payouts are released after a loss of the database without the checks',
     edits: [edit('src/ledger/payout-freeze.ts', '    assertChecked(view, isChecked)\n', '')],
     caughtBy: 'test/e2e/database-older.test.ts',
+  },
+  {
+    name: 'a withdrawal whose id at the acquirer the database has lost is sent again',
+    edits: [
+      edit(
+        'src/acquirers/bacen/payout-sicoob.ts',
+        'if (!reference && isReferenceLost)',
+        'if (!reference && !payoutId)',
+      ),
+      edit('src/acquirers/bacen/payout-sicoob.ts', '{ reference, isReferenceLost }', '{ reference, payoutId }'),
+    ],
+    caughtBy: payoutsElsewhereTest,
+  },
+  {
+    name: 'a return is sent although its payment is disputed',
+    edits: [edit('src/payouts/attempt.ts', 'if (await payment.isDisputed())', 'if (deps === null)')],
+    caughtBy: 'test/e2e/refund-unknown.test.ts',
   },
   {
     name: 'a loss of the database freezes nothing when the active freeze is released beside it',
