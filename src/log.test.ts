@@ -7,12 +7,16 @@ type Options = {
   isRead: boolean
   /** Instead of a pipe. */
   file?: string
+  format?: 'json' | 'pretty'
 }
 
 /** Runs a script that logs in a child process, whose standard output is read or not. */
-async function run(script: string, { isRead, file }: Options): Promise<{ code: number | null; output: string }> {
+async function run(
+  script: string,
+  { isRead, file, format = 'json' }: Options,
+): Promise<{ code: number | null; output: string }> {
   const log = `import { createLog } from ${JSON.stringify(join(inject('build'), 'src/log.js'))}
-    const log = createLog({ logLevel: 'info', logFormat: 'json' })`
+    const log = createLog({ logLevel: 'info', logFormat: '${format}' })`
   const fd = file === undefined ? 'pipe' : openSync(file, 'a')
   const child = spawn(process.execPath, ['--input-type=module', '--eval', `${log}\n${script}`], {
     stdio: ['ignore', fd, 'inherit'],
@@ -49,6 +53,14 @@ it('writes warnings and errors at once, with all earlier lines', async () => {
   ).toEqual(['before', 'wrong'])
 })
 
+it('writes readable lines for a person, at once', async () => {
+  const { output } = await run(`log.info({ i: 1 }, 'a line'); process.kill(process.pid, 'SIGKILL')`, {
+    isRead: true,
+    format: 'pretty',
+  })
+  expect(output).toMatch(/^\[\d\d:\d\d:\d\d\.\d{3}\] INFO: a line \{"i":1\}\n$/)
+})
+
 it.each([
   ['a warning', `${wait}; log.warn('wrong'); ${wait}; process.exit(4)`],
   ['a line and the end', `${wait}; log.info('a line'); process.exit(4)`],
@@ -64,4 +76,16 @@ it.runIf(existsSync('/dev/full'))('continues when the disk of its file is full, 
     if (process.memoryUsage().rss - before > 150_000_000) process.exit(5)
     log.warn('wrong'); ${wait}; log.fatal('worse'); process.exit(4)`
   expect((await run(lines, { isRead: false, file: '/dev/full' })).code).toBe(4)
+})
+
+it.each(['json', 'pretty'] as const)('writes all lines when a full disk has space again: %s', async (format) => {
+  const script = `import fs from 'node:fs'
+    const { writeSync } = fs
+    fs.writeSync = () => { throw Object.assign(new Error('no space'), { code: 'ENOSPC' }) }
+    log.info('one'); ${wait}; log.warn('two'); ${wait}; log.fatal('three'); ${wait}
+    fs.writeSync = writeSync
+    log.info('four'); ${wait}; process.exit(4)`
+  const { code, output } = await run(script, { isRead: true, format })
+  expect(code).toBe(4)
+  expect(output.match(/one|two|three|four/g)).toEqual(['one', 'two', 'three', 'four'])
 })

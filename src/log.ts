@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { type Logger, type LoggerOptions, pino } from 'pino'
-import type { PinoPretty } from 'pino-pretty'
+import type { prettyFactory } from 'pino-pretty'
 import type { Config } from './config.ts'
 import { isDatabaseAway } from './db/sql.ts'
 import { createCountedLine } from './lib/counted-line.ts'
@@ -21,22 +21,29 @@ export function createLog(config: Pick<Config, 'logLevel' | 'logFormat'>): Logge
   }
   if (config.logFormat === 'pretty') {
     // Loaded only if a person reads the log.
-    const pretty: typeof PinoPretty = createRequire(import.meta.url)('pino-pretty')
+    const pretty: { prettyFactory: typeof prettyFactory } = createRequire(import.meta.url)('pino-pretty')
+    const toText = pretty.prettyFactory({ singleLine: true, ignore: 'requestId,pid,hostname' })
+    const output = openOutput({})
     return pino(
       { ...options, hooks: { logMethod: createHook(null) } },
-      pretty({ sync: true, singleLine: true, ignore: 'requestId,pid,hostname' }),
+      { write: (line) => void output.write(toText(line)) },
     )
   }
   // Some twenty lines per write: a write per line would take a tenth of a request's time. At most what a pipe accepts
   // atomically, so that lines of several processes stay whole. This thread writes synchronously, but a reader that has
   // gone does not block it: its lines are dropped.
-  const output = pino.destination({ sync: true, minLength: 3072, maxWrite: 4096, maxLength: unwrittenBytesMax })
+  const output = openOutput({ minLength: 3072, maxWrite: 4096 })
+  return pino({ ...options, hooks: { logMethod: createHook(output) } }, output)
+}
+
+function openOutput(options: { minLength?: number; maxWrite?: number }) {
+  const output = pino.destination({ ...options, sync: true, maxLength: unwrittenBytesMax })
   // If the disk of a log file is full, lines are kept and then dropped: the service is worth more than its log.
   output.on('error', () => {})
-  // pino calls it after a fatal line. Its own would repeat a failing write for ever, and our hook has flushed.
+  // pino calls it after a fatal line. Its own would repeat a failing write for ever. The line was written already, or is kept.
   output.flushSync = () => {}
   process.on('exit', () => output.flush())
-  return pino({ ...options, hooks: { logMethod: createHook(output) } }, output)
+  return output
 }
 
 const { warn = 40 } = pino.levels.values
