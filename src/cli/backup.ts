@@ -46,8 +46,9 @@ export function backupCommands(program: Command): void {
       const { startedAt } = await restoreBackup({ ...backup, dataDir, log })
       // It freezes payouts.
       const database = await openDatabase({ config, log, role: 'service' }).catch(async (error: Error) => {
-        const end = await discardRestored({ dataDir, log })
-        throw new Error(`The restore failed and left no database: ${error.message}\npostgres.log ends with:\n${end}`)
+        const { isKept, logEnd } = await discardRestored({ dataDir, log })
+        const left = isKept ? `left a database in ${dataDir} whose payouts are frozen` : 'left no database'
+        throw new Error(`The restore failed and ${left}: ${error.message}\npostgres.log ends with:\n${logEnd}`)
       })
       try {
         const breaches = await findBreaches(database.db)

@@ -303,12 +303,18 @@ export async function findRecoveredUntil(db: Db): Promise<Date | null> {
 }
 
 /**
- * Removes the database of a restore that PostgreSQL could not complete, so that it can be repeated. Nothing was served
- * from it: payouts are not frozen yet.
+ * Removes the database of a restore that PostgreSQL could not complete, so that it can be repeated. One whose payouts
+ * were frozen is kept: a service may have served it.
  *
- * @returns the end of PostgreSQL's log, which has the reason
+ * @returns whether it was kept, and the end of PostgreSQL's log, which has the reason
  */
-export async function discardRestored({ dataDir, log }: { dataDir: string; log: Log }): Promise<string> {
+export async function discardRestored({
+  dataDir,
+  log,
+}: {
+  dataDir: string
+  log: Log
+}): Promise<{ isKept: boolean; logEnd: string }> {
   const place = makePlace(dataDir)
   const lock = await lockPlace(place, { holder: 'command', log })
   try {
@@ -316,7 +322,8 @@ export async function discardRestored({ dataDir, log }: { dataDir: string; log: 
       await rename(place.folder, newFolder(place))
       removeUnfinished(place)
     }
-    return (await readFile(place.logFile, 'utf8')).trim().slice(-logEndMax)
+    const logEnd = (await readFile(place.logFile, 'utf8')).trim().slice(-logEndMax)
+    return { isKept: existsSync(place.folder), logEnd }
   } finally {
     lock.release()
   }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, expect, it, vi } from 'vitest'
 import { attachEmbeddedPostgres, startEmbeddedPostgres } from '../../src/db/embedded.ts'
-import { restoreBackup } from '../../src/db/embedded-backup.ts'
+import { discardRestored, restoreBackup } from '../../src/db/embedded-backup.ts'
 import { connect, type Db, sql } from '../../src/db/sql.ts'
 import { dayOf } from '../../src/lib/brasilia.ts'
 import { fetchAll, fetchSandboxToken, openShops } from '../crash/shops.ts'
@@ -257,6 +257,9 @@ it('a restore refuses an existing database, an incomplete file and another serve
     code: 1,
     stderr: `guiche: ${file} exists: choose another name.\n`,
   })
+  // It may have been served.
+  expect(await discardRestored({ dataDir, log: pino({ level: 'silent' }) })).toMatchObject({ isKept: true })
+  expect(await readdir(dataDir)).toContain('postgres')
   expect(await guiche(original, ['restore', file])).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('has a database: move it to another place, or choose another DATA_DIR.'),
