@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createReadStream, createWriteStream, existsSync } from 'node:fs'
-import { mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -265,7 +265,8 @@ async function recoverFrom(
   { wal, until, user }: { wal: string; until: Date | undefined; user: User | null },
 ): Promise<void> {
   if (/["'\\%\n]/.test(wal)) throw new Error(`${wal} has a quote, a backslash or a percent sign: use another folder.`)
-  await checkArchive(folder, { wal, user })
+  // With `until`, PostgreSQL itself refuses an archive that does not reach that far.
+  await checkArchive(folder, { wal, user, mustBeWhole: until === undefined })
   await writeFile(join(folder, 'recovery.signal'), '', { flush: true })
   await addSettings(folder, {
     restore_command: `cp "${wal}/%f" "%p"`,
@@ -274,8 +275,14 @@ async function recoverFrom(
   })
 }
 
-/** To PostgreSQL, a segment that it cannot read is the end of the archive: it would continue without the rest. */
-async function checkArchive(folder: string, { wal, user }: { wal: string; user: User | null }): Promise<void> {
+/**
+ * To PostgreSQL, a segment that it cannot read or that is missing is the end of the archive: it would continue without
+ * the rest.
+ */
+async function checkArchive(
+  folder: string,
+  { wal, user, mustBeWhole }: { wal: string; user: User | null; mustBeWhole: boolean },
+): Promise<void> {
   const launcher = await findLauncher({ binaries: findBinaries(), folder, user })
   const listed = await run(launcher, '/bin/sh', ['-c', listReadable, wal])
   const who = user === null ? '' : ` by user id ${user.uid}, which PostgreSQL runs as here`
@@ -283,8 +290,31 @@ async function checkArchive(folder: string, { wal, user }: { wal: string; user: 
     throw new Error(`${wal} cannot be read${who}: ${listed.stderr.trim().split('\n', 1)[0]}`)
   const isSegment = (name: string) => /^[0-9A-F]{24}$/.test(name)
   const last = (await readdir(join(folder, 'pg_wal'))).filter(isSegment).sort().at(-1) ?? ''
-  if (!listed.stdout.split('\n').some((name) => isSegment(name) && name > last))
+  const later = listed.stdout.split('\n').filter((name) => isSegment(name) && name > last)
+  if (later.length === 0)
     throw new Error(`${wal} has nothing after the backup, whose last piece is ${last}: restore it without --wal.`)
+  const { size } = await stat(join(folder, 'pg_wal', last))
+  const missing = findMissing(later, { last, size })
+  if (mustBeWhole && missing !== null)
+    throw new Error(
+      `${wal} lacks ${missing} and has later pieces, which cannot be read without it: find it, or restore with --until up to a time before it.`,
+    )
+}
+
+/** The first segment after `last` that is not in the archive although a later one is. Each timeline continues the numbers. */
+function findMissing(later: string[], { last, size }: { last: string; size: number }): string | null {
+  // A name is a timeline, 4 GB of the log, and a segment of them.
+  const perName = 2 ** 32 / size
+  const positionOf = (name: string) => parseInt(name.slice(8, 16), 16) * perName + parseInt(name.slice(16), 16)
+  const first = positionOf(last) + 1
+  const positions = [...new Set(later.map(positionOf))]
+    .filter((position) => position >= first)
+    .sort((one, other) => one - other)
+  const index = positions.findIndex((position, index) => position !== first + index)
+  if (index === -1) return null
+  const toHex = (part: number) => part.toString(16).toUpperCase().padStart(8, '0')
+  const missing = first + index
+  return last.slice(0, 8) + toHex(Math.floor(missing / perName)) + toHex(missing % perName)
 }
 
 /** The names of segments, and of the files that say where one continuation of the log leaves another. */

@@ -1,4 +1,4 @@
-import { appendFile, chmod, chown, cp, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { appendFile, chmod, chown, cp, mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { afterAll, expect, it, vi } from 'vitest'
@@ -183,9 +183,19 @@ it('a restore whose archive PostgreSQL cannot read to the wanted moment says so 
   const closed = join(original, 'closed')
   await cp(wal, closed, { recursive: true })
   for (const name of await readdir(closed)) await chmod(join(closed, name), 0)
-  for (const path of [wal, early, closed]) await chmod(path, 0o755)
+  const gap = join(original, 'gap')
+  await cp(wal, gap, { recursive: true })
+  const last =
+    archived
+      .filter((name) => /^[0-9A-F]{24}$/.test(name))
+      .sort()
+      .at(-1) ?? ''
+  const next = (Number.parseInt(last.slice(16), 16) + 1).toString(16).toUpperCase().padStart(8, '0')
+  await rename(join(gap, last), join(gap, last.slice(0, 16) + next))
+  for (const path of [wal, early, closed, gap]) await chmod(path, 0o755)
   await chmod(original, 0o711)
-  for (const folder of [wal, early]) for (const name of await readdir(folder)) await chmod(join(folder, name), 0o644)
+  for (const folder of [wal, early, gap])
+    for (const name of await readdir(folder)) await chmod(join(folder, name), 0o644)
   const restore = async (folder: string, ...rest: string[]) =>
     await guiche(dataDir, ['restore', file, '--wal', folder, ...rest])
   const cannotRead = (path: string) => ({ code: 1, stderr: expect.stringContaining(`${path} cannot be read`) })
@@ -195,6 +205,7 @@ it('a restore whose archive PostgreSQL cannot read to the wanted moment says so 
   expect(await restore(mistyped)).toMatchObject(cannotRead(mistyped))
   expect(await restore(closed)).toMatchObject(cannotRead(closed))
   expect(await restore(early)).toMatchObject({ code: 1, stderr: expect.stringMatching(/has nothing after the backup/) })
+  expect(await restore(gap)).toMatchObject({ code: 1, stderr: expect.stringContaining(`${gap} lacks ${last} and has`) })
   const tomorrow = new Date(Date.now() + 24 * 3_600_000).toISOString()
   expect(await restore(wal, '--until', tomorrow)).toMatchObject({
     code: 1,
@@ -246,6 +257,9 @@ it('the next start freezes what a restore that was killed has put in place, also
     { action: 'payouts.freeze', details: { reason: 'Ana said so.' } },
     { action: 'payouts.freeze', actor: 'cli:ana', details: { reason } },
   ])
+  // It may have been served.
+  expect(await discardRestored({ dataDir, log: pino({ level: 'silent' }) })).toMatchObject({ isKept: true })
+  expect(await readdir(dataDir)).toContain('postgres')
 })
 
 it('a restore refuses an existing database, an incomplete file and another server, and leaves no trace', async () => {
@@ -257,9 +271,6 @@ it('a restore refuses an existing database, an incomplete file and another serve
     code: 1,
     stderr: `guiche: ${file} exists: choose another name.\n`,
   })
-  // It may have been served.
-  expect(await discardRestored({ dataDir, log: pino({ level: 'silent' }) })).toMatchObject({ isKept: true })
-  expect(await readdir(dataDir)).toContain('postgres')
   expect(await guiche(original, ['restore', file])).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('has a database: move it to another place, or choose another DATA_DIR.'),
