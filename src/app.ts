@@ -13,7 +13,7 @@ import { registerCallbackRoutes } from './callbacks/routes.ts'
 import type { Config } from './config.ts'
 import { refuseUnknownFields, registerDashboardRoutes } from './dashboard/routes.ts'
 import { registerDashboardPage } from './dashboard/static.ts'
-import { checkWritable, type Db, type Reads } from './db/sql.ts'
+import { checkReady, type Db, type Reads } from './db/sql.ts'
 import { registerGuide } from './guide/static.ts'
 import { registerFrontPage } from './http/front-page.ts'
 import { registerHealthRoutes } from './http/health.ts'
@@ -247,7 +247,7 @@ export async function createApp(given: AppDeps): Promise<Server> {
     metricsToken: config.metricsToken,
     isPublic: config.isPublic,
     isStopping: app.isStopping,
-    checkReady: async () => await checkWritable(db),
+    checkReady: async () => await checkReady(db),
   })
   registerFrontPage(app, { isSimulated: deps.sandbox !== null })
   // For developers who generate a client from it. Each response is half a megabyte.

@@ -276,22 +276,23 @@ function toQuery(on: pg.Pool | pg.PoolClient): Query {
 const readyMaxMs = 2_000
 
 /**
- * Resolves if the database can be written.
+ * Resolves if the database can be written and answers in time.
  * @throws {Error} if it is a standby or read-only, or does not answer within two seconds
  */
-export async function checkWritable(db: Db): Promise<void> {
+export async function checkReady(db: Db): Promise<void> {
   const late = new AbortController()
   const timeout = sleep(readyMaxMs, undefined, { signal: late.signal, ref: false }).then(() => {
     throw new Error(`the database did not answer within ${readyMaxMs} ms`)
   })
   try {
-    await Promise.race([assertWritable(db), timeout])
+    await Promise.race([checkWritable(db), timeout])
   } finally {
     late.abort()
   }
 }
 
-async function assertWritable(db: Db): Promise<void> {
+/** @throws {Error} if it is a standby or read-only */
+export async function checkWritable(db: Db): Promise<void> {
   const [server] = await db.query<ServerState>(raw(serverState))
   if (server?.is_in_recovery)
     throw new Error('the database is a read-only standby. Set DATABASE_URL to the primary server.')

@@ -67,14 +67,16 @@ export async function startAndKill(options: Options, afterMs: number): Promise<v
   await ended
 }
 
-/** Starts it and ends it by SIGTERM as soon as its PostgreSQL is being started. */
-export async function startAndStop(options: Options): ReturnType<typeof untilEnded> {
+/** Starts it and ends it by SIGTERM as soon as its PostgreSQL is being started. Returns how it ended and what it said. */
+export async function startAndStop(options: Options): Promise<{ code: number | null; said: string }> {
   const child = spawnService(options)
-  for (const stream of [child.stdout, child.stderr]) stream?.resume()
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (data) => (said += String(data)))
   const ended = untilEnded(child)
   while (!existsSync(join(options.dataDir, 'postgres/postmaster.pid')) && child.exitCode === null) await sleep(5)
   child.kill('SIGTERM')
-  return await ended
+  const { code } = await ended
+  return { code, said }
 }
 
 function spawnService({ dataDir, port, databaseUrl, cwd, environment, build, command }: Options): ChildProcess {
