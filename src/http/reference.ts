@@ -28,9 +28,12 @@ export function collectReference(app: Server, options: OpenApiOptions): () => Pr
   }
 }
 
-/** A search has its filters in the body, and changes nothing. All reads of a merchant share one limit. */
+/** These have their filters in the body, and change nothing: searches, the dashboard's lists, and previews. */
+const readsWithBody = /\/(?:search(?:\.csv)?|preview)$|^\/dashboard\/api\/list\//
+
+/** All reads of a merchant share one limit. */
 export function isRead({ method, url = '' }: { method: string | string[]; url?: string | undefined }): boolean {
-  return method === 'GET' || method === 'HEAD' || /\/search(?:\.csv)?$/.test(url)
+  return method === 'GET' || method === 'HEAD' || readsWithBody.test(url)
 }
 
 /** Serves the document at `/openapi.json` and a page to read it at `/docs`, which loads nothing from other hosts. */

@@ -19,7 +19,7 @@ let service: TestService
 const logged: Record<string, unknown>[] = []
 beforeAll(async () => {
   // Lets a request say which address it comes from.
-  const environment = { TRUST_PROXY: '127.0.0.1', REQUIRE_SECOND_FACTOR: 'read_only' }
+  const environment = { TRUST_PROXY: '127.0.0.1', REQUIRE_SECOND_FACTOR: 'read_only', RATE_LIMIT_READ: '1000' }
   service = await startTestService({ environment, onLog: (line) => logged.push(line) })
 })
 afterAll(async () => await service.stop())
@@ -290,6 +290,20 @@ describe('a merchant’s people', () => {
     const entries = async () =>
       (await service.db.query(sql`select from audit_log where actor = ${`user:${owner.email}`}`)).length
     const before = await entries()
+    // Lists and previews change nothing, though their filters are in the body.
+    const preview = { amount: 1_000, key: 'maria@example.com' }
+    for (const [path, body] of [
+      ...['transaction', 'transaction/summary', 'withdrawal', 'withdrawal/summary'].map((of) => [`list/${of}`, {}]),
+      ...['delivery', 'delivery/summary', 'dispute'].map((of) => [`list/${of}`, {}]),
+      ['withdrawal/preview', preview],
+    ] as const) {
+      const read = await owner.call(`/dashboard/api/${path}`, { body })
+      expect([path, read.status, read.headers.get('ratelimit')], read.text).toEqual([
+        path,
+        200,
+        expect.stringMatching(/^"read";[^,]*$/),
+      ])
+    }
     const statuses = []
     for (let times = 0; times < 103; times += 1) statuses.push((await invitePerson(owner)).status)
     // Of a hundred, signing in used one.
