@@ -4,6 +4,7 @@ import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError, refusal } from '../lib/errors.ts'
 import { invite, inviteToResetPassword, toInvitationUrl } from './invite.ts'
+import { nobodysHash } from './password.ts'
 import { isRoleOf, permissionsOf } from './roles.ts'
 import { toUserView } from './schema.ts'
 import { deleteSessions } from './session-store.ts'
@@ -97,8 +98,8 @@ export async function changeUser(
 }
 
 /**
- * Ends all sessions of a user and returns the link to choose a new password. It unlocks the second factor. The link
- * requires a code of that factor, unless it is removed as well.
+ * Ends all sessions and the password of a user, and returns the link to choose a new password. It unlocks the second
+ * factor. The link requires a code of that factor, unless it is removed as well.
  *
  * @throws {AppError} `not_found`
  */
@@ -110,6 +111,8 @@ export async function resetUser(
   const now = clock.now()
   return await db.transaction(async (tx) => {
     const user = await lockManaged(tx, { id, ofMerchant })
+    // Without the second factor, whoever knows the former password would get in before the link is used.
+    if (user.password_hash !== null) await updateUser(tx, user.id, { password_hash: nobodysHash })
     if (secondFactor) await updateUser(tx, user.id, { sealed_totp: null, is_totp_confirmed: false })
     await updateTotpFailures(tx, user.id, { failures: 0, lockedAt: null })
     await deleteSessions(tx, user.id, null)

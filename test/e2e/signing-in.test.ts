@@ -177,6 +177,8 @@ describe('a second factor', () => {
     await acceptInvitation(service, token, { password, code: codeNow() })
     expect(await tryToSignIn(user)).toMatchObject({ code: 'second_factor_needed' })
     const forgetting = await resetLink(admin, user, { secondFactor: true })
+    // Otherwise the former password alone would open the account until the link is used.
+    expect(await tryToSignIn(user)).toMatchObject({ code: 'sign_in_failed' })
     await acceptInvitation(service, forgetting, { password })
     expect((await tryToSignIn(user)).status).toBe(200)
   })

@@ -34,7 +34,7 @@ export const words = texts({
     enable: 'Enable',
     reset: 'Reset password',
     resetLead: (name: string) =>
-      `${name} is signed out everywhere. You get a link to share, with which ${name} chooses a new password.`,
+      `${name} is signed out everywhere, and the password ends. You get a link to share, with which ${name} chooses a new one.`,
     forgetFactor: 'Remove the second factor as well',
     none: 'No people yet',
     roles: {
@@ -88,7 +88,7 @@ export const words = texts({
     enable: 'Ativar',
     reset: 'Redefinir senha',
     resetLead: (name: string) =>
-      `${name} sai de todos os dispositivos. Você recebe um link para enviar, com o qual ${name} escolhe uma nova senha.`,
+      `${name} sai de todos os dispositivos, e a senha deixa de valer. Você recebe um link para enviar, com o qual ${name} escolhe uma nova.`,
     forgetFactor: 'Remover também o segundo fator',
     none: 'Nenhum usuário ainda',
     roles: {
