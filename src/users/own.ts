@@ -30,10 +30,13 @@ export async function changePassword(
     own: [user.name, user.merchant?.name ?? null],
   })
   if (fault) throw new AppError('validation_failed', { fields: [fault] })
-  await assertPassword(deps, user, 'current', current)
+  const currentHash = await assertPassword(deps, user, 'current', current)
   const passwordHash = await hashPassword(password)
   const now = deps.clock.now()
   await deps.db.transaction(async (tx) => {
+    // Meanwhile a reset or the identity provider may have ended the current password, or somebody disabled the user.
+    const locked = await lockUser(tx, user.id, null)
+    if (locked?.password_hash !== currentHash || locked.disabled_at !== null) throw wrongPassword('current')
     await updateUser(tx, user.id, { password_hash: passwordHash })
     await deleteSessions(tx, user.id, sessionHash)
     await recordAction(tx, { ...toAction(user), action: 'user.choose_password', now })
@@ -138,10 +141,15 @@ function wrongCode(): AppError {
   return new AppError('validation_failed', { fields: [{ field: 'code', code: 'wrong', message }] })
 }
 
-async function assertPassword({ db }: Deps, user: SignedIn, field: string, password: string): Promise<void> {
-  const row = await findUserByEmail(db, user.email)
-  if (await isPassword(row?.password_hash ?? null, password)) return
-  throw new AppError('validation_failed', { fields: [{ field, code: 'wrong', message: 'The password is wrong.' }] })
+/** Returns the hash of the password. */
+async function assertPassword({ db }: Deps, user: SignedIn, field: string, password: string): Promise<string | null> {
+  const hash = (await findUserByEmail(db, user.email))?.password_hash ?? null
+  if (await isPassword(hash, password)) return hash
+  throw wrongPassword(field)
+}
+
+function wrongPassword(field: string): AppError {
+  return new AppError('validation_failed', { fields: [{ field, code: 'wrong', message: 'The password is wrong.' }] })
 }
 
 function toAction(user: SignedIn) {

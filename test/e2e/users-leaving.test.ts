@@ -91,12 +91,18 @@ const wayIn = {
   'a link for another password': async (_: Person, token: string) =>
     (await service.call(`/dashboard/api/invitation/${token}`, { token: null, body: { password: 'another good one' } }))
       .status,
+  'a change of the password': async (person: Person) => {
+    const body = { current: password, password: 'another good one' }
+    return (await person.call('/dashboard/api/password', { method: 'PUT', body })).status
+  },
 }
 
 it.each([
   ['a sign-in', 'the password changes', sql`password_hash = password_hash || 'x'`, 401],
   ['a sign-in', 'the user is disabled', sql`disabled_at = now()`, 401],
   ['a link for another password', 'the user is disabled', sql`disabled_at = now()`, 404],
+  ['a change of the password', 'the password changes', sql`password_hash = password_hash || 'x'`, 422],
+  ['a change of the password', 'the user is disabled', sql`disabled_at = now()`, 422],
 ] as const)('%s fails if %s at the same moment', async (way, _, changed, refused) => {
   const person = await newUser('support')
   const user = { id: person.id, merchant_id: null, role: 'support' as const }
