@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -38,6 +39,8 @@ type Problem struct {
 	Code      string `json:"code"`
 	Detail    string `json:"detail"`
 	RequestID string `json:"requestId"`
+	// How long the service asks to wait before the next try.
+	RetryAfter time.Duration `json:"-"`
 }
 
 func (problem *Problem) Error() string {
@@ -51,6 +54,9 @@ var client = &http.Client{
 }
 
 const triesMax = 5
+
+// If the service asks for a longer wait, the caller gets the error instead.
+const retryAfterMax = time.Minute
 
 // CreateTransaction creates a charge. The idempotency key makes it safe to repeat, here and after a restart.
 func (guiche *Guiche) CreateTransaction(ctx context.Context, input map[string]any) (*Charge, error) {
@@ -73,10 +79,17 @@ func (guiche *Guiche) CreateTransaction(ctx context.Context, input map[string]an
 		if try == triesMax || (isAnswer && problem.Status != http.StatusTooManyRequests && problem.Status < 500) {
 			return nil, err
 		}
+		pause := time.Duration(try) * 500 * time.Millisecond
+		if isAnswer && problem.RetryAfter > pause {
+			pause = problem.RetryAfter
+		}
+		if pause > retryAfterMax {
+			return nil, err
+		}
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-time.After(time.Duration(try) * 500 * time.Millisecond):
+		case <-time.After(pause):
 		}
 	}
 }
@@ -164,6 +177,9 @@ func send(request *http.Request, answer any) error {
 		// A problem of the API fills it in.
 		_ = json.Unmarshal(content, problem)
 		problem.Status = response.StatusCode
+		if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil {
+			problem.RetryAfter = time.Duration(seconds) * time.Second
+		}
 		return problem
 	}
 	return json.Unmarshal(content, answer)

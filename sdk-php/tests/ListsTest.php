@@ -58,7 +58,8 @@ final class ListsTest extends TestCase
             'next' => "$number-9f6c1b5a",
             'hasMore' => false,
         ]);
-        $transport = new FakeTransport([$page(1), new TransportFailure('connection reset'), $page(2), FakeTransport::problem(422, 'position_unknown')]);
+        $busy = FakeTransport::problem(429, 'rate_limited', ...['retry-after' => '90']);
+        $transport = new FakeTransport([$page(1), new TransportFailure('connection reset'), $page(2), $busy, FakeTransport::problem(422, 'position_unknown')]);
         $seen = [];
         $interruptions = 0;
         $error = RequestsTest::thrownBy(static function () use ($transport, &$seen, &$interruptions): void {
@@ -68,8 +69,8 @@ final class ListsTest extends TestCase
                 $seen[] = $event->number;
             }
         });
-        self::assertSame([[1, 2], 1, 'position_unknown', [1000]], [$seen, $interruptions, $error->errorCode, $transport->pauses]);
-        self::assertSame(['start', '1-9f6c1b5a', '1-9f6c1b5a', '2-9f6c1b5a'], array_map(static function (string $query): string {
+        self::assertSame([[1, 2], 2, 'position_unknown', [1000, 90_000]], [$seen, $interruptions, $error->errorCode, $transport->pauses]);
+        self::assertSame(['start', '1-9f6c1b5a', '1-9f6c1b5a', '2-9f6c1b5a', '2-9f6c1b5a'], array_map(static function (string $query): string {
             parse_str($query, $values);
             return $values['after'];
         }, self::queries($transport)));

@@ -21,6 +21,8 @@ const waitSeconds = 20
 const timeoutMs = 30_000
 const firstPauseMs = 1_000
 const longestPauseMs = 30_000
+/** So that a wrong Retry-After does not stop the events for long. */
+const longestRetryAfterMs = 3_600_000
 
 /** Status changes of transactions and withdrawals. */
 export class Events {
@@ -35,7 +37,8 @@ export class Events {
    * its changes. Save `event.position` when you have processed the event, in the same transaction if you can, and begin
    * there after a restart.
    *
-   * While the service cannot be reached or is overloaded it tries again, with growing pauses of up to half a minute.
+   * While the service cannot be reached or is overloaded it tries again, with growing pauses of up to half a minute, or
+   * as long as the service asks for, up to an hour.
    *
    * @throws {GuicheError} `position_unknown` if the feed does not have the position: the service's database was restored
    * to an earlier moment, or the position is from elsewhere
@@ -56,6 +59,7 @@ export class Events {
     const { after = 'start', ...filters } = query
     let pauseMs = firstPauseMs
     for (let position = after; ; ) {
+      let retryAfterMs = 0
       const startedAt = performance.now()
       try {
         const page = await this.read({ ...filters, after: position, wait: waitSeconds }, { timeoutMs, ...options })
@@ -67,8 +71,9 @@ export class Events {
       } catch (error) {
         if (!isInterruption(error)) throw error
         onInterruption?.(error)
+        retryAfterMs = Math.min(longestRetryAfterMs, 1000 * (error.retryAfterSeconds ?? 0))
       }
-      await pause(pauseMs, options.signal)
+      await pause(Math.max(pauseMs, retryAfterMs), options.signal)
       pauseMs = Math.min(longestPauseMs, 2 * pauseMs)
     }
   }

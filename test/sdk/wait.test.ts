@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Guiche, GuicheError } from '../../sdk/src/index.ts'
 import { type BadLine, openBadLine } from '../support/bad-line.ts'
 import { startTestService, type TestService } from '../support/service.ts'
@@ -63,6 +63,25 @@ describe('waiting for a transaction', () => {
   it('does not wait for an unknown transaction', async () => {
     const error = await failure(guiche.transactions.waitFor('35457624-6b28-437c-8386-5ed3581f33f2', 'PAID'))
     expect(error.code).toBe('not_found')
+  })
+})
+
+describe('following the events', () => {
+  it('waits as long as the service asks before it reads on', async () => {
+    const pauses = vi.spyOn(globalThis, 'setTimeout')
+    for (const [retryAfter, pauseMs] of [
+      ['90', 90_000],
+      ['999999999', 3_600_000],
+    ] as const) {
+      line.plan('GET /event', { status: 429, headers: { 'retry-after': retryAfter } })
+      const stop = new AbortController()
+      const following = guiche.events.follow({}, { signal: stop.signal }).next()
+      const ended = expect(following).rejects.toThrow('enough')
+      await expect.poll(() => pauses.mock.calls.map(([, ms]) => ms)).toContain(pauseMs)
+      stop.abort(new Error('enough'))
+      await ended
+    }
+    pauses.mockRestore()
   })
 })
 

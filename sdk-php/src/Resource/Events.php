@@ -28,6 +28,8 @@ final class Events
     private const TIMEOUT_MS = 30_000;
     private const FIRST_PAUSE_MS = 1_000;
     private const LONGEST_PAUSE_MS = 30_000;
+    /** So that a wrong Retry-After does not stop the events for long. */
+    private const LONGEST_RETRY_AFTER_SECONDS = 3_600;
 
     public function __construct(private readonly Client $client)
     {
@@ -38,7 +40,8 @@ final class Events
      * processed the event, in the same transaction if you can, and begin there after a restart. It is for a program of the
      * command line; a page or a cron job reads what there is with `read`.
      *
-     * While the service cannot be reached or is overloaded it tries again, with growing pauses of up to half a minute.
+     * While the service cannot be reached or is overloaded it tries again, with growing pauses of up to half a minute, or
+     * as long as the service asks for, up to an hour.
      *
      * ```php
      * foreach ($guiche->events->follow(['after' => loadPosition() ?? 'start']) as $event) {
@@ -60,6 +63,7 @@ final class Events
         $query += ['after' => 'start', 'wait' => self::WAIT_SECONDS];
         for ($pauseMs = self::FIRST_PAUSE_MS; ;) {
             $startedAt = hrtime(true);
+            $retryAfterMs = 0;
             try {
                 $page = $this->read($query, $options + ['timeoutMs' => self::TIMEOUT_MS]);
                 foreach ($page->data as $event) {
@@ -79,8 +83,9 @@ final class Events
                 if ($onInterruption !== null) {
                     $onInterruption($error);
                 }
+                $retryAfterMs = (int) ceil(1000 * min(self::LONGEST_RETRY_AFTER_SECONDS, $error->retryAfterSeconds ?? 0));
             }
-            $this->client->sleep($pauseMs);
+            $this->client->sleep(max($pauseMs, $retryAfterMs));
             $pauseMs = min(self::LONGEST_PAUSE_MS, 2 * $pauseMs);
         }
     }

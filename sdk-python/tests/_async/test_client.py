@@ -232,6 +232,11 @@ class ClientTest(IsolatedAsyncioTestCase):
                     break
         self.assertEqual((numbers, [error.code for error in errors]), ([1, 2, 3], ["connection_failed"]))
         self.assertEqual(str(self.service.last("GET /event").url.query, "ascii"), "after=2-a&wait=20")
+        self.service.plan("GET /event", problem(429, "rate_limited", {"retry-after": "90"}), events(4))
+        with patch("guiche._async._records.asyncio.sleep") as slept:
+            async for event in self.guiche.events.follow():
+                break
+        self.assertEqual([call.args for call in slept.call_args_list], [(90,)])
         self.service.plan("GET /event", problem(422, "position_unknown"))
         with self.assertRaises(GuicheError):
             [event async for event in self.guiche.events.follow()]

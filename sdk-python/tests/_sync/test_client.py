@@ -233,6 +233,11 @@ class ClientTest(TestCase):
                     break
         self.assertEqual((numbers, [error.code for error in errors]), ([1, 2, 3], ["connection_failed"]))
         self.assertEqual(str(self.service.last("GET /event").url.query, "ascii"), "after=2-a&wait=20")
+        self.service.plan("GET /event", problem(429, "rate_limited", {"retry-after": "90"}), events(4))
+        with patch("guiche._sync._records.time.sleep") as slept:
+            for event in self.guiche.events.follow():
+                break
+        self.assertEqual([call.args for call in slept.call_args_list], [(90,)])
         self.service.plan("GET /event", problem(422, "position_unknown"))
         with self.assertRaises(GuicheError):
             [event for event in self.guiche.events.follow()]

@@ -30,6 +30,8 @@ _FEED_WAIT = 20
 _FEED_TIMEOUT = 30.0
 _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 30.0
+# So that a wrong Retry-After does not stop the events for long.
+_LONGEST_RETRY_AFTER = 3600.0
 
 
 class AsyncBalances:
@@ -98,7 +100,8 @@ class AsyncEvents:
                     ship_once(event["data"])
                 save_position(event["position"])
 
-        While the service cannot be reached or is overloaded it tries again, with growing pauses of up to half a minute.
+        While the service cannot be reached or is overloaded it tries again, with growing pauses of up to half a minute, or
+        as long as the service asks for, up to an hour.
 
         :param on_interruption: called when the service cannot be reached; the events come when it is back
         :raises GuicheError: ``position_unknown`` if the feed does not have the position: the service's database was
@@ -109,12 +112,14 @@ class AsyncEvents:
         pause = _FIRST_PAUSE
         while True:
             started_at = time.monotonic()
+            retry_after = 0.0
             try:
                 page: FeedPage = await self._client.get("/event", options, asked)
             except GuicheError as error:
                 if not is_interruption(error):
                     raise
                 on_interruption(error)
+                retry_after = min(_LONGEST_RETRY_AFTER, error.retry_after or 0.0)
             else:
                 for event in page["data"]:
                     yield event
@@ -123,7 +128,7 @@ class AsyncEvents:
                 # Too many requests of the same merchant wait.
                 if page["data"] or page["hasMore"] or time.monotonic() - started_at > _FIRST_PAUSE:
                     continue
-            await asyncio.sleep(pause)
+            await asyncio.sleep(max(pause, retry_after))
             pause = min(_LONGEST_PAUSE, 2 * pause)
 
     async def read(
