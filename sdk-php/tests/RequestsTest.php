@@ -73,6 +73,24 @@ final class RequestsTest extends TestCase
         self::assertLessThanOrEqual(100, $transport->limits[0]);
     }
 
+    public function testTheLastPollOfAWaitHasTimeForAnAnswer(): void
+    {
+        $transport = new class () implements Transport {
+            /** @var list<int> */
+            public array $limits = [];
+
+            public function send(Request $request): Response
+            {
+                $this->limits[] = $request->timeoutMs;
+                return FakeTransport::created();
+            }
+        };
+        $guiche = new Guiche('https://pix.example.com', accessToken: static fn () => 'mine', transport: $transport);
+        $error = self::thrownBy(static fn () => $guiche->transactions->waitFor('an-id', 'PAID', timeoutMs: 1_000));
+        self::assertSame('wait_timed_out', $error->errorCode);
+        self::assertGreaterThan(2, min($transport->limits));
+    }
+
     /** @dataProvider repeated */
     public function testACreateIsRepeatedWithTheSameKey(Response|TransportFailure $answer): void
     {

@@ -20,6 +20,8 @@ const waitMsDefault = 30_000
 /** Simulated payments settle within this time. People take longer, so the pauses grow. */
 const firstPauseMs = 100
 const longestPauseMs = 5_000
+/** The last poll begins this long before the end, or a tenth of the wait if that is shorter: an answer takes time. */
+const lastPollMs = 1_000
 
 /**
  * Polls until the record fits.
@@ -31,6 +33,7 @@ export async function waitUntil<Found>(
   { fits, describe, options: { timeoutMs = waitMsDefault, signal } }: Wait<Found>,
 ): Promise<Found> {
   signal?.throwIfAborted()
+  const lastPollAt = performance.now() + timeoutMs - Math.min(lastPollMs, timeoutMs / 10)
   let last: Found | undefined
   // One signal ends a poll and a pause alike, with the reason to throw.
   const controller = new AbortController()
@@ -45,7 +48,8 @@ export async function waitUntil<Found>(
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(longestPauseMs, pauseMs * 1.5)) {
       last = await poll(controller.signal)
       if (fits(last)) return last
-      await pause(pauseMs, controller.signal)
+      const leftMs = lastPollAt - performance.now()
+      await pause(leftMs > 0 ? Math.min(pauseMs, leftMs) : pauseMs, controller.signal)
     }
   } finally {
     clearTimeout(timer)

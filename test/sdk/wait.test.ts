@@ -44,6 +44,13 @@ describe('waiting for a transaction', () => {
     expect(line.count(`GET /transaction/${id}`)).toBeLessThanOrEqual(8)
   })
 
+  it('polls once more shortly before the time is over', async () => {
+    const paidAt = performance.now() + 1_700
+    const fetch = async () => Response.json({ id: 'an-id', status: performance.now() < paidAt ? 'PENDING' : 'PAID' })
+    const late = new Guiche({ baseUrl: 'http://pix.test', accessToken: () => 'a-token', fetch })
+    expect((await late.transactions.waitFor('an-id', 'PAID', { timeoutMs: 2_000 })).status).toBe('PAID')
+  })
+
   it('ends in time without an answer', async () => {
     const { id } = await guiche.transactions.create({ amount: 2590 })
     line.plan(`GET /transaction/${id}`, 'hang')

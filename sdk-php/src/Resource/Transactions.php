@@ -29,6 +29,8 @@ final class Transactions
     /** Simulated payments settle within this time. People take longer, so the pauses grow. */
     private const FIRST_PAUSE_MS = 100;
     private const LONGEST_PAUSE_MS = 5_000;
+    /** The last poll begins this long before the end, or a tenth of the wait if that is shorter: an answer takes time. */
+    private const LAST_POLL_MS = 1_000;
 
     public function __construct(private readonly Client $client)
     {
@@ -89,6 +91,7 @@ final class Transactions
     {
         $fits = is_string($until) ? static fn (Transaction $transaction): bool => $transaction->status === $until : $until;
         $endsAt = hrtime(true) + $timeoutMs * 1_000_000;
+        $lastPollAt = $endsAt - min(self::LAST_POLL_MS, intdiv($timeoutMs, 10)) * 1_000_000;
         $status = 'of unknown status';
         for ($pauseMs = self::FIRST_PAUSE_MS; ; $pauseMs = (int) min(self::LONGEST_PAUSE_MS, $pauseMs * 1.5)) {
             $cause = null;
@@ -104,12 +107,14 @@ final class Transactions
                 }
                 $cause = $error;
             }
-            $leftMs = intdiv($endsAt - hrtime(true), 1_000_000);
-            if ($leftMs <= 0) {
+            $untilLastMs = intdiv($lastPollAt - hrtime(true), 1_000_000);
+            $untilNextMs = (int) ($untilLastMs > 0 ? min($pauseMs, $untilLastMs) : $pauseMs);
+            $leftMs = max(0, intdiv($endsAt - hrtime(true), 1_000_000));
+            $this->client->sleep(min($untilNextMs, $leftMs));
+            if ($untilNextMs >= $leftMs) {
                 $wanted = is_string($until) ? $until : 'as it was waited for';
                 throw new GuicheException('wait_timed_out', "Transaction $id is $status, not $wanted, after $timeoutMs ms. Wait longer, or check again later.", previous: $cause);
             }
-            $this->client->sleep((int) min($pauseMs, $leftMs));
         }
     }
 

@@ -257,8 +257,14 @@ class ClientTest(IsolatedAsyncioTestCase):
         self.service.plan("GET /transaction/an-id", *states)
         self.assertEqual((await self.guiche.transactions.wait_for("an-id", "PAID"))["status"], "PAID")
         await self.guiche.transactions.wait_for("an-id", lambda transaction: transaction["status"] == "PAID")
-        with self.assertRaisesRegex(GuicheError, "an-id is PAID, not REFUNDED, after 0.2 s. .*wait_timed_out"):
-            await self.guiche.transactions.wait_for("an-id", "REFUNDED", timeout=0.2)
+        with self.assertRaisesRegex(GuicheError, "an-id is PAID, not REFUNDED, after 1 s. .*wait_timed_out"):
+            await self.guiche.transactions.wait_for("an-id", "REFUNDED", timeout=1.0)
+        # The last poll has time for an answer.
+        limits = [request.extensions["timeout"]["read"] for request in self.service.requests[-3:]]
+        self.assertGreater(min(limits), 0.002)
+        self.service.plan("GET /transaction/an-id", problem(503, "busy", {"retry-after": "30"}))
+        with self.assertRaisesRegex(GuicheError, "an-id is of unknown status, .*wait_timed_out"):
+            await self.guiche.transactions.wait_for("an-id", "PAID", timeout=0.2)
         self.service.plan("GET /transaction/an-id", problem(404, "not_found"))
         with self.assertRaises(NotFoundError):
             await self.guiche.transactions.wait_for("an-id", "PAID")

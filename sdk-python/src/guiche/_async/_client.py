@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect  # async only
+import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -204,11 +205,13 @@ async def send(
         try:
             return await _send_once(settings, call, token, options, is_streamed)
         except GuicheError as error:
-            pause = pause_before(error, retry)
-            is_over = options.deadline is not None and time.monotonic() + pause >= options.deadline
-            if retry >= max_retries or is_over or not may_repeat(call, error):
+            if retry >= max_retries or not may_repeat(call, error):
                 raise
-        await asyncio.sleep(pause)
+            pause = pause_before(error, retry)
+            left = math.inf if options.deadline is None else options.deadline - time.monotonic()
+            await asyncio.sleep(max(0.0, min(pause, left)))
+            if pause >= left:
+                raise
         retry += 1
 
 

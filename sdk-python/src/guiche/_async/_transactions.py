@@ -24,6 +24,8 @@ from ._list import AsyncList
 # Simulated payments settle within this time. People take longer, so the pauses grow.
 _FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 5.0
+# The last poll begins this long before the end, or a tenth of the wait if that is shorter: an answer takes time.
+_LAST_POLL = 1.0
 
 
 class AsyncTransactions:
@@ -79,6 +81,7 @@ class AsyncTransactions:
         :raises GuicheError: ``wait_timed_out`` after ``timeout`` seconds, with the last status
         """
         deadline = time.monotonic() + timeout
+        last_poll_at = deadline - min(_LAST_POLL, timeout / 10)
         pause = _FIRST_PAUSE
         status = "of unknown status"
         while True:
@@ -92,14 +95,15 @@ class AsyncTransactions:
                 if time.monotonic() + _FIRST_PAUSE < deadline:
                     raise
                 failure = error
-            remaining = deadline - time.monotonic()
-            if remaining <= 0 or failure is not None:
+            now = time.monotonic()
+            next_poll_at = min(now + pause, last_poll_at) if now < last_poll_at else now + pause
+            await asyncio.sleep(max(0.0, min(next_poll_at, deadline) - now))
+            if next_poll_at >= deadline:
                 wanted = "as it was waited for" if callable(until) else until
                 raise GuicheError(
                     "wait_timed_out",
                     f"Transaction {id} is {status}, not {wanted}, after {timeout:g} s. Wait longer, or check again later.",
                 ) from failure
-            await asyncio.sleep(min(pause, remaining))
             pause = min(_LONGEST_PAUSE, pause * 1.5)
 
     async def payment_link(

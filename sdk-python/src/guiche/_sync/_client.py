@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import threading
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -203,11 +204,13 @@ def send(
         try:
             return _send_once(settings, call, token, options, is_streamed)
         except GuicheError as error:
-            pause = pause_before(error, retry)
-            is_over = options.deadline is not None and time.monotonic() + pause >= options.deadline
-            if retry >= max_retries or is_over or not may_repeat(call, error):
+            if retry >= max_retries or not may_repeat(call, error):
                 raise
-        time.sleep(pause)
+            pause = pause_before(error, retry)
+            left = math.inf if options.deadline is None else options.deadline - time.monotonic()
+            time.sleep(max(0.0, min(pause, left)))
+            if pause >= left:
+                raise
         retry += 1
 
 

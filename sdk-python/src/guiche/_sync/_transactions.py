@@ -25,6 +25,8 @@ from ._list import List
 # Simulated payments settle within this time. People take longer, so the pauses grow.
 _FIRST_PAUSE = 0.1
 _LONGEST_PAUSE = 5.0
+# The last poll begins this long before the end, or a tenth of the wait if that is shorter: an answer takes time.
+_LAST_POLL = 1.0
 
 
 class Transactions:
@@ -80,6 +82,7 @@ class Transactions:
         :raises GuicheError: ``wait_timed_out`` after ``timeout`` seconds, with the last status
         """
         deadline = time.monotonic() + timeout
+        last_poll_at = deadline - min(_LAST_POLL, timeout / 10)
         pause = _FIRST_PAUSE
         status = "of unknown status"
         while True:
@@ -93,14 +96,15 @@ class Transactions:
                 if time.monotonic() + _FIRST_PAUSE < deadline:
                     raise
                 failure = error
-            remaining = deadline - time.monotonic()
-            if remaining <= 0 or failure is not None:
+            now = time.monotonic()
+            next_poll_at = min(now + pause, last_poll_at) if now < last_poll_at else now + pause
+            time.sleep(max(0.0, min(next_poll_at, deadline) - now))
+            if next_poll_at >= deadline:
                 wanted = "as it was waited for" if callable(until) else until
                 raise GuicheError(
                     "wait_timed_out",
                     f"Transaction {id} is {status}, not {wanted}, after {timeout:g} s. Wait longer, or check again later.",
                 ) from failure
-            time.sleep(min(pause, remaining))
             pause = min(_LONGEST_PAUSE, pause * 1.5)
 
     def payment_link(
