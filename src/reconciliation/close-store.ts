@@ -41,10 +41,10 @@ export async function listStatements(
     order by acquirer, closed_days.day, version limit ${limit}`)
 }
 
-/** The latest closed day, whenever it was closed. */
-export async function findLastClosedDay(db: Db, acquirer: string): Promise<string | null> {
+/** The earliest closed day, whenever it was closed. */
+export async function findFirstClosedDay(db: Db, acquirer: string): Promise<string | null> {
   const rows = await db.query<{ day: string }>(sql`
-    select day::text from closed_days where acquirer = ${acquirer} order by closed_days.day desc limit 1`)
+    select day::text from closed_days where acquirer = ${acquirer} order by closed_days.day limit 1`)
   return rows[0]?.day ?? null
 }
 

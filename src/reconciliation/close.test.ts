@@ -11,13 +11,15 @@ import { createKeyRing } from '../auth/keys.ts'
 import { raw, sql } from '../db/sql.ts'
 import { post } from '../ledger/post.ts'
 import { returnedFromSuspense } from '../ledger/transfers.ts'
+import { assert } from '../lib/assert.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { operatorMerchantId } from '../suspense/status.ts'
-import { assertDayIsOver, closeDay } from './close.ts'
+import { assertDayIsOver, closeDay, readStatement } from './close.ts'
 import { findStatement } from './close-store.ts'
 import { confirmDifference } from './decide.ts'
 import { reconciliationJobs } from './jobs.ts'
 import { publicStatementKeys, verifyStatement } from './sign.ts'
+import type { Statement } from './statement.ts'
 import { verifySignedAudit, verifySignedTransfers } from './verify-audit.ts'
 
 const { day } = generatedDay
@@ -39,6 +41,24 @@ async function close(which = day) {
   const closed = await closeDay(deps, { acquirer: deps.acquirer, day: which })
   if (closed.state !== 'closed') throw new Error(closed.error)
   return closed
+}
+
+const refused = { status: 503, headers: {}, body: '' }
+
+async function closeByJob(some = deps): Promise<void> {
+  await reconciliationJobs(some)['reconciliation.close']?.({}, new AbortController().signal)
+}
+
+async function versions(): Promise<string[]> {
+  const rows = await database.db.query<{ day: string; version: number }>(sql`
+    select day::text, version from closed_days order by closed_days.day, version`)
+  return rows.map((row) => `${row.day} ${row.version}`)
+}
+
+async function last(which: string): Promise<Statement> {
+  const row = await findStatement(database.db, { acquirer: 'bank', day: which })
+  assert(row, 'the day is closed')
+  return readStatement(row)
 }
 
 const sumOf = (amounts: number[]) => amounts.reduce((sum, amount) => sum + amount, 0)
@@ -221,11 +241,66 @@ it('verifies the transfers of a day against its last version, so that closing th
   expect(await verifySignedTransfers(database.db)).toEqual([])
 })
 
-it('signs no transfers of a day that has just ended, and all of them when it is closed again', async () => {
+it('signs no transfers of a day that has just ended, and all of them when the job closes it again', async () => {
   clock.set(new Date(generatedDay.to.getTime() + 60_000))
   expect((await close()).statement.transfers).toBeNull()
+  await closeByJob()
+  expect(await versions()).toEqual(['2026-11-20 1'])
   clock.set(new Date(generatedDay.to.getTime() + 60 * 60_000))
-  expect((await close()).statement).toMatchObject({ version: 2, transfers: { sha256: expect.any(String) } })
+  await closeByJob()
+  await closeByJob()
+  expect(await versions()).toEqual(['2026-11-20 1', '2026-11-20 2'])
+  expect((await last(day)).transfers).toMatchObject({ sha256: expect.any(String) })
+})
+
+it('closes the days before one that was closed by hand, and that one again from their closing', async () => {
+  clock.set(new Date('2026-11-20T15:00:00.000Z'))
+  await closeByJob()
+  clock.set(new Date('2026-11-22T15:00:00.000Z'))
+  const broken = reconcilingWith({ db: database.db, clock, send: async () => refused })
+  await closeByJob(broken)
+  await close('2026-11-21')
+  await closeByJob(broken)
+  expect(await versions()).toEqual(['2026-11-19 1', '2026-11-21 1'])
+  await closeByJob()
+  await closeByJob()
+  expect(await versions()).toEqual(['2026-11-19 1', '2026-11-20 1', '2026-11-21 1', '2026-11-21 2'])
+  const [before, after] = [await last('2026-11-20'), await last('2026-11-21')]
+  // The control: the two sides differ.
+  expect(before.acquirerSide.closing).not.toBe(before.ledgerSide.closing)
+  expect(after.acquirerSide.opening).toBe(before.acquirerSide.closing)
+  expect(after.dayBefore).toMatchObject({ day: '2026-11-20', version: 1 })
+})
+
+it('closes the days after one that was closed again, and signs no changed transfer of theirs', async () => {
+  await close()
+  clock.set(new Date('2026-11-23T15:00:00.000Z'))
+  await closeByJob()
+  const firsts = ['2026-11-20 1', '2026-11-21 1', '2026-11-22 1']
+  expect(await versions()).toEqual(firsts)
+  const late = { endToEndId: 'E12345678202611201200latelatelate', txid: null, amount: 4_321, fee: null, returns: [] }
+  made.bank.payments.set(late.endToEndId, { ...late, at: new Date('2026-11-20T12:00:00.000Z') })
+  await database.db.query(sql`
+    insert into ledger_transfers (merchant_id, event_key, position, kind, debit, credit, amount, debit_balance, credit_balance, record_type,
+      record_id, created_at)
+    select merchant_id, 'added', 0, kind, debit, credit, amount, debit_balance, credit_balance, record_type, record_id, '2026-11-21T12:00:00Z'
+    from ledger_transfers order by merchant_id, id limit 1`)
+  await close()
+  await closeByJob()
+  await closeByJob()
+  expect(await versions()).toEqual([...firsts, '2026-11-20 2', '2026-11-21 2', '2026-11-22 2'].toSorted())
+  const [changed, next, after] = [await last('2026-11-20'), await last('2026-11-21'), await last('2026-11-22')]
+  expect(next.acquirerSide.opening).toBe(changed.acquirerSide.closing)
+  expect(after.acquirerSide.opening).toBe(next.acquirerSide.closing)
+  const opening = {
+    name: 'acquirer.opening',
+    after: next.acquirerSide.opening,
+    before: next.acquirerSide.opening - 4_321,
+  }
+  expect(next.changes?.totals).toContainEqual(opening)
+  expect(await verifySignedTransfers(database.db)).toMatchObject([
+    { detail: expect.stringContaining('of 2026-11-21 ') },
+  ])
 })
 
 it('can be verified while the first day closes, which creates the key', async () => {

@@ -52,7 +52,20 @@ export type Closed =
  */
 export async function closeDay(
   deps: CloseDeps,
-  { acquirer, day, ...more }: { acquirer: Acquirer; day: string; runId?: string; by?: By; stopping?: AbortSignal },
+  {
+    acquirer,
+    day,
+    keepsTransfers = false,
+    ...more
+  }: {
+    acquirer: Acquirer
+    day: string
+    /** Signs the hash of the previous version again: only a person accepts a change of the transfers since. */
+    keepsTransfers?: boolean
+    runId?: string
+    by?: By
+    stopping?: AbortSignal
+  },
 ): Promise<Closed> {
   assertDayIsOver(day, await findClosingTime(deps))
   const window = windowOf(day)
@@ -61,7 +74,7 @@ export async function closeDay(
   const content = await runWithoutTimeout(
     deps.db,
     { stopping: more.stopping, readOnly: true },
-    async (tx) => await describe(tx, { day, run, now: await findClosingTime({ ...deps, db: tx }) }),
+    async (tx) => await describe(tx, { day, run, keepsTransfers, now: await findClosingTime({ ...deps, db: tx }) }),
   )
   return await deps.db.transaction(async (tx) => {
     await lockClosing(tx, acquirer.name)
@@ -86,7 +99,10 @@ export function assertDayIsOver(day: string, now: Date): void {
   if (to > now) throw invalid('not_over', `is not over in Brasília: ${from}`)
 }
 
-async function describe(tx: Tx, { day, run, now }: { day: string; run: RunResult; now: Date }): Promise<Content> {
+async function describe(
+  tx: Tx,
+  { day, run, keepsTransfers, now }: { day: string; run: RunResult; keepsTransfers: boolean; now: Date },
+): Promise<Content> {
   const { acquirer, window, runId, totals } = run
   const dayBeforeRow = await findStatement(tx, { acquirer, day: dayBefore(day) })
   const before = dayBeforeRow && readStatement(dayBeforeRow)
@@ -98,7 +114,10 @@ async function describe(tx: Tx, { day, run, now }: { day: string; run: RunResult
   const opening = { ledger: ledgerClosing, acquirer: before?.acquirerSide.closing ?? ledgerClosing }
   const moved = await sumMoved(tx, { acquirer, ...window })
   const dated = await sumDated(tx, { acquirer, ...window, since: window.to })
-  const transfers = now.getTime() - window.to.getTime() < recordingMs ? null : await hashTransfers(tx, window)
+  const former = keepsTransfers ? await findStatement(tx, { acquirer, day }) : null
+  const isRecording = now.getTime() - window.to.getTime() < recordingMs
+  const transfers =
+    (former && readStatement(former).transfers) ?? (isRecording ? null : await hashTransfers(tx, window))
   const differences = await listDifferencesOf(tx, { acquirer, runId, ...window })
   return toContent({ acquirer, day, window, moved, opening, totals, dated, transfers, differences })
 }

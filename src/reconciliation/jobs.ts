@@ -5,8 +5,8 @@ import type { Job, JobSchedule } from '../jobs/jobs.ts'
 import { dayBefore, dayOf, nextDay, windowOf } from '../lib/brasilia.ts'
 import type { SettleDeps } from '../transactions/settle.ts'
 import { compareBalance, observeBalances } from './balance.ts'
-import { type CloseDeps, closeDay, findClosingTime } from './close.ts'
-import { findLastClosedDay } from './close-store.ts'
+import { type CloseDeps, closeDay, findClosingTime, readStatement } from './close.ts'
+import { findFirstClosedDay, findStatement } from './close-store.ts'
 import { reconcile } from './run.ts'
 import { settleOpen } from './settle-open.ts'
 import type { Statement } from './statement.ts'
@@ -27,7 +27,7 @@ const payoutOverlapMs = 30 * 60_000
 const reachMs = 24 * 60 * 60_000
 /** A day is closed this long after midnight: by then the lists have what banks report late. */
 const closeAfterMs = 30 * 60_000
-/** Missed days are closed up to this long ago. An operator can close older ones manually. */
+/** Days are closed, and closed again, up to this long ago. An operator can close older ones manually. */
 const closeReachMs = 30 * 24 * 60 * 60_000
 
 /**
@@ -84,35 +84,57 @@ async function compareSinceLastRun(deps: CloseDeps, acquirer: Acquirer, stopping
 }
 
 /**
- * Closes yesterday, and earlier days that were missed while the service did not run: each begins where the one before
- * ends.
+ * Closes yesterday, and the days since the first closed one that have no statement, or whose last one is out of date:
+ * each day begins where the one before ends, however late that one was closed, or closed again.
  */
 async function closeDays(deps: CloseDeps, acquirer: Acquirer, stopping: AbortSignal): Promise<void> {
   const now = await findClosingTime(deps)
   const yesterday = dayBefore(dayOf(now))
   const isSoon = now.getTime() - windowOf(yesterday).to.getTime() < closeAfterMs
   const last = isSoon ? dayBefore(yesterday) : yesterday
-  const closedUntil = await findLastClosedDay(deps.db, acquirer.name)
-  const reach = dayOf(new Date(now.getTime() - closeReachMs))
-  let day = closedUntil === null ? last : nextDay(closedUntil)
-  if (day < reach) day = reach
+  const first = await findFirstClosedDay(deps.db, acquirer.name)
   // Nothing was compared before the service ran for the first time.
-  if (closedUntil === null && isSoon) return
+  if (first === null && isSoon) return
+  const reach = dayOf(new Date(now.getTime() - closeReachMs))
+  const read = async (day: string) => {
+    const row = await findStatement(deps.db, { acquirer: acquirer.name, day })
+    return row && readStatement(row)
+  }
+  let day = first ?? last
+  if (day < reach) day = reach
+  let before = await read(dayBefore(day))
   for (; day <= last && !stopping.aborted; day = nextDay(day)) {
-    if (!(await closeOne(deps, acquirer, day, stopping))) return
+    let statement = await read(day)
+    if (!statement || isOutOfDate(statement, before)) statement = await closeOne(deps, acquirer, day, stopping)
+    if (!statement) return
+    before = statement
   }
 }
 
-/** False when it must be tried again. */
-async function closeOne(deps: CloseDeps, acquirer: Acquirer, day: string, stopping: AbortSignal): Promise<boolean> {
-  const closed = await closeDay(deps, { acquirer, day, stopping })
+/** Whether a day was closed before its transfers were final, or before the day before it was closed as it is now. */
+function isOutOfDate({ transfers, ledgerSide, acquirerSide }: Statement, before: Statement | null): boolean {
+  if (!transfers) return true
+  if (!before) return false
+  return ledgerSide.opening !== before.ledgerSide.closing || acquirerSide.opening !== before.acquirerSide.closing
+}
+
+/** Null when it must be tried again. */
+async function closeOne(
+  deps: CloseDeps,
+  acquirer: Acquirer,
+  day: string,
+  stopping: AbortSignal,
+): Promise<Statement | null> {
+  const closed = await closeDay(deps, { acquirer, day, stopping, keepsTransfers: true })
   const about = { acquirer: acquirer.name, day }
-  if (closed.state === 'closed') {
-    // A day without any transfer, such as the one before the first start, is only worth a debug line.
-    const write = isEmpty(closed.statement) ? deps.log.debug : deps.log.info
-    write.call(deps.log, { ...about, sha256: closed.sha256 }, 'a day was closed')
-  } else if (!stopping.aborted) deps.log.warn({ ...about, reason: closed.error }, 'a day could not be closed yet')
-  return closed.state === 'closed'
+  if (closed.state === 'interrupted') {
+    if (!stopping.aborted) deps.log.warn({ ...about, reason: closed.error }, 'a day could not be closed yet')
+    return null
+  }
+  // A day without any transfer, such as the one before the first start, is only worth a debug line.
+  const write = isEmpty(closed.statement) ? deps.log.debug : deps.log.info
+  write.call(deps.log, { ...about, sha256: closed.sha256 }, 'a day was closed')
+  return closed.statement
 }
 
 function isEmpty({ ledgerSide, acquirerSide, differences }: Statement): boolean {
