@@ -37,6 +37,13 @@ describe('a logo', () => {
     return Buffer.concat([length, body, sum])
   }
   const make = (width = 4, height = 2) => PNG.sync.write(new PNG({ width, height }))
+  /** A file one pixel wide and two high. */
+  const of = ({ type, depth = 8 }: { type: number; depth?: number }, pixels: Buffer, ...before: Buffer[]) => {
+    const header = chunk('IHDR', Buffer.from([0, 0, 0, 1, 0, 0, 0, 2, depth, type, 0, 0, 0]))
+    const parts = [header, ...before, chunk('IDAT', deflateSync(pixels)), chunk('IEND', Buffer.alloc(0))]
+    return Buffer.concat([make().subarray(0, 8), ...parts])
+  }
+  const transparency = Buffer.concat([chunk('PLTE', Buffer.alloc(3)), chunk('tRNS', Buffer.alloc(1))])
   /** Before the end of a file, where further chunks may be. */
   const insert = (file: Buffer, more: Buffer) => Buffer.concat([file.subarray(0, -12), more, file.subarray(-12)])
 
@@ -48,12 +55,23 @@ describe('a logo', () => {
   })
 
   it.each([
+    ['its last filter', of({ type: 6 }, Buffer.from([0, 0, 0, 0, 0, 4, 0, 0, 0, 0]))],
+    ['transparency of 8 bits', of({ type: 3 }, Buffer.alloc(4), transparency)],
+    ['4 bits without transparency', of({ type: 3, depth: 4 }, Buffer.alloc(4), transparency.subarray(0, 15))],
+  ])('is kept with %s', (_, file) => {
+    expect(cleanPng(file)).toEqual(file)
+  })
+
+  it.each([
     ['another format', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')],
     ['nothing', Buffer.alloc(0)],
     ['half of one', make().subarray(0, 40)],
     ['one with something behind it', Buffer.concat([make(), Buffer.from('<script>')])],
     ['one with a wrong checksum', Buffer.from(make().map((byte, index) => (index === 20 ? byte ^ 1 : byte)))],
     ['one too wide', make(801, 1)],
+    ['one with two headers', insert(make(), make().subarray(8, 33))],
+    ['one with a filter that does not exist', of({ type: 6 }, Buffer.from([0, 0, 0, 0, 0, 5, 0, 0, 0, 0]))],
+    ['one with transparency of fewer than 8 bits', of({ type: 3, depth: 4 }, Buffer.alloc(4), transparency)],
     ['one with more pixels than it says', insert(make(), chunk('IDAT', deflateSync(Buffer.alloc(1000))))],
     [
       'one that would need much memory',

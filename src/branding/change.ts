@@ -51,7 +51,10 @@ function check(input: BrandingInput): Omit<BrandingRow, 'logo'> & { logo: Buffer
   })
   const logo = typeof input.logo === 'string' ? cleanPng(Buffer.from(input.logo, 'base64')) : input.logo
   if (typeof input.logo === 'string' && logo === null)
-    refuse('logo', 'must be a PNG without interlacing, of at most 800 by 800 pixels and 8 bits a color')
+    refuse(
+      'logo',
+      'must be a PNG without interlacing, of at most 800 by 800 pixels and 8 bits a color; with transparency, of 8 bits',
+    )
   if (logo && logo.length > logoBytesMax)
     wrong.push({ field: 'logo', code: 'too_large', message: `must be at most ${logoBytesMax} bytes` })
   if (wrong.length > 0) throw invalidFields(wrong)

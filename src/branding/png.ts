@@ -8,6 +8,8 @@ export const logoSideMax = 800
 const signature = Buffer.from('89504e470d0a1a0a', 'hex')
 /** Samples of a pixel, by color type. */
 const samples: Record<number, number> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 }
+/** A line says by a number up to this how its bytes differ from those beside and above them. */
+const filterMax = 4
 /** Everything else may hold text, dates or a place. */
 const kept = new Set(['IHDR', 'PLTE', 'tRNS', 'IDAT', 'IEND'])
 
@@ -15,26 +17,31 @@ type Chunk = { type: string; data: Buffer; whole: Buffer }
 
 /**
  * Checks that a file is a complete, small PNG and returns it without metadata, so that nothing else is ever served from
- * our address. Null for any other file.
+ * our address. Null for any other file, and for what the receipt's PDF cannot show: transparency of fewer than 8 bits.
  */
 export function cleanPng(file: Buffer): Buffer | null {
   const chunks = readChunks(file)
   const header = chunks?.[0]
   if (!chunks || header?.type !== 'IHDR' || chunks.findIndex(({ type }) => type === 'IEND') !== chunks.length - 1)
     return null
-  const bytes = countBytes(header.data)
-  if (bytes === null) return null
+  const form = readForm(header.data)
+  const count = (name: string) => chunks.filter(({ type }) => type === name).length
+  if (form === null || count('IHDR') !== 1 || (count('tRNS') > 0 && form.depth < 8)) return null
   const pixels = Buffer.concat(chunks.filter(({ type }) => type === 'IDAT').map(({ data }) => data))
-  if (!inflatesTo(pixels, bytes)) return null
+  if (!isWhole(pixels, form)) return null
   return Buffer.concat([signature, ...chunks.filter(({ type }) => kept.has(type)).map(({ whole }) => whole)])
 }
 
-/** Whether there are exactly so many bytes of pixels, and nothing behind them. */
-function inflatesTo(pixels: Buffer, bytes: number): boolean {
+type Form = { depth: number; height: number; lineBytes: number }
+
+/** Whether there are exactly these lines of pixels and nothing behind them, each with a filter that exists. */
+function isWhole(pixels: Buffer, { height, lineBytes }: Form): boolean {
   try {
     // The types of Node lack the answer to `info`.
-    const { buffer, engine } = inflateSync(pixels, { maxOutputLength: bytes, info: true }) as unknown as Inflated
-    return buffer.length === bytes && engine.bytesWritten === pixels.length
+    const options = { maxOutputLength: height * lineBytes, info: true }
+    const { buffer, engine } = inflateSync(pixels, options) as unknown as Inflated
+    if (buffer.length !== height * lineBytes || engine.bytesWritten !== pixels.length) return false
+    return Array.from({ length: height }).every((_, line) => (buffer[line * lineBytes] ?? 0) <= filterMax)
   } catch {
     return false
   }
@@ -42,8 +49,8 @@ function inflatesTo(pixels: Buffer, bytes: number): boolean {
 
 type Inflated = { buffer: Buffer; engine: { bytesWritten: number } }
 
-/** How many bytes the pixels have, with the filter byte of each line. Null for a form that not every reader knows. */
-function countBytes(header: Buffer): number | null {
+/** The lines of pixels, with the filter byte of each. Null for a form that not every reader knows. */
+function readForm(header: Buffer): Form | null {
   if (header.length !== 13) return null
   const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)]
   const [depth = 0, type = -1, compression, filter, interlace] = header.subarray(8)
@@ -51,7 +58,7 @@ function countBytes(header: Buffer): number | null {
   if (width < 1 || height < 1 || width > logoSideMax || height > logoSideMax || perPixel === undefined) return null
   if (![1, 2, 4, 8].includes(depth) || (depth !== 8 && perPixel !== 1)) return null
   if (compression !== 0 || filter !== 0 || interlace !== 0) return null
-  return height * (1 + Math.ceil((width * depth * perPixel) / 8))
+  return { depth, height, lineBytes: 1 + Math.ceil((width * depth * perPixel) / 8) }
 }
 
 function readChunks(file: Buffer): Chunk[] | null {
