@@ -26,6 +26,11 @@ describe('a line of CSV', () => {
       [' =1', '\u00a0+1', '\u200b-1', '\ufeff@A', '＝1', '＋1', '－1', '＠A', ' \u200b＝1'],
       "' =1,'\u00a0+1,'\u200b-1,'\ufeff@A,'＝1,'＋1,'－1,'＠A,' \u200b＝1",
     ],
+    [
+      'turns formulas behind a semicolon or a tab into text, which some spreadsheets take for the end of a cell',
+      ['x;=1+1;y', 'x\t -1', 'x;"@A"', 'a;b'],
+      'x;\'=1+1;y,x\t\' -1,"x;\'""@A""",a;b',
+    ],
     ['quotes a formula as well', ['=HYPERLINK("x","y")'], `"'=HYPERLINK(""x"",""y"")"`],
   ])('%s', async (_, cells, line) => {
     const columns = cells.map((cell, index): Column<number> => [`c${index}`, () => cell])

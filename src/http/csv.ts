@@ -138,9 +138,12 @@ function toCell(value: Value): string {
   if (typeof value === 'number') return String(value)
   if (value instanceof Date) return value.toISOString()
   if (isPlain.test(value)) return value
-  const text = isFormula(value) ? `'${value}` : value
+  const text = (isFormula(value) ? `'${value}` : value).replace(laterFormula, "$1'")
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
+
+/** A spreadsheet in Portuguese divides a line at semicolons, and some divide it at tabs. */
+const laterFormula = /([;\t])(?=[\s\p{Cf}"]*[=+\-@＝＋－＠])/gu
 
 /**
  * True for text that a spreadsheet would run as a formula; other people wrote this text. An apostrophe turns it into
