@@ -88,8 +88,8 @@ export function defenceJobs(deps: WriteDeps): Record<string, Job> {
 async function sendDefence(deps: WriteDeps, key: DisputeKey): Promise<void> {
   const found = await readCase(deps.db, key)
   const { defence } = found
-  // It was handed in meanwhile, or another run has recorded the answer.
-  if (defence?.state !== 'sending') return
+  // It was handed in meanwhile, another run has recorded the answer, or its text was erased.
+  if (defence?.state !== 'sending' || defence.erased_at !== null) return
   const outcome = await sendToAcquirer(deps, found, defence)
   await deps.db.transaction(async (tx) => {
     const current = (await lockCase(tx, key)).defence

@@ -13,7 +13,7 @@ export async function listOldTransactions(
   return await tx.query<Place>(sql`
     select created_at as at, id from transactions
     where merchant_id = ${merchantId} and created_at < ${before} and (created_at, id) > (${after.at}::timestamptz, ${after.id}::uuid)
-      and num_nonnulls(customer, payer, address, description, metadata, return_url) > 0
+      and num_nonnulls(customer, payer, seller, address, description, metadata, return_url) > 0
     order by created_at, id limit ${limit}`)
 }
 

@@ -10,10 +10,10 @@ type Deps = { db: Db; clock: Clock; key: SecretKey }
 
 /**
  * The value that replaces an erased document: only someone with both the document and the key can find the record
- * again.
+ * again. A document that is erased already stays as it is.
  */
 export function toErasedDocument(key: SecretKey, document: string): string {
-  return toHashed(keyedHash(key, 'person', document))
+  return document.startsWith('hash:') ? document : toHashed(keyedHash(key, 'person', document))
 }
 
 function toHashed(hash: Buffer): string {
@@ -75,6 +75,7 @@ export async function erasePerson(
     const payers = ids(records.transactions.filter((one) => one.is_party))
     await store.eraseCustomers(tx, { ids: customers, hashes: customers.map(() => person), now })
     await store.erasePayers(tx, { ids: payers, now })
+    await store.eraseSellers(tx, { ids: ids(records.transactions.filter((one) => one.is_seller)), now })
     await store.eraseDefences(tx, { ids: ids(records.transactions), now })
     const receivers = ids(records.withdrawals)
     await store.eraseReceivers(tx, { ids: receivers, hashes: receivers.map(() => person), now })

@@ -74,6 +74,7 @@ const transactionRecords = (merchantId: string): Records => ({
     const hashes = rows.map(({ customer_document: document }) => document && toErasedDocument(key, document))
     await store.eraseCustomers(tx, { ids, hashes, now })
     await store.erasePayers(tx, { ids, now })
+    await store.eraseSellers(tx, { ids, now })
     await store.eraseDefences(tx, { ids, now })
     await store.eraseSnapshots(tx, { recordIds: ids, field: 'payer' })
     return ids

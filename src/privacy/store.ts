@@ -4,7 +4,8 @@ import { raw, type Sql, sql, type Tx } from '../db/sql.ts'
 export type PersonalRecord = { merchant_id: string; id: string; is_customer: boolean; is_party: boolean }
 
 export type PersonalRecords = {
-  transactions: PersonalRecord[]
+  /** `is_seller`: the person sold the goods. */
+  transactions: (PersonalRecord & { is_seller: boolean })[]
   withdrawals: PersonalRecord[]
   suspense: PersonalRecord[]
 }
@@ -13,17 +14,19 @@ export type PersonalRecords = {
 type Person = { document: string; hashes: string[] }
 
 /**
- * Every record that names a person. Payers have no index, so it reads all transactions and takes a while. A customer is
+ * Every record that names a person. Payers and sellers have no index, so it reads all transactions and takes a while. A customer is
  * also the payer if the digits that a masked document shows are theirs.
  */
 export async function findPersonal(tx: Tx, { document, hashes }: Person): Promise<PersonalRecords> {
   const known = [document, ...hashes]
-  const transactions = await tx.query<PersonalRecord>(sql`
+  const transactions = await tx.query<PersonalRecords['transactions'][number]>(sql`
     select merchant_id, id, coalesce(customer_document = any(${known}), false) as is_customer,
       coalesce(
         payer->>'document' = ${document}
-          or (customer_document = any(${known}) and ${document} like translate(payer->>'document', '*./-', '_')), false) as is_party
-    from transactions where customer_document = any(${known}) or payer->>'document' = ${document}
+          or (customer_document = any(${known}) and ${document} like translate(payer->>'document', '*./-', '_')), false) as is_party,
+      coalesce(seller->'document'->>'value' = ${document}, false) as is_seller
+    from transactions
+    where customer_document = any(${known}) or payer->>'document' = ${document} or seller->'document'->>'value' = ${document}
     order by id`)
   const withdrawals = await tx.query<PersonalRecord>(sql`
     select merchant_id, id, pix_key = any(${known}) as is_customer, coalesce(receiver->>'document' = ${document}, false) as is_party
@@ -108,6 +111,11 @@ export async function erasePayers(tx: Tx, { ids, now }: { ids: string[]; now: Da
     update transactions set payer = null, erased_at = ${now} where id = any(${ids}::uuid[]) and payer is not null`)
 }
 
+export async function eraseSellers(tx: Tx, { ids, now }: { ids: string[]; now: Date }): Promise<void> {
+  await tx.query(sql`
+    update transactions set seller = null, erased_at = ${now} where id = any(${ids}::uuid[]) and seller is not null`)
+}
+
 /** A PIX key may be a document, an e-mail address or a phone number. */
 export async function eraseReceivers(
   tx: Tx,
@@ -173,6 +181,7 @@ export async function exportPersonal(tx: Tx, records: PersonalRecords): Promise<
   const transactions = idsOf(records.transactions)
   const isCustomer = sql`t.id = any(${idsOf(records.transactions.filter(({ is_customer }) => is_customer))}::uuid[])`
   const isPayer = sql`t.id = any(${idsOf(records.transactions.filter(({ is_party }) => is_party))}::uuid[])`
+  const isSeller = sql`t.id = any(${idsOf(records.transactions.filter(({ is_seller }) => is_seller))}::uuid[])`
   const ofCustomer = (column: string) => sql`case when ${isCustomer} then t.${raw(column)} end as ${raw(column)}`
   return {
     transactions: await rows(sql`
@@ -181,6 +190,7 @@ export async function exportPersonal(tx: Tx, records: PersonalRecords): Promise<
           t.external_code as "externalCode", ${ofCustomer('customer')}, ${ofCustomer('address')}, ${ofCustomer('items')},
           ${ofCustomer('description')}, ${ofCustomer('metadata')}, t.payment_date as "paymentDate",
           t.amount_paid as "amountPaid", t.end_to_end as "endToEnd", case when ${isPayer} then t.payer end as payer,
+          case when ${isSeller} then t.seller end as seller,
           t.erased_at as "erasedAt",
           (select coalesce(json_agg(json_build_object('id', r.id, 'amount', r.amount, 'status', r.status, 'reason', r.reason)), '[]')
            from refunds r where r.merchant_id = t.merchant_id and r.transaction_id = t.id) as refunds,

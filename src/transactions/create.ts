@@ -242,6 +242,9 @@ function toRow(request: ChargeRequest, answered: Answered, now: Date): NewTransa
   }
 }
 
+/** Null once a person was erased: each person of a transaction is erased alone. */
+const erasable = ['customer', 'seller', 'address', 'returnUrl', 'description', 'metadata'] as const
+
 /**
  * The response that the first request with this key got, or would get by now; or an error when its content was
  * different.
@@ -251,9 +254,11 @@ function replay(
   first: KeyedTransaction,
   content: TransactionContent,
 ): Created {
-  const fields = differingFields(contentOf(first), content).filter(
-    // For erased fields nobody can say whether they were the same.
-    (field) => first.erased_at === null || !/^(customer|address|returnUrl|description|metadata)\b/.test(field),
+  const stored = contentOf(first)
+  // Of an erased field nobody can say whether it was the same.
+  const erased = erasable.filter((name) => first.erased_at !== null && stored[name] === null)
+  const fields = differingFields(stored, content).filter(
+    (field) => !erased.some((name) => name === field.split('.')[0]),
   )
   if (fields.length > 0) throw idempotencyKeyReused(fields, 'transaction')
   if (first.pix_uri === null) throw withoutCode(first)
