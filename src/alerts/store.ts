@@ -57,9 +57,9 @@ export async function makeNoticesDue(
 ): Promise<string[]> {
   await tx.query(sql`
     insert into alert_notices (alert_id, channel, send_at)
-    select id, channel, ${now} from alerts, unnest(${channels}::text[]) as channel
+    select id, name, ${now} from alerts, unnest(${channels}::text[]) as configured (name)
     where id = any (${reported}::uuid[]) or (reports > 0 and ended_at is null and not exists (
-      select from alert_notices known where known.alert_id = alerts.id and known.channel = channel))
+      select from alert_notices known where known.alert_id = alerts.id and known.channel = configured.name))
     on conflict (alert_id, channel) do update set send_at = excluded.send_at`)
   const rows = await tx.query<{ channel: string }>(sql`
     select distinct channel from alert_notices where send_at <= ${now} and channel = any (${channels})`)

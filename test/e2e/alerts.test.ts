@@ -171,6 +171,20 @@ it('does not let a channel that is away delay the others, and gives it only the 
   expect(ofFreeze(slack).slice(tries)).toEqual(accepted)
 })
 
+it('gives the open alerts once to a channel that is configured while they last', async () => {
+  await freeze()
+  await check()
+  const before = counts()
+  // As if it had not been configured.
+  await service.db.query(sql`delete from alert_notices where channel = 'slack'`)
+  await check()
+  await check()
+  expect(counts()).toEqual(before.map((count, index) => (index === 1 ? count + 1 : count)))
+  await release()
+  service.clock.advance(6 * 60_000)
+  await check()
+})
+
 it('sends a message again, with the same id, if it is not recorded that it was sent', async () => {
   const before = webhook.received.length
   // As if the process ended between the answer and the record of it.
