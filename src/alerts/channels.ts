@@ -22,9 +22,12 @@ export type Channel = {
 
 /** The message has no secret and no address: it is logged. */
 export class ChannelError extends Error {
-  constructor(channel: Channel['name'], message: string, options?: { cause?: unknown }) {
-    super(`${channel}: ${message}`, options)
+  /** Some of its recipients received the message. */
+  readonly isPartial: boolean
+  constructor(channel: Channel['name'], message: string, { isPartial = false } = {}) {
+    super(`${channel}: ${message}`)
     this.name = 'ChannelError'
+    this.isPartial = isPartial
   }
 }
 
@@ -85,7 +88,7 @@ function createEmail({ to, ...settings }: NonNullable<AlertSettings['email']>, b
         return await sendMail(settings, baseUrl, { to, subject: title, text, id, thread })
       } catch (error) {
         // Without the cause: answers of mail servers contain addresses.
-        throw error instanceof MailError ? new ChannelError('email', error.message) : error
+        throw error instanceof MailError ? new ChannelError('email', error.message, error) : error
       }
     },
   }

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
@@ -6,7 +7,7 @@ import { enqueueJob, type Job, type JobSchedule } from '../jobs/jobs.ts'
 import type { Language } from '../lib/alert-settings.ts'
 import type { Clock } from '../lib/clock.ts'
 import { newUuid } from '../lib/secrets.ts'
-import type { Channel } from './channels.ts'
+import { type Channel, ChannelError } from './channels.ts'
 import { conditionOf, findMet, type Met } from './conditions.ts'
 import {
   type AlertRow,
@@ -36,6 +37,7 @@ const SendPayload = Type.Object({ channel: Type.String() })
 export type AlertDeps = {
   db: Db
   clock: Clock
+  log: Pick<Logger, 'error'>
   registry: Registry
   baseUrl: string
   language: Language
@@ -109,10 +111,11 @@ function isDue({ kind, began_at: beganAt, reported_at: reportedAt }: AlertRow, n
 
 /**
  * Sends what is due on a channel, the oldest first. If the channel was away for longer than an alert lasted, it gets only
- * the last report. Throws when the channel fails: the job is tried again.
+ * the last report. Throws when the channel fails: the job is tried again, unless some of the recipients have the message,
+ * who would get it again with each attempt.
  */
 async function sendDue(deps: AlertDeps, channel: Channel, stopping: AbortSignal): Promise<void> {
-  const { db, clock } = deps
+  const { db, clock, log } = deps
   while (!stopping.aborted) {
     const now = clock.now()
     const leaseUntil = new Date(now.getTime() + leaseMs)
@@ -124,8 +127,11 @@ async function sendDue(deps: AlertDeps, channel: Channel, stopping: AbortSignal)
     try {
       if (alert.sent < alert.reports) await channel.send(writeMessage(alert, deps))
     } catch (error) {
-      await releaseNotice(db, { ...lease, now: clock.now() })
-      throw error
+      if (!(error instanceof ChannelError && error.isPartial)) {
+        await releaseNotice(db, { ...lease, now: clock.now() })
+        throw error
+      }
+      log.error({ err: error, alertId }, 'an alert did not reach all recipients')
     }
     await saveSent(db, { ...lease, sent: alert.reports })
   }

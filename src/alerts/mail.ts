@@ -17,9 +17,12 @@ export type Mail = {
 
 /** The text has no secret and no address: it is logged. */
 export class MailError extends Error {
-  constructor(message: string) {
+  /** Some of the recipients received it. */
+  readonly isPartial: boolean
+  constructor(message: string, { isPartial = false } = {}) {
     super(message)
     this.name = 'MailError'
+    this.isPartial = isPartial
   }
 }
 
@@ -49,8 +52,8 @@ export async function sendMail({ smtpUrl, from }: MailSettings, baseUrl: string,
       headers: { 'auto-submitted': 'auto-generated' },
       signal: AbortSignal.timeout(deadlineMs),
     })
-    // Part of the recipients is not enough: the person on duty may be one of the others.
-    if (sent.rejected.length > 0) throw new MailError('the mail server refused a recipient')
+    // The person on duty may be one of those. If all are refused, the transport throws.
+    if (sent.rejected.length > 0) throw new MailError('the mail server refused a recipient', { isPartial: true })
     return sent.response
   } catch (error) {
     throw error instanceof MailError ? error : new MailError(describeFailure(error))

@@ -22,6 +22,7 @@ let webhook: TestReceiver
 /** What the receivers do next. */
 let isSlackDown = false
 let onWebhook = async () => {}
+const logged: string[] = []
 
 beforeAll(async () => {
   mailServer = await startMailServer()
@@ -30,7 +31,7 @@ beforeAll(async () => {
   webhook = await startTestReceiver((response) => {
     void onWebhook().then(() => response.writeHead(204).end())
   })
-  service = await startTestService({ environment: settings() })
+  service = await startTestService({ environment: settings(), onLog: ({ msg }) => logged.push(String(msg)) })
 })
 afterAll(async () => {
   await service.stop()
@@ -185,6 +186,21 @@ it('gives the open alerts once to a channel that is configured while they last',
   await check()
 })
 
+it('sends a mail once to the recipients that the mail server accepts, and logs that it refused another', async () => {
+  mailServer.refused.add('rui@example.com')
+  const before = mailsOfFreeze().length
+  logged.length = 0
+  await freeze()
+  await check()
+  await check()
+  expect(mailsOfFreeze().slice(before)).toMatchObject([{ to: ['ana@example.com'] }])
+  expect(logged).toContain('an alert did not reach all recipients')
+  await release()
+  service.clock.advance(6 * 60_000)
+  await check()
+  mailServer.refused.clear()
+})
+
 it('sends a message again, with the same id, if it is not recorded that it was sent', async () => {
   const before = webhook.received.length
   // As if the process ended between the answer and the record of it.
@@ -226,6 +242,12 @@ it('tests each channel from the command line', async () => {
     SMTP_URL: mailServer.url,
     ALERT_EMAIL_TO: 'x@unknown.example',
   }
+  mailServer.refused.add('rui@example.com')
+  const partly = await openCommandLine({ connectionString, environment: settings() })
+  const { code: partlyCode, stdout: partlyAccepted } = await partly.run(['alert', 'test'])
+  expect(partlyCode).toBe(1)
+  expect(partlyAccepted).toMatch(/^email +no +email: the mail server refused a recipient$/m)
+  await partly.stop()
   const other = await openCommandLine({ connectionString, environment: wrong })
   const { code, stdout } = await other.run(['alert', 'test'])
   expect(code).toBe(1)
