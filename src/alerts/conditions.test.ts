@@ -12,7 +12,7 @@ async function metWith(name: string, series: Series[]) {
   const labelNames = [...new Set(series.flatMap(([labels]) => Object.keys(labels)))]
   const gauge = new Gauge({ name, help: 'A metric', labelNames, registers: [registry] })
   for (const [labels, value] of series) gauge.set(labels, value)
-  return (await findMet(registry)).map(({ kind, subject, value }) => [kind, JSON.parse(subject), value])
+  return (await findMet(registry)).met.map(({ kind, subject, value }) => [kind, JSON.parse(subject), value])
 }
 
 const hour = 3_600
@@ -59,6 +59,22 @@ it('recognizes a freeze after a loss of the database, negative differences and a
     'certificate_expired',
   ])
   expect(await metWith(certificate, [[{ acquirer: 'one' }, 31]])).toEqual([])
+})
+
+it('tells the conditions that cannot be read, beside those that are met', async () => {
+  const registry = new Registry()
+  const registers = [registry]
+  const error = new Error('The statement took too long')
+  const collect = () => Promise.reject(error)
+  new Gauge({ name: 'guiche_payouts_stopped', help: 'It fails', registers, collect })
+  new Gauge({ name: 'guiche_jobs_given_up', help: 'A metric', registers }).set(2)
+  expect(await findMet(registry)).toEqual({
+    met: [{ kind: 'job_given_up', subject: '{}', value: 2 }],
+    unread: new Map([
+      ['payouts_frozen', error],
+      ['database_went_back', error],
+    ]),
+  })
 })
 
 describe.each(alertKinds)('%s', (kind) => {

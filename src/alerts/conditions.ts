@@ -171,17 +171,25 @@ export const conditionOf = (kind: AlertKind): Condition => conditions[kind]
 /** `subject`: its labels, as JSON. */
 export type Met = { kind: AlertKind; subject: string; value: number }
 
+/** `unread`: the conditions whose metric could not be read, with the error. */
+export type Reading = { met: Met[]; unread: Map<AlertKind, unknown> }
+
 /** The conditions that are met now, for each subject. */
-export async function findMet(registry: Registry): Promise<Met[]> {
+export async function findMet(registry: Registry): Promise<Reading> {
   const met: Met[] = []
+  const unread: Reading['unread'] = new Map()
   for (const kind of alertKinds) {
     const condition = conditionOf(kind)
-    for (const [subject, value] of await readSubjects(registry, condition)) {
-      const { above = Number.NEGATIVE_INFINITY, below = Number.POSITIVE_INFINITY } = condition
-      if (value > above && value < below) met.push({ kind, subject, value: Math.round(value) })
+    try {
+      for (const [subject, value] of await readSubjects(registry, condition)) {
+        const { above = Number.NEGATIVE_INFINITY, below = Number.POSITIVE_INFINITY } = condition
+        if (value > above && value < below) met.push({ kind, subject, value: Math.round(value) })
+      }
+    } catch (error) {
+      unread.set(kind, error)
     }
   }
-  return met
+  return { met, unread }
 }
 
 async function readSubjects(

@@ -8,7 +8,7 @@ import type { Language } from '../lib/alert-settings.ts'
 import type { Clock } from '../lib/clock.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { type Channel, ChannelError } from './channels.ts'
-import { conditionOf, findMet, type Met } from './conditions.ts'
+import { conditionOf, findMet, type Met, type Reading } from './conditions.ts'
 import {
   type AlertRow,
   claimNotice,
@@ -59,11 +59,12 @@ export function alertJobs(deps: AlertDeps): Record<string, Job> {
 export const alertSchedules: Record<string, JobSchedule> = { 'alerts.check': { everySeconds: 60 } }
 
 /** Compares the conditions with the open alerts, and makes due what is to be reported. */
-async function checkAlerts({ db, clock, registry, channels }: AlertDeps): Promise<void> {
-  const met = await findMet(registry)
+async function checkAlerts({ db, clock, log, registry, channels }: AlertDeps): Promise<void> {
+  const reading = await findMet(registry)
+  for (const [kind, error] of reading.unread) log.error({ err: error, kind }, 'the condition of an alert could not be read')
   const now = clock.now()
   await db.transaction(async (tx) => {
-    const { changed, deleted, reported } = compareAlerts(await lockOpenAlerts(tx), met, now)
+    const { changed, deleted, reported } = compareAlerts(await lockOpenAlerts(tx), reading, now)
     await saveAlerts(tx, changed)
     await deleteAlerts(tx, { ids: deleted, endedBefore: new Date(now.getTime() - keptMs) })
     const names = channels.map(({ name }) => name)
@@ -75,8 +76,10 @@ async function checkAlerts({ db, clock, registry, channels }: AlertDeps): Promis
 
 type Comparison = { changed: AlertRow[]; deleted: string[]; reported: string[] }
 
-function compareAlerts(open: AlertRow[], met: Met[], now: Date): Comparison {
-  const rows = new Map(open.map((row) => [`${row.kind} ${row.subject}`, row]))
+function compareAlerts(open: AlertRow[], { met, unread }: Reading, now: Date): Comparison {
+  // Of an unread condition it is not known whether it is still met.
+  const known = open.filter(({ kind }) => !unread.has(kind))
+  const rows = new Map(known.map((row) => [`${row.kind} ${row.subject}`, row]))
   const comparison: Comparison = { changed: [], deleted: [], reported: [] }
   const report = (row: AlertRow) => {
     comparison.reported.push(row.id)

@@ -201,6 +201,32 @@ it('sends a mail once to the recipients that the mail server accepts, and logs t
   mailServer.refused.clear()
 })
 
+it('keeps an alert as it is while its condition cannot be read, and reports the others', async () => {
+  const disputed = 'A payment in suspense, or one that is not in the ledger, is disputed'
+  const ofDispute = () => mailServer.mails.map(({ subject }) => subject).filter((text) => text.includes(disputed))
+  await service.db.query(sql`
+    insert into unattributed_disputes (acquirer, reference, end_to_end, amount, acquirer_state, opened_at, changed_at)
+    values ('simulator', 'r', 'e', 1, 'open', ${service.clock.now()}, ${service.clock.now()})`)
+  await check()
+  expect(ofDispute()).toEqual([`[Guichê] ${disputed}`])
+  await service.db.query(sql`alter table unattributed_disputes rename to unattributed_disputes_away`)
+  const before = counts()
+  logged.length = 0
+  await freeze()
+  service.clock.advance(6 * 60_000)
+  await check()
+  expect(counts()).toEqual(before.map((count) => count + 1))
+  expect(ofDispute()).toHaveLength(1)
+  expect(logged).toContain('the condition of an alert could not be read')
+  await service.db.query(sql`alter table unattributed_disputes_away rename to unattributed_disputes`)
+  await service.db.query(sql`delete from unattributed_disputes`)
+  await release()
+  await check()
+  service.clock.advance(6 * 60_000)
+  await check()
+  expect(ofDispute().slice(1)).toEqual([`[Guichê] Resolved: ${disputed}`])
+})
+
 it('sends a message again, with the same id, if it is not recorded that it was sent', async () => {
   const before = webhook.received.length
   // As if the process ended between the answer and the record of it.
