@@ -26,14 +26,16 @@ it('compares the sum of what needs a decision, for each acquirer', async () => {
   ])
 })
 
-it('tells the deadlines of days apart, until they have passed', async () => {
+it('tells the deadlines of days apart, also once they have passed', async () => {
   const name = 'guiche_disputes_deadline_in_seconds'
   const days = ['2026-11-20', '2026-11-21', '2026-11-22', '2026-11-30']
   const left = [-hour, 5 * hour, 2 * day, 9 * day]
   const series = days.map((day, index): Series => [{ day }, left[index] ?? 0])
   expect(await metWith(name, series)).toEqual([
+    ['dispute_deadline_near', { day: '2026-11-20' }, -hour],
     ['dispute_deadline_near', { day: '2026-11-21' }, 5 * hour],
     ['dispute_deadline_near', { day: '2026-11-22' }, 2 * day],
+    ['dispute_deadline', { day: '2026-11-20' }, -hour],
     ['dispute_deadline', { day: '2026-11-21' }, 5 * hour],
   ])
 })
@@ -103,6 +105,9 @@ it('writes times and amounts as people read them', () => {
   const at = { subject: '{}', value: 26 * hour }
   expect(wordAlert({ ...at, kind: 'suspense_waits' }, 'en').fact).toBe('For 26 hours')
   expect(wordAlert({ ...at, kind: 'suspense_waits' }, 'pt').fact).toBe('Há 26 horas')
+  const deadline = { subject: '{"day":"2026-11-20"}', kind: 'dispute_deadline' } as const
+  expect(wordAlert({ ...deadline, value: 5 * hour }, 'en').fact).toBe('Time left: 5 hours')
+  expect(wordAlert({ ...deadline, value: -hour }, 'en').fact).toBe('The deadline has passed')
   const clock = { subject: '{"host":"one"}', kind: 'clock_differs' } as const
   expect(wordAlert({ ...clock, value: 7 }, 'en').fact).toBe('Difference: 7 seconds')
   expect(wordAlert({ ...clock, value: 26 * hour }, 'pt').fact).toBe('Diferença: 26 horas')

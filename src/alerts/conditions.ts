@@ -78,16 +78,17 @@ export const conditions = {
     ...{ metric: 'guiche_withdrawals_oldest_pending_review_seconds', above: 4 * hour, fact: 'age' },
     screen: '/withdrawals',
   },
+  // Both last after the deadline: a dispute is resolved when its defence is sent, or the bank has decided.
   dispute_deadline_near: {
     ...{ rule: 'GuicheDisputeDeadlineNear', severity: 'warning' },
     ...{ metric: 'guiche_disputes_deadline_in_seconds', by: ['day'], combine: 'min' },
-    ...{ above: 0, below: 3 * day, fact: 'left' },
+    ...{ below: 3 * day, fact: 'left' },
     screen: '/disputes',
   },
   dispute_deadline: {
     ...{ rule: 'GuicheDisputeDeadline', severity: 'critical' },
     ...{ metric: 'guiche_disputes_deadline_in_seconds', by: ['day'], combine: 'min' },
-    ...{ above: 0, below: day, fact: 'left' },
+    ...{ below: day, fact: 'left' },
     screen: '/disputes',
   },
   disputes_unread: {

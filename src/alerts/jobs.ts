@@ -61,7 +61,8 @@ export const alertSchedules: Record<string, JobSchedule> = { 'alerts.check': { e
 /** Compares the conditions with the open alerts, and makes due what is to be reported. */
 async function checkAlerts({ db, clock, log, registry, channels }: AlertDeps): Promise<void> {
   const reading = await findMet(registry)
-  for (const [kind, error] of reading.unread) log.error({ err: error, kind }, 'the condition of an alert could not be read')
+  for (const [kind, error] of reading.unread)
+    log.error({ err: error, kind }, 'the condition of an alert could not be read')
   const now = clock.now()
   await db.transaction(async (tx) => {
     const { changed, deleted, reported } = compareAlerts(await lockOpenAlerts(tx), reading, now)

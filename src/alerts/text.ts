@@ -6,6 +6,8 @@ type Texts = {
   /** What is wrong, and what to do. `{name}` is a label. The English ones are also those of the alert rules. */
   alerts: Record<AlertKind, [title: string, advice: string]>
   facts: Record<Fact, (value: string) => string>
+  /** Instead of the time that is left. */
+  passed: string
   states: Record<'opened' | 'lasts' | 'ended' | 'test', (title: string) => string>
   since: (at: string) => string
   lasted: (from: string, to: string) => string
@@ -39,10 +41,13 @@ const texts: Record<Language, Texts> = {
         'It is not sent before somebody decides: `npx guiche withdrawal list --pending-review`.',
       ],
       dispute_deadline_near: [
-        'Disputes will be decided on {day}, within three days',
+        'Disputes with a deadline on {day} have no defence: three days or less are left',
         'Send the bank proof of the sales.',
       ],
-      dispute_deadline: ['Disputes will be decided on {day}, within a day', 'Send the bank proof of the sales.'],
+      dispute_deadline: [
+        'Disputes with a deadline on {day} have no defence: a day or less is left',
+        'Send the bank proof of the sales.',
+      ],
       disputes_unread: [
         'The disputes of {acquirer} cannot be read',
         'The money of new disputes can be withdrawn meanwhile. `npx guiche acquirer check {acquirer}` says why.',
@@ -99,6 +104,7 @@ const texts: Record<Language, Texts> = {
       cents: (value) => `Difference: ${value}`,
       seconds: (value) => `Difference: ${value}`,
     },
+    passed: 'The deadline has passed',
     states: {
       opened: (title) => title,
       lasts: (title) => `Still: ${title}`,
@@ -138,11 +144,11 @@ const texts: Record<Language, Texts> = {
         'Ele só é enviado quando alguém decidir: `npx guiche withdrawal list --pending-review`.',
       ],
       dispute_deadline_near: [
-        'Contestações serão decididas em {day}, dentro de três dias',
+        'Contestações com prazo em {day} estão sem defesa: restam três dias ou menos',
         'Envie ao banco a comprovação das vendas.',
       ],
       dispute_deadline: [
-        'Contestações serão decididas em {day}, dentro de um dia',
+        'Contestações com prazo em {day} estão sem defesa: resta um dia ou menos',
         'Envie ao banco a comprovação das vendas.',
       ],
       disputes_unread: [
@@ -207,6 +213,7 @@ const texts: Record<Language, Texts> = {
       cents: (value) => `Diferença: ${value}`,
       seconds: (value) => `Diferença: ${value}`,
     },
+    passed: 'O prazo passou',
     states: {
       opened: (title) => title,
       lasts: (title) => `Continua: ${title}`,
@@ -226,14 +233,15 @@ export function wordAlert(
   { kind, subject, value }: { kind: AlertKind; subject: string; value: number },
   language: Language,
 ): WordedAlert {
-  const { alerts, facts } = texts[language]
+  const { alerts, facts, passed } = texts[language]
   const labels: Record<string, string> = JSON.parse(subject)
   const fill = (text: string) => text.replace(/\{(\w+)\}/g, (_, name: string) => labels[name] ?? '')
   const [title, advice] = alerts[kind]
   const { fact } = conditionOf(kind)
+  const written = fact ? facts[fact](writeValue(fact, value, language)) : null
   return {
     title: fill(title),
-    fact: fact ? facts[fact](writeValue(fact, value, language)) : null,
+    fact: fact === 'left' && value <= 0 ? passed : written,
     advice: fill(advice),
   }
 }

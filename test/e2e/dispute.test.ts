@@ -383,3 +383,18 @@ describe('the operator', () => {
     expect(['BLOCKED', 'PROCESSING_REFUND', 'REFUNDED']).toContain(status)
   })
 })
+
+it('measures the next deadline of a day, and after the last one how long ago it was', async () => {
+  await service.db.query(sql`update disputes set answered_at = ${service.clock.now()} where state = 'open'`)
+  await Promise.all([disputedPayment(), disputedPayment()])
+  const measured = async (first: number, second: number) => {
+    const at = [first, second].map((seconds) => new Date(service.clock.now().getTime() + seconds * 1_000))
+    await service.db.query(sql`
+      update disputes set deadline_at = (${at}::timestamptz[])[rank] from (
+        select id, row_number() over (order by id) as rank from disputes where state = 'open' and answered_at is null
+      ) open where open.id = disputes.id`)
+    const text = await (await fetch(`${service.baseUrl}/metrics`)).text()
+    return /^guiche_disputes_deadline_in_seconds\{.*\} (.*)$/m.exec(text)?.[1]
+  }
+  expect([await measured(-20, 10), await measured(-20, -10)]).toEqual(['10', '-10'])
+})

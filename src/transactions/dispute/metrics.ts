@@ -26,12 +26,13 @@ export function observeDisputes({ db, clock, registry, acquirers }: Deps): void 
   })
   gauge(
     'guiche_disputes_deadline_in_seconds',
-    'Seconds until the first of the deadlines on a day (Brasília) of open disputes without a sent defence; negative once it has passed',
+    'Seconds until the next of the deadlines on a day (Brasília) of open disputes without a sent defence; negative once all have passed',
     ['day'],
     async function () {
       this.reset()
-      for (const deadline of await listDeadlines(db))
-        this.set({ day: dayOf(deadline) }, (deadline.getTime() - clock.now().getTime()) / 1000)
+      const now = clock.now()
+      for (const deadline of await listDeadlines(db, now))
+        this.set({ day: dayOf(deadline) }, (deadline.getTime() - now.getTime()) / 1000)
     },
   )
   gauge(

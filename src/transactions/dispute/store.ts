@@ -191,10 +191,13 @@ export async function sumBlocked(db: Db): Promise<number> {
   return row?.blocked ?? 0
 }
 
-/** The first deadline of each day on which banks decide open disputes whose defence is not sent yet. */
-export async function listDeadlines(db: Db): Promise<Date[]> {
+/**
+ * Of each day on which banks decide open disputes whose defence is not sent yet: the first deadline that is still ahead,
+ * else the last that has passed.
+ */
+export async function listDeadlines(db: Db, now: Date): Promise<Date[]> {
   const rows = await db.query<{ deadline: Date }>(sql`
-    select min(deadline) as deadline from (
+    select coalesce(min(deadline) filter (where deadline > ${now}), max(deadline)) as deadline from (
       select ${deadline} as deadline from disputes where state = 'open' and answered_at is null
     ) open
     group by (deadline at time zone 'America/Sao_Paulo')::date`)
