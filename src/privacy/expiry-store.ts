@@ -6,6 +6,15 @@ export type Place = { at: Date; id: string }
 
 type Range = { after: Place; before: Date; limit: number }
 
+/** What was written or uploaded against one of the transaction's disputes, unless it is erased. */
+const hasDefence = sql`exists (
+  select from disputes i
+  where i.merchant_id = transactions.merchant_id and i.transaction_id = transactions.id and (
+    exists (
+      select from dispute_defences d where d.merchant_id = i.merchant_id and d.dispute_id = i.id and d.erased_at is null)
+    or exists (
+      select from dispute_files f where f.merchant_id = i.merchant_id and f.dispute_id = i.id and f.content is not null)))`
+
 export async function listOldTransactions(
   tx: Tx,
   { merchantId, after, before, limit }: Range & { merchantId: string },
@@ -13,7 +22,7 @@ export async function listOldTransactions(
   return await tx.query<Place>(sql`
     select created_at as at, id from transactions
     where merchant_id = ${merchantId} and created_at < ${before} and (created_at, id) > (${after.at}::timestamptz, ${after.id}::uuid)
-      and num_nonnulls(customer, payer, seller, address, description, metadata, return_url) > 0
+      and (num_nonnulls(customer, payer, seller, address, description, metadata, return_url) > 0 or ${hasDefence})
     order by created_at, id limit ${limit}`)
 }
 

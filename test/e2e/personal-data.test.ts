@@ -6,8 +6,9 @@ import { exportPerson } from '../../src/privacy/person.ts'
 import { privacyJobs } from '../../src/privacy/retention.ts'
 import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
-import { decide, dispute, pollUntil } from '../support/disputes.ts'
+import { decide, dispute, fetchDisputed, pollUntil } from '../support/disputes.ts'
 import { charge, payAt, untilStatus } from '../support/payments.ts'
+import { payOne } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { findSuspenseOf, payUnattributed, untilReturned } from '../support/suspense.ts'
 import { inviteUser, openBrowser, password } from '../support/users.ts'
@@ -288,6 +289,32 @@ describe('by age, with a retention period', () => {
     await service.db.query(sql`truncate personal_data_cursors`)
     await eraseOn(retentionDays + 2)
     expect(await erased()).toEqual(once)
+  })
+
+  it('the defence of a dispute is erased when the transaction names nobody', async () => {
+    const disputes = await Promise.all(
+      [1, 2].map(async () => {
+        const { id, endToEnd } = await payOne(service)
+        await decide(service, await dispute(service, endToEnd), 'reject')
+        await pollUntil(service, id, 'PAID')
+        return (await fetchDisputed(service, id)).disputes[0]?.id ?? ''
+      }),
+    )
+    const [written, uploaded] = disputes
+    await service.db.query(sql`
+      insert into dispute_defences (merchant_id, dispute_id, state, revision, text, delivery, changed_at)
+      select merchant_id, id, 'draft', 1, 'Received by Zuleica', '{}', ${new Date()} from disputes where id = ${written}`)
+    await service.db.query(sql`
+      insert into dispute_files (merchant_id, id, dispute_id, name, type, size, sha256, content, added_at)
+      select merchant_id, id, id, 'zuleica.txt', 'text/plain', 1, sha256('1'), '1', ${new Date()} from disputes where id = ${uploaded}`)
+    await service.db.query(sql`
+      update transactions set customer = null, payer = null, seller = null, address = null, description = null, metadata = null,
+        return_url = null
+      from disputes where disputes.transaction_id = transactions.id`)
+    await eraseOn(retentionDays - 1)
+    expect(await placesOf('zuleica')).toEqual(['public.dispute_defences', 'public.dispute_files'])
+    await eraseOn(retentionDays + 1)
+    expect(await placesOf('zuleica')).toEqual([])
   })
 
   it('the receiver of a withdrawal is erased, with its PIX key, and not while the withdrawal is open', async () => {
