@@ -121,6 +121,8 @@ describe('a payment of Medusa', () => {
     await expect(payments.update(paid.data, { ...total, amount: 30 })).rejects.toMatchObject({
       code: 'cancel_not_possible',
     })
+    // No code is left that could be paid too.
+    expect(await guiche.transactions.list({ externalCode: paid.sessionId }).all()).toHaveLength(1)
   })
 
   it('is refunded in parts, each once, even when Medusa does not record the first try', async () => {

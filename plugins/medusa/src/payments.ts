@@ -51,9 +51,7 @@ export function usePayments(options: Options): Payments {
    * One charge for each session and amount. The former one may be canceled, for an amount that changed and changed back,
    * or have expired: then another one, under a further key.
    */
-  async function charge(sessionId: string, { amount, currency }: PaymentTotal): Promise<Data & { id: string }> {
-    if (currency.toLowerCase() !== 'brl') throw new TypeError(`Pix is paid in BRL, not in ${currency}.`)
-    const cents = toCents(amount)
+  async function charge(sessionId: string, cents: number): Promise<Data & { id: string }> {
     for (let failed = 0; ; failed += 1) {
       const { id, paymentUrl, pixResponse } = await guiche.transactions.create({
         amount: cents,
@@ -93,16 +91,16 @@ export function usePayments(options: Options): Payments {
     cancel,
 
     async initiate(data, total) {
-      const charged = await charge(toText(data.session_id, 'session_id'), total)
+      const charged = await charge(toText(data.session_id, 'session_id'), toCentsOfBrl(total))
       return { id: charged.id, status: 'pending', data: charged }
     },
 
     async update(data, total) {
-      const charged = await charge(toText(data.session_id, 'session_id'), total)
-      if (charged.id === data.id) return await getStatus(data)
-      // The code of the former amount must not be paid any more.
-      await cancel(data)
-      return { status: 'pending', data: charged }
+      const cents = toCentsOfBrl(total)
+      // The code of the former amount must not be paid any more. First: a session that is paid is not charged again.
+      if (data.amount !== cents) await cancel(data)
+      const charged = await charge(toText(data.session_id, 'session_id'), cents)
+      return charged.id === data.id ? await getStatus(data) : { status: 'pending', data: charged }
     },
 
     async capture(data) {
@@ -181,6 +179,11 @@ function toStatus({ status, amount, amountPaid = 0 }: Transaction): Status {
     case 'FAILED':
       return 'error'
   }
+}
+
+function toCentsOfBrl({ amount, currency }: PaymentTotal): number {
+  if (currency.toLowerCase() !== 'brl') throw new TypeError(`Pix is paid in BRL, not in ${currency}.`)
+  return toCents(amount)
 }
 
 function toId(data: Data): string {
