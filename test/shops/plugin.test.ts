@@ -18,6 +18,17 @@ it.skipIf(!hasPhp)('the plugin for WooCommerce is valid PHP', async () => {
   for (const name of files) await promisify(execFile)('php', ['-l', `${folder}/${name}`])
 })
 
+it.skipIf(!hasPhp)('sends each refund that WooCommerce has a record of, and none twice', async () => {
+  const { stdout } = await promisify(execFile)('php', ['test/shops/refunds.php'])
+  const key = (number: number) => `wc-1f2e3d4c5b6a-7-refund-${number}`
+  expect(JSON.parse(stdout)).toEqual({
+    // The first process was killed, and the answer to the third refund was lost.
+    requested: [`${key(1)} 500`, `${key(1)} 500`, `${key(2)} 500`, `${key(3)} 300`, `${key(3)} 300`],
+    carriedOut: [500, 500, 300],
+    records: 3,
+  })
+})
+
 it('every text of it is in Portuguese, and compiled', () => {
   const texts = sources.flatMap((source) => [
     ...source.matchAll(/\b(?:__|esc_html__|esc_attr__|esc_html_e|esc_attr_e)\('((?:[^'\\]|\\.)+)', '([^']+)'\)/g),

@@ -31,11 +31,16 @@ final class Charges
     public const PAID_BY = '_guiche_paid_by';
     /** How many refunds Guichê has accepted from this order page. */
     private const REFUNDS = '_guiche_refunds';
+    /** The last refund that was requested, as `number:cents:record`. It is stored before it is sent. */
+    private const REFUND_ATTEMPT = '_guiche_refund_attempt';
     /** The ids of the refunds that the order has a record of. */
     private const REFUND_IDS = '_guiche_refund_ids';
 
     /** A code that ends sooner is not shown to a customer who comes back. */
     private const LEFT_MIN_SECONDS = 30;
+
+    /** WooCommerce's record of the refund that it requests in this process. */
+    private static ?\WC_Order_Refund $record = null;
 
     public static function centsOf(\WC_Order $order): int
     {
@@ -116,7 +121,36 @@ final class Charges
      */
     public static function refund(\WC_Order $order, int $cents): void
     {
+        self::repeatInterrupted($order);
         $number = (int) $order->get_meta(self::REFUNDS) + 1;
+        $order->update_meta_data(self::REFUND_ATTEMPT, "$number:$cents:" . (self::$record?->get_id() ?? 0));
+        $order->save();
+        if (!self::sendRefund($order, $number, $cents)) {
+            // Its answer was lost, and it was recorded when the money went back.
+            throw new \InvalidArgumentException(__('This refund was carried out before, and the order has a record of it.', 'guiche-for-woocommerce'));
+        }
+    }
+
+    public static function noteRecord(\WC_Order_Refund $record): void
+    {
+        self::$record = $record;
+    }
+
+    /**
+     * If a process ends between a refund and its note, WooCommerce keeps its record. The same request again, so that the
+     * next refund has a key of its own.
+     */
+    private static function repeatInterrupted(\WC_Order $order): void
+    {
+        [$number, $cents, $record] = array_map('intval', explode(':', (string) $order->get_meta(self::REFUND_ATTEMPT) ?: '0:0:0'));
+        if ($number > (int) $order->get_meta(self::REFUNDS) && $record > 0 && wc_get_order($record) instanceof \WC_Order_Refund) {
+            self::sendRefund($order, $number, $cents);
+        }
+    }
+
+    /** @return bool false if the order has a record of it already */
+    private static function sendRefund(\WC_Order $order, int $number, int $cents): bool
+    {
         $refund = Plugin::client()->transactions->refund((string) $order->get_meta(self::PAID_BY), [
             'amount' => $cents,
             'idempotencyKey' => self::codeOf($order->get_id()) . "-refund-$number",
@@ -124,12 +158,11 @@ final class Charges
         $isNew = self::noteRefunds($order, [$refund->id]);
         $order->update_meta_data(self::REFUNDS, (string) $number);
         $order->save();
-        if (!$isNew) {
-            // Its answer was lost, and it was recorded when the money went back.
-            throw new \InvalidArgumentException(__('This refund was carried out before, and the order has a record of it.', 'guiche-for-woocommerce'));
+        if ($isNew) {
+            /* translators: 1: an amount, 2: an id */
+            $order->add_order_note(sprintf(__('Refund of %1$s requested (%2$s).', 'guiche-for-woocommerce'), Money::formatBRL($cents), $refund->id));
         }
-        /* translators: 1: an amount, 2: an id */
-        $order->add_order_note(sprintf(__('Refund of %1$s requested (%2$s).', 'guiche-for-woocommerce'), Money::formatBRL($cents), $refund->id));
+        return $isNew;
     }
 
     /**

@@ -24,6 +24,7 @@ final class Plugin
             FeaturesUtil::declare_compatibility('custom_order_tables', $file, true);
             FeaturesUtil::declare_compatibility('cart_checkout_blocks', $file, true);
         });
+        add_action('woocommerce_create_refund', Charges::noteRecord(...));
         add_action('init', static fn () => load_plugin_textdomain('guiche-for-woocommerce', false, dirname(plugin_basename($file)) . '/languages'));
         add_filter('woocommerce_payment_gateways', static fn (array $gateways): array => [...$gateways, Gateway::class]);
         add_action('woocommerce_blocks_payment_method_type_registration', static fn (PaymentMethodRegistry $registry) => $registry->register(new CheckoutBlock()));
