@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import openapiTS, { astToString } from 'openapi-typescript'
 
 /**
- * Writes the SDK's types from docs/openapi.json. The document names its shapes, and each becomes a type of that name:
- * `Transaction`, not `components['schemas']['Transaction']`.
+ * Writes the SDK's types from docs/openapi.json into the given file, or prints them. The document names its shapes, and
+ * each becomes a type of that name: `Transaction`, not `components['schemas']['Transaction']`.
  */
 
 const document = JSON.parse(readFileSync(join(import.meta.dirname, '../../docs/openapi.json'), 'utf8'))
@@ -12,13 +12,17 @@ const document = JSON.parse(readFileSync(join(import.meta.dirname, '../../docs/o
 const options = { rootTypes: true, rootTypesNoSchemaPrefix: true, defaultNonNullable: false }
 const written = astToString(await openapiTS(reduce(document), options))
 const codes = Object.keys(document.components.examples).map((code) => `  | '${code}'`)
-process.stdout.write(`// Written by \`npm run sdk:types\` from docs/openapi.json. Edit the schemas of the routes, not this file.
+const text = `// Written by \`npm run sdk:types\` from docs/openapi.json. Edit the schemas of the routes, not this file.
 
 ${written}
 /** Every error \`code\` that the API has. A newer service may have more: handle unknown codes too. */
 export type ErrorCode =
 ${codes.join('\n')}
-`)
+`
+// Written here, not by the shell, which would empty the file first and leave it so when this program fails.
+const [, , file] = process.argv
+if (file === undefined) process.stdout.write(text)
+else writeFileSync(file, text)
 
 /** The shapes and the filters. The SDK's own methods cover the rest, which would be nine tenths of the file. */
 function reduce({ openapi, info, paths, components }) {
