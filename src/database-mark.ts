@@ -23,7 +23,7 @@ import { freezePayoutsAlso, writeLossReason } from './ledger/payout-freeze.ts'
 import type { Clock } from './lib/clock.ts'
 import { enqueueRun } from './reconciliation/requested-run.ts'
 import { readListsAgain } from './transactions/cursor-store.ts'
-import { markLostReferences, reviewAllPending } from './withdrawals/store.ts'
+import { reviewAfterLoss } from './withdrawals/store.ts'
 
 /** How much may be lost unnoticed of what no running process has committed. */
 const markEveryMs = 1_000
@@ -187,8 +187,7 @@ async function recover(
   const from = new Date(lastMarkAt.getTime() - marginMs)
   await saveCounter(tx, counter)
   await freezePayoutsAlso(tx, { reason: writeLossReason(lastMarkAt), by: byService, now })
-  await reviewAllPending(tx)
-  await markLostReferences(tx, now)
+  await reviewAfterLoss(tx, now)
   await readListsAgain(tx, from)
   const runAt = new Date(now.getTime() + compareAfterMs)
   for (const { name } of acquirers.all)

@@ -12,7 +12,7 @@ import { checkWritable, connect, type Db, isInRecovery } from './db/sql.ts'
 import { freezeRestored } from './ledger/payout-freeze.ts'
 import { systemClock } from './lib/clock.ts'
 import { createCountedLine } from './lib/counted-line.ts'
-import { markLostReferences, reviewAllPending } from './withdrawals/store.ts'
+import { reviewAfterLoss } from './withdrawals/store.ts'
 
 export type OpenDatabase = { db: Db; close(): Promise<void> }
 
@@ -85,8 +85,7 @@ async function freezeIfRestored(db: Db, dataDir: string): Promise<void> {
   await db.transaction(async (tx) => {
     const now = systemClock.now()
     await freezeRestored(tx, { ...restored, now })
-    await reviewAllPending(tx)
-    await markLostReferences(tx, now)
+    await reviewAfterLoss(tx, now)
   })
   await rm(path)
 }

@@ -1,7 +1,9 @@
 import type { Command } from 'commander'
+import type { By } from '../audit/record.ts'
 import { countLedger } from '../ledger/operator-store.ts'
 import {
   assertChecked,
+  freezePayoutsAlso,
   type PayoutFreezeView,
   releasePayouts,
   showPayoutFreeze,
@@ -9,8 +11,9 @@ import {
 } from '../ledger/payout-freeze.ts'
 import type { Breach } from '../ledger/verify.ts'
 import { findBreaches } from '../verification.ts'
+import { reviewAfterLoss } from '../withdrawals/store.ts'
 import { toReason } from './arguments.ts'
-import { byOf, withContext } from './context.ts'
+import { byOf, type Context, withContext } from './context.ts'
 import { entryCommands } from './ledger-entry.ts'
 import { moveCommands } from './move.ts'
 import { print, write } from './print.ts'
@@ -40,9 +43,14 @@ export function ledgerCommands(program: Command): void {
     .command('stop')
     .description('freeze withdrawals and refunds; incoming payments are not affected')
     .requiredOption('--reason <reason>', 'why, for the person who releases the freeze', toReason)
+    .option(
+      '--restored',
+      'the database was restored from a backup: what it shows as not sent may have been sent, and waits for a person',
+    )
     .option('--json', 'print JSON')
-    .action(async ({ json, reason }: Json & { reason: string }) => {
-      const stopped = await withContext(async (context) => await stopPayouts(context, { reason, by: byOf(program) }))
+    .action(async ({ json, reason, restored }: Json & { reason: string; restored?: boolean }) => {
+      const stop = restored ? stopRestored : stopPayouts
+      const stopped = await withContext(async (context) => await stop(context, { reason, by: byOf(program) }))
       const { payoutFreeze, isNew } = stopped
       if (payoutFreeze && !isNew)
         throw new Error(`Withdrawals and refunds are already frozen, since ${describePayoutFreeze(payoutFreeze)}`)
@@ -89,6 +97,16 @@ export function ledgerCommands(program: Command): void {
 
   entryCommands(program, ledger)
   moveCommands(program, ledger)
+}
+
+/** Freezes the payouts of a restored database, also if they are frozen already, and has withdrawals reviewed. */
+async function stopRestored({ db, clock }: Pick<Context, 'db' | 'clock'>, { reason, by }: { reason: string; by: By }) {
+  return await db.transaction(async (tx) => {
+    const now = clock.now()
+    await freezePayoutsAlso(tx, { reason, by, now })
+    await reviewAfterLoss(tx, now)
+    return { payoutFreeze: await showPayoutFreeze(tx), isNew: true }
+  })
 }
 
 const stopNote = 'Incoming payments are not affected. `npx guiche ledger release` ends the freeze.'

@@ -179,16 +179,13 @@ export async function updateReview(
 
 /**
  * After a loss of commits: PENDING withdrawals may have been sent, and not every acquirer finds a payout by our id. All
- * of them wait for the operator's approval.
+ * of them wait for the operator's approval. A PROCESSING one without a reference may have been sent under one that was
+ * lost.
  */
-export async function reviewAllPending(tx: Tx): Promise<void> {
+export async function reviewAfterLoss(tx: Tx, now: Date): Promise<void> {
   await tx.query(sql`
     update withdrawals set review_reason = 'approval', check_at = null
     where status = 'PENDING' and (check_at is not null or review_reason = 'duplicate')`)
-}
-
-/** After a loss of commits: a PROCESSING withdrawal without a reference may have been sent under one that was lost. */
-export async function markLostReferences(tx: Tx, now: Date): Promise<void> {
   await tx.query(sql`
     update withdrawals set commits_lost_at = ${now} where status = 'PROCESSING' and acquirer_reference is null`)
 }

@@ -190,6 +190,18 @@ describe('guiche ledger', () => {
     expect(release).toMatchObject({ actor: `cli:${user}`, action: 'payouts.release' })
   })
 
+  it('has what may have been sent reviewed after a restore, also while payouts are frozen', async () => {
+    await withdraw(100, 'once@example.com')
+    const { id } = (await withdraw(100, 'once@example.com')).body
+    const pending = async () => await cli.read(['withdrawal', 'list', '--pending-review'])
+    expect(await pending()).toMatch(new RegExp(`^${id} +${client} +PENDING +duplicate `, 'm'))
+    await cli.read(['ledger', 'stop', '--reason', 'a look at the bank'])
+    await cli.read(['ledger', 'stop', '--restored', '--reason', 'restored up to noon'])
+    expect(await cli.read(['ledger', 'release'])).toMatch(/^because +a look at the bank.*restored up to noon$/m)
+    expect(await pending()).toMatch(new RegExp(`^${id} +${client} +PENDING +approval `, 'm'))
+    await cli.read(['withdrawal', 'reject', id, '--reason', 'it was sent'])
+  })
+
   it('lists each breach and exits with 1, and unfreezes only by force while there is one', async () => {
     const spoil = async (cents: number) => {
       await service.db.query(sql`update ledger_accounts set balance = balance + ${cents} where account = 'available'`)

@@ -8,7 +8,7 @@ import { approveProposal } from '../../src/proposals/decide.ts'
 import { reconcile } from '../../src/reconciliation/run.ts'
 import { findBreaches } from '../../src/verification.ts'
 import { proposeSettlement, settlementProposal } from '../../src/withdrawals/settle-by-hand.ts'
-import { markLostReferences } from '../../src/withdrawals/store.ts'
+import { reviewAfterLoss } from '../../src/withdrawals/store.ts'
 import { manualClock } from '../support/clock.ts'
 import { type Behaviour, type Gateway, openGateway, openPsp, type Psp, setBehaviour } from '../support/gateway.ts'
 import { createTestLog } from '../support/logged-errors.ts'
@@ -238,7 +238,7 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     const endToEndId = await referenceOf(sent)
     await gateway.db.transaction(async (tx) => {
       await tx.query(sql`update withdrawals set acquirer_reference = null where id in (${sent}, ${unsent})`)
-      await markLostReferences(tx, clock.now())
+      await reviewAfterLoss(tx, clock.now())
     })
     setBehaviour(psp, 'well')
     const lostAt = clock.now().getTime()

@@ -160,7 +160,7 @@ it.skipIf(reason !== null)(
       environment: { DATA_DIR: serviceData },
     })
     cleanups.push(commands.stop)
-    await commands.runJson(['ledger', 'stop', '--reason', 'restored'])
+    await commands.runJson(['ledger', 'stop', '--restored', '--reason', 'restored'])
     expect(await commands.runJson(['ledger', 'verify'])).toMatchObject({
       agree: true,
       payoutFreeze: { reason: expect.stringContaining('restored') },
