@@ -63,6 +63,8 @@ async function forEach(
   for (const acquirer of acquirers.all) {
     if (stopping.aborted) return
     await work(acquirer).catch((error: unknown) => {
+      // The end of the process has interrupted it.
+      if (stopping.aborted) return
       log.error({ err: error, acquirer: acquirer.name }, 'the ledger could not be compared with an acquirer')
     })
   }
