@@ -8,6 +8,8 @@ import { findBacklog, listFailingReceivers } from './queue-store.ts'
 
 /** At most so many receivers have a time series of their own, and therefore an alert. */
 const failingMax = 20
+/** A receiver whose deliveries were all given up counts as failing for this long. */
+const givenUpMs = 30 * 24 * 60 * 60_000
 
 export type DeliveryMetrics = { observe(answer: Answer): void }
 
@@ -51,13 +53,16 @@ export function createMetrics({ registry, db, clock }: { registry: Registry; db:
     async collect() {
       const now = clock.now().getTime()
       this.reset()
-      for (const { client, receiver, since } of await listFailingReceivers(db, failingMax))
+      for (const { client, receiver, since } of await listFailingReceivers(db, {
+        givenUpAfter: new Date(now - givenUpMs),
+        limit: failingMax,
+      }))
         this.set({ client, receiver }, Math.max(0, now - since.getTime()) / 1000)
     },
   })
   new Gauge({
     name: 'guiche_webhook_endpoint_disabled_seconds',
-    help: `How long a merchant’s webhook endpoint has been disabled because it failed or answered 410; only the ${failingMax} latest`,
+    help: `How long a merchant’s webhook endpoint has been disabled because it failed or answered 410; only the ${failingMax} that were disabled first`,
     labelNames: ['client', 'receiver'],
     aggregator: 'max',
     registers,

@@ -65,11 +65,15 @@ it('does not wait for the disk to claim or to record an attempt, unless that rel
   expect(await claimAndRecord('delivered')).toBe(false)
 })
 
-it('finds the receivers that accept nothing, until one event arrives there', async () => {
+it('finds the receivers that accept nothing, also once all is given up, until one event arrives there', async () => {
   await bench.setUp()
   const { db } = bench.database
   const { merchantId } = bench.merchant
   const now = bench.clock.now()
+  const list = async (daysLater = 0) => {
+    const givenUpAfter = new Date(now.getTime() + (daysLater - 30) * 24 * 60 * 60_000)
+    return await listFailingReceivers(db, { givenUpAfter, limit: 20 })
+  }
   const attempt = async (state: 'delivered' | 'pending') => {
     await commitEvents(db, testEvent({ merchantId, occurredAt: now, webhookUrl: url }))
     const leasedUntil = new Date(now.getTime() + 20_000)
@@ -81,12 +85,15 @@ it('finds the receivers that accept nothing, until one event arrives there', asy
     const attempts = claimed.map((one) => ({ ...one, ...result }))
     await db.transaction(async (tx) => await insertAttempts(tx, attempts))
   }
-  expect(await listFailingReceivers(db, 20)).toEqual([])
+  expect(await list()).toEqual([])
   await attempt('pending')
   const failing = { client: expect.any(String), receiver: 'https://shop.example', since: now }
-  expect(await listFailingReceivers(db, 20)).toEqual([failing])
+  expect(await list()).toEqual([failing])
+  await db.query(sql`update webhook_deliveries set state = 'exhausted'`)
+  expect(await list()).toEqual([{ ...failing, since: expect.any(Date) }])
+  expect(await list(31)).toEqual([])
   await attempt('delivered')
-  expect(await listFailingReceivers(db, 20)).toEqual([])
+  expect(await list()).toEqual([])
 })
 
 it('claims for the listed receivers alone, up to the capacity of each, from its clear point on', async () => {

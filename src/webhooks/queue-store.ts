@@ -362,20 +362,31 @@ export const firstFailure = sql`
 export type FailingReceiver = { client: string; receiver: string; since: Date }
 
 /**
- * The receivers of merchants that have failed longest: every delivery that is tried again has failed since then, and
- * none of the merchant's latest events arrived there. One event that a receiver refuses forever does not count.
+ * The receivers of merchants that have failed longest: every delivery that is tried again has failed since then, or the
+ * last was given up, and none of the merchant's latest events arrived there. One event that a receiver refuses forever
+ * does not count.
  */
-export async function listFailingReceivers(db: Db, limit: number): Promise<FailingReceiver[]> {
+export async function listFailingReceivers(
+  db: Db,
+  { givenUpAfter, limit }: { givenUpAfter: Date; limit: number },
+): Promise<FailingReceiver[]> {
   return await db.query<FailingReceiver>(sql`
     with failing as (
       select merchant_id, receiver from webhook_deliveries where state = 'pending' and attempts > attempts_before
       group by merchant_id, receiver
+    ), failed as (
+      select failing.*, since from failing cross join lateral (${firstFailure}) first
+      union all
+      select merchant_id, receiver, max(given_up.created_at) from clients cross join lateral (
+        select receiver, created_at from webhook_deliveries d
+        where d.merchant_id = clients.merchant_id and d.state = 'exhausted' and d.created_at > ${givenUpAfter}
+          and (d.endpoint_id is null or exists (
+            select from webhook_endpoints where merchant_id = d.merchant_id and id = d.endpoint_id and ${isActive}))
+        order by d.created_at desc, d.id desc limit 100
+      ) given_up group by merchant_id, receiver
     )
-    select clients.client_id as client, receiver, since
-    from failing join clients using (merchant_id)
-    cross join lateral (
-      ${firstFailure}
-    ) first
+    select client_id as client, receiver, min(since) as since
+    from failed failing join clients using (merchant_id)
     where since is not null and not exists (
       select from (
         select record_id, sequence from events
@@ -385,5 +396,5 @@ export async function listFailingReceivers(db: Db, limit: number): Promise<Faili
         on d.merchant_id = failing.merchant_id and d.record_id = newest.record_id and d.sequence = newest.sequence
       where d.receiver = failing.receiver and d.state = 'delivered' and d.finished_at >= since
     )
-    order by since, client, receiver limit ${limit}`)
+    group by client_id, receiver order by since, client, receiver limit ${limit}`)
 }

@@ -225,6 +225,13 @@ describe('an endpoint is disabled automatically', () => {
     // What alerts the operator, until the merchant enables the endpoint or disables it itself.
     const alerting = async () => (await listDisabledEndpoints(bench.database.db, 20)).map((one) => one.receiver)
     expect(await alerting()).toEqual([row.receiver])
+    // A later one does not end the alert of the first.
+    const { row: later } = await register('https://later.example')
+    await bench.database.db.query(sql`
+      update webhook_endpoints set disabled_at = ${new Date(clock.now().getTime() + 1_000)}, disabled_reason = 'failing'
+      where id = ${later.id}`)
+    expect((await listDisabledEndpoints(bench.database.db, 1)).map((one) => one.receiver)).toEqual([row.receiver])
+    await changeEndpoint(deps(), { ...of(later), input: { enabled: false } })
     await changeEndpoint(deps(), { ...of(row), input: { enabled: false } })
     expect(await alerting()).toEqual([])
   })

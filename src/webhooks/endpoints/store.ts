@@ -111,7 +111,7 @@ export async function markDeleted(tx: Tx, { merchantId, endpointId, now }: Key &
     where merchant_id = ${merchantId} and id = ${endpointId}`)
 }
 
-/** Those that Guichê disabled, the latest first; of one receiver of a client, the first. */
+/** Those that Guichê disabled, the first ones first: a later one does not end their alerts. */
 export async function listDisabledEndpoints(
   db: Db,
   limit: number,
@@ -120,7 +120,7 @@ export async function listDisabledEndpoints(
     select client_id as client, receiver, min(disabled_at) as since
     from webhook_endpoints join clients using (merchant_id)
     where disabled_reason in ('failing', 'gone') and deleted_at is null
-    group by client_id, receiver order by since desc, client, receiver limit ${limit}`)
+    group by client_id, receiver order by since, client, receiver limit ${limit}`)
 }
 
 // ——— What the delivery worker reads and writes
