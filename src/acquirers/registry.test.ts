@@ -57,7 +57,7 @@ it('tries only those of the route, and those that did not answer lately last', (
   const all = ['first', 'second', 'third', 'fourth'].map((name) =>
     acquirer(name, { isAvailable: () => !down.has(name) }),
   )
-  const { forCharge } = createRegistry(all, [
+  const { forCharge, forStaticCode } = createRegistry(all, [
     {
       acquirers: [
         { name: 'third', weight: 1 },
@@ -68,6 +68,8 @@ it('tries only those of the route, and those that did not answer lately last', (
   expect(namesOf(forCharge(sought))).toEqual(['third', 'second', 'first'])
   down.add('third')
   expect(namesOf(forCharge(sought))).toEqual(['second', 'first', 'third'])
+  // A printed code pays the same account for ever.
+  expect(forStaticCode(sought).name).toBe('third')
   down.add('second').add('first')
   expect(namesOf(forCharge(sought))).toEqual(['third', 'second', 'first'])
 })

@@ -9,6 +9,8 @@ export type Acquirers = {
    * their order, and last those that did not answer lately. All acquirers where no route fits. Never empty.
    */
   forCharge(payment: PaymentToRoute & { id: string }): readonly Acquirer[]
+  /** The acquirer that a static code of these charges pays. Its availability does not matter: the code is for ever. */
+  forStaticCode(payment: PaymentToRoute & { id: string }): Acquirer
   /**
    * The acquirer that sends a withdrawal: one of the route that has payouts and enough balance, drawn by weight; else
    * the first of all acquirers with both; null where there is none. Its availability does not matter: a payout is not
@@ -41,12 +43,31 @@ export function createRegistry(
   const isAlone = acquirers.length === 1
 
   const hasPayouts = acquirers.some(({ payouts }) => payouts)
-  return { forCharge, forWithdrawal, hasPayouts, get: (name) => byName.get(name), named, all: acquirers, cell }
+  return {
+    forCharge,
+    forStaticCode,
+    forWithdrawal,
+    hasPayouts,
+    get: (name) => byName.get(name),
+    named,
+    all: acquirers,
+    cell,
+  }
+
+  function candidatesOf(payment: PaymentToRoute & { id: string }): readonly Acquirer[] {
+    const route = findRoute(routes, payment)
+    return route ? drawFirst(route.acquirers, payment.id).map(({ name }) => named(name)) : acquirers
+  }
+
+  function forStaticCode(payment: PaymentToRoute & { id: string }): Acquirer {
+    const [acquirer] = candidatesOf(payment)
+    assert(acquirer, 'a route has an acquirer')
+    return acquirer
+  }
 
   function forCharge(payment: PaymentToRoute & { id: string }): readonly Acquirer[] {
     if (isAlone) return acquirers
-    const route = findRoute(routes, payment)
-    const candidates = route ? drawFirst(route.acquirers, payment.id).map(({ name }) => named(name)) : acquirers
+    const candidates = candidatesOf(payment)
     return [...candidates.filter((one) => one.isAvailable()), ...candidates.filter((one) => !one.isAvailable())]
   }
 

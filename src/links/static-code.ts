@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import type { Acquirers } from '../acquirers/registry.ts'
-import { assert } from '../lib/assert.ts'
 import { cents } from '../lib/money.ts'
 import { encodeStaticBrCode } from '../pix/brcode.ts'
 import type { LinkRow } from './store.ts'
@@ -15,10 +14,9 @@ export function newStaticCode(
   acquirers: Acquirers,
   { link, clientId, merchantName, now }: { link: LinkRow; clientId: string; merchantName: string; now: Date },
 ): { static_txid: string; static_uri: string } {
-  const [acquirer] = acquirers.forCharge({ clientId, amount: link.amount ?? 1, now, id: link.id })
+  const acquirer = acquirers.forStaticCode({ clientId, amount: link.amount ?? 1, now, id: link.id })
   const txid = randomBytes(txidBytes).toString('hex')
   const amount = link.amount === null ? null : cents(link.amount)
-  assert(acquirer, 'there is an acquirer for every charge')
   const code = { key: acquirer.chargeKey, txid, amount, merchantCity }
   return { static_txid: txid, static_uri: encodeStaticBrCode({ ...code, merchantName: toLatin(merchantName) }) }
 }
