@@ -88,11 +88,14 @@ export async function findLinkByTxid(db: Db, txid: string): Promise<LinkRow | nu
 export type LinkTotals = { paid: number; amount_paid: number; live: number }
 export type LinkWithTotals = LinkRow & LinkTotals & { merchant_name: string; client_id: string }
 
+/** Not of a payment that went back to suspense: it may have paid another transaction since. */
+const isKept = raw('t.attribution_reversed_at is null')
+
 /** A charge counts from its request on, until it is certain that it was not paid. What was refunded still counts. */
 const totals = (now: Date) => sql`
-  select count(*) filter (where t.amount_paid is not null) as paid, coalesce(sum(t.amount_paid), 0)::bigint as amount_paid,
-    count(*) filter (
-      where t.status <> 'FAILED' or (t.id is null and ${isReserving(now)})) as live
+  select count(t.amount_paid) filter (where ${isKept}) as paid,
+    coalesce(sum(t.amount_paid) filter (where ${isKept}), 0)::bigint as amount_paid,
+    count(*) filter (where (t.status <> 'FAILED' and ${isKept}) or (t.id is null and ${isReserving(now)})) as live
   from payment_link_charges c left join transactions t on t.merchant_id = c.merchant_id and t.idempotency_key = c.key
   where c.merchant_id = payment_links.merchant_id and c.link_id = payment_links.id`
 
@@ -145,7 +148,7 @@ export async function listLinkPayments(
 ): Promise<{ total: number; rows: LinkPaymentRow[] }> {
   const paid = sql`
     payment_link_charges c join transactions t on t.merchant_id = c.merchant_id and t.idempotency_key = c.key
-    where c.merchant_id = ${merchant_id} and c.link_id = ${id} and t.status <> 'FAILED'`
+    where c.merchant_id = ${merchant_id} and c.link_id = ${id} and t.status <> 'FAILED' and ${isKept}`
   const [count] = await db.query<{ total: number }>(sql`select count(*) as total from ${paid}`)
   const rows = await db.query<LinkPaymentRow>(sql`
     select t.id, t.status, coalesce(t.amount_paid, t.amount) as amount, t.created_at, t.payment_date,

@@ -6,6 +6,7 @@ import { sql } from '../../src/db/sql.ts'
 import { postEntry } from '../../src/entries/post.ts'
 import { explainRecord } from '../../src/explain/explain.ts'
 import { cents } from '../../src/lib/money.ts'
+import { findLinkWithTotals, listLinkPayments } from '../../src/links/store.ts'
 import { startSendBack } from '../../src/suspense/send-back.ts'
 import { recordReported } from '../../src/transactions/dispute/dispute.ts'
 import { createSettlement } from '../../src/transactions/settle.ts'
@@ -98,6 +99,32 @@ describe('an attribution', () => {
     await startSendBack(service, { id: suspended.id, by: { actor: 'cli:test' } })
     await untilReturned(service, endToEnd)
     for (const id of [wrong.id, right]) expect(await operatorActionsOf(id)).toEqual(['suspense.match', 'suspense.undo'])
+  })
+
+  it('that is reversed counts no longer for the payment link of the charge', async () => {
+    const { id: right, suspended } = await payUnattributed(service, { idempotencyKey: randomUUID() })
+    const { id: wrong } = await charge(service, { idempotencyKey: randomUUID() })
+    const merchantId = await merchantOf(service)
+    const linkId = randomUUID()
+    await service.db.query(sql`
+      insert into payment_links (merchant_id, id, slug, title, stock, needs_customer, is_enabled, created_at, changed_at)
+      values (${merchantId}, ${linkId}, 'a-link', 'Coffee', 5, false, true, ${service.clock.now()}, ${service.clock.now()})`)
+    await service.db.query(sql`
+      insert into payment_link_charges (merchant_id, link_id, key, created_at)
+      select merchant_id, ${linkId}, idempotency_key, created_at from transactions where id = any (${[right, wrong]}::uuid[])`)
+    const link = { merchant_id: merchantId, id: linkId }
+    const counted = async () => {
+      const row = await findLinkWithTotals(service.db, { merchantId, id: linkId, now: service.clock.now() })
+      const { total } = await listLinkPayments(service.db, { ...link, limit: 10, offset: 0 })
+      return [row?.paid, row?.amount_paid, row?.live, total]
+    }
+    expect(await counted()).toEqual([0, 0, 2, 2])
+    await match(suspended.id, wrong)
+    expect(await counted()).toEqual([1, 1000, 2, 2])
+    await undo(suspended.id)
+    expect(await counted()).toEqual([0, 0, 1, 1])
+    await match(suspended.id, right)
+    expect(await counted()).toEqual([1, 1000, 1, 1])
   })
 
   it('is reversed after the operator drew the fee, which then comes from the operator’s own money', async () => {
