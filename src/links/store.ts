@@ -1,3 +1,4 @@
+import pg from 'pg'
 import { type Db, type Reads, raw, sql, type Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 
@@ -44,7 +45,7 @@ export async function insertLink(tx: Tx, row: LinkRow): Promise<boolean> {
 
 /** False if another link has its slug. */
 export async function updateLink(tx: Tx, row: LinkRow): Promise<boolean> {
-  const rows = await tx.query(sql`
+  const update = tx.query(sql`
     update payment_links set
       slug = ${row.slug}, title = ${row.title}, description = ${row.description}, amount = ${row.amount},
       amount_min = ${row.amount_min}, amount_max = ${row.amount_max}, stock = ${row.stock}, expires_at = ${row.expires_at},
@@ -53,7 +54,13 @@ export async function updateLink(tx: Tx, row: LinkRow): Promise<boolean> {
     where merchant_id = ${row.merchant_id} and id = ${row.id}
       and not exists (select from payment_links other where other.slug = ${row.slug} and other.id <> ${row.id})
     returning id`)
-  return rows.length === 1
+  try {
+    return (await update).length === 1
+  } catch (error) {
+    // Another link got it at the same moment.
+    if (error instanceof pg.DatabaseError && error.constraint === 'payment_links_slug') return false
+    throw error
+  }
 }
 
 export async function findMerchant(tx: Tx, merchantId: string): Promise<{ client_id: string; name: string }> {

@@ -242,6 +242,29 @@ describe('a payment link', () => {
     expect(await send(`${service.baseUrl}/l/nothing-here`)).toMatchObject({ status: 404 })
   })
 
+  it('gets a free address before another link that wants it at the same moment', async () => {
+    const links = [await made(), await made()]
+    const slug = 'a-free-address'
+    // Both wait after they have found it free.
+    const changes = await service.db.transaction(async (tx) => {
+      await tx.query(sql`update payment_links set slug = ${slug} where id = ${(await made()).id}`)
+      const both = links.map(async (link) => await change(link, { slug }))
+      await eventually(async () => {
+        const [row] = await service.db.query<{ count: number }>(sql`
+          select count(*) as count from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock' and query like '%payment_links%'`)
+        return row?.count === 2
+      })
+      await tx.query(sql`update payment_links set slug = 'another-address' where slug = ${slug}`)
+      return both
+    })
+    const answers = await Promise.all(changes)
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 422])
+    expect(answers.find(({ status }) => status === 422)?.body).toMatchObject({
+      errors: [{ field: 'slug', code: 'duplicate' }],
+    })
+  })
+
   it('is created once when the request is repeated, and names what cannot be', async () => {
     const id = randomUUID()
     const [first, second] = [await made({ id, slug: 'cafe-da-ana' }), await made({ id, slug: 'cafe-da-ana' })]
