@@ -3,7 +3,7 @@ import { settleDepsWith } from '../../test/support/acquirer.ts'
 import { charge, fetchTransaction, openQuietBank, type QuietBank } from '../../test/support/payments.ts'
 import { payOne, refund, untilSent } from '../../test/support/refunds.ts'
 import { startTestService, type TestService } from '../../test/support/service.ts'
-import { eventually } from '../../test/support/webhooks.ts'
+import { eventually, suspendJob } from '../../test/support/webhooks.ts'
 import { sql } from '../db/sql.ts'
 import { checkDueTransactions } from './check.ts'
 import { transactionJobs } from './jobs.ts'
@@ -13,6 +13,8 @@ let bank: QuietBank
 beforeAll(async () => {
   service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
   bank = await openQuietBank(service)
+  // Only the tests check.
+  await suspendJob(service.db, 'transactions.check')
 })
 afterAll(async () => {
   await bank.close()
@@ -100,7 +102,7 @@ it('checks refunds while the checks of charges have not ended', async () => {
   const refundId = await refund(service, id)
   await untilSent(service, refundId)
   const open = await charge(service)
-  // Due by another clock, so that the service's own worker is not faster.
+  // Refunds are due by another clock, so that the service's own worker is not faster.
   const now = new Date(service.clock.now().getTime() + 120_000)
   await service.db.query(sql`update transactions set check_at = ${now} where id = ${open.id}`)
   let isChecking = false

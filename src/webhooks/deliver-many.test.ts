@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Registry } from 'prom-client'
-import { describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { deliveryBench } from '../../test/support/delivery-bench.ts'
 import { commitEvents, eventually, type TestReceiver, testEvent } from '../../test/support/webhooks.ts'
 import { type Db, sql } from '../db/sql.ts'
@@ -148,6 +148,14 @@ describe('receivers', () => {
 })
 
 describe('deliveries claimed ahead of a receiver’s connections', () => {
+  // Every response is quick, and nothing waits for too long, also on a busy machine.
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['performance'] })
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
   const ahead = { perReceiverMax: 5, deadlineMs: 60_000, leaseMs: 120_000, startMaxMs: 60_000 }
 
   it('start as soon as a response arrives, without a query', async () => {
@@ -171,6 +179,7 @@ describe('deliveries claimed ahead of a receiver’s connections', () => {
     const { receiver, answerAll } = await inHand()
     work({ ...ahead, startMaxMs: 400 })
     await fill(receiver)
+    vi.advanceTimersByTime(401)
     await eventually(async () => (await leased()) === 5)
     await new Promise((done) => setTimeout(done, 100))
     expect({ leased: await leased(), requests: receiver.requests() }).toEqual({ leased: 5, requests: 6 })

@@ -6,6 +6,7 @@ import { settleDepsWith } from '../support/acquirer.ts'
 import { charge, openQuietBank, type QuietBank } from '../support/payments.ts'
 import { addTestClient, type TestClient } from '../support/requests.ts'
 import { smallestTransaction, startTestService, type TestService } from '../support/service.ts'
+import { suspendJob } from '../support/webhooks.ts'
 import { expectLedgerConsistent, merchantOf } from '../support/withdrawals.ts'
 
 let service: TestService
@@ -14,6 +15,8 @@ let other: TestClient
 let merchantId: string
 beforeAll(async () => {
   service = await startTestService()
+  // Only the tests settle.
+  await suspendJob(service.db, 'transactions.poll')
   bank = await openQuietBank(service)
   other = await addTestClient(service)
   merchantId = await merchantOf(service)

@@ -2,11 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { userInfo } from 'node:os'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
-import { enqueueJob } from '../../src/jobs/jobs.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
 import { charge, payAt, untilStatus } from '../support/payments.ts'
 import { startTestService, type TestService } from '../support/service.ts'
-import { eventually, startTestReceiver } from '../support/webhooks.ts'
+import { eventually, startTestReceiver, suspendJob } from '../support/webhooks.ts'
 
 type Explained = {
   status: string
@@ -207,7 +206,8 @@ describe('guiche ledger', () => {
       await service.db.query(sql`update ledger_accounts set balance = balance + ${cents} where account = 'available'`)
     }
     await pay(100)
-    const resume = await suspendVerifier()
+    // The service must not freeze payouts while the ledger is corrupt.
+    const resume = await suspendJob(service.db, 'ledger.verify')
     await spoil(1)
     const found = await cli.run(['ledger', 'verify'])
     expect(found.code).toBe(1)
@@ -227,24 +227,6 @@ describe('guiche ledger', () => {
     await resume()
   })
 })
-
-/**
- * Its schedule finds a job due tomorrow, and adds none: the service must not freeze payouts while a test has corrupted
- * the ledger.
- */
-async function suspendVerifier(): Promise<() => Promise<void>> {
-  const name = 'ledger.verify'
-  const runAt = new Date(Date.now() + 86_400_000)
-  await eventually(async () => {
-    await enqueueJob(service.db, { name, payload: {}, key: name, ifQueued: 'keep', runAt })
-    const waiting = await service.db.query(sql`
-      select from jobs where key = ${name} and run_at = ${runAt}`)
-    return waiting.length === 1
-  })
-  return async () => {
-    await service.db.query(sql`delete from jobs where key = ${name} and run_at = ${runAt}`)
-  }
-}
 
 describe('guiche withdrawal', () => {
   it('sets limits, keeps withdrawals above them pending review, and sends approved ones', async () => {

@@ -84,9 +84,25 @@ export async function eventually(
 export async function runJobToEnd(db: Db, name: string): Promise<void> {
   await enqueueJob(db, { name, payload: {}, key: name })
   await eventually(
-    async () => (await db.query(sql`select from jobs where key = ${name}`)).length === 0,
+    async () => (await db.query(sql`select from jobs where name = ${name}`)).length === 0,
     () => `${name} does not end`,
   )
+}
+
+/**
+ * Keeps the schedule from running a job until the returned function is called: it finds one that is due tomorrow, and
+ * adds none.
+ */
+export async function suspendJob(db: Db, name: string): Promise<() => Promise<void>> {
+  const runAt = new Date(Date.now() + 86_400_000)
+  const isSuspended = sql`key = ${name} and run_at = ${runAt}`
+  await eventually(async () => {
+    await enqueueJob(db, { name, payload: {}, key: name, ifQueued: 'keep', runAt })
+    return (await db.query(sql`select from jobs where ${isSuspended}`)).length === 1
+  })
+  return async () => {
+    await db.query(sql`delete from jobs where ${isSuspended}`)
+  }
 }
 
 export function testSecretKey(): SecretKey {
