@@ -11,7 +11,7 @@ import { createCountedLine } from './lib/counted-line.ts'
 /** How long a read waits for the standby. Usually it lags by some milliseconds; after this, the primary answers. */
 const waitMaxMs = 100
 const pauseMaxMs = 16
-const connectMaxMs = 1_000
+const connectMaxMsDefault = 1_000
 const checkEveryMs = 1_000
 /** The lag of a standby is measured at this many moments. */
 const samplesMax = 600
@@ -19,7 +19,7 @@ const samplesMax = 600
 /** Why the primary answers a read: the standby is behind, cannot be used, or ended the statement. */
 type Reason = 'lag' | 'away' | 'conflict'
 
-type Deps = { config: Config; db: Db; log: Logger; registry: Registry }
+type Deps = { config: Config; db: Db; log: Logger; registry: Registry; connectMaxMs?: number }
 
 /**
  * Opens what lists, exports and figures are read from: a standby if DATABASE_READ_URL names one, and the primary where
@@ -37,6 +37,7 @@ export async function openReads({
   db,
   log,
   registry,
+  connectMaxMs = connectMaxMsDefault,
 }: Deps): Promise<{ reads: Reads; close(): Promise<void> }> {
   const behind: { position: Position; at: number }[] = []
   const outcomes = observeStandby(registry, () => (behind[0] ? (performance.now() - behind[0].at) / 1_000 : 0))

@@ -67,7 +67,7 @@ describe('the chain', () => {
     chained = await createTestDatabase()
     const url = new URL(chained.connectionString)
     url.username = 'postgres'
-    superuser = connect({ connectionString: url.href, connectionsMax: 1, onError: () => {} })
+    superuser = connect({ connectionString: url.href, connectionsMax: 1, waitMs: 60_000, onError: () => {} })
     for (const actor of ['cli:ana', 'cli:bruno', 'cli:carla', 'cli:davi'])
       await chained.db.transaction(async (tx) => {
         const details = { reason: `por "${actor}": não, ç\n` }

@@ -73,6 +73,7 @@ export async function startSimulator(
     const db = connect({
       connectionString: server?.connectionString ?? config.databaseUrl ?? '',
       connectionsMax: config.databaseConnectionsMax,
+      waitMs: config.databaseWaitMs,
       onError: ({ name, message }) => log.warn({ name, reason: message }, 'an idle database connection broke'),
     })
     stops.push(async () => await db.pool.end())

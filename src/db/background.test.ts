@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Registry } from 'prom-client'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { createEmptyDatabase, type TestDatabase } from '../../test/support/database.ts'
 import { noteRequest } from '../lib/load.ts'
 import { startBackground } from './background.ts'
@@ -12,7 +13,7 @@ let db: Db
 
 beforeAll(async () => {
   database = await createEmptyDatabase()
-  db = connect({ connectionString: database.connectionString, connectionsMax: 5, onError: () => {} })
+  db = connect({ connectionString: database.connectionString, connectionsMax: 5, waitMs: 60_000, onError: () => {} })
 })
 
 afterAll(async () => {
@@ -41,8 +42,9 @@ function blockEventLoop(ms: number): void {
 }
 
 it('does one step after the other on its part of the connections, while requests find others', async () => {
-  // The connections exist: on a busy machine a new one takes as long as a step waits at most.
   await Promise.all([db.query(sql`select`), db.query(sql`select`)])
+  // No step has waited for its longest time, however long the request takes.
+  vi.useFakeTimers({ toFake: ['setTimeout'] })
   const background = startBackground(db)
   const gate = createGate()
   const order: string[] = []
@@ -54,6 +56,7 @@ it('does one step after the other on its part of the connections, while requests
   // Long enough for the second step, if it had begun.
   await db.query(sql`select pg_sleep(0.1)`)
   order.push('request')
+  vi.useRealTimers()
   gate.open()
   await Promise.all([first, second])
   expect(order).toEqual(['request', 'first', 'second'])
@@ -70,14 +73,14 @@ it('ends a step that waits for another step', async () => {
 it('makes each statement of a long read a step, and counts what they waited for requests', async () => {
   const registry = new Registry()
   const background = startBackground(db, registry)
-  // The event loop is measured every ten milliseconds, from the first step after a request on.
+  // The event loop is measured every ten milliseconds, from the first reading after a request on.
   noteRequest()
-  await background.db.query(sql`select`)
+  await readMetrics(registry)
   for (let count = 0; count < 5; count += 1) {
     blockEventLoop(60)
-    await db.query(sql`select pg_sleep(0.02)`)
+    noteRequest()
+    await sleep(1)
   }
-  noteRequest()
   const share = (await readMetrics(registry)).guiche_background_share
   await runWithoutTimeout(background.db, { readOnly: true }, async (tx) => {
     for (let count = 0; count < 3; count += 1) await tx.query(sql`select pg_sleep(0.02)`)

@@ -11,6 +11,9 @@ import { connect, type Db, raw } from './sql.ts'
 let dataDir: string
 let postgres: EmbeddedPostgres
 
+/** Longer than anything takes on a busy machine. */
+const patience = { timeout: 90_000, interval: 50 }
+
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'guiche-durability-'))
   postgres = await startEmbeddedPostgres({ dataDir, log: pino({ level: 'silent' }) })
@@ -26,7 +29,12 @@ it('accepts the default settings of PostgreSQL', async () => {
 })
 
 it('refuses more connections than the server allows', async () => {
-  const db = connect({ connectionString: postgres.connectionString, connectionsMax: 1, onError: () => {} })
+  const db = connect({
+    connectionString: postgres.connectionString,
+    connectionsMax: 1,
+    waitMs: 60_000,
+    onError: () => {},
+  })
   // 100, three of which are reserved for superusers.
   await expect(checkConnections(db, { processes: 1, databaseConnectionsMax: 97 })).resolves.toBeUndefined()
   await expect(checkConnections(db, { processes: 2, databaseConnectionsMax: 49 })).rejects.toThrow(
@@ -56,9 +64,12 @@ it('lists every unsafe setting in one error', async () => {
     'select pg_reload_conf()',
   )
   // The server applies its settings shortly after the reload.
-  await vi.waitFor(() => expect(check()).rejects.toThrow(/for payments: fsync is off.*; full_page_writes is off/))
+  await vi.waitFor(
+    () => expect(check()).rejects.toThrow(/for payments: fsync is off.*; full_page_writes is off/),
+    patience,
+  )
   await asSuperuser('alter system reset all', 'select pg_reload_conf()')
-  await vi.waitFor(() => expect(check()).resolves.toBeUndefined())
+  await vi.waitFor(() => expect(check()).resolves.toBeUndefined(), patience)
 })
 
 it('refuses an old PostgreSQL', async () => {
@@ -83,7 +94,7 @@ async function asSuperuser(...statements: string[]): Promise<void> {
 }
 
 async function withDb(connectionString: string, work: (db: Db) => Promise<void>): Promise<void> {
-  const db = connect({ connectionString, connectionsMax: 1, onError: () => {} })
+  const db = connect({ connectionString, connectionsMax: 1, waitMs: 60_000, onError: () => {} })
   try {
     await work(db)
   } finally {

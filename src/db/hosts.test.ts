@@ -46,7 +46,7 @@ describe('several servers', () => {
     if (!one || !two) throw new Error('there are two')
     const nobody = `127.0.0.1:${await findFreePort()}`
     const address = `postgresql://guiche@${nobody},${one.host},${two.host}${one.pathname}`
-    const db = connect({ connectionString: address, connectionsMax: 2, onError: () => {} })
+    const db = connect({ connectionString: address, connectionsMax: 2, waitMs: 60_000, onError: () => {} })
     onTestFinished(async () => {
       await db.pool.end()
       for (const line of lines) await line.stop()
@@ -72,7 +72,7 @@ describe('several servers', () => {
     const url = new URL(database.connectionString)
     url.searchParams.set('target_session_attrs', 'read-write')
     url.searchParams.set('options', '-c default_transaction_read_only=on')
-    const db = connect({ connectionString: url.href, connectionsMax: 1, onError: () => {} })
+    const db = connect({ connectionString: url.href, connectionsMax: 1, waitMs: 60_000, onError: () => {} })
     onTestFinished(async () => await db.pool.end())
     await expect(db.query(sql`select 1`)).rejects.toThrow(/target_session_attrs=read-write \(.*: it takes no writes\)/)
   })

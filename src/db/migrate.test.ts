@@ -43,7 +43,7 @@ it('applies each migration once, in order', async () => {
 it('lets processes start at the same time: one applies, the others wait', async () => {
   await write('0003_slow.sql', 'select pg_sleep(0.3); insert into notes values (3);')
   const dbs = Array.from({ length: 4 }, () =>
-    connect({ connectionString: database.connectionString, connectionsMax: 2, onError: () => {} }),
+    connect({ connectionString: database.connectionString, connectionsMax: 2, waitMs: 60_000, onError: () => {} }),
   )
   const results = await Promise.all(dbs.map((db) => migrate(db, { folder, log })))
   expect(results.map(({ applied }) => applied.length).sort((a, b) => a - b)).toEqual([0, 0, 0, 3])

@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(async () => await database.drop())
 
 function open(connectionString: string): Db {
-  const db = connect({ connectionString, connectionsMax: 2, onError: () => {} })
+  const db = connect({ connectionString, connectionsMax: 2, waitMs: 60_000, onError: () => {} })
   onTestFinished(async () => await db.pool.end())
   return db
 }
@@ -40,6 +40,8 @@ describe('a database that takes no writes', () => {
     const url = new URL(database.connectionString)
     url.searchParams.set('options', '-c default_transaction_read_only=on')
     const db = open(url.href)
+    // The connections exist: a check gives up after two seconds.
+    await Promise.all([db.query(sql`select`), database.db.query(sql`select`)])
     await expect(checkWritable(db)).rejects.toThrow('the database takes no writes')
     const before = await db.query(sql`select pg_backend_pid() as pid`)
     const write = db.transaction(async (tx) => await tx.query(sql`delete from settings`))

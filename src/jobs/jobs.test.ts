@@ -214,7 +214,7 @@ it('takes over a job within seconds when its process is killed', async () => {
     import { connect } from ${compiled('db/sql.js')}
     import { createInstance } from ${compiled('jobs/instances.js')}
     import { startJobs } from ${compiled('jobs/jobs.js')}
-    const db = connect({ connectionString: process.argv[1], connectionsMax: 4, onError: () => {} })
+    const db = connect({ connectionString: process.argv[1], connectionsMax: 4, waitMs: 60_000, onError: () => {} })
     const log = { info() {}, warn() {}, error() {} }
     const slow = () => new Promise(() => process.stdout.write('runs'))
     await startJobs({ db, instance: await createInstance(db), log, jobs: { slow }, schedules: {} })`
@@ -358,7 +358,7 @@ it('stops while the database cannot be reached', async () => {
   const name = new URL(database.connectionString).pathname.slice(1)
   const admin = new URL(database.connectionString)
   admin.pathname = 'postgres'
-  const server = connect({ connectionString: admin.href, connectionsMax: 1, onError: () => {} })
+  const server = connect({ connectionString: admin.href, connectionsMax: 1, waitMs: 60_000, onError: () => {} })
   await server.pool.query(`alter database ${name} allow_connections false`)
   await worker.cutConnections().catch(() => {})
   await worker.stop()

@@ -222,7 +222,12 @@ it('a restore whose archive PostgreSQL cannot read to the wanted moment says so 
 async function openDatabase(dataDir: string): Promise<Db> {
   const running = await attachEmbeddedPostgres({ dataDir })
   if (!running) throw new Error('it runs')
-  const db = connect({ connectionString: running.connectionString, connectionsMax: 1, onError: () => {} })
+  const db = connect({
+    connectionString: running.connectionString,
+    connectionsMax: 1,
+    waitMs: 60_000,
+    onError: () => {},
+  })
   cleanups.push(async () => await db.pool.end())
   return db
 }

@@ -156,7 +156,12 @@ it('answers 503 while its PostgreSQL is frozen or away, and goes on when it answ
   // A server that answers, but whose commits wait for a synchronous standby that is gone.
   const server = await attachEmbeddedPostgres({ dataDir })
   if (!server) throw new Error('it runs')
-  const options = { connectionString: asAdministrator(server.connectionString), connectionsMax: 1, onError: () => {} }
+  const options = {
+    connectionString: asAdministrator(server.connectionString),
+    connectionsMax: 1,
+    waitMs: 60_000,
+    onError: () => {},
+  }
   const admin = connect(options)
   await admin.query(raw("alter system set synchronous_standby_names = 'nobody'"))
   await admin.query(raw('select pg_reload_conf()'))

@@ -41,7 +41,12 @@ async function counterOf(db: Db): Promise<number> {
 it('freezes payouts and reads the lists again when the database becomes an older copy of itself', async () => {
   const clock = manualClock()
   const [database, bankDatabase] = [await createTestDatabase(), await createTestDatabase()]
-  const admin = connect({ connectionString: asAdministrator(inject('postgres')), connectionsMax: 1, onError: () => {} })
+  const admin = connect({
+    connectionString: asAdministrator(inject('postgres')),
+    connectionsMax: 1,
+    waitMs: 60_000,
+    onError: () => {},
+  })
   const name = new URL(database.connectionString).pathname.slice(1)
   const [copy, lost] = [`${name}_copy`, `${name}_lost`]
   cleanups.push(async () => {
@@ -266,7 +271,7 @@ it('notices that one charge was lost when an asynchronous standby became the pri
   cleanups.push(primary.stop, standby.stop)
   const { host } = new URL(standby.connectionString)
   const connectionString = primary.connectionString.replace(/(?=\/[^/]*$)/, `,${host}`)
-  const db = connect({ connectionString, connectionsMax: 2, onError: () => {} })
+  const db = connect({ connectionString, connectionsMax: 2, waitMs: 60_000, onError: () => {} })
   cleanups.push(async () => await db.pool.end())
   const service = await startTestService({ database: { db, connectionString } })
   cleanups.push(service.stop)

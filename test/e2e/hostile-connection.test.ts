@@ -20,7 +20,8 @@ import { withdrawalBody } from '../support/withdrawals.ts'
 
 const clock = manualClock()
 const log = { info() {}, warn() {} }
-const timeoutMs = 600
+/** How long the service waits for an answer that would be too slow. */
+const slowMs = 600
 const closers: (() => Promise<unknown>)[] = []
 let psp: Psp
 let gateway: Gateway
@@ -76,7 +77,7 @@ beforeAll(async () => {
       keyFile: files.path(`${client}.key`),
       caFile: files.path(ca),
     }
-    const to = { name: 'psp', hosts: { baseUrl: url }, tls: paths, timeoutMs }
+    const to = { name: 'psp', hosts: { baseUrl: url }, tls: paths, timeoutMs: 10_000 }
     const { send, close } = connect(to, { clock: systemClock, log })
     closers.push(close)
     return send
@@ -89,13 +90,13 @@ beforeAll(async () => {
     name: 'psp',
     send: async (request) => {
       requested.push(`${request.method} ${request.path}`)
-      return await (sends[mode] as Send)(request)
+      const limit = mode === 'too slow' ? { endsAt: performance.now() + slowMs } : {}
+      return await (sends[mode] as Send)({ ...request, ...limit })
     },
     credentials: simulatorCredentials,
     chave: receiverKey,
     receiver: receiverAccount,
     isRemote: true,
-    timeoutMs,
     triesMax: 3,
     clock,
     profile: { offers: { payouts: true, disputes: true } },

@@ -25,12 +25,14 @@ const open = async (): Promise<TestService> =>
 /** What a service with this setting reads from. */
 async function openOwnReads(address: string, registry = new Registry()) {
   const config = readConfig({ DATABASE_URL: pair.primary, DATABASE_READ_URL: address })
-  return await openReads({ config, db, log: createTestLog((line) => lines.push(line)), registry })
+  const log = createTestLog((line) => lines.push(line))
+  // A busy machine does not make a server seem away.
+  return await openReads({ config, db, log, registry, connectMaxMs: 60_000 })
 }
 
 beforeAll(async () => {
   pair = await startPair()
-  db = connect({ connectionString: pair.primary, connectionsMax: 4, onError: () => {} })
+  db = connect({ connectionString: pair.primary, connectionsMax: 4, waitMs: 60_000, onError: () => {} })
   service = await open()
 })
 afterAll(async () => {

@@ -34,7 +34,8 @@ export async function openCommandLine({
   // A folder without a .env file.
   const cwd = await mkdtemp(join(tmpdir(), 'guiche-cli-'))
   const database = connectionString !== undefined && { DATABASE_URL: connectionString }
-  const env = { PATH: process.env.PATH, ...database, ...environment }
+  // A busy machine is no outage.
+  const env = { PATH: process.env.PATH, DATABASE_WAIT_SECONDS: '60', ...database, ...environment }
   const run = async (args: string[]) => await runInTurn({ args, env, cwd })
   return {
     run,

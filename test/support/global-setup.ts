@@ -63,6 +63,7 @@ async function startPostgres(dataDir: string): Promise<EmbeddedPostgres> {
   const server = connect({
     connectionString: asAdministrator(first.connectionString),
     connectionsMax: 1,
+    waitMs: 60_000,
     onError: () => {},
   })
   // Dropping a database searches them all. A large machine would have 2 GB.
@@ -75,12 +76,17 @@ async function startPostgres(dataDir: string): Promise<EmbeddedPostgres> {
 }
 
 async function makeTemplate(connectionString: string): Promise<void> {
-  const server = connect({ connectionString: asAdministrator(connectionString), connectionsMax: 1, onError: () => {} })
+  const server = connect({
+    connectionString: asAdministrator(connectionString),
+    connectionsMax: 1,
+    waitMs: 60_000,
+    onError: () => {},
+  })
   await server.query(raw(`create database ${template} owner guiche`))
   await server.pool.end()
   const url = new URL(connectionString)
   url.pathname = template
-  const db = connect({ connectionString: url.href, connectionsMax: 1, onError: () => {} })
+  const db = connect({ connectionString: url.href, connectionsMax: 1, waitMs: 60_000, onError: () => {} })
   await migrate(db, { folder: migrationsFolder(), log })
   await db.pool.end()
 }

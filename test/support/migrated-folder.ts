@@ -40,7 +40,7 @@ async function make(unfinished: string, folder: string): Promise<void> {
   try {
     const postgres = await startEmbeddedPostgres({ dataDir: unfinished, log })
     const { connectionString } = postgres
-    const db = connect({ connectionString, connectionsMax: 1, onError: () => {} })
+    const db = connect({ connectionString, connectionsMax: 1, waitMs: 60_000, onError: () => {} })
     await migrate(db, { folder: migrationsFolder(), log })
     await db.pool.end()
     await postgres.stop()

@@ -40,7 +40,13 @@ export async function startSimulatorProcess(
   const given = ['simulator', '--port', String(port), '--control-token', controlToken, ...args]
   const child = spawn(process.execPath, [main, ...given], {
     cwd: dataDir,
-    env: { PATH: process.env.PATH, DATA_DIR: dataDir, ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }) },
+    env: {
+      PATH: process.env.PATH,
+      DATA_DIR: dataDir,
+      // A busy machine is no outage.
+      DATABASE_WAIT_SECONDS: '60',
+      ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let said = ''
@@ -94,7 +100,7 @@ export async function startOwnSimulator(
   const simulator = await startSimulator(
     { host: '127.0.0.1', port: await findFreePort(), controlToken, ...options },
     {
-      config: readConfig({ DATA_DIR: dataDir, DATABASE_URL: databaseUrl }),
+      config: readConfig({ DATA_DIR: dataDir, DATABASE_URL: databaseUrl, DATABASE_WAIT_SECONDS: '60' }),
       log: pino({ level: 'silent' }),
       onLost() {},
     },
