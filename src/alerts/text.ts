@@ -19,7 +19,7 @@ const texts: Record<Language, Texts> = {
     alerts: {
       payouts_frozen: [
         'Withdrawals and refunds are frozen',
-        'The ledger has a discrepancy, or an operator froze payouts. `npx guiche ledger verify` says which.',
+        'The ledger has a discrepancy, the database lost commits or was restored, or an operator froze payouts. `npx guiche ledger verify` shows the reason.',
       ],
       database_went_back: [
         'The database went back in time',
@@ -119,7 +119,7 @@ const texts: Record<Language, Texts> = {
     alerts: {
       payouts_frozen: [
         'Saques e devoluções estão bloqueados',
-        'O razão tem uma divergência, ou um operador bloqueou as saídas. `npx guiche ledger verify` diz qual dos dois.',
+        'O razão tem uma divergência, o banco de dados perdeu gravações ou foi restaurado, ou um operador bloqueou as saídas. `npx guiche ledger verify` mostra o motivo.',
       ],
       database_went_back: [
         'O banco de dados voltou no tempo',
