@@ -29,7 +29,16 @@ import {
   sumListed,
 } from './pairs-store.ts'
 import { keepFound } from './save.ts'
-import { finishRun, insertRun, type NewRun, type RunKind, resolvePosted, resolveTimed, resolveUnseen } from './store.ts'
+import {
+  finishRun,
+  insertRun,
+  lockDifferences,
+  type NewRun,
+  type RunKind,
+  resolvePosted,
+  resolveTimed,
+  resolveUnseen,
+} from './store.ts'
 import { toUnreadable } from './unreadable.ts'
 
 export type ReconcileDeps = { db: Db; clock: Clock; acquirers: Acquirers; log: Logger }
@@ -308,6 +317,7 @@ async function complete({ db, clock }: ReconcileDeps, run: Run, tally: Tally): P
     .filter((subject) => kind !== 'rolling' || subject !== 'return')
     .map((subject) => ({ subject, ...windows[subject] }))
   const resolvedCount = await db.transaction(async (tx) => {
+    await lockDifferences(tx, acquirer)
     await finishRun(tx, { id: runId, state: 'complete', error: null, counts: tally, totals, at: now })
     const unseen = await resolveUnseen(tx, { acquirer, runId, startedAt, seen, now })
     const timed = kind === 'daily' ? await resolveTimed(tx, { acquirer, before: window.from, now }) : 0
