@@ -38,8 +38,8 @@ export function toShownDifference(row: DifferenceView) {
 /** One side of a discrepancy. Of what both sides have, only the parts that differ. */
 function sideInWords(side: Side | null, other: Side | null): string {
   if (!side) return 'nothing'
-  const { amount, at, state, fee, postedAt, med, raw } = side
-  if (raw !== undefined) return `unreadable ${toMinute(at)}`
+  const { amount, at, state, fee, postedAt, med, rawSha256 } = side
+  if (rawSha256 !== undefined) return `unreadable ${toMinute(at)}`
   const isAlike = other !== null && other.amount === amount
   const parts = [
     isAlike && fee !== undefined ? '' : inReais(amount),

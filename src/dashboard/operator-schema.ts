@@ -186,10 +186,11 @@ export const RequestedRunView = Type.Object({
   ...{ id: Text, isUnderWay: Flag, run: OrNull(RunView), version: OrNull(Count) },
 })
 
-/** One side of a discrepancy. `raw` is an unreadable entry. */
+/** One side of a discrepancy. `raw` is an unreadable entry, until the discrepancy ends; its hash is kept. */
 const SideView = Type.Object({
   ...{ amount: Cents, at: Text, state: Type.Optional(Text), fee: Type.Optional(Cents) },
-  ...{ postedAt: Type.Optional(Text), med: Type.Optional(Cents), raw: Type.Optional(Text) },
+  ...{ postedAt: Type.Optional(Text), med: Type.Optional(Cents) },
+  ...{ raw: Type.Optional(Text), rawSha256: Type.Optional(Text) },
 })
 export const ProposedView = Type.Unsafe<ProposedAction>(
   Type.Object({

@@ -37,7 +37,8 @@ export type Proposal =
   | { action: 'correct'; cents: number; account: 'merchant' | 'house' }
 
 /**
- * One side of a discrepancy, as stored and shown. Amounts in cents, dates as ISO text; `raw` is an unreadable entry.
+ * One side of a discrepancy, as stored and shown. Amounts in cents, dates as ISO text. `raw` is an unreadable entry. It
+ * may name a person, so no statement has it, and it is deleted when the discrepancy ends; its hash is kept.
  */
 export type Side = {
   amount: number
@@ -47,6 +48,14 @@ export type Side = {
   postedAt?: string
   med?: number
   raw?: string
+  rawSha256?: string
+}
+
+/** What may be kept of a side: an unreadable entry is compared by its hash. */
+export function withoutRaw(side: Side | null): Side | null {
+  if (side === null) return null
+  const { raw: _, ...kept } = side
+  return kept
 }
 
 /** A discrepancy as a comparison finds it. */

@@ -10,6 +10,7 @@ import { sql } from '../db/sql.ts'
 import { findPayoutFreeze } from '../ledger/store.ts'
 import { settleTransaction } from '../transactions/settle.ts'
 import { findBreaches } from '../verification.ts'
+import { classNames } from './classes.ts'
 import { confirmDifference } from './decide.ts'
 import { reconciliationJobs } from './jobs.ts'
 import { enqueueRun, keyOfRun, requestedRunJob, requestedRunJobs } from './requested-run.ts'
@@ -271,4 +272,11 @@ it('goes on when a machine whose clock was ahead has compared up to a moment tha
   clock.advance(-60 * minuteMs)
   await roll()
   expect(await runs()).toBe(2)
+})
+
+it('has one table of classes, in code and in the database', async () => {
+  const [check] = await database.db.query<{ definition: string }>(sql`
+    select pg_get_constraintdef(oid) as definition from pg_constraint where conname = 'differences_class_check'`)
+  const inDatabase = [...(check?.definition.matchAll(/'(\w+)'/g) ?? [])].map(([, name]) => name)
+  expect(inDatabase.toSorted()).toEqual(classNames.toSorted())
 })

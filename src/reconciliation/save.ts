@@ -3,7 +3,7 @@ import type { Tx } from '../db/sql.ts'
 import { freezePayoutsAlso } from '../ledger/payout-freeze.ts'
 import { canonicalJson } from '../lib/json.ts'
 import { newUuid } from '../lib/secrets.ts'
-import type { Found } from './classes.ts'
+import { type Found, withoutRaw } from './classes.ts'
 import { type DifferenceRow, findLatest, lockDifferences, saveDifferences, type ToSave } from './store.ts'
 
 type Saving = { acquirer: string; runId: string; startedAt: Date; now: Date }
@@ -69,9 +69,8 @@ function keep(found: Found, last: DifferenceRow | undefined, saving: Saving): Ke
 }
 
 function isUnchanged(last: DifferenceRow, { atAcquirer, inLedger, proposal }: Found): boolean {
-  return (
-    canonicalJson([last.at_acquirer, last.in_ledger, last.proposal]) === canonicalJson([atAcquirer, inLedger, proposal])
-  )
+  const before = [withoutRaw(last.at_acquirer), last.in_ledger, last.proposal]
+  return canonicalJson(before) === canonicalJson([withoutRaw(atAcquirer), inLedger, proposal])
 }
 
 function toName({ class: name, subject, reference }: Pick<Found, 'class' | 'subject' | 'reference'>): string {

@@ -1,7 +1,7 @@
 import type { TransferKind } from '../ledger/accounts.ts'
 import type { Window } from '../lib/brasilia.ts'
 import { brasilia } from '../lib/brasilia.ts'
-import type { Proposal, Side } from './classes.ts'
+import { type Proposal, type Side, withoutRaw } from './classes.ts'
 import type { Moved, PostedLate, TransfersHash } from './close-store.ts'
 import type { Listing } from './pairs-store.ts'
 import type { DifferenceRow } from './store.ts'
@@ -196,7 +196,7 @@ function toStatementDifference(row: DifferenceRow): StatementDifference {
     class: row.class,
     reference: row.reference,
     at: row.at.toISOString(),
-    atAcquirer: row.at_acquirer,
+    atAcquirer: withoutRaw(row.at_acquirer),
     inLedger: row.in_ledger,
     proposal: row.proposal,
     state: row.state,

@@ -137,7 +137,9 @@ export async function saveDifferences(tx: Tx, rows: ToSave[]): Promise<void> {
       nullif(in_ledger::text, 'null')::jsonb, proposal::jsonb, state, run_id, found_at
     from ${discrepanciesParam(rows)}
     on conflict (acquirer, subject, class, reference, sequence) do update set merchant_id = excluded.merchant_id,
-      record_id = excluded.record_id, at = excluded.at, is_timing = excluded.is_timing, at_acquirer = excluded.at_acquirer, in_ledger = excluded.in_ledger,
+      record_id = excluded.record_id, at = excluded.at, is_timing = excluded.is_timing,
+      at_acquirer = case when excluded.state = 'open' then excluded.at_acquirer else excluded.at_acquirer - 'raw' end,
+      in_ledger = excluded.in_ledger,
       proposal = excluded.proposal, state = excluded.state, run_id = excluded.run_id,
       -- What is open again has no decision any more.
       decided_at = case when excluded.state <> 'open' then differences.decided_at end,
@@ -162,7 +164,7 @@ export async function resolveUnseen(
   }: { acquirer: string; runId: string; startedAt: Date; seen: Seen[]; now: Date },
 ): Promise<number> {
   const rows = await tx.query(sql`
-    update differences set state = 'resolved', decided_at = ${now}
+    update differences set state = 'resolved', decided_at = ${now}, at_acquirer = at_acquirer - 'raw'
     from ${seenParam(seen)}
     where differences.acquirer = ${acquirer} and differences.state = 'open' and not is_timing and run_id <> ${runId}
       and differences.subject = input.subject and at >= input."from" and at < input."to"
@@ -221,7 +223,7 @@ export async function decideDifference(
 ): Promise<void> {
   await tx.query(sql`
     update differences set state = ${decision.state}, decided_at = ${decision.now}, decided_by = ${decision.by},
-      reason = ${decision.reason}
+      reason = ${decision.reason}, at_acquirer = at_acquirer - 'raw'
     where id = ${decision.id}`)
 }
 

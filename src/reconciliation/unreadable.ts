@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { UnreadableEntry } from '../acquirers/acquirer.ts'
 import type { Window } from '../lib/brasilia.ts'
 import type { Found, Subject } from './classes.ts'
@@ -17,7 +18,7 @@ export function toUnreadable(subject: Subject, { reference, at, raw }: Unreadabl
     recordId: null,
     at: time,
     isTiming: false,
-    atAcquirer: { amount: 0, at: time.toISOString(), raw },
+    atAcquirer: { amount: 0, at: time.toISOString(), raw, rawSha256: createHash('sha256').update(raw).digest('hex') },
     inLedger: null,
     proposal: { action: canBeQueried ? 'settle' : 'investigate' },
     alarm: null,

@@ -64,6 +64,9 @@ describe('a payment to another key of the same account', () => {
       change = (pix) => ({ ...pix, txid: named, chave: 'outra@example.com' })
       expect(await acquirer.findPayment(endToEndId)).toBeNull()
       expect(await listed(endToEndId)).toEqual([])
+      // Not even read: its payer is none of our business.
+      change = (pix) => ({ ...pix, txid: named, chave: 'outra@example.com', valor: '7,77' })
+      expect(await listed(endToEndId)).toEqual([])
     }
   })
 

@@ -24,9 +24,9 @@ type ListRequest<Item> = {
   range: Range
   /** Further parameters of the list. */
   query?: Record<string, string>
-  /** Null for an unreadable entry. It is never skipped: it is money. */
+  /** Null for an unreadable entry. If it may be ours it is never skipped: it is money. */
   read: (entry: unknown) => Item | null
-  /** True for entries that are not ours. */
+  /** True for entries that are not ours, which are not read at all. */
   isSkipped?: (entry: unknown) => boolean
   /** The time of an item, where those outside the range are to be dropped. */
   timeOf?: (item: Item) => Date
@@ -41,6 +41,7 @@ export async function* listBetween<Item>(deps: ListDeps, request: ListRequest<It
   let unreadable = 0
   for (const range of partsOf(request.range, deps.list.daysMax)) {
     for await (const entry of listPages(deps, { ...request, range })) {
+      if (request.isSkipped?.(entry)) continue
       const item = request.read(entry)
       if (item === null) {
         if (request.onUnreadable && reported < reportedMax) {
@@ -50,7 +51,6 @@ export async function* listBetween<Item>(deps: ListDeps, request: ListRequest<It
         continue
       }
       const at = request.timeOf?.(item)
-      if (request.isSkipped?.(entry)) continue
       if (!at || (at >= range.from && at <= range.to)) yield item
     }
   }

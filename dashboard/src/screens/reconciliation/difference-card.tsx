@@ -86,7 +86,7 @@ function SideCell({ title, side, other }: { title: string; side: Side | null; ot
         {title}
       </Text>
       <Text fw={600} c={side === null ? 'dimmed' : undefined} td={differs ? 'underline' : undefined}>
-        {side === null ? t.nothing : side.raw === undefined ? format.money(side.amount) : t.unreadable}
+        {side === null ? t.nothing : side.rawSha256 === undefined ? format.money(side.amount) : t.unreadable}
       </Text>
       {side && (
         <Text size="xs" c="dimmed">
