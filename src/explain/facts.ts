@@ -10,6 +10,7 @@ import {
   type DuplicateRecord,
   findTransactionRecord,
   findWithdrawalRecord,
+  listCorrections,
   listDisputeRecords,
   listDuplicateRecords,
   listMerchantActors,
@@ -88,12 +89,13 @@ export async function findFacts(
   const refunds = await listRefundRecords(db, { merchantId, id })
   const disputes = await listDisputeRecords(db, { merchantId, id })
   const recordIds = [id, ...refunds.map((refund) => refund.id), ...disputes.map((dispute) => dispute.id)]
+  const corrections = await listCorrections(db, { merchantId, recordIds })
   const undone = refunds.flatMap((refund) => refund.suspense_payment_id ?? [])
   const suspense = await listSuspense(db, id)
   const suspenseIds = [...undone, ...suspense.map((payment) => payment.id)]
   const page = { page: 1, perPage: deliveriesMax, after: null }
   const deliveries = await listDeliveries(db, merchantId, { recordId: id }, page)
-  const listed = await listActions(db, { recordIds: [...recordIds, ...suspenseIds], limit: actionsMax })
+  const listed = await listActions(db, { recordIds: [...recordIds, ...corrections, ...suspenseIds], limit: actionsMax })
   const duplicates = suspense.flatMap((payment) => (payment.is_duplicate ? payment.id : []))
   const actions = actionsAbout(id, duplicates, listed)
   return {
@@ -101,7 +103,7 @@ export async function findFacts(
     refunds,
     disputes,
     duplicates: await listDuplicateRecords(db, id),
-    transfers: await listTransferRecords(db, { merchantId, recordIds }),
+    transfers: await listTransferRecords(db, { merchantId, recordIds: [...recordIds, ...corrections] }),
     link: record.type === 'transaction' ? await findLinkOfTransaction(db, { merchantId, id }) : null,
     notices: await listNoticeRecords(db, { acquirers, txid: toTxid(id), since }),
     exchanges: await listExchanges(db, { recordIds, endToEnd, limit: exchangesMax }),

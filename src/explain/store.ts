@@ -129,6 +129,18 @@ export type DuplicateRecord = {
   error_message: string | null
 }
 
+/** The confirmed corrections of discrepancies about these records: their transfers and actions name the discrepancy. */
+export async function listCorrections(
+  db: Db,
+  { merchantId, recordIds }: { merchantId: string; recordIds: string[] },
+): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(sql`
+    select id from differences
+    where merchant_id = ${merchantId} and record_id = any(${recordIds}::uuid[]) and state = 'confirmed'
+      and proposal ->> 'action' = 'correct'`)
+  return rows.map(({ id }) => id)
+}
+
 /** Duplicate payments of a transaction. */
 export async function listDuplicateRecords(db: Db, id: string): Promise<DuplicateRecord[]> {
   return await db.query(sql`

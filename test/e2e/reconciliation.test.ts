@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
+import type { Explanation } from '../../src/explain/explain.ts'
 import { dayBefore, dayOf, windowOf } from '../../src/lib/brasilia.ts'
 import { findBreaches } from '../../src/verification.ts'
 import { manualClock } from '../support/clock.ts'
@@ -91,6 +92,14 @@ describe('guiche reconcile', () => {
     expect(actions).toMatch(/cli:maria +reconcile\.confirm .*class=amount .*cents=-100/)
     expect(await findBreaches(service.db)).toEqual([])
     await cli.expectFailure(['reconcile', '--acquirer', 'nobody'], /no acquirer nobody. Configured: simulator/)
+    const [entry] = await entriesOf(find('amount'))
+    const { statement, timeline } = await cli.runJson<Explanation>([
+      ...['transaction', 'explain', entry?.transactionId ?? ''],
+    ])
+    expect(statement).toMatchObject({ net: 1900 })
+    const explained = timeline.map(({ what }) => what)
+    expect(explained).toContain('correction R$ 1,00, available → acquirer')
+    expect(explained).toContain('cli:maria reconcile.confirm')
     expect(await entriesOf(find('amount'))).toEqual([
       {
         amount: -100,
