@@ -95,7 +95,7 @@ export async function sumMoved(
 ): Promise<Moved[]> {
   const account = clearingAccount(acquirer)
   return await db.query<Moved>(sql`
-    select kind, count(*) as count, sum(case when debit = ${account} then amount else -amount end) as change
+    select kind, count(distinct event_key) as count, sum(case when debit = ${account} then amount else -amount end) as change
     from ledger_transfers
     where ${account} in (debit, credit) and created_at >= ${from ?? new Date(0)} and created_at < ${to}
     group by kind`)

@@ -99,6 +99,20 @@ it('totals both sides of a day, so that each closing follows from its opening', 
   expect(next.statement.ledgerSide.closing).toBe(ledger?.balance)
 })
 
+it('counts a draw of several merchants’ fees once, and a move out as paid out, as the acquirer does', async () => {
+  const before = (await close()).statement.ledgerSide
+  const at = new Date(generatedDay.from.getTime() + 60_000)
+  await database.db.query(sql`
+    insert into ledger_transfers (merchant_id, event_key, position, kind, debit, credit, amount, debit_balance, credit_balance, record_type,
+      record_id, created_at)
+    select gen_random_uuid(), event, 0, kind, debit, 'acquirer:bank', amount, 0, 0, type, gen_random_uuid(), ${at}
+    from (values ('fee_draw:1', 'fees_drawn', 'fees', 50, 'fee_draw'), ('fee_draw:1', 'fees_drawn', 'fees', 20, 'fee_draw'),
+      ('move:1', 'moved_out', 'available', 300, 'move_out')) transfer (event, kind, debit, amount, type)`)
+  const { ledgerSide } = (await close()).statement
+  const paidOut = { count: before.paidOut.count + 2, sum: before.paidOut.sum + 370 }
+  expect(ledgerSide).toEqual({ ...before, paidOut, closing: before.closing - 370 })
+})
+
 it('counts what the acquirer returned on the day itself, also of a payment returned in parts', async () => {
   const payment = [...made.bank.payments.values()].find(({ returns, amount }) => returns.length === 0 && amount > 1_000)
   if (!payment) throw new Error('a payment is not returned')

@@ -135,6 +135,7 @@ const partOf: Record<TransferKind, 'in' | 'returned' | 'paidOut' | 'payoutsRetur
   held_returned: 'returned',
   withdrawal_sent: 'paidOut',
   fees_drawn: 'paidOut',
+  moved_out: 'paidOut',
   withdrawal_returned: 'payoutsReturned',
   correction: 'corrections',
   // The operator's entries: the acquirer's lists do not have their other side.
@@ -143,7 +144,6 @@ const partOf: Record<TransferKind, 'in' | 'returned' | 'paidOut' | 'payoutsRetur
   fee_returned: 'corrections',
   psp_fee: 'corrections',
   manual: 'corrections',
-  moved_out: 'corrections',
   moved_in: 'corrections',
   fee: null,
   fee_return_reversed: null,
