@@ -23,7 +23,7 @@ export const words = texts({
     entries: (count: string) => (count === '1' ? '1 entry' : `${count} entries`),
     fees: 'Fees',
     feesLead:
-      'What was posted in the month, for each operation under each agreed fee. It equals the statement to the cent.',
+      'What was posted in the month, for each operation under each agreed fee: the moment of posting counts, in Brasília.',
     operation: 'Operation',
     agreed: 'Agreed fee',
     count: 'Number',
@@ -67,7 +67,8 @@ export const words = texts({
     },
     entries: (count: string) => (count === '1' ? '1 lançamento' : `${count} lançamentos`),
     fees: 'Tarifas',
-    feesLead: 'O que foi lançado no mês, por operação e por tarifa contratada. Confere com o extrato até o centavo.',
+    feesLead:
+      'O que foi lançado no mês, por operação e por tarifa contratada: vale o momento do lançamento, no horário de Brasília.',
     operation: 'Operação',
     agreed: 'Tarifa contratada',
     count: 'Quantidade',
