@@ -160,7 +160,7 @@ describe('after a kill -9 of the process that started it', () => {
     // A stopped parent does not collect its children.
     child.kill('SIGSTOP')
     process.kill(pid, 'SIGKILL')
-    await vi.waitFor(() => expect(readFileSync(`/proc/${pid}/stat`, 'utf8')).toMatch(/\) Z /))
+    await vi.waitFor(() => expect(readFileSync(`/proc/${pid}/stat`, 'utf8')).toMatch(/\) Z /), 90_000)
     expect(await attachEmbeddedPostgres({ dataDir })).toBeNull()
     // The stopped process still holds its lock, as it should; a new file has none.
     await rm(`${dataDir}/postgres.lock`)

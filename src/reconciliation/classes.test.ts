@@ -42,7 +42,7 @@ describe.each(seeds)('a day with a thousand of each class of difference (seed %s
   let day: Day
   beforeAll(async () => {
     day = await openDay(seed, each)
-  }, 120_000)
+  })
   afterAll(async () => await day.drop())
 
   it('are all found, in their classes, and no others', async () => {
@@ -50,13 +50,13 @@ describe.each(seeds)('a day with a thousand of each class of difference (seed %s
     expect({ state, newCount }).toEqual({ state: 'complete', newCount: generated.length * each })
     expect(counts).toEqual(Object.fromEntries(generated.map((name) => [name, each])))
     expect(namesOf(await listed(day))).toEqual([...day.made.expected].toSorted())
-  }, 60_000)
+  })
 
   it('are not found again by a second run', async () => {
     const { newCount, resolvedCount } = await run(day)
     expect({ newCount, resolvedCount }).toEqual({ newCount: 0, resolvedCount: 0 })
     expect(namesOf(await listed(day, true))).toEqual([...day.made.expected].toSorted())
-  }, 60_000)
+  })
 })
 
 describe.each(seeds)('the proposals for a day (seed %s)', (seed) => {
@@ -64,7 +64,7 @@ describe.each(seeds)('the proposals for a day (seed %s)', (seed) => {
   beforeAll(async () => {
     day = await openDay(seed, fewer)
     await run(day)
-  }, 60_000)
+  })
   afterAll(async () => await day.drop())
 
   it('leave no discrepancy once they are confirmed, and a consistent ledger', async () => {
@@ -86,7 +86,7 @@ describe.each(seeds)('the proposals for a day (seed %s)', (seed) => {
     const next = { from: to, to: new Date(to.getTime() + 10 * 3_600_000) }
     await reconcile(deps, { acquirer: deps.acquirer, kind: 'daily', window: next })
     expect(await listed(day, true)).toEqual([])
-  }, 60_000)
+  })
 
   it('cause a breach in the ledger check when a correction is not as it was confirmed', async () => {
     const { db } = day.deps
@@ -99,5 +99,5 @@ describe.each(seeds)('the proposals for a day (seed %s)', (seed) => {
     const breaches = await findBreaches(db)
     expect(breaches.map(({ rule }) => rule)).toEqual(['correction_transfers', 'correction_transfers'])
     expect(byText(await findByRecord(db, correctionVerification))).toEqual(byText(breaches))
-  }, 60_000)
+  })
 })

@@ -64,13 +64,14 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
 
   it('reads the figures of the open month again when a payment arrives', async () => {
     const { page, go, complaints } = desk
-    const { uri } = await charge(service, { amount: 1_100 })
+    const { id, uri } = await charge(service, { amount: 1_100 })
     const reads = countRequests(page, '/report/period')
     await go('/month')
     await expect.poll(() => reads.count).toBeGreaterThan(0)
     const before = reads.count
     await payAt(service, uri)
-    await expect.poll(() => reads.count, { timeout: 10_000 }).toBeGreaterThan(before)
+    await untilStatus(service, id, 'PAID')
+    await expect.poll(() => reads.count).toBeGreaterThan(before)
     expect(complaints).toEqual([])
   })
 

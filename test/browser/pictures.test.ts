@@ -50,7 +50,7 @@ describe.skipIf(chromiumPath === null)('the pictures of the guide', () => {
     await fund(shop, 800_000, merchantId)
     await setWithdrawalLimits(service, { by: { actor: 'cli:test' }, merchantId, approvalAbove: 100_000 })
     for (const amount of [150_000, 240_000]) await withdraw(shop, { amount })
-  }, 120_000)
+  })
   afterAll(async () => {
     await browser.close()
     await service.stop()

@@ -180,7 +180,7 @@ it('each text of the OpenAPI document is in Portuguese, and no other', () => {
 })
 
 describe.each(Object.entries(programs))('the samples in %s', (language, program) => {
-  it.skipIf(program.isInstalled === false)('do what they say', { timeout: 120_000 }, () => run(language, program))
+  it.skipIf(program.isInstalled === false)('do what they say', () => run(language, program))
 })
 
 async function run(language: string, { file, command, write }: Program): Promise<void> {

@@ -20,6 +20,8 @@ import { eventually } from '../support/webhooks.ts'
 
 let service: TestService
 let receiver: WebhookReceiver
+/** Longer than anything takes on a busy machine. */
+const patience = { timeoutMs: 90_000 }
 /** The commands of a merchant's developer: they have no way to the database. */
 let line: CommandLine
 
@@ -60,7 +62,7 @@ describe('guiche trigger', () => {
     const { id, recordId } = await line.runJson<{ id: string; recordId: string }>([
       ...['trigger', type, '--webhook-url', receiver.url],
     ])
-    const event = await receiver.waitFor(type, ({ data }) => data.id === recordId)
+    const event = await receiver.waitFor(type, ({ data }) => data.id === recordId, patience)
     expect(event.id).toBe(id)
   })
 
@@ -128,15 +130,15 @@ describe('guiche listen', () => {
       return tail.output.out !== ''
     })
     const before = await pay()
-    await receiver.waitFor('transaction.paid', isOf(before))
+    await receiver.waitFor('transaction.paid', isOf(before), patience)
     await eventually(() => first.output.out.includes('transaction.paid'))
     await first.interrupt()
     expect(first.output.out).toMatch(/^\d\d:\d\d:\d\d {2}transaction\.pix_qrcode_generated .* 204 in \d+ ms\n/)
 
     const meanwhile = await pay()
     const second = start(args)
-    await receiver.waitFor('transaction.paid', isOf(meanwhile))
-    const { id } = await receiver.waitFor('transaction.pix_qrcode_generated', isOf(meanwhile))
+    await receiver.waitFor('transaction.paid', isOf(meanwhile), patience)
+    const { id } = await receiver.waitFor('transaction.pix_qrcode_generated', isOf(meanwhile), patience)
     await eventually(() => second.output.out.includes('transaction.paid'))
     await second.interrupt()
     expect(second.output.out.trim().split('\n')).toHaveLength(2)
@@ -160,7 +162,7 @@ describe('guiche listen', () => {
     const { id, recordId } = await line.runJson<{ id: string; recordId: string }>([
       ...['trigger', 'transaction.paid', '--webhook-url', receiver.url],
     ])
-    await receiver.waitFor('transaction.paid', isOf(recordId))
+    await receiver.waitFor('transaction.paid', isOf(recordId), patience)
     // Until then the resend would be the attempt that is being recorded.
     await eventually(async () => {
       const [row] = await service.db.query<{ state: string }>(

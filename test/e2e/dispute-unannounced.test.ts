@@ -266,13 +266,13 @@ describe('at a bank without callbacks', () => {
   it('a return that cannot be posted delays no other, and is posted once that is possible', async () => {
     const { service } = network
     const [bad, good] = [await payOne(service), await payOne(service)]
-    await returnUnannounced(service, bad.endToEnd)
-    await returnUnannounced(service, good.endToEnd)
     // The sequence of its event is already used: the database refuses it.
     await service.db.query(sql`
       insert into events (merchant_id, id, type, record_type, record_id, sequence, occurred_at)
       select merchant_id, gen_random_uuid(), 'transaction.infraction', 'transaction', id, 3, now()
       from transactions where id = ${bad.id}`)
+    await returnUnannounced(service, bad.endToEnd)
+    await returnUnannounced(service, good.endToEnd)
     const unpaid = await service.call<{ id: string; pixResponse: { uri: string } }>('/transaction', {
       body: { amount: 1000, paymentMethod: 'PIX', pix: {} },
     })

@@ -36,7 +36,7 @@ beforeAll(async () => {
   developer = await inviteUser(service, { role: 'developer', merchantId })
   admin = await inviteUser(service, { role: 'admin' })
   outsider = await inviteUser(service, { role: 'owner', merchantId: (await addTestClient(service)).merchantId })
-}, 60_000)
+})
 afterAll(async () => {
   await service.stop()
   await mailServer.stop()

@@ -47,7 +47,7 @@ beforeAll(async () => {
   owner = await signInAs('owner', merchantId)
   operator = await signInAs('finance')
   outsider = await signInAs('owner', another.merchantId)
-}, 120_000)
+})
 afterAll(async () => {
   await expectLedgerConsistent(service)
   await service.stop()

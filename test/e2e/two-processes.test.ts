@@ -167,12 +167,14 @@ it('serves at each process what the other created, does everything once, and sen
   }
   // No process crashed, so no event was sent twice.
   expect(observation.deliveries).toHaveLength(48)
-  const [row] = await database.db.query<{ attempts: number; notices: number; open: number }>(sql`
-    select
-      (select count(*) from webhook_attempts) as attempts,
-      (select count(*) from callback_inbox where state = 'settled') as notices,
-      (select count(*) from callback_inbox where state = 'received') as open`)
-  expect(row).toEqual({ attempts: 48, notices: 24, open: 0 })
+  // What was delivered and settled is written a moment later.
+  const countDone = async () =>
+    await database.db.query(sql`
+      select
+        (select count(*) from webhook_attempts) as attempts,
+        (select count(*) from callback_inbox where state = 'settled') as notices,
+        (select count(*) from callback_inbox where state = 'received') as open`)
+  await expect.poll(countDone).toEqual([{ attempts: 48, notices: 24, open: 0 }])
   const lines = installation.processes.flatMap((one) => one.lines)
   expect(lines.filter(({ level }) => level >= 40 && level < 100).filter(isNotStartup)).toEqual([])
 }, 300_000)
@@ -225,9 +227,8 @@ it('takes over at once what a killed process had leased, and leaves alone what a
   expect(await leases('jobs')).toContain(living?.id)
   const webhookIds = receiver.received.map(({ headers }) => headers['webhook-id'])
   expect(webhookIds).toHaveLength(new Set(webhookIds).size + 1)
-  expect(staying.lines.findLast(({ msg }) => msg === 'took over the work of processes that ended')).toMatchObject({
-    instances: [dead],
-  })
+  const tookOver = 'took over the work of processes that ended'
+  await expect.poll(() => staying.lines.findLast(({ msg }) => msg === tookOver)).toMatchObject({ instances: [dead] })
 }, 300_000)
 
 // In shared-port.test.ts it is SIGINT.

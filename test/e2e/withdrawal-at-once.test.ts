@@ -115,7 +115,8 @@ describe('a cancel', () => {
     for (let round = 0; round < 40; round++) {
       const id = await withdraw(service)
       // A little later each time, so that it comes before, during and after the sending.
-      await new Promise((done) => setTimeout(done, round % 20))
+      if (round < 39) await new Promise((done) => setTimeout(done, round % 20))
+      else await eventually(async () => (await fetchWithdrawal(service, id)).status !== 'PENDING')
       const answers = await Promise.all([
         act(service, id, 'cancel'),
         act(other, id, 'cancel', { token: service.token }),
