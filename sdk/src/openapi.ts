@@ -845,6 +845,11 @@ export interface components {
         RotateWebhookEndpointSecretBody: {
             /** @description How long the former secret also signs; 24 without it */
             overlapHours?: number;
+            /**
+             * Format: uuid
+             * @description Your own UUID for the new secret. If its answer was lost, repeat the request with it: the secret that nobody has ends, and the former one stays valid
+             */
+            secretId?: string;
         };
         /** @description What has come due because time has passed */
         SandboxAdvanced: {

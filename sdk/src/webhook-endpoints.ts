@@ -50,13 +50,22 @@ export class WebhookEndpoints {
     return this.#client.delete(`/webhook-endpoint/${toSegment(id)}`, options)
   }
 
-  /** Makes a new secret. The former one also signs for `overlapHours`, 24 by default. */
+  /**
+   * Makes a new secret. The former one also signs for `overlapHours`, 24 by default. Give your own `secretId`, a UUID of
+   * version 4, and repeat the call with it if its answer was lost: otherwise the next call ends the secret in use. The SDK
+   * retries a call that has one.
+   */
   rotateSecret(
     id: string,
-    { overlapHours, ...options }: RequestOptions & { overlapHours?: number | undefined } = {},
+    {
+      overlapHours,
+      secretId,
+      ...options
+    }: RequestOptions & { overlapHours?: number | undefined; secretId?: string | undefined } = {},
   ): Promise<WebhookEndpointSecret> {
-    const body = overlapHours === undefined ? {} : { overlapHours }
-    return this.#client.post(`/webhook-endpoint/${toSegment(id)}/secret`, options, { body })
+    const body = { ...(overlapHours !== undefined && { overlapHours }), ...(secretId !== undefined && { secretId }) }
+    const isRepeatable = secretId !== undefined
+    return this.#client.post(`/webhook-endpoint/${toSegment(id)}/secret`, options, { body, isRepeatable })
   }
 
   /** Sends a signed test of the type `webhook.test` at once, and returns the receiver's answer. */

@@ -1,6 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { ActionName } from '../audit/actions.ts'
 import { type By, recordAction } from '../audit/record.ts'
+import { endSecrets } from '../db/secrets.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { type Cell, clientIdPrefix } from '../lib/cell.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -48,9 +49,8 @@ export async function registerClient(
  * Gives a client a new secret. The newest former one stays valid during the overlap, so two are valid at once; older
  * ones end now. Null if the client does not exist.
  *
- * @param id of the new secret. If the current one has it, its rotation is repeated because the answer was lost: the
- * current one, which nobody has, ends now instead of the one before it.
- * @throws {AppError} `change_not_possible` if a former secret has this id: somebody has rotated since
+ * @param id of the new secret; with that of the current one, its rotation is repeated: see {@link endSecrets}
+ * @throws {AppError} `change_not_possible` if a former secret has this id
  */
 export async function rotateClientSecret(
   deps: Deps,
@@ -67,16 +67,13 @@ export async function rotateClientSecret(
     const details = { overlapHours: overlapMs / 3_600_000 }
     await record(tx, client, { ...input, action: 'client.rotate-secret', details, now })
     const { id = newUuid() } = input
-    const isRepeat = await store.endCurrentSecret(tx, { merchantId, id, now })
-    if (!isRepeat && (await store.hasSecretWithId(tx, merchantId, id)))
-      throw refusal('change_not_possible', 'changed', 'The secret was rotated meanwhile.')
-    if (!isRepeat) await store.expireAllButNewestSecret(tx, merchantId, now)
-    await store.expireClientSecrets(tx, merchantId, new Date(now.getTime() + overlapMs))
-    const [former] = await store.listValidSecrets(tx, merchantId, now)
+    const until = new Date(now.getTime() + overlapMs)
+    const refused = refusal('change_not_possible', 'changed', 'The secret was rotated meanwhile.')
+    const formerExpiresAt = await endSecrets(tx, { ...store.clientSecrets(merchantId), id, now, until, refused })
     const hash = hashSecret(deps.key, clientSecret)
     const madeBy = input.by.actor
     await store.insertClientSecret(tx, { merchantId, id, hash, createdAt: now, madeBy })
-    return { clientSecret, formerExpiresAt: former?.expiresAt ?? now }
+    return { clientSecret, formerExpiresAt }
   })
 }
 

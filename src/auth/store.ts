@@ -112,30 +112,11 @@ export async function expireClientSecrets(tx: Tx, merchantId: string, at: Date):
     update client_secrets set expires_at = least(expires_at, ${at}) where merchant_id = ${merchantId}`)
 }
 
-/** Ends all secrets but the newest, so that with the next one two are valid. */
-export async function expireAllButNewestSecret(tx: Tx, merchantId: string, at: Date): Promise<void> {
-  await tx.query(sql`
-    update client_secrets set expires_at = least(expires_at, ${at})
-    where merchant_id = ${merchantId}
-      and id <> (select id from client_secrets where merchant_id = ${merchantId} order by created_at desc, id limit 1)`)
-}
-
-/** Ends the current secret if it has this id, and gives it another one, so that the next secret can have this id. */
-export async function endCurrentSecret(
-  tx: Tx,
-  { merchantId, id, now }: { merchantId: string; id: string; now: Date },
-): Promise<boolean> {
-  const rows = await tx.query(sql`
-    update client_secrets set expires_at = ${now}, id = gen_random_uuid()
-    where merchant_id = ${merchantId} and id = ${id} and expires_at is null
-    returning id`)
-  return rows.length > 0
-}
-
-export async function hasSecretWithId(tx: Tx, merchantId: string, id: string): Promise<boolean> {
-  const rows = await tx.query(sql`select from client_secrets where merchant_id = ${merchantId} and id = ${id}`)
-  return rows.length > 0
-}
+export const clientSecrets = (merchantId: string) => ({
+  table: sql`client_secrets`,
+  owner: sql`merchant_id = ${merchantId}`,
+  merchantId,
+})
 
 /** When each valid secret was created and ends, newest first. */
 export async function listValidSecrets(db: Db | Tx, merchantId: string, now: Date): Promise<ValidSecret[]> {

@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import { type Command, InvalidArgumentError } from 'commander'
 import { findKnownClient, revokeClient, unknownClient } from '../auth/clients.ts'
 import { parseScopes, type Scope, scopes } from '../auth/scopes.ts'
 import { listClients } from '../auth/store.ts'
 import { createClient, rotateSecret, toClientView } from '../operator/clients.ts'
 import { moveClient } from '../operator/moves.ts'
+import { toId } from './arguments.ts'
 import { byOf, type Context, withContext } from './context.ts'
 import { print } from './print.ts'
 
@@ -85,14 +87,29 @@ export function clientCommands(program: Command): void {
     .command('rotate-secret <client-id>')
     .description('make a new secret; the former one stays valid during the overlap')
     .option('--overlap-hours <hours>', 'how long the former secret stays valid', toHours, 24)
+    .option(
+      '--id <id>',
+      'your UUID for the rotation: repeated with it after a lost answer, it keeps the secret in use',
+      toId,
+    )
     .option('--webhook', 'rotate the secret that signs webhooks instead of the client secret')
     .option('--json', 'print JSON')
     .action(
-      async (clientId: string, { json, overlapHours, webhook }: Json & { overlapHours: number; webhook?: boolean }) => {
+      async (
+        clientId: string,
+        {
+          json,
+          id = randomUUID(),
+          overlapHours,
+          webhook,
+        }: Json & { id?: string; overlapHours: number; webhook?: boolean },
+      ) => {
         const { secret, formerExpiresAt } = await withContext(async (context) => {
           const known = await findKnownClient(context, clientId)
           const of = webhook ? 'webhook' : 'client'
-          return await rotateSecret(context, { client: known, of, overlapHours, by: byOf(program) })
+          // Without it, the rotation after a lost answer would end the secret in use. A program gives its own.
+          if (!json) process.stderr.write(`If no secret is shown, repeat the command with --id ${id}.\n`)
+          return await rotateSecret(context, { client: known, of, id, overlapHours, by: byOf(program) })
         })
         const made = { ...(webhook ? { webhookSecret: secret } : { clientSecret: secret }), formerExpiresAt }
         print(

@@ -9,7 +9,6 @@ import { AppError, type FieldErrorCode } from '../lib/errors.ts'
 import type { SecretKey } from '../lib/secrets.ts'
 import { createMerchant } from '../merchant.ts'
 import { rotateWebhookSecret } from '../webhooks/secrets.ts'
-import { listSecretsSigning } from '../webhooks/store.ts'
 
 type Deps = { db: Db; clock: Clock; key: SecretKey }
 
@@ -62,9 +61,8 @@ export async function rotateSecret(
   if (of === 'webhook') {
     const now = clock.now()
     const { merchant_id: merchantId } = client
-    const secret = await rotateWebhookSecret(db, { key, merchantId, ...(id && { id }), now, overlapMs, by })
-    const [, former] = await listSecretsSigning(db, merchantId, now)
-    return { secret, formerExpiresAt: (former?.expiresAt ?? now).toISOString() }
+    const made = await rotateWebhookSecret(db, { key, merchantId, ...(id && { id }), now, overlapMs, by })
+    return { secret: made.secret, formerExpiresAt: made.formerExpiresAt.toISOString() }
   }
   const made = await rotateClientSecret(deps, { clientId: client.client_id, ...(id && { id }), overlapMs, by })
   assert(made, 'a client that was found exists')

@@ -41,7 +41,7 @@ describe('a delivery', () => {
   it('is accepted with the former and with the new secret during a rotation', async () => {
     await setUp()
     const receiver = await receive()
-    const next = await rotateWebhookSecret(bench.database.db, {
+    const { secret: next } = await rotateWebhookSecret(bench.database.db, {
       by: { actor: 'cli:test' },
       key,
       merchantId: bench.merchant.merchantId,

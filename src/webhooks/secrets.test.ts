@@ -30,7 +30,7 @@ describe('webhook secrets', () => {
 
   it('sign two at a time during a rotation, the newer first, until the overlap ends', async () => {
     const { merchantId, secret: first } = await createTestMerchant(database.db, { key, now })
-    const second = await rotateWebhookSecret(database.db, {
+    const { secret: second } = await rotateWebhookSecret(database.db, {
       by: { actor: 'cli:test' },
       key,
       merchantId,
@@ -49,7 +49,8 @@ describe('webhook secrets', () => {
       })
     await rotate(1000)
     await rotate(2000)
-    const third = await rotate(3000)
+    const { secret: third, formerExpiresAt } = await rotate(3000)
+    expect(formerExpiresAt).toEqual(later(1000 + overlapMs))
     expect(await alive(merchantId, later(3000))).toEqual([third, first])
     expect(await alive(merchantId, later(1000 + overlapMs))).toEqual([third])
   })
@@ -63,7 +64,7 @@ describe('webhook secrets', () => {
     )
     const living = await alive(merchantId, now)
     expect(living).toHaveLength(2)
-    expect(made).toEqual(expect.arrayContaining(living))
+    expect(made.map(({ secret }) => secret)).toEqual(expect.arrayContaining(living))
   })
 
   it('of one client are not another’s', async () => {

@@ -1,18 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { type By, recordAction } from '../audit/record.ts'
+import { endSecrets } from '../db/secrets.ts'
 import type { Db, Tx } from '../db/sql.ts'
-import { refusal } from '../lib/errors.ts'
+import { invalidField, refusal } from '../lib/errors.ts'
 import { type SecretKey, seal, unseal } from '../lib/secrets.ts'
 import { secretPrefix } from './sign.ts'
-import {
-  endCurrentWebhookSecret,
-  endWebhookSecrets,
-  hasWebhookSecret,
-  insertWebhookSecret,
-  type LiveSecret,
-  listLiveSecrets,
-  lockClient,
-} from './store.ts'
+import { insertWebhookSecret, type LiveSecret, listLiveSecrets, lockClient, webhookSecrets } from './store.ts'
 
 /**
  * How long the former secret still signs after a rotation: enough for a working day to install the new one at every
@@ -44,11 +37,13 @@ export async function createWebhookSecret(
  * Creates a new secret. The one before it also signs for the length of the overlap, and any older one ends now: at
  * most two are active, so that `webhook-signature` stays short and rotating often cannot keep a leaked secret active.
  *
- * @param id of the new secret. If the current one has it, its rotation is repeated because the answer was lost: the
- * current one, which nobody has, ends now instead of the one before it.
- * @throws {AppError} `change_not_possible` if a former secret has this id: somebody has rotated since
+ * @param id of the new secret; with that of the current one, its rotation is repeated: see {@link endSecrets}
+ * @throws {AppError} `change_not_possible`, or `validation_failed` of an endpoint, if a former secret has this id
  */
-export function rotateWebhookSecret(db: Db, input: Input & { overlapMs?: number; by: By | null }): Promise<string> {
+export function rotateWebhookSecret(
+  db: Db,
+  input: Input & { overlapMs?: number; by: By | null },
+): Promise<{ secret: string; formerExpiresAt: Date }> {
   return db.transaction(async (tx) => {
     // The client's row is the lock: otherwise two concurrent rotations would leave three active secrets.
     const { merchantId, endpointId = null, id = randomUUID(), now, by } = input
@@ -57,11 +52,13 @@ export function rotateWebhookSecret(db: Db, input: Input & { overlapMs?: number;
     const details = { overlapHours: lastsMs / 3_600_000, ...(clientId && { clientId }) }
     const action = endpointId === null ? 'client.rotate-webhook-secret' : 'webhook-endpoint.rotate-secret'
     await recordAction(tx, { action, merchantId, recordId: endpointId ?? merchantId, details, by, now })
-    const isRepeat = await endCurrentWebhookSecret(tx, { merchantId, id, now })
-    if (!isRepeat && (await hasWebhookSecret(tx, { merchantId, id })))
-      throw refusal('change_not_possible', 'changed', 'The secret was rotated meanwhile.')
-    await endWebhookSecrets(tx, { merchantId, endpointId, isRepeat, now, until: new Date(now.getTime() + lastsMs) })
-    return createWebhookSecret(tx, { ...input, id })
+    const until = new Date(now.getTime() + lastsMs)
+    const refused =
+      endpointId === null
+        ? refusal('change_not_possible', 'changed', 'The secret was rotated meanwhile.')
+        : invalidField('secretId', 'duplicate', 'is the id of a former secret, or of one of another endpoint')
+    const formerExpiresAt = await endSecrets(tx, { ...webhookSecrets(merchantId, endpointId), id, now, until, refused })
+    return { secret: await createWebhookSecret(tx, { ...input, id }), formerExpiresAt }
   })
 }
 

@@ -22,49 +22,12 @@ export async function lockClient(tx: Tx, merchantId: string): Promise<string | n
 
 const isLive = (now: Date): Sql => sql`(expires_at is null or expires_at > ${now})`
 
-/** Ends the current secret if it has this id, and gives it another one, so that the next secret can have this id. */
-export async function endCurrentWebhookSecret(
-  tx: Tx,
-  { merchantId, id, now }: { merchantId: string; id: string; now: Date },
-): Promise<boolean> {
-  const rows = await tx.query(sql`
-    update webhook_secrets set expires_at = ${now}, id = gen_random_uuid()
-    where merchant_id = ${merchantId} and id = ${id} and expires_at is null
-    returning id`)
-  return rows.length > 0
-}
-
-export async function hasWebhookSecret(
-  tx: Tx,
-  { merchantId, id }: { merchantId: string; id: string },
-): Promise<boolean> {
-  const rows = await tx.query(sql`select from webhook_secrets where merchant_id = ${merchantId} and id = ${id}`)
-  return rows.length > 0
-}
-
-/**
- * The current secret stays valid until the given moment; one that was already ending ends now. In a repeat the current
- * one has ended, and the one that was already ending stays valid until then.
- */
-export async function endWebhookSecrets(
-  tx: Tx,
-  {
-    merchantId,
-    endpointId,
-    isRepeat,
-    now,
-    until,
-  }: { merchantId: string; endpointId: string | null; isRepeat: boolean; now: Date; until: Date },
-): Promise<void> {
-  await tx.query(sql`
-    update webhook_secrets
-    set expires_at = case
-      when expires_at is null or ${isRepeat} then least(expires_at, ${until}::timestamptz)
-      else ${now}::timestamptz
-    end
-    where merchant_id = ${merchantId} and endpoint_id is not distinct from ${endpointId}
-      and ${isLive(now)}`)
-}
+/** Of the endpoint, or without it those that sign for the URLs of the merchant's records. */
+export const webhookSecrets = (merchantId: string, endpointId: string | null) => ({
+  table: sql`webhook_secrets`,
+  owner: sql`merchant_id = ${merchantId} and endpoint_id is not distinct from ${endpointId}`,
+  merchantId,
+})
 
 export type LiveSecret = { merchantId: string; endpointId: string | null; sealed: Buffer }
 

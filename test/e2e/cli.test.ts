@@ -169,6 +169,14 @@ describe('guiche client rotate-secret', () => {
     await fetchToken(service.baseUrl, made)
   })
 
+  it('repeats a rotation with its id after a lost answer, and keeps the secret in use', async () => {
+    const made = await registerShop(service)
+    const { stderr } = await run(['client', 'rotate-secret', made.clientId])
+    const [, id = ''] = stderr.match(/repeat the command with --id (\S+)\.\n/) ?? []
+    const again = await runJson<Made>(['client', 'rotate-secret', made.clientId, '--id', id])
+    for (const secret of [made, again]) await fetchToken(service.baseUrl, secret)
+  })
+
   it('says until when the former one is valid, and what to do about an unknown client', async () => {
     const made = await registerShop(service)
     const { stdout } = await run(['client', 'rotate-secret', made.clientId])

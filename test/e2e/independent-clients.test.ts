@@ -210,7 +210,7 @@ describe('standardwebhooks', () => {
     const { rows } = await service.db.pool.query('select merchant_id from clients where client_id = $1', [
       service.sandbox.clientId,
     ])
-    const next = await rotateWebhookSecret(service.db, {
+    const { secret: next } = await rotateWebhookSecret(service.db, {
       by: { actor: 'cli:test' },
       key,
       merchantId: rows[0].merchant_id,

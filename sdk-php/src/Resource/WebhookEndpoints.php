@@ -79,14 +79,16 @@ final class WebhookEndpoints
     }
 
     /**
-     * Makes a new secret. The former one also signs for `overlapHours`, 24 by default.
+     * Makes a new secret. The former one also signs for `overlapHours`, 24 by default. Give your own `secretId`, a UUID of
+     * version 4, and repeat the call with it if its answer was lost: otherwise the next call ends the secret in use. The SDK
+     * retries a call that has one.
      *
      * @param Options $options
      */
-    public function rotateSecret(string $id, ?int $overlapHours = null, array $options = []): WebhookEndpointSecret
+    public function rotateSecret(string $id, ?int $overlapHours = null, ?string $secretId = null, array $options = []): WebhookEndpointSecret
     {
-        $body = $overlapHours === null ? [] : ['overlapHours' => $overlapHours];
-        return $this->client->post('/webhook-endpoint/' . Client::toSegment($id) . '/secret', WebhookEndpointSecret::class, $options, $body);
+        $body = array_filter(['overlapHours' => $overlapHours, 'secretId' => $secretId], static fn (mixed $value): bool => $value !== null);
+        return $this->client->post('/webhook-endpoint/' . Client::toSegment($id) . '/secret', WebhookEndpointSecret::class, $options, $body, isRepeatable: $secretId !== null);
     }
 
     /**

@@ -252,6 +252,10 @@ class ClientTest(TestCase):
         self.service.plan(f"POST {one}/secret", LOST)
         self.failure(ConnectionError, lambda: self.guiche.webhook_endpoints.rotate_secret("an-id"))
         self.assertEqual(self.service.count(f"POST {one}/secret"), 1)
+        self.service.plan(f"POST {one}/secret", LOST, httpx.Response(201, json={"secret": "whsec_new"}))
+        secret_id = "6f1c2d3e-4a5b-4c6d-8e7f-102132435465"
+        self.guiche.webhook_endpoints.rotate_secret("an-id", secret_id=secret_id)
+        self.assertEqual(self.service.body(f"POST {one}/secret"), {"secretId": secret_id})
 
     def test_waits_for_a_status_or_a_condition(self) -> None:
         states = [httpx.Response(200, json={"id": "an-id", "status": status}) for status in ("PENDING", "PAID")]

@@ -111,13 +111,18 @@ export async function deleteEndpoint({ db, clock }: Deps, { merchantId, endpoint
 /** Gives an endpoint a new secret. The former one signs too, for the length of the overlap. */
 export async function rotateEndpointSecret(
   { db, clock, key }: Deps,
-  { merchantId, endpointId, overlapHours = overlapMs / 3_600_000, by }: Of & { overlapHours?: number | undefined },
+  {
+    merchantId,
+    endpointId,
+    overlapHours = overlapMs / 3_600_000,
+    secretId: id,
+    by,
+  }: Of & { overlapHours?: number | undefined; secretId?: string | undefined },
 ): Promise<{ secret: string; formerExpiresAt: Date }> {
   if (!(await findEndpoint(db, { merchantId, endpointId }))) throw unknownEndpoint()
   const now = clock.now()
-  const lastsMs = overlapHours * 3_600_000
-  const secret = await rotateWebhookSecret(db, { key, merchantId, endpointId, now, overlapMs: lastsMs, by })
-  return { secret, formerExpiresAt: new Date(now.getTime() + lastsMs) }
+  const of = { merchantId, endpointId, ...(id && { id }) }
+  return await rotateWebhookSecret(db, { key, ...of, now, overlapMs: overlapHours * 3_600_000, by })
 }
 
 /** Deliveries that wait for their next attempt learn of the change now. */

@@ -6,6 +6,7 @@ import { commitEvents, eventually, type Received, testEvent } from '../../../tes
 import { sql, type Tx } from '../../db/sql.ts'
 import { enqueueEvents } from '../outbox.ts'
 import { resendDelivery } from '../resend.ts'
+import { findSigningSecrets } from '../secrets.ts'
 import { changeEndpoint, createEndpoint, deleteEndpoint, rotateEndpointSecret } from './change.ts'
 import { failingMaxMs } from './disable.ts'
 import { endpointJobs, followJob } from './jobs.ts'
@@ -130,6 +131,38 @@ describe('a registered endpoint', () => {
     await commitEvents(bench.database.db, testEvent({ ...ofMerchant(), occurredAt: clock.now() }))
     await receiver.until(2)
     expect(String(receiver.received[1]?.headers['webhook-signature']).split(' ')).toHaveLength(1)
+  })
+})
+
+describe('a rotation of an endpoint’s secret', () => {
+  const live = async (row: EndpointRow) => {
+    const found = await findSigningSecrets(bench.database.db, { key, merchantIds: [row.merchant_id], now: clock.now() })
+    return [found.get(row.id), found.get(row.merchant_id)]
+  }
+
+  it('is repeated with its id after a lost answer, and the secret in use stays', async () => {
+    await setUp()
+    const { row, secret } = await register('https://shop.example/hook')
+    const secretId = randomUUID()
+    const lost = await rotateEndpointSecret(deps(), { ...of(row), secretId })
+    clock.advance(second)
+    const again = await rotateEndpointSecret(deps(), { ...of(row), secretId })
+    expect(again.formerExpiresAt).toEqual(lost.formerExpiresAt)
+    expect(await live(row)).toEqual([[again.secret, secret], [bench.merchant.secret]])
+    await rotateEndpointSecret(deps(), of(row))
+    const late = rotateEndpointSecret(deps(), { ...of(row), secretId })
+    await expect(late).rejects.toMatchObject({ code: 'validation_failed' })
+  })
+
+  it('ends no secret of another endpoint or of the merchant with its id', async () => {
+    await setUp()
+    const [one, other] = [await register('https://shop.example/one'), await register('https://shop.example/other')]
+    const secretId = randomUUID()
+    const { secret } = await rotateEndpointSecret(deps(), { ...of(one.row), secretId })
+    const wrong = rotateEndpointSecret(deps(), { ...of(other.row), secretId })
+    await expect(wrong).rejects.toMatchObject({ code: 'validation_failed' })
+    expect((await live(one.row))[0]).toEqual([secret, one.secret])
+    expect((await live(other.row))[0]).toEqual([other.secret])
   })
 })
 

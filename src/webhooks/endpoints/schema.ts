@@ -116,6 +116,13 @@ export const RotateSecretBody = Type.Object(
         description: 'How long the former secret also signs; 24 without it',
       }),
     ),
+    secretId: Type.Optional(
+      Type.String({
+        format: 'uuid-v4',
+        description:
+          'Your own UUID for the new secret. If its answer was lost, repeat the request with it: the secret that nobody has ends, and the former one stays valid',
+      }),
+    ),
   },
   {
     title: 'RotateWebhookEndpointSecretBody',

@@ -10,6 +10,7 @@ import { ErrorNotice } from '../../components/error-notice.tsx'
 import { useMutationForm } from '../../components/form.tsx'
 import { SecretsModal } from '../../components/secrets-modal.tsx'
 import { useFormat } from '../../format.ts'
+import { newUuid, useKeyUntilSuccess } from '../../idempotency.ts'
 import { useClientLink } from '../../links.ts'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
@@ -20,7 +21,8 @@ import { TestAnswer } from './test-answer.tsx'
 /** `WebhookEndpoint.eventTypes` of one that receives all. */
 const all = '*'
 
-type Dialog = { name: 'edit' | 'test' | 'rotate' | 'enable' | 'disable' | 'delete'; endpoint: WebhookEndpoint }
+type DialogName = 'edit' | 'test' | 'rotate' | 'enable' | 'disable' | 'delete'
+type Dialog = { name: DialogName; endpoint: WebhookEndpoint; secretId: string; onRotated: () => void }
 
 /** The addresses that the merchant registered: add, edit, test, rotate the secret, disable, delete. */
 export function Endpoints({ client }: { client: string }) {
@@ -56,7 +58,7 @@ export function Endpoints({ client }: { client: string }) {
         </div>
       )}
       {endpoints.data?.map((endpoint) => (
-        <Endpoint key={endpoint.id} endpoint={endpoint} onOpen={(name) => setDialog({ name, endpoint })} />
+        <Endpoint key={endpoint.id} endpoint={endpoint} onOpen={(opened) => setDialog({ endpoint, ...opened })} />
       ))}
       {dialog === 'add' && <Edit client={client} endpoint={null} onClose={close} onCreated={show} />}
       {dialog !== null && dialog !== 'add' && <Open client={client} {...dialog} onClose={close} onCreated={show} />}
@@ -77,14 +79,22 @@ function Open({ name, ...props }: Dialog & DialogProps) {
   return name === 'rotate' ? <Rotate {...props} /> : <Change {...props} name={name} />
 }
 
-function Endpoint({ endpoint, onOpen }: { endpoint: WebhookEndpoint; onOpen: (name: Dialog['name']) => void }) {
+function Endpoint({
+  endpoint,
+  onOpen,
+}: {
+  endpoint: WebhookEndpoint
+  onOpen: (dialog: Omit<Dialog, 'endpoint'>) => void
+}) {
+  // Until a rotation has succeeded: one whose answer was lost is repeated.
+  const [secretId, renewSecretId] = useKeyUntilSuccess(newUuid)
   const t = useText(endpointWords)
   const format = useFormat()
   const may = useMay()
   const toLink = useClientLink()
   const { id, url, description, enabled, disabledReason, disabledAt, failingSince } = endpoint
   const isAll = endpoint.eventTypes.includes(all)
-  const buttons: Dialog['name'][] = ['test', 'edit', 'rotate', enabled ? 'disable' : 'enable', 'delete']
+  const buttons: DialogName[] = ['test', 'edit', 'rotate', enabled ? 'disable' : 'enable', 'delete']
   return (
     <section className="card" aria-label={url} style={{ padding: 'var(--mantine-spacing-md)' }}>
       <Group justify="space-between" wrap="nowrap" align="flex-start">
@@ -133,7 +143,7 @@ function Endpoint({ endpoint, onOpen }: { endpoint: WebhookEndpoint; onOpen: (na
               size="compact-sm"
               variant={name === 'delete' ? 'light' : 'default'}
               {...(name === 'delete' && { color: 'red' })}
-              onClick={() => onOpen(name)}
+              onClick={() => onOpen({ name, secretId, onRotated: renewSecretId })}
             >
               {t[name]}
             </Button>
@@ -222,14 +232,15 @@ function Change({
   )
 }
 
-function Rotate({ client, endpoint, onClose, onCreated }: DialogProps & { endpoint: WebhookEndpoint }) {
+function Rotate({ client, endpoint, secretId, onRotated, onClose, onCreated }: DialogProps & Omit<Dialog, 'name'>) {
   const t = useText(endpointWords)
   const refresh = useRefresh(client)
   const rotate = useMutationForm({
     initialValues: { overlapHours: '24' },
     send: async ({ overlapHours }) =>
-      await guiche.webhookEndpoints.rotateSecret(endpoint.id, { overlapHours: Number(overlapHours) }),
+      await guiche.webhookEndpoints.rotateSecret(endpoint.id, { overlapHours: Number(overlapHours), secretId }),
     onSuccess: async ({ secret }) => {
+      onRotated()
       await refresh()
       onCreated(secret)
     },

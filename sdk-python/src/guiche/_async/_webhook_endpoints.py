@@ -75,13 +75,21 @@ class AsyncWebhookEndpoints:
         id: str,
         *,
         overlap_hours: int | None = None,
+        secret_id: str | None = None,
         timeout: float | None = None,
         max_retries: int | None = None,
     ) -> WebhookEndpointSecret:
-        """Makes a new secret. The former one also signs for ``overlap_hours``, 24 by default."""
-        body = {} if overlap_hours is None else {"overlapHours": overlap_hours}
+        """
+        Makes a new secret. The former one also signs for ``overlap_hours``, 24 by default. Give your own ``secret_id``, a
+        UUID of version 4, and repeat the call with it if its answer was lost: otherwise the next call ends the secret in
+        use. The SDK retries a call that has one.
+        """
+        input = {"overlapHours": overlap_hours, "secretId": secret_id}
+        body = {name: value for name, value in input.items() if value is not None}
         path = f"/webhook-endpoint/{to_segment(id)}/secret"
-        secret: WebhookEndpointSecret = await self._client.post(path, AsyncOptions(timeout, max_retries), body)
+        secret: WebhookEndpointSecret = await self._client.post(
+            path, AsyncOptions(timeout, max_retries), body, is_repeatable=secret_id is not None
+        )
         return secret
 
     async def test(self, id: str, *, timeout: float | None = None, max_retries: int | None = None) -> WebhookTest:
