@@ -46,6 +46,8 @@ export function registerDisputeRoutes(app: Server, deps: Deps): void {
         querystring: NoQuery,
         body: Type.Object(
           {
+            // Chosen by the page, so that a repeated request enters one dispute.
+            id: Type.String({ format: 'uuid-v4' }),
             transactionId: TransactionId,
             amount: Type.Optional(amount),
             reason: Type.Optional(Type.String({ minLength: 3, maxLength: 255 })),

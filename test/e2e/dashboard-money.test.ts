@@ -301,8 +301,13 @@ describe('a dispute', () => {
   it('is entered and rejected manually, with its deadlines, and is then listed as ended', async () => {
     const { finance } = people
     const { id: transactionId } = await payOne(service)
-    const opened = await post(finance, '/infraction', { transactionId, amount: 700, reason: 'Fraud, the bank says' })
+    const body = { id: randomUUID(), transactionId, amount: 700, reason: 'Fraud, the bank says' }
+    const opened = await post(finance, '/infraction', body)
     expect(opened.status, opened.text).toBe(201)
+    // A second click after a lost answer blocks nothing more.
+    expect((await post(finance, '/infraction', body)).body).toEqual(opened.body)
+    for (const other of [{ amount: 800 }, { amount: undefined }, { transactionId: (await payOne(service)).id }])
+      expect((await post(finance, '/infraction', { ...body, ...other })).status).toBe(422)
     const [listed] = (await list(finance, 'to_answer')).data
     expect(listed).toEqual({ ...opened.body, defence: null, payerName: expect.any(String) })
     expect(listed).toMatchObject({ transactionId, state: 'open', amount: 700, blocked: 700 })
@@ -366,7 +371,7 @@ describe('another merchant’s record', () => {
       const refused = [
         await post(person, `/withdrawal/${pending.body.id}/approval`),
         await post(person, `/withdrawal/${pending.body.id}/rejection`, { reason: 'Not today' }),
-        await post(person, '/infraction', { transactionId }),
+        await post(person, '/infraction', { id: randomUUID(), transactionId }),
         await post(person, `/infraction/${randomUUID()}/decision`, { transactionId, decision: 'accept' }),
       ]
       expect(refused.map(({ status }) => status)).toEqual([403, 403, 403, 403])
@@ -374,7 +379,7 @@ describe('another merchant’s record', () => {
     const nowhere = randomUUID()
     const { admin } = people
     expect((await post(admin, `/withdrawal/${nowhere}/approval`)).status).toBe(404)
-    expect((await post(admin, '/infraction', { transactionId: nowhere })).status).toBe(404)
+    expect((await post(admin, '/infraction', { id: randomUUID(), transactionId: nowhere })).status).toBe(404)
     expect((await post(people.support, '/withdrawal/preview', { amount: 1_000, key: nowhere })).status).toBe(403)
     expect((await people.support.call(`/dashboard/api/transaction/${transactionId}/refund`)).status).toBe(403)
     await post(admin, `/withdrawal/${pending.body.id}/rejection`, { reason: 'Not today' })

@@ -22,12 +22,15 @@ import {
   settleDisputes,
   toReportedState,
 } from './steps.ts'
-import { type DisputeRow, listDisputesOf, updateDispute, updateDisputeDate } from './store.ts'
+import { type DisputeRow, findDispute, listDisputesOf, updateDispute, updateDisputeDate } from './store.ts'
 
 export type DisputeDeps = { db: Db; clock: Clock; wakeDeliveries: () => void }
 
-/** `amount`: by default all that is neither returned nor disputed. */
-export type Opening = { transactionId: string; amount?: number; reason?: string; by: By }
+/**
+ * `id`: chosen by the caller, so that a repeated request records one dispute. `amount`: by default all that is neither
+ * returned nor disputed.
+ */
+export type Opening = { id?: string; transactionId: string; amount?: number; reason?: string; by: By }
 
 /**
  * Records a dispute (MED) that the operator learned of, and blocks the payment or the given part of it.
@@ -43,6 +46,13 @@ export async function recordDispute(
     if (row.amount_paid === null)
       throw refuse('not_paid', `A transaction that is ${row.status} cannot be disputed: it was not paid.`)
     const disputable = await findDisputable(tx, row)
+    const former = input.id === undefined ? null : await findDispute(tx, input.id)
+    if (former) {
+      const amount = input.amount ?? former.amount + disputable
+      const isSame = former.transaction_id === row.id && former.amount === amount
+      if (isSame && former.reason === (input.reason ?? null)) return former
+      throw refuse('duplicate', 'A dispute with other content was entered under this id. Load the page again.')
+    }
     if (disputable === 0) throw refuse('nothing_left', 'The whole payment is already returned or disputed.')
     const amount = input.amount ?? disputable
     if (!Number.isSafeInteger(amount) || amount < 1 || amount > disputable)
@@ -56,7 +66,7 @@ export async function recordDispute(
     const about = { merchantId: row.merchant_id, recordId: row.id, details }
     await recordAction(tx, { by, action: 'infraction.open', ...about, now })
     const opening = { amount, reason: input.reason ?? null, acquirer_reference: null, openedAt: now, reported: null }
-    return await openDispute(tx, row, { ...opening, source: 'operator' }, now)
+    return await openDispute(tx, row, { ...opening, id: input.id, source: 'operator' }, now)
   })
   deps.wakeDeliveries()
   return { id }

@@ -18,6 +18,8 @@ import {
 
 /** The steps of a dispute. Each runs in the caller's commit and under the transaction's lock. */
 export type Opening = Pick<DisputeRow, 'source' | 'acquirer_reference' | 'reason'> & {
+  /** By default a new one. */
+  id?: string | undefined
   /** Null: all that is left of the payment. */
   amount: number | null
   openedAt: Date
@@ -66,7 +68,7 @@ export async function enterEnded(
 function toRow(row: LockedTransaction, opening: Opening & { amount: number }): DisputeRow {
   return {
     merchant_id: row.merchant_id,
-    id: newUuid(),
+    id: opening.id ?? newUuid(),
     transaction_id: row.id,
     acquirer: row.acquirer,
     acquirer_reference: opening.acquirer_reference,

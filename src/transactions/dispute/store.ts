@@ -50,7 +50,7 @@ export async function insertDispute(tx: Tx, row: DisputeRow): Promise<void> {
 /** A dispute with its merchant's client. */
 export type DisputeOfClient = DisputeRow & { client_id: string; client_name: string }
 
-export async function findDispute(db: Db, id: string): Promise<DisputeOfClient | null> {
+export async function findDispute(db: Db | Tx, id: string): Promise<DisputeOfClient | null> {
   const rows = await db.query<DisputeOfClient>(sql`
     select disputes.*, client_id, name as client_name
     from (select ${disputeColumns} from disputes where id = ${id}) disputes join clients using (merchant_id)`)

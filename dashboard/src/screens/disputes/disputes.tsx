@@ -12,6 +12,7 @@ import { Amount, CursorList, merchantLine, OneLine, PhoneRow } from '../../compo
 import { StatusBadge } from '../../components/status.tsx'
 import { useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
+import { newUuid, useKeyUntilSuccess } from '../../idempotency.ts'
 import { useRecordLink } from '../../links.ts'
 import { useRefreshEvery } from '../../live.ts'
 import { periodOf } from '../../periods.ts'
@@ -36,6 +37,7 @@ export default function Disputes() {
   const t = useText(words)
   const may = useMay()
   const [isEntering, setEntering] = useState(false)
+  const [newId, renewId] = useKeyUntilSuccess(newUuid)
   return (
     <Page
       title={t.title}
@@ -43,7 +45,7 @@ export default function Disputes() {
       actions={may('infraction.decide') && <Button onClick={() => setEntering(true)}>{t.enter}</Button>}
     >
       <List />
-      {isEntering && <EnterDispute onClose={() => setEntering(false)} />}
+      {isEntering && <EnterDispute newId={newId} onEntered={renewId} onClose={() => setEntering(false)} />}
     </Page>
   )
 }

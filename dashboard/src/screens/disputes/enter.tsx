@@ -15,7 +15,15 @@ import { words } from './text.ts'
 const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
 /** Records a dispute manually, after showing whose payment it is. */
-export function EnterDispute({ onClose }: { onClose: () => void }) {
+export function EnterDispute({
+  newId,
+  onEntered,
+  onClose,
+}: {
+  newId: string
+  onEntered: () => void
+  onClose: () => void
+}) {
   const t = useText(words)
   const format = useFormat()
   const sentence = useSentence()
@@ -26,11 +34,13 @@ export function EnterDispute({ onClose }: { onClose: () => void }) {
     initialValues: { transactionId: '', amount: null as number | null, reason: '' },
     send: async ({ transactionId: id, amount, reason }) =>
       await request('POST', '/infraction', {
+        id: newId,
         transactionId: id.trim(),
         ...(amount !== null && { amount }),
         ...(reason.trim() !== '' && { reason: reason.trim() }),
       }),
     onSuccess: async () => {
+      onEntered()
       await queries.invalidateQueries()
       onClose()
     },
