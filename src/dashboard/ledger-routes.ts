@@ -3,7 +3,7 @@ import { byUser } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
 import { userOf } from '../http/caller.ts'
 import { toDate } from '../http/formats.ts'
-import { Amount, DateTimeFilter, NoQuery, problems } from '../http/schemas.ts'
+import { Amount, DateTimeFilter, NoQuery, Nullable, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { findClearingBalances } from '../ledger/clearing-store.ts'
 import { showPayoutFreeze } from '../ledger/payout-freeze.ts'
@@ -146,10 +146,11 @@ function registerFeeRoutes(app: Server, deps: Deps): void {
             minimum: Amount(0, 'Cents', centsMax),
             maximum: Type.Unsafe<number | null>({ ...Amount(0, 'Cents', centsMax), type: ['integer', 'null'] }),
             returnsPaymentFee: Type.Optional(Type.Boolean()),
+            validFrom: Nullable('string', 'Of the rule that the person has read; null without one', 'iso-date-time'),
           },
           { additionalProperties: false },
         ),
-        response: { 200: DataOf(FeeView), ...problems(401, 403, 404, 422) },
+        response: { 200: DataOf(FeeView), ...problems(401, 403, 404, 409, 422) },
       },
     },
     async (request) => {

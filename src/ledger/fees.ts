@@ -1,19 +1,35 @@
 import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import type { Clock } from '../lib/clock.ts'
+import { refusal } from '../lib/errors.ts'
+import { lockFeeRule } from './operator-store.ts'
 import { type FeeOperation, type FeeParts, type FeeRule, findFeeRule, insertFeeRule } from './store.ts'
 
 type Charged = { merchantId: string; amount: number }
 
-/** Sets a merchant's rule for one operation from now on. What was charged before stays. */
+/**
+ * Sets a merchant's rule for one operation from now on. What was charged before stays.
+ *
+ * @param validFrom of the rule that the person has read, null if there was none; by default any rule is replaced
+ * @throws {AppError} `change_not_possible` if it is another by now
+ */
 export async function setFeeRule(
   { db, clock }: { db: Db; clock: Clock },
-  { merchantId, operation, rule, by }: { merchantId: string; operation: FeeOperation; rule: FeeRule; by: By },
+  {
+    merchantId,
+    operation,
+    rule,
+    validFrom,
+    by,
+  }: { merchantId: string; operation: FeeOperation; rule: FeeRule; validFrom?: string | null | undefined; by: By },
 ): Promise<void> {
   const { fixed, basis_points: basisPoints, minimum, maximum, returns_payment_fee: returnsPaymentFee } = rule
   const details = { operation, fixed, basisPoints, minimum, maximum, returnsPaymentFee }
   await db.transaction(async (tx) => {
     const now = clock.now()
+    const former = await lockFeeRule(tx, { merchantId, operation, now })
+    if (validFrom !== undefined && former?.getTime() !== (validFrom === null ? undefined : Date.parse(validFrom)))
+      throw refusal('change_not_possible', 'changed', 'The fee was changed meanwhile. Read it again.')
     await insertFeeRule(tx, { ...rule, merchantId, operation, validFrom: now })
     await recordAction(tx, { by, action: 'fee.set', merchantId, recordId: merchantId, details, now })
   })

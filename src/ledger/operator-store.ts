@@ -33,3 +33,15 @@ export async function listFeeRules(
     ${isAll ? empty : sql`where in_force`}
     order by client_id, operation, valid_from`)
 }
+
+/** Since when the rule in force is, null without one. Another change waits for the commit. */
+export async function lockFeeRule(
+  tx: Tx,
+  { merchantId, operation, now }: { merchantId: string; operation: FeeOperation; now: Date },
+): Promise<Date | null> {
+  await tx.query(sql`select from clients where merchant_id = ${merchantId} for no key update`)
+  const [row] = await tx.query<{ valid_from: Date | null }>(sql`
+    select max(valid_from) as valid_from from fee_rules
+    where merchant_id = ${merchantId} and operation = ${operation} and valid_from <= ${now}`)
+  return row?.valid_from ?? null
+}

@@ -23,18 +23,24 @@ export async function listFees(
 /**
  * Sets a merchant's rule for one operation from now on. Returns its rules in force.
  *
- * @throws {AppError} `validation_failed`
+ * @throws {AppError} `validation_failed`; `change_not_possible` as `setFeeRule`
  */
 export async function setFee(
   deps: Deps,
-  { merchantId, operation, by, ...fee }: Fee & { merchantId: string; operation: FeeOperation; by: By },
+  {
+    merchantId,
+    operation,
+    validFrom,
+    by,
+    ...fee
+  }: Fee & { merchantId: string; operation: FeeOperation; validFrom?: string | null; by: By },
 ): Promise<FeeView[]> {
   const { fixed, basisPoints, minimum, maximum, returnsPaymentFee = false } = fee
   if (returnsPaymentFee && operation !== 'refund')
     throw invalidField('returnsPaymentFee', 'invalid', 'applies to the fee of refunds only')
   if (maximum !== null && maximum < minimum) throw invalidField('maximum', 'invalid', 'must not be below the minimum')
   const rule = { fixed, basis_points: basisPoints, minimum, maximum, returns_payment_fee: returnsPaymentFee }
-  await setFeeRule(deps, { merchantId, operation, rule, by })
+  await setFeeRule(deps, { merchantId, operation, rule, validFrom, by })
   return await listFees(deps, { merchantId, isAll: false })
 }
 

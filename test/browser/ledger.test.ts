@@ -206,6 +206,11 @@ describe.skipIf(chromiumPath === null)('the ledger in a browser', () => {
     await dialog.getByText('Each withdrawal: R$1.50 + 0.9%, from now on.').waitFor()
     await page.keyboard.press('Enter')
     await page.getByText('R$1.50 + 0.9%', { exact: true }).waitFor()
+    service.clock.advance(1_000)
+    await page.getByRole('button', { name: 'Change the fee: each withdrawal' }).click()
+    await dialog.getByLabel('Fixed amount').fill('1.75')
+    await page.keyboard.press('Enter')
+    await page.getByText('R$1.75 + 0.9%', { exact: true }).waitFor()
 
     const merchantId = await findSandboxMerchant(service)
     const owner = await visit(browser, { locale: 'pt-BR', width: 390 })

@@ -153,7 +153,7 @@ describe('who may', () => {
 
   it('set fees: admin and finance of the operator, and each merchant’s people see their own', async () => {
     const rule = { operation: 'withdrawal', fixed: 150, basisPoints: 99, minimum: 200, maximum: 500 }
-    const body = { clientId: service.sandbox.clientId, ...rule }
+    const body = { clientId: service.sandbox.clientId, validFrom: null, ...rule }
     for (const role of ['support', 'reader', 'owner', 'financeOfMerchant'] as const)
       expect((await send(people[role], '/fee', body, 'PUT')).status, role).toBe(403)
     const set = await send<{ data: FeeView[] }>(people.finance, '/fee', body, 'PUT')
@@ -161,6 +161,9 @@ describe('who may', () => {
     expect(set.body.data).toMatchObject([
       { ...rule, isInForce: true, examples: [{ amount: 1_000, fee: 200 }, { amount: 10_000, fee: 249 }, { fee: 500 }] },
     ])
+    // Whoever has not read that one does not undo it.
+    const late = await send(people.admin, '/fee', body, 'PUT')
+    expect([late.status, late.body.code]).toEqual([409, 'change_not_possible'])
     const wrong = await send(people.finance, '/fee', { ...body, maximum: 100 }, 'PUT')
     expect([wrong.status, wrong.body.errors?.[0]?.field]).toEqual([422, 'maximum'])
     expect((await send(people.finance, '/fee', { ...body, clientId: 'nobody' }, 'PUT')).status).toBe(404)

@@ -162,7 +162,7 @@ export function FeeRules({ client }: { client: string }) {
           key={changed}
           client={client}
           operation={changed}
-          rule={ruleOf(changed) ?? nothing}
+          rule={ruleOf(changed) ?? null}
           onClose={() => setChanged(null)}
         />
       )}
@@ -178,15 +178,19 @@ function ChangeRule({
 }: {
   client: string
   operation: Operation
-  rule: Rule
+  /** Null if there is none. */
+  rule: FeeView | null
   onClose: () => void
 }) {
   const t = useText(words)
   const { language } = useLanguage()
   const queries = useQueryClient()
+  // As the person has read it.
+  const [validFrom] = useState(rule?.validFrom ?? null)
   const save = useMutationForm({
-    initialValues: fromRule(rule),
-    send: async (values) => await request('PUT', '/fee', { clientId: client, operation, ...toRule(values) }),
+    initialValues: fromRule(rule ?? nothing),
+    send: async (values) =>
+      await request('PUT', '/fee', { clientId: client, operation, validFrom, ...toRule(values) }),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['fees'] })
       onClose()
@@ -232,8 +236,8 @@ type RuleInputs = Omit<Rule, 'fixed' | 'basisPoints' | 'minimum'> & {
   minimum: number | null
 }
 
-function fromRule(rule: Rule): RuleInputs {
-  return { ...rule, basisPoints: rule.basisPoints / 100 }
+function fromRule({ fixed, basisPoints, minimum, maximum, returnsPaymentFee }: Rule): RuleInputs {
+  return { fixed, basisPoints: basisPoints / 100, minimum, maximum, returnsPaymentFee }
 }
 
 function toRule({ fixed, basisPoints: percent, minimum, ...others }: RuleInputs): Rule {
