@@ -93,7 +93,8 @@ describe('the list of disputes', () => {
     return answer.body
   }
   const countsOf = ({ counts }: Disputes) => Object.fromEntries(counts.map(({ status, count }) => [status, count]))
-  const enter = async (body: object) => (await admin.call<{ id: string }>('/dashboard/api/infraction', { body: { id: randomUUID(), ...body } })).body
+  const enter = async (body: object) =>
+    (await admin.call<{ id: string }>('/dashboard/api/infraction', { body: { id: randomUUID(), ...body } })).body
 
   it('has a tab for each state, the nearest deadline first, and attention leads to exactly those', async () => {
     const other = await addTestClient(service)

@@ -189,8 +189,7 @@ function ChangeRule({
   const [validFrom] = useState(rule?.validFrom ?? null)
   const save = useMutationForm({
     initialValues: fromRule(rule ?? nothing),
-    send: async (values) =>
-      await request('PUT', '/fee', { clientId: client, operation, validFrom, ...toRule(values) }),
+    send: async (values) => await request('PUT', '/fee', { clientId: client, operation, validFrom, ...toRule(values) }),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ['fees'] })
       onClose()
