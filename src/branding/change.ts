@@ -1,8 +1,9 @@
 import { type By, recordAction } from '../audit/record.ts'
 import type { Db } from '../db/sql.ts'
+import { toDate } from '../http/formats.ts'
 import { isHost } from '../lib/addresses.ts'
 import type { Clock } from '../lib/clock.ts'
-import { invalidFields } from '../lib/errors.ts'
+import { invalidFields, refusal } from '../lib/errors.ts'
 import { toShades } from './colors.ts'
 import { cleanPng, logoBytesMax } from './png.ts'
 import type { BrandingInput, BrandingView } from './schema.ts'
@@ -10,7 +11,9 @@ import { type BrandingRow, findBranding, saveBranding } from './store.ts'
 
 type Deps = { db: Db; clock: Clock }
 
-const none: BrandingRow = { color: null, logo: null, shop_url: null, embed_origins: [], shows_items: false }
+const none: BrandingRow = {
+  ...{ color: null, logo: null, shop_url: null, embed_origins: [], shows_items: false, changed_at: null },
+}
 
 export async function showBranding({ db }: Pick<Deps, 'db'>, merchantId: string): Promise<BrandingView> {
   return toView((await findBranding(db, merchantId)) ?? none)
@@ -19,7 +22,8 @@ export async function showBranding({ db }: Pick<Deps, 'db'>, merchantId: string)
 /**
  * Replaces how a merchant's payment page looks.
  *
- * @throws {AppError} `validation_failed` with every field that cannot be used
+ * @throws {AppError} `validation_failed` with every field that cannot be used; `change_not_possible` if somebody has
+ *   changed it since it was read
  */
 export async function changeBranding(
   { db, clock }: Deps,
@@ -29,6 +33,7 @@ export async function changeBranding(
   const now = clock.now()
   return await db.transaction(async (tx) => {
     const branding = await saveBranding(tx, merchantId, checked, now)
+    if (!branding) throw refusal('change_not_possible', 'changed', 'The page was changed meanwhile. Read it again.')
     const { color, embed_origins: origins, shows_items: showsItems } = branding
     const details = { color, origins, showsItems, hasLogo: branding.logo !== null }
     await recordAction(tx, { by, action: 'branding.change', merchantId, recordId: null, details, now })
@@ -64,6 +69,7 @@ function check(input: BrandingInput): Omit<BrandingRow, 'logo'> & { logo: Buffer
     shop_url: shopUrl ?? null,
     embed_origins: [...new Set(origins)],
     shows_items: input.showsItems,
+    changed_at: toDate(input.changedAt ?? undefined) ?? null,
   }
 }
 
@@ -85,12 +91,13 @@ function toOrigin(text: string): string | null {
   return url.protocol === 'https:' || (url.protocol === 'http:' && isOwnMachine) ? url.origin : null
 }
 
-function toView({ color, logo, shop_url, embed_origins, shows_items }: BrandingRow): BrandingView {
+function toView({ color, logo, shop_url, embed_origins, shows_items, changed_at }: BrandingRow): BrandingView {
   return {
     color,
     shopUrl: shop_url,
     embedOrigins: embed_origins,
     showsItems: shows_items,
+    changedAt: changed_at?.toISOString() ?? null,
     logo: logo && `data:image/png;base64,${logo.toString('base64')}`,
     shades: color === null ? null : toShades(color),
   }

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { Nullable } from '../http/schemas.ts'
 
 const orNull = (schema: ReturnType<typeof Type.String>) => Type.Union([schema, Type.Null()])
 const Shade = Type.Object({ color: Type.String(), on: Type.String() })
@@ -19,6 +20,7 @@ const settings = {
 
 export const BrandingInput = Type.Object({
   ...settings,
+  changedAt: Nullable('string', 'Of the branding as it was read', 'iso-date-time'),
   /** A PNG in base64; null removes it, and without the field it stays. */
   logo: Type.Optional(orNull(Type.String({ maxLength: 40_000 }))),
 })
@@ -26,6 +28,8 @@ export type BrandingInput = Static<typeof BrandingInput>
 
 export const BrandingView = Type.Object({
   ...settings,
+  /** Null if it was never changed. */
+  changedAt: Nullable('string', '', 'iso-date-time'),
   /** As a data URL. */
   logo: orNull(Type.String()),
   /** The shades of the color on the page. */

@@ -15,7 +15,7 @@ const Query = Type.Object({ clientId: ClientFilter }, { additionalProperties: fa
 /** How a merchant's payment page looks. It decides which sites may show the page, so it needs the right to credentials. */
 export function registerBrandingRoutes(app: Server, deps: { db: Db; clock: Clock }): void {
   const access = { permission: 'credential.write' }
-  const response = { 200: BrandingView, ...problems(401, 403, 404, 422) }
+  const response = { 200: BrandingView, ...problems(401, 403, 404, 409, 422) }
   app.get(
     '/dashboard/api/branding',
     { config: { access }, schema: { hide: true, querystring: Query, response } },

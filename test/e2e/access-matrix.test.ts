@@ -62,6 +62,10 @@ beforeAll(async () => {
   if (!made) throw new Error('no admin')
   outsidersToken = await fetchToken(service.baseUrl, made.body)
   outsiders = await peopleOf([...merchantRoles], made.body.merchantId)
+  // Theirs, which the matrix has not read.
+  await service.db.query(
+    sql`insert into brandings (merchant_id, changed_at) values (${made.body.merchantId}, ${service.clock.now()})`,
+  )
   const users = await service.db.query<{ id: string; email: string }>(
     sql`select id, email from users where merchant_id = ${merchantId}`,
   )

@@ -24,14 +24,12 @@ afterAll(async () => {
 })
 
 const plain = { color: null, shopUrl: null, embedOrigins: [] as string[], showsItems: false }
-const change = async (body: object) =>
-  await owner.call<Record<string, unknown> & { errors?: { field: string; code: string }[] }>(
-    '/dashboard/api/branding',
-    {
-      method: 'PUT',
-      body: { ...plain, ...body },
-    },
-  )
+type Answered = Record<string, unknown> & { errors?: { field: string; code: string }[] }
+const change = async (body: object) => {
+  const { changedAt } = (await owner.call('/dashboard/api/branding')).body
+  const put = { method: 'PUT', body: { ...plain, changedAt, ...body } }
+  return await owner.call<Answered>('/dashboard/api/branding', put)
+}
 const linkOf = async (id: string) => (await service.call<{ url: string }>(`/transaction/${id}/payment-link`)).body.url
 const make = async (more: Record<string, unknown> = {}) => {
   const made = await charge(service, { amount: 2590, ...more })
@@ -113,8 +111,10 @@ describe('the branding of a merchant', () => {
     expect((await open(`${url}x`)).headers.get('x-frame-options')).toBe('SAMEORIGIN')
   })
 
-  it('is changed in the audit log', async () => {
+  it('is changed in the audit log, by whoever has read the current one', async () => {
     await change({ color: '#123456', embedOrigins: ['https://loja.example'] })
+    const late = await change({ color: '#654321', changedAt: null })
+    expect([late.status, late.body.code]).toEqual([409, 'change_not_possible'])
     const rows = await service.db.pool.query(
       "select details from audit_log where action = 'branding.change' order by id",
     )

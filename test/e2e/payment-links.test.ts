@@ -115,7 +115,8 @@ describe('a payment link', () => {
     expect((await read()).text).not.toContain('class="logo"')
     expect((await fetch(`${link.url}/logo.png`)).status).toBe(404)
     const logo = PNG.sync.write(new PNG({ width: 40, height: 20 })).toString('base64')
-    const branding = { color: '#FFCC00', shopUrl: 'https://loja.example', embedOrigins: [], showsItems: false, logo }
+    const plain = { embedOrigins: [], showsItems: false, changedAt: null }
+    const branding = { ...plain, color: '#FFCC00', shopUrl: 'https://loja.example', logo }
     const { status } = await owner.call('/dashboard/api/branding', { method: 'PUT', body: branding })
     expect(status).toBe(200)
     const active = await read()

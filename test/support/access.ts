@@ -50,10 +50,10 @@ export type Expected = {
   body?: object
   query?: string
   /**
-   * The answer to another merchant's people if it is not 404: 200 without the record, or 422 if the record cannot be
-   * theirs.
+   * The answer to another merchant's people if it is not 404: 200 without the record, 409 for their own one, or 422 if
+   * the record cannot be theirs.
    */
-  elsewhere?: 200 | 201 | 403 | 422
+  elsewhere?: 200 | 201 | 403 | 409 | 422
   /** Merchants' people are refused in every role. */
   isOperators?: true
   /** Ends the caller's session, or changes the password. */
@@ -225,8 +225,8 @@ export const expectations: Record<string, Expected> = {
 
   'GET /dashboard/api/branding': { ...listed('credential.write'), query: 'clientId=:id', of: 'client' },
   'PUT /dashboard/api/branding': {
-    ...listed('credential.write'),
-    body: { color: '#0055aa', shopUrl: null, embedOrigins: [], showsItems: false },
+    ...{ ...listed('credential.write'), elsewhere: 409 },
+    body: { color: '#0055aa', shopUrl: null, embedOrigins: [], showsItems: false, changedAt: null },
     query: 'clientId=:id',
     of: 'client',
   },

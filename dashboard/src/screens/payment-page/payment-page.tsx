@@ -59,6 +59,8 @@ function Branding({ client }: { client: string }) {
 function BrandingForm({ client, path, branding }: { client: string; path: string; branding: BrandingView }) {
   const t = useText(words)
   const queries = useQueryClient()
+  // As the person has read it.
+  const [changedAt, setChangedAt] = useState(branding.changedAt)
   const saving = useMutationForm({
     initialValues: {
       color: branding.color ?? '',
@@ -69,10 +71,13 @@ function BrandingForm({ client, path, branding }: { client: string; path: string
     },
     send: async ({ color, shopUrl, embedOrigins, showsItems, logo }) =>
       await request<BrandingView>('PUT', path, {
-        ...{ color: color.trim() || null, shopUrl: shopUrl.trim() || null, showsItems },
+        ...{ color: color.trim() || null, shopUrl: shopUrl.trim() || null, showsItems, changedAt },
         ...{ embedOrigins: embedOrigins.split(/\s+/).filter(Boolean), logo: logo?.replace(/^.*,/, '') ?? null },
       }),
-    onSuccess: (saved) => queries.setQueryData(['branding', client], saved),
+    onSuccess: (saved) => {
+      setChangedAt(saved.changedAt)
+      queries.setQueryData(['branding', client], saved)
+    },
   })
   const origins = fieldErrorsOf(saving.error).some(({ field }) => field.startsWith('embedOrigins'))
   const { logo, color } = saving.values
