@@ -236,6 +236,21 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     expect(await fetchToken(service.baseUrl, { clientId, clientSecret })).toMatch(/^ey/)
     expect(await fetchToken(service.baseUrl, service.sandbox)).toMatch(/^ey/)
     expect(complaints).toEqual([])
+    // The answer is lost: the same request is sent again, also by a dialog that was opened again.
+    const ids: unknown[] = []
+    await page.route('**/client/*/secret', async (route) => {
+      ids.push((route.request().postDataJSON() as { id: string }).id)
+      await route.abort()
+    })
+    for (const times of [1, 2]) {
+      await page.getByRole('button', { name: 'Rotate: Client secret' }).click()
+      await page.getByRole('dialog').getByRole('radio').first().check()
+      await page.getByRole('dialog').getByRole('button', { name: 'Rotate client secret' }).click()
+      await expect.poll(() => ids).toHaveLength(times)
+      await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+    }
+    expect(ids[1]).toBe(ids[0])
     await close()
   })
 

@@ -33,6 +33,7 @@ export function Secrets({
   const [isConfirming, setConfirming] = useState(false)
   const [created, setCreated] = useState<string | null>(null)
   const [newId, renewId] = useKeyUntilSuccess(newUuid)
+  const [nextId, renewNextId] = useKeyUntilSuccess(newUuid)
   const lead = of === 'client' ? t.secretsLead : t.webhookLead
   return (
     <Section
@@ -77,9 +78,11 @@ export function Secrets({
           clientId={clientId}
           secrets={secrets}
           newId={newId}
+          nextId={nextId}
           onClose={() => setConfirming(false)}
           onCreated={(secret) => {
             renewId()
+            renewNextId()
             setConfirming(false)
             setCreated(secret)
           }}
@@ -99,6 +102,7 @@ function Rotate({
   clientId,
   secrets,
   newId,
+  nextId,
   onClose,
   onCreated,
 }: {
@@ -106,7 +110,10 @@ function Rotate({
   clientId: string
   /** The newest first. */
   secrets: ValidSecret[]
+  /** The id of the next secret while one is valid. */
   newId: string
+  /** The same while two are valid, and the newer one is used. */
+  nextId: string
   onClose: () => void
   onCreated: (secret: string) => void
 }) {
@@ -115,7 +122,6 @@ function Rotate({
   const queries = useQueryClient()
   // As the person has read them.
   const [[current, former]] = useState(secrets)
-  const [nextId] = useState(newUuid)
   const rotate = useMutationForm({
     initialValues: { overlapHours: '24', used: null as string | null },
     send: async ({ overlapHours, used }) =>
