@@ -67,14 +67,3 @@ export async function findAuditHead(db: Db | Tx): Promise<{ position: number; sh
     select position, encode(hash, 'hex') as sha256 from audit_chain order by position desc limit 1`)
   return row ?? null
 }
-
-/** Entries of some actions since a time, newest first. Only for rare actions: there is no limit. */
-export async function listActionsSince(
-  db: Db,
-  { actions, since, limit }: { actions: string[]; since: Date; limit: number },
-): Promise<ActionRow[]> {
-  return await db.query<ActionRow>(sql`
-    select id, at, actor, action, merchant_id, record_id, details from audit_log
-    where at >= ${since} and action = any (${actions})
-    order by id desc limit ${limit}`)
-}

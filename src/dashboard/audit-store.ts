@@ -85,3 +85,21 @@ export async function searchActions(
     from page left join clients on clients.merchant_id = page.merchant_id
     order by page.id desc`)
 }
+
+/**
+ * Entries of some actions since a time, newest first. What a merchant's people do about each other is left out.
+ *
+ * @param from the first id that may be as late as that
+ */
+export async function listNoticed(
+  db: Reads,
+  { actions, since, from, limit }: { actions: string[]; since: Date; from: number; limit: number },
+): Promise<ActionRow[]> {
+  return await db.query<ActionRow>(sql`
+    select id, at, actor, action, merchant_id, record_id, details from audit_log
+    where id >= ${from} and at >= ${since} and action = any (${actions})
+      and not exists (
+        select from users
+        where users.merchant_id = audit_log.merchant_id and 'user:' || users.email = audit_log.actor)
+    order by id desc limit ${limit}`)
+}

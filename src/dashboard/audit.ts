@@ -5,7 +5,7 @@ import { type ActionSearch, findIdAt, findStretch, type NamedAction, searchActio
 /** What one read with filters goes through: about 10 ms. Older entries are found from where it ended. */
 const readMax = 20_000
 /** Entries that are written at the same time get ids in another order than times; clocks of nodes differ as well. */
-const disorderMs = 60 * 60_000
+export const disorderMs = 60 * 60_000
 const rowsAtOnce = 1_000
 
 /**

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { ActionName } from '../audit/actions.ts'
 import { byUser, toActor } from '../audit/record.ts'
-import { type ActionRow, listActionsSince } from '../audit/store.ts'
+import type { ActionRow } from '../audit/store.ts'
 import type { Db } from '../db/sql.ts'
 import { type SignedIn, userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
@@ -12,6 +12,8 @@ import { decideProposal, listProposals } from '../operator/proposals.ts'
 import { type ClientName, findClientNames } from '../operator/suspense-store.ts'
 import { proposalKinds } from '../proposal-kinds.ts'
 import type { ProposalKind } from '../proposals/decide.ts'
+import { disorderMs } from './audit.ts'
+import { findIdAt, listNoticed } from './audit-store.ts'
 import { DataOf, NoticeView, ProposalView, StateView } from './schema.ts'
 
 type Deps = { db: Db; clock: Clock; wakeDeliveries: () => void }
@@ -28,6 +30,8 @@ const noticedActions: ActionName[] = [
   'withdrawal.limits',
   'withdrawal.limits.propose',
   'user.invite',
+  'user.change',
+  'user.enable',
   'user.reset',
   'user.lock_second_factor',
 ]
@@ -46,7 +50,8 @@ export function registerProposalRoutes(app: Server, deps: Deps): void {
     async (request) => {
       if (userOf(request).merchant) return { data: [] }
       const since = new Date(deps.clock.now().getTime() - noticedMs)
-      const rows = await listActionsSince(deps.db, { actions: noticedActions, since, limit: noticedMax })
+      const from = await findIdAt(deps.db, new Date(since.getTime() - disorderMs))
+      const rows = await listNoticed(deps.db, { actions: noticedActions, since, from, limit: noticedMax })
       const clients = await findClientNames(
         deps.db,
         rows.flatMap(({ merchant_id: merchantId }) => merchantId ?? []),

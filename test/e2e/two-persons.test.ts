@@ -137,6 +137,14 @@ describe('a limit', () => {
     expect((await finance.call('/dashboard/api/notice')).status).toBe(403)
     const owner = await signedIn(await inviteUser(service, { role: 'owner', merchantId }))
     expect((await owner.call('/dashboard/api/notice')).body).toEqual({ data: [] })
+    // What a merchant's owner does about its people does not push them out of the list.
+    const person = { email: 'of-the-owner@example.com', role: 'developer' }
+    for (let times = 0; times < 20; times += 1) expect((await post(owner, '/user', person)).status).toBe(201)
+    expect((await admin.call('/dashboard/api/notice')).body).toEqual(notices.body)
+    const { id } = (await finance.call<{ user: { id: string } }>('/dashboard/api/session')).body.user
+    await admin.call(`/dashboard/api/user/${id}`, { method: 'PATCH', body: { role: 'finance' } })
+    const changed = await admin.call<{ data: object[] }>('/dashboard/api/notice')
+    expect(changed.body.data[0]).toMatchObject({ action: 'user.change', actor: `user:${admin.email}` })
   })
 
   it('is not raised by a rejection, nor by a proposal that its author has replaced', async () => {
