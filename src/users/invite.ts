@@ -3,7 +3,7 @@ import type { Db, Tx } from '../db/sql.ts'
 import { type AppError, refusal } from '../lib/errors.ts'
 import { newSecret, newUuid } from '../lib/secrets.ts'
 import { isRoleOf, type Role } from './roles.ts'
-import { endInvitations, findUserByEmail, insertInvitation, isWithoutAdmin } from './store.ts'
+import { endInvitations, endInvitationsOf, findUserByEmail, insertInvitation, isWithoutAdmin } from './store.ts'
 
 /** How long a link is valid. */
 const lifetimeMs = 3 * 24 * 60 * 60_000
@@ -44,8 +44,9 @@ export async function invite(
   if (known && !(isInvitedByMerchant && known.merchant_id !== merchantId)) {
     throw emailTaken()
   }
-  // Of the links for the first admin, only the latest is valid.
+  // Only the latest link is valid: of those for the first admin, and of those for one address.
   if (email === null) await endInvitations(tx, { userId: null, now })
+  else await endInvitationsOf(tx, { email: email.toLowerCase(), merchantId, now })
   return await insertLink(tx, { userId: null, email: email?.toLowerCase() ?? null, merchantId, role, invitedBy }, now)
 }
 

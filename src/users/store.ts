@@ -200,6 +200,16 @@ export async function endInvitations(tx: Tx, { userId, now }: { userId: string |
     where used_at is null and ${userId === null ? sql`user_id is null and email is null` : sql`user_id = ${userId}`}`)
 }
 
+/** Ends the open invitations of an address on one side. */
+export async function endInvitationsOf(
+  tx: Tx,
+  { email, merchantId, now }: { email: string; merchantId: string | null; now: Date },
+): Promise<void> {
+  await tx.query(sql`
+    update invitations set used_at = ${now}
+    where used_at is null and user_id is null and email = ${email} and merchant_id is not distinct from ${merchantId}`)
+}
+
 /** Ends the open invitations that a user has sent. */
 export async function endInvitationsBy(tx: Tx, userId: string, now: Date): Promise<void> {
   await tx.query(sql`update invitations set used_at = ${now} where used_at is null and invited_by = ${userId}`)

@@ -54,7 +54,11 @@ describe('an invitation', () => {
       body: { name: 'Twice', password },
     })
     expect(again.status).toBe(404)
-    const late = await inviteToken({ email: 'late@example.com', role: 'support' })
+    // Another invitation replaces it, so that a wrong role can be corrected.
+    const wrong = await inviteToken({ email: 'late@example.com', role: 'admin' })
+    const late = await inviteToken({ email: 'Late@example.com', role: 'support' })
+    expect((await service.call(`/dashboard/api/invitation/${wrong}`, { token: null })).status).toBe(404)
+    expect((await service.call(`/dashboard/api/invitation/${late}`, { token: null })).status).toBe(200)
     service.clock.advance(3 * 24 * 60 * 60_000)
     expect((await service.call(`/dashboard/api/invitation/${late}`, { token: null })).status).toBe(404)
   })
