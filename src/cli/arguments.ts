@@ -65,6 +65,12 @@ export function toReason(text: string): string {
   return text
 }
 
+export function toEmail(text: string): string {
+  if (text.length > 255 || !/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text))
+    throw new InvalidArgumentError('An e-mail address such as ana@example.com.')
+  return text
+}
+
 export function toActor(text: string): string {
   if (!/^[\w.@+-]{1,64}$/.test(text)) throw new InvalidArgumentError('1 to 64 letters, digits and . @ + _ -')
   return text

@@ -170,7 +170,7 @@ function toScopes(text: string): Scope[] {
 }
 
 function toHours(text: string): number {
-  const hours = Number(text)
+  const hours = text.trim() === '' ? Number.NaN : Number(text)
   if (!Number.isFinite(hours) || hours < 0 || hours > 24 * 90)
     throw new InvalidArgumentError('A number from 0 to 2160.')
   return hours

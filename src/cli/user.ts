@@ -3,6 +3,7 @@ import { changeUser, inviteUser, type Manager, resetUser, unlinkUser } from '../
 import { merchantRoles, operatorRoles } from '../users/roles.ts'
 import { toUserView } from '../users/schema.ts'
 import { findUserByEmail, listUsers } from '../users/store.ts'
+import { toEmail } from './arguments.ts'
 import { findMerchant } from './client.ts'
 import { byOf, type Context, withContext } from './context.ts'
 import { print } from './print.ts'
@@ -29,7 +30,7 @@ export function userCommands(program: Command): void {
   user
     .command('invite')
     .description('invite a user: print a link for signing up')
-    .requiredOption('--email <address>', 'address of the new user')
+    .requiredOption('--email <address>', 'address of the new user', toEmail)
     .requiredOption(
       '--role <role>',
       `${operatorRoles.join(', ')}; of a merchant's users (--client): ${merchantRoles.join(', ')}`,

@@ -187,6 +187,8 @@ describe('guiche client rotate-secret', () => {
         /There is no client with this id\. `npx guiche client list` lists/,
       ),
       expectFailure(['client', 'rotate-secret', 'x', '--overlap-hours', 'soon'], /A number from 0 to 2160/),
+      expectFailure(['client', 'rotate-secret', made.clientId, '--overlap-hours', ''], /A number from 0 to 2160/),
+      expectFailure(['user', 'invite', '--email', 'ana at example', '--role', 'admin'], /such as ana@example.com/),
     ])
   })
 })
