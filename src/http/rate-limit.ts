@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import ipaddr from 'ipaddr.js'
 import type { Clock } from '../lib/clock.ts'
-import { AppError } from '../lib/errors.ts'
+import { AppError, errors } from '../lib/errors.ts'
 import { setNewest } from '../lib/newest.ts'
 
 /** The number of keys remembered. Beyond it the least recently used key is forgotten and starts with a full bucket. */
@@ -127,6 +127,11 @@ export async function countFailures<Result>(
     if (!isFailure(error)) giveBack()
     throw error
   }
+}
+
+/** True if the person's input is wrong. A limit, an overload or an error of our own is not the person's failure. */
+export function isOwnFailure(error: unknown): boolean {
+  return error instanceof AppError && error.code !== 'rate_limited' && errors[error.code].status < 500
 }
 
 /**

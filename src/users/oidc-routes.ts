@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { countFailures, enforceRateLimit, toHost } from '../http/rate-limit.ts'
+import { countFailures, enforceRateLimit, isOwnFailure, toHost } from '../http/rate-limit.ts'
 import { NoQuery } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { AppError } from '../lib/errors.ts'
@@ -57,7 +57,7 @@ function registerRedirects(app: Server, deps: Deps, failures: FailureRecorder): 
     const returnTo = oidc.readReturnTo(cookie)
     try {
       const limits = [{ limiter: deps.limits.perAddress, key: toHost(request.ip) }]
-      const { token, email } = await countFailures(limits, { reply, isFailure: () => true }, async () => {
+      const { token, email } = await countFailures(limits, { reply, isFailure: isOwnFailure }, async () => {
         const query = request.url.split('?').slice(1).join('?')
         return await signInAtProvider(deps, {
           claims: await oidc.finish(query, cookie),

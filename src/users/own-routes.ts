@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { type SignedIn, userOf } from '../http/caller.ts'
-import { countFailures, toHost } from '../http/rate-limit.ts'
+import { countFailures, isOwnFailure, toHost } from '../http/rate-limit.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { changePassword, confirmSecondFactor, endSessions, offerSecondFactor, removeSecondFactor } from './own.ts'
@@ -125,5 +125,5 @@ async function withFailureLimit<Result>(
 ): Promise<Result> {
   const user = userOf(request)
   const limits = [{ limiter: deps.limits.perPerson, key: `${user.email} ${toHost(request.ip)}` }]
-  return await countFailures(limits, { reply, isFailure: () => true }, async () => await work(user))
+  return await countFailures(limits, { reply, isFailure: isOwnFailure }, async () => await work(user))
 }

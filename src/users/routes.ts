@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { byUser } from '../audit/record.ts'
 import { findKnownClient } from '../auth/clients.ts'
 import { merchantSeenBy, type SignedIn, userOf } from '../http/caller.ts'
-import { countFailures, enforceRateLimit, type RateLimiter, toHost } from '../http/rate-limit.ts'
+import { countFailures, enforceRateLimit, isOwnFailure, type RateLimiter, toHost } from '../http/rate-limit.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import { assert } from '../lib/assert.ts'
@@ -68,7 +68,7 @@ function registerSessionRoutes(app: Server, deps: UserRoutesDeps, failures: Fail
       const email = request.body.email.toLowerCase()
       const device = readDevice(deps, request)
       const known = await findKnownDevice(deps.db, email, device, deps.clock.now())
-      const counted = { reply, isFailure: (error: unknown) => !isCodeNeeded(error) }
+      const counted = { reply, isFailure: (error: unknown) => isOwnFailure(error) && !isCodeNeeded(error) }
       const token = await countFailures(limitsOf(deps, { email, host: device.host, known }), counted, async () => {
         const isKnownDevice = known !== null
         const limitSuccess = () => enforceRateLimit(deps.limits.recorded, email, reply)
