@@ -8,7 +8,7 @@ import { assert } from '../lib/assert.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError, invalidField } from '../lib/errors.ts'
 import { SavedViewView } from './list-schema.ts'
-import { countSavedViews, deleteSavedView, listSavedViews, saveView } from './saved-view-store.ts'
+import { countOtherViews, deleteSavedView, listSavedViews, saveView } from './saved-view-store.ts'
 import { DataOf } from './schema.ts'
 
 /** More than a person finds again in a menu. */
@@ -57,9 +57,9 @@ export function registerSavedViewRoutes(app: Server, { db, clock }: { db: Db; cl
       if (personal.some((one) => parameters.has(one))) throw invalidField('query', 'invalid', 'has personal data')
       const userId = userOf(request).id
       const [saved] = await db.transaction(async (tx) => {
-        if ((await countSavedViews(tx, userId)) >= viewsMax)
-          throw invalidField('name', 'invalid', `cannot be saved: there are ${viewsMax} views already`)
         const view = { id: randomUUID(), userId, screen, name: name.trim(), query: parameters.toString() }
+        if ((await countOtherViews(tx, view)) >= viewsMax)
+          throw invalidField('name', 'invalid', `cannot be saved: there are ${viewsMax} views already`)
         return await saveView(tx, { ...view, now: clock.now() })
       })
       assert(saved, 'the view was saved')

@@ -19,11 +19,16 @@ export async function saveView(
     returning id, name, query`)
 }
 
-export async function countSavedViews(tx: Tx, userId: string): Promise<number> {
+/** Without the one of this name, which is replaced. */
+export async function countOtherViews(
+  tx: Tx,
+  { userId, screen, name }: { userId: string; screen: string; name: string },
+): Promise<number> {
   // The lock keeps two requests at once from passing the limit together.
   await tx.query(sql`select from users where id = ${userId} for no key update`)
   const rows = await tx.query<{ count: number }>(sql`
-    select count(*) as count from saved_views where user_id = ${userId}`)
+    select count(*) as count from saved_views
+    where user_id = ${userId} and (screen, name) <> (${screen}, ${name})`)
   return rows[0]?.count ?? 0
 }
 

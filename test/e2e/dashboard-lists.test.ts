@@ -255,10 +255,8 @@ describe('the lists', () => {
 
   it('keep named filters of each user, without personal data', async () => {
     const [ana, bruno] = [await browserOf('support'), await browserOf('support')]
-    const save = async (query: string) =>
-      await ana.call<{ id: string }>('/dashboard/api/saved-view', {
-        body: { screen: 'transactions', name: ' Pagas ', query },
-      })
+    const save = async (query: string, { by = ana, name = ' Pagas ' } = {}) =>
+      await by.call<{ id: string }>('/dashboard/api/saved-view', { body: { screen: 'transactions', name, query } })
     const first = await save('status=PAID')
     const again = await save('status=PAID&period=today')
     expect([first.status, again.status, again.body.id]).toEqual([201, 201, first.body.id])
@@ -270,6 +268,11 @@ describe('the lists', () => {
     const remove = async (browser: Browser) =>
       (await browser.call(`/dashboard/api/saved-view/${first.body.id}`, { method: 'DELETE' })).status
     expect([await remove(bruno), await remove(ana), await list(ana)]).toEqual([404, 204, []])
+    // There are fifty at most, and each can still be replaced.
+    const names = Array.from({ length: 51 }, (_, index) => `View ${index}`)
+    const statuses = []
+    for (const name of [...names, 'View 7']) statuses.push((await save('status=PAID', { by: bruno, name })).status)
+    expect(statuses).toEqual([...Array(50).fill(201), 422, 201])
   })
 })
 
