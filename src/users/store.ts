@@ -218,6 +218,7 @@ export async function endInvitationsBy(tx: Tx, userId: string, now: Date): Promi
 export type InvitationFound = InvitationRow & {
   merchant_name: string | null
   user_email: string | null
+  user_name: string | null
   needs_code: boolean
 }
 
@@ -225,7 +226,8 @@ export type InvitationFound = InvitationRow & {
 export async function findInvitation(db: Db | Tx, tokenHash: Buffer, now: Date): Promise<InvitationFound | null> {
   const [row] = await db.query<InvitationFound>(sql`
     select invitations.id, user_id, invitations.email, invitations.merchant_id, invitations.role, invited_by, expires_at,
-      clients.name as merchant_name, users.email as user_email, coalesce(users.is_totp_confirmed, false) as needs_code
+      clients.name as merchant_name, users.email as user_email, users.name as user_name,
+      coalesce(users.is_totp_confirmed, false) as needs_code
     from invitations
       left join clients on clients.merchant_id = invitations.merchant_id
       left join users on users.id = user_id

@@ -179,6 +179,10 @@ describe('a second factor', () => {
     const forgetting = await resetLink(admin, user, { secondFactor: true })
     // Otherwise the former password alone would open the account until the link is used.
     expect(await tryToSignIn(user)).toMatchObject({ code: 'sign_in_failed' })
+    await service.db.query(sql`update users set name = 'Quitéria Zangarelhas' where id = ${user.id}`)
+    const named = { password: 'Zangarelhas 2026' }
+    const guessed = await service.call(`/dashboard/api/invitation/${forgetting}`, { token: null, body: named })
+    expect(guessed.body).toMatchObject({ errors: [{ code: 'too_easy' }] })
     await acceptInvitation(service, forgetting, { password })
     expect((await tryToSignIn(user)).status).toBe(200)
   })
