@@ -55,7 +55,7 @@ export const words = texts({
       `Every access token of ${name} is refused within a second. It can get new ones with its secret. Use this when a token has leaked.`,
     revokeAll: 'Revoke tokens and secrets',
     revokeAllLead: (name: string) =>
-      `${name} loses access within a second: its tokens and all its secrets are refused until you create a new secret. Payments in progress still settle, and webhooks are still sent.`,
+      `${name} loses access within a second: its tokens and all its secrets are refused until you create a new secret. Its people can still sign in: disable them in People. Payments in progress still settle, and webhooks are still sent.`,
     refusedSince: (time: string) => `Tokens issued before ${time} are revoked.`,
     allAccepted: 'No tokens revoked.',
     begin: 'Get started',
@@ -119,7 +119,7 @@ export const words = texts({
       `Todos os tokens de acesso de ${name} são recusados em até um segundo. Com o segredo é possível obter novos. Use se um token tiver vazado.`,
     revokeAll: 'Revogar tokens e segredos',
     revokeAllLead: (name: string) =>
-      `${name} perde o acesso em até um segundo: os tokens e todos os segredos são recusados até você criar um novo segredo. Pagamentos em andamento ainda são liquidados, e os webhooks continuam sendo enviados.`,
+      `${name} perde o acesso em até um segundo: os tokens e todos os segredos são recusados até você criar um novo segredo. Os usuários continuam entrando: desative-os em Usuários. Pagamentos em andamento ainda são liquidados, e os webhooks continuam sendo enviados.`,
     refusedSince: (time: string) => `Os tokens emitidos antes de ${time} estão revogados.`,
     allAccepted: 'Nenhum token revogado.',
     begin: 'Primeiros passos',
