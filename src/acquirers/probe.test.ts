@@ -170,8 +170,7 @@ describe('what is missing is reported with the setting to change', () => {
     [
       'a 404 of a gateway',
       'charges',
-      (request, answer) =>
-        request.path.startsWith('/cob') ? json(404, { message: 'no Route matched with those values' }) : answer,
+      (request, answer) => (request.path.startsWith('/cob') ? json(404, { message: 'Not Found' }) : answer),
       { state: 'missing', setting: 'baseUrl, overrides.paths.cob' },
     ],
     [

@@ -6,7 +6,7 @@ import { toQuery } from './bacen/pages.ts'
 import type { ProtocolProfile } from './bacen/profile.ts'
 import { explainReach } from './bacen/reach.ts'
 import { isRecord, type Json, text } from './bacen/read.ts'
-import { isMissingRoute, toReason } from './bacen/reason.ts'
+import { isProblem, toReason } from './bacen/reason.ts'
 import { warnDays } from './bacen/renewal.ts'
 import { requestToken } from './bacen/token.ts'
 import { standardScopes } from './dialects/dialect.ts'
@@ -262,7 +262,7 @@ function absent(
   if ('error' in result) return missing(subject, result.error, 'baseUrl')
   const { answer, body } = result
   const settings = `baseUrl, ${setting}`
-  if (answer.status === 404 && body && !isMissingRoute(body)) {
+  if (answer.status === 404 && body && isProblem(body)) {
     const line = `one that does not exist is answered 404: ${toReason(404, body)}`
     if (!isUnknownPath(result)) return ok(subject, line)
     return { subject, state: 'warning', said: `${line}, as is a path that does not exist`, setting: settings }
@@ -284,7 +284,7 @@ function webhook({ callbacks, dialect }: AcquirerSettings, result: ProbeResult, 
   const subject = 'callbacks'
   if ('error' in result) return missing(subject, result.error, 'baseUrl')
   const { answer, body } = result
-  const isAbsent = answer.status === 404 && body !== null && !isMissingRoute(body)
+  const isAbsent = answer.status === 404 && body !== null && isProblem(body)
   if (!isAbsent && (answer.status < 200 || answer.status > 299 || !body))
     return missing(subject, refusal(result), 'overrides.paths.webhook')
   const registered = isAbsent ? null : text(body ?? {}, 'webhookUrl')

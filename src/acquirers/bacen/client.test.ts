@@ -173,7 +173,9 @@ describe('a charge', () => {
     [404, {}, 'The acquirer answered 404'],
     [400, { detail: '🙂'.repeat(1000) }, '🙂'.repeat(300)],
   ])('that is refused with %i has the reason: %j', async (status, body, reason) => {
-    const acquirer = open(psp((request) => (request.method === 'PUT' ? json(status, body) : json(404, {}))))
+    const acquirer = open(
+      psp((request) => (request.method === 'PUT' ? json(status, body) : json(404, { title: 'Não há' }))),
+    )
     expect(await acquirer.createCharge(input)).toEqual({ outcome: 'refused', reason })
   })
 

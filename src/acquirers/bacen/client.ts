@@ -5,7 +5,7 @@ import type { HttpRequest, HttpResponse, Send } from './http.ts'
 import type { ProtocolProfile } from './profile.ts'
 import { explainReach } from './reach.ts'
 import { isRecord, type Json } from './read.ts'
-import { isMissingRoute, toReason } from './reason.ts'
+import { isMissingRoute, isProblem, toReason } from './reason.ts'
 import { retried } from './retry.ts'
 import { type Credentials, createTokens } from './token.ts'
 
@@ -85,10 +85,13 @@ export function createClient(options: ClientOptions): Client {
 /** The time that is left for a call, by `performance.now()`. */
 type Time = { endsAt: number; isUp: boolean }
 
-/** The body of what was found, null for 404. After any other refusal the outcome is unknown. */
+/**
+ * The body of what was found, null for a 404 in a form of the PSPs' APIs. After any other refusal the outcome is unknown:
+ * a gateway before the API also answers 404 in JSON.
+ */
 export function foundOrNull(answer: Answer): Json | null {
   if (answer.ok) return answer.body
-  if (answer.status === 404) return null
+  if (answer.status === 404 && isProblem(answer.body)) return null
   throw new AcquirerUnavailable(`The acquirer refused the query: ${answer.reason}`)
 }
 

@@ -88,6 +88,26 @@ describe.each(operations)('$name', ({ path, taken, done, send, find }) => {
     },
   )
 
+  it.each([
+    {},
+    { message: 'Not Found' },
+    { statusCode: 404, error: 'Not Found', message: 'Not Found' },
+    { httpCode: '404', httpMessage: 'Not Found', moreInformation: 'No resources match requested URI' },
+  ])('that a gateway answers with 404, not the API, is not known: %j', async (body) => {
+    const behind = psp(() => json(404, body))
+    await expect(send(behind)).rejects.toBeInstanceOf(AcquirerUnavailable)
+    await expect(find(behind)).rejects.toBeInstanceOf(AcquirerUnavailable)
+  })
+
+  it.each([
+    { type: 'https://pix.bcb.gov.br/api/v2/error/NaoEncontrado', title: 'Não encontrado.', status: 404 },
+    { nome: 'pix_nao_encontrado', mensagem: 'Não há.' },
+    { erros: [{ codigo: '4769515', mensagem: 'Não há.' }] },
+    { mensagens: [{ mensagem: 'Não há.', codigo: '404' }] },
+  ])('that the API itself does not find is none: %j', async (body) => {
+    expect(await find(psp(() => json(404, body)))).toBeNull()
+  })
+
   it.each([500, 502, 503, 504, 302])('that is answered with %i has an unknown outcome', async (status) => {
     await expect(send(psp(() => json(status, {})))).rejects.toBeInstanceOf(AcquirerUnavailable)
     await expect(find(psp(() => json(status, {})))).rejects.toBeInstanceOf(AcquirerUnavailable)

@@ -64,7 +64,9 @@ export function isMissingRoute(body: Json): boolean {
   return isSpring || /no route matched|no matching route|cannot (?:get|put) \//i.test(text(body, 'message') ?? '')
 }
 
+const problemFields = ['type', 'title', 'detail', 'nome', 'violacoes', 'erros', 'mensagem', 'mensagens']
+
 /** An error in one of the shapes of the PSPs' APIs: not written by a proxy on the way. */
 export function isProblem(body: Json): boolean {
-  return ['type', 'title', 'detail', 'nome', 'violacoes', 'erros', 'mensagem'].some((name) => body[name] !== undefined)
+  return problemFields.some((name) => body[name] !== undefined)
 }
