@@ -300,6 +300,14 @@ export class AcquirerUnavailable extends Error {
   }
 }
 
+/** The acquirer answered 429: it takes no more requests of this kind for the moment. */
+export class TooManyRequests extends AcquirerUnavailable {
+  constructor(message: string) {
+    super(message)
+    this.name = 'TooManyRequests'
+  }
+}
+
 /** The outcome is not known, and only a person can find it out at the acquirer. */
 export class NeedsPerson extends AcquirerUnavailable {
   constructor(message: string) {

@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { AcquirerUnavailable } from './acquirer.ts'
+import { receiverAccount } from '../../simulator/receiver-account.ts'
+import { txidOf } from '../../test/support/simulator.ts'
+import { AcquirerUnavailable, TooManyRequests } from './acquirer.ts'
+import { createBacenAcquirer } from './bacen/adapter.ts'
 import { createBreaker } from './breaker.ts'
 
 // The breaker uses the machine's clock: the tests move the time, and leave timers alone.
@@ -36,6 +39,32 @@ it('does not count an answer or an error of our own as a missing answer', async 
   const breaker = await openBreaker(4)
   expect(await breaker.guard(() => Promise.resolve('refused'))).toBe('refused')
   for (let i = 0; i < 9; i++) await expect(breaker.guard(() => Promise.reject(new TypeError('x')))).rejects.toThrow('x')
+  expect(breaker.isClosed()).toBe(true)
+})
+
+it.each([
+  { status: 429, headers: {}, body: '{}' },
+  { status: 404, headers: {}, body: '{"message":"no Route matched with those values"}' },
+])('stays closed while one kind of request is answered with %j', async (answer) => {
+  const breaker = await openBreaker(4)
+  const acquirer = createBacenAcquirer({
+    name: 'psp',
+    send: async ({ isToken }) => (isToken ? { ...answer, status: 200, body: '{"access_token":"t"}' } : answer),
+    credentials: { clientId: 'a', clientSecret: 'b' },
+    chave: receiverAccount.pix.key,
+    receiver: receiverAccount,
+    isRemote: true,
+    breaker,
+  })
+  await expect(acquirer.findCharge(txidOf(1))).rejects.toThrow(`answered ${answer.status}`)
+  await expect(breaker.guard(silent)).rejects.toThrow('in time')
+  expect(breaker.isClosed()).toBe(true)
+})
+
+it('closes when the request that tests it is answered with 429', async () => {
+  const breaker = await openBreaker()
+  vi.advanceTimersByTime(60_000)
+  await expect(breaker.guard(() => Promise.reject(new TooManyRequests('429')))).rejects.toThrow('429')
   expect(breaker.isClosed()).toBe(true)
 })
 

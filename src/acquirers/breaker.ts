@@ -1,4 +1,4 @@
-import { AcquirerUnavailable } from './acquirer.ts'
+import { AcquirerUnavailable, TooManyRequests } from './acquirer.ts'
 import type { Log } from './bacen/renewal.ts'
 
 /**
@@ -30,7 +30,7 @@ const numbers = { CLOSED: 0, OPEN: 1, TESTING: 2 }
 
 /**
  * A circuit breaker: while an acquirer does not answer, it gets no load and its callers do not wait. A refusal counts
- * as an answer; an unknown outcome does not.
+ * as an answer, and so does a 429, which may concern one kind of request only; an unknown outcome does not.
  */
 export function createBreaker({ name, log }: { name: string; log: Log }): Breaker {
   let state: State = { mode: 'CLOSED', failures: 0 }
@@ -57,7 +57,7 @@ export function createBreaker({ name, log }: { name: string; log: Log }): Breake
       return result
     } catch (error) {
       if (state.mode === 'CLOSED' && error instanceof AcquirerUnavailable) {
-        state.failures += 1
+        state.failures = error instanceof TooManyRequests ? 0 : state.failures + 1
         if (state.failures >= failuresMax) open(0)
       }
       throw error
@@ -70,7 +70,7 @@ export function createBreaker({ name, log }: { name: string; log: Log }): Breake
       close()
       return result
     } catch (error) {
-      if (error instanceof AcquirerUnavailable) open(tests + 1)
+      if (error instanceof AcquirerUnavailable && !(error instanceof TooManyRequests)) open(tests + 1)
       else close()
       throw error
     }

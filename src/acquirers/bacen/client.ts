@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../lib/clock.ts'
-import { AcquirerUnavailable } from '../acquirer.ts'
+import { AcquirerUnavailable, TooManyRequests } from '../acquirer.ts'
 import type { HttpRequest, HttpResponse, Send } from './http.ts'
 import type { ProtocolProfile } from './profile.ts'
 import { explainReach } from './reach.ts'
@@ -43,7 +43,7 @@ export type ClientOptions = {
 export const bareList = '[]'
 
 // A status in 400 to 499 that says "not now" rather than "no".
-const notNow = new Set([401, 408, 421, 425, 429])
+const notNow = new Set([401, 408, 421, 425])
 
 export function createClient(options: ClientOptions): Client {
   const { profile, timeoutMs, triesMax } = options
@@ -79,7 +79,15 @@ export function createClient(options: ClientOptions): Client {
 
   const timeFor = ({ isOnce }: Call) => (isOnce ? Math.max(timeoutMs, profile.moneyOutTimeoutMs) : timeoutMs)
   const answered = async (call: Call) => read(await within(timeFor(call), (time) => sendWithToken(call, time)))
-  return (call) => options.guard(() => answered(call))
+  return async (call) => {
+    const answer = await options.guard(() => answered(call))
+    // After the guard: one path that is not there must not pause the requests for all others.
+    if (!answer.ok && answer.status === 404 && isMissingRoute(answer.body))
+      throw new AcquirerUnavailable(
+        'The acquirer answered 404 because it has no such path: check baseUrl and overrides.paths',
+      )
+    return answer
+  }
 }
 
 /** The time that is left for a call, by `performance.now()`. */
@@ -164,6 +172,7 @@ function read({ status, headers, body }: HttpResponse): Answer {
     throw new AcquirerUnavailable(
       `The acquirer answered ${status} and points to ${hostOf(headers.location)}, which is not followed: check baseUrl`,
     )
+  if (status === 429) throw new TooManyRequests('The acquirer answered 429')
   if (!isYes && !isSwitchedOff(status, body) && (status < 400 || status >= 500 || notNow.has(status))) {
     throw new AcquirerUnavailable(`The acquirer answered ${status}`)
   }
@@ -172,10 +181,6 @@ function read({ status, headers, body }: HttpResponse): Answer {
   // A 404 without a readable body may come from a proxy on the way, which has no charges.
   if (!parsed) throw new AcquirerUnavailable(`The acquirer answered ${status} with a body that cannot be read`)
   if (isYes) return { ok: true, body: parsed }
-  if (status === 404 && isMissingRoute(parsed))
-    throw new AcquirerUnavailable(
-      'The acquirer answered 404 because it has no such path: check baseUrl and overrides.paths',
-    )
   return { ok: false, status, reason: toReason(status, parsed), body: parsed }
 }
 
