@@ -27,8 +27,10 @@ export function registerOverviewRoutes(app: Server, deps: { db: Db; reads: Reads
       },
     },
     async (request) => {
-      const merchantId = await findShownMerchantId(deps, userOf(request), request.query.clientId)
-      return await overview({ merchantId }, request.query.days ?? 30)
+      const user = userOf(request)
+      const merchantId = await findShownMerchantId(deps, user, request.query.clientId)
+      const shown = await overview({ merchantId }, request.query.days ?? 30)
+      return user.permissions.includes('balance.read') ? shown : { ...shown, balances: null }
     },
   )
 }

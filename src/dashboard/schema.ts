@@ -71,7 +71,8 @@ export const OverviewView = Type.Object({
     /** The median of the seven days before and of today. */
     days: Type.Array(Type.Object({ day: Text, medianSeconds: OrNull(Type.Number()) })),
   }),
-  balances: BalancesView,
+  /** Null for a user without `balance.read`. */
+  balances: OrNull(BalancesView),
   /** The merchants that were paid most today; null in the view of one merchant. */
   merchants: OrNull(Type.Array(RankedMerchantView)),
 })

@@ -29,6 +29,7 @@ const refreshMs = 10_000
 export default function Today() {
   const t = useText(words)
   const client = useClient()
+  const may = useMay()
   const [span, setSpan] = useState('30')
   const overview = useQuery({
     queryKey: ['overview', client, span],
@@ -38,6 +39,7 @@ export default function Today() {
   })
   if (overview.isError) return <ErrorNotice error={overview.error} onRetry={() => void overview.refetch()} />
   const { data } = overview
+  const balances = data?.balances
   return (
     <Page title={t.title} lead={t.lead}>
       <NeedsAttention />
@@ -59,7 +61,11 @@ export default function Today() {
           {data?.merchants && data.merchants.length > 1 && <Ranking merchants={data.merchants} />}
           <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
             <Section title={t.hours}>{data ? <Hours overview={data} /> : <Skeleton height={220} />}</Section>
-            <Section title={t.balances}>{data ? <BalanceList overview={data} /> : <Skeleton height={220} />}</Section>
+            {may('balance.read') && (
+              <Section title={t.balances}>
+                {balances ? <BalanceList balances={balances} /> : <Skeleton height={220} />}
+              </Section>
+            )}
           </SimpleGrid>
         </Stack>
       )}
@@ -324,11 +330,10 @@ const shownBalances = ['available', 'reserved', 'blocked', 'fees', 'suspense', '
 /** Fees and suspense are the operator's. */
 const shownToMerchants = ['available', 'reserved', 'blocked', 'debt'] as const
 
-function BalanceList({ overview: { balances } }: { overview: Overview }) {
+function BalanceList({ balances }: { balances: NonNullable<Overview['balances']> }) {
   const t = useText(words)
   const format = useFormat()
   const toLink = useClientLink()
-  const may = useMay()
   const names = useAccountNames()
   const isOwn = useUser().merchant !== null
   const shown = isOwn ? shownToMerchants.filter((one) => one !== 'debt' || balances.debt !== 0) : shownBalances
@@ -353,16 +358,12 @@ function BalanceList({ overview: { balances } }: { overview: Overview }) {
         <Anchor component={Link} href={toLink('/transactions')} size="sm">
           {t.toTransactions}
         </Anchor>
-        {may('balance.read') && (
-          <>
-            <Anchor component={Link} href={toLink('/ledger')} size="sm">
-              {isOwn ? t.toStatement : t.toLedger}
-            </Anchor>
-            <Anchor component={Link} href={toLink('/month')} size="sm">
-              {t.toMonth}
-            </Anchor>
-          </>
-        )}
+        <Anchor component={Link} href={toLink('/ledger')} size="sm">
+          {isOwn ? t.toStatement : t.toLedger}
+        </Anchor>
+        <Anchor component={Link} href={toLink('/month')} size="sm">
+          {t.toMonth}
+        </Anchor>
       </Group>
     </Stack>
   )
