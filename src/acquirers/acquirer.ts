@@ -302,9 +302,12 @@ export class AcquirerUnavailable extends Error {
 
 /** The acquirer answered 429: it takes no more requests of this kind for the moment. */
 export class TooManyRequests extends AcquirerUnavailable {
-  constructor(message: string) {
+  /** How long it asks us to wait; null where it does not say. */
+  readonly retryAfterMs: number | null
+  constructor(message: string, retryAfterMs: number | null = null) {
     super(message)
     this.name = 'TooManyRequests'
+    this.retryAfterMs = retryAfterMs
   }
 }
 

@@ -1,4 +1,12 @@
-import type { Acquirer, MoneyOut, Payment, PayoutListed, UnreadableEntry } from '../acquirers/acquirer.ts'
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  type Acquirer,
+  type MoneyOut,
+  type Payment,
+  type PayoutListed,
+  TooManyRequests,
+  type UnreadableEntry,
+} from '../acquirers/acquirer.ts'
 import type { Db } from '../db/sql.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
 import type { Window } from '../lib/brasilia.ts'
@@ -77,7 +85,7 @@ export async function queryPayouts({ db, acquirer, runId, window, stopping }: Re
   for (let after = ''; !stopping.aborted; ) {
     const unlisted = await listUnlistedPayouts(db, { runId, after, limit: chunkRows })
     const found: Listed[] = []
-    await eachAtOnce(unlisted, stopping, async (posted) => {
+    await eachPaced(unlisted, stopping, async (posted) => {
       const payout = await payouts.find(await findPayoutKey(db, posted.key))
       if (payout) found.push({ ...toFoundPayout(payout, posted, window), subject: 'payout', key: posted.key })
     })
@@ -85,6 +93,41 @@ export async function queryPayouts({ db, acquirer, runId, window, stopping }: Re
     const last = unlisted.at(-1)
     if (last === undefined || unlisted.length < chunkRows) return
     after = last.key
+  }
+}
+
+/** The pause after a 429 without `Retry-After`: Inter counts queries by the minute. */
+const pauseMsDefault = 30_000
+const pauseMsMax = 5 * 60_000
+/** After so many pauses in a row without any other answer, it is not a limit that passes. */
+const pausesMax = 10
+
+/** As {@link eachAtOnce}; what the acquirer answers with 429 is requested again after a pause. */
+async function eachPaced<Item>(
+  items: Item[],
+  stopping: AbortSignal,
+  work: (item: Item) => Promise<void>,
+): Promise<void> {
+  let left = items
+  for (let pauses = 0; left.length > 0 && !stopping.aborted; ) {
+    const limited: Item[] = []
+    const limits: TooManyRequests[] = []
+    await eachAtOnce(left, stopping, async (item) => {
+      try {
+        // After a 429 the others are not sent either.
+        if (limits.length === 0) return await work(item)
+      } catch (error) {
+        if (!(error instanceof TooManyRequests)) throw error
+        limits.push(error)
+      }
+      limited.push(item)
+    })
+    const [limit] = limits
+    if (!limit) return
+    pauses = limited.length < left.length ? 1 : pauses + 1
+    if (pauses > pausesMax) throw limit
+    await pause(Math.min(limit.retryAfterMs ?? pauseMsDefault, pauseMsMax), undefined, { signal: stopping })
+    left = limited
   }
 }
 

@@ -4,7 +4,7 @@ import { addMerchants, createTestDatabase, type TestDatabase } from '../../test/
 import type { BankPayment, BankPayout } from '../../test/support/generated-bank.ts'
 import { type GeneratedDay, generateDay, generatedDay } from '../../test/support/generated-day.ts'
 import { listDifferences, type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
-import type { Send } from '../acquirers/bacen/http.ts'
+import type { HttpResponse, Send } from '../acquirers/bacen/http.ts'
 import { type By, byService } from '../audit/record.ts'
 import { sql } from '../db/sql.ts'
 import { findPayoutFreeze } from '../ledger/store.ts'
@@ -279,4 +279,44 @@ it('has one table of classes, in code and in the database', async () => {
     select pg_get_constraintdef(oid) as definition from pg_constraint where conname = 'differences_class_check'`)
   const inDatabase = [...(check?.definition.matchAll(/'(\w+)'/g) ?? [])].map(([, name]) => name)
   expect(inDatabase.toSorted()).toEqual(classNames.toSorted())
+})
+
+/** A bank without a list of payouts, which answers queries about them as `answer` decides; null: as usual. */
+function withoutPayoutList(answer: (path: string) => HttpResponse | null): Reconciling {
+  const some = disturbed(async (request) =>
+    request.path.includes('/id-envio/') ? (answer(request.path) ?? made.bank.send(request)) : made.bank.send(request),
+  )
+  const { acquirer } = some
+  return { ...some, acquirer: { ...acquirer, payouts: acquirer.payouts && { ...acquirer.payouts, list: null } } }
+}
+
+it('queries payouts as fast as the acquirer allows where it has no list of them', async () => {
+  const refusedPaths = new Set<string>()
+  let left = 3
+  await database.db.query(sql`update withdrawals set acquirer_reference = id::text`)
+  const some = withoutPayoutList((path) => {
+    // The next minute begins when the first refused query is repeated.
+    if (refusedPaths.has(path)) {
+      refusedPaths.clear()
+      left = 3
+    }
+    if (left-- > 0) return null
+    refusedPaths.add(path)
+    return { status: 429, headers: { 'retry-after': '1' }, body: '{}' }
+  })
+  const unlimited = await runWith(withoutPayoutList(() => null))
+  expect(unlimited.compared.payout).toBeGreaterThan(3)
+  const { state, error, compared, counts } = await runWith(some)
+  expect([state, error]).toEqual(['complete', null])
+  expect({ compared, counts }).toEqual({ compared: unlimited.compared, counts: unlimited.counts })
+})
+
+it('stops waiting for an acquirer’s limit when the service stops', async () => {
+  const stopping = new AbortController()
+  const some = withoutPayoutList(() => {
+    setImmediate(() => stopping.abort())
+    return { status: 429, headers: { 'retry-after': '3600' }, body: '{}' }
+  })
+  const run = { acquirer: some.acquirer, kind: 'daily' as const, window: { from, to }, stopping: stopping.signal }
+  expect(await reconcile(some, run)).toMatchObject({ state: 'interrupted' })
 })

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../lib/clock.ts'
+import { readRetryAfter } from '../../lib/retry-after.ts'
 import { AcquirerUnavailable, TooManyRequests } from '../acquirer.ts'
 import type { HttpRequest, HttpResponse, Send } from './http.ts'
 import type { ProtocolProfile } from './profile.ts'
@@ -172,7 +173,8 @@ function read({ status, headers, body }: HttpResponse): Answer {
     throw new AcquirerUnavailable(
       `The acquirer answered ${status} and points to ${hostOf(headers.location)}, which is not followed: check baseUrl`,
     )
-  if (status === 429) throw new TooManyRequests('The acquirer answered 429')
+  if (status === 429)
+    throw new TooManyRequests('The acquirer answered 429', readRetryAfter(headers['retry-after'], new Date()))
   if (!isYes && !isSwitchedOff(status, body) && (status < 400 || status >= 500 || notNow.has(status))) {
     throw new AcquirerUnavailable(`The acquirer answered ${status}`)
   }
