@@ -205,6 +205,8 @@ export type Payouts = {
    * reference is the only id.
    */
   find(key: PayoutKey): Promise<PayoutFound | null>
+  /** Whether {@link find} shows what the receiver sent back afterwards. */
+  readonly reportsReturns: boolean
   /**
    * Payouts requested in [from, to], all pages, including those that other programs sent from the account. Null where
    * the PSP has no list.

@@ -9,7 +9,6 @@ import { propose } from '../proposals/propose.ts'
 import type { ProposalRow } from '../proposals/store.ts'
 import { changeStatus } from './change.ts'
 import { notPossible, unknownWithdrawal } from './refusals.ts'
-import { nextReturnCheckAt } from './settle.ts'
 import { findOwner, findWithdrawal, isEndToEndKnown, lockWithdrawal, type WithdrawalRow } from './store.ts'
 
 /** What a person read in the PSP's account statement: the endToEndId of the payout, or null when it is not there. */
@@ -116,5 +115,6 @@ async function settleAs(
     return await changeStatus(tx, row, { to: 'FAILED', now, checkAt: null, set: { error_message: reason } })
   const at = timeOfEndToEndId(endToEndId)
   const set = { amount_withdrawn: row.amount, processed_date: at, end_to_end: endToEndId }
-  return await changeStatus(tx, row, { to: 'PROCESSED', now, checkAt: nextReturnCheckAt(at, now), set })
+  // Without a reference the acquirer cannot be queried for a return either.
+  return await changeStatus(tx, row, { to: 'PROCESSED', now, checkAt: null, set })
 }

@@ -115,7 +115,7 @@ async function moveFromProcessing(
       return await changeStatus(tx, row, {
         to: 'PROCESSED',
         now,
-        checkAt: nextReturnCheckAt(found.at, now),
+        checkAt: reportsReturns(deps, row) ? nextReturnCheckAt(found.at, now) : null,
         set: {
           amount_withdrawn: row.amount,
           processed_date: found.at,
@@ -125,6 +125,10 @@ async function moveFromProcessing(
         },
       })
   }
+}
+
+function reportsReturns(deps: SettleWithdrawalDeps, row: WithdrawalRow): boolean {
+  return deps.acquirers.get(row.acquirer)?.payouts?.reportsReturns ?? false
 }
 
 /**

@@ -103,6 +103,8 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
       errorMessage: null,
     })
     expect([(await made()) - before, isQueried(moneyOut[name])]).toEqual([1, 1])
+    // Neither PSP reports what the receiver sends back, so no check is scheduled.
+    expect(await gateway.db.query(sql`select check_at from withdrawals where id = ${id}`)).toEqual([{ check_at: null }])
   })
 
   it('that the PSP refuses immediately fail, and the money is available again', async () => {

@@ -29,7 +29,13 @@ const repeatableMs = 60 * 60_000
  * payout can be queried.
  */
 export function createInterPayouts(deps: Deps): Payouts {
-  return { prepare: null, send: (order) => send(deps, order), find: (key) => find(deps, key), list: null }
+  return {
+    prepare: null,
+    send: (order) => send(deps, order),
+    find: (key) => find(deps, key),
+    reportsReturns: false,
+    list: null,
+  }
 }
 
 /**

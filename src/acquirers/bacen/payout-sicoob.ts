@@ -32,6 +32,7 @@ export function createSicoobPayouts(deps: Deps): Payouts {
     prepare: (order) => prepare(deps, order),
     send: (order) => send(deps, order),
     find: (key) => find(deps, key),
+    reportsReturns: false,
     list: null,
   }
 }

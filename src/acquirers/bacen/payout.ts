@@ -30,6 +30,7 @@ export function createEfiPayouts(deps: Deps): Payouts {
     prepare: null,
     send: (input) => sendPayout(deps, input),
     find: ({ payoutId }) => findPayout(deps, payoutId),
+    reportsReturns: true,
     list: (range) => listPayouts(deps, range),
   }
 }
