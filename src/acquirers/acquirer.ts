@@ -187,6 +187,8 @@ export type PayoutKey = {
   reference?: string | null
   /** Whether the database may have lost the reference of a payout that is PROCESSING. */
   isReferenceLost?: boolean
+  /** The time of the first request for it whose outcome is not known. */
+  firstRequestedAt?: Date | null
 }
 
 export type Payouts = {
@@ -196,13 +198,13 @@ export type Payouts = {
    */
   readonly prepare: ((order: PayoutOrder) => Promise<PayoutPrepared>) | null
   /**
-   * Idempotent under our own id: the same id never sends twice. `firstRequestedAt` is the time of an earlier request for
-   * the same payout whose outcome is not known. Throws {@link NeedsPerson} where the request cannot be repeated safely.
+   * Idempotent under our own id: the same id never sends twice. Throws {@link NeedsPerson} where the request cannot be
+   * repeated safely.
    */
-  send(order: PayoutOrder & PayoutKey & { firstRequestedAt?: Date | null }): Promise<PayoutSent>
+  send(order: PayoutOrder & PayoutKey): Promise<PayoutSent>
   /**
    * The state of a payout, or null when the acquirer has none under this key. Throws {@link NeedsPerson} where the lost
-   * reference is the only id.
+   * reference is the only id, and the request cannot be repeated to learn it.
    */
   find(key: PayoutKey): Promise<PayoutFound | null>
   /** Whether {@link find} shows what the receiver sent back afterwards. */

@@ -56,7 +56,12 @@ function toOutgoing(deps: SettleWithdrawalDeps, row: WithdrawalRow): OutgoingPay
     async route() {
       const payouts = payoutsOf(deps, row)
       return {
-        find: async () => await payouts.find({ ...toPayoutKey(row), isReferenceLost: row.commits_lost_at !== null }),
+        find: async () =>
+          await payouts.find({
+            ...toPayoutKey(row),
+            isReferenceLost: row.commits_lost_at !== null,
+            firstRequestedAt: firstRequestedAtOf(row),
+          }),
         send: async () => await send(deps, row, payouts),
       }
     },

@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type Exchange, recordExchanges } from '../../src/acquirers/record.ts'
 import { sql } from '../../src/db/sql.ts'
 import { insertExchanges } from '../../src/exchanges/store.ts'
+import { freezePayouts, releasePayouts } from '../../src/ledger/payout-freeze.ts'
 import { assert } from '../../src/lib/assert.ts'
 import { newEndToEndId } from '../../src/pix/ids.ts'
 import { approveProposal } from '../../src/proposals/decide.ts'
@@ -230,6 +231,21 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     setBehaviour(psp, 'well')
     // Only persons know that it was sent: a comparison cannot contradict them.
     expect(await reconcileAll()).toEqual([])
+  })
+
+  it.runIf(name === 'inter')('are settled by two persons during a payout freeze too', async () => {
+    setBehaviour(psp, 'lost', moneyOut.inter)
+    const id = await withdraw()
+    await untilQueried(moneyOut.inter)
+    setBehaviour(psp, 'well')
+    await freezePayouts(gateway.db, { reason: 'a test', now: clock.now() })
+    const frozenAt = clock.now().getTime()
+    const isTooLate = ({ recordId, at }: Exchange) => recordId === id && at.getTime() > frozenAt + 2 * 60 * 60_000
+    for (let finds = 0; !exchanges.some(isTooLate) && finds < 200; finds++) await find(5 * 60_000)
+    await insertExchanges(gateway.db, exchanges)
+    await approve((await propose(id, null)).id, 'cli:rui')
+    expect(await get(id)).toMatchObject({ status: 'FAILED', errorMessage: 'not in the statement' })
+    await releasePayouts({ db: gateway.db, clock }, { by: { actor: 'cli:rui' } })
   })
 
   it.runIf(name === 'sicoob')('wait for two persons when the database has lost the id of a confirmed one', async () => {

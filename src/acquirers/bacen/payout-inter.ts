@@ -45,10 +45,7 @@ export function createInterPayouts(deps: Deps): Payouts {
 async function send(deps: Deps, order: Parameters<Payouts['send']>[0]): Promise<PayoutSent> {
   const { payoutId, firstRequestedAt, reference } = order
   if (reference) return (await find(deps, { payoutId, reference })) ?? unknown(reference)
-  if (firstRequestedAt && deps.clock.now().getTime() - firstRequestedAt.getTime() > repeatableMs)
-    throw new NeedsPerson(
-      `Banco Inter’s answer to a payout was lost, and it is too late to repeat the request under the same key: search its statement for the description ${payoutId}`,
-    )
+  requireRepeatable(deps, order)
   const answer = await deps.client({
     method: 'POST',
     path: deps.paths.payout,
@@ -69,9 +66,21 @@ function toBody({ payoutId, amount, pixKey }: PayoutOrder) {
   return { valor: amount / 100, descricao: payoutId, destinatario: { tipo: 'CHAVE', chave: pixKey.key } }
 }
 
-/** Without a reference there is nothing to query. */
-async function find(deps: Deps, { payoutId, reference }: PayoutKey): Promise<PayoutFound | null> {
-  if (!reference) return null
+function requireRepeatable({ clock }: Deps, { payoutId, firstRequestedAt }: PayoutKey): void {
+  if (firstRequestedAt && clock.now().getTime() - firstRequestedAt.getTime() > repeatableMs)
+    throw new NeedsPerson(
+      `Banco Inter’s answer to a payout was lost, and it is too late to repeat the request under the same key: search its statement for the description ${payoutId}`,
+    )
+}
+
+/** Without a reference there is nothing to query: only the repeated request can return it. */
+async function find(deps: Deps, key: PayoutKey): Promise<PayoutFound | null> {
+  const { payoutId, reference } = key
+  if (!reference) {
+    // Here too: during a payout freeze nothing is sent, and a person must be able to enter the outcome.
+    requireRepeatable(deps, key)
+    return null
+  }
   const path = `${deps.paths.payout}/${encodeURIComponent(reference)}`
   const answer = await deps.client({ method: 'GET', path })
   // Inter keeps what it has named, so a refusal is not proof that there is none: null would send the payout once more.

@@ -116,6 +116,8 @@ describe('Inter', () => {
     await expect(payouts.send(requestedAgo(61 * 60_000))).rejects.toThrow(
       /search its statement for the description 0{31}1/,
     )
+    await expect(payouts.find(requestedAgo(61 * 60_000))).rejects.toThrow(NeedsPerson)
+    expect(await payouts.find(requestedAgo(60_000))).toBeNull()
     expect(requests()).toHaveLength(2)
   })
 
