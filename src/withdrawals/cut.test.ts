@@ -10,6 +10,7 @@ import { createRegistry } from '../acquirers/registry.ts'
 import { type Db, sql } from '../db/sql.ts'
 import { post } from '../ledger/post.ts'
 import { findLedgerBreaches } from '../ledger/verify.ts'
+import { assert } from '../lib/assert.ts'
 import { toTxid } from '../pix/ids.ts'
 import { checkOpenWithdrawals } from './check.ts'
 import { createWithdrawal } from './create.ts'
@@ -186,6 +187,19 @@ describe('a process that ends', () => {
     await sweep()
     await sweep()
   })
+})
+
+it('leaves a withdrawal PENDING while the circuit of its acquirer is open: nothing could be sent', async () => {
+  const { row } = await createWithdrawal(deps, { merchantId, clientId: merchantId, by: null, input: input() })
+  const [acquirer] = deps.acquirers.all
+  assert(acquirer, 'there is one')
+  const acquirers = createRegistry([{ ...acquirer, isAvailable: () => false }])
+  await sendWithdrawal({ ...deps, acquirers }, { merchantId, id: row.id })
+  expect((await findWithdrawal(database.db, merchantId, row.id))?.statuses).toEqual(['PENDING'])
+  await sweep()
+  await sweep()
+  expect((await findWithdrawal(database.db, merchantId, row.id))?.status).toBe('PROCESSED')
+  expect(await countPayouts(row.id)).toBe(1)
 })
 
 it('sends nothing twice when its job is repeated or runs concurrently', async () => {
