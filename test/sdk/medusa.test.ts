@@ -79,6 +79,13 @@ describe('a payment of Medusa', () => {
     expect((await payments.retrieve(data)).data).toMatchObject({ status: 'PAID', externalCode: sessionId })
   })
 
+  it('is captured by a webhook that Medusa queued for a day', async () => {
+    const paid = createTestEvent('transaction.paid', { metadata: { session_id: 'payses_queued' } })
+    const timestamp = new Date(Date.now() - 24 * 60 * 60 * 1_000)
+    const { headers, body } = await signWebhook(service.sandbox.webhookSecret, paid, { timestamp })
+    expect(await payments.readWebhook(headers, body)).toMatchObject({ action: 'captured' })
+  })
+
   it('is one charge when Medusa initiates it twice', async () => {
     const { id, sessionId } = await initiate()
     expect((await payments.initiate({ session_id: sessionId }, total)).id).toBe(id)

@@ -140,7 +140,10 @@ export function usePayments(options: Options): Payments {
     },
 
     async readWebhook(headers, body) {
-      const event = await verifyWebhook(options.webhookSecret, headers as WebhookHeaders, body)
+      // Medusa reads it from a queue, perhaps hours after its answer. A repeated one captures nothing twice.
+      const event = await verifyWebhook(options.webhookSecret, headers as WebhookHeaders, body, {
+        toleranceSeconds: Number.POSITIVE_INFINITY,
+      })
       const sessionId = 'paymentMethod' in event.data ? event.data.metadata?.session_id : undefined
       // For example a charge that another program of the merchant created.
       if (typeof sessionId !== 'string' || !event.type.startsWith('transaction.')) return { action: 'not_supported' }
