@@ -34,7 +34,7 @@ export const chargeMutations: Mutation[] = [
   },
   {
     name: 'a refund that Medusa tries again has another key, and the payer gets it twice',
-    edits: [edit('plugins/medusa/src/payments.ts', '-refund-${done}-${failed}-', '-refund-${Date.now()}-')],
+    edits: [edit('plugins/medusa/src/payments.ts', '-refund-${done}-${failed}', '-refund-${Date.now()}')],
     caughtBy: 'test/sdk/medusa.test.ts',
   },
 ]

@@ -137,6 +137,7 @@ describe('a payment of Medusa', () => {
     const first = await payments.refund(data, 5.9)
     expect(first.data).toMatchObject({ id, refunds: 1 })
     // The answer was lost: Medusa still has the former data.
+    await expect(payments.refund(data, 6)).rejects.toThrow('Refund that amount first')
     expect(await payments.refund(data, 5.9)).toEqual(first)
     expect(await guiche.transactions.get(id)).toMatchObject({ status: 'PAID', amountRefunded: 590 })
     const second = await payments.refund(first.data, 5.9)

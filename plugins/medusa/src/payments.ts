@@ -115,12 +115,17 @@ export function usePayments(options: Options): Payments {
       const cents = toCents(amount)
       const before = await guiche.transactions.get(id)
       const failed = before.refunds?.filter(({ status }) => status === 'FAILED').length ?? 0
-      // The same key for as long as Medusa has not recorded this refund: when the answer is lost and a person tries
-      // again, Medusa has another key, and the payer would get the money twice.
+      // The same key for as long as Medusa has not recorded this refund, whatever the amount: when the answer is lost
+      // and a person tries again, Medusa has another key, and the payer would get the money twice.
       const done = Number(data.refunds ?? 0)
-      const refund = await guiche.transactions.refund(id, {
-        amount: cents,
-        idempotencyKey: `${id}-refund-${done}-${failed}-${cents}`,
+      const idempotencyKey = `${id}-refund-${done}-${failed}`
+      const refund = await guiche.transactions.refund(id, { amount: cents, idempotencyKey }).catch((error: unknown) => {
+        if (error instanceof GuicheError && error.code === 'idempotency_key_reused')
+          throw new Error(
+            'The answer to an earlier refund with another amount was lost. Refund that amount first: it is refunded only once.',
+            { cause: error },
+          )
+        throw error
       })
       const find = ({ refunds = [] }: Transaction) => refunds.find((one) => one.id === refund.id)
       const after = await guiche.transactions
