@@ -112,7 +112,7 @@ export function usePayments(options: Options): Payments {
 
     async refund(data, amount) {
       const id = toId(data)
-      const cents = toCents(amount)
+      const cents = roundToCents(amount)
       const before = await guiche.transactions.get(id)
       const failed = before.refunds?.filter(({ status }) => status === 'FAILED').length ?? 0
       // The same key for as long as Medusa has not recorded this refund, whatever the amount: when the answer is lost
@@ -191,7 +191,13 @@ function toStatus({ status, amount, amountPaid = 0 }: Transaction): Status {
 
 function toCentsOfBrl({ amount, currency }: PaymentTotal): number {
   if (currency.toLowerCase() !== 'brl') throw new TypeError(`Pix is paid in BRL, not in ${currency}.`)
-  return toCents(amount)
+  return roundToCents(amount)
+}
+
+/** Medusa does not round its totals: 5% off R$ 30.10 is 28.595. Half a cent is rounded up. */
+function roundToCents(amount: number): number {
+  // 15 digits, since 1.005 * 100 is 100.49999999999999.
+  return toCents(Math.round(Number((amount * 100).toPrecision(15))) / 100)
 }
 
 function toId(data: Data): string {
