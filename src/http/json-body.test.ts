@@ -48,6 +48,12 @@ describe('a JSON body', () => {
     expect(notesOf('{"a\\\\":1,"a\\\\\\"":1,"a":"\\\\\\\\"}').duplicates).toEqual([])
   })
 
+  it('is checked in the same way after a byte order mark', () => {
+    expect(notesOf('\ufeff{"a":1,"a":1.0}')).toEqual(notesOf('{"a":1,"a":1.0}'))
+    expect(detailOf('\ufeff{a: 1}')).toBe(detailOf('{a: 1}'))
+    expect(detailOf('\ufeff')).toBe(detailOf(''))
+  })
+
   it('notes numbers other than short integers, and none inside a text', () => {
     expect(notesOf('{"a":"1.0","b":[1,-2,123456789012345,true,false,null]}').numbers).toEqual([])
     const text = '{"a":1.0,"b":[1e2,1E2,-0.5],"c":1234567890123456}'

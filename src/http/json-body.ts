@@ -26,13 +26,15 @@ const valuesMax = 5_000
  * nearly all.
  * @throws {AppError} `malformed_json` with the line and column, `body_too_large` if there are too many values
  */
-export function parseJsonBody(text: string): unknown {
+export function parseJsonBody(body: string): unknown {
+  // RFC 8259 lets readers ignore a byte order mark.
+  const text = body.startsWith('\ufeff') ? body.slice(1) : body
   const { names, values } = survey(text)
   if (values > valuesMax)
     throw new AppError('body_too_large', {
       detail: `The body may have ${valuesMax} values at most, counting every field and every entry of a list.`,
     })
-  const value = parseJson(text.startsWith('\ufeff') ? text.slice(1) : text)
+  const value = parseJson(text)
   if (typeof value !== 'object' || value === null || names === countMembers(value, 0)) return value
   const { duplicates, numbers } = inspectJson(text)
   if (duplicates.length > 0 || numbers.length > 0) notesOf.set(value, { duplicates, numbers })
