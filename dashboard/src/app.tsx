@@ -108,8 +108,8 @@ function SignedIn() {
   return (
     <UserContext value={session.data.user}>
       {hasEnded && <SignIn hasEnded onSignedIn={enter} />}
-      {/* Hidden with all that was typed, until the same user has signed in again. */}
-      <div hidden={hasEnded}>
+      {/* Hidden with all that was typed, until the same user has signed in again. Another user begins with nothing. */}
+      <div key={session.data.user.id} hidden={hasEnded}>
         <Notifications />
         <Shell onSignedOut={leave}>
           <ErrorBoundary resetKey={location}>

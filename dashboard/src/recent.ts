@@ -1,7 +1,14 @@
 import { useSyncExternalStore } from 'react'
+import { useUser } from './session.tsx'
 
-/** A record that was opened. No name or document: it stays in the tab after its record is closed. */
-export type Recent = { path: string; type: 'transaction' | 'withdrawal'; amount: number; createdAt: string }
+/** A record that a user opened. No name or document: it stays in the tab after its record is closed. */
+export type Recent = {
+  userId: string
+  path: string
+  type: 'transaction' | 'withdrawal'
+  amount: number
+  createdAt: string
+}
 
 const storageName = 'guiche-recent'
 const recentMax = 6
@@ -22,13 +29,15 @@ function set(next: readonly Recent[]): void {
   for (const listener of listeners) listener()
 }
 
-/** The records that were opened last in this tab, newest first. */
+/** The records that the user opened last in this tab, newest first. */
 export function useRecents(): readonly Recent[] {
-  return useSyncExternalStore(subscribe, () => recents)
+  const { id } = useUser()
+  return useSyncExternalStore(subscribe, () => recents).filter(({ userId }) => userId === id)
 }
 
 export function rememberRecent(recent: Recent): void {
-  set([recent, ...recents.filter(({ path }) => path !== recent.path)].slice(0, recentMax))
+  const others = recents.filter(({ userId, path }) => userId === recent.userId && path !== recent.path)
+  set([recent, ...others].slice(0, recentMax))
 }
 
 /** Called at sign-out. */

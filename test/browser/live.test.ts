@@ -133,6 +133,33 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
     expect(new URL(page.url()).pathname).toBe('/dashboard/charge')
     expect(complaints).toEqual([])
   })
+
+  it('keeps nothing for another user who signs in when the session has ended', async () => {
+    const { page, go, complaints } = desk
+    const other = await inviteUser(service, { role: 'owner', merchantId: await findSandboxMerchant(service) })
+    const { id } = await charge(service, { amount: 1_234 })
+    const recent = page.getByRole('option', { name: /R\$12\.34/ })
+    await go(`/transactions/${id}`)
+    await page.getByRole('heading', { name: /R\$12\.34/ }).waitFor()
+    await page.keyboard.press('/')
+    await recent.waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await go('/charge')
+    const description = page.getByLabel('What for')
+    await description.fill('order-of-somebody-else')
+    await service.db.pool.query('delete from sessions')
+    await page.getByText('Your session ended.').waitFor()
+    await page.getByRole('textbox', { name: 'E-mail' }).fill(other)
+    await page.getByRole('textbox', { name: 'Password' }).fill(password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await description.waitFor()
+    expect(await description.inputValue()).toBe('')
+    await page.keyboard.press('Control+k')
+    await page.getByRole('option').first().waitFor()
+    expect(await recent.count()).toBe(0)
+    expect(complaints).toEqual([])
+  })
 })
 
 function countRequests(page: Page, part: string): { count: number } {

@@ -47,6 +47,7 @@ function RecordPage({ client, isTransaction }: { client: string; isTransaction: 
   const t = useText(words)
   const format = useFormat()
   const { id } = useParams<{ id: string }>()
+  const { id: userId } = useUser()
   const query = useQuery({
     queryKey: ['record', id],
     queryFn: async () => await request<ExplainedRecord>('GET', `/record/${encodeURIComponent(id)}`),
@@ -63,8 +64,8 @@ function RecordPage({ client, isTransaction }: { client: string; isTransaction: 
   const { type, amount, timeline } = data ?? {}
   const createdAt = timeline?.[0]?.at
   useEffect(() => {
-    if (type && amount !== undefined && createdAt) rememberRecent({ path, type, amount, createdAt })
-  }, [path, type, amount, createdAt])
+    if (type && amount !== undefined && createdAt) rememberRecent({ userId, path, type, amount, createdAt })
+  }, [userId, path, type, amount, createdAt])
   if (query.isError) return <ErrorNotice error={query.error} onRetry={() => void query.refetch()} />
   return (
     <Page
