@@ -13,7 +13,7 @@ import { Notifications } from './notifications.ts'
 import { forgetRecents } from './recent.ts'
 import { NotFound } from './screens/not-found.tsx'
 import { screens } from './screens.ts'
-import { UserContext, useUser } from './session.tsx'
+import { UserContext, useClient, useUser } from './session.tsx'
 import { Shell } from './shell.tsx'
 import { findLanguage, type Language, LanguageContext, rememberLanguage } from './text.ts'
 import { theme, variables } from './theme.ts'
@@ -186,6 +186,8 @@ function useChanges(isOn: boolean): void {
 
 function Screens() {
   const { permissions, merchant, needsSecondFactor } = useUser()
+  const [location] = useLocation()
+  const client = useClient()
   if (needsSecondFactor) return <Account />
   const shown = screens.filter(
     ({ permission, isOperators }) =>
@@ -196,7 +198,8 @@ function Screens() {
       {shown.flatMap(({ paths, Screen }) =>
         paths.map((path) => (
           <Route key={path} path={path}>
-            <Screen />
+            {/* Another merchant or record has a new screen, without the dialogs and figures of the former one. */}
+            <Screen key={`${location} ${client}`} />
           </Route>
         )),
       )}

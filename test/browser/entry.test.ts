@@ -5,8 +5,11 @@ import { invite } from '../../src/users/invite.ts'
 import { chromiumPath, openChromium, type Visit, visit } from '../support/browser.ts'
 import { type SignInProvider, signInClient, startSignInProvider } from '../support/oidc.ts'
 import { charge } from '../support/payments.ts'
+import { payOne } from '../support/refunds.ts'
+import { addTestClient } from '../support/requests.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { findSandboxMerchant, inviteUser, password, signIn, signInOnPage } from '../support/users.ts'
+import { fund } from '../support/withdrawals.ts'
 
 describe.skipIf(chromiumPath === null)('the dashboard', () => {
   let service: TestService
@@ -237,5 +240,39 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     const kilobytes = sizes.reduce((sum, size) => sum + size, 0) / 1000
     expect(kilobytes).toBeGreaterThan(50)
     expect(kilobytes).toBeLessThan(250)
+  })
+
+  it('leaves what was open for another merchant or record with the browser’s Back', async () => {
+    const { page, go, complaints } = desk
+    const other = await addTestClient(service)
+    await fund(service, 10_000, other.merchantId)
+    const [paid, opened] = [await payOne(service, 2_590), await payOne(service, 3_000)]
+    const ofClient = `?client=${service.sandbox.clientId}`
+    const dialog = page.getByRole('dialog')
+    await signIn(page, service, await inviteUser(service, { role: 'admin' }), `/withdrawals${ofClient}`)
+    await go(`/withdrawals?client=${other.clientId}`)
+    await page.getByRole('button', { name: 'Withdraw' }).click()
+    await dialog.getByRole('textbox', { name: 'Amount' }).fill('10')
+    await dialog.getByRole('textbox', { name: 'Pix key' }).fill('maria.souza@example.com')
+    await dialog.getByRole('button', { name: 'Continue' }).click()
+    await dialog.getByText('R$10.00 of Another shop will be sent to').waitFor()
+    const leave = async () => {
+      await page.goBack()
+      await dialog.waitFor({ state: 'detached' })
+      expect(new URL(page.url()).searchParams.get('client')).toBe(service.sandbox.clientId)
+    }
+    await leave()
+    await go(`/webhooks${ofClient}&view=endpoints`)
+    await go(`/webhooks?client=${other.clientId}&view=endpoints`)
+    await page.getByRole('button', { name: 'Add an endpoint' }).click()
+    await dialog.waitFor()
+    await leave()
+    await go(`/transactions/${paid.id}${ofClient}`)
+    await go(`/transactions/${opened.id}${ofClient}`)
+    await page.getByRole('button', { name: 'Refund', exact: true }).click()
+    await dialog.getByText('R$30.00 will be returned to').waitFor()
+    await leave()
+    await page.getByRole('heading', { name: /R\$25\.90/ }).waitFor()
+    expect(complaints).toEqual([])
   })
 })

@@ -67,7 +67,7 @@ export function refusedFields(answer: Answer<unknown>): string[] {
   return [...new Set((problem.errors ?? []).map((error) => error.field))]
 }
 
-export type TestClient = { merchantId: string; token: string }
+export type TestClient = { clientId: string; merchantId: string; token: string }
 
 /** Another client of the same service. */
 export async function addTestClient(service: TestService, granted: readonly Scope[] = scopes): Promise<TestClient> {
@@ -76,5 +76,6 @@ export async function addTestClient(service: TestService, granted: readonly Scop
     async (tx) =>
       await createMerchant(tx, { clock: service.clock, key }, { name: 'Another shop', scopes: [...granted] }),
   )
-  return { merchantId: client.merchantId, token: await fetchToken(service.baseUrl, client) }
+  const { clientId, merchantId } = client
+  return { clientId, merchantId, token: await fetchToken(service.baseUrl, client) }
 }

@@ -27,7 +27,7 @@ import { words } from './text.ts'
 /** Creates a charge without code: with a form, or with a keypad at a counter. */
 export default function NewCharge() {
   const t = useText(words)
-  return <RequireClient title={t.title}>{(client) => <Charging key={client} client={client} />}</RequireClient>
+  return <RequireClient title={t.title}>{(client) => <Charging client={client} />}</RequireClient>
 }
 
 function Charging({ client }: { client: string }) {

@@ -29,11 +29,7 @@ export default function Ledger() {
   const client = useClient()
   const may = useMay()
   if (client === null && may('ledger.read')) return <WholeLedger />
-  return (
-    <RequireClient title={t.titleOfClient}>
-      {(clientId) => <MerchantLedger key={clientId} client={clientId} />}
-    </RequireClient>
-  )
+  return <RequireClient title={t.titleOfClient}>{(clientId) => <MerchantLedger client={clientId} />}</RequireClient>
 }
 
 function WholeLedger() {

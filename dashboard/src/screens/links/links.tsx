@@ -21,7 +21,7 @@ import { words } from './text.ts'
 /** The payment links of a merchant. */
 export default function Links() {
   const t = useText(words)
-  return <RequireClient title={t.title}>{(client) => <LinksOf key={client} client={client} />}</RequireClient>
+  return <RequireClient title={t.title}>{(client) => <LinksOf client={client} />}</RequireClient>
 }
 
 function LinksOf({ client }: { client: string }) {

@@ -20,7 +20,7 @@ type Words = (typeof words)['en']
 /** All that an accountant needs of one month: its figures, its fees, and its files. */
 export default function Month() {
   const t = useText(words)
-  return <RequireClient title={t.title}>{(client) => <MonthOf key={client} client={client} />}</RequireClient>
+  return <RequireClient title={t.title}>{(client) => <MonthOf client={client} />}</RequireClient>
 }
 
 /** The month before this one is what an accountant closes. */

@@ -51,7 +51,7 @@ function Branding({ client }: { client: string }) {
     <Page title={t.title} lead={t.lead}>
       {branding.isError && <ErrorNotice error={branding.error} onRetry={() => void branding.refetch()} />}
       {branding.isPending && <Skeleton height={420} />}
-      {branding.data && <BrandingForm key={client} client={client} path={path} branding={branding.data} />}
+      {branding.data && <BrandingForm client={client} path={path} branding={branding.data} />}
     </Page>
   )
 }

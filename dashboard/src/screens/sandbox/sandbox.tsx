@@ -17,7 +17,7 @@ export default function Sandbox() {
   return (
     <RequireClient title={t.title}>
       {(client) => (
-        <Page key={client} title={t.title} lead={t.lead}>
+        <Page title={t.title} lead={t.lead}>
           <Alert color="yellow" title={t.noMoney}>
             {t.noMoneyLead}
           </Alert>

@@ -3,12 +3,14 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { guiche, request } from '../../api.ts'
+import { useClients } from '../../components/client-switch.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { ActionForm, useMutationForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { useFormat } from '../../format.ts'
 import { useKeyUntilSuccess } from '../../idempotency.ts'
 import { useClientLink, useRequestedAction } from '../../links.ts'
+import { useUser } from '../../session.tsx'
 import { useText } from '../../text.ts'
 import type { WithdrawalPreview } from '../../types.ts'
 import { PixKeyCard } from './pix-key-card.tsx'
@@ -65,6 +67,7 @@ function Request({
   if (previewing.data) {
     return (
       <Review
+        client={client}
         preview={previewing.data}
         reference={reference.trim()}
         idempotencyKey={idempotencyKey}
@@ -112,12 +115,14 @@ function Request({
 }
 
 function Review({
+  client,
   preview: { amount, fee, available, hold, pixKey },
   reference,
   idempotencyKey,
   onBack,
   onRequested,
 }: {
+  client: string
   preview: WithdrawalPreview
   reference: string
   idempotencyKey: string
@@ -129,6 +134,9 @@ function Review({
   const toLink = useClientLink()
   const queries = useQueryClient()
   const [, navigate] = useLocation()
+  const { merchant } = useUser()
+  const clients = useClients()
+  const name = clients.data?.find(({ clientId }) => clientId === client)?.name ?? client
   const total = amount + fee
   const requesting = useMutation({
     mutationFn: async () =>
@@ -159,7 +167,9 @@ function Review({
         </Group>
       }
     >
-      <Text size="sm">{t.willBeSent(format.money(amount))}</Text>
+      <Text size="sm">
+        {merchant === null ? t.willBeSentOf(format.money(amount), name) : t.willBeSent(format.money(amount))}
+      </Text>
       <PixKeyCard of={pixKey} />
       <Stack gap={0} component="dl" m={0}>
         {[

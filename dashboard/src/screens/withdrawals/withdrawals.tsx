@@ -73,7 +73,7 @@ export default function Withdrawals() {
         </>
       }
     >
-      <PendingReview key={client} client={client} />
+      <PendingReview client={client} />
       <List client={client} />
       {client !== null && <Limits client={client} />}
     </Page>
