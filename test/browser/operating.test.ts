@@ -1,5 +1,5 @@
 import { Secret, TOTP } from 'otpauth'
-import type { Browser } from 'playwright-core'
+import type { Browser, Locator } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import { freezePayouts, writeLossReason } from '../../src/ledger/payout-freeze.ts'
@@ -226,6 +226,43 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
     await go('/withdrawals')
     await page.getByText('No withdrawals yet', { exact: true }).waitFor()
     await checkScreenAtEachSize('withdrawals-of-all')
+    expect(complaints).toEqual([])
+  })
+
+  it('sees no figures of another merchant, filter or month while those of the chosen one are read', async () => {
+    const { page, go, complaints } = desk
+    const { clientId } = service.sandbox
+    const show = async (path: string) =>
+      await page.evaluate((address) => history.pushState(null, '', `/dashboard${address}`), path)
+    /** Opens something, and checks that no figures are shown before the answer. */
+    const beforeAnswer = async (open: () => Promise<unknown>, figures: Locator) => {
+      let [count, answer] = [0, () => {}]
+      const answered = new Promise<void>((done) => {
+        answer = done
+      })
+      await page.route(/\/(overview|summary|period)(\?|$)/, async (route) => {
+        count += 1
+        await answered
+        await route.continue()
+      })
+      await figures.waitFor()
+      await open()
+      await expect.poll(() => count).toBeGreaterThan(0)
+      await figures.waitFor({ state: 'hidden' })
+      answer()
+      await figures.waitFor()
+      await page.unrouteAll({ behavior: 'wait' })
+    }
+    await go('/')
+    const paid = page.getByText('Time to pay', { exact: true })
+    await beforeAnswer(async () => await show(`/?client=${clientId}`), paid)
+    await go('/transactions')
+    const sums = page.getByRole('region', { name: 'Sums of this list' })
+    await beforeAnswer(async () => await page.getByRole('tab', { name: 'Paid 1' }).click(), sums)
+    await page.getByText('1 in all').waitFor()
+    await go(`/month?client=${clientId}&month=2026-02`)
+    const balance = page.getByRole('table', { name: 'Balance' })
+    await beforeAnswer(async () => await show(`/month?client=${clientId}&month=2026-01`), balance)
     expect(complaints).toEqual([])
   })
 

@@ -85,7 +85,6 @@ function useAttention() {
     queryFn: async () =>
       (await request<{ data: AttentionItem[] }>('GET', withQuery('/attention', { clientId: client }))).data,
     refetchInterval: 15_000,
-    placeholderData: (before) => before,
     enabled: may('overview.read') && !needsSecondFactor,
   })
 }

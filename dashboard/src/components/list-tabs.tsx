@@ -149,10 +149,13 @@ export function StatusTabs({
 /** The sums of what the filters leave. `unpaid`: the statuses that were never paid, if the list has a conversion. */
 export function ListSums({
   summary,
+  isOld,
   settled,
   unpaid,
 }: {
   summary: ListSummary | undefined
+  /** They are of the former filters: only their place is kept. */
+  isOld: boolean
   settled: string
   unpaid?: string[]
 }) {
@@ -169,7 +172,7 @@ export function ListSums({
     ...(unpaid ? [[t.conversion, writeConversion(summary, unpaid, format), t.conversionHint] as const] : []),
   ] as const
   return (
-    <section className="card sums" aria-label={t.sums}>
+    <section className="card sums" aria-label={t.sums} style={{ visibility: isOld ? 'hidden' : undefined }}>
       <Group component="dl" gap="xl" m={0} style={{ rowGap: 8 }}>
         {values.map(([name, value, hint]) => (
           <div key={name}>

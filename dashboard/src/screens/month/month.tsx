@@ -1,5 +1,5 @@
 import { Alert, Button, Group, Select, SimpleGrid, Skeleton, Stack, Table, Text } from '@mantine/core'
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { request, withQuery } from '../../api.ts'
 import { RequireClient } from '../../components/choose-client.tsx'
 import { Empty } from '../../components/empty.tsx'
@@ -39,7 +39,6 @@ function MonthOf({ client }: { client: string }) {
     queryKey: ['month', client, month],
     queryFn: async () =>
       await request<PeriodFigures>('GET', withQuery('/report/period', { clientId: client, ...period })),
-    placeholderData: keepPreviousData,
   })
   const linkTo = (file: string, more: Record<string, string> = {}) =>
     withQuery(`/dashboard/api/report/${file}`, { clientId: client, ...period, by, language, ...more })

@@ -108,10 +108,15 @@ export default function Transactions() {
       />
       {filters.get('linkId') !== '' && <OfLink id={filters.get('linkId')} />}
       <StatusTabs tabs={tabs} summary={summary.data} />
-      <ListSums summary={summary.data} settled={t.paid} unpaid={['PENDING', 'PIX_QRCODE_GENERATED', 'FAILED']} />
+      <ListSums
+        summary={summary.data}
+        isOld={summary.isPlaceholderData}
+        settled={t.paid}
+        unpaid={['PENDING', 'PIX_QRCODE_GENERATED', 'FAILED']}
+      />
       <List
         list={list}
-        total={summary.data?.count}
+        total={summary.isPlaceholderData ? null : summary.data?.count}
         showsMerchant={merchant === null && client === null}
         isSorted={client !== null}
       />

@@ -104,8 +104,12 @@ function List({ client }: { client: string | null }) {
     <>
       <RecordFilters statuses={statuses} textFilters={textFilters} words={t} />
       <StatusTabs tabs={tabs} summary={summary.data} all={t.all} />
-      <ListSums summary={summary.data} settled={t.sent} />
-      <Rows list={list} total={summary.data?.count} showsMerchant={client === null} />
+      <ListSums summary={summary.data} isOld={summary.isPlaceholderData} settled={t.sent} />
+      <Rows
+        list={list}
+        total={summary.isPlaceholderData ? null : summary.data?.count}
+        showsMerchant={client === null}
+      />
     </>
   )
 }
