@@ -266,6 +266,19 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
     expect(complaints).toEqual([])
   })
 
+  it('opens the deliveries of an endpoint for its merchant', async () => {
+    const { page, go, complaints } = desk
+    const { clientId } = service.sandbox
+    const made = await service.call<{ id: string }>('/webhook-endpoint', { body: { url: 'https://example.com/hook' } })
+    expect(made.status, made.text).toBe(201)
+    await go(`/webhooks?client=${clientId}&view=endpoints`)
+    await page.getByRole('link', { name: 'Deliveries' }).click()
+    await expect
+      .poll(() => Object.fromEntries(new URL(page.url()).searchParams))
+      .toEqual({ endpointId: made.body.id, client: clientId })
+    expect(complaints).toEqual([])
+  })
+
   it('sees screens without errors at both widths, in both themes', async () => {
     const { page, go, checkScreenAtEachSize, complaints } = desk
     for (const path of ['users', 'audit', 'system', 'account']) {

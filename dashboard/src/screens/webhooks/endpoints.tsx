@@ -128,12 +128,7 @@ function Endpoint({
         </Alert>
       )}
       <Group gap="xs" mt="sm" role="group" aria-label={t.actions}>
-        <Button
-          size="compact-sm"
-          variant="default"
-          component={Link}
-          href={toLink(`/webhooks?${new URLSearchParams({ endpointId: id })}`)}
-        >
+        <Button size="compact-sm" variant="default" component={Link} href={toLink('/webhooks', { endpointId: id })}>
           {t.deliveries}
         </Button>
         {may('credential.write') &&
