@@ -85,6 +85,15 @@ function replaceSession(session: Session | null): void {
   queries.setQueryData(sessionKey, session)
 }
 
+/** Takes over an answer about who is signed in, and returns whether it is the same user as before. */
+function takeSession(session: Session): boolean {
+  const isSameUser = queries.getQueryData<Session | null>(sessionKey)?.user.id === session.user.id
+  keepCsrfToken(session.csrfToken)
+  if (isSameUser) queries.setQueryData(sessionKey, session)
+  else replaceSession(session)
+  return isSameUser
+}
+
 function SignedIn() {
   const [location] = useLocation()
   const session = useQuery({
@@ -100,7 +109,7 @@ function SignedIn() {
     staleTime: Number.POSITIVE_INFINITY,
   })
   const { hasEnded, enter, leave } = useEndedSession()
-  useChanges(session.data != null && !hasEnded && !session.data.user.needsSecondFactor)
+  useChanges(!session.data || hasEnded || session.data.user.needsSecondFactor ? null : session.data.csrfToken)
   if (session.isPending) return <LoadingScreen />
   if (session.isError) return <ErrorNotice error={session.error} onRetry={() => void session.refetch()} />
   if (session.data === null) return <SignIn hasEnded={hasEnded} onSignedIn={enter} />
@@ -158,10 +167,7 @@ function useEndedSession() {
   return {
     hasEnded,
     enter: (next: Session) => {
-      const isSameUser = queries.getQueryData<Session | null>(sessionKey)?.user.id === next.user.id
-      keepCsrfToken(next.csrfToken)
-      if (isSameUser) queries.setQueryData(sessionKey, next)
-      else replaceSession(next)
+      const isSameUser = takeSession(next)
       setEnded(false)
       settle(isSameUser)
     },
@@ -171,17 +177,29 @@ function useEndedSession() {
 
 const refresher = createRefresher(queries)
 
-/** Follows what changes at the service, while somebody is signed in. */
-function useChanges(isOn: boolean): void {
+/** Follows what changes at the service. `session` identifies the session, and is null while nobody is signed in. */
+function useChanges(session: string | null): void {
   useEffect(() => {
-    if (!isOn) return
-    return followChanges({
+    if (session === null) return
+    let isStopped = false
+    // This also finds out that the session has ended, as any request does.
+    const readSession = async () => {
+      const answer = await request<Session>('GET', '/session').catch(() => null)
+      if (answer !== null && !isStopped) takeSession(answer)
+    }
+    const stop = followChanges({
       onChanged: (message) => refresher.refresh(message),
-      onConnected: () => refresher.refreshAll(),
-      // This finds out that the session has ended, as any request does.
-      onEnded: () => void request('GET', '/session').catch(() => {}),
+      onConnected: () => {
+        void readSession()
+        refresher.refreshAll()
+      },
+      onSessionChanged: () => void readSession(),
     })
-  }, [isOn])
+    return () => {
+      isStopped = true
+      stop()
+    }
+  }, [session])
 }
 
 function Screens() {

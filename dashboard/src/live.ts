@@ -13,7 +13,8 @@ type Handlers = {
   onChanged: (message: Changed) => void
   /** From now on no change is missed; what was read before may be older. */
   onConnected: () => void
-  onEnded: () => void
+  /** It has ended, or its user has another role. */
+  onSessionChanged: () => void
 }
 
 let isConnected = false
@@ -54,7 +55,7 @@ export function useRefreshEvery(ms: number): number {
  * Follows the changes that the service reports, until the returned function is called. A broken connection is opened
  * again; until then the queries are repeated at their own intervals.
  */
-export function followChanges({ onChanged: refresh, onConnected, onEnded }: Handlers): () => void {
+export function followChanges({ onChanged: refresh, onConnected, onSessionChanged }: Handlers): () => void {
   let source: EventSource | null = null
   let failures = 0
   let timer: ReturnType<typeof setTimeout> | undefined
@@ -80,9 +81,10 @@ export function followChanges({ onChanged: refresh, onConnected, onEnded }: Hand
       refresh(message)
       for (const listener of listeners) listener(message)
     })
+    source.addEventListener('role-changed', onSessionChanged)
     source.addEventListener('ended', () => {
       close()
-      onEnded()
+      onSessionChanged()
     })
     // The browser's own attempts would end for good at the first refusal.
     source.addEventListener('error', () => {

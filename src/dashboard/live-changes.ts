@@ -11,7 +11,7 @@ import {
   type QueueEntry,
 } from './live-store.ts'
 
-export type Viewer = Pick<SignedIn, 'id' | 'merchant' | 'permissions' | 'needsSecondFactor'>
+export type Viewer = Pick<SignedIn, 'id' | 'role' | 'merchant' | 'permissions' | 'needsSecondFactor'>
 
 /** A change with who may see it. */
 export type ReadChange = ChangeView & {

@@ -67,13 +67,14 @@ export function createLive({ db, log, findPeople }: Deps, limits = limitsDefault
     isPolling = false
   }
 
-  /** Roles may have changed, too. */
   async function checkSessions(): Promise<void> {
     const people = await findPeople([...open].map(({ session }) => session))
     for (const one of open) {
       const viewer = people.get(one.session.toString('hex'))
-      if (viewer && !viewer.needsSecondFactor) one.viewer = viewer
-      else {
+      if (viewer && !viewer.needsSecondFactor) {
+        if (viewer.role !== one.viewer.role) one.stream.send('event: role-changed\ndata: {}\n\n')
+        one.viewer = viewer
+      } else {
         one.stream.send('event: ended\ndata: {}\n\n')
         one.stream.end()
       }

@@ -12,7 +12,9 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
   let desk: Visit
 
   beforeAll(async () => {
-    service = await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } })
+    service = await startTestService({
+      environment: { TOKEN_LIFETIME_SECONDS: '86400', REQUIRE_SECOND_FACTOR: 'developer' },
+    })
     browser = await openChromium()
     email = await inviteUser(service, { role: 'owner', merchantId: await findSandboxMerchant(service) })
     desk = await visit(browser)
@@ -114,6 +116,26 @@ describe.skipIf(chromiumPath === null)('an open dashboard', () => {
     await page.getByText('You are offline.').waitFor({ state: 'detached' })
     await row(page, 'R$888.00').waitFor()
     await page.getByText('2 in all').waitFor()
+  })
+
+  it('shows what a new role may do, without a reload', async () => {
+    const { page, go, complaints } = desk
+    const setRole = async (role: string) =>
+      await service.db.pool.query('update users set role = $1 where email = $2', [role, email])
+    await go('/transactions')
+    const people = page.getByRole('link', { name: 'People' })
+    await people.waitFor()
+    await setRole('finance')
+    await people.waitFor({ state: 'detached' })
+    await setRole('owner')
+    await people.waitFor()
+    // This role needs a second factor, which is added in the account.
+    await setRole('developer')
+    await page.getByRole('heading', { name: 'Your account' }).waitFor()
+    await setRole('owner')
+    await page.reload()
+    await people.waitFor()
+    expect(complaints).toEqual([])
   })
 
   it('asks to sign in again when the session has ended, and keeps the place and what was typed', async () => {

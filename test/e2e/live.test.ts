@@ -127,6 +127,20 @@ describe('the stream of changes', () => {
     await closeAll()
   })
 
+  it('reports that the role of the user has changed, once', async () => {
+    const person = await personOf('developer', merchantId)
+    const [changed, staying] = [await open(person), await open(await personOf('owner', merchantId))]
+    const { body } = await person.call<{ user: { id: string } }>('/dashboard/api/session')
+    await service.db.query(sql`update users set role = 'finance' where id = ${body.user.id}`)
+    await eventually(() => changed.names.includes('role-changed'))
+    const { uri } = await charge(service)
+    await payAt(service, uri)
+    await eventually(() => changed.count('transaction', 'PAID') === 1)
+    expect(changed.names.filter((name) => name === 'role-changed')).toHaveLength(1)
+    expect(staying.names).not.toContain('role-changed')
+    await closeAll()
+  })
+
   it('ends when the session is ended, or the user is disabled', async () => {
     const leaving = await personOf('owner', merchantId)
     const disabled = await personOf('developer', merchantId)
