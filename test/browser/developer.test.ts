@@ -5,6 +5,7 @@ import { charge, payAt, untilStatus } from '../support/payments.ts'
 import { fetchToken, startTestService, type TestService } from '../support/service.ts'
 import { findSandboxMerchant, inviteUser, signIn } from '../support/users.ts'
 import { startTestReceiver, type TestReceiver } from '../support/webhooks.ts'
+import { fund, untilWithdrawal, withdraw } from '../support/withdrawals.ts'
 
 describe.skipIf(chromiumPath === null)('a developer', () => {
   let service: TestService
@@ -111,6 +112,20 @@ describe.skipIf(chromiumPath === null)('a developer', () => {
     await page.getByText('8 delivered').waitFor()
     await page.getByText(/^8 deliveries · 100% successful/).waitFor()
     expect(await page.getByText(/^Last error/).count()).toBe(0)
+    expect(complaints).toEqual([])
+  })
+
+  it('lists the events of withdrawals without a link to a record that the role may not see', async () => {
+    await fund(service, 5_000)
+    await untilWithdrawal(service, await withdraw(service, { amount: 1_000 }), 'PROCESSED')
+    await charge(service)
+    const { page, go, complaints } = desk
+    await go('/webhooks?view=events')
+    const rows = page.locator('tbody tr')
+    const ofWithdrawals = rows.filter({ hasText: 'withdrawal.' })
+    await ofWithdrawals.first().waitFor()
+    expect(await ofWithdrawals.and(page.locator('.link')).count()).toBe(0)
+    await rows.filter({ hasText: 'transaction.' }).and(page.locator('.link')).first().waitFor()
     expect(complaints).toEqual([])
   })
 

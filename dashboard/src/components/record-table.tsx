@@ -72,7 +72,8 @@ type Props<Row> = {
   /** Undefined while they are loading. */
   rows: readonly Row[] | undefined
   keyOf: (row: Row) => string
-  linkOf?: (row: Row) => string
+  /** Null: the row has no link. */
+  linkOf?: (row: Row) => string | null
   /** What a phone shows instead of the columns, which do not fit side by side. */
   phoneOf?: (row: Row) => ReactNode
   label: string
@@ -153,7 +154,7 @@ function Rows<Row>({ columns, rows, keyOf, linkOf, phoneOf, label, empty, sortin
                 <Table.Tr
                   key={keyOf(row)}
                   data-changed={changed.has(keyOf(row)) || undefined}
-                  {...(linkOf && linkProps(() => navigate(linkOf(row))))}
+                  {...linkProps(linkOf?.(row) ?? null, navigate)}
                 >
                   {select && (
                     // The row is a link.
@@ -203,16 +204,17 @@ function SortButton({ name, sorts, sorting }: { name: string; sorts: readonly [s
   )
 }
 
-function linkProps(go: () => void) {
+function linkProps(link: string | null, navigate: (to: string) => void) {
+  if (link === null) return {}
   return {
     className: 'link',
     tabIndex: 0,
     onClick: () => {
       // A user who selects text to copy it does not want to navigate.
-      if (getSelection()?.toString() === '') go()
+      if (getSelection()?.toString() === '') navigate(link)
     },
     onKeyDown: (event: KeyboardEvent) => {
-      if (event.key === 'Enter') go()
+      if (event.key === 'Enter') navigate(link)
     },
   }
 }

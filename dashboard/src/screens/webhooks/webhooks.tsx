@@ -233,6 +233,7 @@ function EventList({ client }: { client: string }) {
   const t = useText(words)
   const format = useFormat()
   const filters = useFilters()
+  const may = useMay()
   const toLink = useClientLink()
   const list = useQuery({
     queryKey: ['events', client, filters.page],
@@ -246,7 +247,7 @@ function EventList({ client }: { client: string }) {
       filters={filters}
       label={t.events}
       keyOf={({ id }) => id}
-      linkOf={({ recordType, recordId }) => toLink(`/${recordType}s/${recordId}`)}
+      linkOf={({ recordType, recordId }) => (may(`${recordType}.read`) ? toLink(`/${recordType}s/${recordId}`) : null)}
       phoneOf={({ type, delivery, createdAt }) => (
         <PhoneRow
           lines={[
