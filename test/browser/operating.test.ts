@@ -3,6 +3,7 @@ import type { Browser, Locator } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
 import { freezePayouts, writeLossReason } from '../../src/ledger/payout-freeze.ts'
+import { inviteUser as inviteTeammate } from '../../src/users/manage.ts'
 import { chromiumPath, openChromium, reloadAfterFailure, type Visit, visit } from '../support/browser.ts'
 import { dispute, pollUntil } from '../support/disputes.ts'
 import { chargeMany, payAt, untilStatus } from '../support/payments.ts'
@@ -16,11 +17,13 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
   let browser: Browser
   /** An admin, for all tests. */
   let desk: Visit
+  let email: string
   beforeAll(async () => {
     service = await startTestService()
     browser = await openChromium()
     desk = await visit(browser)
-    await signIn(desk.page, service, await inviteUser(service, { role: 'admin' }))
+    email = await inviteUser(service, { role: 'admin' })
+    await signIn(desk.page, service, email)
   })
   afterAll(async () => {
     await browser.close()
@@ -276,6 +279,28 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
     await expect
       .poll(() => Object.fromEntries(new URL(page.url()).searchParams))
       .toEqual({ endpointId: made.body.id, client: clientId })
+    expect(complaints).toEqual([])
+  })
+
+  it('marks changes by other admins as read for themselves, and not for the next user of the browser', async () => {
+    const { page, go, complaints } = desk
+    const by = { actor: 'user:other@example.com' }
+    await inviteTeammate(
+      service,
+      { email: 'rita@example.com', role: 'support', merchantId: null },
+      { by, userId: null, merchantId: null },
+    )
+    await go('/')
+    await page.reload()
+    const notice = page.getByRole('alert', { name: 'Recent changes by other admins' })
+    await notice.getByText('other@example.com').waitFor()
+    await notice.getByRole('button', { name: 'Mark as read' }).click()
+    await notice.waitFor({ state: 'detached' })
+    await signIn(page, service, await inviteUser(service, { role: 'admin' }))
+    await notice.getByText('other@example.com').waitFor()
+    await signIn(page, service, email)
+    await page.getByText('Time to pay', { exact: true }).waitFor()
+    expect(await notice.count()).toBe(0)
     expect(complaints).toEqual([])
   })
 

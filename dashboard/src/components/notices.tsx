@@ -40,14 +40,13 @@ const words = texts({
   },
 })
 
-const storageName = 'guiche-notices-read'
-
 /** Changes to limits and people that other admins made within the last week, until this admin marks them as read. */
 export function Notices() {
   const t = useText(words)
   const format = useFormat()
   const may = useMay()
-  const { email, merchant } = useUser()
+  const { id: userId, email, merchant } = useUser()
+  const storageName = `guiche-notices-read-${userId}`
   const [readId, setReadId] = useState(() => Number(localStorage.getItem(storageName) ?? 0))
   const notices = useQuery({
     queryKey: ['notices'],
