@@ -339,7 +339,7 @@ it('signs one version when two close at once', async () => {
   expect([one.isNew, other.isNew].toSorted()).toEqual([false, true])
 })
 
-it('closes nothing while the acquirer’s lists cannot be read completely, nor a day that is not over', async () => {
+it('closes nothing while it cannot read the acquirer’s lists or loses what it read, nor a day that is not over', async () => {
   const cut = reconcilingWith({
     db: database.db,
     clock,
@@ -347,6 +347,13 @@ it('closes nothing while the acquirer’s lists cannot be read completely, nor a
       request.path.includes('enviados') ? { status: 500, headers: {}, body: '' } : await made.bank.send(request),
   })
   expect(await closeDay(cut, { acquirer: cut.acquirer, day })).toMatchObject({ state: 'interrupted' })
+  // A crash of PostgreSQL empties the table of what was read.
+  const send: typeof made.bank.send = async (request) => {
+    await database.db.query(sql`truncate reconciliation_pairs`)
+    return await made.bank.send(request)
+  }
+  const crashing = reconcilingWith({ db: database.db, clock, send })
+  await expect(closeDay(crashing, { acquirer: crashing.acquirer, day })).rejects.toThrow(/lost the rows/)
   expect(await findStatement(database.db, { acquirer: 'bank', day })).toBeNull()
   await expect(close('2026-11-21')).rejects.toThrow(/is not over in Brasília/)
 })

@@ -1,5 +1,5 @@
 import { rowsParam } from '../db/rows-param.ts'
-import { type Db, type Sql, sql } from '../db/sql.ts'
+import { type Db, type Sql, sql, type Tx } from '../db/sql.ts'
 import type { Window } from '../lib/brasilia.ts'
 import type { Subject } from './classes.ts'
 import type { Pair } from './compare.ts'
@@ -69,6 +69,23 @@ export async function insertListed(db: Db, runId: string, listed: Listed[]): Pro
     on conflict (run_id, subject, key) do update set acquirer_amount = excluded.acquirer_amount, acquirer_med = excluded.acquirer_med,
       acquirer_at = excluded.acquirer_at, acquirer_state = excluded.acquirer_state, acquirer_fee = excluded.acquirer_fee,
       window_amount = excluded.window_amount, window_count = excluded.window_count`)
+}
+
+type Mark = { runId: string; mark: string }
+
+/**
+ * Marks the start of a run. A crash or failover of PostgreSQL empties the table and fails no statement: only the missing
+ * mark shows it.
+ */
+export async function insertMark(db: Db, { runId, mark }: Mark): Promise<void> {
+  await db.query(sql`insert into reconciliation_pairs (run_id, subject, key) values (${runId}, 'mark', ${mark})`)
+}
+
+/** @throws {Error} if rows of the run were lost since its mark was inserted */
+export async function requireMark(db: Db | Tx, { runId, mark }: Mark): Promise<void> {
+  const rows = await db.query(sql`
+    select from reconciliation_pairs where run_id = ${runId} and subject = 'mark' and key = ${mark}`)
+  if (rows.length === 0) throw new Error('the database lost the rows of this comparison, as in a crash or a failover')
 }
 
 /** Deletes the rows of a run, and those that earlier runs left behind: runs that began before `before`. */

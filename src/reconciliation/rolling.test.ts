@@ -39,6 +39,26 @@ const listed = async (isOpen = false) => await listDifferences(database.db, { ac
 const disturbed = (send: Send) => reconcilingWith({ db: database.db, clock, send })
 const refused = { status: 503, headers: {}, body: '' }
 
+it.each([
+  ['before both sides are read', (path: string) => path === '/pix'],
+  ['while it compares', (path: string) => path.startsWith('/pix/E')],
+])('ends as interrupted when PostgreSQL crashes %s, and resolves nothing', async (_, isLast) => {
+  await runWith(deps)
+  const open = async () => (await listed(true)).map(({ id }) => id).toSorted()
+  const before = await open()
+  const crashing = disturbed(async (request) => {
+    const answer = await made.bank.send(request)
+    // A crash empties an unlogged table. No statement is in progress meanwhile.
+    if (isLast(request.path)) await database.db.query(sql`truncate reconciliation_pairs`)
+    return answer
+  })
+  await expect(runWith(crashing)).rejects.toThrow(/the database lost the rows/)
+  expect(await open()).toEqual(before)
+  const states = sql`select state from reconciliation_runs order by state`
+  expect(await database.db.query(states)).toEqual([{ state: 'complete' }, { state: 'interrupted' }])
+  expect((await runWith(deps)).resolvedCount).toBe(0)
+})
+
 it('leaves time for the service’s usual delay, in a window that trails behind and overlaps', async () => {
   // The next day, which has no discrepancies.
   clock.set(new Date('2026-11-22T15:00:00.000Z'))

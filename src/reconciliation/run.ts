@@ -22,10 +22,12 @@ import {
   analyzePairs,
   deleteForeign,
   deletePairs,
+  insertMark,
   type Listed,
   type Listing,
   listPairs,
   nameEntries,
+  requireMark,
   sumListed,
 } from './pairs-store.ts'
 import { keepFound } from './save.ts'
@@ -108,6 +110,7 @@ export async function reconcile(
     window,
     windows,
     startedAt: clock.now(),
+    mark: newUuid(),
     unreadable: new Map(),
   }
   await db.transaction(async (tx) => {
@@ -116,7 +119,9 @@ export async function reconcile(
   })
   const tally: Tally = { compared: { payment: 0, return: 0, payout: 0 }, counts: {}, newCount: 0 }
   try {
+    await insertMark(db, { runId, mark: run.mark })
     await readBothSides(deps, acquirer, run, stopping)
+    await requireMark(db, { runId, mark: run.mark })
     await keepUnreadable(deps, run, tally)
     for (const subject of subjects) await compareAll(deps, acquirer, { run, subject, tally, stopping })
     return await complete(deps, run, tally)
@@ -158,6 +163,8 @@ export async function recordRun(
 
 type Run = NewRun & {
   windows: Record<Subject, Window>
+  /** One of its own each time that the run begins: see {@link insertMark}. */
+  mark: string
   /** By reference: the same entry may be read twice. */
   unreadable: Map<string, Found>
 }
@@ -309,7 +316,7 @@ async function readAtAcquirer(db: Db, acquirer: Acquirer, pair: Pair, { window }
 }
 
 async function complete({ db, clock }: ReconcileDeps, run: Run, tally: Tally): Promise<RunResult> {
-  const { id: runId, acquirer, kind, window, windows, startedAt } = run
+  const { id: runId, acquirer, kind, window, windows, startedAt, mark } = run
   const totals = await sumListed(db, { runId })
   const now = clock.now()
   const seen = subjects
@@ -317,6 +324,7 @@ async function complete({ db, clock }: ReconcileDeps, run: Run, tally: Tally): P
     .filter((subject) => kind !== 'rolling' || subject !== 'return')
     .map((subject) => ({ subject, ...windows[subject] }))
   const resolvedCount = await db.transaction(async (tx) => {
+    await requireMark(tx, { runId, mark })
     await lockDifferences(tx, acquirer)
     await finishRun(tx, { id: runId, state: 'complete', error: null, counts: tally, totals, at: now })
     const unseen = await resolveUnseen(tx, { acquirer, runId, startedAt, seen, now })
