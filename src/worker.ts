@@ -21,7 +21,7 @@ import type { SecretKey } from './lib/secrets.ts'
 import { privacyJobs, privacySchedules } from './privacy/retention.ts'
 import { observeReconciliation, reconciliationJobs, reconciliationSchedules } from './reconciliation/jobs.ts'
 import { requestedRunJobs } from './reconciliation/requested-run.ts'
-import { reportJobSchedules, reportJobs } from './reports/send.ts'
+import { reportJobSchedules, reportJobs, reportJobsOneAtOnce } from './reports/send.ts'
 import { type Retention, retentionJobs, retentionSchedules } from './retention/jobs.ts'
 import { sinkJobs } from './sinks/follow.ts'
 import { suspenseJobs, suspenseSchedules } from './suspense/jobs.ts'
@@ -124,6 +124,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       ...reportJobSchedules,
       ...sinks.schedules,
     },
+    oneAtOnce: reportJobsOneAtOnce,
   })
   // After the jobs: now every other process can see that this one is alive.
   const started = startDeliveries({

@@ -7,7 +7,7 @@ import { eventually } from '../../test/support/webhooks.ts'
 import { sql } from '../db/sql.ts'
 import { isAnyDue } from './claim.ts'
 import { createInstance } from './instances.ts'
-import { type Job, type JobSchedule, startJobs } from './jobs.ts'
+import { enqueueJobs, type Job, type JobSchedule, startJobs } from './jobs.ts'
 import { observeJobs } from './metrics.ts'
 
 let database: TestDatabase
@@ -21,11 +21,11 @@ afterEach(async () => {
 })
 afterAll(async () => await database.drop())
 
-async function start(jobs: Record<string, Job>, schedules: Record<string, JobSchedule>) {
+async function start(jobs: Record<string, Job>, schedules: Record<string, JobSchedule>, oneAtOnce: string[] = []) {
   const { db } = database
   const lines: { level: number; msg: string }[] = []
   const log = pino({ level: 'info' }, { write: (line: string) => lines.push(JSON.parse(line)) })
-  const { stop } = await startJobs({ db, instance: await createInstance(db), log, jobs, schedules })
+  const { stop } = await startJobs({ db, instance: await createInstance(db), log, jobs, schedules, oneAtOnce })
   stops.push(stop)
   return lines
 }
@@ -44,6 +44,39 @@ it('runs a scheduled job at the start, and later only when it is needed', async 
   await eventually(() => inquiries >= 20 && runs >= 2)
   // The answer may be older than the second run.
   expect(runs).toBeLessThanOrEqual(3)
+})
+
+it('runs one of the jobs at a time that must leave room for others, and each of them', async () => {
+  const begun: unknown[] = []
+  let release = () => {}
+  const slow: Job = async (payload) => {
+    begun.push(payload)
+    await new Promise<void>((resolve) => {
+      release = resolve
+    })
+  }
+  const all = Array.from({ length: 20 }, (_, id) => ({ id }))
+  const of = (name: string) => all.map((payload) => ({ name, payload }))
+  await enqueueJobs(database.db, of('slow'))
+  let others = 0
+  const quick = async () => {
+    others += 1
+  }
+  await start({ slow, quick }, {}, ['slow'])
+  await eventually(() => begun.length === 1)
+  await enqueueJobs(database.db, of('quick'))
+  await eventually(() => others === all.length)
+  expect(begun).toHaveLength(1)
+  for (let count = 1; count < all.length; count += 1) {
+    release()
+    await eventually(() => begun.length === count + 1)
+  }
+  release()
+  const left = async () => await database.db.query(sql`select from jobs where name = 'slow'`)
+  await eventually(async () => (await left()).length === 0)
+  expect(begun.map((payload) => (payload as { id: number }).id).toSorted((a, b) => a - b)).toEqual(
+    all.map(({ id }) => id),
+  )
 })
 
 it('finds out by an index that nothing is due', async () => {

@@ -54,6 +54,8 @@ type Options = {
   log: Log
   jobs: Record<string, Job>
   schedules: Record<string, JobSchedule>
+  /** Names of jobs of which a process runs one at a time, and the rest waits: one takes long, and nobody waits for it. */
+  oneAtOnce?: string[]
   /** Releases what dead instances had leased in the other queues. */
   releaseLeases?: ReleaseLeases
   /** Called when such leases were released. */
@@ -65,7 +67,7 @@ type Options = {
  * it died is taken over within seconds, because each process holds a database lock for as long as it lives.
  */
 export async function startJobs(options: Options): Promise<Jobs> {
-  const { db, instance, log, jobs, schedules, releaseLeases = async () => {}, onReleased } = options
+  const { db, instance, log, jobs, schedules, oneAtOnce = [], releaseLeases = async () => {}, onReleased } = options
   const stopping = new AbortController()
   let lastBeganAt = 0
   let nextReleaseAt = 0
@@ -75,6 +77,7 @@ export async function startJobs(options: Options): Promise<Jobs> {
     log,
     jobs,
     recurring: Object.keys(schedules),
+    oneAtOnce,
     onNewInstance: () => {
       lastBeganAt = performance.now()
       nextReleaseAt = 0

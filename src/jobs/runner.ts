@@ -22,6 +22,8 @@ type Options = {
   jobs: Record<string, Job>
   /** Names of jobs that a schedule asks for: one that fails is not tried again before that. */
   recurring: string[]
+  /** Names of jobs of which this process runs one at a time: they leave room for those that somebody waits for. */
+  oneAtOnce: string[]
   /** Called when an instance began, this one too. */
   onNewInstance: () => void
   stopping: AbortSignal
@@ -51,14 +53,14 @@ export function startQueueRunner({
   log,
   jobs,
   recurring,
+  oneAtOnce,
   onNewInstance,
   stopping,
 }: Options): QueueRunner {
   const signal = createSignal()
   const pause = createPollPause(pollEveryMs)
   const lock = holdInstanceLock(db, { instance, log, onNewJob: signal.notify, onNewInstance })
-  const names = Object.keys(jobs)
-  const inHand = new Map<number, Promise<void>>()
+  const inHand = new Map<number, { name: string; work: Promise<void> }>()
   let doubtEndsAt = 0
   const beginDoubt = () => {
     doubtEndsAt = performance.now() + doubtMs
@@ -77,7 +79,7 @@ export function startQueueRunner({
     alive: async () => await Promise.race([lock.held(), stopped]),
     async ended() {
       await running
-      await Promise.all(inHand.values())
+      await Promise.all([...inHand.values()].map(async ({ work }) => await work))
       await lock.release()
     },
   }
@@ -102,15 +104,17 @@ export function startQueueRunner({
     if (performance.now() < doubtEndsAt) await releaseJobs(db, { instance, inHand: [...inHand.keys()] })
     const limit = atOnceMax - inHand.size
     if (limit === 0) return false
-    const claimed = await claimJobs(db, { instance, names, limit, inHand: [...inHand.keys()] })
+    const running = new Set([...inHand.values()].map(({ name }) => name))
+    const names = Object.keys(jobs).filter((name) => !(oneAtOnce.includes(name) && running.has(name)))
+    const claimed = await claimJobs(db, { instance, names, oneAtOnce, limit, inHand: [...inHand.keys()] })
     for (const job of claimed) {
       pause.noteWork()
       const work = runJob(job).finally(() => {
-        // Only a full hand kept this process from claiming more.
-        if (inHand.size === atOnceMax) signal.notify()
+        // Only a full hand, or another job of this name, kept this process from claiming more.
+        if (inHand.size === atOnceMax || oneAtOnce.includes(job.name)) signal.notify()
         inHand.delete(job.id)
       })
-      inHand.set(job.id, work)
+      inHand.set(job.id, { name: job.name, work })
     }
     return claimed.length === limit
   }

@@ -48,21 +48,30 @@ async function insert(
 export type ClaimedJob = { id: number; name: string; payload: unknown; attempts: number; attemptsMax: number }
 
 /**
- * Claims jobs that are due. They belong to the instance until it deletes, postpones or releases them. If the instance
- * seemed dead, its jobs were released while it still runs them. It does not claim those again: the end of the first run
+ * Claims jobs that are due. They belong to the instance until it deletes, postpones or releases them. Of a name
+ * in `oneAtOnce` it claims one at most. If the instance seemed dead, its jobs were released while it still runs them. It does not claim those again: the end of the first run
  * would delete the job of the second.
  */
 export async function claimJobs(
   db: Db,
-  { instance, names, limit, inHand }: { instance: number; names: string[]; limit: number; inHand: number[] },
+  {
+    instance,
+    names,
+    oneAtOnce,
+    limit,
+    inHand,
+  }: { instance: number; names: string[]; oneAtOnce: string[]; limit: number; inHand: number[] },
 ): Promise<ClaimedJob[]> {
+  const isOpen = sql`
+    locked_by is null and attempts < attempts_max and name = any (${names}) and id <> all (${inHand}::bigint[])`
   return await claimRows<ClaimedJob>(
     db,
     {
       table: sql`jobs`,
       dueAt: sql`run_at`,
-      isOpen: sql`
-        locked_by is null and attempts < attempts_max and name = any (${names}) and id <> all (${inHand}::bigint[])`,
+      isOpen: sql`${isOpen} and (name <> all (${oneAtOnce}) or id in (
+        select distinct on (name) id from jobs
+        where ${isOpen} and name = any (${oneAtOnce}) and run_at <= now() order by name, run_at))`,
       columns: sql`id, name, payload, attempts, attempts_max as "attemptsMax"`,
     },
     { now: sql`now()`, limit, lease: sql`attempts = attempts + 1, locked_by = ${instance}, locked_at = now()` },

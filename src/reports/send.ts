@@ -59,14 +59,17 @@ export function reportJobs(deps: ReportDeps): Record<string, Job> {
     'reports.due': async () => {
       if (deps.mail) await beginDue(deps)
     },
-    [sendJob]: async (payload) => {
+    [sendJob]: async (payload, stopping) => {
       const key = Value.Parse(SendPayload, payload)
-      if (deps.mail) return await send(deps, deps.mail, key)
+      if (deps.mail) return await send(deps, deps.mail, { key, stopping })
       await saveAttempt(deps.db, key, 'no mail server is configured any more')
       await finishSending(deps.db, key, { outcome: 'given_up', now: deps.clock.now() })
     },
   }
 }
+
+/** A mail server that does not answer keeps a job for half a minute for each recipient. */
+export const reportJobsOneAtOnce = [sendJob]
 
 export const reportJobSchedules: Record<string, JobSchedule> = { 'reports.due': { everySeconds: 60 } }
 
@@ -94,7 +97,11 @@ const keyOf = ({ scheduleId, firstDay }: SendingKey) => `${sendJob} ${scheduleId
  * Sends the report of a period to each recipient who has not received it. Throws if a mail was not accepted: the job is
  * tried again, for the others only.
  */
-async function send(deps: ReportDeps, mail: MailSettings, key: SendingKey): Promise<void> {
+async function send(
+  deps: ReportDeps,
+  mail: MailSettings,
+  { key, stopping }: { key: SendingKey; stopping: AbortSignal },
+): Promise<void> {
   const { db, clock } = deps
   const found = await findOpenSending(db, key)
   if (!found) return
@@ -112,6 +119,7 @@ async function send(deps: ReportDeps, mail: MailSettings, key: SendingKey): Prom
   const left = recipients.filter(({ id }) => !sending.sent_to.includes(id))
   let failure: Error | null = null
   for (const recipient of left) {
+    stopping.throwIfAborted()
     try {
       await sendTo(deps, mail, { schedule, period, recipient, files })
       await saveSentTo(db, key, recipient.id)

@@ -111,6 +111,23 @@ it('tries again for those whose mail server refused it, and says so meanwhile', 
   await pause(body.id, true)
 })
 
+it('sends no further mail once its process stops, and the rest when the job runs again', async () => {
+  const before = mailServer.mails.length
+  const { body } = await schedule({ every: 'day', recipients: [await idOf(owner), await idOf(finance)] })
+  const key = { merchantId: await findSandboxMerchant(service), scheduleId: body.id, firstDay: '2026-04-20' }
+  const { db, clock, baseUrl } = service
+  await db.transaction(async (tx) => await insertSending(tx, { ...key, lastDay: key.firstDay, dueAt: clock.now() }))
+  const other = settleDepsWith(service, async () => ({ status: 503, headers: {}, body: '' }))
+  const send = reportJobs({ ...other, baseUrl, mail: { smtpUrl: mailServer.url, from: null } })['reports.send']
+  await expect(send?.(key, AbortSignal.abort())).rejects.toThrow(/aborted/)
+  expect(mailServer.mails).toHaveLength(before)
+  expect(await lastOf(body.id)).toMatchObject({ outcome: null, sentTo: 0 })
+  await send?.(key, new AbortController().signal)
+  expect(mailServer.mails).toHaveLength(before + 2)
+  expect(await lastOf(body.id)).toMatchObject({ outcome: 'sent', sentTo: 2 })
+  await pause(body.id, true)
+})
+
 it('sends nothing while it is paused, and not what was due meanwhile', async () => {
   const before = mailServer.mails.length
   const { body } = await schedule({

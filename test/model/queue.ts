@@ -24,7 +24,7 @@ export async function work(world: World, { limit, isAtOnce }: { limit: number; i
   const { instance, deps, jobs, processNotice } = world.process
   const run: string[] = []
   try {
-    const claimed = await claimJobs(deps.db, { instance, names: Object.keys(jobs), limit, inHand: [] })
+    const claimed = await claimJobs(deps.db, { instance, names: Object.keys(jobs), oneAtOnce: [], limit, inHand: [] })
     claimed.sort((a, b) => a.id - b.id)
     const runOne = async ({ id, name, payload }: (typeof claimed)[number]) => {
       run.push(name)
