@@ -18,14 +18,15 @@ type Judged = { merchantId: string; endpoint: EndpointState; answer: Answer; sta
  */
 export async function judgeEndpoint(deps: Deps, judged: Judged): Promise<void> {
   const { merchantId, endpoint, answer, startedAt } = judged
-  const { id: endpointId, failingSince } = endpoint
+  const { id: endpointId, url, failingSince } = endpoint
+  const of = { merchantId, endpointId, url }
   try {
     if (answer.outcome === 'success') {
-      if (failingSince !== null) await updateFailingSince(deps.db, { merchantId, endpointId, since: null })
-    } else if (answer.outcome === 'gone') await disable(deps, { merchantId, endpointId, reason: 'gone' })
-    else if (failingSince === null) await updateFailingSince(deps.db, { merchantId, endpointId, since: startedAt })
+      if (failingSince !== null) await updateFailingSince(deps.db, { ...of, since: null })
+    } else if (answer.outcome === 'gone') await disable(deps, { ...of, reason: 'gone' })
+    else if (failingSince === null) await updateFailingSince(deps.db, { ...of, since: startedAt })
     else if (startedAt.getTime() - failingSince.getTime() >= failingMaxMs)
-      await disable(deps, { merchantId, endpointId, reason: 'failing' })
+      await disable(deps, { ...of, reason: 'failing' })
   } catch (error) {
     deps.log.error({ merchantId, endpointId, err: error }, 'The state of a webhook endpoint could not be updated')
   }
@@ -33,11 +34,17 @@ export async function judgeEndpoint(deps: Deps, judged: Judged): Promise<void> {
 
 async function disable(
   { db, clock, log }: Deps,
-  { merchantId, endpointId, reason }: { merchantId: string; endpointId: string; reason: 'failing' | 'gone' },
+  {
+    merchantId,
+    endpointId,
+    url,
+    reason,
+  }: { merchantId: string; endpointId: string; url: string; reason: 'failing' | 'gone' },
 ): Promise<void> {
   const isDisabled = await db.transaction(async (tx) => {
     const row = await lockEndpoint(tx, { merchantId, endpointId })
-    if (!row || row.disabled_at !== null) return false
+    // The answer of a former address says nothing about the new one.
+    if (!row || row.disabled_at !== null || row.url !== url) return false
     const now = clock.now()
     // Another attempt may have succeeded, or a person has changed the endpoint.
     const failingMs = row.failing_since ? now.getTime() - row.failing_since.getTime() : 0

@@ -215,6 +215,23 @@ describe('a change of an endpoint', () => {
     expect((await deliveries()).map(({ url }) => url)).toEqual([next.url, next.url])
   })
 
+  it.each([410, 500])('of its URL while the former one answers %d: the new one is not judged by it', async (status) => {
+    await setUp()
+    let answer = () => {}
+    const former = await receive((response) => {
+      answer = () => response.writeHead(status).end()
+    })
+    const next = await receive()
+    const { row } = await register(former.url)
+    await commitEvents(bench.database.db, testEvent({ ...ofMerchant(), occurredAt: clock.now() }))
+    work()
+    await former.until(1)
+    await changeEndpoint(deps(), { ...of(row), input: { url: next.url } })
+    answer()
+    await eventually(async () => (await deliveries())[0]?.attempts.length === 1)
+    expect(await stateOf(row)).toMatchObject({ url: next.url, disabled_at: null, failing_since: null })
+  })
+
   it('enables it again: later events are sent, and canceled ones with a resend', async () => {
     await setUp()
     const receiver = await receive()

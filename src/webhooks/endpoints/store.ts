@@ -139,15 +139,19 @@ export async function listEndpointStates(
   )
 }
 
-/** Sets since when all attempts have failed, or that one succeeded; at the start and the end of a failure only. */
+/**
+ * Sets since when all attempts to this URL have failed, or that one succeeded; at the start and the end of a failure
+ * only. Once the endpoint has another URL, nothing.
+ */
 export async function updateFailingSince(
   db: Db,
-  { merchantId, endpointId, since }: Key & { since: Date | null },
+  { merchantId, endpointId, url, since }: Key & { url: string; since: Date | null },
 ): Promise<void> {
   await db.query(
     sql`
     update webhook_endpoints set failing_since = ${since}::timestamptz
-    where merchant_id = ${merchantId} and id = ${endpointId} and (failing_since is null) <> (${since}::timestamptz is null)`,
+    where merchant_id = ${merchantId} and id = ${endpointId} and url = ${url}
+      and (failing_since is null) <> (${since}::timestamptz is null)`,
     'update-failing-since',
   )
 }
