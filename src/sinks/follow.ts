@@ -18,6 +18,8 @@ const firstPauseMs = 250
 const longestPauseMs = 30_000
 const merchantsAtOnce = 4
 const eventsAtOnce = 100
+/** How long the events of one merchant are sent before it is seen whose others wait. */
+const turnMs = 1_000
 
 type Deps = { db: Db; log: Logger; clock: Clock; registry: Registry; loadRecords: LoadRecords }
 
@@ -54,7 +56,7 @@ async function follow(deps: Deps, { settings, open, stopping }: Following): Prom
         const target = { sink, name: settings.name, stopping }
         const send = async (one: Behind) => {
           try {
-            await sendAll(deps, one, target)
+            await sendPages(deps, one, target)
           } catch (error) {
             if (error instanceof NotAcknowledged) throw error.cause
             if (error instanceof AnotherSends) throw error
@@ -100,10 +102,13 @@ class AnotherSends extends Error {}
 
 type Target = { sink: Sink; name: string; stopping: AbortSignal }
 
-/** Sends a merchant's events, page by page. The position is saved when the broker has acknowledged a page. */
-async function sendAll(deps: Deps, { merchantId, clientId, number }: Behind, target: Target): Promise<void> {
+/**
+ * Sends a merchant's events for one turn, page by page. The position is saved when the broker has acknowledged a page.
+ */
+async function sendPages(deps: Deps, { merchantId, clientId, number }: Behind, target: Target): Promise<void> {
   const { db } = deps
-  for (let from = number, hasMore = true; hasMore && !target.stopping.aborted; ) {
+  const turnEndsAt = performance.now() + turnMs
+  for (let from = number, hasMore = true; hasMore && !target.stopping.aborted && performance.now() < turnEndsAt; ) {
     const page = await readAfter({ db, reads: db }, { merchantId, afterNumber: from, limit: eventsAtOnce })
     const messages = await toMessages(deps, clientId, page.events)
     for (const wave of toWaves(messages))

@@ -10,7 +10,9 @@ import {
 } from '../support/brokers.ts'
 import { hasEmulatedKafka, startKafka, startSqs } from '../support/emulated-brokers.ts'
 import { lengthOf } from '../support/random.ts'
+import { addTestClient } from '../support/requests.ts'
 import { smallestTransaction, startTestService, type TestService } from '../support/service.ts'
+import { findSandboxMerchant } from '../support/users.ts'
 import { commitEvents, createTestMerchant, eventually, testEvent, testSecretKey } from '../support/webhooks.ts'
 
 const brokers = [
@@ -149,6 +151,37 @@ it('a process whose position another one has moved stops sending, and the schedu
     await eventually(async () => (await jobs()).some(({ id }) => id !== former?.id))
     const third = await create()
     await eventually(async () => await isSent(third))
+  } finally {
+    await service.stop()
+    await broker.stop()
+  }
+})
+
+it('sends the events of another merchant while one has more than it can send', async () => {
+  const broker = await startSqs()
+  const service = await startTestService({ environment: { EVENT_SINK: broker.address } })
+  try {
+    const { db, clock } = service
+    const numberOf = async (merchantId: string) =>
+      (await db.query<{ number: number }>(sql`select number from event_sinks where merchant_id = ${merchantId}`))[0]
+        ?.number ?? 0
+    const busy = await findSandboxMerchant(service)
+    const { body } = await service.call<{ id: string }>('/transaction', { body: smallestTransaction() })
+    let added = 1
+    const addMore = async () => {
+      const of = { merchantId: busy, recordId: body.id, status: 'PAID', occurredAt: clock.now() } as const
+      // Each waits for the one before, because all are of one record.
+      await commitEvents(db, ...Array.from({ length: 500 }, () => testEvent({ ...of, sequence: ++added })))
+    }
+    await addMore()
+    await eventually(async () => (await numberOf(busy)) > 0)
+    const other = await addTestClient(service)
+    await service.call('/transaction', { token: other.token, body: smallestTransaction() })
+    await eventually(async () => {
+      if (added - (await numberOf(busy)) < 2_000) await addMore()
+      return (await numberOf(other.merchantId)) > 0
+    })
+    expect(await numberOf(busy)).toBeLessThan(added)
   } finally {
     await service.stop()
     await broker.stop()
