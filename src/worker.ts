@@ -82,6 +82,22 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
     withdrawal: async (versions) => await loadWithdrawalVersions(db, versions),
   }
   const sinks = await sinkJobs({ ...deps, loadRecords }, deps.eventSink)
+  const work = {
+    ...transactionJobs(settleDeps, inBackground),
+    ...defenceJobs(settleDeps),
+    ...withdrawalJobs(settleDeps),
+    ...suspenseJobs(deps),
+    ...attributionJobs(inBackground),
+    ...verificationJobs(inBackground),
+    ...reconciliationJobs(inBackground),
+    ...requestedRunJobs(inBackground),
+    ...retentionJobs(inBackground),
+    ...privacyJobs({ ...inBackground, ...deps.retention }),
+    ...endpointJobs(settleDeps),
+    ...alertJobs({ ...deps, language: deps.alerts.language, channels: channels.all }),
+    ...reportJobs({ ...deps, mail: deps.alerts.mail }),
+    ...sinks.jobs,
+  }
   const jobs = await startJobs({
     db,
     instance,
@@ -95,22 +111,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
       deliveries?.wake()
       inbox?.wake()
     },
-    jobs: {
-      ...transactionJobs(settleDeps, inBackground),
-      ...defenceJobs(settleDeps),
-      ...withdrawalJobs(settleDeps),
-      ...suspenseJobs(deps),
-      ...attributionJobs(inBackground),
-      ...verificationJobs(inBackground),
-      ...reconciliationJobs(inBackground),
-      ...requestedRunJobs(inBackground),
-      ...retentionJobs(inBackground),
-      ...privacyJobs({ ...inBackground, ...deps.retention }),
-      ...endpointJobs(settleDeps),
-      ...alertJobs({ ...deps, language: deps.alerts.language, channels: channels.all }),
-      ...reportJobs({ ...deps, mail: deps.alerts.mail }),
-      ...sinks.jobs,
-    },
+    jobs: work,
     schedules: {
       ...transactionSchedules(settleDeps),
       ...withdrawalSchedules(deps),
@@ -136,7 +137,9 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   deliveries = started
   const startedInbox = startInbox({ ...settleDeps, writeCheck: createCheckWriter(db) })
   inbox = startedInbox
-  observeJobs({ db, registry })
+  // Reports wait for each other.
+  const timed = Object.keys(work).filter((name) => !reportJobsOneAtOnce.includes(name))
+  observeJobs({ db, registry, timed })
   observeInbox({ ...deps })
   observeVerification({ db, registry })
   observeSuspense({ db, clock, registry })

@@ -102,7 +102,7 @@ it('finds out by an index that nothing is due', async () => {
 
 it('compares the clock of the machine with that of PostgreSQL, at the start and while it runs', async () => {
   const registry = new Registry()
-  observeJobs({ db: database.db, registry })
+  observeJobs({ db: database.db, registry, timed: [] })
   const read = async () => (await registry.getSingleMetric('guiche_clock_ahead_seconds')?.get())?.values ?? []
   const { now } = Date
   const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() - 3_600_000)

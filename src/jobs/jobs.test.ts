@@ -368,10 +368,11 @@ it('stops while the database cannot be reached', async () => {
 
 it('counts waiting, failed and given-up jobs in its metrics', async () => {
   const registry = new Registry()
-  observeJobs({ db, registry })
+  const timed = ['waiting', 'running', 'failed', 'hopeless', 'later']
+  observeJobs({ db, registry, timed })
   await enqueueJobs(
     db,
-    ['waiting', 'running', 'failed', 'hopeless', 'later'].map((name) => ({
+    [...timed, 'unknown'].map((name) => ({
       name,
       payload: {},
       ...(name === 'later' && { runAt: new Date(Date.now() + 3_600_000) }),
@@ -382,13 +383,14 @@ it('counts waiting, failed and given-up jobs in its metrics', async () => {
       update jobs set ${columns}
       where name = ${name}`)
   await set('running', sql`attempts = 1, locked_at = now(), locked_by = ${dead}, run_at = now() - interval '1 hour'`)
+  await set('unknown', sql`run_at = now() - interval '1 hour'`)
   await set('failed', sql`attempts = 2, last_error = 'away', run_at = now() - interval '90 seconds'`)
   await set('hopeless', sql`attempts = attempts_max, last_error = 'a bug'`)
   const value = async (name: string) => (await registry.getSingleMetric(name)?.get())?.values[0]?.value
-  expect(await value('guiche_jobs_due')).toBe(3)
+  expect(await value('guiche_jobs_due')).toBe(4)
   expect(await value('guiche_jobs_failing')).toBe(1)
   expect(await value('guiche_jobs_given_up')).toBe(1)
   const oldest = await value('guiche_jobs_oldest_due_seconds')
   expect(oldest).toBeGreaterThanOrEqual(90)
-  expect(oldest, 'a job that runs is not late').toBeLessThan(3_600)
+  expect(oldest, 'a job that runs is not late, nor one that no process knows').toBeLessThan(3_600)
 })

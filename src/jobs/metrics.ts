@@ -3,12 +3,15 @@ import type { Db } from '../db/sql.ts'
 import { registerGauges } from '../lib/gauges.ts'
 import { findJobBacklog, listClocks } from './store.ts'
 
-/** How many jobs wait, and for how long. Read from the database whenever the metrics are requested. */
-export function observeJobs({ db, registry }: { db: Db; registry: Registry }): void {
-  registerGauges(registry, async () => await findJobBacklog(db), [
+/**
+ * How many jobs wait, and for how long. Read from the database whenever the metrics are requested. `timed`: the names of
+ * the jobs whose age counts. One that no process knows, of another version or without its setting, is never done.
+ */
+export function observeJobs({ db, registry, timed }: { db: Db; registry: Registry; timed: string[] }): void {
+  registerGauges(registry, async () => await findJobBacklog(db, timed), [
     {
       name: 'guiche_jobs_oldest_due_seconds',
-      help: 'Age of the oldest job that is due',
+      help: 'Age of the oldest job that is due, other than scheduled reports',
       value: ({ oldestDueSeconds }) => oldestDueSeconds,
     },
     {

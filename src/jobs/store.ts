@@ -111,7 +111,7 @@ export async function releaseJobsOf(tx: Tx, instances: number[]): Promise<void> 
  */
 const unlocked = sql`locked_by = null, locked_at = null, key = case when attempts < attempts_max then key end`
 
-/** oldestDueSeconds: of those that do not run yet. failing: those that failed and will be tried again; givenUp: those that wait for the operator. */
+/** oldestDueSeconds: of those of `timed` that do not run yet. failing: those that failed and will be tried again; givenUp: those that wait for the operator. */
 export type JobBacklog = { due: number; oldestDueSeconds: number; failing: number; givenUp: number }
 
 /** The machines that work on the database, with how far their clocks were last found ahead of PostgreSQL's. */
@@ -122,11 +122,13 @@ export async function listClocks(db: Db): Promise<{ host: string; aheadMs: numbe
     order by host, abs(clock_ahead_ms) desc`)
 }
 
-export async function findJobBacklog(db: Db): Promise<JobBacklog> {
+/** `timed`: the names of the jobs whose age counts; null: all. */
+export async function findJobBacklog(db: Db, timed: string[] | null = null): Promise<JobBacklog> {
   const [row] = await db.query<JobBacklog>(sql`
     select count(*) filter (where is_open and run_at <= now()) as due,
       coalesce(
-        extract(epoch from now() - min(run_at) filter (where is_open and locked_by is null and run_at <= now())), 0)::float8
+        extract(epoch from now() - min(run_at) filter (
+          where is_open and locked_by is null and run_at <= now() and (${timed}::text[] is null or name = any (${timed})))), 0)::float8
         as "oldestDueSeconds",
       count(*) filter (where is_open and last_error is not null) as failing,
       count(*) filter (where not is_open) as "givenUp"

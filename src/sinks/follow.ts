@@ -23,13 +23,16 @@ const turnMs = 1_000
 
 type Deps = { db: Db; log: Logger; clock: Clock; registry: Registry; loadRecords: LoadRecords }
 
-/** The job that sends all events to the message broker of EVENT_SINK. There is none without the setting. */
+/**
+ * The job that sends all events to the message broker of EVENT_SINK. Without the setting it only ends, and with it the
+ * job that a process with the setting has left behind.
+ */
 export async function sinkJobs(
   deps: Deps,
   settings: EventSinkSettings | null,
 ): Promise<{ jobs: Record<string, Job>; schedules: Record<string, JobSchedule> }> {
   observeLag(deps, settings)
-  if (settings === null) return { jobs: {}, schedules: {} }
+  if (settings === null) return { jobs: { 'sinks.follow': async () => {} }, schedules: {} }
   const open = await loadSink(settings)
   return {
     jobs: { 'sinks.follow': async (_, stopping) => await follow(deps, { settings, open, stopping }) },

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { sql } from '../../src/db/sql.ts'
+import { enqueueJob } from '../../src/jobs/jobs.ts'
 import {
   type Broker,
   isInstalled,
@@ -185,6 +186,18 @@ it('sends the events of another merchant while one has more than it can send', a
   } finally {
     await service.stop()
     await broker.stop()
+  }
+})
+
+it('a process without the setting ends the job that one with it left behind', async () => {
+  const service = await startTestService()
+  try {
+    await enqueueJob(service.db, { name: 'sinks.follow', key: 'sinks.follow', payload: {} })
+    await eventually(
+      async () => (await service.db.query(sql`select from jobs where name = 'sinks.follow'`)).length === 0,
+    )
+  } finally {
+    await service.stop()
   }
 })
 
