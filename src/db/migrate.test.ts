@@ -146,6 +146,19 @@ it('builds an index outside a transaction, again if it was interrupted', async (
   await expect(run()).rejects.toThrow(/0004_other must be one statement: create index concurrently/)
 })
 
+it('says that it waits for another process', async () => {
+  const lines: unknown[] = []
+  const onLog = { info: (line: unknown) => void lines.push(line), debug: () => {} }
+  const migrating = await database.db.pool.connect()
+  await migrating.query(sql`select pg_advisory_lock(113753976957029)`)
+  const running = migrate(database.db, { folder, log: onLog as unknown as typeof log })
+  await expect
+    .poll(() => lines, { timeout: 60_000 })
+    .toEqual(['waiting for another process that migrates the database'])
+  migrating.release(true)
+  expect(await running).toEqual({ applied: ['0001_first', '0002_second'] })
+})
+
 it('keeps nobody waiting while it waits for a table', async () => {
   await run()
   await write('0003_third.sql', 'alter table notes add note text;')

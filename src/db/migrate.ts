@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { BaseLogger } from 'pino'
-import { type Db, sql } from './sql.ts'
+import { type Db, detectLostClient, sql } from './sql.ts'
 
 type Migration = {
   number: number
@@ -51,7 +51,8 @@ export async function migrate(
     await client.query(
       "set statement_timeout = 0; set lock_timeout = '1s'; set idle_in_transaction_session_timeout = 0",
     )
-    await takeLock(client)
+    await client.query(detectLostClient)
+    await takeLock(client, options.log)
     await createTable(client)
     const applied = await listApplied(client)
     const { state, unknown } = compare(migrations, applied)
@@ -113,10 +114,11 @@ function explainTooNew(unknown: string[]): string {
  * Waits by asking again and again: a statement that waits would itself keep `create index concurrently` of the holder
  * waiting.
  */
-async function takeLock(client: pg.PoolClient): Promise<void> {
-  for (;;) {
+async function takeLock(client: pg.PoolClient, log: Pick<BaseLogger, 'info'>): Promise<void> {
+  for (let polls = 0; ; polls += 1) {
     const { rows } = await client.query<{ locked: boolean }>(sql`select pg_try_advisory_lock(${lockKey}) as locked`)
     if (rows[0]?.locked) return
+    if (polls * lockPollMs === slowMs) log.info('waiting for another process that migrates the database')
     await sleep(lockPollMs)
   }
 }

@@ -102,6 +102,13 @@ const limits =
   "set statement_timeout = '60s'; set lock_timeout = '10s'; set idle_in_transaction_session_timeout = '60s'"
 
 /**
+ * For connections that hold a lock for long. A machine that loses its network closes nothing: with these settings the
+ * server notices within half a minute instead of hours.
+ */
+export const detectLostClient =
+  'set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3'
+
+/**
  * How long a connection is kept that nobody uses. A new one costs the server a process, and plans each named statement
  * six times: with the driver's ten seconds, a burst would begin with that. A load balancer closes idle connections as
  * well, ours (deploy/ha/haproxy.cfg) after two minutes: that would look like a failure.

@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { PoolClient } from 'pg'
 import type { Logger } from 'pino'
-import { type Db, sql, type Tx } from '../db/sql.ts'
+import { type Db, detectLostClient, sql, type Tx } from '../db/sql.ts'
 import { assert } from '../lib/assert.ts'
 import { jobsChannel } from './store.ts'
 
@@ -129,9 +129,7 @@ export function holdInstanceLock(
 }
 
 async function take(connection: PoolClient, instance: number): Promise<void> {
-  // A machine that loses its network closes nothing: with these settings the server notices within half a minute
-  // instead of hours.
-  await connection.query(`set tcp_keepalives_idle = 10; set tcp_keepalives_interval = 5; set tcp_keepalives_count = 3`)
+  await connection.query(detectLostClient)
   await connection.query(sql`select pg_advisory_lock(${lockSpace}, ${instance})`)
   await connection.query(sql`insert into instances (id) values (${instance}) on conflict do nothing`)
   await connection.query(`listen ${jobsChannel}`)
