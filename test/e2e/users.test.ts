@@ -268,6 +268,7 @@ describe('on the API of the shops, a session', () => {
     expect((await developer.call('/transaction')).status).toBe(200)
     const balance = await developer.call('/balance')
     expect([balance.status, balance.body.code]).toEqual([403, 'permission_missing'])
+    expect((await developer.call('/dashboard/api/overview')).body.balances).toBeNull()
     const body = { amount: 1000, paymentMethod: 'PIX', pix: {} }
     expect((await developer.call('/transaction', { method: 'POST', body, csrf: null })).status).toBe(403)
     expect((await developer.call('/transaction', { method: 'POST', body })).status).toBe(201)
