@@ -61,7 +61,7 @@ describe('compose.yaml', () => {
     for (const kind of ['secrets', 'networks'])
       expect([...new Set(used(kind))].toSorted()).toEqual(Object.keys(defined[kind]).toSorted())
     const volumes = used('volumes').map((volume) => volume.split(':')[0] ?? '')
-    const named = volumes.filter((volume) => !volume.startsWith('.'))
+    const named = volumes.filter((volume) => !/^[.$]/.test(volume))
     expect(named.toSorted()).toEqual(Object.keys(defined.volumes).toSorted())
   })
 

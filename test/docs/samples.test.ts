@@ -33,7 +33,7 @@ const untried: [document: string, beginning: string, why: string][] = [
   ['docs/installation.md', 'node --heap', 'the flags of npm start'],
   ['docs/high-availability.md', 'merchants, PSPs ─►', 'a drawing'],
   ['docs/high-availability.md', 'create role guiche', 'npm run test:ha does it'],
-  ...['useradd', 'export DATABASE', 'docker', 'mkdir', 'kubectl'].map((beginning): [string, string, string] => [
+  ...['useradd', 'set -a', 'docker', 'mkdir', 'kubectl'].map((beginning): [string, string, string] => [
     'docs/installation.md',
     beginning,
     'needs root, a container runtime or a cluster; test/deploy has what can be tested without',
