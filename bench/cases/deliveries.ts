@@ -79,6 +79,7 @@ async function besideOneThatHangs(bench: Bench): Promise<void> {
     seen.hanging.push(await reportAll(bench, 1))
   }
   for (const [kind, answers] of Object.entries(seen)) {
+    const missing = answers.reduce((sum, answer) => sum + Math.max(0, answer.missing), 0)
     card.row({
       name:
         kind === 'well'
@@ -88,7 +89,9 @@ async function besideOneThatHangs(bench: Bench): Promise<void> {
       values: answers.map(({ delivered }) => delivered.count / delivered.seconds),
       p50Ms: answers.map(({ delivered }) => toMs(delivered, 50)),
       p99Ms: answers.map(({ delivered }) => toMs(delivered, 99)),
-      note: toErrors(answers.map(({ creates }) => creates)),
+      note: [missing > 0 && `**${missing} did not arrive**`, toErrors(answers.map(({ creates }) => creates))]
+        .filter(Boolean)
+        .join('; '),
     })
   }
   const p99 = (answers: Delivered[]) => median(answers.map(({ delivered }) => toMs(delivered, 99)))
@@ -101,16 +104,18 @@ async function besideOneThatHangs(bench: Bench): Promise<void> {
   })
 }
 
-type Delivered = { delivered: ShopAnswer; creates: Report }
+type Delivered = { delivered: ShopAnswer; creates: Report; missing: number }
 
 async function reportAll({ service, merchants, seconds }: Bench, hanging: number): Promise<Delivered> {
   const shop = await openShop(receivers, hanging)
   try {
     const job = createJob({ port: service.port, merchants, connections: 32, seconds, webhookUrls: shop.urls })
-    const creates = await generate({ ...job, perSecond: createsPerSecond })
+    // Webhooks of a warm-up could not be told from the others.
+    const creates = await generate({ ...job, perSecond: createsPerSecond, warmUpSeconds: 0 })
     await service.emptyLog()
     const sent = Math.floor(creates.count * (1 - hanging / receivers))
-    return { creates, delivered: await shop.worker.request({ task: 'read', waitFor: sent, waitMs: 10_000 }) }
+    const delivered = await shop.worker.request({ task: 'read', waitFor: sent, waitMs: 10_000 })
+    return { creates, delivered, missing: sent - delivered.count }
   } finally {
     shop.worker.end()
   }
