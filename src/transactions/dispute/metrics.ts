@@ -46,7 +46,7 @@ export function observeDisputes({ db, clock, registry, acquirers }: Deps): void 
   const startedAt = clock.now()
   gauge(
     'guiche_disputes_list_age_seconds',
-    'Seconds since an acquirer’s whole list of disputes was last read, or since the start if it never was; absent if it offers no list',
+    'Seconds since an acquirer’s list of disputes was last read, or since the start if it never was; absent if it offers no list',
     ['acquirer'],
     async function () {
       this.reset()
