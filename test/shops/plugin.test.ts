@@ -29,6 +29,14 @@ it.skipIf(!hasPhp)('sends each refund that WooCommerce has a record of, and none
   })
 })
 
+it.skipIf(!hasPhp)('cancels a charge', async () => {
+  const { stdout } = await promisify(execFile)('php', ['test/shops/schedule.php'])
+  expect(JSON.parse(stdout)).toMatchObject({
+    // The type of a form, which cURL adds to an empty body, is refused.
+    cancel: [expect.objectContaining({ method: 'POST', type: 'application/json' })],
+  })
+})
+
 it('every text of it is in Portuguese, and compiled', () => {
   const texts = sources.flatMap((source) => [
     ...source.matchAll(/\b(?:__|esc_html__|esc_attr__|esc_html_e|esc_attr_e)\('((?:[^'\\]|\\.)+)', '([^']+)'\)/g),

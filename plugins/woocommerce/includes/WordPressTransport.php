@@ -16,7 +16,8 @@ final class WordPressTransport implements Transport
     {
         $answer = wp_remote_request($request->url, [
             'method' => $request->method,
-            'headers' => $request->headers,
+            // cURL adds the type of a form to a POST without a body, and Guichê refuses that.
+            'headers' => $request->headers + ($request->method === 'POST' ? ['Content-Type' => 'application/json'] : []),
             'body' => $request->body ?? '',
             'timeout' => $request->timeoutMs / 1000,
             'redirection' => 0,
