@@ -62,7 +62,7 @@ export class Guiche {
   readonly balance: Balances
   /** Everything that changed the available balance. Scope: `balance.read`. */
   readonly statement: Statement
-  /** Status changes of transactions and withdrawals. Scope: `webhook.read`. */
+  /** Status changes of transactions and withdrawals. Scopes: `webhook.read`, and for payloads also those of the records. */
   readonly events: Events
   /** Webhook deliveries, and delivering an event again. Scopes: `webhook.read`, `webhook.write`. */
   readonly deliveries: Deliveries

@@ -29,9 +29,10 @@ it.skipIf(!hasPhp)('sends each refund that WooCommerce has a record of, and none
   })
 })
 
-it.skipIf(!hasPhp)('cancels a charge', async () => {
+it.skipIf(!hasPhp)('follows the event feed with the scopes of its README, and cancels a charge', async () => {
   const { stdout } = await promisify(execFile)('php', ['test/shops/schedule.php'])
   expect(JSON.parse(stdout)).toMatchObject({
+    feed: { position: '8-00000000', done: [8] },
     // The type of a form, which cURL adds to an empty body, is refused.
     cancel: [expect.objectContaining({ method: 'POST', type: 'application/json' })],
   })

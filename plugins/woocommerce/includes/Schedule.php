@@ -21,6 +21,17 @@ final class Schedule
     private const PAGES_MAX = 20;
     /** The option with the position in the event feed. */
     private const POSITION = 'guiche_feed_position';
+    /** Without them the feed also needs the scope withdrawal.read. */
+    private const TYPES = [
+        'transaction.pix_qrcode_generated',
+        'transaction.paid',
+        'transaction.processing_refund',
+        'transaction.processing_infraction',
+        'transaction.refunded',
+        'transaction.infraction',
+        'transaction.failed',
+        'transaction.blocked',
+    ];
 
     public static function register(): void
     {
@@ -58,7 +69,7 @@ final class Schedule
         try {
             if ($position === '') {
                 // Events from now on are in the feed; what came before shows in the orders.
-                $next = Plugin::client()->events->read(['after' => 'end'])->next;
+                $next = Plugin::client()->events->read(['after' => 'end', 'type' => self::TYPES])->next;
                 self::checkOrders();
                 update_option(self::POSITION, $next, false);
                 return;
@@ -78,7 +89,7 @@ final class Schedule
     private static function follow(string $position): void
     {
         for ($page = 0; $page < self::PAGES_MAX; $page += 1) {
-            $feed = Plugin::client()->events->read(['after' => $position]);
+            $feed = Plugin::client()->events->read(['after' => $position, 'type' => self::TYPES]);
             $found = [];
             foreach ($feed->data as $event) {
                 $orderId = $event->data instanceof Transaction ? Charges::orderIdOf($event->data->externalCode) : 0;

@@ -15,7 +15,8 @@ use Guiche\Types\Shapes;
 use Guiche\WebhookEvent;
 
 /**
- * Status changes of transactions and withdrawals. Scope: `webhook.read`.
+ * Status changes of transactions and withdrawals. Scopes: `webhook.read`, and for payloads also those of the records:
+ * `transaction.read` and `withdrawal.read`, unless `type` selects one kind.
  *
  * @phpstan-import-type Options from Client
  * @phpstan-import-type EventFilters from Shapes

@@ -36,7 +36,7 @@ class AsyncGuiche:
     statement: AsyncStatement
     """Everything that changed the available balance. Scope: balance.read."""
     events: AsyncEvents
-    """Status changes of transactions and withdrawals. Scope: webhook.read."""
+    """Status changes of transactions and withdrawals. Scopes: webhook.read, and for payloads also those of the records."""
     deliveries: AsyncDeliveries
     """Webhook deliveries, and delivering an event again. Scopes: webhook.read, webhook.write."""
     webhook_endpoints: AsyncWebhookEndpoints

@@ -38,7 +38,7 @@ class Guiche:
     statement: Statement
     """Everything that changed the available balance. Scope: balance.read."""
     events: Events
-    """Status changes of transactions and withdrawals. Scope: webhook.read."""
+    """Status changes of transactions and withdrawals. Scopes: webhook.read, and for payloads also those of the records."""
     deliveries: Deliveries
     """Webhook deliveries, and delivering an event again. Scopes: webhook.read, webhook.write."""
     webhook_endpoints: WebhookEndpoints
