@@ -118,7 +118,7 @@ namespace Guiche\WooCommerce {
         public static function synchronize(int $orderId, string $transactionId): bool
         {
             if ($orderId === 7) {
-                throw new \RuntimeException('A hook of another plugin failed.');
+                throw new \TypeError('A hook of another plugin failed.');
             }
             self::$done[] = $orderId;
             return true;
@@ -137,7 +137,7 @@ namespace Guiche\WooCommerce {
         $pauses[] = intdiv($seconds, 60);
         try {
             ($runOrder)($values);
-        } catch (\RuntimeException) {
+        } catch (\TypeError) {
             // It is listed as failed.
         }
     }

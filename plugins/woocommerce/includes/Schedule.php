@@ -16,6 +16,8 @@ final class Schedule
     private const GROUP = 'guiche-pix';
     private const EVERY_SECONDS = 300;
     private const SOON_SECONDS = 60;
+    /** Each pause is twice the one before: a day and a half in all. */
+    private const ATTEMPTS_MAX = 11;
     /** A code lives a day at most, and a payment of its last minute is confirmed soon after. */
     private const SINCE_SECONDS = 3 * 24 * 60 * 60;
     private const PAGES_MAX = 20;
@@ -36,8 +38,7 @@ final class Schedule
     public static function register(): void
     {
         add_action(self::HOOK, self::check(...));
-        // An error fails the action, which WooCommerce lists under its scheduled actions.
-        add_action(self::HOOK_OF_ORDER, Synchronizer::synchronize(...), 10, 2);
+        add_action(self::HOOK_OF_ORDER, self::checkOrder(...), 10, 3);
     }
 
     /** The next check begins with the orders. */
@@ -46,9 +47,10 @@ final class Schedule
         delete_option(self::POSITION);
     }
 
-    public static function checkSoon(int $orderId, string $transactionId): void
+    public static function checkSoon(int $orderId, string $transactionId, int $attempt = 1): void
     {
-        as_schedule_single_action(time() + self::SOON_SECONDS, self::HOOK_OF_ORDER, [$orderId, $transactionId], self::GROUP);
+        $at = time() + self::SOON_SECONDS * 2 ** ($attempt - 1);
+        as_schedule_single_action($at, self::HOOK_OF_ORDER, [$orderId, $transactionId, $attempt], self::GROUP);
     }
 
     /** Called with each charge: a shop without Pix orders has nothing to check. */
@@ -76,8 +78,8 @@ final class Schedule
             }
             self::follow($position);
         } catch (PermissionException) {
-            // Without the scope webhook.read there is no feed to follow.
-            self::checkOrders();
+            // Without the scope webhook.read there is no feed to follow. The next check repeats what fails.
+            self::checkOrders(isRepeated: true);
         } catch (GuicheException $error) {
             if ($error->errorCode === 'position_unknown') {
                 delete_option(self::POSITION);
@@ -109,7 +111,7 @@ final class Schedule
     }
 
     /** The orders that may still be paid. Their ids first, since a check moves an order to another status. */
-    private static function checkOrders(): void
+    private static function checkOrders(bool $isRepeated = false): void
     {
         $orderIds = wc_get_orders([
             'payment_method' => Plugin::GATEWAY,
@@ -126,19 +128,34 @@ final class Schedule
                 continue;
             }
             foreach (array_keys(Charges::transactionsOf($order)) as $transactionId) {
-                self::synchronize($orderId, $transactionId);
+                self::synchronize($orderId, $transactionId, $isRepeated);
             }
         }
     }
 
-    /** An order that fails is checked again soon, and delays no other. */
-    private static function synchronize(int $orderId, string $transactionId): void
+    /** An order that fails is checked again soon, and delays no other. Hooks of other plugins may throw anything. */
+    private static function synchronize(int $orderId, string $transactionId, bool $isRepeated = false): void
     {
         try {
             Synchronizer::synchronize($orderId, $transactionId);
-        } catch (\RuntimeException $error) {
+        } catch (\Throwable $error) {
             Plugin::log('warning', 'A payment could not be checked', ['order' => $orderId, 'error' => $error->getMessage()]);
-            self::checkSoon($orderId, $transactionId);
+            if (!$isRepeated) {
+                self::checkSoon($orderId, $transactionId);
+            }
+        }
+    }
+
+    private static function checkOrder(int $orderId, string $transactionId, int $attempt = 1): void
+    {
+        try {
+            Synchronizer::synchronize($orderId, $transactionId);
+        } catch (\Throwable $error) {
+            if ($attempt < self::ATTEMPTS_MAX) {
+                self::checkSoon($orderId, $transactionId, $attempt + 1);
+            }
+            // The action fails, and WooCommerce lists it under its scheduled actions.
+            throw $error;
         }
     }
 }
