@@ -28,6 +28,8 @@ const remindAfterMs = 24 * 60 * 60_000
 const endAfterMs = 5 * 60_000
 /** Ended alerts are kept this long. */
 const keptMs = 90 * 24 * 60 * 60_000
+/** Longer than two versions of the service run beside each other in an upgrade. */
+const unknownKeptMs = 24 * 60 * 60_000
 /** Longer than any channel takes. If the process dies meanwhile, another one sends the message again, with the same id. */
 const leaseMs = 60_000
 
@@ -67,7 +69,11 @@ async function checkAlerts({ db, clock, log, registry, channels }: AlertDeps): P
   await db.transaction(async (tx) => {
     const { changed, deleted, reported } = compareAlerts(await lockOpenAlerts(tx), reading, now)
     await saveAlerts(tx, changed)
-    await deleteAlerts(tx, { ids: deleted, endedBefore: new Date(now.getTime() - keptMs) })
+    await deleteAlerts(tx, {
+      ids: deleted,
+      endedBefore: new Date(now.getTime() - keptMs),
+      unknownBefore: new Date(now.getTime() - unknownKeptMs),
+    })
     const names = channels.map(({ name }) => name)
     // A job for each channel: one that does not answer delays no other.
     for (const channel of await makeNoticesDue(tx, { reported, channels: names, now }))

@@ -28,10 +28,11 @@ const columnsParam = rowsParam<AlertRow>({
   ended_at: 'timestamptz',
 })
 
-/** The alerts that have not ended. Another check waits until this transaction ends; readers do not. */
+/** The alerts of known kinds that have not ended. Another check waits until this transaction ends; readers do not. */
 export async function lockOpenAlerts(tx: Tx): Promise<AlertRow[]> {
   await tx.query(sql`lock table alerts in share row exclusive mode`)
-  return await tx.query<AlertRow>(sql`select ${columns} from alerts where ended_at is null order by began_at, id`)
+  return await tx.query<AlertRow>(sql`
+    select ${columns} from alerts where ended_at is null and kind = any (${alertKinds}) order by began_at, id`)
 }
 
 export async function saveAlerts(tx: Tx, rows: AlertRow[]): Promise<void> {
@@ -41,10 +42,18 @@ export async function saveAlerts(tx: Tx, rows: AlertRow[]): Promise<void> {
       reports = excluded.reports, ended_at = excluded.ended_at`)
 }
 
-/** Deletes these, those that ended before that time, and those of kinds that no longer exist. */
-export async function deleteAlerts(tx: Tx, { ids, endedBefore }: { ids: string[]; endedBefore: Date }): Promise<void> {
+/**
+ * Deletes these, those that ended before that time, and those of unknown kinds that were last met before
+ * `unknownBefore`: another version of the service may still check for them.
+ */
+export async function deleteAlerts(
+  tx: Tx,
+  { ids, endedBefore, unknownBefore }: { ids: string[]; endedBefore: Date; unknownBefore: Date },
+): Promise<void> {
   await tx.query(sql`
-    delete from alerts where id = any (${ids}::uuid[]) or ended_at < ${endedBefore} or kind <> all (${alertKinds})`)
+    delete from alerts
+    where id = any (${ids}::uuid[]) or ended_at < ${endedBefore}
+      or (kind <> all (${alertKinds}) and met_at < ${unknownBefore})`)
 }
 
 /**

@@ -227,6 +227,21 @@ it('keeps an alert as it is while its condition cannot be read, and reports the 
   expect(ofDispute().slice(1)).toEqual([`[Guichê] Resolved: ${disputed}`])
 })
 
+it('leaves the alerts of another version as they are, until none of it has checked for them for a day', async () => {
+  const now = service.clock.now()
+  await service.db.query(sql`
+    insert into alerts (id, kind, subject, value, began_at, met_at, reported_at, reports)
+    values (gen_random_uuid(), 'of_another_version', '{}', 1, ${now}, ${now}, ${now}, 1)`)
+  const kept = async () =>
+    await service.db.query(sql`select reports, ended_at from alerts where kind = 'of_another_version'`)
+  service.clock.advance(dayMs)
+  await check()
+  expect(await kept()).toEqual([{ reports: 1, ended_at: null }])
+  service.clock.advance(1)
+  await check()
+  expect(await kept()).toEqual([])
+})
+
 it('sends a message again, with the same id, if it is not recorded that it was sent', async () => {
   const before = webhook.received.length
   // As if the process ended between the answer and the record of it.
