@@ -1,4 +1,4 @@
-import { ActionIcon, CopyButton, Group, Text, Tooltip } from '@mantine/core'
+import { ActionIcon, Button, CopyButton, Group, Text, Tooltip } from '@mantine/core'
 import { texts, useText } from '../text.ts'
 import { IconOf } from './icons.tsx'
 
@@ -21,6 +21,20 @@ export function CopyAction({ value, label, isSmall = false }: { value: string; l
             <IconOf name={copied ? 'check' : 'copy'} size={isSmall ? 14 : 16} />
           </ActionIcon>
         </Tooltip>
+      )}
+    </CopyButton>
+  )
+}
+
+/** The same with its label on it. */
+export function CopyTextButton({ value, label }: { value: string; label: string }) {
+  const t = useText(words)
+  return (
+    <CopyButton value={value}>
+      {({ copied, copy }) => (
+        <Button variant="default" onClick={copy} leftSection={<IconOf name={copied ? 'check' : 'copy'} size={16} />}>
+          {copied ? t.copied : label}
+        </Button>
       )}
     </CopyButton>
   )

@@ -1,8 +1,9 @@
-import { Anchor, Button, CopyButton, Group, Image, Stack, Text, Title } from '@mantine/core'
+import { Anchor, Button, Group, Image, Stack, Text, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { Link } from 'wouter'
 import { guiche } from '../../api.ts'
+import { CopyTextButton } from '../../components/copy.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { IconOf } from '../../components/icons.tsx'
 import { useFormat } from '../../format.ts'
@@ -104,8 +105,8 @@ export function OpenCharge({
               {until === undefined ? t.waiting : t.waitingUntil(until)}
             </Text>
             <Group justify="center" gap="xs">
-              <Copy value={charge.pixResponse.uri} label={t.copyCode} />
-              <Copy value={charge.paymentUrl} label={t.copyLink} />
+              <CopyTextButton value={charge.pixResponse.uri} label={t.copyCode} />
+              <CopyTextButton value={charge.paymentUrl} label={t.copyLink} />
               <Button
                 component="a"
                 variant="default"
@@ -127,18 +128,5 @@ export function OpenCharge({
         </Group>
       </Stack>
     </div>
-  )
-}
-
-function Copy({ value, label }: { value: string; label: string }) {
-  const t = useText(words)
-  return (
-    <CopyButton value={value}>
-      {({ copied, copy }) => (
-        <Button variant="default" onClick={copy} leftSection={<IconOf name={copied ? 'check' : 'copy'} size={16} />}>
-          {copied ? t.copied : label}
-        </Button>
-      )}
-    </CopyButton>
   )
 }

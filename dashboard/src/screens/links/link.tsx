@@ -1,13 +1,13 @@
-import { Anchor, Button, CopyButton, Group, Image, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core'
+import { Anchor, Button, Group, Image, SimpleGrid, Skeleton, Stack, Text } from '@mantine/core'
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link, useParams } from 'wouter'
 import { guiche, request, withQuery } from '../../api.ts'
+import { CopyTextButton } from '../../components/copy.tsx'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { type Fact, FactList } from '../../components/fact-list.tsx'
 import { ActionForm, useMutationForm } from '../../components/form.tsx'
-import { IconOf } from '../../components/icons.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { Amount, PhoneRow, RecordList } from '../../components/record-table.tsx'
@@ -84,7 +84,7 @@ function Shown({ link }: { link: LinkDetailResponse }) {
           <Section title={t.staticTitle}>
             <Stack align="center" gap="sm">
               <Code src={link.staticQrCode} alt={t.staticAlt} />
-              <Copy value={link.staticCode} label={t.copyCode} />
+              <CopyTextButton value={link.staticCode} label={t.copyCode} />
               <Text size="sm" c="dimmed">
                 {t.staticWhere}
               </Text>
@@ -150,7 +150,7 @@ function Share({ link }: { link: LinkDetailResponse }) {
           {link.url}
         </Anchor>
         <Group gap="xs" justify="center">
-          <Copy value={link.url} label={t.copyLink} />
+          <CopyTextButton value={link.url} label={t.copyLink} />
           <Button
             component="a"
             variant="default"
@@ -203,19 +203,6 @@ function Code({ src, alt }: { src: string; alt: string }) {
       w={180}
       style={{ background: '#fff', padding: 10, borderRadius: 8, imageRendering: 'pixelated' }}
     />
-  )
-}
-
-function Copy({ value, label }: { value: string; label: string }) {
-  const t = useText(words)
-  return (
-    <CopyButton value={value}>
-      {({ copied, copy }) => (
-        <Button variant="default" onClick={copy} leftSection={<IconOf name={copied ? 'check' : 'copy'} size={16} />}>
-          {copied ? t.copied : label}
-        </Button>
-      )}
-    </CopyButton>
   )
 }
 

@@ -25,8 +25,6 @@ export const words = texts({
     feesLead:
       'What was posted in the month, for each operation under each agreed fee: the moment of posting counts, in Brasília.',
     operation: 'Operation',
-    agreed: 'Agreed fee',
-    count: 'Number',
     volume: 'Volume',
     fee: 'Fee',
     total: 'Total',
@@ -70,8 +68,6 @@ export const words = texts({
     feesLead:
       'O que foi lançado no mês, por operação e por tarifa contratada: vale o momento do lançamento, no horário de Brasília.',
     operation: 'Operação',
-    agreed: 'Tarifa contratada',
-    count: 'Quantidade',
     volume: 'Volume',
     fee: 'Tarifa',
     total: 'Total',

@@ -25,16 +25,14 @@ export const words = texts({
     acquirer: 'PSP',
     ledger: 'Ledger',
     notReported: 'not available',
-    dated: (count: string, sum: string) =>
+    dated: 'dated this day by the PSP',
+    datedLate: (count: string, sum: string) =>
       `The PSP dates ${counted(count, 'payment', 'payments')} (${sum}) on this day, already in the ledger.`,
     changes: 'Changes since the previous version',
     postedSince: (count: string, sum: string) =>
       `Posted since then: ${counted(count, 'payment', 'payments')} of this day (${sum}).`,
     notKnown: 'unknown',
     gone: 'no longer there',
-    total: 'Total',
-    before: 'Before',
-    after: 'Now',
     signature: 'For auditors',
     signatureLead:
       'The statement is a JWS (ES256). Anyone with the file and the public keys can verify it without this service: guiche close verify statement.jws --keys statement-keys.json',
@@ -63,16 +61,14 @@ export const words = texts({
     acquirer: 'PSP',
     ledger: 'Razão',
     notReported: 'não disponível',
-    dated: (count: string, sum: string) =>
+    dated: 'deste dia, segundo o PSP',
+    datedLate: (count: string, sum: string) =>
       `Segundo o PSP, ${counted(count, 'pagamento', 'pagamentos')} deste dia (${sum}), já no razão.`,
     changes: 'Mudanças desde a versão anterior',
     postedSince: (count: string, sum: string) =>
       `Depois do fechamento: ${counted(count, 'pagamento', 'pagamentos')} deste dia (${sum}).`,
     notKnown: 'desconhecida',
     gone: 'não existe mais',
-    total: 'Total',
-    before: 'Antes',
-    after: 'Agora',
     signature: 'Para a auditoria',
     signatureLead:
       'O fechamento é um JWS (ES256). Com o arquivo e as chaves públicas, qualquer pessoa pode conferi-lo sem este serviço: guiche close verify statement.jws --keys statement-keys.json',

@@ -27,7 +27,6 @@ export const words = texts({
     change: 'Change',
     changeOf: (name: string) => `Change ${name}`,
     save: 'Save',
-    close: 'Close',
     disable: 'Disable',
     disableLead: (name: string) =>
       `${name} is signed out everywhere immediately and cannot sign in again until you enable the account.`,
@@ -81,7 +80,6 @@ export const words = texts({
     change: 'Alterar',
     changeOf: (name: string) => `Alterar ${name}`,
     save: 'Salvar',
-    close: 'Fechar',
     disable: 'Desativar',
     disableLead: (name: string) =>
       `${name} perde o acesso na hora, em todos os dispositivos, e só volta a entrar se você ativar a conta.`,
