@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
+import { Guiche } from '../../sdk/src/index.ts'
 import { createWebhookReceiver, type WebhookReceiver } from '../../sdk/src/testing.ts'
 import type { Check } from '../../src/cli/developer/checks.ts'
 import type { Triggered } from '../../src/cli/developer/trigger.ts'
@@ -176,9 +177,9 @@ describe('guiche listen', () => {
 })
 
 describe('guiche mcp', () => {
-  const open = async (...args: string[]) => {
+  const open = async (args: string[] = [], credentials: Record<string, string> = {}) => {
     const client = new Client({ name: 'test', version: '1.0.0' })
-    const environment = { PATH: process.env.PATH ?? '', DATA_DIR: service.dataDir }
+    const environment = { PATH: process.env.PATH ?? '', DATA_DIR: service.dataDir, ...credentials }
     const command = [join(inject('build'), 'src/cli/main.js'), 'mcp', ...args]
     await client.connect(new StdioClientTransport({ command: process.execPath, args: command, env: environment }))
     const call = async (name: string, input: Record<string, unknown> = {}) => {
@@ -222,8 +223,24 @@ describe('guiche mcp', () => {
     await client.close()
   })
 
+  it('shows a record without its deliveries to a client that may not read them', async () => {
+    const { clientId, clientSecret } = await registerShop(service, {
+      scopes: ['transaction.read', 'transaction.write'],
+    })
+    const shop = { clientId, clientSecret, baseUrl: service.baseUrl }
+    const { id } = await new Guiche(shop).transactions.create({ amount: 4321 })
+    const { client, call } = await open([], {
+      ...{ GUICHE_URL: service.baseUrl, GUICHE_CLIENT_ID: clientId, GUICHE_CLIENT_SECRET: clientSecret },
+    })
+    expect(await call('get_transaction', { id })).toMatchObject({
+      ...{ id, amount: 4321, history: expect.arrayContaining([expect.objectContaining({ status: 'PENDING' })]) },
+      webhooks: 'Reading webhook deliveries needs the scope webhook.read.',
+    })
+    await client.close()
+  })
+
   it('creates and pays charges in the sandbox only when it is allowed', async () => {
-    const { client, call } = await open('--allow-charges')
+    const { client, call } = await open(['--allow-charges'])
     expect(await namesOf(client)).toEqual(expect.arrayContaining(['create_test_charge', 'pay_test_charge']))
     const { id, paymentPage } = await call('create_test_charge', { amount: 1990 })
     expect(paymentPage).toContain('/pay/')

@@ -1,10 +1,11 @@
-import type {
-  Guiche,
-  StatementFilters,
-  Transaction,
-  TransactionFilters,
-  Withdrawal,
-  WithdrawalFilters,
+import {
+  type Guiche,
+  GuicheError,
+  type StatementFilters,
+  type Transaction,
+  type TransactionFilters,
+  type Withdrawal,
+  type WithdrawalFilters,
 } from '../../../sdk/src/index.ts'
 import { requireSandbox } from './connect.ts'
 
@@ -164,10 +165,18 @@ function toWithdrawal(one: Withdrawal) {
 
 /** The status changes in order, and what became of their webhooks. */
 async function explain(guiche: Guiche, { id, statusHistory }: Pick<Transaction | Withdrawal, 'id' | 'statusHistory'>) {
-  const deliveries = (await guiche.deliveries.list({ recordId: id, perPage: 100 }).page()).data
+  const history = statusHistory.map(({ status, date }) => ({ status, date }))
+  const deliveries = await guiche.deliveries
+    .list({ recordId: id, perPage: 100 })
+    .page()
+    .catch((error: unknown) => {
+      if (error instanceof GuicheError && error.code === 'insufficient_scope') return null
+      throw error
+    })
+  if (!deliveries) return { history, webhooks: 'Reading webhook deliveries needs the scope webhook.read.' }
   return {
-    history: statusHistory.map(({ status, date }) => ({ status, date })),
-    webhooks: deliveries.map(({ eventId, type, state, attempts, nextAttemptAt }) => {
+    history,
+    webhooks: deliveries.data.map(({ eventId, type, state, attempts, nextAttemptAt }) => {
       const { status, error } = attempts.at(-1) ?? {}
       return { eventId, type, state, attempts: attempts.length, lastStatus: status, lastError: error, nextAttemptAt }
     }),
