@@ -3,7 +3,7 @@ import { passwordLengthMax } from './password.ts'
 import { merchantRoles, operatorRoles } from './roles.ts'
 import type { ListedUser } from './store.ts'
 
-const Email = Type.String({ format: 'email', maxLength: 255 })
+export const Email = Type.String({ format: 'email', maxLength: 255 })
 const Password = Type.String({ minLength: 1, maxLength: passwordLengthMax * 4 })
 const Code = Type.String({ pattern: '^\\d{6}$', description: 'Six digits of the authenticator app' })
 const Role = Type.Enum([...new Set([...operatorRoles, ...merchantRoles])])

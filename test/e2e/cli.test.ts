@@ -188,7 +188,9 @@ describe('guiche client rotate-secret', () => {
       ),
       expectFailure(['client', 'rotate-secret', 'x', '--overlap-hours', 'soon'], /A number from 0 to 2160/),
       expectFailure(['client', 'rotate-secret', made.clientId, '--overlap-hours', ''], /A number from 0 to 2160/),
+      // Nobody could sign in with the second one.
       expectFailure(['user', 'invite', '--email', 'ana at example', '--role', 'admin'], /such as ana@example.com/),
+      expectFailure(['user', 'invite', '--email', 'josé@example.com', '--role', 'admin'], /such as ana@example.com/),
     ])
   })
 })
