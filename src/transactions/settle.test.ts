@@ -14,6 +14,7 @@ import {
 } from '../../test/support/payments.ts'
 import { smallestTransaction, startTestService, type TestService } from '../../test/support/service.ts'
 import { suspendJob } from '../../test/support/webhooks.ts'
+import { AcquirerUnavailable } from '../acquirers/acquirer.ts'
 import type { HttpRequest, HttpResponse } from '../acquirers/bacen/http.ts'
 import { sql } from '../db/sql.ts'
 import { findLedgerBreaches } from '../ledger/verify.ts'
@@ -47,6 +48,8 @@ function depsWith(
     log: pino({ level: 'warn' }, { write: (line: string) => warnings.push(line) }),
   })
 }
+/** What the standard answers for a record that is not there. */
+const none = { status: 404, body: '{"title":"Não encontrado.","status":404}' }
 const report = (endToEndId: string) => ({ acquirer: 'simulator', endToEndId })
 const asItIs = () => depsWith((_, answer) => answer)
 
@@ -81,6 +84,24 @@ it('changes nothing when nobody paid, or when the caller is not the owner', asyn
   expect((await fetchTransaction(service, id)).status).toBe('PIX_QRCODE_GENERATED')
 })
 
+it('lists from shortly before the end of the last poll, and once more what may have appeared late', async () => {
+  const stopping = new AbortController().signal
+  await pollPayments(asItIs(), stopping)
+  const last = service.clock.now().getTime()
+  service.clock.advance(30_000)
+  const ranges: number[][] = []
+  const watched = depsWith(({ path, query: { inicio = '', fim = '' } }, answer) => {
+    // In seconds since the last poll.
+    if (path === '/pix') ranges.push([inicio, fim].map((at) => Math.round((Date.parse(at) - last) / 1_000)))
+    return answer
+  })
+  await pollPayments(watched, stopping)
+  expect(ranges).toEqual([
+    [-125, -90],
+    [-5, 30],
+  ])
+})
+
 describe('with an acquirer that', () => {
   it('does not list the payments of a charge, it fetches the payment that the callback named', async () => {
     const { id, uri } = await charge(service)
@@ -95,7 +116,7 @@ describe('with an acquirer that', () => {
     await bank.payQuietly(uri)
     const lagging = depsWith((request, answer) => {
       if (isCharge(request)) return change(answer, { pix: undefined })
-      return request.path.startsWith('/pix/') ? { ...answer, status: 404 } : answer
+      return request.path.startsWith('/pix/') ? { ...answer, ...none } : answer
     })
     await pollPayments(lagging, new AbortController().signal)
     // Without another poll: a separate job asks the acquirer, which knows the payment by now; it may have done so
@@ -165,7 +186,7 @@ describe('with an acquirer that', () => {
     await bank.payQuietly(uri)
     for (const broken of [{ status: 503 }, { status: 429 }, { body: '<html>' }, { status: 401 }]) {
       const deps = depsWith((request, answer) => (isCharge(request) ? { ...answer, ...broken } : answer))
-      await expect(settleTransaction(deps, { merchantId, id })).rejects.toMatchObject({ name: 'AcquirerUnavailable' })
+      await expect(settleTransaction(deps, { merchantId, id })).rejects.toBeInstanceOf(AcquirerUnavailable)
     }
     expect((await fetchTransaction(service, id)).status).toBe('PIX_QRCODE_GENERATED')
     expect(await settleTransaction(asItIs(), { merchantId, id })).toBe('settled')
@@ -173,7 +194,7 @@ describe('with an acquirer that', () => {
 
   it.each([
     ['shows no code of a paid charge', (answer: HttpResponse) => change(answer, withoutCode)],
-    ['shows a payment and no charge', (answer: HttpResponse) => ({ ...change(answer, {}), status: 404 })],
+    ['shows a payment and no charge', (answer: HttpResponse) => ({ ...answer, ...none })],
   ])('%s, it records the payment of a transaction that has none, and shows none', async (_, toAnswer) => {
     const input = { idempotencyKey: randomUUID() }
     const { id, uri } = await charge(service, input)

@@ -268,18 +268,6 @@ describe('the poller', () => {
       update transactions set end_to_end = null, amount_paid = null, payment_date = null where id = ${thief.id}`)
     await expectPaidOnce(bad.id)
   })
-
-  it('starts where the last poll ended, with a small overlap', async () => {
-    const before = service.clock.now()
-    await service.runJob('transactions.poll')
-    const listedUntil = async () =>
-      (
-        await service.db.query<{ at: Date }>(
-          sql`select listed_until as at from acquirer_cursors where acquirer = 'simulator'`,
-        )
-      )[0]?.at ?? new Date(0)
-    await eventually(async () => (await listedUntil()) >= before)
-  })
 })
 
 describe('a code that expires', () => {
