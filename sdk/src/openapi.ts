@@ -2078,6 +2078,7 @@ export type ErrorCode =
   | 'merchant_moved'
   | 'missing_token'
   | 'not_found'
+  | 'overloaded'
   | 'payment_refused'
   | 'payouts_stopped'
   | 'position_unknown'

@@ -94,6 +94,9 @@ const examples: Record<keyof typeof apiErrors, Example> = {
     detail:
       'The database did not answer. Repeat the request in a few seconds, with the same idempotency key if it has one: nothing is done twice.',
   },
+  overloaded: {
+    detail: 'This merchant has many events, and they are being numbered for the first time. Repeat the request.',
+  },
 }
 
 const source = {

@@ -29,6 +29,7 @@ export const apiErrors = {
   internal_error: { status: 500, title: 'Internal error' },
   acquirer_unavailable: { status: 500, title: 'The outcome at the acquirer is not yet known' },
   database_unavailable: { status: 503, title: 'The database is not available' },
+  overloaded: { status: 503, title: 'The service is overloaded' },
 } as const satisfies ErrorTable
 
 /** The errors of the dashboard, of actions of the operator, and of a PSP's callbacks. */
@@ -51,7 +52,6 @@ export const otherErrors = {
   csrf_token_missing: { status: 403, title: 'The request does not come from this dashboard session' },
   permission_missing: { status: 403, title: 'Your role does not allow this' },
   certificate_refused: { status: 403, title: 'The required client certificate was not presented' },
-  overloaded: { status: 503, title: 'The service is overloaded' },
 } as const satisfies ErrorTable
 
 type ErrorTable = Record<string, { status: number; title: string }>

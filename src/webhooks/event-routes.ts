@@ -46,7 +46,7 @@ export function registerEventRoutes(app: Server, deps: Deps): void {
         querystring: EventsQuery,
         response: {
           200: views.events,
-          ...problems(401, 403, 422, 500, 'position_unknown'),
+          ...problems(401, 403, 422, 500, 'position_unknown', 'overloaded'),
         },
       },
     },
