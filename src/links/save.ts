@@ -3,8 +3,10 @@ import type { Acquirers } from '../acquirers/registry.ts'
 import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { toDate } from '../http/formats.ts'
+import { idempotencyKeyReused } from '../http/idempotency-key.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError, type FieldError, invalidFields, refusal } from '../lib/errors.ts'
+import { differingPaths } from '../lib/json.ts'
 import type { LinkInput } from './schema.ts'
 import { newStaticCode } from './static-code.ts'
 import { countLinks, findLink, findMerchant, insertLink, type LinkRow, lockLink, updateLink } from './store.ts'
@@ -20,18 +22,34 @@ type Saving = { merchantId: string; id: string; input: LinkInput; by: By }
 /**
  * Creates a link under an id that the caller chose, so that a repeated request creates one.
  *
- * @throws {AppError} `validation_failed`
+ * @throws {AppError} `validation_failed`, `idempotency_key_reused`
  */
 export async function createLink(deps: Deps, { merchantId, id, input, by }: Saving): Promise<void> {
   await deps.db.transaction(async (tx) => {
-    if (await findLink(tx, { merchant_id: merchantId, id })) return
-    if ((await countLinks(tx, merchantId)) >= linksMax) throw invalidFields([tooMany])
     const now = deps.clock.now()
     const before = { ...initial, merchant_id: merchantId, id, created_at: now }
     const row = await withStaticCode(tx, deps, { row: toRow(input, before, now), input, now })
-    if (!(await insertLink(tx, row))) throw invalidFields([slugTaken])
+    if (!(await insertLink(tx, row))) return replay(await findLink(tx, row), row, input)
+    if ((await countLinks(tx, merchantId)) > linksMax) throw invalidFields([tooMany])
     await record(tx, { action: 'payment-link.create', row, by, now })
   })
+}
+
+/** Refuses other content than that of the request which created the link, or a slug that another link has. */
+function replay(first: LinkRow | null, requested: LinkRow, { slug }: LinkInput): void {
+  if (!first) throw invalidFields([slugTaken])
+  // Without a slug, a request means a random one.
+  const fields = differingPaths(contentOf(first), contentOf({ ...requested, slug: slug ?? first.slug }))
+  if (fields.length > 0) throw idempotencyKeyReused(fields, 'payment link')
+}
+
+function contentOf(row: LinkRow) {
+  const { slug, title, description, amount, stock } = row
+  return {
+    ...{ slug, title, description, amount, amountMin: row.amount_min, amountMax: row.amount_max, stock },
+    ...{ expiresAt: row.expires_at?.getTime() ?? null, needsCustomer: row.needs_customer },
+    ...{ webhookUrl: row.webhook_url, isEnabled: row.is_enabled, hasStaticCode: row.static_txid !== null },
+  }
 }
 
 /**

@@ -31,16 +31,16 @@ const columns = raw(`
   merchant_id, id, slug, title, description, amount, amount_min, amount_max, stock, expires_at, needs_customer, webhook_url,
   is_enabled, static_txid, static_uri, created_at, changed_at`)
 
-/** False if another link has its slug. A link that exists already under its id counts as inserted. */
+/** False if a link has its id or its slug. */
 export async function insertLink(tx: Tx, row: LinkRow): Promise<boolean> {
-  await tx.query(sql`
+  const rows = await tx.query(sql`
     insert into payment_links (${columns})
     values (
       ${row.merchant_id}, ${row.id}, ${row.slug}, ${row.title}, ${row.description}, ${row.amount}, ${row.amount_min},
       ${row.amount_max}, ${row.stock}, ${row.expires_at}, ${row.needs_customer}, ${row.webhook_url}, ${row.is_enabled},
       ${row.static_txid}, ${row.static_uri}, ${row.created_at}, ${row.changed_at})
-    on conflict do nothing`)
-  return (await findLink(tx, row)) !== null
+    on conflict do nothing returning id`)
+  return rows.length > 0
 }
 
 /** False if another link has its slug. */

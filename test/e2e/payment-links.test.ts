@@ -271,6 +271,15 @@ describe('a payment link', () => {
     const [first, second] = [await made({ id, slug: 'cafe-da-ana' }), await made({ id, slug: 'cafe-da-ana' })]
     expect(second).toEqual(first)
     expect(first.url).toBe(`${service.baseUrl}/l/cafe-da-ana`)
+    // After a lost answer the person corrected it: what is sold is not what the form shows.
+    expect(await create({ id, amount: 6_000, expiresAt: '2027-01-01T00:00:00Z' })).toMatchObject({
+      status: 422,
+      body: { code: 'idempotency_key_reused', errors: [{ field: 'amount' }, { field: 'expiresAt' }] },
+    })
+    expect(await detail(id)).toEqual(first)
+    const other = randomUUID()
+    const atOnce = await Promise.all([2_590, 6_000].map(async (amount) => await create({ id: other, amount })))
+    expect(atOnce.map(({ status }) => status).sort()).toEqual([201, 422])
     expect(await create({ slug: 'cafe-da-ana' })).toMatchObject({
       status: 422,
       body: { errors: [{ field: 'slug', code: 'duplicate' }] },

@@ -2,7 +2,7 @@ import { Stack } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useMutation } from '@tanstack/react-query'
 import { type ReactNode, useContext, useEffect, useRef } from 'react'
-import { fieldErrorsOf } from '../api.ts'
+import { codeOf, fieldErrorsOf } from '../api.ts'
 import { type FieldError, writeFieldError } from '../field-errors.ts'
 import { useLanguage } from '../text.ts'
 import { DialogPending } from './dialog.tsx'
@@ -50,8 +50,9 @@ export function useMutationForm<Values extends Record<string, unknown>, Answer>(
     onSuccess: async (answer) => await onSuccess?.(answer),
     onError: (error) => {
       const fieldErrors = fieldErrorsOf(error)
-      // The notice shows all of them if one is of a field without an input.
-      if (!fieldErrors.every(({ field }) => form.getInputNode(field))) return
+      // The notice shows all of them if one is of a field without an input, or none is wrong in itself.
+      if (codeOf(error) === 'idempotency_key_reused' || !fieldErrors.every(({ field }) => form.getInputNode(field)))
+        return
       form.setErrors(
         Object.fromEntries(
           fieldErrors.map((fieldError) => [fieldError.field, <FieldMessage key={fieldError.field} of={fieldError} />]),
