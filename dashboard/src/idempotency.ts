@@ -13,11 +13,11 @@ export function newIdempotencyKey(): string {
  * Returns a function that gives a key for the content of a request: the same content has the same key again, so that a
  * retry repeats it, and other content is another request.
  */
-export function useIdempotencyKey(): (content: unknown) => string {
+export function useIdempotencyKey(create = newIdempotencyKey): (content: unknown) => string {
   const last = useRef({ content: '', key: '' })
   return (content) => {
     const text = JSON.stringify(content)
-    if (text !== last.current.content) last.current = { content: text, key: newIdempotencyKey() }
+    if (text !== last.current.content) last.current = { content: text, key: create() }
     return last.current.key
   }
 }

@@ -1,13 +1,13 @@
 import { Alert, Button, Checkbox, Group, Modal, Progress, Skeleton, Stack, Text } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import type { ReactNode } from 'react'
 import { request, withQuery } from '../../api.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { DayTimeInput } from '../../components/day-input.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { useMutationForm } from '../../components/form.tsx'
 import { useFormat } from '../../format.ts'
-import { newUuid } from '../../idempotency.ts'
+import { newUuid, useIdempotencyKey } from '../../idempotency.ts'
 import { useText } from '../../text.ts'
 import type { ResendPreview, ResendProgress } from '../../types.ts'
 import { hostOf } from './state.tsx'
@@ -23,19 +23,17 @@ export function ResendMany({ client, onClose }: { client: string; onClose: () =>
   const t = useText(words)
   const format = useFormat()
   const queries = useQueryClient()
-  // Created when the dialog opens, so that a second click repeats the same request.
-  const [resendId] = useState(newUuid)
+  const idOf = useIdempotencyKey(newUuid)
   const send = useMutationForm({
     initialValues: {
       from: toLocal(new Date(Date.now() - dayMs)),
       until: toLocal(new Date(Date.now() + 60_000)),
       states: ['exhausted', 'gone', 'pending'],
     },
-    send: async (values) =>
-      await request<{ count: number }>('PUT', `/webhook/resend/${resendId}`, {
-        ...toPeriod(client, values.from, values.until),
-        states: values.states,
-      }),
+    send: async (values) => {
+      const body = { ...toPeriod(client, values.from, values.until), states: values.states }
+      return await request<{ resendId: string; count: number }>('PUT', `/webhook/resend/${idOf(body)}`, body)
+    },
     onSuccess: async () => await queries.invalidateQueries({ queryKey: ['deliveries'] }),
   })
   const { from, until, states } = send.values
@@ -52,7 +50,8 @@ export function ResendMany({ client, onClose }: { client: string; onClose: () =>
     gcTime: 0,
   })
   if (send.data) {
-    return <Sent resendId={resendId} client={client} count={send.data.count} onClose={onClose} />
+    const { resendId, count } = send.data
+    return <Sent resendId={resendId} client={client} count={count} onClose={onClose} />
   }
   const count = preview.data?.total ?? 0
   return (
