@@ -56,6 +56,7 @@ export function registerReportScheduleRoutes(app: Server, deps: Deps): void {
         hide: true,
         querystring: Query,
         body: Type.Object({
+          id: Type.String({ format: 'uuid-v4' }),
           report: Type.Enum([...scheduledReports]),
           format: Type.Enum(formats),
           every: Type.Enum([...everyOptions]),
@@ -69,8 +70,8 @@ export function registerReportScheduleRoutes(app: Server, deps: Deps): void {
     async (request, reply) => {
       const user = userOf(request)
       const scope = await findScope(deps, user, request.query.clientId)
-      const id = await createSchedule(deps, { scope, schedule: request.body, by: byUser(user) })
-      return await reply.code(201).send({ id })
+      await createSchedule(deps, { scope, schedule: request.body, by: byUser(user) })
+      return await reply.code(201).send({ id: request.body.id })
     },
   )
 

@@ -1,10 +1,11 @@
 import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
+import { idempotencyKeyReused } from '../http/idempotency-key.ts'
 import type { Language } from '../lib/alert-settings.ts'
 import { dayOf, fromWallTime } from '../lib/brasilia.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError, invalidField } from '../lib/errors.ts'
-import { newUuid } from '../lib/secrets.ts'
+import { differingPaths } from '../lib/json.ts'
 import { operatorMerchantId } from '../suspense/status.ts'
 import { permissionsOf } from '../users/roles.ts'
 import { type Every, endOfPeriod } from './period.ts'
@@ -55,6 +56,8 @@ export async function listCandidates(db: Db | Tx, { merchantId, isOperators }: S
 }
 
 export type NewSchedule = {
+  /** Chosen by the page, so that a repeated request makes one schedule. */
+  id: string
   report: ScheduledReport
   format: ReportFormat
   every: Every
@@ -66,40 +69,53 @@ export type NewSchedule = {
 type Deps = { db: Db; clock: Clock }
 
 /**
- * @throws {AppError} `validation_failed` if the report lacks the format or the period, a recipient may not read it, or
- * there are too many
+ * @throws {AppError} `idempotency_key_reused`; `validation_failed` if the report lacks the format or the period, a
+ * recipient may not read it, or there are too many
  */
 export async function createSchedule(
   { db, clock }: Deps,
   { scope, schedule, by }: { scope: Scope; schedule: NewSchedule; by: By },
-): Promise<string> {
-  const { report, format, every, language } = schedule
+): Promise<void> {
+  const { id, report, format, every, language } = schedule
   const recipients = [...new Set(schedule.recipients)]
   checkKind(scope, schedule)
   const merchantId = scope.merchantId ?? operatorMerchantId
-  const [id, now] = [newUuid(), clock.now()]
+  const now = clock.now()
+  const row: ScheduleRow = {
+    ...{ merchant_id: merchantId, id, report, format, every, dating: schedule.by, language, recipients },
+    ...{ is_operators: scope.isOperators, created_by: by.actor, created_at: now, paused_at: null },
+    due_at: dueAfter(now, every),
+  }
   await db.transaction(async (tx) => {
-    if ((await countSchedules(tx, merchantId)) >= schedulesMax)
+    const count = await countSchedules(tx, merchantId)
+    const first = await lockSchedule(tx, { merchantId, id, isOperators: true })
+    if (first) return replay(first, row)
+    if (count >= schedulesMax)
       throw invalidField('report', 'invalid', `has ${schedulesMax} schedules already: delete one first`)
     const candidates = await listCandidates(tx, scope)
     const may = new Set(candidates.filter((person) => mayReceive(person, report)).map((person) => person.id))
     if (recipients.some((one) => !may.has(one)))
       throw invalidField('recipients', 'invalid', 'must be people who may read this report')
-    await insertSchedule(tx, {
-      ...{ merchant_id: merchantId, id, report, format, every, dating: schedule.by, language, recipients },
-      ...{ is_operators: scope.isOperators, created_by: by.actor, created_at: now, paused_at: null },
-      due_at: dueAfter(now, every),
-    })
-    await record(tx, {
-      action: 'report.schedule',
-      merchantId,
-      id,
-      details: { report, format, every, recipients },
-      by,
-      now,
-    })
+    await insertSchedule(tx, row)
+    await recordOf(tx, { row, action: 'report.schedule', by, now })
   })
-  return id
+}
+
+function replay(first: ScheduleRow, requested: ScheduleRow): void {
+  const fields = differingPaths(contentOf(first), contentOf(requested))
+  if (fields.length > 0) throw idempotencyKeyReused(fields, 'schedule')
+}
+
+function contentOf({
+  report,
+  format,
+  every,
+  dating: by,
+  language,
+  recipients,
+  is_operators: isOperators,
+}: ScheduleRow) {
+  return { report, format, every, by, language, recipients: recipients.toSorted().join(), isOperators }
 }
 
 function checkKind({ merchantId }: Scope, { report, format, every }: NewSchedule): void {
@@ -152,13 +168,6 @@ async function lockKnown(tx: Tx, { merchantId, isOperators }: Scope, id: string)
 type Recorded = { by: By; now: Date; action: 'report.schedule' | 'report.pause' | 'report.resume' | 'report.delete' }
 
 async function recordOf(tx: Tx, { row, ...recorded }: Recorded & { row: ScheduleRow }): Promise<void> {
-  const { merchant_id: merchantId, id, report, format, every, recipients } = row
-  await record(tx, { ...recorded, merchantId, id, details: { report, format, every, recipients } })
-}
-
-async function record(
-  tx: Tx,
-  { id, ...recorded }: Recorded & { merchantId: string; id: string; details: Record<string, unknown> },
-): Promise<void> {
-  await recordAction(tx, { ...recorded, recordId: id })
+  const { merchant_id: merchantId, id: recordId, report, format, every, recipients } = row
+  await recordAction(tx, { ...recorded, merchantId, recordId, details: { report, format, every, recipients } })
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { ReportSchedules } from '../../src/dashboard/report-schema.ts'
 import { sql } from '../../src/db/sql.ts'
@@ -52,7 +53,9 @@ const idOf = async (email: string) => {
 }
 
 async function schedule(more: object, { by = owner, query = '' } = {}) {
-  return await (await as(by)).call<{ id: string } & Problem>(`${path}${query}`, { body: { ...monthly, ...more } })
+  return await (await as(by)).call<{ id: string } & Problem>(`${path}${query}`, {
+    body: { id: randomUUID(), ...monthly, ...more },
+  })
 }
 
 async function pause(id: string, isPaused: boolean): Promise<void> {
@@ -185,6 +188,18 @@ it('is seen and changed by its own side only', async () => {
   const [action] = await service.db.query<{ actor: string; details: object }>(sql`
     select actor, details from audit_log where record_id = ${ofOperator.body.id}`)
   expect(action).toMatchObject({ actor: `user:${admin}`, details: { report: 'fees', every: 'month' } })
+})
+
+it('is made once when the request is repeated, and refused with other content', async () => {
+  const [id, recipients] = [randomUUID(), [await idOf(owner)]]
+  const before = (await show()).data.length
+  for (const _ of [1, 2]) expect(await schedule({ id, recipients })).toMatchObject({ status: 201, body: { id } })
+  expect(await schedule({ id, recipients, every: 'week' })).toMatchObject({
+    status: 422,
+    body: { code: 'idempotency_key_reused', errors: [{ field: 'every' }] },
+  })
+  expect((await show()).data).toHaveLength(before + 1)
+  await pause(id, true)
 })
 
 it('sends the closed days to the operator, once they are signed', async () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { PeriodFigures } from '../../src/dashboard/report-schema.ts'
 import { sql } from '../../src/db/sql.ts'
@@ -248,7 +249,7 @@ it('says that no mail is sent without a mail server, and begins no sending', asy
   const path = '/dashboard/api/report/schedule'
   const { body } = await owner.call<{ hasMail: boolean; candidates: { id: string }[] }>(path)
   expect(body.hasMail).toBe(false)
-  const schedule = { report: 'fees', format: 'pdf', every: 'day', by: 'posted', language: 'pt' }
+  const schedule = { id: randomUUID(), report: 'fees', format: 'pdf', every: 'day', by: 'posted', language: 'pt' }
   const made = await owner.call<Problem>(path, { body: { ...schedule, recipients: [body.candidates[0]?.id] } })
   expect(made.status, made.text).toBe(201)
   await service.db.query(sql`update report_schedules set due_at = ${new Date(0)}`)

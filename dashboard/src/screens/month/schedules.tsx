@@ -7,6 +7,7 @@ import { ErrorNotice } from '../../components/error-notice.tsx'
 import { useMutationForm } from '../../components/form.tsx'
 import { Section } from '../../components/page.tsx'
 import { useFormat } from '../../format.ts'
+import { newUuid, useKeyUntilSuccess } from '../../idempotency.ts'
 import { useMay } from '../../session.tsx'
 import { useLanguage, useText } from '../../text.ts'
 import type { ReportSchedules } from '../../types.ts'
@@ -28,6 +29,7 @@ export function Schedules({ client }: { client: string | null }) {
   const t = useText(words)
   const may = useMay()
   const [isAdding, setAdding] = useState(false)
+  const [newId, renewId] = useKeyUntilSuccess(newUuid)
   const mayWrite = may('report.write')
   const schedules = useQuery({
     queryKey: ['report-schedules', client],
@@ -63,7 +65,9 @@ export function Schedules({ client }: { client: string | null }) {
       ) : (
         <Skeleton height={80} />
       )}
-      {isAdding && data && <Add client={client} schedules={data} onClose={() => setAdding(false)} />}
+      {isAdding && data && (
+        <Add client={client} newId={newId} onAdded={renewId} schedules={data} onClose={() => setAdding(false)} />
+      )}
     </Section>
   )
 }
@@ -163,10 +167,14 @@ function Last({ of: last }: { of: Schedule['last'] }) {
 
 function Add({
   client,
+  newId,
+  onAdded,
   schedules: { candidates },
   onClose,
 }: {
   client: string | null
+  newId: string
+  onAdded: () => void
   schedules: ReportSchedules
   onClose: () => void
 }) {
@@ -184,8 +192,9 @@ function Add({
       recipients: [] as string[],
     },
     send: async (values) =>
-      await request('POST', withQuery('/report/schedule', { clientId: client }), { ...values, language }),
+      await request('POST', withQuery('/report/schedule', { clientId: client }), { ...values, language, id: newId }),
     onSuccess: async () => {
+      onAdded()
       await changed()
       onClose()
     },
