@@ -1,4 +1,4 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Page, Route } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
 import { rejectWithdrawal } from '../../src/withdrawals/reject.ts'
@@ -129,6 +129,15 @@ describe.skipIf(chromiumPath === null)('a person who handles money', () => {
     await checkScreenAtEachSize('transactions-bulk-refund')
     // A program is faster with one of them.
     await refund(service, second.id)
+    // The answer is lost: what was requested is requested again.
+    const lose = async (route: Route) => {
+      await route.fetch()
+      await route.abort()
+    }
+    await page.route('**/dashboard/api/transaction/refund', lose, { times: 1 })
+    await dialogOf(page).getByRole('button', { name: 'Refund 3 (R$129.01)' }).click()
+    await dialogOf(page).getByText('The service cannot be reached.').waitFor()
+    expect(await dialogOf(page).getByLabel('Reason (optional)').isDisabled()).toBe(true)
     await dialogOf(page).getByRole('button', { name: 'Refund 3 (R$129.01)' }).dblclick()
     await dialogOf(page).getByText('2 of 3 are being refunded.').waitFor()
     await dialogOf(page).getByText('This transaction cannot be refunded.').waitFor()

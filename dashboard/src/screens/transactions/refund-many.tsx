@@ -118,7 +118,8 @@ function Dialog({
         <SelectedList rows={transactions.map((one) => ({ key: one.id, content: <Summary of={one} /> }))} />
       </ScrollArea.Autosize>
       <Fees of={transactions} />
-      <RefundReason {...refunding.input('reason')} />
+      {/* The refunds may be under way. With another reason, the repeated request would be another one. */}
+      <RefundReason {...refunding.input('reason')} disabled={refunding.error !== null} />
     </Confirm>
   )
 }
