@@ -10,7 +10,7 @@ const pt = (navigator.language || 'pt').startsWith('pt')
 
 const isPage = ({ origin, pathname }) => origin === home && pathname.includes('/pay/')
 
-function show(url, { on = () => {} }, close) {
+function show(url, { on = () => {} }, close = () => {}) {
   const address = new URL(url, home)
   if (!isPage(address)) throw new Error('Guiche: not a page of ' + home)
   address.hash = location.origin
@@ -56,7 +56,7 @@ function open(url, options = {}) {
 
 function mount(place, url, options = {}) {
   const close = () => { if (frame.isConnected) { frame.remove(); end() } }
-  const { frame, end } = show(url, options, close)
+  const { frame, end } = show(url, options)
   style(frame, { height: '640px' })
   ;(typeof place === 'string' ? document.querySelector(place) : place).replaceChildren(frame)
   return { close }

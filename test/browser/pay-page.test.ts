@@ -329,6 +329,11 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     await page.getByText('paid closed').waitFor()
     expect(await page.locator('#outcome').textContent()).toBe('paid closed ')
     expect(await page.locator('dialog').count()).toBe(0)
+    // In a place of the page there is nothing to close.
+    await page.evaluate('onmessage = ({ data }) => (document.title = data.guiche); Guiche.mount(place, pay.href)')
+    await frame.getByRole('heading', { name: 'Pagamento confirmado' }).click()
+    await page.keyboard.press('Escape')
+    await expect.poll(async () => [await page.title(), await page.locator('iframe').count()]).toEqual(['closed', 1])
     expect(complaints).toEqual([])
     await close()
   })
