@@ -39,9 +39,13 @@ export function useListKey(): string {
 
 const listOf = (path: string, client: string | null) => `${path} ${client}`
 
-/** Sets personal filters of a list that is about to be opened. */
-export function presetPersonalFilters(path: string, client: string | null, filters: Record<string, string>): void {
-  setPersonal({ ...personal, [listOf(path, client)]: filters })
+/**
+ * Sets the personal filters of a list that is about to be opened at an address with filters of its own: what was typed
+ * there earlier would hide most of what the address finds.
+ */
+export function presetPersonalFilters(address: string, filters: Record<string, string> = nothing): void {
+  const [path = '', query] = address.split('?')
+  setPersonal({ ...personal, [listOf(path, new URLSearchParams(query).get('client'))]: filters })
 }
 
 /**

@@ -72,10 +72,23 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     expect(await days.getAttribute('aria-valuetext')).toMatch(/\(so far\), Paid: R\$428\.30, .*, Conversion: 80%$/)
     await days.press('ArrowLeft')
     await page.locator('.plot-tip').getByText('Charges paid: 0 of 0').waitFor()
-    await days.press('End')
-    await days.press('Enter')
+    // What was typed into the list earlier does not hide what the chart or a view finds.
+    const typeName = async () => {
+      await page.getByRole('button', { name: /^Filters/ }).click()
+      await page.getByLabel('Customer’s name').fill('Nobody')
+      await page.getByText('No transactions match these filters').waitFor()
+    }
+    await go('/transactions')
+    await typeName()
+    await page.getByRole('link', { name: 'Today', exact: true }).click()
+    await days.focus()
+    for (const key of ['End', 'Enter']) await days.press(key)
     await page.getByText('5 in all').waitFor()
     expect(new URL(page.url()).search).toMatch(/^\?from=(.{10})&until=\1$/)
+    await typeName()
+    await page.getByRole('button', { name: 'Views' }).click()
+    await page.getByRole('menuitem', { name: 'Paid today' }).click()
+    await expect.poll(() => page.getByLabel('Customer’s name').inputValue()).toBe('')
     await go('/transactions')
     await page.getByText('5 in all').waitFor()
     await checkScreenAtEachSize('transactions')
@@ -337,7 +350,6 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await checkScreen('counter-paid')
     await page.getByRole('button', { name: 'Próxima cobrança' }).click()
     await page.keyboard.type('990')
-    expect(await amount.textContent()).toMatch(/R\$\s9,90/)
     expect(complaints).toEqual([])
   })
 

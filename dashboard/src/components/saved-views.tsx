@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation, useSearchParams } from 'wouter'
 import { request, withQuery } from '../api.ts'
+import { presetPersonalFilters } from '../filters.ts'
 import { useClientLink } from '../links.ts'
 import { texts, useText } from '../text.ts'
 import type { SavedView } from '../types.ts'
@@ -51,8 +52,10 @@ export function SavedViews({ screen, builtIn }: { screen: Screen; builtIn: { nam
   const open = (query: string) => {
     const parameters = new URLSearchParams(query)
     // The merchant of a view, otherwise the one that is chosen.
-    if (parameters.has('client')) navigate(`/${screen}?${parameters}`)
-    else navigate([toLink(`/${screen}`), query].join(toLink(`/${screen}`).includes('?') ? '&' : '?'))
+    const base = parameters.has('client') ? `/${screen}` : toLink(`/${screen}`)
+    const address = [base, query].join(base.includes('?') ? '&' : '?')
+    presetPersonalFilters(address)
+    navigate(address)
   }
   return (
     <>

@@ -177,7 +177,7 @@ export function useFoundGroups(found: SearchResults | undefined, query: string):
   const list: Item = {
     ...{ key: 'list', icon: 'transactions', title: t.inList(query) },
     run: () => {
-      presetPersonalFilters('/transactions', merchant === null ? client : null, { customerName: query })
+      presetPersonalFilters(toLink('/transactions'), { customerName: query })
       navigate(toLink('/transactions'))
     },
   }

@@ -8,6 +8,7 @@ import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { type Fact, FactList } from '../../components/fact-list.tsx'
 import { ActionForm, useMutationForm } from '../../components/form.tsx'
+import { ListLink } from '../../components/list-link.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { Amount, PhoneRow, RecordList } from '../../components/record-table.tsx'
@@ -225,11 +226,7 @@ function Payments({ link }: { link: LinkDetailResponse }) {
   return (
     <Section
       title={t.payments}
-      aside={
-        <Anchor component={Link} href={toLink('/transactions', { linkId: link.id })} size="sm">
-          {t.showAll}
-        </Anchor>
-      }
+      aside={<ListLink to={toLink('/transactions', { linkId: link.id })}>{t.showAll}</ListLink>}
     >
       <RecordList
         label={t.payments}

@@ -7,12 +7,14 @@ import { NeedsAttention } from '../../components/attention.tsx'
 import { DaysSection } from '../../components/days-section.tsx'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import { ListLink } from '../../components/list-link.tsx'
 import { Notices } from '../../components/notices.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { Plot } from '../../components/plot.tsx'
 import { WaitingProposals } from '../../components/proposals.tsx'
 import { Sparkline } from '../../components/sparkline.tsx'
 import { Tile } from '../../components/tile.tsx'
+import { presetPersonalFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
 import { useRefreshEvery } from '../../live.ts'
@@ -209,13 +211,9 @@ function Ranking({ merchants }: { merchants: NonNullable<Overview['merchants']> 
             {merchants.map((one) => (
               <Table.Tr key={one.clientId}>
                 <Table.Td miw={150} style={{ overflowWrap: 'anywhere' }}>
-                  <Anchor
-                    component={Link}
-                    href={withQuery('/transactions', { client: one.clientId, period: 'today' })}
-                    size="sm"
-                  >
+                  <ListLink to={withQuery('/transactions', { client: one.clientId, period: 'today' })}>
                     {one.name}
-                  </Anchor>
+                  </ListLink>
                 </Table.Td>
                 <Table.Td ta="right">{format.money(one.paidAmount)}</Table.Td>
                 <Table.Td ta="right">{t.paidOf(format.number(one.paid), format.number(one.created))}</Table.Td>
@@ -258,7 +256,10 @@ function Days({ overview: { days } }: { overview: Overview }) {
   }
   const open = (index: number) => {
     const day = days[index]?.day
-    if (day !== undefined) navigate(toLink('/transactions', { from: day, until: day }))
+    if (day === undefined) return
+    const address = toLink('/transactions', { from: day, until: day })
+    presetPersonalFilters(address)
+    navigate(address)
   }
   return (
     <Plot

@@ -1,0 +1,13 @@
+import { Anchor } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { Link } from 'wouter'
+import { presetPersonalFilters } from '../filters.ts'
+
+/** A link to a list with filters: it shows what these find, not what was typed there earlier. */
+export function ListLink({ to, children }: { to: string; children: ReactNode }) {
+  return (
+    <Anchor component={Link} href={to} size="sm" onClick={() => presetPersonalFilters(to)}>
+      {children}
+    </Anchor>
+  )
+}
