@@ -56,7 +56,8 @@ export function useShortcuts(actions: Actions): void {
   }, [])
 }
 
-function isBusy(target: EventTarget | null): boolean {
+/** Whether the user types, or a dialog or a menu is open. */
+export function isBusy(target: EventTarget | null): boolean {
   const isTyping =
     target instanceof HTMLElement && (target.isContentEditable || target.matches('input, textarea, select'))
   return isTyping || document.querySelector('[role=dialog], [role=menu]') !== null

@@ -6,6 +6,7 @@ import { guiche } from '../../api.ts'
 import { ActionForm } from '../../components/form.tsx'
 import { useFormat } from '../../format.ts'
 import { useIdempotencyKey } from '../../idempotency.ts'
+import { isBusy } from '../../shortcuts.ts'
 import { useText } from '../../text.ts'
 import type { Charge } from './open-charge.tsx'
 import { words } from './text.ts'
@@ -36,8 +37,8 @@ export function Keypad({ onCreated }: { onCreated: (charge: Charge) => void }) {
       return next > centsMax ? before : next
     })
   const erase = () => setCents((before) => Math.floor(before / 10))
-  useWindowEvent('keydown', ({ key, target }) => {
-    if (target instanceof HTMLInputElement) return
+  useWindowEvent('keydown', ({ key, target, ctrlKey, metaKey, altKey }) => {
+    if (ctrlKey || metaKey || altKey || isBusy(target)) return
     if (/^\d$/.test(key)) press(key)
     else if (key === 'Backspace') erase()
     // On a button, Enter presses that button.
