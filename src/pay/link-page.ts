@@ -78,7 +78,7 @@ ${bankName !== null && html`<p class="bank">${common.bank} <b>${bankName}</b></p
 ${link.amount === null && field('amount', `${t.amount} (R$)`, verbatim('inputmode="decimal" autocomplete="off" maxlength="14"'), range)}
 ${link.needs_customer && field('name', t.name, verbatim('autocomplete="name" maxlength="255"'))}
 ${link.needs_customer && field('email', t.email, verbatim('type="email" autocomplete="email" maxlength="254"'))}
-${link.needs_customer && field('document', t.document, verbatim('inputmode="numeric" autocomplete="off" maxlength="18"'))}
+${link.needs_customer && field('document', t.document, verbatim('autocapitalize="characters" autocomplete="off" maxlength="18"'))}
 <button>${t.pay}</button>
 </form>
 </div></article>`,

@@ -144,6 +144,8 @@ describe('a payment link', () => {
   it('with an open amount accepts what is between its limits, and says what is wrong', async () => {
     const link = await made({ amount: null, amountMin: 1_000, amountMax: 500_000, needsCustomer: true })
     const customer = { name: 'Maria da Silva', email: 'maria@example.com', document: '529.982.247-25' }
+    // A keyboard of digits could not write a CNPJ with letters.
+    expect((await open(link.url)).text).toMatch(/name="document"[^>]* autocapitalize="characters"/)
     for (const amount of ['', '9,99', '5.000,01', '1,234.00', '10,001', '-20', '1e3'])
       expect((await send(link.url, { ...customer, amount })).text).toContain('Check the amount.')
     const wrong = await send(link.url, { amount: '10', name: '<b>', email: 'maria', document: '529.982.247-24' })

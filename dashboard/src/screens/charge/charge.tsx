@@ -146,7 +146,7 @@ function Form({ onCreated }: { onCreated: (charge: Charge) => void }) {
           <Collapse expanded={hasCustomer}>
             <SimpleGrid cols={{ base: 1, sm: 3 }}>
               <TextInput {...create.input('customer.name')} label={t.name} />
-              <TextInput {...create.input('customer.document')} label={t.document} inputMode="numeric" />
+              <TextInput {...create.input('customer.document')} label={t.document} autoCapitalize="characters" />
               <TextInput {...create.input('customer.email')} label={t.email} type="email" />
             </SimpleGrid>
           </Collapse>
