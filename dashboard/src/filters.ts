@@ -88,13 +88,13 @@ export function useFilters() {
       })
     },
     /** Goes to the page after or before a place of the list, or to the first one. */
-    moveTo: (to: { after: string } | { before: string } | Record<string, never>) =>
+    moveTo: (to: { after: string } | { before: string } | Record<string, never>, options?: { replace: boolean }) =>
       setQuery((before) => {
         const next = new URLSearchParams(before)
         for (const place of ['after', 'before']) next.delete(place)
         for (const [name, value] of Object.entries(to)) next.set(name, value)
         return next
-      }),
+      }, options),
     goTo: (page: number) =>
       setQuery((before) => {
         const next = new URLSearchParams(before)

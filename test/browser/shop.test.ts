@@ -89,6 +89,10 @@ describe.skipIf(chromiumPath === null)('users of a merchant', () => {
     await page.getByRole('button', { name: 'Views' }).click()
     await page.getByRole('menuitem', { name: 'Paid today' }).click()
     await expect.poll(() => page.getByLabel('Customer’s name').inputValue()).toBe('')
+    // Everything before this place has left the list.
+    await go('/transactions?after=0_00000000-0000-4000-8000-000000000000')
+    await expect.poll(async () => await page.locator('tbody tr').count()).toBe(5)
+    expect(new URL(page.url()).search).toBe('')
     await go('/transactions')
     await page.getByText('5 in all').waitFor()
     await checkScreenAtEachSize('transactions')

@@ -1,6 +1,6 @@
 import { ActionIcon, Button, Group, Pagination, Skeleton, Stack, Table, Text, UnstyledButton } from '@mantine/core'
 import { useLocalStorage, useMediaQuery } from '@mantine/hooks'
-import type { KeyboardEvent, ReactNode } from 'react'
+import { type KeyboardEvent, type ReactNode, useEffect } from 'react'
 import { useLocation } from 'wouter'
 import { useFormat } from '../format.ts'
 import { texts, useText } from '../text.ts'
@@ -308,7 +308,7 @@ type CursorListProps<Row> = Omit<Props<Row>, 'rows'> & {
   }
   filters: {
     get: (name: string) => string
-    moveTo: (to: { after: string } | { before: string } | Record<string, never>) => void
+    moveTo: (to: { after: string } | { before: string } | Record<string, never>, options?: { replace: boolean }) => void
   }
   live: LiveList
   /** How many records match, once it is known. */
@@ -319,13 +319,18 @@ type CursorListProps<Row> = Omit<Props<Row>, 'rows'> & {
 export function CursorList<Row>({ list, filters, live, total, ...table }: CursorListProps<Row>) {
   const t = useText(words)
   const format = useFormat()
+  const isFirst = filters.get('after') === '' && filters.get('before') === ''
+  const isEmptied = !isFirst && list.data?.data.length === 0
+  // Nothing is left of this page, and it has no neighbours. The first one has what matches.
+  useEffect(() => {
+    if (isEmptied) filters.moveTo({}, { replace: true })
+  })
   if (list.error) return <ErrorNotice error={list.error} onRetry={() => void list.refetch()} />
   const { next = null, previous = null } = list.data ?? {}
-  const isFirst = filters.get('after') === '' && filters.get('before') === ''
   return (
     <Stack gap="sm">
       <LivePill of={live} page={isFirst ? 1 : 2} onLoad={() => (isFirst ? list.refetch() : filters.moveTo({}))} />
-      <RecordTable {...table} rows={list.data?.data} />
+      <RecordTable {...table} rows={isEmptied ? undefined : list.data?.data} />
       <Group justify="space-between" mih={30}>
         <Text size="sm" c="dimmed">
           {total ? t.total(format.number(total)) : ''}
