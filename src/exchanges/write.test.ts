@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { manualClock } from '../../test/support/clock.ts'
@@ -60,8 +59,13 @@ it('does not wait for the disk in its own commit, and leaves that setting alone 
 
 it('neither throws nor rejects without a database, and drops what exceeds the limit', async () => {
   const gone = await createTestDatabase()
-  const write = createExchangeWriter({ db: gone.db, log })
+  let lost = 0
+  const counting = pino({ level: 'debug' }, { write: () => (lost += 1) })
+  const write = createExchangeWriter({ db: gone.db, log: counting })
   await gone.drop()
   for (let count = 0; count < 5_000; count += 1) write(exchange({ recordId: randomUUID() }))
-  await sleep(100)
+  await eventually(() => lost >= 2_000)
+  write(exchange({}))
+  await eventually(() => lost > 2_000)
+  expect(lost).toBe(2_001)
 })

@@ -23,9 +23,8 @@ export async function claimDueRows<Row extends object>(
   db: Db,
   queue: Queue,
   { now, leaseUntil, limit }: Claim,
-  name?: string,
 ): Promise<Row[]> {
-  return await claimRows(db, queue, { now, limit, lease: sql`${queue.dueAt} = ${leaseUntil}` }, name)
+  return await claimRows(db, queue, { now, limit, lease: sql`${queue.dueAt} = ${leaseUntil}` })
 }
 
 /**

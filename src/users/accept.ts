@@ -80,7 +80,7 @@ export async function acceptInvitation(
   if (email === undefined) fields.push({ field: 'email', code: 'required', message: 'Enter your e-mail address.' })
   if (isNew && !chosen.name) fields.push({ field: 'name', code: 'required', message: 'Enter your name.' })
   const own = [chosen.name ?? null, invitation.user_name, invitation.merchant_name]
-  const fault = findPasswordFault('password', chosen.password, { email: email ?? '', own })
+  const fault = findPasswordFault(chosen.password, { email: email ?? '', own })
   if (fault) fields.push(fault)
   if (email === undefined || fields.length > 0) throw new AppError('validation_failed', { fields })
   if (invitation.user_id !== null && invitation.needs_code) {

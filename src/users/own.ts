@@ -25,7 +25,7 @@ export async function changePassword(
   user: SignedIn,
   { current, password, sessionHash }: { current: string; password: string; sessionHash: Buffer | null },
 ): Promise<void> {
-  const fault = findPasswordFault('password', password, {
+  const fault = findPasswordFault(password, {
     email: user.email,
     own: [user.name, user.merchant?.name ?? null],
   })

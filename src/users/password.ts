@@ -54,21 +54,20 @@ export async function isPassword(
  * @param own names that a guesser knows, of the person and the merchant
  */
 export function findPasswordFault(
-  field: string,
   password: string,
   { email, own = [] }: { email: string; own?: (string | null)[] },
 ): FieldError | null {
   const length = Array.from(password).length
   if (length < passwordLengthMin || length > passwordLengthMax) {
     const message = `A password has ${passwordLengthMin} to ${passwordLengthMax} characters.`
-    return { field, code: 'length', message, limit: passwordLengthMin }
+    return { field: 'password', code: 'length', message, limit: passwordLengthMin }
   }
   const known = ['guiche', 'guichê', ...[email, ...own].flatMap((text) => text?.split(/[^\p{L}\p{N}]+/u) ?? [])]
   const [name = ''] = email.toLowerCase().split('@')
   const containsName = name.length > 3 && password.toLowerCase().includes(name)
   if (!containsName && !isCommonPassword(password, known)) return null
   return {
-    field,
+    field: 'password',
     code: 'too_easy',
     message:
       'This password is easy to guess. Use a sentence of your own, without names, common words alone, or rows of keys.',

@@ -138,7 +138,7 @@ describe('receivers', () => {
     for (const one of hanging) expect(one.requests()).toBeLessThanOrEqual(4)
   })
 
-  it('are all served when there are many, one window at a time', async () => {
+  it('are all served when there are more than may be in hand at once', async () => {
     await setUp()
     const receivers = await Promise.all(Array.from({ length: 12 }, () => receive()))
     for (const { url } of receivers) for (let i = 0; i < 5; i += 1) await enqueue(url)

@@ -15,5 +15,3 @@ export const eventTypes = [
   'withdrawal.refunded',
   'withdrawal.rejected',
 ] as const
-
-export type EventType = (typeof eventTypes)[number]

@@ -1,4 +1,5 @@
 import { createPublicKey, generateKeyPairSync, type JsonWebKey, KeyObject, randomUUID, sign } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { revokeClient } from '../../src/auth/clients.ts'
 import { type Scope, scopes } from '../../src/auth/scopes.ts'
@@ -269,7 +270,7 @@ describe('a scope', () => {
     expect((await service.call('/transaction', { token })).status).toBe(200)
     const narrowed = ['withdrawal.read']
     await service.db.pool.query('update clients set scopes = $1 where client_id = $2', [narrowed, shop.clientId])
-    await sleepMs(550)
+    await sleep(550)
     expect((await service.call<Problem>('/transaction', { token })).body.code).toBe('insufficient_scope')
     expect((await service.call('/withdrawal', { token })).status).toBe(200)
   })
@@ -323,7 +324,7 @@ describe('a revoked client', () => {
     const token = await fetchToken(service.baseUrl, shop)
     expect((await service.call('/transaction', { token })).status).toBe(200)
     await revoke(shop, false)
-    await sleepMs(550)
+    await sleep(550)
     await expectRefusedEverywhere(token, 'token_revoked')
     const answer = await requestToken(service, { form: credentialsOf(shop) })
     expect([answer.status, answer.body.error]).toEqual([401, 'invalid_client'])
@@ -379,8 +380,4 @@ async function tokenWith(
 
 function credentialsOf({ clientId, clientSecret }: { clientId: string; clientSecret: string }): Record<string, string> {
   return { client_id: clientId, client_secret: clientSecret }
-}
-
-async function sleepMs(ms: number): Promise<void> {
-  await new Promise((done) => setTimeout(done, ms))
 }

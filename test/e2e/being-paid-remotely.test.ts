@@ -1,4 +1,3 @@
-import { request } from 'undici'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { startSimulatorServer } from '../../simulator/server.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
@@ -8,6 +7,7 @@ import { startCollector } from '../support/collector.ts'
 import { createTestDatabase, type TestDatabase } from '../support/database.ts'
 import { rowsUnder } from '../support/documents.ts'
 import { charge, eventsOf, fetchTransaction, payAt, statusesOf, untilStatus } from '../support/payments.ts'
+import { post } from '../support/requests.ts'
 import { smallestTransaction, startTestService, type TestService } from '../support/service.ts'
 import { eventually, startTestReceiver } from '../support/webhooks.ts'
 
@@ -176,16 +176,6 @@ const shortLived = { pix: { expirationSeconds: 60 } }
 
 async function refuse() {
   return { status: 503, headers: {}, body: '' }
-}
-
-async function post(url: string, body: unknown): Promise<number> {
-  const answer = await request(url, {
-    method: 'POST',
-    body: JSON.stringify(body),
-    headers: { 'content-type': 'application/json' },
-  })
-  await answer.body.dump()
-  return answer.statusCode
 }
 
 async function failingNotices(): Promise<number> {

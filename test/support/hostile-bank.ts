@@ -3,6 +3,7 @@ import type { FaultProfileInput } from '../../simulator/faults/profile-store.ts'
 import type { Truth } from '../../simulator/faults/truth.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { type Db, sql } from '../../src/db/sql.ts'
+import { post } from './requests.ts'
 import { smallestTransaction, type TestService } from './service.ts'
 
 /** The content of a callback. */
@@ -45,13 +46,6 @@ export async function openHostileBank(service: TestService, personality: FaultPr
     )
   }
   return { ...bank, claims, hush }
-}
-
-async function post(url: string, body: unknown): Promise<number> {
-  const headers = { 'content-type': 'application/json' }
-  const answer = await request(url, { method: 'POST', body: JSON.stringify(body), headers })
-  await answer.body.dump()
-  return answer.statusCode
 }
 
 /** Enough concurrency to share commits, and few enough sockets for one process. */

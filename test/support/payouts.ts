@@ -1,10 +1,10 @@
-import { request } from 'undici'
 import type { Disturb } from '../../simulator/disturb.ts'
 import { startSimulatorServer } from '../../simulator/server.ts'
 import { createSimulator, type Simulator } from '../../simulator/simulator.ts'
 import { type Db, sql } from '../../src/db/sql.ts'
 import { manualClock } from './clock.ts'
 import { createTestDatabase } from './database.ts'
+import { post } from './requests.ts'
 import { startTestService, type TestService } from './service.ts'
 import { keepSignedIn } from './withdrawals.ts'
 
@@ -77,14 +77,4 @@ export async function startDistantBank({
       await database.drop()
     },
   }
-}
-
-async function post(url: string, body: unknown): Promise<number> {
-  const answer = await request(url, {
-    method: 'POST',
-    body: JSON.stringify(body),
-    headers: { 'content-type': 'application/json' },
-  })
-  await answer.body.dump()
-  return answer.statusCode
 }

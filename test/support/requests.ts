@@ -1,3 +1,4 @@
+import { request } from 'undici'
 import { expect } from 'vitest'
 import { type Scope, scopes } from '../../src/auth/scopes.ts'
 import { loadSecretKey } from '../../src/auth/secret-key.ts'
@@ -78,4 +79,12 @@ export async function addTestClient(service: TestService, granted: readonly Scop
   )
   const { clientId, merchantId } = client
   return { clientId, merchantId, token: await fetchToken(service.baseUrl, client) }
+}
+
+/** Sends JSON without a token, as a PSP does, and returns the status of the answer. */
+export async function post(url: string, body: unknown): Promise<number> {
+  const headers = { 'content-type': 'application/json' }
+  const answer = await request(url, { method: 'POST', body: JSON.stringify(body), headers })
+  await answer.body.dump()
+  return answer.statusCode
 }
