@@ -8,8 +8,8 @@ import type { Service } from './service.ts'
 import { isOldNode, welcome } from './welcome.ts'
 
 /**
- * A stop that takes longer than this, after STOP_DELAY_SECONDS, is aborted. Nothing is lost, because everything that was acknowledged is
- * committed.
+ * A stop that takes longer than this, after STOP_DELAY_SECONDS, is aborted. Nothing is lost, because everything that was
+ * acknowledged is committed.
  */
 const stopMaxMs = 30_000
 
@@ -47,7 +47,7 @@ async function serve(): Promise<void> {
     }
     const starting = start({ config, log, onLost })
     // Before it has started: until then Node.js would ignore signals as the first process of a container.
-    stopOnSignals(async () => await (await starting).stop(), config, log)
+    stopOnSignals(starting, config, log)
     const service = await starting
     const isTerminal = config.logFormat === 'pretty'
     // If logs are collected, only texts that are shown once are worth the welcome screen.
@@ -81,38 +81,46 @@ async function serveAsWorker(): Promise<void> {
     const log = createLog(config)
     const { startService } = await import('./service.ts')
     const { stop, ...service } = await startService({ config, log, clusterWorker: joinCluster() })
-    onStop(() => end(stop, config, log))
+    onStop(() => end(Promise.resolve({ stop }), config, log))
     sendToPrimary({ kind: 'ready', service })
   } catch (error) {
     sendToPrimary({ kind: 'failed', reason: toReason(error) }, () => process.exit(1))
   }
 }
 
-function stopOnSignals(stop: () => Promise<void>, config: Config, log: Logger): void {
+type Started = Promise<Pick<Service, 'stop'>>
+
+function stopOnSignals(started: Started, config: Config, log: Logger): void {
   let isStopping = false
   const onSignal = () => {
     // A second signal ends the process immediately.
     if (isStopping) process.exit(1)
     isStopping = true
     log.info('stopping: requests in progress are answered first')
-    end(stop, config, log, () => log.info('stopped'))
+    end(started, config, log, () => log.info('stopped'))
   }
   process.on('SIGTERM', onSignal)
   process.on('SIGINT', onSignal)
 }
 
-function end(stop: () => Promise<void>, { stopDelaySeconds }: Config, log: Logger, onEnd = () => {}): void {
-  setTimeout(() => process.exit(1), stopDelaySeconds * 1_000 + stopMaxMs).unref()
-  stop().then(
-    () => {
-      onEnd()
-      process.exit(0)
-    },
-    (error: unknown) => {
-      log.error({ err: error }, 'the stop failed')
-      process.exit(1)
-    },
-  )
+function end(started: Started, { stopDelaySeconds }: Config, log: Logger, onEnd = () => {}): void {
+  const deadline = setTimeout(() => process.exit(1), stopDelaySeconds * 1_000 + stopMaxMs).unref()
+  started
+    .then(async ({ stop }) => {
+      // A signal may come during a start that takes long: the stop has its time after it.
+      deadline.refresh()
+      await stop()
+    })
+    .then(
+      () => {
+        onEnd()
+        process.exit(0)
+      },
+      (error: unknown) => {
+        log.error({ err: error }, 'the stop failed')
+        process.exit(1)
+      },
+    )
 }
 
 function toReason(error: unknown): string {

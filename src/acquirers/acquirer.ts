@@ -19,10 +19,10 @@ export type Acquirer = {
   readonly receiver: AccountHolder
   /** The Pix key that charges credit. The receiver may show another one. */
   readonly chargeKey: string
-  /**
-   * False while its circuit is open: it did not answer lately, and the breaker refuses requests without sending them.
-   */
+  /** False while its circuit is open: it did not answer lately. */
   isAvailable(): boolean
+  /** True while the breaker refuses requests. It ends before the circuit closes: then one request tests it. */
+  isPausing(): boolean
   /** Our client certificate; null where the PSP requires none. `expiresAt` is null where it cannot be read. */
   readonly certificate: { expiresAt(): Date | null } | null
   /** The fees agreed with the PSP; null where none is configured. */

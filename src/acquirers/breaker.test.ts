@@ -63,7 +63,10 @@ it.each([
 
 it('closes when the request that tests it is answered with 429', async () => {
   const breaker = await openBreaker()
+  expect(breaker.isPausing()).toBe(true)
   vi.advanceTimersByTime(60_000)
+  // Still open, but a request would be sent.
+  expect([breaker.isPausing(), breaker.isClosed()]).toEqual([false, false])
   await expect(breaker.guard(() => Promise.reject(new TooManyRequests('429')))).rejects.toThrow('429')
   expect(breaker.isClosed()).toBe(true)
 })

@@ -13,6 +13,8 @@ export type Breaker = {
   /** Makes the call, or throws {@link AcquirerUnavailable} at once while the circuit is open: then nothing was sent. */
   guard<Result>(call: () => Promise<Result>): Promise<Result>
   isClosed(): boolean
+  /** Whether a request would not be sent now. Later, while the circuit is still open, one is sent to test it. */
+  isPausing(): boolean
   /** 0 closed, 1 open, 2 one request at a time. */
   state(): number
 }
@@ -88,5 +90,10 @@ export function createBreaker({ name, log }: { name: string; log: Log }): Breake
     log.info({ acquirer: name }, 'an acquirer answers again')
   }
 
-  return { guard, isClosed: () => state.mode === 'CLOSED', state: () => numbers[state.mode] }
+  return {
+    guard,
+    isClosed: () => state.mode === 'CLOSED',
+    isPausing: () => state.mode === 'OPEN' && performance.now() < state.until,
+    state: () => numbers[state.mode],
+  }
 }

@@ -235,6 +235,7 @@ describe('an answer', () => {
   it.each([
     { message: 'no Route matched with those values' },
     { timestamp: 1, status: 404, error: 'Not Found', path: '/v9/cob' },
+    { type: 'about:blank', title: 'Not Found', status: 404, detail: 'No static resource v9/cob.' },
   ])('404 of who knows no such path is unknown: %j', async (body) => {
     const { acquirer } = open('sicredi', () => json(404, body))
     await expect(acquirer.findCharge(txid)).rejects.toThrow(/check baseUrl and overrides.paths/)

@@ -31,6 +31,7 @@ const answering: Acquirer = {
   receiver: receiverAccount,
   chargeKey: 'key',
   isAvailable: () => true,
+  isPausing: () => false,
   certificate: null,
   fees: { payment: null, payout: null },
   callbacks: toCallbackAccess(),

@@ -11,7 +11,7 @@ export function observeJobs({ db, registry, timed }: { db: Db; registry: Registr
   registerGauges(registry, async () => await findJobBacklog(db, timed), [
     {
       name: 'guiche_jobs_oldest_due_seconds',
-      help: 'Age of the oldest job that is due, other than scheduled reports',
+      help: 'Age of the oldest job that is due, other than scheduled reports and those that no process knows',
       value: ({ oldestDueSeconds }) => oldestDueSeconds,
     },
     {

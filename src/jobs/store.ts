@@ -48,9 +48,9 @@ async function insert(
 export type ClaimedJob = { id: number; name: string; payload: unknown; attempts: number; attemptsMax: number }
 
 /**
- * Claims jobs that are due. They belong to the instance until it deletes, postpones or releases them. Of a name
- * in `oneAtOnce` it claims one at most. If the instance seemed dead, its jobs were released while it still runs them. It does not claim those again: the end of the first run
- * would delete the job of the second.
+ * Claims jobs that are due. They belong to the instance until it deletes, postpones or releases them. Of a name in
+ * `oneAtOnce` it claims one at most. If the instance seemed dead, its jobs were released while it still runs them. It
+ * does not claim those again: the end of the first run would delete the job of the second.
  */
 export async function claimJobs(
   db: Db,
@@ -111,7 +111,10 @@ export async function releaseJobsOf(tx: Tx, instances: number[]): Promise<void> 
  */
 const unlocked = sql`locked_by = null, locked_at = null, key = case when attempts < attempts_max then key end`
 
-/** oldestDueSeconds: of those of `timed` that do not run yet. failing: those that failed and will be tried again; givenUp: those that wait for the operator. */
+/**
+ * oldestDueSeconds: of those of `timed` that do not run yet. failing: those that failed and will be tried again. givenUp:
+ * those that wait for the operator.
+ */
 export type JobBacklog = { due: number; oldestDueSeconds: number; failing: number; givenUp: number }
 
 /** The machines that work on the database, with how far their clocks were last found ahead of PostgreSQL's. */

@@ -2,6 +2,7 @@ import { Gauge, type Registry } from 'prom-client'
 import type { Acquirer } from '../acquirers/acquirer.ts'
 import type { Db } from '../db/sql.ts'
 import type { Job, JobSchedule } from '../jobs/jobs.ts'
+import { eachAtOnce } from '../lib/at-once.ts'
 import { dayBefore, dayOf, nextDay, windowOf } from '../lib/brasilia.ts'
 import type { SettleDeps } from '../transactions/settle.ts'
 import { compareBalance, observeBalances } from './balance.ts'
@@ -32,7 +33,7 @@ const closeReachMs = 30 * 24 * 60 * 60_000
 
 /**
  * Compares the ledger with each acquirer, continuously and once a day, and settles what needs no decision, whichever
- * run found it. An acquirer that does not answer does not delay the others.
+ * run found it. An acquirer that does not answer, or that answers few requests a minute, does not delay the others.
  */
 export function reconciliationJobs(deps: CloseDeps & SettleDeps): Record<string, Job> {
   return {
@@ -60,14 +61,13 @@ async function forEach(
   stopping: AbortSignal,
   work: (acquirer: Acquirer) => Promise<void>,
 ): Promise<void> {
-  for (const acquirer of acquirers.all) {
-    if (stopping.aborted) return
+  await eachAtOnce(acquirers.all, stopping, async (acquirer) => {
     await work(acquirer).catch((error: unknown) => {
       // The end of the process has interrupted it.
       if (stopping.aborted) return
       log.error({ err: error, acquirer: acquirer.name }, 'the ledger could not be compared with an acquirer')
     })
-  }
+  })
 }
 
 async function compareSinceLastRun(deps: CloseDeps, acquirer: Acquirer, stopping: AbortSignal): Promise<void> {

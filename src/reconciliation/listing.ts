@@ -99,6 +99,8 @@ export async function queryPayouts({ db, acquirer, runId, window, stopping }: Re
 /** The pause after a 429 without `Retry-After`: Inter counts queries by the minute. */
 const pauseMsDefault = 30_000
 const pauseMsMax = 5 * 60_000
+/** It doubles, whatever `Retry-After` says: a limit by the minute must have passed before the last pause. */
+const pauseMsFirst = 500
 /** After so many pauses in a row without any other answer, it is not a limit that passes. */
 const pausesMax = 10
 
@@ -126,7 +128,8 @@ async function eachPaced<Item>(
     if (!limit) return
     pauses = limited.length < left.length ? 1 : pauses + 1
     if (pauses > pausesMax) throw limit
-    await pause(Math.min(limit.retryAfterMs ?? pauseMsDefault, pauseMsMax), undefined, { signal: stopping })
+    const pauseMs = Math.max(limit.retryAfterMs ?? pauseMsDefault, pauseMsFirst * 2 ** pauses)
+    await pause(Math.min(pauseMs, pauseMsMax), undefined, { signal: stopping })
     left = limited
   }
 }

@@ -174,18 +174,20 @@ export async function addPostedReturns(db: Db, { runId, acquirer, from, to }: Of
 
 /**
  * Adds our withdrawals to the listed payouts: those created or carried out in the window, and others that an entry
- * names. Where the acquirer has no list and gave no reference, only persons know that one was sent.
+ * names. Where the acquirer has no list and gave no reference, only persons know that one was sent. Without a list each is
+ * queried: a rolling run leaves out those that a query has found already, or it would take the PSP's limit of queries
+ * from the open ones.
  */
 export async function addWithdrawals(
   db: Db,
-  { runId, acquirer, from, to, hasList }: Of & Window & { hasList: boolean },
+  { runId, acquirer, from, to, hasList, isRolling }: Of & Window & { hasList: boolean; isRolling: boolean },
 ): Promise<void> {
   await db.query(sql`
     insert into reconciliation_pairs (run_id, subject, key, named_id, merchant_id, record_id, ledger_amount, ledger_at, posted_at, ledger_state)
     select ${runId}::uuid, 'payout', replace(id::text, '-', ''), id, merchant_id, id, amount, coalesce(processed_date, created_at),
       coalesce(processed_date, created_at), status
     from withdrawals
-    where acquirer = ${acquirer} and (${hasList} or acquirer_reference is not null or status not in ('PROCESSED', 'REFUNDED')) and (
+    where acquirer = ${acquirer} and (${hasList} or (acquirer_reference is not null and not ${isRolling}) or status not in ('PROCESSED', 'REFUNDED')) and (
       (processed_date >= ${from} and processed_date < ${to})
       or (created_at >= ${from} and created_at < ${to} and status in ('PROCESSING', 'PROCESSED', 'REFUNDED', 'FAILED')))
     on conflict (run_id, subject, key) do update set merchant_id = excluded.merchant_id, record_id = excluded.record_id,

@@ -42,7 +42,8 @@ export async function assertStillDiffers(deps: ReconcileDeps, difference: Differ
     }
     if (subject === 'return') await addPostedReturns(deps.db, side)
     if (subject === 'payout') {
-      await addWithdrawals(deps.db, { ...side, hasList: Boolean(acquirer.payouts?.list) })
+      const hasList = Boolean(acquirer.payouts?.list)
+      await addWithdrawals(deps.db, { ...side, hasList, isRolling: false })
       await addEntries(deps.db, side)
     }
     const pairs = await listPairs(deps.db, { runId, acquirer: name, subject, after: '', limit: pairsMax })

@@ -331,6 +331,27 @@ it('queries payouts as fast as the acquirer allows where it has no list of them'
   expect({ compared, counts }).toEqual({ compared: unlimited.compared, counts: unlimited.counts })
 })
 
+it('queries no payout that is known to be done in a rolling run, where there is no list of them', async () => {
+  await database.db.query(sql`update withdrawals set acquirer_reference = id::text`)
+  await runWith(withoutPayoutList(() => null))
+  const openPayouts = async () =>
+    (await listed(true)).filter(({ subject }) => subject === 'payout').map(({ reference }) => reference)
+  const before = await openPayouts()
+  expect(before.length).toBeGreaterThan(0)
+  const queried: string[] = []
+  const watched = withoutPayoutList((path) => {
+    queried.push(path)
+    return null
+  })
+  expect((await runWith(watched, 'rolling')).state).toBe('complete')
+  const done = await database.db.query<{ key: string }>(sql`
+    select replace(id::text, '-', '') as key from withdrawals where status in ('PROCESSED', 'REFUNDED')`)
+  expect(queried.length).toBeGreaterThan(0)
+  expect(queried.filter((path) => done.some(({ key }) => path.endsWith(key)))).toEqual([])
+  // What the rolling run did not look at is not resolved.
+  expect(await openPayouts()).toEqual(before)
+})
+
 it('stops waiting for an acquirer’s limit when the service stops', async () => {
   const stopping = new AbortController()
   const some = withoutPayoutList(() => {

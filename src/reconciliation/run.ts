@@ -111,6 +111,7 @@ export async function reconcile(
     windows,
     startedAt: clock.now(),
     mark: newUuid(),
+    partlyRead: kind === 'rolling' ? (acquirer.payouts?.list ? ['return'] : ['return', 'payout']) : [],
     unreadable: new Map(),
   }
   await db.transaction(async (tx) => {
@@ -165,6 +166,8 @@ type Run = NewRun & {
   windows: Record<Subject, Window>
   /** One of its own each time that the run begins: see {@link insertMark}. */
   mark: string
+  /** What a rolling run does not read completely: a discrepancy that it does not meet may still be there. */
+  partlyRead: Subject[]
   /** By reference: the same entry may be read twice. */
   unreadable: Map<string, Found>
 }
@@ -207,7 +210,8 @@ async function readBothSides(
   }
   await addNamedPayments(db, side)
   await addPostedReturns(db, { ...side, ...windows.return })
-  await addWithdrawals(db, { ...side, ...windows.payout, hasList: Boolean(acquirer.payouts?.list) })
+  const hasList = Boolean(acquirer.payouts?.list)
+  await addWithdrawals(db, { ...side, ...windows.payout, hasList, isRolling: kind === 'rolling' })
   await nameEntries(db, side)
   await addEntries(db, side)
   await deleteForeign(db, { ...side, before: firstListedAt })
@@ -316,12 +320,11 @@ async function readAtAcquirer(db: Db, acquirer: Acquirer, pair: Pair, { window }
 }
 
 async function complete({ db, clock }: ReconcileDeps, run: Run, tally: Tally): Promise<RunResult> {
-  const { id: runId, acquirer, kind, window, windows, startedAt, mark } = run
+  const { id: runId, acquirer, kind, window, windows, startedAt, mark, partlyRead } = run
   const totals = await sumListed(db, { runId })
   const now = clock.now()
   const seen = subjects
-    // A rolling run does not read all returns.
-    .filter((subject) => kind !== 'rolling' || subject !== 'return')
+    .filter((subject) => !partlyRead.includes(subject))
     .map((subject) => ({ subject, ...windows[subject] }))
   const resolvedCount = await db.transaction(async (tx) => {
     await requireMark(tx, { runId, mark })

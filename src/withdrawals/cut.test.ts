@@ -189,11 +189,11 @@ describe('a process that ends', () => {
   })
 })
 
-it('leaves a withdrawal PENDING while the circuit of its acquirer is open: nothing could be sent', async () => {
+it('leaves a withdrawal PENDING while its acquirer’s circuit lets nothing through', async () => {
   const { row } = await createWithdrawal(deps, { merchantId, clientId: merchantId, by: null, input: input() })
   const [acquirer] = deps.acquirers.all
   assert(acquirer, 'there is one')
-  const acquirers = createRegistry([{ ...acquirer, isAvailable: () => false }])
+  const acquirers = createRegistry([{ ...acquirer, isPausing: () => true }])
   await sendWithdrawal({ ...deps, acquirers }, { merchantId, id: row.id })
   expect((await findWithdrawal(database.db, merchantId, row.id))?.statuses).toEqual(['PENDING'])
   await sweep()

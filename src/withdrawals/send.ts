@@ -67,8 +67,8 @@ function toOutgoing(deps: SettleWithdrawalDeps, row: WithdrawalRow): OutgoingPay
     },
     async recordRequest(at) {
       if (row.status === 'PENDING') {
-        // The request would not be sent, and then count as one whose outcome is unknown. Each poll tests the circuit.
-        if (!deps.acquirers.named(row.acquirer).isAvailable()) return null
+        // The request would not be sent, and then count as one whose outcome is unknown.
+        if (deps.acquirers.named(row.acquirer).isPausing()) return null
         const begun = await begin(deps, row)
         return begun && toOutgoing(deps, begun)
       }

@@ -239,13 +239,16 @@ describe.each(['inter', 'sicoob'] as const)('payouts at %s', (name) => {
     await untilQueried(moneyOut.inter)
     setBehaviour(psp, 'well')
     await freezePayouts(gateway.db, { reason: 'a test', now: clock.now() })
-    const frozenAt = clock.now().getTime()
-    const isTooLate = ({ recordId, at }: Exchange) => recordId === id && at.getTime() > frozenAt + 2 * 60 * 60_000
-    for (let finds = 0; !exchanges.some(isTooLate) && finds < 200; finds++) await find(5 * 60_000)
-    await insertExchanges(gateway.db, exchanges)
-    await approve((await propose(id, null)).id, 'cli:rui')
-    expect(await get(id)).toMatchObject({ status: 'FAILED', errorMessage: 'not in the statement' })
-    await releasePayouts({ db: gateway.db, clock }, { by: { actor: 'cli:rui' } })
+    try {
+      const frozenAt = clock.now().getTime()
+      const isTooLate = ({ recordId, at }: Exchange) => recordId === id && at.getTime() > frozenAt + 2 * 60 * 60_000
+      for (let finds = 0; !exchanges.some(isTooLate) && finds < 200; finds++) await find(5 * 60_000)
+      await insertExchanges(gateway.db, exchanges)
+      await approve((await propose(id, null)).id, 'cli:rui')
+      expect(await get(id)).toMatchObject({ status: 'FAILED', errorMessage: 'not in the statement' })
+    } finally {
+      await releasePayouts({ db: gateway.db, clock }, { by: { actor: 'cli:rui' } })
+    }
   })
 
   it.runIf(name === 'sicoob')('wait for two persons when the database has lost the id of a confirmed one', async () => {

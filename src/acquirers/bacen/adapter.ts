@@ -81,6 +81,7 @@ export function createBacenAcquirer(options: BacenOptions): Acquirer {
     receiver,
     chargeKey: chave,
     isAvailable: () => breaker?.isClosed() ?? true,
+    isPausing: () => breaker?.isPausing() ?? false,
     certificate: tls?.current().expiresAt ? { expiresAt: () => tls.current().expiresAt } : null,
     fees: options.fees ?? { payment: null, payout: null },
     callbacks: options.callbacks ?? toCallbackAccess(),

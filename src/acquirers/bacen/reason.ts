@@ -61,12 +61,21 @@ export function toPlainText(page: string): string {
 export function isMissingRoute(body: Json): boolean {
   if (isProblem(body)) return false
   const isSpring = text(body, 'path') !== null && body.timestamp !== undefined
-  return isSpring || /no route matched|no matching route|cannot (?:get|put) \//i.test(text(body, 'message') ?? '')
+  return (
+    isSpring ||
+    isGeneric(body) ||
+    /no route matched|no matching route|cannot (?:get|put) \//i.test(text(body, 'message') ?? '')
+  )
 }
 
 const problemFields = ['type', 'title', 'detail', 'nome', 'violacoes', 'erros', 'mensagem', 'mensagens']
 
 /** An error in one of the shapes of the PSPs' APIs: not written by a proxy on the way. */
 export function isProblem(body: Json): boolean {
-  return problemFields.some((name) => body[name] !== undefined)
+  return !isGeneric(body) && problemFields.some((name) => body[name] !== undefined)
+}
+
+/** What a framework's RFC 9457 says of a path that it does not know. */
+function isGeneric(body: Json): boolean {
+  return text(body, 'type') === 'about:blank' && text(body, 'title') === 'Not Found'
 }
