@@ -1,10 +1,7 @@
-import { Ajv } from 'ajv'
 import { InvalidArgumentError } from 'commander'
-import { addOurFormats } from '../http/formats.ts'
 import { isDay, windowOf } from '../lib/brasilia.ts'
 import { parseDocument } from '../lib/document.ts'
 import { fromTxid } from '../pix/ids.ts'
-import { Email } from '../users/schema.ts'
 
 /** Larger than any amount in Guichê, sums included: 10 billion reais. */
 const centsMax = 1e12
@@ -65,14 +62,6 @@ export function toDocument(text: string): string {
 export function toReason(text: string): string {
   if (text.trim() === '' || text.length > 255 || /\p{Cc}/u.test(text))
     throw new InvalidArgumentError('1 to 255 characters.')
-  return text
-}
-
-export function toEmail(text: string): string {
-  const ajv = new Ajv()
-  addOurFormats(ajv)
-  // As the sign-in checks it: a user with another one could not sign in.
-  if (!ajv.validate(Email, text)) throw new InvalidArgumentError('An e-mail address such as ana@example.com.')
   return text
 }
 

@@ -1,9 +1,10 @@
-import type { Command } from 'commander'
+import { Ajv } from 'ajv'
+import { type Command, InvalidArgumentError } from 'commander'
+import { addOurFormats } from '../http/formats.ts'
 import { changeUser, inviteUser, type Manager, resetUser, unlinkUser } from '../users/manage.ts'
 import { merchantRoles, operatorRoles } from '../users/roles.ts'
-import { toUserView } from '../users/schema.ts'
+import { Email, toUserView } from '../users/schema.ts'
 import { findUserByEmail, listUsers } from '../users/store.ts'
-import { toEmail } from './arguments.ts'
 import { findMerchant } from './client.ts'
 import { byOf, type Context, withContext } from './context.ts'
 import { print } from './print.ts'
@@ -107,4 +108,12 @@ function toLine(user: View) {
 
 function stateOf({ isDisabled }: View): string {
   return isDisabled ? 'disabled' : 'active'
+}
+
+function toEmail(text: string): string {
+  const ajv = new Ajv()
+  addOurFormats(ajv)
+  // As the sign-in checks it: a user with another one could not sign in.
+  if (!ajv.validate(Email, text)) throw new InvalidArgumentError('An e-mail address such as ana@example.com.')
+  return text
 }
