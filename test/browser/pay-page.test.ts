@@ -215,8 +215,8 @@ describe.skipIf(chromiumPath === null)('the payment page', () => {
     await page.goto(url)
     await page.getByRole('timer').waitFor()
     await refused
-    // Until here it went on in real time.
-    await page.clock.pauseAt(await page.evaluate(() => Date.now() + 1))
+    // Until here it went on in real time, and it may go on until the pause, which must not be in the past.
+    await page.clock.pauseAt(await page.evaluate(() => Date.now() + 1_000))
     let requests = 0
     await page.route(url, async (route) => {
       requests += 1
