@@ -110,7 +110,7 @@ async function reportAll({ service, merchants, seconds }: Bench, hanging: number
   const shop = await openShop(receivers, hanging)
   try {
     const job = createJob({ port: service.port, merchants, connections: 32, seconds, webhookUrls: shop.urls })
-    // Webhooks of a warm-up could not be told from the others.
+    // The receivers count all webhooks, also those of a warm-up.
     const creates = await generate({ ...job, perSecond: createsPerSecond, warmUpSeconds: 0 })
     await service.emptyLog()
     const sent = Math.floor(creates.count * (1 - hanging / receivers))

@@ -37,11 +37,14 @@ const numbers = { CLOSED: 0, OPEN: 1, TESTING: 2 }
 export function createBreaker({ name, log }: { name: string; log: Log }): Breaker {
   let state: State = { mode: 'CLOSED', failures: 0 }
 
+  function isPausing(): boolean {
+    return state.mode === 'OPEN' && performance.now() < state.until
+  }
+
   async function guard<Result>(call: () => Promise<Result>): Promise<Result> {
     while (state.mode === 'TESTING') await state.ended
     if (state.mode === 'CLOSED') return await count(call)
-    if (performance.now() < state.until)
-      throw new AcquirerUnavailable('The acquirer did not answer lately, so the request was not sent')
+    if (isPausing()) throw new AcquirerUnavailable('The acquirer did not answer lately, so the request was not sent')
     const { tests } = state
     const testing = { mode: 'TESTING' as const, ended: Promise.resolve<unknown>(null) }
     // Before the call: it may fail, and open the circuit again, at once.
@@ -93,7 +96,7 @@ export function createBreaker({ name, log }: { name: string; log: Log }): Breake
   return {
     guard,
     isClosed: () => state.mode === 'CLOSED',
-    isPausing: () => state.mode === 'OPEN' && performance.now() < state.until,
+    isPausing,
     state: () => numbers[state.mode],
   }
 }

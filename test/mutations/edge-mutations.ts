@@ -318,7 +318,7 @@ export const edgeMutations: Mutation[] = [
   },
   {
     name: 'an acquirer that does not answer gets every request',
-    edits: [edit('src/acquirers/breaker.ts', 'if (performance.now() < state.until)', 'if (performance.now() < 0)')],
+    edits: [edit('src/acquirers/breaker.ts', 'if (isPausing())', 'if (performance.now() < 0)')],
     caughtBy: breakerTest,
   },
   {
