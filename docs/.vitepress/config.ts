@@ -66,7 +66,7 @@ const translated: Chapters = {
   ],
   'Referência da API': reference.map((page) => `pt/${page}`),
   Produção: ['pt/going-live'],
-  Operação: ['pt/dashboard', 'pt/configuration', 'pt/operations', 'pt/monitoring', 'pt/suspense'],
+  Operação: ['pt/installation', 'pt/dashboard', 'pt/configuration', 'pt/operations', 'pt/monitoring', 'pt/suspense'],
 }
 
 type Chapters = Record<string, string[]>
