@@ -65,7 +65,7 @@ const translated: Chapters = {
     'pt/sandbox',
   ],
   'Referência da API': reference.map((page) => `pt/${page}`),
-  Produção: ['pt/going-live'],
+  Produção: ['pt/going-live', 'pt/acquirers'],
   Operação: ['pt/installation', 'pt/dashboard', 'pt/configuration', 'pt/operations', 'pt/monitoring', 'pt/suspense'],
 }
 
