@@ -186,7 +186,7 @@ async function recover(
   const now = clock.now()
   const from = new Date(lastMarkAt.getTime() - marginMs)
   await saveCounter(tx, counter)
-  await freezePayoutsAlso(tx, { reason: writeLossReason(lastMarkAt), by: byService, now })
+  await freezePayoutsAlso(tx, { reason: writeLossReason(lastMarkAt.toISOString()), by: byService, now })
   await reviewAfterLoss(tx, now)
   await readListsAgain(tx, from)
   const runAt = new Date(now.getTime() + compareAfterMs)

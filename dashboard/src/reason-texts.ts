@@ -1,5 +1,6 @@
+import type { Format } from './format.ts'
 import type { Language } from './text.ts'
-import type { Reason, ReasonCode } from './types.ts'
+import type { FreezeReason, Reason, ReasonCode } from './types.ts'
 
 /** The reasons that the service writes itself, in English. A reason that a PSP or a person wrote stays as it is. */
 const reasons: Record<ReasonCode, string> = {
@@ -56,6 +57,26 @@ export function writeReason({ text, code }: Reason, language: Language): string 
 export function writeReasonSentence(reason: Reason, language: Language): string {
   const text = writeReason(reason, language)
   return withStop(text.charAt(0).toUpperCase() + text.slice(1))
+}
+
+const freezeReasons: Record<Language, Record<NonNullable<FreezeReason['code']>, (data: string) => string>> = {
+  en: {
+    ledger_inconsistent: (breach) => `The ledger is inconsistent (${breach}).`,
+    backup_restored: (at) => `The backup of ${at} was restored.`,
+    database_lost: (at) => `The database went back in time: it has lost what was committed after ${at}.`,
+  },
+  pt: {
+    ledger_inconsistent: (breach) => `O razão está inconsistente (${breach}).`,
+    backup_restored: (at) => `O backup de ${at} foi restaurado.`,
+    database_lost: (at) => `O banco de dados voltou no tempo: perdeu o que foi gravado depois de ${at}.`,
+  },
+}
+
+/** Why payouts are frozen, with times in Brasília time. What a person wrote, and the name of a rule, stay as they are. */
+export function writeFreezeReasons(reasons: FreezeReason[], language: Language, format: Format): string {
+  const write = ({ text, code, at }: FreezeReason) =>
+    code === null ? withStop(text) : freezeReasons[language][code](at === null ? text : format.dateTime(at))
+  return reasons.map(write).join(' ')
 }
 
 export function withStop(text: string): string {

@@ -3,6 +3,7 @@ import { evidenceNames } from '../attribution/score.ts'
 import type { Reason } from '../explain/sentences.ts'
 import { FreeForm } from '../http/schemas.ts'
 import { entryTypes, fixedAccounts, transferKinds } from '../ledger/accounts.ts'
+import { freezeReasonCodes } from '../ledger/payout-freeze.ts'
 import { classNames, type DifferenceClass, type Proposal as ProposedAction } from '../reconciliation/classes.ts'
 import { differenceStates } from '../reconciliation/store.ts'
 import { suspenseStatuses } from '../suspense/status.ts'
@@ -18,7 +19,11 @@ const ClientName = Type.Object({ clientId: Text, name: Text })
 
 // ——— System and audit log
 
-const PayoutFreeze = OrNull(Type.Object({ reason: Text, engagedAt: Time, needsChecks: Flag }))
+/** `reasons` are those of `reason`. The code is null if a person wrote it; `at` is the moment that it names. */
+const FreezeReasonView = Type.Object({ text: Text, code: OrNull(Type.Enum([...freezeReasonCodes])), at: OrNull(Time) })
+const PayoutFreeze = OrNull(
+  Type.Object({ reason: Text, reasons: Type.Array(FreezeReasonView), engagedAt: Time, needsChecks: Flag }),
+)
 const Verification = Type.Object({ at: Time, tookMs: Type.Number() })
 /** The last verifications of the whole ledger and of its recent changes. */
 const Verified = OrNull(Type.Object({ all: Verification, recent: Verification }))

@@ -16,8 +16,8 @@ type Texts = { [Code in keyof SentenceData]: (data: SentenceData[Code]) => strin
 function createTexts(now: Date): Texts {
   const time = (at: Date) => atTime(at, now)
   return {
-    charge_unknown: ({ error, at }) =>
-      `the acquirer did not answer${error && at ? ` (${error}, at ${time(at)})` : ''}, so it is unknown whether the charge exists.`,
+    charge_unknown: ({ reason, at }) =>
+      `the acquirer did not answer${reason && at ? ` (${reason.text}, at ${time(at)})` : ''}, so it is unknown whether the charge exists.`,
     charge_unpaid: ({ until }) => `not paid yet; the QR code is valid until ${until ? time(until) : 'it expires'}.`,
     charge_expired: ({ at }) => `the QR code expired at ${time(at)} and no payment is known.`,
     payment_reported: ({ isBeingConfirmed }) =>
@@ -49,11 +49,11 @@ function createTexts(now: Date): Texts {
       `the dispute of ${inReaisOr(amount)} was accepted; the amount stays blocked until the acquirer reports its return.`,
     dispute_returned: ({ amount }) => `${inReaisOr(amount)} was returned to the payer after a dispute.`,
     dispute_left: ({ amount }) => `The remaining ${inReais(amount)} can still be refunded or disputed.`,
-    paid_again: ({ amount, acquirer, endToEnd, status, error }) => {
+    paid_again: ({ amount, acquirer, endToEnd, status, reason }) => {
       const what = `It was paid again: ${inReais(amount)} at ${acquirer} (${endToEnd})`
       if (status === 'returned') return `${what}; the duplicate was returned to the payer.`
       if (status === 'returning') return `${what}; the duplicate is being returned.`
-      return `${what}; the duplicate is in suspense${error ? `, because its return failed (${error})` : ''}; see \`npx guiche suspense\`.`
+      return `${what}; the duplicate is in suspense${reason ? `, because its return failed (${reason.text})` : ''}; see \`npx guiche suspense\`.`
     },
     withdrawal_over_limit: ({ amount }) =>
       `${inReais(amount)} is more than may be sent without the operator's approval.`,
@@ -75,8 +75,8 @@ function createTexts(now: Date): Texts {
       `it was rejected before it was sent, and ${inReais(amount)} and its fee are back in the balance: ${withStop(reason?.text ?? 'no reason was given')}`,
     withdrawal_returned: ({ reason }) =>
       `${withStop(reason?.text ?? 'the receiver sent the money back')} The fee is kept.`,
-    payouts_stopped: ({ since, reason }) =>
-      `Payouts and refunds are frozen since ${time(since)}${reason === null ? '' : ` (${reason})`}; \`npx guiche ledger release\` ends the freeze.`,
+    payouts_stopped: ({ since, reasons }) =>
+      `Payouts and refunds are frozen since ${time(since)}${reasons.length === 0 ? '' : ` (${reasons.map(({ text }) => text).join(' ')})`}; \`npx guiche ledger release\` ends the freeze.`,
     acquirer_not_configured: ({ acquirer }) =>
       `Its acquirer ${acquirer} is not configured, so Guichê cannot query it: configure it again, without a route if it should get no new charges.`,
     next: ({ step, at, isLate }) => {

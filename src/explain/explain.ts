@@ -48,8 +48,7 @@ export async function explainRecord(
   const facts = await findFacts(deps, id, deps.clock.now())
   if (!facts) return null
   const { record, now } = facts
-  const payoutFreeze =
-    facts.payoutFreeze && isForMerchant ? { ...facts.payoutFreeze, reason: null } : facts.payoutFreeze
+  const payoutFreeze = facts.payoutFreeze && isForMerchant ? { ...facts.payoutFreeze, reason: '' } : facts.payoutFreeze
   const sentences = describeRecord({ ...facts, payoutFreeze })
   return {
     id: record.id,

@@ -1,6 +1,6 @@
 import { otherAmountReason } from '../acquirers/bacen/charge.ts'
 import { type RejectionCode, rejectedWithoutReason, rejections, writeRejection } from '../acquirers/bacen/spi-codes.ts'
-import { payoutsFrozenMessage } from '../ledger/payout-freeze.ts'
+import { type FreezeReason, payoutsFrozenMessage } from '../ledger/payout-freeze.ts'
 import type { SuspenseStatus } from '../suspense/status.ts'
 import { failureMessages } from '../transactions/status.ts'
 import type { AttemptErrorCode } from '../webhooks/attempt-errors.ts'
@@ -12,7 +12,7 @@ import { returnedInPartMessage, returnedMessage } from '../withdrawals/settle.ts
  */
 export type SentenceData<Moment = Date> = {
   /** The acquirer did not answer, so it is unknown whether the charge exists. */
-  charge_unknown: { error: string | null; at: Moment | null }
+  charge_unknown: { reason: Reason | null; at: Moment | null }
   charge_unpaid: { until: Moment | null }
   charge_expired: { at: Moment }
   /** A callback reported a payment; the acquirer is being asked, or has not confirmed it. */
@@ -41,7 +41,7 @@ export type SentenceData<Moment = Date> = {
     acquirer: string
     endToEnd: string
     status: SuspenseStatus
-    error: string | null
+    reason: Reason | null
   }
   withdrawal_over_limit: { amount: number }
   withdrawal_maybe_sent: { amount: number }
@@ -54,7 +54,7 @@ export type SentenceData<Moment = Date> = {
   withdrawal_canceled: { amount: number }
   withdrawal_rejected: { amount: number; reason: Reason | null }
   withdrawal_returned: { reason: Reason | null }
-  payouts_stopped: { since: Moment; reason: string | null }
+  payouts_stopped: { since: Moment; reasons: FreezeReason[] }
   acquirer_not_configured: { acquirer: string }
   /** The next automatic step of the service. `isLate`: its time has passed and nothing was done. */
   next: { step: NextStep; at: Moment; isLate: boolean }

@@ -30,14 +30,14 @@ export type TimelineData = {
   }
   operator: { actor: string; action: string; details: Record<string, unknown> | null }
   callback: { step: 'received' | 'finished'; acquirer: string; endToEnd: string; state: string }
-  acquirer: { acquirer: string; operation: string; outcome: string; error: string | null; durationMs: number }
+  acquirer: { acquirer: string; operation: string; outcome: string; reason: Reason | null; durationMs: number }
   refund: {
     /** `reversed`: an attribution was reversed, so the money returned to suspense. */
     step: 'requested' | 'sent' | 'refused' | 'reversed'
     id: string
     amount: number
     status: RefundRecord['status']
-    error: string | null
+    reason: Reason | null
   }
   dispute: {
     step: 'opened' | DisputeRecord['state']
@@ -172,14 +172,14 @@ function toAcquirerEntries({ exchanges }: Facts): TimelineEntry[] {
     at,
     kind: 'acquirer',
     what: `${acquirer} ${questions[operation] ?? operation}: ${answers[outcome]}${error ? ` (${error})` : ''}, ${durationMs} ms`,
-    data: { acquirer, operation, outcome, error, durationMs },
+    data: { acquirer, operation, outcome, reason: toReason(error), durationMs },
   }))
 }
 
 function toRefundEntries({ refunds }: Facts): TimelineEntry[] {
   return refunds.flatMap((refund) => {
     const { id, amount, status, error_message: error, created_at, finished_at, suspense_payment_id: undone } = refund
-    const data = { id, amount, status, error }
+    const data = { id, amount, status, reason: toReason(error) }
     const of = inReais(amount)
     if (undone !== null)
       return [

@@ -1,3 +1,4 @@
+import { toFreezeReasons } from '../ledger/payout-freeze.ts'
 import { describeDelivery } from './delivery.ts'
 import type { Facts } from './facts.ts'
 import { ifConfigured, type Sentence, say, sayNext, toReason } from './sentences.ts'
@@ -34,7 +35,7 @@ function describePending(facts: TransactionFacts): Sentence[] {
   const { record, exchanges, now } = facts
   const last = exchanges.findLast(({ outcome }) => outcome === 'unknown' || outcome === 'error')
   return [
-    say('charge_unknown', { error: last?.error ?? null, at: last?.at ?? null }),
+    say('charge_unknown', { reason: toReason(last?.error ?? null), at: last?.at ?? null }),
     ...ifConfigured(facts, () => sayNext('check_charge', { at: record.check_at, now })),
   ]
 }
@@ -82,7 +83,7 @@ function describeRefunding(facts: TransactionFacts): Sentence[] {
     say('refund_reserved', {}),
     ...ifConfigured(facts, () =>
       payoutFreeze
-        ? [say('payouts_stopped', { since: payoutFreeze.engaged_at, reason: payoutFreeze.reason })]
+        ? [say('payouts_stopped', { since: payoutFreeze.engaged_at, reasons: toFreezeReasons(payoutFreeze.reason) })]
         : sayNext('check_refund', { at: refund.check_at, now }),
     ),
   ]
@@ -122,7 +123,7 @@ function describeDispute({ record, disputes, refunds }: TransactionFacts): Sente
 /** A duplicate payment is never credited automatically: its charge is already paid. */
 function describeDuplicates({ duplicates }: TransactionFacts): Sentence[] {
   return duplicates.map(({ end_to_end: endToEnd, error_message: error, acquirer, amount, status }) =>
-    say('paid_again', { amount, acquirer, endToEnd, status, error }),
+    say('paid_again', { amount, acquirer, endToEnd, status, reason: toReason(error) }),
   )
 }
 

@@ -1,3 +1,4 @@
+import { toFreezeReasons } from '../ledger/payout-freeze.ts'
 import { describeDelivery } from './delivery.ts'
 import type { Facts } from './facts.ts'
 import { ifConfigured, type Sentence, say, sayNext, toReason } from './sentences.ts'
@@ -52,7 +53,12 @@ function describePending(facts: WithdrawalFacts): Sentence[] {
         say('withdrawal_reserved', { amount }),
         ...ifConfigured(facts, () =>
           payoutFreeze
-            ? [say('payouts_stopped', { since: payoutFreeze.engaged_at, reason: payoutFreeze.reason })]
+            ? [
+                say('payouts_stopped', {
+                  since: payoutFreeze.engaged_at,
+                  reasons: toFreezeReasons(payoutFreeze.reason),
+                }),
+              ]
             : sayNext('send_withdrawal', { at: record.check_at, now }),
         ),
       ]

@@ -71,7 +71,7 @@ export async function freezeRestored(
   tx: Tx,
   { backupOf, by, now }: { backupOf: string; by: By; now: Date },
 ): Promise<void> {
-  const reason = `The backup of ${backupOf} was restored.`
+  const reason = writeRestoredReason(backupOf)
   const active = await findPayoutFreeze(tx)
   if (active?.reason.includes(reason)) return
   await freezePayoutsAlso(tx, { reason, by, now })
@@ -136,17 +136,50 @@ export async function showPayoutFreeze(db: Db | Tx): Promise<PayoutFreezeView | 
 function toView(row: PayoutFreezeRow) {
   return {
     reason: row.reason,
+    reasons: toFreezeReasons(row.reason),
     engagedAt: row.engaged_at.toISOString(),
     /** The database lost commits: the release needs the confirmation of {@link checksAfterLoss}. */
     needsChecks: row.reason.includes(lossReason),
   }
 }
 
+/** Why payouts are frozen. The code is null for a text that a person wrote; `at` is the moment that a reason names. */
+export type FreezeReason = { text: string; code: FreezeReasonCode | null; at: string | null }
+export const freezeReasonCodes = ['ledger_inconsistent', 'backup_restored', 'database_lost'] as const
+type FreezeReasonCode = (typeof freezeReasonCodes)[number]
+
+/** The reasons of a freeze, which is stored as one text. */
+export function toFreezeReasons(reason: string): FreezeReason[] {
+  const reasons: FreezeReason[] = []
+  const add = (text: string, code: FreezeReasonCode | null, at: string | null = null) => {
+    if (text !== '') reasons.push({ text, code, at })
+  }
+  const moment = String.raw`(\d{4}-\d\d-\d\dT[\d:.]+Z)`
+  const dated = new RegExp(`${writeRestoredReason(moment)}|${writeLossReason(moment)}`, 'g')
+  let end = 0
+  // Of a text in between: the first rule that a verification found broken, with details, or what a person wrote.
+  const addUntil = (start: number) => {
+    const text = reason.slice(end, start).trim()
+    add(text, /^(?:[a-z]+_)+[a-z]+: /.test(text) ? 'ledger_inconsistent' : null)
+  }
+  for (const { 0: text, 1: restored, 2: lost, index } of reason.matchAll(dated)) {
+    addUntil(index)
+    add(text, restored ? 'backup_restored' : 'database_lost', restored ?? lost)
+    end = index + text.length
+  }
+  addUntil(reason.length)
+  return reasons
+}
+
 const lossReason = 'The database went back in time'
 
 /** The reason of the freeze when the database lost what was committed after that moment. */
-export function writeLossReason(lastMarkAt: Date): string {
-  return `${lossReason}: it has lost what was committed after ${lastMarkAt.toISOString()}. \`npx guiche ledger release\` lists what to check first.`
+export function writeLossReason(lastMarkAt: string): string {
+  return `${lossReason}: it has lost what was committed after ${lastMarkAt}. \`npx guiche ledger release\` lists what to check first.`
+}
+
+function writeRestoredReason(backupOf: string): string {
+  return `The backup of ${backupOf} was restored.`
 }
 
 /** What a person checks before payouts are released after the database lost commits. The dashboard lists the same. */

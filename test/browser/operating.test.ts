@@ -150,7 +150,7 @@ describe.skipIf(chromiumPath === null)('an operator', () => {
     await page.getByText('Payouts are enabled', { exact: true }).waitFor()
 
     const now = service.clock.now()
-    await freezePayouts(service.db, { reason: writeLossReason(now), now })
+    await freezePayouts(service.db, { reason: writeLossReason(now.toISOString()), now })
     await page.getByRole('button', { name: 'Lift the payout freeze' }).click()
     await dialog.getByLabel('Reason').fill('it was checked')
     await checkScreen('system-checks')

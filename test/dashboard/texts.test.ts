@@ -4,12 +4,16 @@ import { errorTexts, writeError } from '../../dashboard/src/error-texts.ts'
 import { sentences, writeFieldError } from '../../dashboard/src/field-errors.ts'
 import { findNotices, words as notificationWords } from '../../dashboard/src/find-notices.ts'
 import { formats } from '../../dashboard/src/format.ts'
-import { writeReasonSentence } from '../../dashboard/src/reason-texts.ts'
+import { writeFreezeReasons, writeReasonSentence } from '../../dashboard/src/reason-texts.ts'
 import { hiddenDetails, writeDetails } from '../../dashboard/src/screens/audit/details.ts'
 import { sentences as auditSentences } from '../../dashboard/src/screens/audit/sentences.ts'
 import { words as auditWords } from '../../dashboard/src/screens/audit/text.ts'
+import { writeSentence } from '../../dashboard/src/screens/record/current-status.ts'
+import { writeEntry } from '../../dashboard/src/screens/record/timeline.ts'
+import { writeRejection } from '../../src/acquirers/bacen/spi-codes.ts'
 import { actionAreas, actionNames, detailNames } from '../../src/audit/actions.ts'
 import { toReason } from '../../src/explain/sentences.ts'
+import { toFreezeReasons, writeLossReason } from '../../src/ledger/payout-freeze.ts'
 import { AppError, errors, fieldErrorCodes, refusal } from '../../src/lib/errors.ts'
 import { createSpreadsheet } from '../../src/reports/spreadsheet.ts'
 
@@ -63,6 +67,56 @@ describe('a reason that is stored in English', () => {
     const gone = toReason('The acquirer efi is not configured any more: configure it again.')
     expect(gone && writeReasonSentence(gone, 'pt')).toBe('O PSP não está mais configurado: configure-o de novo.')
   })
+})
+
+describe('the reason of a payout freeze', () => {
+  const write = (reason: string, language: 'en' | 'pt') =>
+    writeFreezeReasons(toFreezeReasons(reason), language, formats[language])
+  const restored = 'The backup of 2026-11-24T02:30:05.000Z was restored.'
+
+  it('is in the chosen language and in Brasília time if the service wrote it', () => {
+    const lost = writeLossReason('2026-11-24T02:30:05.123Z')
+    expect(write(lost, 'pt')).toBe(
+      'O banco de dados voltou no tempo: perdeu o que foi gravado depois de 23/11/2026, 23:30:05.',
+    )
+    expect(write(lost, 'en')).toBe(
+      'The database went back in time: it has lost what was committed after 23 Nov 2026, 23:30:05.',
+    )
+    expect(write('trial_balance: the balances add up to 5, not to 0', 'pt')).toBe(
+      'O razão está inconsistente (trial_balance: the balances add up to 5, not to 0).',
+    )
+  })
+
+  it('stays as a person wrote it, also among others', () => {
+    expect(write('Auditoria: aguardem', 'pt')).toBe('Auditoria: aguardem.')
+    expect(write(`Ana pediu. ${restored} ${writeLossReason('2026-11-24T03:00:00.000Z')} E mais`, 'pt')).toBe(
+      'Ana pediu. O backup de 23/11/2026, 23:30:05 foi restaurado. O banco de dados voltou no tempo: perdeu o que foi gravado depois de 24/11/2026, 00:00:00. E mais.',
+    )
+  })
+
+  it('is in the explanation of a record that waits, except for merchants', () => {
+    const say = (reason: string) =>
+      writeSentence(
+        { code: 'payouts_stopped', data: { since: '2026-11-24T12:00:00.000Z', reasons: toFreezeReasons(reason) } },
+        'pt',
+        formats.pt,
+      )
+    expect(say(restored)).toBe(
+      'As saídas estão bloqueadas desde 24/11/2026, 09:00:00: O backup de 23/11/2026, 23:30:05 foi restaurado.',
+    )
+    expect(say('')).toBe('As saídas estão bloqueadas desde 24/11/2026, 09:00:00.')
+  })
+})
+
+it('writes the reason of a refused refund and of a PSP’s silence in Portuguese in a timeline', () => {
+  const reason = toReason(writeRejection('AC07'))
+  const refund = { step: 'refused', id: 'a1', amount: 2590, status: 'FAILED', reason } as const
+  expect(writeEntry({ kind: 'refund', data: refund }, 'pt', formats.pt)).toBe(
+    'Devolução de R$\u00a025,90 recusada: a conta do recebedor está encerrada (AC07)',
+  )
+  const silence = toReason('The acquirer did not answer in time')
+  const check = { acquirer: 'efi', operation: 'findPayout', outcome: 'unknown', reason: silence, durationMs: 5 }
+  expect(writeEntry({ kind: 'acquirer', data: check }, 'pt', formats.pt)).toContain('(o PSP não respondeu a tempo)')
 })
 
 describe('a refusal', () => {

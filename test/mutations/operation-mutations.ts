@@ -80,7 +80,7 @@ export const operationMutations: Mutation[] = [
     edits: [
       edit(
         'src/database-mark.ts',
-        'await freezePayoutsAlso(tx, { reason: writeLossReason(lastMarkAt), by: byService, now })',
+        'await freezePayoutsAlso(tx, { reason: writeLossReason(lastMarkAt.toISOString()), by: byService, now })',
         '',
       ),
     ],

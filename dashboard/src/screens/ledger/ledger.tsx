@@ -11,8 +11,9 @@ import { todayInBrasilia } from '../../days.ts'
 import { dayEnd, useFilters } from '../../filters.ts'
 import { useFormat } from '../../format.ts'
 import { useRefreshEvery } from '../../live.ts'
+import { writeFreezeReasons } from '../../reason-texts.ts'
 import { useClient, useMay, useUser } from '../../session.tsx'
-import { useText } from '../../text.ts'
+import { useLanguage, useText } from '../../text.ts'
 import type { Account, LedgerView } from '../../types.ts'
 import { RequestButton } from '../withdrawals/request.tsx'
 import { BalanceChart } from './balance-chart.tsx'
@@ -114,6 +115,7 @@ function SuspenseLink() {
 /** Whether the ledger balances, and whether payouts are frozen. */
 function Health({ ledger: { unevenMerchants, verified, payoutFreeze } }: { ledger: LedgerView }) {
   const t = useText(words)
+  const { language } = useLanguage()
   const format = useFormat()
   const may = useMay()
   const toSystem = may('system.read') && (
@@ -137,7 +139,8 @@ function Health({ ledger: { unevenMerchants, verified, payoutFreeze } }: { ledge
       {payoutFreeze && (
         <Alert color="red" title={t.stopped}>
           <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-            {t.stoppedSince(format.dateTime(payoutFreeze.engagedAt))} {payoutFreeze.reason}
+            {t.stoppedSince(format.dateTime(payoutFreeze.engagedAt))}{' '}
+            {writeFreezeReasons(payoutFreeze.reasons, language, format)}
           </Text>
           {toSystem}
         </Alert>

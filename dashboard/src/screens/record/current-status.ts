@@ -1,5 +1,5 @@
 import type { Format } from '../../format.ts'
-import { withStop, writeReason } from '../../reason-texts.ts'
+import { withStop, writeFreezeReasons, writeReason } from '../../reason-texts.ts'
 import type { Language } from '../../text.ts'
 import type { NextStep, Sentence, SentenceData } from '../../types.ts'
 import { writeAttemptError } from '../webhooks/text.ts'
@@ -38,7 +38,8 @@ export function findScreenLink({ code, data }: AnySentence): ScreenLink | null {
 
 const writers: Record<Language, (format: Format) => Writers> = { en: inEnglish, pt: inPortuguese }
 
-function inEnglish({ money, time, dateTime, isToday }: Format): Writers {
+function inEnglish(format: Format): Writers {
+  const { money, time, dateTime, isToday } = format
   const at = (moment: string) => (isToday(moment) ? `at ${time(moment)}` : `on ${dateTime(moment)}`)
   const until = (moment: string) => (isToday(moment) ? time(moment) : dateTime(moment))
   const amountOr = (amount: number | null) => (amount === null ? 'the payment' : money(amount))
@@ -54,8 +55,8 @@ function inEnglish({ money, time, dateTime, isToday }: Format): Writers {
     deliver_again: 'Next attempt',
   }
   return {
-    charge_unknown: ({ error, at: moment }) =>
-      `The PSP did not answer${error && moment ? ` (${error}, ${at(moment)})` : ''}, so it is unknown whether the charge exists.`,
+    charge_unknown: ({ reason, at: moment }) =>
+      `The PSP did not answer${reason && moment ? ` (${reason.text}, ${at(moment)})` : ''}, so it is unknown whether the charge exists.`,
     charge_unpaid: ({ until: moment }) =>
       moment === null ? 'Waiting for payment.' : `Waiting for payment. The QR code is valid until ${until(moment)}.`,
     charge_expired: ({ at: moment }) => `The QR code expired ${at(moment)} without a payment.`,
@@ -86,11 +87,11 @@ function inEnglish({ money, time, dateTime, isToday }: Format): Writers {
       `The dispute of ${amountOr(amount)} was accepted. It stays blocked until the PSP reports that it was returned.`,
     dispute_returned: ({ amount }) => `Returned to the payer after a dispute: ${amountOr(amount)}.`,
     dispute_left: ({ amount }) => `The remaining ${money(amount)} can still be refunded or disputed.`,
-    paid_again: ({ amount, acquirer, endToEnd, status, error }) => {
+    paid_again: ({ amount, acquirer, endToEnd, status, reason }) => {
       const what = `It was paid a second time: ${money(amount)} at ${acquirer} (${endToEnd})`
       if (status === 'returned') return `${what}, returned to the payer.`
       if (status === 'returning') return `${what}, being returned to the payer.`
-      return `${what}, kept in suspense${error === null ? '' : ` because returning it failed (${error})`}.`
+      return `${what}, kept in suspense${reason === null ? '' : ` because returning it failed (${reason.text})`}.`
     },
     withdrawal_over_limit: ({ amount }) => `${money(amount)} is above the limit and needs the operator’s approval.`,
     withdrawal_maybe_sent: ({ amount }) =>
@@ -110,8 +111,8 @@ function inEnglish({ money, time, dateTime, isToday }: Format): Writers {
       `Rejected before it was sent; ${money(amount)} and its fee are available again: ${withStop(reason?.text ?? 'no reason given')}`,
     withdrawal_returned: ({ reason }) =>
       `${withStop(reason?.text ?? 'The receiver returned the money')} The fee is not returned.`,
-    payouts_stopped: ({ since, reason }) =>
-      `Payouts have been frozen since ${until(since)}${reason === null ? '' : ` (${reason})`}.`,
+    payouts_stopped: ({ since, reasons }) =>
+      `Payouts have been frozen since ${until(since)}${reasons.length === 0 ? '.' : `: ${writeFreezeReasons(reasons, 'en', format)}`}`,
     acquirer_not_configured: ({ acquirer }) =>
       `The PSP ${acquirer} is not configured, so its status cannot be checked. Add it to the settings again.`,
     next: ({ step, at: moment, isLate }) =>
@@ -132,7 +133,8 @@ function inEnglish({ money, time, dateTime, isToday }: Format): Writers {
   }
 }
 
-function inPortuguese({ money, time, dateTime, isToday }: Format): Writers {
+function inPortuguese(format: Format): Writers {
+  const { money, time, dateTime, isToday } = format
   const at = (moment: string) => (isToday(moment) ? `às ${time(moment)}` : `em ${dateTime(moment)}`)
   const until = (moment: string) => (isToday(moment) ? `as ${time(moment)}` : dateTime(moment))
   const amountOr = (amount: number | null) => (amount === null ? 'o pagamento' : money(amount))
@@ -148,8 +150,8 @@ function inPortuguese({ money, time, dateTime, isToday }: Format): Writers {
     deliver_again: 'Próxima tentativa',
   }
   return {
-    charge_unknown: ({ error, at: moment }) =>
-      `O PSP não respondeu${error && moment ? ` (${error}, ${at(moment)})` : ''}; não se sabe se a cobrança existe.`,
+    charge_unknown: ({ reason, at: moment }) =>
+      `O PSP não respondeu${reason && moment ? ` (${writeReason(reason, 'pt')}, ${at(moment)})` : ''}; não se sabe se a cobrança existe.`,
     charge_unpaid: ({ until: moment }) =>
       moment === null ? 'Aguardando pagamento.' : `Aguardando pagamento. O QR Code vale até ${until(moment)}.`,
     charge_expired: ({ at: moment }) => `O QR Code expirou ${at(moment)} sem pagamento.`,
@@ -182,11 +184,11 @@ function inPortuguese({ money, time, dateTime, isToday }: Format): Writers {
       `A contestação de ${amountOr(amount)} foi aceita. O valor fica bloqueado até o PSP informar que foi devolvido.`,
     dispute_returned: ({ amount }) => `Devolvido ao pagador após contestação: ${amountOr(amount)}.`,
     dispute_left: ({ amount }) => `Os ${money(amount)} restantes ainda podem ser devolvidos ou contestados.`,
-    paid_again: ({ amount, acquirer, endToEnd, status, error }) => {
+    paid_again: ({ amount, acquirer, endToEnd, status, reason }) => {
       const what = `Foi paga uma segunda vez: ${money(amount)} no ${acquirer} (${endToEnd})`
       if (status === 'returned') return `${what}, devolvidos ao pagador.`
       if (status === 'returning') return `${what}, sendo devolvidos ao pagador.`
-      return `${what}, na conta transitória${error === null ? '' : ` porque a devolução falhou (${error})`}.`
+      return `${what}, na conta transitória${reason === null ? '' : ` porque a devolução falhou (${writeReason(reason, 'pt')})`}.`
     },
     withdrawal_over_limit: ({ amount }) => `${money(amount)} está acima do limite e precisa da aprovação do operador.`,
     withdrawal_maybe_sent: ({ amount }) =>
@@ -205,8 +207,8 @@ function inPortuguese({ money, time, dateTime, isToday }: Format): Writers {
       `Rejeitado antes do envio; ${money(amount)} e a tarifa voltaram ao saldo: ${withStop((reason && writeReason(reason, 'pt')) ?? 'motivo não informado')}`,
     withdrawal_returned: ({ reason }) =>
       `${withStop((reason && writeReason(reason, 'pt')) ?? 'O recebedor devolveu o dinheiro')} A tarifa não é estornada.`,
-    payouts_stopped: ({ since, reason }) =>
-      `As saídas estão bloqueadas desde ${until(since)}${reason === null ? '' : ` (${reason})`}.`,
+    payouts_stopped: ({ since, reasons }) =>
+      `As saídas estão bloqueadas desde ${until(since)}${reasons.length === 0 ? '.' : `: ${writeFreezeReasons(reasons, 'pt', format)}`}`,
     acquirer_not_configured: ({ acquirer }) =>
       `O PSP ${acquirer} não está configurado, por isso não pode ser consultado. Configure-o de novo.`,
     next: ({ step, at: moment, isLate }) =>

@@ -143,7 +143,7 @@ function TransactionParts({
           )}
           <AmountStatement record={record} isMerchants={isMerchants} />
           {transaction ? <Persons transaction={transaction} /> : <Skeleton height={160} />}
-          {transaction && <Refunds refunds={transaction.refunds ?? []} errorMessage={transaction.errorMessage} />}
+          {transaction && <Refunds refunds={transaction.refunds ?? []} timeline={record.timeline} />}
           {transaction && <Disputes transaction={transaction} />}
         </>
       }

@@ -9,6 +9,7 @@ import { useSentence } from '../../components/error-notice.tsx'
 import { useMutationForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Section } from '../../components/page.tsx'
+import { ReasonText } from '../../components/reason.tsx'
 import { Amount } from '../../components/record-table.tsx'
 import { RefundReason } from '../../components/refund-reason.tsx'
 import { Status } from '../../components/status.tsx'
@@ -16,7 +17,7 @@ import { useFormat } from '../../format.ts'
 import { useKeyUntilSuccess } from '../../idempotency.ts'
 import { useMay } from '../../session.tsx'
 import { texts, useText } from '../../text.ts'
-import type { RefundPreview } from '../../types.ts'
+import type { ExplainedRecord, RefundPreview } from '../../types.ts'
 
 const words = texts({
   en: {
@@ -204,14 +205,14 @@ function Dialog({
 }
 
 /** The refunds of a payment. Nothing is shown if there are none. */
-export function Refunds({ refunds, errorMessage }: { refunds: Refund[]; errorMessage: string | null }) {
+export function Refunds({ refunds, timeline }: { refunds: Refund[]; timeline: ExplainedRecord['timeline'] }) {
   const t = useText(words)
   const format = useFormat()
   if (refunds.length === 0) return null
   return (
     <Section title={t.refunds}>
       <Stack gap={0}>
-        {refunds.map(({ id, amount, status, reason, createdAt, endToEndRefund }, index) => (
+        {refunds.map(({ id, amount, status, reason, createdAt, endToEndRefund }) => (
           <Group key={id} className="row" py="xs" justify="space-between" align="flex-start" wrap="nowrap">
             <div style={{ minWidth: 0 }}>
               <Amount of={amount} />
@@ -224,14 +225,22 @@ export function Refunds({ refunds, errorMessage }: { refunds: Refund[]; errorMes
                   {endToEndRefund}
                 </Text>
               )}
-              {status === 'FAILED' && index === refunds.length - 1 && errorMessage && (
-                <Text size="xs">{errorMessage}</Text>
-              )}
+              {status === 'FAILED' && <FailedRefundReason id={id} timeline={timeline} />}
             </div>
             <Status of={status} />
           </Group>
         ))}
       </Stack>
     </Section>
+  )
+}
+
+function FailedRefundReason({ id, timeline }: { id: string; timeline: ExplainedRecord['timeline'] }) {
+  const entry = timeline.find((one) => one.kind === 'refund' && one.data.id === id)
+  if (entry?.kind !== 'refund' || entry.data.reason === null) return null
+  return (
+    <Text size="xs">
+      <ReasonText of={entry.data.reason} />
+    </Text>
   )
 }

@@ -1,6 +1,7 @@
 import type { Format } from '../../format.ts'
+import { writeReason } from '../../reason-texts.ts'
 import type { Language } from '../../text.ts'
-import type { ActionName, TimelineData } from '../../types.ts'
+import type { ActionName, Reason, TimelineData } from '../../types.ts'
 import { words as ledger } from '../ledger/text.ts'
 import { writeAttemptError } from '../webhooks/text.ts'
 
@@ -34,13 +35,13 @@ function inEnglish({ money }: Format): Writers {
         ? `Payment ${endToEnd} not confirmed by the PSP: ignored`
         : `Payment ${endToEnd} could not be attributed to a charge`
     },
-    acquirer: ({ acquirer, operation, outcome, error, durationMs }) =>
-      `${operationsEn[operation] ?? operation} (${acquirer}): ${outcomesEn[outcome] ?? outcome}${inBrackets(error)}, ${durationMs} ms`,
-    refund: ({ step, amount, error }) =>
+    acquirer: ({ acquirer, operation, outcome, reason, durationMs }) =>
+      `${operationsEn[operation] ?? operation} (${acquirer}): ${outcomesEn[outcome] ?? outcome}${inBrackets(reason, 'en')}, ${durationMs} ms`,
+    refund: ({ step, amount, reason }) =>
       ({
         requested: `Refund of ${money(amount)} requested`,
         sent: `${money(amount)} returned to the payer`,
-        refused: `Refund of ${money(amount)} refused${error === null ? '' : `: ${error}`}`,
+        refused: `Refund of ${money(amount)} refused${reason === null ? '' : `: ${reason.text}`}`,
         reversed: `Attribution reversed: ${money(amount)} back in the suspense account`,
       })[step],
     dispute: ({ step, amount }) =>
@@ -128,16 +129,16 @@ function inPortuguese({ money }: Format): Writers {
         ? `Pagamento ${endToEnd} não confirmado pelo PSP: ignorado`
         : `Pagamento ${endToEnd} sem cobrança correspondente`
     },
-    acquirer: ({ acquirer, operation, outcome, error, durationMs }) => {
+    acquirer: ({ acquirer, operation, outcome, reason, durationMs }) => {
       const [name, gender] = operationsPt[operation] ?? [operation, 'f']
       const answer = outcomesPt[outcome]
-      return `${name} (${acquirer}): ${answer?.[gender] ?? outcome}${inBrackets(error)}, ${durationMs} ms`
+      return `${name} (${acquirer}): ${answer?.[gender] ?? outcome}${inBrackets(reason, 'pt')}, ${durationMs} ms`
     },
-    refund: ({ step, amount, error }) =>
+    refund: ({ step, amount, reason }) =>
       ({
         requested: `Devolução de ${money(amount)} solicitada`,
         sent: `${money(amount)} devolvidos ao pagador`,
-        refused: `Devolução de ${money(amount)} recusada${error === null ? '' : `: ${error}`}`,
+        refused: `Devolução de ${money(amount)} recusada${reason === null ? '' : `: ${writeReason(reason, 'pt')}`}`,
         reversed: `Conciliação desfeita: ${money(amount)} voltaram para a conta transitória`,
       })[step],
     dispute: ({ step, amount }) =>
@@ -214,6 +215,6 @@ function reasonOf(details: Record<string, unknown> | null): string {
   return typeof details?.reason === 'string' ? `: ${details.reason}` : ''
 }
 
-function inBrackets(error: string | null): string {
-  return error === null ? '' : ` (${error})`
+function inBrackets(reason: Reason | null, language: Language): string {
+  return reason === null ? '' : ` (${writeReason(reason, language)})`
 }

@@ -5,6 +5,7 @@ import { Copyable } from '../../components/copy.tsx'
 import { type Fact, FactList } from '../../components/fact-list.tsx'
 import { Section } from '../../components/page.tsx'
 import { Proposal } from '../../components/proposals.tsx'
+import { ReasonText } from '../../components/reason.tsx'
 import { useFormat } from '../../format.ts'
 import { useClientLink } from '../../links.ts'
 import { useRefreshEvery } from '../../live.ts'
@@ -83,11 +84,12 @@ export function WithdrawalReceiver({ client, record }: Props) {
   const toLink = useClientLink()
   const reviewed = useReviewedWithdrawal(record.id)
   const withdrawal = useWithdrawal(client, record.id)
-  const { pixKey, receiver, errorMessage } = withdrawal.data ?? {}
+  const { pixKey, receiver } = withdrawal.data ?? {}
   const decisions = useDecisions(record)
   const facts: Fact[] = []
   if (receiver) facts.push([t.receiver, receiver.name], [t.document, format.document(receiver.document)])
-  if (errorMessage) facts.push([t.why, errorMessage])
+  const reason = record.timeline.findLast((entry) => entry.kind === 'status')?.data.reason
+  if (reason) facts.push([t.why, <ReasonText key="w" of={reason} />])
   if (reviewed.data?.hold) facts.push([t.waits, <ReviewBadge key="h" hold={reviewed.data.hold} />])
   return (
     <Section title={t.title}>

@@ -21,8 +21,9 @@ import { ErrorNotice } from '../../components/error-notice.tsx'
 import { useMutationForm } from '../../components/form.tsx'
 import { Page, Section } from '../../components/page.tsx'
 import { useFormat } from '../../format.ts'
+import { writeFreezeReasons } from '../../reason-texts.ts'
 import { useMay } from '../../session.tsx'
-import { useText } from '../../text.ts'
+import { useLanguage, useText } from '../../text.ts'
 import type { SystemView } from '../../types.ts'
 import { Alerts } from './alerts.tsx'
 import { Cells } from './cells.tsx'
@@ -55,6 +56,7 @@ export default function System() {
 
 function PayoutFreeze({ payoutFreeze }: { payoutFreeze: SystemView['payoutFreeze'] }) {
   const t = useText(words)
+  const { language } = useLanguage()
   const format = useFormat()
   const may = useMay()
   const queries = useQueryClient()
@@ -95,7 +97,7 @@ function PayoutFreeze({ payoutFreeze }: { payoutFreeze: SystemView['payoutFreeze
           </Text>
           {payoutFreeze && (
             <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
-              {payoutFreeze.reason}
+              {writeFreezeReasons(payoutFreeze.reasons, language, format)}
             </Text>
           )}
         </div>
