@@ -28,7 +28,7 @@ export type Card = {
   row(row: Row): void
   /** A section with columns of its own. */
   table(table: Table): void
-  /** Compares with the case's target. A missed target is shown, and fails nothing. */
+  /** Compares with the case's target. A missed target is shown, and does not fail the run. */
   target(target: Target): void
   /** A measurement that was not possible, and why. */
   skip(name: string, reason: string): void
@@ -54,14 +54,7 @@ export function newCard(): Card {
         describeMachine(startedAt),
         '',
         ...(targets.length > 0
-          ? [
-              '## What it must show',
-              '',
-              '| case | wanted | seen | |',
-              '|---|---|---|---|',
-              ...targets.map(toTargetLine),
-              '',
-            ]
+          ? ['## Targets', '', '| case | target | measured | |', '|---|---|---|---|', ...targets.map(toTargetLine), '']
           : []),
         ...sections.flatMap(({ title, text, rows, lines }) => [
           `## ${title}`,
@@ -79,7 +72,7 @@ export function newCard(): Card {
 function toTargetLine({ name, kind, wanted, seen, unit }: Target): string {
   const isReached = kind === 'at least' ? seen >= wanted : seen <= wanted
   const shown = (value: number) => `${toNumber(value)}${unit && ` ${unit}`}`
-  const verdict = isReached ? 'reached' : `**short of ${shown(wanted)}: ${shown(seen)}**`
+  const verdict = isReached ? 'reached' : `**missed: ${shown(seen)}, target ${shown(wanted)}**`
   return `| ${name} | ${kind} ${shown(wanted)} | ${shown(seen)} | ${verdict} |`
 }
 

@@ -7,8 +7,8 @@ type ProfileNode = {
 }
 
 /**
- * The component of a call, by the place of its function. The first rule that matches a frame counts, from the innermost
- * frame outwards. Node's own code belongs to its caller.
+ * Maps the file of a function to a component. Frames are tried from the innermost outwards, and the first rule that
+ * matches decides. Node's own code counts for its caller.
  */
 const rules: [component: string, place: RegExp][] = [
   ['QR code and PNG', /\/src\/pix\/(?:qr|png|reed)/],
@@ -40,7 +40,7 @@ const special = new Map([
   ['(idle)', 'idle'],
 ])
 
-/** Microseconds of self time by component and, within it, by function: `file:line name`. Idle time is left out. */
+/** Microseconds of self time by component and, within it, by function: `name file:line`. Idle time is left out. */
 export function byComponent(profile: CpuProfile): Map<string, { micros: number; functions: Map<string, number> }> {
   const nodes = new Map(profile.nodes.map((node) => [node.id, node]))
   const parents = new Map(profile.nodes.flatMap((node) => (node.children ?? []).map((child) => [child, node] as const)))

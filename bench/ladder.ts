@@ -3,7 +3,7 @@ import { merge, percentile } from './load/histogram.ts'
 import type { ShopAnswer } from './load/shop.ts'
 import { addMerchants } from './service.ts'
 import { connections, merchantsCount, openSteadyLoad, type Steady, type SteadyLoad, toClients } from './steady.ts'
-import { type Seen, startWatched, type Watched } from './watch.ts'
+import { type Observed, startWatched, type Watched } from './watch.ts'
 import { showSeen } from './watched-tables.ts'
 
 export const rungsDefault = [250, 500, 750, 1000, 1500, 2000, 2500, 3000]
@@ -16,7 +16,7 @@ const warmUpMaxSeconds = 5
 /** For webhooks that are missing at the end of a rung. */
 const lateMs = 3_000
 
-type Rung = { perSecond: number; steady: Steady; delivered: ShopAnswer; seen: Seen }
+type Rung = { perSecond: number; steady: Steady; delivered: ShopAnswer; seen: Observed }
 
 /** The steady load of the soak, faster and faster, until creates are slow or stay unsent. */
 export async function ladder(options: {

@@ -10,7 +10,7 @@ await session.post('Profiler.setSamplingInterval', { interval: 250 })
 process.on('message', (message: { profile: 'start' } | { profile: 'stop'; file: string }) => {
   void answer(message).then(() => process.send?.('done'))
 })
-// It must not keep the service alive.
+// The channel must not keep the service alive.
 process.channel?.unref()
 
 async function answer(message: { profile: 'start' } | { profile: 'stop'; file: string }): Promise<void> {

@@ -16,7 +16,7 @@ export type Server = { name: string; pid: number; port: number; token: string; s
 const readyMaxMs = 60_000
 
 export function startHello(): Promise<Server> {
-  return startServer('Fastify hello', [join(import.meta.dirname, 'hello.js')], '', {})
+  return startServer('Fastify alone', [join(import.meta.dirname, 'hello.js')], '', {})
 }
 
 /** Installed at the first use, from their own lockfiles: they are not part of this package. */

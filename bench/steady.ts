@@ -7,8 +7,8 @@ import { openShop } from './shop.ts'
 
 export const merchantsCount = 50
 /**
- * Enough that none waits for another: at 60 ms a create, 64 would send at most a thousand a second, and a backlog after
- * a stall would stay.
+ * Enough that no request waits for a free connection: at 60 ms a create, 64 connections would send at most a thousand
+ * requests a second, and the backlog after a stall would never shrink.
  */
 export const connections = 256
 /** This part of the charges of a slice is paid, in the next slice. */
@@ -18,13 +18,13 @@ const nextLongerMax = 4
 
 export type Slice = { perSecond: number; seconds: number }
 
-/** What came of a slice. */
+/** The outcome of a slice. */
 export type Steady = { created: Report; paid: Report | null; delivered: ShopAnswer }
 
 /** Creates at a fixed rate, with webhooks to a receiver that answers at once; one in ten is paid in the next slice. */
 export type SteadyLoad = {
   run(slice: Slice): Promise<Steady>
-  /** Webhooks since the end of the last slice: so many, or those that arrive within this time. */
+  /** The webhooks since the end of the last slice: waits for `waitFor` of them, `waitMs` at most. */
   readLate(waitFor: number, waitMs: number): Promise<ShopAnswer>
   close(): void
 }

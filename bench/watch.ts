@@ -5,8 +5,8 @@ import { loopsBetween, readSnapshots, type Stages, stagesBetween, toStagesOption
 import { beginStatements, type DatabaseWork, openStatements, preloadStatements } from './statements.ts'
 import { readUtilisation, type Utilisation, utilisationBetween } from './utilisation.ts'
 
-/** What was seen from inside of a service during a measured period. */
-export type Seen = {
+/** What was observed inside a service during a measured period. */
+export type Observed = {
   seconds: number
   stages: Stages
   /** How busy the event loop of each process was, from 0 to 1. */
@@ -22,7 +22,7 @@ export type Seen = {
 export type Watched = {
   service: Service
   /** Begins a period. The result ends it. */
-  begin(): Promise<() => Promise<Seen>>
+  begin(): Promise<() => Promise<Observed>>
   close(): Promise<void>
 }
 

@@ -3,7 +3,7 @@ import { type Histogram, mean, percentile } from './load/histogram.ts'
 import type { Report } from './load/job.ts'
 import { deliveryParts, stageNames } from './stages.ts'
 import { toStatementNames } from './statements.ts'
-import type { Seen } from './watch.ts'
+import type { Observed } from './watch.ts'
 
 /** A route or statement that is seldomer than this is left out. */
 const perSecondMin = 0.5
@@ -18,7 +18,7 @@ type Clients = Record<string, Client | null | undefined>
 export function showSeen(
   card: Card,
   name: string,
-  seen: Seen,
+  seen: Observed,
   { clients, created }: { clients: Clients; created: { count: number } },
 ): void {
   showUtilisation(card, name, seen, created.count)
@@ -29,7 +29,7 @@ export function showSeen(
   showDatabaseWork(card, name, seen)
 }
 
-function showUtilisation(card: Card, name: string, { utilisation, loops, seconds }: Seen, creates: number): void {
+function showUtilisation(card: Card, name: string, { utilisation, loops, seconds }: Observed, creates: number): void {
   if (!utilisation) return
   const cores = (micros: number) => toNumber(micros / 1e6 / seconds)
   const perCreate = (micros: number) => toNumber(micros / creates)
@@ -71,7 +71,7 @@ function toShare(share: number): string {
   return `${Math.round(share * 100)} %`
 }
 
-function showRoutes(card: Card, name: string, { stages, seconds }: Seen, clients: Clients): void {
+function showRoutes(card: Card, name: string, { stages, seconds }: Observed, clients: Clients): void {
   const found = [...stages.keys()].filter((key) => key.startsWith('route|')).map((key) => key.split('|')[1] ?? '')
   const routes = [...new Set(found)]
     .map((route) => ({ route, count: stages.get(stageNames.handler(route))?.count ?? 0 }))
@@ -104,7 +104,7 @@ function showRoutes(card: Card, name: string, { stages, seconds }: Seen, clients
   })
 }
 
-function showDeliveries(card: Card, name: string, { stages, seconds }: Seen): void {
+function showDeliveries(card: Card, name: string, { stages, seconds }: Observed): void {
   const parts = deliveryParts.flatMap((part) => {
     const histogram = stages.get(part.name)
     return histogram ? [{ name: part.name.split('|')[1] ?? '', histogram }] : []
@@ -118,7 +118,7 @@ function showDeliveries(card: Card, name: string, { stages, seconds }: Seen): vo
   })
 }
 
-function showBatches(card: Card, name: string, { stages, seconds }: Seen): void {
+function showBatches(card: Card, name: string, { stages, seconds }: Observed): void {
   const names = [...stages.keys()].flatMap((key) => /^batch\|(.*)\|run$/.exec(key)?.[1] ?? [])
   const rows = names
     .map((batch) => ({
@@ -143,7 +143,7 @@ function showBatches(card: Card, name: string, { stages, seconds }: Seen): void 
   })
 }
 
-function showStatements(card: Card, name: string, { stages, seconds }: Seen): void {
+function showStatements(card: Card, name: string, { stages, seconds }: Observed): void {
   const own = [stageNames.loop, stageNames.garbage, stageNames.poolWait]
   const total = (histogram: Histogram) => histogram.count * mean(histogram)
   const statements = [...stages].filter(([key]) => key.startsWith('statement|'))
@@ -169,7 +169,7 @@ function showStatements(card: Card, name: string, { stages, seconds }: Seen): vo
   })
 }
 
-function showDatabaseWork(card: Card, name: string, { database, texts, seconds }: Seen): void {
+function showDatabaseWork(card: Card, name: string, { database, texts, seconds }: Observed): void {
   if (!database) return
   const toName = toStatementNames(texts)
   const allMs = database.statements.reduce((sum, { ms }) => sum + ms, 0)

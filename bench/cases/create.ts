@@ -8,7 +8,7 @@ import type { Server } from '../servers.ts'
 import { startSingle } from '../service.ts'
 
 const ordersPerMerchant = 20
-/** No longer than what is measured: a test measures for a moment. */
+/** The warm-up is never longer than the measurement, which takes only a fraction of a second in tests. */
 const toWarmUp = (seconds: number) => Math.min(1, seconds)
 
 /** Creates for all merchants in turn, each with a new idempotency key. */
@@ -38,9 +38,9 @@ export function createJob(options: {
  */
 export async function create(bench: Bench): Promise<void> {
   const { card, service, merchants, seconds, say } = bench
-  say('create: warming up, and looking for how many clients PostgreSQL is fastest with')
-  const job = (connections: number, of: Pick<Bench, 'service' | 'merchants'> = bench) =>
-    createJob({ port: of.service.port, merchants: of.merchants, connections, seconds })
+  say('create: warming up, and finding the number of clients with which PostgreSQL is fastest')
+  const job = (connections: number, measured: Pick<Bench, 'service' | 'merchants'> = bench) =>
+    createJob({ port: measured.service.port, merchants: measured.merchants, connections, seconds })
   await generate({ ...job(64), seconds: Math.min(seconds, 3) })
   const single = bench.processes === 1 ? null : await startSingle(merchants.length)
   if (single) await generate({ ...job(64, single), seconds: Math.min(seconds, 3) })
@@ -55,7 +55,7 @@ export async function create(bench: Bench): Promise<void> {
   }
   try {
     for (let round = 1; round <= bench.rounds; round += 1) {
-      say(`create at 64 connections beside limits and peers, round ${round} of ${bench.rounds}`)
+      say(`create at 64 connections with baselines and competitors, round ${round} of ${bench.rounds}`)
       seen.oneStatement.push(await floor.measure('oneStatement', seconds))
       seen.ours.push(await measure(service, job(64)))
       if (single) seen.single.push(await measure(single.service, job(64, single)))
@@ -69,7 +69,7 @@ export async function create(bench: Bench): Promise<void> {
   }
   card.section(
     'Create',
-    `Guichê as ${bench.processes === 1 ? 'one process' : `${bench.processes} processes`}, here and below where nothing else is said; ${merchants.length} merchants in turn; full body, a row of ${floor.rowBytes} bytes; rate limits, log, metrics, history and event on; answered after the commit. The limits insert the same rows into tables of the same schema.`,
+    `Guichê as ${bench.processes === 1 ? 'one process' : `${bench.processes} processes`} unless stated otherwise, here and below; ${merchants.length} merchants in turn; full body, a row of ${floor.rowBytes} bytes; rate limits, log, metrics, history and event on; answered after the commit. The PostgreSQL baselines insert the same rows into tables of the same schema.`,
   )
   card.row(toRow('Guichê, 64 connections', seen.ours))
   if (single) card.row(toRow('Guichê, one process', seen.single))
@@ -83,10 +83,10 @@ export async function create(bench: Bench): Promise<void> {
       p99Ms: seen[kind].map((report) => toMs(report, 99)),
       ...(seesUsage && { postgresMicros: seen[kind].map(({ postgresMicros }) => postgresMicros) }),
       loadMicros: seen[kind].map(({ cpuMicros, count }) => cpuMicros / count),
-      note: `${floor.clients[kind]} clients, the best of 8 to 32`,
+      note: `${floor.clients[kind]} clients: the fastest of 8, 16 and 32`,
     })
   }
-  card.row(toRow('Fastify hello, POST and JSON back', seen.hello))
+  card.row(toRow('Fastify alone, JSON echoed', seen.hello))
   for (const [index, peer] of bench.peers.entries()) card.row(toRow(peer.name, seen.peers[index] ?? []))
 
   for (const connections of [1, 8, 256]) {
@@ -102,10 +102,10 @@ export async function create(bench: Bench): Promise<void> {
   const ours = medianRate(seen.ours)
   const atLeast = (name: string, wanted: number, other: number) =>
     card.target({ name, kind: 'at least', wanted, seen: ours / other, unit: '×' })
-  atLeast('create, of PostgreSQL’s one-statement rate', 0.8, medianRate(seen.oneStatement))
-  atLeast('create, of PostgreSQL’s BEGIN…COMMIT rate', 1.5, medianRate(seen.beginCommit))
+  atLeast('create, relative to PostgreSQL’s one-statement rate', 0.8, medianRate(seen.oneStatement))
+  atLeast('create, relative to PostgreSQL’s BEGIN…COMMIT rate', 1.5, medianRate(seen.beginCommit))
   for (const [index, peer] of bench.peers.entries())
-    atLeast(`create, of ${peer.name}`, index === 0 ? 40 : 45, medianRate(seen.peers[index] ?? []))
+    atLeast(`create, relative to ${peer.name}`, index === 0 ? 40 : 45, medianRate(seen.peers[index] ?? []))
   card.target({
     name: 'create, p99 / p50 at 64 connections',
     kind: 'at most',

@@ -96,7 +96,7 @@ async function besideOneThatHangs(bench: Bench): Promise<void> {
   }
   const p99 = (answers: Delivered[]) => median(answers.map(({ delivered }) => toMs(delivered, 99)))
   card.target({
-    name: 'deliveries, p99 beside one hanging receiver of a hundred, of that without',
+    name: 'deliveries, p99 beside one hanging receiver of a hundred, relative to that without',
     kind: 'at most',
     wanted: 1.1,
     seen: p99(seen.hanging) / p99(seen.well),

@@ -27,12 +27,12 @@ export async function fetchById(bench: Bench): Promise<void> {
   }
   card.section('Fetch by id', `${connections} connections, ${known} transactions of one merchant, QR image included.`)
   card.row(toRow('Guichê', seen.ours))
-  card.row(toRow('Fastify hello, GET', seen.hello))
+  card.row(toRow('Fastify alone, GET', seen.hello))
   for (const [index, peer] of peers.entries()) {
     const reports = seen.peers[index] ?? []
     card.row(toRow(peer.name, reports))
     const ratio = medianRate(seen.ours) / medianRate(reports)
-    card.target({ name: `fetch, of ${peer.name}`, kind: 'at least', wanted: 35, seen: ratio, unit: '×' })
+    card.target({ name: `fetch, relative to ${peer.name}`, kind: 'at least', wanted: 35, seen: ratio, unit: '×' })
   }
 }
 

@@ -47,7 +47,6 @@ export async function lists(bench: Bench): Promise<void> {
           for (const name of many.lists.keys()) {
             const both = seen.get(name) ?? { few: [], many: [] }
             const perPage = perPageOf(few, many, name)
-            // The small one alternates with the large one, each time.
             if (many !== few) both.few.push(await measureList(few, name, perPage))
             both.many.push(await measureList(many, name, perPage))
             seen.set(name, both)
@@ -80,7 +79,7 @@ function show(
   const number = (count: number) => count.toLocaleString('en')
   card.section(
     `Lists of ${number(many.size)} transactions`,
-    `Twenty of a merchant that has ${number(many.own)} of them, with the exact total, over one connection to one process.`,
+    `Pages of twenty, for a merchant that has ${number(many.own)} of them, with the exact total, over one connection to one process.`,
   )
   const p50 = (reports: Measured[]) => median(reports.map((report) => toMs(report, 50)))
   for (const [name, both] of seen) {
@@ -93,7 +92,7 @@ function show(
     card.row(toRow(name, both.many, notes.join('; ')))
     if (isFull && many.size === 10_000_000) {
       card.target({
-        name: `list (${name}), p50 in ${number(many.size)} rows, of that in ${number(few.size)}`,
+        name: `list (${name}), p50 in ${number(many.size)} rows, relative to ${number(few.size)}`,
         kind: 'at most',
         wanted: ratioMax,
         seen: ratio,
@@ -128,7 +127,7 @@ async function fill({ say }: Bench, size: number): Promise<Filled> {
       await service.stop()
       await removeDataDir(dataDir)
     }
-    say('waiting until it has verified the ledger of what was inserted')
+    say('waiting until the service has verified the ledger of the inserted transactions')
     await untilQuiet(service)
     return { size, own: onePercent.transactions, service, token, close, lists: await chooseLists(service, token) }
   } catch (error) {

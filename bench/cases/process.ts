@@ -48,7 +48,7 @@ const megabyte = 1e6
  * processes of the measured service.
  */
 export async function memory({ card, service, processes, merchants, isFull, say }: Bench): Promise<void> {
-  if (!seesUsage) return card.skip('memory', 'only Linux shows it')
+  if (!seesUsage) return card.skip('memory', 'measured only on Linux')
   const seconds = isFull ? 600 : 30
   const single = await startSingle(merchants.length)
   try {
@@ -57,25 +57,25 @@ export async function memory({ card, service, processes, merchants, isFull, say 
     const all = processes === 1 ? null : await sample({ service, merchants }, 30)
     const third = Math.floor(samples.length / 3)
     const [first, last] = [median(samples.slice(0, third)), median(samples.slice(-third))]
-    const most = Math.max(...samples)
+    const maximum = Math.max(...samples)
     card.section(
       'Memory',
       `Resident, sampled every ${sampleEveryMs} ms during ${seconds} s of creates over 64 connections: of one process, which is what \`npm start\` runs.`,
     )
-    card.row({ name: 'the most', unit: 'MB', values: [most] })
+    card.row({ name: 'maximum', unit: 'MB', values: [maximum] })
     card.row({ name: 'median of the first third', unit: 'MB', values: [first] })
     card.row({ name: 'median of the last third', unit: 'MB', values: [last] })
     card.row(toRow('creates meanwhile', [report]))
     if (all)
       card.row({
-        name: `the most, of ${processes} processes and the one that starts them, together`,
+        name: `maximum of ${processes} workers and their primary process together`,
         unit: 'MB',
         values: [Math.max(...all.samples)],
-        note: 'after all cases above; what they share is counted for each; 30 s',
+        note: 'after all cases above, for 30 s; memory that processes share is counted once for each',
       })
-    card.target({ name: 'memory while creating at full rate', kind: 'at most', wanted: 150, seen: most, unit: 'MB' })
+    card.target({ name: 'memory while creating at full rate', kind: 'at most', wanted: 150, seen: maximum, unit: 'MB' })
     card.target({
-      name: `memory, last third of ${seconds / 60} minutes, of the first`,
+      name: `memory, last third of ${seconds / 60} minutes relative to the first third`,
       kind: 'at most',
       wanted: 1.05,
       seen: last / first,

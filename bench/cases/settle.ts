@@ -8,7 +8,10 @@ import { createCharges } from '../shop.ts'
 
 const waitMs = 60_000
 
-/** Payments that become PAID, all of one merchant, whose accounts each of them changes, or spread over a thousand. */
+/**
+ * How fast payments become PAID. All of one merchant: each of them changes the same accounts. And spread over a
+ * thousand merchants.
+ */
 export async function settle(bench: Bench): Promise<void> {
   const { card, service, rounds, isFull, say } = bench
   say('settle: making a thousand merchants')
@@ -22,8 +25,8 @@ export async function settle(bench: Bench): Promise<void> {
     await service.emptyLog()
   }
   card.section(
-    'Paid, as fast as it goes',
-    `${count} payments at the simulated bank over 64 connections; from the first to the moment when the last is PAID.`,
+    'Payments settled at full rate',
+    `${count} payments at the simulated bank over 64 connections; the time is from the first payment until the last transaction is PAID.`,
   )
   const row = (name: string, runs: Settled[]) =>
     card.row({
@@ -41,7 +44,7 @@ export async function settle(bench: Bench): Promise<void> {
   row('all to one merchant', seen.one)
   const rate = (runs: Settled[]) => median(runs.map(({ perSecond }) => perSecond))
   card.target({
-    name: 'PAID for one merchant, of the same spread over 1,000',
+    name: 'PAID for one merchant, relative to 1,000 merchants',
     kind: 'at least',
     wanted: 0.6,
     seen: rate(seen.one) / rate(seen.many),
@@ -49,7 +52,10 @@ export async function settle(bench: Bench): Promise<void> {
   })
 }
 
-/** The simulated bank runs in the same process: if it accepts no more than are settled, settlement could be faster. */
+/**
+ * The simulated bank runs in the same process. If the bank accepts no more payments a second than are settled, the bank
+ * is the limit, and settlement alone would be faster.
+ */
 type Settled = { perSecond: number; bankPerSecond: number; note?: string }
 
 async function settleAll({ service }: Bench, merchants: Merchant[], count: number): Promise<Settled> {

@@ -66,7 +66,7 @@ export async function qrCode({ card, peers, rounds, say }: Bench): Promise<void>
   card.row(row('Guichê', ours))
   card.row(row('qrcode.toDataURL', theirs))
   card.target({
-    name: 'QR code and image, of qrcode.toDataURL',
+    name: 'QR code and image, relative to qrcode.toDataURL',
     kind: 'at least',
     wanted: 100,
     seen: median(theirs) / median(ours),

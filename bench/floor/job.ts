@@ -13,6 +13,6 @@ export type FloorJob = {
 }
 
 /** The values of each statement, and the texts within them that become a new random UUID each time. */
-export type FloorExample = { values: (string | null)[][]; fresh: string[] }
+export type FloorExample = { values: (string | null)[][]; renewedTexts: string[] }
 
 export type FloorReport = { count: number; seconds: number; latency: Histogram; cpuMicros: number }

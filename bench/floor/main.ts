@@ -1,7 +1,7 @@
 import { randomFillSync } from 'node:crypto'
 import { newHistogram, record } from '../load/histogram.ts'
 import type { FloorExample, FloorJob, FloorReport } from './job.ts'
-import { connectClient, type ProtocolClient, toExecution } from './wire.ts'
+import { connectClient, type ProtocolClient, toExecution } from './protocol-client.ts'
 
 // A separate process, like the load generator.
 process.on('message', (job: FloorJob) => {
@@ -16,7 +16,7 @@ async function run(job: FloorJob): Promise<FloorReport> {
   const report: FloorReport = { count: 0, seconds: job.seconds, latency: newHistogram(), cpuMicros: 0 }
   const clients = await Promise.all(Array.from({ length: job.clients }, () => open(job)))
   const endAt = performance.now() + job.seconds * 1000
-  const exampleOf = (index: number) => job.examples[index % job.examples.length] ?? { values: [], fresh: [] }
+  const exampleOf = (index: number) => job.examples[index % job.examples.length] ?? { values: [], renewedTexts: [] }
   await Promise.all(clients.map((client, index) => loop(client, exampleOf(index), endAt, report)))
   // They stay connected until this process ends: a backend's usage is read while it exists.
   const cpu = process.cpuUsage(cpuAtStart)
@@ -32,12 +32,12 @@ async function open(job: FloorJob): Promise<ProtocolClient> {
 
 function loop(
   client: ProtocolClient,
-  { values, fresh }: FloorExample,
+  { values, renewedTexts }: FloorExample,
   endAt: number,
   report: FloorReport,
 ): Promise<void> {
   const messages = values.map((own, index) => toExecution(`s${index}`, own))
-  const places = fresh.map((text) => messages.map((bytes) => findAll(bytes, text)))
+  const places = renewedTexts.map((text) => messages.map((bytes) => findAll(bytes, text)))
   return new Promise((resolve, reject) => {
     let step = 0
     let startedAt = 0

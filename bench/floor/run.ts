@@ -11,7 +11,7 @@ import { readFloor } from './statements.ts'
 export type Floor = {
   rowBytes: number
   measure(kind: FloorKind, seconds: number): Promise<FloorReport & { postgresMicros: number }>
-  /** The fastest number of clients. */
+  /** The number of clients with which each kind is fastest. */
   clients: Record<FloorKind, number>
 }
 
@@ -24,8 +24,8 @@ const backendsEndMs = 300
 
 /**
  * PostgreSQL's own maximum for the rows of a create: on the same server, in a database with the same schema, indexes,
- * checks and triggers. (A job folds the counters of triggers, only for the service.) Both kinds run with several
- * numbers of clients, as with pgbench, and the best result counts.
+ * checks and triggers. (Only in the service's database does a job fold the counts that triggers write.) Both kinds run
+ * with several numbers of clients, as with pgbench, and the best result counts.
  */
 export async function openFloor(service: Service, seconds: number): Promise<Floor> {
   const { rowBytes, ...jobs } = await readFloor(service.db)

@@ -9,7 +9,7 @@ const tables = ['transactions', 'events', 'webhook_deliveries']
 
 /** A row's table and columns, in the form of an insert. */
 type Insert = { table: string; columns: string[] }
-type Create = { inserts: Insert[]; values: (string | null)[][]; fresh: string[] }
+type Create = { inserts: Insert[]; values: (string | null)[][]; renewedTexts: string[] }
 
 /**
  * PostgreSQL's work for a create, taken from the newest transaction of each merchant: its rows, inserted repeatedly
@@ -31,7 +31,7 @@ export async function readFloor(
   const offsets = first.values.map((_, index) => first.values.slice(0, index).flat().length + 1)
   const parts = first.inserts.map((insert, index) => `i${index} as (${toInsert(insert, offsets[index] ?? 1)})`)
   const toExamples = (toValues: (values: Create['values']) => FloorExample['values']): FloorExample[] =>
-    alike.map(({ values, fresh }) => ({ values: toValues(values), fresh }))
+    alike.map(({ values, renewedTexts }) => ({ values: toValues(values), renewedTexts }))
   return {
     oneStatement: {
       statements: [`with ${parts.join(', ')} select`],
@@ -59,21 +59,21 @@ async function readColumns(db: Db): Promise<Insert[]> {
 }
 
 async function readCreate(db: Db, columnsOf: Insert[], id: string): Promise<Create> {
-  const create: Create = { inserts: [], values: [], fresh: [id] }
+  const create: Create = { inserts: [], values: [], renewedTexts: [id] }
   for (const { table, columns } of columnsOf) {
-    const of = table === 'transactions' ? 'id' : 'record_id'
+    const idColumn = table === 'transactions' ? 'id' : 'record_id'
     const rows = await db.query<Record<string, string | null>>(
-      raw(`select ${columns.map((name) => `${name}::text`).join(', ')} from ${table} where ${of} = '${id}'`),
+      raw(`select ${columns.map((name) => `${name}::text`).join(', ')} from ${table} where ${idColumn} = '${id}'`),
     )
     for (const row of rows) {
       // Texts as long as a UUID, so that these are new each time too.
       for (const name of ['idempotency_key', 'external_code']) {
         if (!row[name]) continue
         row[name] = randomUUID()
-        create.fresh.push(row[name])
+        create.renewedTexts.push(row[name])
       }
       const own = table === 'transactions' ? null : row.id
-      if (own && !create.fresh.includes(own)) create.fresh.push(own)
+      if (own && !create.renewedTexts.includes(own)) create.renewedTexts.push(own)
       create.inserts.push({ table, columns })
       create.values.push(columns.map((name) => row[name] ?? null))
     }

@@ -9,7 +9,7 @@ type Prepared = { bytes: Buffer; marks: number[] }
 /** An unused number for `numberMark`, higher than any earlier run can have reached. */
 let lastNumber = (Date.now() % 1e9) * 1000
 
-/** A connection without any answer for this long will not get one. */
+/** If no connection gets an answer for this long, none will come. */
 const silenceMaxMs = 30_000
 
 /** Runs a job in this process: raw sockets, prepared requests, minimal parsing of answers (some 15 µs each). */
@@ -50,7 +50,7 @@ export async function runJob(job: Job, onSend?: (index: number, dueAt: number) =
     if (dueAt >= countFrom) record(report.queued, (performance.now() - dueAt) * 1000)
     connection.dueAt = dueAt
     connection.isBusy = true
-    connection.socket.write(request.marks.length === 0 ? request.bytes : number(request))
+    connection.socket.write(request.marks.length === 0 ? request.bytes : toNumbered(request))
   }
 
   function next(connection: Connection): void {
@@ -67,7 +67,7 @@ export async function runJob(job: Job, onSend?: (index: number, dueAt: number) =
     while (idle.length > 0 && !isOver()) {
       const dueAt = startAt + (sent / job.perSecond) * 1000
       if (dueAt > now) return
-      // In turn: the service closes idle connections.
+      // Connections are used in turn, because the service closes those that are idle.
       const connection = idle.shift()
       if (connection) send(connection, dueAt)
     }
@@ -183,7 +183,7 @@ function prepare(text: string): Prepared {
 }
 
 /** A copy: the same request may be in flight on another connection. */
-function number({ bytes, marks }: Prepared): Buffer {
+function toNumbered({ bytes, marks }: Prepared): Buffer {
   lastNumber += 1
   const text = String(lastNumber).padStart(numberMark.length, '0')
   const copy = Buffer.from(bytes)

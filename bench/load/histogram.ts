@@ -1,5 +1,5 @@
 /**
- * Counts durations in microseconds. Each bucket is at most 1/128 as wide as its values. The histogram has no maximum
+ * Counts durations in microseconds. Each bucket is at most 1/128 as wide as its values. The histogram accepts any
  * duration, can be merged, and is cheap enough for the measured loop. Unlike the one of perf_hooks it can be sent to
  * another process, and counts 0.
  */
@@ -9,7 +9,7 @@ const bits = 7
 const half = 1 << bits
 
 export function newHistogram(): Histogram {
-  // Up to an hour.
+  // Buckets up to an hour. A longer duration counts in the last one.
   return { counts: new Array<number>(toBucket(3.6e9) + 1).fill(0), count: 0, max: 0 }
 }
 
@@ -40,7 +40,10 @@ export function since(before: Histogram, after: Histogram): Histogram {
 
 /** In microseconds, within one part in 256. NaN if nothing was recorded. */
 export function mean({ counts, count, max }: Histogram): number {
-  const sum = counts.reduce((total, of, bucket) => (of === 0 ? total : total + of * toMiddle(bucket, max)), 0)
+  const sum = counts.reduce(
+    (total, inBucket, bucket) => (inBucket === 0 ? total : total + inBucket * toMiddle(bucket, max)),
+    0,
+  )
   return sum / count
 }
 

@@ -2,8 +2,9 @@
 export type Message = { head: string; body: Buffer }
 
 /**
- * Splits a stream of HTTP/1.1 messages. It reads only the length of the body, which makes it cheap. Pass it every
- * chunk; it calls back for every complete message. `onStart` is called with a message's first bytes.
+ * Splits a stream of HTTP/1.1 messages. Of the head it parses only what gives the length of the body, which makes it
+ * cheap. Pass it every chunk; it calls back for every complete message. `onStart` is called with a message's first
+ * bytes.
  */
 export function createScanner(onMessage: (message: Message) => void, onStart?: () => void): (chunk: Buffer) => void {
   let rest: Buffer | null = null

@@ -19,7 +19,8 @@ export type ShopAnswer = {
   /** From the first arrival to the last. */
   seconds: number
   /**
-   * Time to the first byte: of a payment, from the request to the bank; else from the change that the webhook reports.
+   * Time until the first byte of a webhook arrives: for a payment, since the request to the bank; otherwise since the
+   * change that the webhook reports.
    */
   latency: Histogram
   /** Of payments: the last part of that time, from the commit of PAID on. */

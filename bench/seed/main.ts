@@ -16,7 +16,7 @@ const transactions = toCount(values.transactions, { min: 100, max: 100_000_000 }
 const merchantsDefault = Math.max(3, Math.min(1_000, Math.floor(transactions / 100)))
 const merchants = toCount(values.merchants ?? String(merchantsDefault), { min: 3, max: 10_000 })
 const days = toCount(values.days, { min: 1, max: 3_650 })
-// No service has run on an empty folder yet.
+// On an empty folder no service has run the migrations yet.
 await withDatabase('migrate', async () => {})
 const seeded = await withContext(async (context) => await seedDatabase(context, { transactions, merchants, days }))
 process.stdout.write(`${JSON.stringify(seeded, null, 2)}\n`)

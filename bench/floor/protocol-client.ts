@@ -1,8 +1,9 @@
 import { connect, type Socket } from 'node:net'
 
 /**
- * As little of PostgreSQL's protocol as pgbench uses: one connection over the Unix socket, statements that were
- * prepared and bound beforehand. Answers are only checked for errors. A round trip costs the client some 10 µs.
+ * Implements only the part of PostgreSQL's protocol that pgbench uses: one connection over the Unix socket, with
+ * statements that were prepared and bound beforehand. Answers are only checked for errors. A round trip costs the client
+ * about 10 µs of processor time.
  */
 export type ProtocolClient = {
   prepare(name: string, text: string): Promise<void>
@@ -56,6 +57,8 @@ export async function connectClient(options: {
   }
 }
 
+/** 3.0. */
+const protocolVersion = 3 << 16
 const errorResponse = 'E'.charCodeAt(0)
 const readyForQuery = 'Z'.charCodeAt(0)
 const sync = message('S')
@@ -73,7 +76,7 @@ export function toExecution(name: string, values: (string | null)[]): Buffer {
 
 function toStartup(parameters: Record<string, string>): Buffer {
   const pairs = Object.entries(parameters).flatMap(([name, value]) => [cString(name), cString(value)])
-  const body = Buffer.concat([int32(196_608), ...pairs, Buffer.from([0])])
+  const body = Buffer.concat([int32(protocolVersion), ...pairs, Buffer.from([0])])
   return Buffer.concat([int32(body.length + 4), body])
 }
 
