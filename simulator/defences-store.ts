@@ -4,7 +4,7 @@ import type pg from 'pg'
 export type DefenceRow = {
   id: string
   disputeId: string
-  /** The number that people quote. */
+  /** The case number (`protocolo` in the API) that people quote to the PSP. */
   protocol: number
   text: string
   /** The ids of its files. */

@@ -8,7 +8,7 @@ import type { FaultProfileInput } from './faults/profile-store.ts'
 import { behaviours, presetNames, traitNames } from './faults/traits.ts'
 import { type HttpRequest, type HttpResponse, json, parseJson, problem } from './http.ts'
 import type { PayInput, PayOutcome } from './pay.ts'
-import { type AdvanceInput, type CameDue, idsMax, secondsMax } from './time.ts'
+import { type AdvanceInput, type DueCounts, idsMax, secondsMax } from './time.ts'
 import type { Waiting } from './time-store.ts'
 
 /** Controls for a gateway that reaches the simulator over the network. */
@@ -23,7 +23,7 @@ export type Controls = {
   /** What waits for a later time, except unpaid charges. */
   waiting(): Promise<Waiting>
   /** Lets what waits of these charges and payouts happen earlier, as if time had passed for them alone. */
-  advance(input: AdvanceInput): Promise<CameDue>
+  advance(input: AdvanceInput): Promise<DueCounts>
 }
 
 const text = Type.Optional(Type.String({ maxLength: 255 }))

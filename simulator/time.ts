@@ -16,13 +16,13 @@ export const secondsMax = 90 * 86_400
 export type AdvanceInput = { txids: string[]; payoutIds: string[]; seconds: number }
 
 /** How many of each have come due. */
-export type CameDue = Record<keyof Moved, number>
+export type DueCounts = Record<keyof Moved, number>
 
 /**
- * Lets time pass for some charges and payouts alone: what waits of them happens earlier. The clock itself, which all
- * callers share, stays. The receiver gets the callbacks of what has happened.
+ * Lets time pass only for the named charges and payouts: whatever they wait for happens earlier. The clock itself,
+ * which all callers share, does not move. The receiver gets the callbacks of what has happened.
  */
-export async function advance(network: Network, { txids, payoutIds, seconds }: AdvanceInput): Promise<CameDue> {
+export async function advance(network: Network, { txids, payoutIds, seconds }: AdvanceInput): Promise<DueCounts> {
   const now = network.clock.now()
   const chargeIds = txids.map((txid) => toChargeId(network, txid))
   const moved = await inTransaction(

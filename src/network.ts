@@ -13,7 +13,7 @@ import { commonEnvironment, type Environment, enterEnvironment } from './environ
 import type { Clock } from './lib/clock.ts'
 import { fieldErrorCodes } from './lib/errors.ts'
 import { cents } from './lib/money.ts'
-import type { CameDueAtBank, SandboxWaiting } from './sandbox/clock.ts'
+import type { DueCountsAtBank, SandboxWaiting } from './sandbox/clock.ts'
 import type { ControlOutcome } from './sandbox/controls.ts'
 import type { SandboxPersonality } from './sandbox/personality.ts'
 import type { Sandbox } from './sandbox/routes.ts'
@@ -167,7 +167,7 @@ function toRemoteSandbox(url: string): Omit<Sandbox, 'serve'> {
     returnPayout: async (input) => await control('payout-return', input),
     personality: async (input) => toPersonality(await postControl(url, 'personality', input ?? {})),
     waiting: async () => toAnswer<SandboxWaiting>(await postControl(url, 'waiting', {}), 'txids'),
-    advance: async (input) => toAnswer<CameDueAtBank>(await postControl(url, 'clock', input), 'charges'),
+    advance: async (input) => toAnswer<DueCountsAtBank>(await postControl(url, 'clock', input), 'charges'),
   }
 }
 

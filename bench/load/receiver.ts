@@ -7,7 +7,7 @@ export type Arrival = { type: string; occurredAt: number; recordId: string; at: 
 const known = /"type":"([^"]+)","timestamp":"([^"]+)","data":\{"id":"([^"]+)"/
 const answer = 'HTTP/1.1 204 No Content\r\n\r\n'
 
-/** A shop's receiver that answers immediately, or one that accepts everything and never answers. Returns its port. */
+/** A receiver that answers immediately, or one that accepts everything and never answers. Returns its port. */
 export function startReceiver(isHanging: boolean, onArrival: (arrival: Arrival) => void): Promise<number> {
   const server = createServer({ noDelay: true }, (socket) => {
     let startedAt = 0

@@ -101,7 +101,7 @@ function toAnswer(latency: Histogram): ShopAnswer {
   }
 }
 
-async function until(isSo: () => boolean, waitMs: number): Promise<void> {
+async function until(condition: () => boolean, waitMs: number): Promise<void> {
   const giveUpAt = performance.now() + waitMs
-  while (!isSo() && performance.now() < giveUpAt) await sleep(20)
+  while (!condition() && performance.now() < giveUpAt) await sleep(20)
 }

@@ -6,12 +6,11 @@ import { findNextTxid } from '../store.ts'
 /** The fields of one payment in a callback. */
 export type ReportedPix = { endToEndId: string; txid?: string }
 
-/** The key of another receiver. */
-const foreignKey = 'c2a6d1a5-0f8e-4d6c-9d1c-5d4b6a3f7e90'
+const otherReceiverKey = 'c2a6d1a5-0f8e-4d6c-9d1c-5d4b6a3f7e90'
 
 /**
- * Callbacks that an attacker makes of a payment when they know the callback address: a payment that does not exist, the
- * same payment for another charge, and a payment of another receiver.
+ * Callbacks that an attacker who knows the callback address could forge from a real payment: a payment that does not
+ * exist, the same payment for another charge, and a payment of another receiver.
  */
 export async function forge<Pix extends ReportedPix>(network: Network, pix: Pix): Promise<object[]> {
   const madeUp = () => newEndToEndId({ ispb: pix.endToEndId.slice(1, 9), at: network.clock.now() })
@@ -20,6 +19,6 @@ export async function forge<Pix extends ReportedPix>(network: Network, pix: Pix)
   return [
     { ...pix, endToEndId: madeUp() },
     ...(other === null ? [] : [{ ...pix, txid: other }]),
-    { ...pix, endToEndId: madeUp(), ...(other !== null && { txid: other }), chave: foreignKey },
+    { ...pix, endToEndId: madeUp(), ...(other !== null && { txid: other }), chave: otherReceiverKey },
   ]
 }

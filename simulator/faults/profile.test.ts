@@ -338,11 +338,11 @@ describe('a fault profile', () => {
 })
 
 it('is what has arrived, less what went back and what was paid out', async () => {
-  const before = (await simulator.truth()).holds
+  const before = (await simulator.truth()).balance
   const { endToEndId } = await paid('twice')
-  expect((await simulator.truth()).holds).toBe(before + 2000)
+  expect((await simulator.truth()).balance).toBe(before + 2000)
   await simulator.request('PUT', `/pix/${endToEndId}/devolucao/c`, { body: { valor: '4.00' } })
   const payout = { valor: '3.00', pagador: { chave: receiverKey }, favorecido: { chave: 'a@example.com' } }
   await simulator.request('PUT', '/v3/gn/pix/held', { body: payout })
-  expect((await simulator.truth()).holds).toBe(before + 2000 - 400 - 300)
+  expect((await simulator.truth()).balance).toBe(before + 2000 - 400 - 300)
 })

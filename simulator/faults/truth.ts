@@ -18,10 +18,9 @@ export type TruePayment = {
 }
 
 /**
- * Everything that really happened. Tests compare a gateway's ledger with it. `holds`: the balance of the account, in
- * cents.
+ * Everything that really happened. Tests compare a gateway's ledger with it. `balance`: that of the account, in cents.
  */
-export type Truth = { payments: TruePayment[]; holds: number }
+export type Truth = { payments: TruePayment[]; balance: number }
 
 export async function readTruth({ pool, clock }: Network): Promise<Truth> {
   const now = clock.now()
@@ -36,5 +35,5 @@ export async function readTruth({ pool, clock }: Network): Promise<Truth> {
     returned: Number(row.returned),
   }))
   const kept = payments.reduce((sum, { amount, returned }) => sum + amount - returned, 0)
-  return { payments, holds: kept - (await sumPaidOut(pool, now)) }
+  return { payments, balance: kept - (await sumPaidOut(pool, now)) }
 }

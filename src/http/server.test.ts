@@ -68,16 +68,16 @@ it('stops although an idle connection is open, and answers requests that came be
   const arrived = new Promise<void>((resolve) => {
     arrive = resolve
   })
-  let isCut: Promise<unknown> = Promise.resolve()
+  let idleConnectionClosed: Promise<unknown> = Promise.resolve()
   app.get('/slow', { config: { access: { public: true } } }, async () => {
     arrive()
-    await isCut
+    await idleConnectionClosed
     return 'answered'
   })
   await app.listen({ port: 0, host: '127.0.0.1' })
   const silent = connect((app.server.address() as AddressInfo).port, '127.0.0.1').resume()
   await once(silent, 'connect')
-  isCut = once(silent, 'close')
+  idleConnectionClosed = once(silent, 'close')
 
   const response = once(get(`${app.listeningOrigin}/slow`), 'response')
   await arrived
@@ -110,10 +110,10 @@ it.each([
 ])('does not serve /metrics without a token when other machines can reach the service: %o', async (given) => {
   const app = await testServer()
   app.addSchema({ $id: 'Problem', ...ProblemView })
-  let readings = 0
+  let collections = 0
   const readMetrics = async () => {
-    readings += 1
-    return `readings ${readings}`
+    collections += 1
+    return `collections ${collections}`
   }
   const { metricsToken, isPublic, sent, status } = given
   registerHealthRoutes(app, {
@@ -127,8 +127,8 @@ it.each([
   const send = async () => await app.inject({ url: '/metrics', headers: sent ? { authorization: sent } : {} })
   const answers = await Promise.all([send(), send(), send()])
   expect(answers.map(({ statusCode }) => statusCode)).toEqual([status, status, status])
-  // On a public service, concurrent requests share one reading.
-  expect(readings).toBe(status === 401 ? 0 : isPublic ? 1 : 3)
+  // On a public service, concurrent requests share one collection of the metrics.
+  expect(collections).toBe(status === 401 ? 0 : isPublic ? 1 : 3)
   await app.close()
 })
 

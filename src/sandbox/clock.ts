@@ -10,7 +10,7 @@ import { expiryGraceMs } from '../transactions/check.ts'
 import { addOffset, findOwn, listOpenIds, moveCharges, moveChecks, moveDeliveries } from './clock-store.ts'
 
 /** What has come due at the simulated network. */
-export type CameDueAtBank = { charges: number; payments: number; returns: number; disputes: number; payouts: number }
+export type DueCountsAtBank = { charges: number; payments: number; returns: number; disputes: number; payouts: number }
 
 /** Charges by their txid and payouts by their id that wait for a later time at the simulated network. */
 export type SandboxWaiting = { txids: string[]; payoutIds: string[] }
@@ -18,7 +18,7 @@ export type SandboxWaiting = { txids: string[]; payoutIds: string[] }
 /** How the simulated network lets time pass for some charges and payouts alone. */
 export type SandboxTime = {
   waiting(): Promise<SandboxWaiting>
-  advance(input: SandboxWaiting & { seconds: number }): Promise<CameDueAtBank>
+  advance(input: SandboxWaiting & { seconds: number }): Promise<DueCountsAtBank>
 }
 
 export type ClockDeps = { db: Db; clock: Clock; wakeDeliveries: () => void }
@@ -149,13 +149,13 @@ export async function advanceClock(
 async function advanceBank(
   sandbox: SandboxTime,
   { txids, payoutIds, seconds }: SandboxWaiting & { seconds: number },
-): Promise<CameDueAtBank> {
-  const sum: CameDueAtBank = { charges: 0, payments: 0, returns: 0, disputes: 0, payouts: 0 }
+): Promise<DueCountsAtBank> {
+  const sum: DueCountsAtBank = { charges: 0, payments: 0, returns: 0, disputes: 0, payouts: 0 }
   const chunks = Math.ceil(Math.max(txids.length, payoutIds.length) / chunkMax)
   for (let chunk = 0; chunk < chunks; chunk += 1) {
     const part = <Item>(all: Item[]) => all.slice(chunk * chunkMax, (chunk + 1) * chunkMax)
     const due = await sandbox.advance({ txids: part(txids), payoutIds: part(payoutIds), seconds })
-    for (const name of Object.keys(sum) as (keyof CameDueAtBank)[]) sum[name] += due[name]
+    for (const name of Object.keys(sum) as (keyof DueCountsAtBank)[]) sum[name] += due[name]
   }
   return sum
 }

@@ -5,7 +5,7 @@ import { assert } from '../lib/assert.ts'
  * How long one acquirer may take while another is left, and how long all may take together: the merchant's checkout
  * is waiting for the response.
  */
-const patienceMs = 5_000
+const timeoutMs = 5_000
 const budgetMs = 12_000
 
 /** The result of requesting a charge. refused: certainly no charge exists; unknown: one may exist. */
@@ -35,7 +35,7 @@ export async function requestCharge(acquirers: readonly Acquirer[], input: Charg
     const leftMs = until - performance.now()
     if (leftMs <= 0) break
     const isLast = unanswered.length === more.length
-    const outcome = await within(isLast ? leftMs : Math.min(patienceMs, leftMs), createAt(acquirer, input))
+    const outcome = await within(isLast ? leftMs : Math.min(timeoutMs, leftMs), createAt(acquirer, input))
     if (outcome.kind !== 'unknown') return { outcome, acquirer: acquirer.name, others: unanswered }
     unanswered.push(acquirer.name)
   }

@@ -20,7 +20,7 @@ import type { CreateWithdrawalInput } from './schema.ts'
 import { enqueueSend } from './send.ts'
 import { findWithdrawalByKey, insertWithdrawal, type WithdrawalRow } from './store.ts'
 
-/** A queued job sends it at once. If the job is lost or payouts are frozen, the sweep checks it from then on. */
+/** A queued job sends it at once. If the job is lost or payouts are frozen, the scheduled check finds it after this. */
 export const firstCheckMs = 15_000
 
 export type CreateWithdrawalDeps = { db: Db; clock: Clock; acquirers: Acquirers }

@@ -120,7 +120,7 @@ function losing(db: Db, before: number): { db: Db; statements: () => number } {
   }
 }
 
-async function sweep(): Promise<void> {
+async function runCheck(): Promise<void> {
   clock.advance(10 * 60_000)
   await checkOpenWithdrawals(deps, new AbortController().signal)
 }
@@ -138,9 +138,9 @@ describe('a process that ends', () => {
         if (!(error instanceof Ended)) throw error
       })
       const isWhole = lost.statements() <= before
-      // The response is EM_PROCESSAMENTO, and the sweep reads the final outcome.
-      await sweep()
-      await sweep()
+      // The response is EM_PROCESSAMENTO, and the scheduled check reads the final outcome.
+      await runCheck()
+      await runCheck()
       expect((await findWithdrawal(database.db, merchantId, row.id))?.status, `before statement ${before}`).toBe(
         'PROCESSED',
       )
@@ -149,7 +149,7 @@ describe('a process that ends', () => {
     }
   })
 
-  it('before any statement of the sweep leaves the withdrawal to the next sweep', async () => {
+  it('before any statement of the scheduled check leaves the withdrawal to the next check', async () => {
     for (let before = 0; ; before++) {
       const { row } = await createWithdrawal(deps, { merchantId, clientId: merchantId, by: null, input: input() })
       await sendWithdrawal(deps, { merchantId, id: row.id })
@@ -159,7 +159,7 @@ describe('a process that ends', () => {
         if (!(error instanceof Ended)) throw error
       })
       const isWhole = lost.statements() <= before
-      await sweep()
+      await runCheck()
       expect((await findWithdrawal(database.db, merchantId, row.id))?.status).toBe('PROCESSED')
       expect(await countPayouts(row.id)).toBe(1)
       if (isWhole) return
@@ -184,8 +184,8 @@ describe('a process that ends', () => {
       expect(again.isReplay).toBe(created !== null)
       if (created) break
     }
-    await sweep()
-    await sweep()
+    await runCheck()
+    await runCheck()
   })
 })
 
@@ -196,8 +196,8 @@ it('leaves a withdrawal PENDING while its acquirer’s circuit lets nothing thro
   const acquirers = createRegistry([{ ...acquirer, isPausing: () => true }])
   await sendWithdrawal({ ...deps, acquirers }, { merchantId, id: row.id })
   expect((await findWithdrawal(database.db, merchantId, row.id))?.statuses).toEqual(['PENDING'])
-  await sweep()
-  await sweep()
+  await runCheck()
+  await runCheck()
   expect((await findWithdrawal(database.db, merchantId, row.id))?.status).toBe('PROCESSED')
   expect(await countPayouts(row.id)).toBe(1)
 })
@@ -207,7 +207,7 @@ it('sends nothing twice when its job is repeated or runs concurrently', async ()
   const job = async () => await sendWithdrawal(deps, { merchantId, id: row.id })
   await Promise.all(Array.from({ length: 8 }, job))
   await job()
-  await sweep()
+  await runCheck()
   await job()
   expect(await countPayouts(row.id)).toBe(1)
   expect((await findWithdrawal(database.db, merchantId, row.id))?.statuses).toEqual([

@@ -12,10 +12,10 @@ import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } 
 import {
   expectLedgerConsistent,
   fund,
-  keepSignedIn,
   untilWithdrawal,
   withdraw,
   withdrawalBody,
+  withRenewedToken,
 } from '../support/withdrawals.ts'
 
 type Result = { id: string; outcome: string; code: string | null; status: string | null }
@@ -28,7 +28,7 @@ let merchantId: string
 let people: Record<'admin' | 'finance' | 'support' | 'owner' | 'outsider', Browser>
 
 beforeAll(async () => {
-  service = keepSignedIn(await startTestService())
+  service = withRenewedToken(await startTestService())
   merchantId = await findSandboxMerchant(service)
   await service.db.transaction(
     async (tx) =>

@@ -94,7 +94,7 @@ type Shop = {
   check(): Promise<string>
   call<Body = Record<string, unknown>>(path: string, body?: object): Promise<{ status: number; body: Body }>
   fetch(id: string): Promise<Transaction>
-  until(id: string, isSo: (transaction: Transaction) => boolean): Promise<void>
+  until(id: string, condition: (transaction: Transaction) => boolean): Promise<void>
   /** Creates a transaction, pays it at the PSP, and waits until the gateway knows. */
   buy(amount: number, how?: { behaviour: 'callback_never' }): Promise<{ id: string; endToEnd: string }>
   /** Waits for a webhook, and verifies its signature. */
@@ -133,12 +133,12 @@ async function openShop(dialect: string): Promise<Shop> {
 
   const fetchOne = async (id: string) => (await call<Transaction>(`/transaction/${id}`)).body
 
-  async function until(id: string, isSo: (transaction: Transaction) => boolean): Promise<void> {
+  async function until(id: string, condition: (transaction: Transaction) => boolean): Promise<void> {
     let last: Transaction | null = null
     await eventually(
       async () => {
         last = await fetchOne(id)
-        return isSo(last)
+        return condition(last)
       },
       () => `${JSON.stringify(last)}\n${JSON.stringify(lines.filter(({ level }) => Number(level) >= 40))}`,
     )

@@ -24,7 +24,7 @@ import {
 } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/webhooks.ts'
-import { balancesOf, countMoney, expectLedgerConsistent, merchantOf, refusal } from '../support/withdrawals.ts'
+import { balanceChanges, balancesOf, expectLedgerConsistent, merchantOf, refusal } from '../support/withdrawals.ts'
 
 const bought = ['PENDING', 'PIX_QRCODE_GENERATED', 'PAID']
 
@@ -38,7 +38,7 @@ describe('an unannounced return under MED, reported by callback', () => {
 
   it('of a transaction that is PAID', async () => {
     const { id, endToEnd } = await payOne(service)
-    const money = await countMoney(service, async () => {
+    const money = await balanceChanges(service, async () => {
       await returnUnannounced(service, endToEnd)
       await untilStatus(service, id, 'INFRACTION')
     })
@@ -69,7 +69,7 @@ describe('an unannounced return under MED, reported by callback', () => {
     await returnUnannounced(service, endToEnd, 300)
     await eventually(async () => (await disputesOf(service, id)).length === 1)
     expect(await fetchRefundable(service, id)).toMatchObject({ status: 'PAID', amountReturned: 300 })
-    const money = await countMoney(service, async () => {
+    const money = await balanceChanges(service, async () => {
       await returnUnannounced(service, endToEnd, 200)
       await eventually(async () => (await disputesOf(service, id)).length === 2)
     })
@@ -114,7 +114,7 @@ describe('an unannounced return under MED, reported by callback', () => {
     const { id, endToEnd } = await payOne(service)
     await untilRefund(service, id, await refund(service, id), 'REFUNDED')
     await payOne(service, 5000)
-    const money = await countMoney(service, async () => {
+    const money = await balanceChanges(service, async () => {
       await forgeReturn(service, endToEnd, 400)
       await service.runJob('transactions.poll')
       await untilStatus(service, id, 'INFRACTION')
@@ -126,7 +126,7 @@ describe('an unannounced return under MED, reported by callback', () => {
     const { id, endToEnd } = await payOne(service)
     const reference = await dispute(service, endToEnd)
     await pollUntil(service, id, 'BLOCKED')
-    const money = await countMoney(service, async () => {
+    const money = await balanceChanges(service, async () => {
       await returnUnannounced(service, endToEnd, 600)
       await eventually(async () => (await fetchDisputed(service, id)).amountReturned === 600)
     })
@@ -134,7 +134,7 @@ describe('an unannounced return under MED, reported by callback', () => {
     const shown = { amount: 1000, amountReturned: 600, amountBlocked: 400, status: 'OPEN' }
     expect(await fetchDisputed(service, id)).toMatchObject({ status: 'BLOCKED', disputes: [shown] })
     expect(refusal(await requestRefund(service, id))).toEqual(['refund_not_possible', 'status disputed'])
-    const rest = await countMoney(service, async () => {
+    const rest = await balanceChanges(service, async () => {
       await decide(service, reference, 'accept')
       service.clock.advance(2_000)
       await pollUntil(service, id, 'INFRACTION')
@@ -149,14 +149,14 @@ describe('an unannounced return under MED, reported by callback', () => {
     await pollUntil(service, id, 'BLOCKED')
     await returnUnannounced(service, endToEnd, 400)
     await eventually(async () => (await fetchDisputed(service, id)).amountReturned === 400)
-    const money = await countMoney(service, async () => {
+    const money = await balanceChanges(service, async () => {
       await decide(service, reference, 'reject')
       await pollUntil(service, id, 'PAID')
     })
     expect(money).toEqual({ available: 600, blocked: -600 })
     expect(await fetchDisputed(service, id)).toMatchObject({ amountReturned: 400, amountRefunded: 0 })
     // A second dispute blocks what is left.
-    const second = await countMoney(service, async () => {
+    const second = await balanceChanges(service, async () => {
       await dispute(service, endToEnd, 900)
       await pollUntil(service, id, 'BLOCKED')
     })
@@ -181,17 +181,17 @@ describe('an unannounced return under MED, reported by callback', () => {
     const { id, endToEnd } = await payOne(service)
     await forgeReturn(service, endToEnd, 400, 'ORIGINAL')
     const bank = await openQuietBank(service)
-    const corrected = await countMoney(service, async () => await correctReturn(service, bank.handle, endToEnd))
+    const corrected = await balanceChanges(service, async () => await correctReturn(service, bank.handle, endToEnd))
     expect(corrected).toEqual({ available: -400, acquirer: 400 })
     expect(await fetchDisputed(service, id)).toMatchObject({ status: 'PAID', amountReturned: 400 })
     await service.db.query(sql`update simulator.returns set nature = 'MED_FRAUDE' where end_to_end_id = ${endToEnd}`)
-    const renamed = await countMoney(
+    const renamed = await balanceChanges(
       service,
       async () => await checkReturns(settleDepsWith(service, bank.handle), await keyOf(id)),
     )
     expect(renamed).toEqual({})
     // A later return is another return.
-    const more = await countMoney(service, async () => {
+    const more = await balanceChanges(service, async () => {
       await returnUnannounced(service, endToEnd, 250)
       await eventually(async () => (await fetchDisputed(service, id)).amountReturned === 650)
     })
@@ -205,11 +205,11 @@ describe('an unannounced return under MED, reported by callback', () => {
     const refundId = await forgeFailedRefund(service, { merchantId, transactionId: id, amount: 400 })
     await forgeReturn(service, endToEnd, 400, 'ORIGINAL', toTxid(refundId))
     const bank = await openQuietBank(service)
-    expect(await countMoney(service, async () => await correctReturn(service, bank.handle, endToEnd))).toEqual({
+    expect(await balanceChanges(service, async () => await correctReturn(service, bank.handle, endToEnd))).toEqual({
       available: -400,
       acquirer: 400,
     })
-    const more = await countMoney(service, async () => {
+    const more = await balanceChanges(service, async () => {
       await returnUnannounced(service, endToEnd, 300)
       await eventually(async () => (await fetchDisputed(service, id)).amountReturned === 700)
     })
@@ -348,12 +348,12 @@ describe('at a bank without callbacks', () => {
         (await network.bank.query(sql`select from simulator.returns where end_to_end_id = ${endToEnd}`)).length > 0,
     )
     let reference = ''
-    const blocked = await countMoney(service, async () => {
+    const blocked = await balanceChanges(service, async () => {
       reference = await dispute(service, endToEnd)
       await pollUntil(service, id, 'BLOCKED')
     })
     expect(blocked).toEqual({})
-    const money = await countMoney(service, async () => await repeatUntil(id, refundId, 'FAILED'))
+    const money = await balanceChanges(service, async () => await repeatUntil(id, refundId, 'FAILED'))
     expect(money).toEqual({ reserved: -800_001, blocked: 800_001 })
     expect((await fetchRefundable(service, id)).status).toBe('BLOCKED')
     await decide(service, reference, 'reject')
@@ -369,7 +369,7 @@ describe('at a bank without callbacks', () => {
     const { id, endToEnd } = await payOne(service)
     const refundId = await requestRefused(id)
     await returnUnannounced(service, endToEnd)
-    const money = await countMoney(service, async () => {
+    const money = await balanceChanges(service, async () => {
       await repeatUntil(id, refundId, 'FAILED')
       await untilStatus(service, id, 'INFRACTION')
     })

@@ -7,7 +7,7 @@ import { eventsOf, statusesOf, untilStatus } from '../support/payments.ts'
 import { drain, fetchRefundable, payOne, refund, requestRefund, untilRefund, untilSent } from '../support/refunds.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { eventually } from '../support/webhooks.ts'
-import { balancesOf, countMoney, expectLedgerConsistent, refusal } from '../support/withdrawals.ts'
+import { balanceChanges, balancesOf, expectLedgerConsistent, refusal } from '../support/withdrawals.ts'
 
 let service: TestService
 beforeAll(async () => {
@@ -29,7 +29,7 @@ async function disputedPayment({ amount = 1000, of }: { amount?: number; of?: nu
 describe('a disputed payment', () => {
   it('is blocked once, however often the acquirer reports it', async () => {
     const paid = await payOne(service)
-    const money = await countMoney(service, async () => {
+    const money = await balanceChanges(service, async () => {
       await dispute(service, paid.endToEnd)
       for (let polls = 0; polls < 3; polls += 1) await pollUntil(service, paid.id, 'BLOCKED')
     })
@@ -41,7 +41,7 @@ describe('a disputed payment', () => {
 
   it.each(['reject', 'cancel'] as const)('is the merchant’s again after the dispute ends with %s', async (decision) => {
     const { id, reference } = await disputedPayment()
-    const money = await countMoney(service, async () => {
+    const money = await balanceChanges(service, async () => {
       await decide(service, reference, decision)
       await pollUntil(service, id, 'PAID')
     })
@@ -52,7 +52,7 @@ describe('a disputed payment', () => {
 
   it('is returned to the payer when the dispute is accepted', async () => {
     const { id, reference } = await disputedPayment()
-    const money = await countMoney(service, async () => {
+    const money = await balanceChanges(service, async () => {
       await decide(service, reference, 'accept')
       await pollUntil(service, id, 'PROCESSING_INFRACTION')
       expect(refusal(await requestRefund(service, id))).toEqual(['refund_not_possible', 'status disputed'])
@@ -70,7 +70,7 @@ describe('a disputed payment', () => {
   it('has only the disputed part blocked', async () => {
     const { id, reference } = await disputedPayment({ of: 400 })
     expect((await balancesOf(service)).blocked).toBeGreaterThanOrEqual(400)
-    const money = await countMoney(service, async () => {
+    const money = await balanceChanges(service, async () => {
       await decide(service, reference, 'accept')
       service.clock.advance(2_000)
       await pollUntil(service, id, 'INFRACTION')
@@ -81,7 +81,7 @@ describe('a disputed payment', () => {
   it('has the rest blocked after a part was refunded', async () => {
     const { id, endToEnd } = await payOne(service)
     await untilRefund(service, id, await refund(service, id, { amount: 300 }), 'REFUNDED')
-    const money = await countMoney(service, async () => {
+    const money = await balanceChanges(service, async () => {
       await dispute(service, endToEnd)
       await pollUntil(service, id, 'BLOCKED')
     })
@@ -149,7 +149,7 @@ describe('a refund in process when its payment is disputed', () => {
     const refundId = await refund(service, id, { amount: slow })
     await untilSent(service, refundId)
     let reference = ''
-    const money = await countMoney(service, async () => {
+    const money = await balanceChanges(service, async () => {
       reference = await dispute(service, endToEnd)
       await pollUntil(service, id, 'BLOCKED')
     })
@@ -166,7 +166,7 @@ describe('a refund in process when its payment is disputed', () => {
     const refundId = await refund(service, id)
     await untilSent(service, refundId)
     const reference = await dispute(service, endToEnd)
-    expect(await countMoney(service, async () => await pollUntil(service, id, 'BLOCKED'))).toEqual({})
+    expect(await balanceChanges(service, async () => await pollUntil(service, id, 'BLOCKED'))).toEqual({})
     await decide(service, reference, 'cancel')
     await pollUntil(service, id, 'PROCESSING_REFUND')
     await finishSlowRefund(id, refundId)
@@ -266,7 +266,7 @@ describe('a payment that is disputed more than once', () => {
     service.clock.advance(2_000)
     await pollUntil(service, id, 'INFRACTION')
     let second = ''
-    const money = await countMoney(service, async () => {
+    const money = await balanceChanges(service, async () => {
       second = await dispute(service, endToEnd)
       await pollUntil(service, id, 'BLOCKED')
     })
@@ -281,7 +281,7 @@ describe('a payment that is disputed more than once', () => {
     const { id, reference } = await disputedPayment()
     await decide(service, reference, 'reject')
     await pollUntil(service, id, 'PAID')
-    const money = await countMoney(service, async () => {
+    const money = await balanceChanges(service, async () => {
       await service.db.query(sql`
         update simulator.disputes set state = 'open', changed_at = ${service.clock.now()} where id = ${reference}`)
       await pollUntil(service, id, 'BLOCKED')
@@ -342,7 +342,7 @@ describe('the operator', () => {
     const { id, endToEnd } = await payOne(service)
     await open(id, { amount: 100 })
     await dispute(service, endToEnd)
-    const money = await countMoney(service, async () => {
+    const money = await balanceChanges(service, async () => {
       await eventually(async () => {
         await service.runJob('transactions.disputes')
         return (await fetchDisputed(service, id)).disputes.some(({ amount }) => amount === 1000)

@@ -12,7 +12,7 @@ import { fetchTransaction } from '../support/payments.ts'
 import { type FaultyNetwork, returnsOf, startOnFaultyNetwork } from '../support/refunds.ts'
 import { findSuspenseOf, payWithFault } from '../support/suspense.ts'
 import { eventually } from '../support/webhooks.ts'
-import { balancesOf, expectLedgerConsistent, letMoneyGo, stopMoney } from '../support/withdrawals.ts'
+import { balancesOf, expectLedgerConsistent, freezeAllPayouts, releaseAllPayouts } from '../support/withdrawals.ts'
 
 let network: FaultyNetwork
 const logged: Record<string, unknown>[] = []
@@ -77,12 +77,12 @@ async function disputeUnattributed(endToEndId: string, state: 'open' | 'rejected
 }
 
 /** Advances the clock to each query about open returns, as often as necessary. */
-async function checkUntil(isSo: () => boolean | Promise<boolean>): Promise<void> {
+async function checkUntil(condition: () => boolean | Promise<boolean>): Promise<void> {
   await eventually(async () => {
     network.service.clock.advance(60_000)
     await network.service.runJob('suspense.check')
     await sleep(40)
-    return await isSo()
+    return await condition()
   })
 }
 const statusOf = async (endToEnd: string) => (await findSuspenseOf(network.service, endToEnd))?.status
@@ -130,26 +130,26 @@ describe('a duplicate payment', () => {
 
   it('waits during a payout freeze', async () => {
     const { service, bank } = network
-    await stopMoney(service)
+    await freezeAllPayouts(service)
     const requested = network.countRequests(...put)
     const { second } = await payTwice()
     await checkUntil(async () => (await findSuspenseOf(service, second))?.error_message?.includes('frozen') ?? false)
     expect(network.countRequests(...put)).toBe(requested)
     expect(await returnsOf(bank, second)).toEqual([])
-    await letMoneyGo(service)
+    await releaseAllPayouts(service)
     await checkUntil(async () => (await statusOf(second)) === 'returned')
     expect(await returnsOf(bank, second)).toHaveLength(1)
   })
 
   it('is no error if its return is refused because the bank has returned all of it', async () => {
     const { service, bank } = network
-    await stopMoney(service)
+    await freezeAllPayouts(service)
     const { second } = await payTwice()
     await bank.query(sql`
       insert into simulator.returns (end_to_end_id, id, return_id, amount, nature, requested_at, settles_at)
       select ${second}, 'med', ${`D${second.slice(1)}`}, 1000, 'MED_FRAUDE', now, now
       from (select ${service.clock.now()}::timestamptz as now) at`)
-    await letMoneyGo(service)
+    await releaseAllPayouts(service)
     await checkUntil(async () => (await statusOf(second)) === 'returned')
     const row = await findSuspenseOf(service, second)
     expect(row).toMatchObject({ taken_amount: 1000, return_id: null })
@@ -158,7 +158,7 @@ describe('a duplicate payment', () => {
 
   it('waits for an acquirer that is no longer configured, and says so', async () => {
     const { service, bank } = network
-    await stopMoney(service)
+    await freezeAllPayouts(service)
     const { second } = await payTwice()
     await checkUntil(async () => (await statusOf(second)) === 'returning')
     const { id = '', merchant_id: merchantId = '' } = (await findSuspenseOf(service, second)) ?? {}
@@ -166,7 +166,7 @@ describe('a duplicate payment', () => {
     const send = async () => await Promise.reject(new Error('it asks nobody'))
     await sendBack(settleDepsWith(service, send, { name: 'another-psp' }), { merchantId, id })
     expect((await findSuspenseOf(service, second))?.error_message).toMatch(/^The acquirer simulator is not configured/)
-    await letMoneyGo(service)
+    await releaseAllPayouts(service)
     await checkUntil(async () => (await statusOf(second)) === 'returned')
     expect(await returnsOf(bank, second)).toHaveLength(1)
   })

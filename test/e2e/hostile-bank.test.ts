@@ -10,12 +10,12 @@ import { settleDepsWith } from '../support/acquirer.ts'
 import {
   balanceOfLedger,
   countDue,
-  countForged,
   createMany,
   decideDisputes,
   findDisagreements,
+  findForged,
+  forEachIndexConcurrent,
   type HostileBank,
-  inLanes,
   listCodes,
   openHostileBank,
   readLedger,
@@ -29,7 +29,7 @@ const count = lengthOf({ short: 240, long: 10_000 })
 const seed = Number(process.env.HOSTILE_SEED ?? 20_260_302)
 const minute = 60_000
 const day = 24 * 60 * minute
-const patienceMs = 300_000
+const timeoutMs = 300_000
 
 let service: TestService
 let bank: HostileBank
@@ -54,7 +54,7 @@ async function settleDown(...jobs: string[]): Promise<void> {
       return Object.values(left).every((due) => due === 0)
     },
     () => `still due: ${JSON.stringify(left)}`,
-    patienceMs,
+    timeoutMs,
   )
 }
 
@@ -92,7 +92,7 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
       await settleDown('transactions.check')
       const codes = await listCodes(service.db)
       expect(codes).toHaveLength(count)
-      await inLanes(count, async (index) => {
+      await forEachIndexConcurrent(count, async (index) => {
         const outcome = await bank.pay({ uri: codes[index] ?? '' })
         if (!outcome.ok) throw new Error(outcome.message)
       })
@@ -102,14 +102,14 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
       expect(await decideDisputes(bank, service.db)).toBeGreaterThan(0)
       // Longer than the time in which reconciliation considers a return merely late.
       await pass(20 * minute)
-      await bank.hush()
+      await bank.stopCallbacks()
       await settleDown()
 
       truth = await bank.truth()
       expect(findDisagreements(await readLedger(service.db), truth).slice(0, 20)).toEqual([])
       expect(await findBreaches(service.db)).toEqual([])
     },
-    2 * patienceMs,
+    2 * timeoutMs,
   )
 
   it(
@@ -125,7 +125,7 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
           .filter(({ behaviours: some }) => /returned|contested/.test(some.join()))
           .map((one) => one.endToEndId),
       )
-      const unreported = balanceOfLedger(await readLedger(service.db)) - truth.holds
+      const unreported = balanceOfLedger(await readLedger(service.db)) - truth.balance
       expect(unreported).toBeGreaterThan(0)
 
       expect((await compareAll()).state).toBe('complete')
@@ -133,15 +133,15 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
         select id, class, reference from differences where state = 'open'`)
       expect(found.filter((one) => one.class !== 'return' || !unasked.has(one.reference))).toEqual([])
       for (const { id } of found) await confirmDifference(deps, { id, by: { actor: 'operator' } })
-      expect(balanceOfLedger(await readLedger(service.db))).toBe(truth.holds)
+      expect(balanceOfLedger(await readLedger(service.db))).toBe(truth.balance)
       expect(await compareAll()).toMatchObject({ state: 'complete', counts: {}, newCount: 0 })
       expect(await findBreaches(service.db)).toEqual([])
     },
-    patienceMs,
+    timeoutMs,
   )
 
   it('had enough faults to prove something', async () => {
-    const { madeUp, swapped } = countForged(bank.claims, truth)
+    const { madeUp, swapped } = findForged(bank.reported, truth)
     const happened = truth.payments.flatMap((payment) => payment.behaviours)
     for (const behaviour of behaviours) {
       const times = happened.filter((one) => one === behaviour).length
@@ -154,7 +154,7 @@ describe(`${count} payments through a hostile bank (seed ${seed})`, () => {
 
   // The controls: errors of a gateway that the comparison has to detect.
   it('would show a gateway that believes a callback', async () => {
-    const { madeUp } = countForged(bank.claims, truth)
+    const { madeUp } = findForged(bank.reported, truth)
     const { transactions } = await readLedger(service.db)
     const row = transactions.find(({ end_to_end }) => end_to_end === null)
     const [forged] = madeUp

@@ -16,9 +16,9 @@ import {
   countPayouts,
   expectLedgerConsistent,
   fetchWithdrawal,
+  freezeAllPayouts,
   fund,
-  letMoneyGo,
-  stopMoney,
+  releaseAllPayouts,
   withdraw,
 } from '../support/withdrawals.ts'
 
@@ -232,13 +232,13 @@ describe.each(Object.entries(kinds))('a %s', (_, kind) => {
     const id = await kind.send()
     await eventually(() => countRequests() === 1)
     await untilRequested(kind)
-    await stopMoney(bank.service)
+    await freezeAllPayouts(bank.service)
     await checkAfter(kind, minuteMs)
     const isFound = disturbance === 'time_out_after'
     if (isFound) await untilStatus(kind, id, kind.done)
     else expect(await kind.statusOf(id)).toBe(kind.open)
     expect(countRequests()).toBe(1)
-    await letMoneyGo(bank.service)
+    await releaseAllPayouts(bank.service)
     await untilStatus(kind, id, kind.done)
     expect(await kind.leftOf(id)).toBe(1)
   })

@@ -14,7 +14,7 @@ import {
   startOnFaultyNetwork,
 } from '../support/refunds.ts'
 import { eventually } from '../support/webhooks.ts'
-import { balancesOf, expectLedgerConsistent, letMoneyGo, stopMoney } from '../support/withdrawals.ts'
+import { balancesOf, expectLedgerConsistent, freezeAllPayouts, releaseAllPayouts } from '../support/withdrawals.ts'
 
 let network: FaultyNetwork
 beforeAll(async () => {
@@ -27,12 +27,12 @@ const put = ['PUT', '/devolucao/'] as const
 const get = ['GET', '/devolucao/'] as const
 
 /** Advances the clock to each query about open refunds, as often as necessary. */
-async function checkUntil(isSo: () => boolean | Promise<boolean>): Promise<void> {
+async function checkUntil(condition: () => boolean | Promise<boolean>): Promise<void> {
   await eventually(async () => {
     network.service.clock.advance(60_000)
     await network.service.runJob('transactions.check-refunds')
     await sleep(40)
-    return await isSo()
+    return await condition()
   })
 }
 
@@ -130,7 +130,7 @@ describe('during a payout freeze', () => {
     const body = { idempotencyKey: randomUUID() }
     const first = await requestRefund(network.service, one.id, body)
     await checkUntilRefunded(one.id)
-    await stopMoney(network.service)
+    await freezeAllPayouts(network.service)
     const key = { idempotencyKey: randomUUID() }
     const answer = await requestRefund(network.service, other.id, key)
     expect([answer.status, answer.body.code, answer.headers.get('retry-after')]).toEqual([
@@ -139,7 +139,7 @@ describe('during a payout freeze', () => {
       '300',
     ])
     expect((await requestRefund(network.service, one.id, body)).text).toBe(first.text)
-    await letMoneyGo(network.service)
+    await releaseAllPayouts(network.service)
     expect((await requestRefund(network.service, other.id, key)).status).toBe(201)
     await checkUntilRefunded(other.id)
   })
@@ -149,13 +149,13 @@ describe('during a payout freeze', () => {
     const { id, endToEnd } = await payOne(service)
     network.disturb(...put, 'time_out_before')
     await sendOnce(id)
-    await stopMoney(service)
+    await freezeAllPayouts(service)
     const [requested, queried] = [network.countRequests(...put), network.countRequests(...get)]
     await checkUntil(() => network.countRequests(...get) >= queried + 3)
     expect(network.countRequests(...put)).toBe(requested)
     expect(await returnsOf(bank, endToEnd)).toEqual([])
     expect((await fetchRefundable(service, id)).status).toBe('PROCESSING_REFUND')
-    await letMoneyGo(service)
+    await releaseAllPayouts(service)
     await checkUntilRefunded(id)
     expect(await returnsOf(bank, endToEnd)).toHaveLength(1)
   })
@@ -165,8 +165,8 @@ describe('during a payout freeze', () => {
     const { id } = await payOne(service)
     network.disturb(...put, 'time_out_after')
     await sendOnce(id)
-    await stopMoney(service)
+    await freezeAllPayouts(service)
     await checkUntilRefunded(id)
-    await letMoneyGo(service)
+    await releaseAllPayouts(service)
   })
 })

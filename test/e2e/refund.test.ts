@@ -19,7 +19,7 @@ import {
 import { addTestClient, refusedFields } from '../support/requests.ts'
 import { fetchToken, startTestService, type TestService } from '../support/service.ts'
 import { startTestReceiver } from '../support/webhooks.ts'
-import { balancesOf, countMoney, expectLedgerConsistent, refusal, transfersOf } from '../support/withdrawals.ts'
+import { balanceChanges, balancesOf, expectLedgerConsistent, refusal, transfersOf } from '../support/withdrawals.ts'
 
 let service: TestService
 beforeAll(async () => {
@@ -36,7 +36,7 @@ describe('a refund', () => {
   it('of the whole payment is answered immediately, sent, and ends the transaction', async () => {
     const { id, endToEnd } = await payOne(service)
     let refundId = ''
-    const money = await countMoney(service, async () => {
+    const money = await balanceChanges(service, async () => {
       const answer = await requestRefund(service, id, { reason: 'Out of stock' })
       expect(answer.status, answer.text).toBe(201)
       refundId = answer.body.id
@@ -125,7 +125,7 @@ describe('a refund', () => {
       const { id } = await payOne(service)
       expect(await fetchRefundable(service, id)).toMatchObject({ feeAmount: 70 })
       expect(await transfersOf(service, id)).toEqual(['payment acquirer>available 1000', 'fee available>fees 70'])
-      const money = await countMoney(service, async () => {
+      const money = await balanceChanges(service, async () => {
         await untilRefund(service, id, await refund(service, id, { amount: 900 }), 'REFUNDED')
       })
       expect(money).toEqual({ available: -930, fees: 30, acquirer: 900 })
@@ -351,7 +351,7 @@ describe('the acquirer', () => {
     ['takes it and then does not carry it out', 800_001],
   ])('%s: the money is released, and the transaction is PAID with the reason', async (_, amount) => {
     const { id, endToEnd } = await payOne(service, amount)
-    const money = await countMoney(service, async () => {
+    const money = await balanceChanges(service, async () => {
       await untilRefund(service, id, await refund(service, id), 'FAILED')
     })
     expect(money).toEqual({})

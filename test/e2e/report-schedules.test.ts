@@ -12,7 +12,7 @@ import { addTestClient, type Problem } from '../support/requests.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
-import { keepSignedIn } from '../support/withdrawals.ts'
+import { withRenewedToken } from '../support/withdrawals.ts'
 
 const path = '/dashboard/api/report/schedule'
 const monthly = { report: 'fees', format: 'pdf', every: 'month', by: 'posted', language: 'pt' }
@@ -28,7 +28,7 @@ let outsider: string
 beforeAll(async () => {
   mailServer = await startMailServer()
   // Only the server: nobody gets alerts.
-  service = keepSignedIn(await startTestService({ environment: { SMTP_URL: mailServer.url } }))
+  service = withRenewedToken(await startTestService({ environment: { SMTP_URL: mailServer.url } }))
   const merchantId = await findSandboxMerchant(service)
   await setFixedFee(service, 'transaction', 45)
   await payOne(service, 3_000)

@@ -8,7 +8,7 @@ import { payOne, refund, setFixedFee, untilRefund } from '../support/refunds.ts'
 import { addTestClient, type Problem } from '../support/requests.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
-import { expectLedgerConsistent, keepSignedIn, untilWithdrawal, withdraw } from '../support/withdrawals.ts'
+import { expectLedgerConsistent, untilWithdrawal, withdraw, withRenewedToken } from '../support/withdrawals.ts'
 
 // March and April in Brasília: a payment that was created in one and paid in the other, fees that change within March,
 // a refund that returns a fee, and a withdrawal.
@@ -24,7 +24,7 @@ const march = 'from=2026-03-01&until=2026-03-31'
 const april = 'from=2026-04-01&until=2026-04-30'
 
 beforeAll(async () => {
-  service = keepSignedIn(await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } }))
+  service = withRenewedToken(await startTestService({ environment: { TOKEN_LIFETIME_SECONDS: '86400' } }))
   merchantId = await findSandboxMerchant(service)
   await setFixedFee(service, 'transaction', 100)
   await setFixedFee(service, 'refund', 30, { returns_payment_fee: true })

@@ -190,16 +190,16 @@ describe('outgoing money', () => {
     await eventually(() => alfa.requests.some((line) => isPayout(line)))
     setBehaviour(alfa, 'down')
     expect((await find()).status).toBe('PROCESSING')
-    const sweepUntil = async (isSo: () => boolean | Promise<boolean>) =>
+    const checkUntil = async (condition: () => boolean | Promise<boolean>) =>
       await eventually(async () => {
         gateway.clock.advance(5 * 60_000)
         await gateway.runJob('withdrawals.check')
-        return await isSo()
+        return await condition()
       })
-    await sweepUntil(() => alfa.requests.some((line) => isPayout(line) && line.startsWith('GET')))
+    await checkUntil(() => alfa.requests.some((line) => isPayout(line) && line.startsWith('GET')))
     expect(await find()).toMatchObject({ status: 'PROCESSING', acquirer: 'alfa' })
     setBehaviour(alfa, 'well')
-    await sweepUntil(async () => (await find()).status === 'PROCESSED')
+    await checkUntil(async () => (await find()).status === 'PROCESSED')
     expect(beta.requests.filter(isPayout)).toEqual([])
     expect(alfa.requests.filter((line) => isPayout(line) && line.startsWith('PUT'))).toHaveLength(1)
   })

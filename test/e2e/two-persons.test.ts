@@ -19,12 +19,12 @@ import {
 import {
   expectLedgerConsistent,
   fund,
-  keepSignedIn,
   loseOutcome,
   refusal,
   requestWithdrawal,
   untilWithdrawal,
   withdrawalBody,
+  withRenewedToken,
 } from '../support/withdrawals.ts'
 
 type Person = Browser & { email: string; id: string }
@@ -44,7 +44,7 @@ let admin: Person
 let finance: Person
 
 beforeAll(async () => {
-  service = keepSignedIn(await startTestService())
+  service = withRenewedToken(await startTestService())
   merchantId = await findSandboxMerchant(service)
   cli = await openCommandLine({ connectionString: service.connectionString })
   await service.db.transaction(async (tx) => await mergeLimits(tx, { merchantId, ...defaultLimits }))

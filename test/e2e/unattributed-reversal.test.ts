@@ -17,8 +17,8 @@ import { startTestService, type TestService } from '../support/service.ts'
 import { findSuspenseOf, operatorBalances, payUnattributed, untilReturned } from '../support/suspense.ts'
 import { eventually } from '../support/webhooks.ts'
 import {
+  balanceChanges,
   balancesOf,
-  countMoney,
   expectLedgerConsistent,
   merchantOf,
   untilWithdrawal,
@@ -154,7 +154,7 @@ describe('an attribution', () => {
     const undoing = async () => {
       await undo(suspended.id)
     }
-    expect(await countMoney(service, undoing)).toEqual({
+    expect(await balanceChanges(service, undoing)).toEqual({
       ...{ available: -100, fees: -30, acquirer: 5_000, debt: -4_870 },
     })
     await payOne(service, 4_900)
@@ -244,7 +244,7 @@ it('a dispute that is reopened after the attribution was reversed follows the pa
   await match(suspended.id, right)
   await service.db.query(sql`
     update simulator.disputes set state = 'open', changed_at = ${service.clock.now()} where id = ${reference}`)
-  const money = await countMoney(service, async () => await pollUntil(service, right, 'BLOCKED'))
+  const money = await balanceChanges(service, async () => await pollUntil(service, right, 'BLOCKED'))
   expect(money).toMatchObject({ blocked: 1000 })
   expect(await disputesOf(service, right)).toEqual([{ state: 'open', amount: 1000 }])
   expect((await fetchTransaction(service, wrong.id)).status).toBe('REFUNDED')

@@ -8,7 +8,7 @@ import { inviteUser, openBrowser, password } from '../support/users.ts'
 import { eventually } from '../support/webhooks.ts'
 import {
   act,
-  countMoney,
+  balanceChanges,
   expectLedgerConsistent,
   fetchWithdrawal,
   fund,
@@ -81,7 +81,7 @@ it('names the threshold that it exceeds, also when another one counts for the op
 })
 
 it('is rejected with a reason that the merchant reads, and amount and fee are released', async () => {
-  const money = await countMoney(service, async () => {
+  const money = await balanceChanges(service, async () => {
     const id = await withdraw(service, { amount: 20_000 })
     await reject(id)
     expect(await fetchWithdrawal(service, id)).toMatchObject({

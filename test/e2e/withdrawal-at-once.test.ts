@@ -7,8 +7,8 @@ import { type Answer, startTestService, type TestService } from '../support/serv
 import { eventually } from '../support/webhooks.ts'
 import {
   act,
+  balanceChanges,
   balancesOf,
-  countMoney,
   countPayouts,
   expectLedgerConsistent,
   fetchWithdrawal,
@@ -49,7 +49,7 @@ async function atOnce<Body>(
 describe('many concurrent requests', () => {
   it('with one key are one withdrawal, one payout and one answer', async () => {
     const body = withdrawalBody()
-    const money = await countMoney(service, async () => {
+    const money = await balanceChanges(service, async () => {
       const answers = await atOnce(40, async (process) => {
         return await process.call<Withdrawal>('/withdrawal', { body, token: service.token })
       })
@@ -134,7 +134,7 @@ describe('a cancel', () => {
   it('of one pending review releases amount and fee, and gives the same answer again', async () => {
     const pixKey = { key: randomUUID(), type: 'EVP' }
     await untilWithdrawal(service, await withdraw(service, { pixKey }), 'PROCESSED')
-    const money = await countMoney(service, async () => {
+    const money = await balanceChanges(service, async () => {
       const id = await withdraw(service, { pixKey })
       const first = await act(service, id, 'cancel')
       expect([first.status, first.body.status, first.body.hold]).toEqual([200, 'CANCELED', undefined])

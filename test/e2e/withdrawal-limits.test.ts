@@ -7,11 +7,11 @@ import {
   act,
   expectLedgerConsistent,
   fund,
-  keepSignedIn,
   merchantOf,
   refusal,
   requestWithdrawal,
   untilWithdrawal,
+  withRenewedToken,
 } from '../support/withdrawals.ts'
 
 let service: TestService
@@ -21,7 +21,7 @@ let noon = Date.parse('2026-03-02T15:00:00.000Z')
 const hour = 60 * 60_000
 
 beforeAll(async () => {
-  service = keepSignedIn(await startTestService())
+  service = withRenewedToken(await startTestService())
   merchantId = await merchantOf(service)
   await fund(service, 500_000_000)
 })

@@ -4,7 +4,7 @@ import { sql } from '../../src/db/sql.ts'
 import { toTxid } from '../../src/pix/ids.ts'
 import { type DistantBank, startDistantBank } from '../support/payouts.ts'
 import { createRandom, lengthOf } from '../support/random.ts'
-import { countMoney, expectLedgerConsistent, fund, sweepUntil, withdraw } from '../support/withdrawals.ts'
+import { balanceChanges, expectLedgerConsistent, fund, runChecksUntil, withdraw } from '../support/withdrawals.ts'
 
 const count = lengthOf({ short: 30, long: 1_000 })
 const outcomes: Disturbance[] = ['none', 'time_out_before', 'time_out_after', 'error_500']
@@ -21,7 +21,7 @@ it('sends each of many once, however many answers are lost', { timeout: 600_000 
   bank.sendCallbacks(false)
   const random = createRandom(20_260_302)
   bank.disturb(({ path }) => (path.includes('/gn/pix/') ? (random.pick(outcomes) ?? 'none') : 'none'))
-  const money = await countMoney(service, async () => {
+  const money = await balanceChanges(service, async () => {
     const ids: string[] = []
     while (ids.length < count)
       ids.push(...(await Promise.all(Array.from({ length: 10 }, async () => await withdraw(service)))))
@@ -30,7 +30,7 @@ it('sends each of many once, however many answers are lost', { timeout: 600_000 
       return body.total === 0
     }
     // Longer than any pause between two queries.
-    await sweepUntil(service, isSettled, 6 * 60_000)
+    await runChecksUntil(service, isSettled, 6 * 60_000)
     const made = await bank.db.query(sql`select from simulator.payouts where id = any(${ids.map(toTxid)})`)
     expect(made).toHaveLength(count)
     const { body } = await service.call<{ total: number }>('/withdrawal?status=PROCESSED')

@@ -13,13 +13,13 @@ import type { TestService } from '../support/service.ts'
 import { eventually } from '../support/webhooks.ts'
 import {
   act,
+  balanceChanges,
   balancesOf,
-  countMoney,
   expectLedgerConsistent,
   fetchWithdrawal,
   fund,
   refusal,
-  sweepUntil,
+  runChecksUntil,
   transfersOf,
   untilWithdrawal,
   withdraw,
@@ -52,14 +52,15 @@ function once(isIt: typeof isSend, disturbance: Disturbance): Disturb {
   }
 }
 
-const sweep = async (isSo: () => Promise<boolean>, stepMs?: number) => await sweepUntil(service, isSo, stepMs)
+const checkUntil = async (condition: () => Promise<boolean>, stepMs?: number) =>
+  await runChecksUntil(service, condition, stepMs)
 const isIn = (id: string, status: string) => async () => (await fetchWithdrawal(service, id)).status === status
 
 describe('a payout that is refused', () => {
   it.each([...rejectedPayoutAmounts])(
     'of %i cents fails with a readable reason, and everything is released: %s',
     async (amount, code) => {
-      const money = await countMoney(service, async () => {
+      const money = await balanceChanges(service, async () => {
         const id = await withdraw(service, { amount })
         const failed = await untilWithdrawal(service, id, 'FAILED')
         expect(failed.errorMessage).toMatch(new RegExp(`^[A-Z][a-zA-Z’ ,-]+.*\\. \\(${code}\\)$`))
@@ -90,7 +91,7 @@ describe('a slow payout', () => {
     service.clock.advance(slowMs / 2)
     await service.runJob('withdrawals.check')
     expect(await isIn(id, 'PROCESSING')()).toBe(true)
-    await sweep(isIn(id, 'PROCESSED'))
+    await checkUntil(isIn(id, 'PROCESSED'))
     expect(await bank.countPayouts(id)).toEqual({ requested: 1, made: 1 })
     expect(await eventsOf(service, id)).toEqual(['withdrawal.processing', 'withdrawal.processed'])
   })
@@ -143,12 +144,12 @@ describe('a missing answer', () => {
   ])('by %s leaves the withdrawal PROCESSING, and nothing is sent twice', async (disturbance, requested) => {
     bank.sendCallbacks(false)
     bank.disturb(once(isSend, disturbance))
-    const money = await countMoney(service, async () => {
+    const money = await balanceChanges(service, async () => {
       const id = await withdraw(service)
       await untilWithdrawal(service, id, 'PROCESSING')
       await eventually(async () => (await bank.countPayouts(id)).requested === 1)
       expect((await balancesOf(service)).reserved).toBe(1_000)
-      await sweep(isIn(id, 'PROCESSED'))
+      await checkUntil(isIn(id, 'PROCESSED'))
       expect(await bank.countPayouts(id)).toEqual({ requested, made: 1 })
     })
     expect(money).toEqual({ available: -1_000, acquirer: 1_000 })
@@ -173,7 +174,7 @@ describe('a missing answer', () => {
     expect(await isIn(id, 'PROCESSING')()).toBe(true)
     expect((await balancesOf(service)).reserved).toBe(1_000)
     isAway = false
-    await sweep(isIn(id, 'PROCESSED'), 5 * 60_000)
+    await checkUntil(isIn(id, 'PROCESSED'), 5 * 60_000)
     expect(await bank.countPayouts(id)).toEqual({ requested: 1, made: 1 })
   })
 
@@ -196,7 +197,7 @@ describe('a receiver that sends the money back', () => {
   }
 
   it('makes it REFUNDED on the callback, with the money available again', async () => {
-    const money = await countMoney(service, async () => {
+    const money = await balanceChanges(service, async () => {
       const id = await withdraw(service)
       const processed = await untilWithdrawal(service, id, 'PROCESSED')
       const returnId = await sendBack(id)
@@ -222,11 +223,11 @@ describe('a receiver that sends the money back', () => {
   it.each([0, 1, 20, 80])('is found without a callback after %i days', async (days) => {
     bank.sendCallbacks(false)
     const id = await withdraw(service)
-    await sweep(isIn(id, 'PROCESSED'), 6_000)
+    await checkUntil(isIn(id, 'PROCESSED'), 6_000)
     service.clock.advance(days * 24 * 60 * 60_000)
     await service.runJob('withdrawals.returns')
     await sendBack(id)
-    await sweep(isIn(id, 'REFUNDED'), 8 * 24 * 60 * 60_000)
+    await checkUntil(isIn(id, 'REFUNDED'), 8 * 24 * 60 * 60_000)
   })
 
   it('before its sending is known makes both known together', async () => {
@@ -235,7 +236,7 @@ describe('a receiver that sends the money back', () => {
     const id = await withdraw(service)
     await eventually(async () => (await bank.countPayouts(id)).made === 1)
     await sendBack(id)
-    await sweep(isIn(id, 'REFUNDED'))
+    await checkUntil(isIn(id, 'REFUNDED'))
     const { statusHistory } = await fetchWithdrawal(service, id)
     expect(statusHistory.map(({ status }) => status)).toEqual(['PENDING', 'PROCESSING', 'PROCESSED', 'REFUNDED'])
   })
@@ -249,7 +250,7 @@ describe('a receiver that sends the money back', () => {
     await eventually(async () => (await transfersOf(service, id)).length === 4)
     bank.sendCallbacks(false)
     parts.push(await sendBack(id))
-    await sweep(async () => (await transfersOf(service, id)).length === 5, 24 * 60 * 60_000)
+    await checkUntil(async () => (await transfersOf(service, id)).length === 5, 24 * 60 * 60_000)
     expect((await transfersOf(service, id)).slice(2)).toEqual([
       'withdrawal_returned acquirer>available 300',
       'withdrawal_returned acquirer>available 200',

@@ -5,16 +5,16 @@ import { addTestClient, refusedFields } from '../support/requests.ts'
 import { type Answer, startTestService, type TestService } from '../support/service.ts'
 import {
   act,
+  balanceChanges,
   balancesOf,
-  countMoney,
   expectLedgerConsistent,
   fetchWithdrawal,
+  freezeAllPayouts,
   fund,
-  letMoneyGo,
   merchantOf,
   refusal,
+  releaseAllPayouts,
   requestWithdrawal,
-  stopMoney,
   transfersOf,
   untilWithdrawal,
   withdraw,
@@ -90,7 +90,7 @@ describe('a withdrawal', () => {
       async (tx) => await insertFeeRule(tx, { ...rule, fixed: 50, basis_points: 100, minimum: 0 }),
     )
     let id = ''
-    const money = await countMoney(service, async () => {
+    const money = await balanceChanges(service, async () => {
       id = await withdraw(service, { amount: 10_000 })
       expect(await untilWithdrawal(service, id, 'PROCESSED')).toMatchObject({ feeAmount: 150, amountWithdrawn: 10_000 })
     })
@@ -198,7 +198,7 @@ describe('a key', () => {
 describe('an idempotency key', () => {
   it('gives the first answer again, byte for byte, whatever the state of the withdrawal', async () => {
     const body = withdrawalBody({ externalCode: 'payout-0002' })
-    const money = await countMoney(service, async () => {
+    const money = await balanceChanges(service, async () => {
       const first = await service.call<{ id: string }>('/withdrawal', { body })
       await untilWithdrawal(service, first.body.id, 'PROCESSED')
       service.clock.advance(1_000)
@@ -270,7 +270,7 @@ describe('during a payout freeze', () => {
     const body = withdrawalBody()
     const first = await service.call<{ id: string }>('/withdrawal', { body })
     await untilWithdrawal(service, first.body.id, 'PROCESSED')
-    await stopMoney(service)
+    await freezeAllPayouts(service)
     const refused = await request()
     expect([refused.status, refused.body.code, refused.headers.get('retry-after')]).toEqual([
       503,
@@ -278,7 +278,7 @@ describe('during a payout freeze', () => {
       '300',
     ])
     expect((await service.call('/withdrawal', { body })).text).toBe(first.text)
-    await letMoneyGo(service)
+    await releaseAllPayouts(service)
     await untilWithdrawal(service, await withdraw(service), 'PROCESSED')
   })
 
@@ -287,14 +287,14 @@ describe('during a payout freeze', () => {
     await untilWithdrawal(service, await withdraw(service, { pixKey }), 'PROCESSED')
     // Pending review, so that the freeze comes before the sending.
     const [sent, canceled] = [await withdraw(service, { pixKey }), await withdraw(service, { pixKey })]
-    await stopMoney(service)
+    await freezeAllPayouts(service)
     for (const id of [sent, canceled]) expect((await act(service, id, 'confirm')).body.hold).toBeUndefined()
     service.clock.advance(20_000)
     await service.runJob('withdrawals.check')
     await new Promise((done) => setTimeout(done, 200))
     expect(await fetchWithdrawal(service, sent)).toMatchObject({ status: 'PENDING' })
     expect((await act(service, canceled, 'cancel')).body.status).toBe('CANCELED')
-    await letMoneyGo(service)
+    await releaseAllPayouts(service)
     service.clock.advance(60_000)
     await service.runJob('withdrawals.check')
     await untilWithdrawal(service, sent, 'PROCESSED')

@@ -6,7 +6,7 @@ import { isInjected } from './attempt.ts'
 import type { World } from './world.ts'
 
 /** The jobs of the schedule. The verification of the ledger is a separate step. */
-export const sweeps = [
+export const scheduledJobs = [
   'transactions.check',
   'transactions.check-refunds',
   'transactions.poll',
@@ -58,7 +58,7 @@ async function takeNotices({ process: { instance, deps, inHand }, clock }: World
   return [...inHand.splice(0, limit), ...(await claimNotices(deps.db, { now, leaseUntil, limit, instance }))]
 }
 
-export async function sweep(world: World, name: string): Promise<void> {
+export async function enqueueScheduled(world: World, name: string): Promise<void> {
   try {
     await enqueueJob(world.process.deps.db, { name, payload: {}, key: name, ifQueued: 'keep' })
   } catch (error) {
@@ -68,7 +68,7 @@ export async function sweep(world: World, name: string): Promise<void> {
 
 /** Runs everything until nothing is left, or only what fails every time. */
 export async function workUntilQuiet(world: World): Promise<void> {
-  for (const name of sweeps) await sweep(world, name)
+  for (const name of scheduledJobs) await enqueueScheduled(world, name)
   for (let rounds = 0; rounds < 40; rounds++)
     if ((await work(world, { limit: 40, isAtOnce: false })).length === 0) return
 }

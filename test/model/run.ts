@@ -40,13 +40,13 @@ const weights: [string, number, Step][] = [
   ['payPsp', 2, operator.payPsp],
   ['writeOff', 2, operator.writeOff],
   ['runJobs', 18, machine.runJobs],
-  ['runSweep', 10, machine.runSweep],
+  ['runScheduled', 10, machine.runScheduled],
   ['wait', 7, machine.wait],
   ['harm', 9, machine.harm],
   ['lose', 3, machine.lose],
   ['setFee', 2, machine.setFee],
-  ['stopMoney', 2, machine.stopMoney],
-  ['letMoneyGo', 3, machine.letMoneyGo],
+  ['freezeAllPayouts', 2, machine.freezeAllPayouts],
+  ['releaseAllPayouts', 3, machine.releaseAllPayouts],
 ]
 export const stepNames = weights.map(([name]) => name)
 const deck = weights.flatMap(([name, weight, step]) => Array.from({ length: weight }, () => ({ name, step })))
@@ -54,7 +54,7 @@ const deck = weights.flatMap(([name, weight, step]) => Array.from({ length: weig
  * Steps that run concurrently in production. The clock, fees and the payout freeze change only while nothing else runs.
  */
 const crowd = deck.filter(({ name }) =>
-  /^(?:create|pay|refund|withdraw|repeat|cancel|cancelCharge|confirm|approve|callback|runJobs|runSweep|enter)$/.test(
+  /^(?:create|pay|refund|withdraw|repeat|cancel|cancelCharge|confirm|approve|callback|runJobs|runScheduled|enter)$/.test(
     name,
   ),
 )

@@ -1,7 +1,7 @@
 import { freezePayouts, releasePayouts } from '../../src/ledger/payout-freeze.ts'
 import { insertFeeRule } from '../../src/ledger/store.ts'
 import { countLeft } from './invariants.ts'
-import { sweep, sweeps, work } from './queue.ts'
+import { enqueueScheduled, scheduledJobs, work } from './queue.ts'
 import { readAll } from './read.ts'
 import type { Step } from './steps.ts'
 import type { World } from './world.ts'
@@ -15,9 +15,9 @@ export const runJobs: Step = async (world, { isAlone }) => {
   return `jobs${isAtOnce ? ' at once' : ''}: ${(await work(world, { limit, isAtOnce })).join(' ')}`
 }
 
-export const runSweep: Step = async (world) => {
-  const name = world.random.pick([...sweeps, 'ledger.verify']) ?? 'ledger.verify'
-  await sweep(world, name)
+export const runScheduled: Step = async (world) => {
+  const name = world.random.pick([...scheduledJobs, 'ledger.verify']) ?? 'ledger.verify'
+  await enqueueScheduled(world, name)
   return `${name}, with ${(await work(world, { limit: 10, isAtOnce: false })).join(' ')}`
 }
 
@@ -68,17 +68,17 @@ export const setFee: Step = async (world) => {
   return `fee of a ${operation}: ${fixed} + ${points} points, ${minimum} to ${maximum}${returns ? ', and that of the payment comes back' : ''}`
 }
 
-export const stopMoney: Step = async (world) => {
+export const freezeAllPayouts: Step = async (world) => {
   const { db, clock, memory } = world
   memory.leftWhenStopped = countLeft((await readAll(db, clock.now())).bank)
   memory.isStopped = true
   await freezePayouts(db, { reason: 'the model', now: clock.now() })
-  return 'money is stopped'
+  return 'payouts are frozen'
 }
 
-export const letMoneyGo: Step = async (world) => {
+export const releaseAllPayouts: Step = async (world) => {
   await releaseMoney(world)
-  return 'money goes again'
+  return 'payouts are released'
 }
 
 export async function releaseMoney({ db, clock, memory }: World): Promise<void> {

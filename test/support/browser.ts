@@ -22,7 +22,7 @@ export async function openChromium(): Promise<Browser> {
 }
 
 /** Long enough for a busy machine. */
-const patienceMs = 90_000
+const timeoutMs = 90_000
 
 export type Appearance = { width: 390 | 1440; theme: 'light' | 'dark' }
 
@@ -67,7 +67,7 @@ export async function visit(
     reducedMotion: 'reduce',
   })
   const page = await context.newPage()
-  page.setDefaultTimeout(patienceMs)
+  page.setDefaultTimeout(timeoutMs)
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(String(error)))
   page.on('console', (message) => {

@@ -7,19 +7,19 @@ import { post } from './requests.ts'
 import { smallestTransaction, type TestService } from './service.ts'
 
 /** The content of a callback. */
-export type Claim = { endToEndId: string; txid?: string; valor: string; horario: string; chave: string }
+export type ReportedPayment = { endToEndId: string; txid?: string; valor: string; horario: string; chave: string }
 
 /** A bank on the service's own simulated network, with a fault profile. Its callbacks reach the service over HTTP. */
 export type HostileBank = Simulator & {
-  claims: Claim[]
+  reported: ReportedPayment[]
   /** Stops callbacks, including late ones. Resolves when those already sent have arrived. */
-  hush(): Promise<void>
+  stopCallbacks(): Promise<void>
 }
 
 export async function openHostileBank(service: TestService, personality: FaultProfileInput): Promise<HostileBank> {
-  const claims: Claim[] = []
-  let isHushed = false
-  let onTheirWay = 0
+  const reported: ReportedPayment[] = []
+  let isStopped = false
+  let callbacksInFlight = 0
   const bank = await createSimulator({
     pool: service.db.pool,
     clock: service.clock,
@@ -27,48 +27,48 @@ export async function openHostileBank(service: TestService, personality: FaultPr
     personality,
     log: { warn: () => {} },
     sendCallback: async (url, body) => {
-      if (isHushed) return 200
-      claims.push(...(body as { pix: Claim[] }).pix)
-      onTheirWay += 1
+      if (isStopped) return 200
+      reported.push(...(body as { pix: ReportedPayment[] }).pix)
+      callbacksInFlight += 1
       try {
         return await post(url, body)
       } finally {
-        onTheirWay -= 1
+        callbacksInFlight -= 1
       }
     },
   })
-  const hush = async () => {
-    isHushed = true
+  const stopCallbacks = async () => {
+    isStopped = true
     await until(
-      async () => onTheirWay === 0,
-      () => `${onTheirWay} callbacks are on their way`,
+      async () => callbacksInFlight === 0,
+      () => `${callbacksInFlight} callbacks are on their way`,
       60_000,
     )
   }
-  return { ...bank, claims, hush }
+  return { ...bank, reported, stopCallbacks }
 }
 
 /** Enough concurrency to share commits, and few enough sockets for one process. */
-const lanes = 48
+const concurrency = 48
 
-export async function inLanes(count: number, work: (index: number) => Promise<void>): Promise<void> {
+export async function forEachIndexConcurrent(count: number, work: (index: number) => Promise<void>): Promise<void> {
   let next = 0
-  const lane = async () => {
+  const worker = async () => {
     while (next < count) {
       next += 1
       await work(next - 1)
     }
   }
-  await Promise.all(Array.from({ length: lanes }, lane))
+  await Promise.all(Array.from({ length: concurrency }, worker))
 }
 
 /**
- * Creates transactions of different amounts. If the bank loses an answer the response is 500, and the service asks
- * again automatically.
+ * Creates transactions of different amounts. If the bank loses an answer, the response is 500, and the service queries
+ * the charge again automatically.
  */
 export async function createMany(service: TestService, count: number): Promise<void> {
   const headers = { authorization: `Bearer ${service.token}`, 'content-type': 'application/json' }
-  await inLanes(count, async (index) => {
+  await forEachIndexConcurrent(count, async (index) => {
     const body = smallestTransaction({ amount: 100 + (index % 9000), pix: { expirationSeconds: 86_400 } })
     const answer = await request(`${service.baseUrl}/transaction`, {
       method: 'POST',
@@ -92,7 +92,7 @@ type PostedTransaction = {
   status: string
   amount_paid: number | null
   end_to_end: string | null
-  /** Under MED, or by the bank itself and confirmed by an operator. */
+  /** The amount returned under MED, or returned by the bank on its own and confirmed by an operator. */
   returned: number
 }
 type PostedSuspense = {
@@ -101,7 +101,7 @@ type PostedSuspense = {
   amount: number
   status: string
   transaction_id: string | null
-  /** By the service, by the bank or under MED. */
+  /** The amount returned by the service, by the bank or under MED. */
   returned: number
 }
 
@@ -134,9 +134,9 @@ export function balanceOfLedger({ balances }: LedgerState): number {
 
 /**
  * Compares the ledger with what really happened, to the cent, and returns the differences as sentences. Money that the
- * bank returned without reporting it may be missing, if it can be distinguished from everything else.
+ * bank returned without reporting it may be missing in the ledger, if it is exactly the difference of both balances.
  */
-export function findDisagreements(ledger: LedgerState, { payments, holds }: Truth): string[] {
+export function findDisagreements(ledger: LedgerState, { payments, balance }: Truth): string[] {
   const truth = new Map(payments.map((payment) => [payment.endToEndId, payment]))
   const credited = ledger.transactions.filter(({ end_to_end }) => end_to_end !== null)
   const all = [...credited, ...ledger.suspense].map(({ end_to_end }) => end_to_end ?? '')
@@ -180,9 +180,9 @@ export function findDisagreements(ledger: LedgerState, { payments, holds }: Trut
       const isSettled = isPaid ? status === 'PAID' || status === 'INFRACTION' || isGone : status === 'FAILED'
       return isSettled ? [] : [`transaction ${id} is still ${status}`]
     }),
-    ...(balanceOfLedger(ledger) === holds + unreported
+    ...(balanceOfLedger(ledger) === balance + unreported
       ? []
-      : [`the ledger holds ${balanceOfLedger(ledger)}, and the bank ${holds} and ${unreported} unreported`]),
+      : [`the ledger holds ${balanceOfLedger(ledger)}, and the bank ${balance} and ${unreported} unreported`]),
   ]
 }
 
@@ -205,7 +205,7 @@ export async function decideDisputes(bank: HostileBank, db: Db): Promise<number>
   return open.length
 }
 
-/** Work that is due now: callbacks to process, and jobs. */
+/** Work that is due now: notices in the callback inbox, and jobs. */
 export async function countDue(db: Db, now: Date): Promise<{ notices: number; jobs: number }> {
   const [row] = await db.query<{ notices: number; jobs: number }>(sql`
     select
@@ -214,20 +214,23 @@ export async function countDue(db: Db, now: Date): Promise<{ notices: number; jo
   return row ?? { notices: 0, jobs: 0 }
 }
 
-/** Polls a condition until it is true. The work between two polls takes its own time. */
-export async function until(isDone: () => Promise<boolean>, describe: () => string, patienceMs: number): Promise<void> {
-  const end = Date.now() + patienceMs
+/** Polls a condition every 50 ms until it is true. Throws after `timeoutMs`. */
+export async function until(isDone: () => Promise<boolean>, describe: () => string, timeoutMs: number): Promise<void> {
+  const end = Date.now() + timeoutMs
   while (!(await isDone())) {
-    if (Date.now() > end) throw new Error(`Waited ${patienceMs / 1000} seconds: ${describe()}`)
+    if (Date.now() > end) throw new Error(`Waited ${timeoutMs / 1000} seconds: ${describe()}`)
     await new Promise((done) => setTimeout(done, 50))
   }
 }
 
-/** How many callbacks name a payment that does not exist, another charge than it paid, or another receiver. */
-export function countForged(claims: Claim[], { payments }: Truth): { madeUp: Claim[]; swapped: Claim[] } {
+/** Callbacks that name a payment that does not exist (`madeUp`), or another charge than was paid (`swapped`). */
+export function findForged(
+  reported: ReportedPayment[],
+  { payments }: Truth,
+): { madeUp: ReportedPayment[]; swapped: ReportedPayment[] } {
   const truth = new Map(payments.map((payment) => [payment.endToEndId, payment]))
-  const madeUp = claims.filter(({ endToEndId }) => !truth.has(endToEndId))
-  const swapped = claims.filter(({ endToEndId, txid }) => {
+  const madeUp = reported.filter(({ endToEndId }) => !truth.has(endToEndId))
+  const swapped = reported.filter(({ endToEndId, txid }) => {
     const real = truth.get(endToEndId)
     return real !== undefined && txid !== undefined && real.txid !== txid
   })

@@ -6,7 +6,7 @@ import { manualClock } from './clock.ts'
 import { createTestDatabase } from './database.ts'
 import { post } from './requests.ts'
 import { startTestService, type TestService } from './service.ts'
-import { keepSignedIn } from './withdrawals.ts'
+import { withRenewedToken } from './withdrawals.ts'
 
 export type DistantBank = {
   service: TestService
@@ -48,7 +48,7 @@ export async function startDistantBank({
   })
   const server = await startSimulatorServer({ simulator, host: '127.0.0.1', port: 0 })
   const environment = { SIMULATOR_URL: server.url, TOKEN_LIFETIME_SECONDS: '86400' }
-  const service = keepSignedIn(await startTestService({ clock, environment, onLog }))
+  const service = withRenewedToken(await startTestService({ clock, environment, onLog }))
   return {
     service,
     simulator,

@@ -62,10 +62,6 @@ const documents = {
   ],
 }
 
-/**
- * Valid and invalid values of each field: every row of the interface's tables. `undefined` among the invalid ones means
- * that the field is required.
- */
 const urls = {
   accepted: [
     undefined,
@@ -89,6 +85,10 @@ const urls = {
   ],
 }
 
+/**
+ * Valid and invalid values of each field: every row of the interface's tables. `undefined` among the invalid ones means
+ * that the field is required.
+ */
 const rows: { field: string; accepted: unknown[]; refused: unknown[] }[] = [
   { field: 'amount', accepted: [1, 10_000_000], refused: [undefined, 0, 10_000_001, ...notIntegers] },
   { field: 'paymentMethod', accepted: ['PIX'], refused: [undefined, 'pix', 'BOLETO', '', ...notStrings] },
@@ -192,7 +192,7 @@ const rows: { field: string; accepted: unknown[]; refused: unknown[] }[] = [
   { field: 'pix.expirationSeconds', accepted: [undefined, 60, 86_400], refused: [59, 86_401, ...notIntegers] },
 ]
 
-/** For an optional field null means the same as leaving it out. */
+/** {@link rows}, where null is accepted for each optional field: it means the same as leaving the field out. */
 export const transactionFields = rows.map(({ field, accepted, refused }) =>
   accepted.includes(undefined)
     ? { field, accepted: [...accepted, null], refused: refused.filter((value) => value !== null) }

@@ -23,7 +23,7 @@ type Answer = (response: ServerResponse, received: Received) => void
 
 const accept: Answer = (response) => response.writeHead(204).end()
 
-/** A shop's receiver on the loopback address. The test sets its answers. */
+/** A merchant's receiver on the loopback address. The test sets its answers. */
 export async function startTestReceiver(answer: Answer = accept): Promise<TestReceiver> {
   const received: Received[] = []
   let requests = 0
@@ -62,20 +62,22 @@ export async function startTestReceiver(answer: Answer = accept): Promise<TestRe
 }
 
 /** Longer than anything takes on a busy machine: a test that fails here fails for another reason. */
-const patienceMs = 90_000
+const timeoutMs = 90_000
 
-/** Waits until a condition is true, checking every few milliseconds; one that asks a service, less and less often. */
+/**
+ * Waits until a condition is true. A synchronous one is checked every 5 ms, an asynchronous one less and less often.
+ */
 export async function eventually(
-  isSo: () => boolean | Promise<boolean>,
+  condition: () => boolean | Promise<boolean>,
   describe: () => string = () => 'the condition was never met',
 ): Promise<void> {
-  const end = Date.now() + patienceMs
+  const end = Date.now() + timeoutMs
   for (let pauseMs = 5; ; ) {
-    const answer = isSo()
+    const answer = condition()
     if (await answer) return
-    if (Date.now() > end) throw new Error(`Waited ${patienceMs / 1000} seconds: ${describe()}`)
+    if (Date.now() > end) throw new Error(`Waited ${timeoutMs / 1000} seconds: ${describe()}`)
     await new Promise((done) => setTimeout(done, pauseMs))
-    // Its answer takes the core that the service needs.
+    // An asynchronous condition calls the service, which needs the processor for its own work.
     if (answer instanceof Promise) pauseMs = Math.min(pauseMs * 1.4, 250)
   }
 }
@@ -113,7 +115,7 @@ export function testSecretKey(): SecretKey {
 
 export type TestMerchant = { merchantId: string; secret: string }
 
-/** An existing client, with a webhook secret. */
+/** Inserts a client with a webhook secret. */
 export async function createTestMerchant(db: Db, { key, now }: { key: SecretKey; now: Date }): Promise<TestMerchant> {
   const merchantId = randomUUID()
   await db.query(sql`

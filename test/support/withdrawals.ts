@@ -66,15 +66,15 @@ export async function fetchWithdrawal(service: TestService, id: string): Promise
 }
 
 export async function untilWithdrawal(service: TestService, id: string, status: string): Promise<Withdrawal> {
-  let now: Withdrawal | null = null
+  let latest: Withdrawal | null = null
   await eventually(
     async () => {
-      now = await fetchWithdrawal(service, id)
-      return now.status === status
+      latest = await fetchWithdrawal(service, id)
+      return latest.status === status
     },
-    () => `${id} is ${now?.status}, not ${status}`,
+    () => `${id} is ${latest?.status}, not ${status}`,
   )
-  return now ?? (await fetchWithdrawal(service, id))
+  return latest ?? (await fetchWithdrawal(service, id))
 }
 
 export async function act(service: TestService, id: string, verb: 'cancel' | 'confirm', call: Call = {}) {
@@ -82,8 +82,9 @@ export async function act(service: TestService, id: string, verb: 'cancel' | 'co
 }
 
 /**
- * Brings a withdrawal that is pending review to where only a person can determine its outcome, as at a PSP that has
- * forgotten a request whose answer was lost. The simulated bank receives nothing, and the clock moves by two hours.
+ * Puts a withdrawal that is pending review into the state in which only a person can determine its outcome, as when the
+ * answer to a payout was lost and the PSP does not know the request. The simulated bank receives nothing, and the clock
+ * moves by two hours.
  */
 export async function loseOutcome(service: TestService, id: string): Promise<void> {
   const merchantId = await merchantOf(service)
@@ -150,7 +151,7 @@ export async function balancesOf(service: TestService, merchantId?: string): Pro
 }
 
 /** The changes of a merchant's balances that some work made. Unchanged accounts are left out. */
-export async function countMoney(service: TestService, work: () => Promise<void>): Promise<Partial<Balances>> {
+export async function balanceChanges(service: TestService, work: () => Promise<void>): Promise<Partial<Balances>> {
   const before = await balancesOf(service)
   await work()
   const after = await balancesOf(service)
@@ -173,11 +174,11 @@ export async function countPayouts(db: Db, id: string): Promise<number> {
   return rows.length
 }
 
-export async function stopMoney(service: TestService): Promise<void> {
+export async function freezeAllPayouts(service: TestService): Promise<void> {
   await freezePayouts(service.db, { reason: 'a test', now: service.clock.now() })
 }
 
-export async function letMoneyGo(service: TestService): Promise<void> {
+export async function releaseAllPayouts(service: TestService): Promise<void> {
   await releasePayouts(service, { reason: 'a test', by: { actor: 'cli:test' } })
 }
 
@@ -187,7 +188,7 @@ export async function expectLedgerConsistent(service: TestService): Promise<void
 }
 
 /** The service with a token that is renewed whenever the clock has moved beyond its lifetime. */
-export function keepSignedIn(service: TestService): TestService {
+export function withRenewedToken(service: TestService): TestService {
   let { token } = service
   let since = service.clock.now().getTime()
   return {
@@ -204,14 +205,18 @@ export function keepSignedIn(service: TestService): TestService {
   }
 }
 
-const sweeps = ['withdrawals.check', 'withdrawals.returns']
+const checkJobs = ['withdrawals.check', 'withdrawals.returns']
 
-/** Advances the clock and runs the sweeps until a condition is true. */
-export async function sweepUntil(service: TestService, isSo: () => Promise<boolean>, stepMs = 60_000): Promise<void> {
+/** Advances the clock and runs the scheduled checks until a condition is true. */
+export async function runChecksUntil(
+  service: TestService,
+  condition: () => Promise<boolean>,
+  stepMs = 60_000,
+): Promise<void> {
   for (let steps = 0; steps < 100; steps++) {
-    if (await isSo()) return
+    if (await condition()) return
     service.clock.advance(stepMs)
-    for (const sweep of sweeps) await service.runJob(sweep)
+    for (const name of checkJobs) await service.runJob(name)
   }
-  throw new Error('Swept a hundred times in vain')
+  throw new Error('The condition is still false after a hundred checks')
 }

@@ -9,8 +9,8 @@ use Guiche\Webhook;
 use Guiche\WebhookEvent;
 
 /**
- * A shop's receiver on the loopback address, for tests. It answers 204 to webhooks that verify, and 401 to others. PHP does
- * one thing at a time, so it receives while you wait: `waitFor` accepts what has arrived since.
+ * A merchant's receiver on the loopback address, for tests. It answers 204 to webhooks that verify, and 401 to others.
+ * PHP does one thing at a time, so it receives while you wait: `waitFor` accepts what has arrived since.
  *
  * ```php
  * $receiver = new WebhookReceiver($secret);

@@ -8,7 +8,7 @@ export type WaitOptions = {
   timeoutMs?: number
 }
 
-/** A shop's receiver. It answers 204 to webhooks that verify, and 401 to others. */
+/** A merchant's receiver. It answers 204 to webhooks that verify, and 401 to others. */
 export type WebhookReceiver = {
   /** Give this as `webhookUrl`. */
   url: string
