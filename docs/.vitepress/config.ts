@@ -66,7 +66,15 @@ const translated: Chapters = {
   ],
   'Referência da API': reference.map((page) => `pt/${page}`),
   Produção: ['pt/going-live', 'pt/acquirers'],
-  Operação: ['pt/installation', 'pt/dashboard', 'pt/configuration', 'pt/operations', 'pt/monitoring', 'pt/suspense'],
+  Operação: [
+    'pt/installation',
+    'pt/dashboard',
+    'pt/configuration',
+    'pt/operations',
+    'pt/backups',
+    'pt/monitoring',
+    'pt/suspense',
+  ],
 }
 
 type Chapters = Record<string, string[]>
