@@ -73,6 +73,7 @@ const translated: Chapters = {
     'pt/operations',
     'pt/backups',
     'pt/monitoring',
+    'pt/privacy',
     'pt/reconciliation',
     'pt/suspense',
   ],
