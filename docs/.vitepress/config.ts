@@ -71,6 +71,7 @@ const translated: Chapters = {
     'pt/dashboard',
     'pt/configuration',
     'pt/operations',
+    'pt/upgrading',
     'pt/backups',
     'pt/monitoring',
     'pt/privacy',
