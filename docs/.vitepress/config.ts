@@ -65,7 +65,7 @@ const translated: Chapters = {
     'pt/sandbox',
   ],
   'Referência da API': reference.map((page) => `pt/${page}`),
-  Produção: ['pt/going-live', 'pt/acquirers'],
+  Produção: ['pt/going-live', 'pt/acquirers', 'pt/several-acquirers'],
   Operação: [
     'pt/installation',
     'pt/dashboard',
