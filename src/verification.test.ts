@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { manualClock } from '../test/support/clock.ts'
 import { createTestDatabase, type TestDatabase } from '../test/support/database.ts'
 import { eventually } from '../test/support/webhooks.ts'
+import { findMet } from './alerts/conditions.ts'
 import { listActions } from './audit/store.ts'
 import { saveSetting } from './auth/store.ts'
 import { type Db, type Sql, sql, toDb } from './db/sql.ts'
@@ -160,7 +161,7 @@ describe('a run', () => {
 
 it('reports when the ledger was last verified, and how long it took', async () => {
   const registry = new Registry()
-  observeVerification({ db: database.db, registry })
+  observeVerification({ db: database.db, clock, registry })
   const value = async (name: string) => (await registry.getMetricsAsJSON()).find((one) => one.name === name)?.values
   const both = (all: number, recent: number) => [
     { labels: { scope: 'all' }, value: all },
@@ -175,6 +176,34 @@ it('reports when the ledger was last verified, and how long it took', async () =
   await startProcess().verify()
   expect(await value('guiche_ledger_verified_timestamp_seconds')).toMatchObject(both(first, first + 300))
   expect(await value('guiche_ledger_verification_seconds')).toMatchObject(both(42, 0))
+})
+
+it('alerts when nothing, recent changes or the whole ledger were not verified in time', async () => {
+  const registry = new Registry()
+  observeVerification({ db: database.db, clock, registry })
+  const overdue = async () =>
+    (await findMet(registry)).met.filter(({ kind }) => kind === 'ledger_not_verified').map(({ value }) => value)
+  clock.advance(900 * second)
+  expect(await overdue()).toEqual([])
+  // There never was one: the time counts from the start of the process.
+  clock.advance(60 * second)
+  expect(await overdue()).toEqual([60])
+  await startProcess({ tookMs: 100 * second }).verify()
+  clock.advance((900 + 2 * 100) * second)
+  expect(await overdue()).toEqual([])
+  clock.advance(second)
+  expect(await overdue()).toEqual([1])
+  const at = clock.now().toISOString()
+  const save = async (all: string) =>
+    await saveSetting(
+      database.db,
+      'books_verified',
+      JSON.stringify({ all: { at: all, tookMs: 0 }, recent: { at, tookMs: 0 } }),
+    )
+  await save(new Date(clock.now().getTime() - 28 * hour).toISOString())
+  expect(await overdue()).toEqual([])
+  await save(new Date(clock.now().getTime() - 29 * hour).toISOString())
+  expect(await overdue()).toEqual([3_600])
 })
 
 it('freezes payouts when it finds an inconsistency, and logs it', async () => {

@@ -55,6 +55,13 @@ const recentMaxMs = hourMs
  */
 const overlapMs = 60_000
 
+/**
+ * A verification of recent changes is overdue when none has ended for this long and twice the time of a complete one,
+ * which it may have waited for; a complete one, when it is hours later than the night.
+ */
+const recentOverdueMs = 15 * 60_000
+const allOverdueMs = 28 * hourMs
+
 /** Changes are checked in windows: two thousand records at 100 payments a second, in 0.2 s. */
 const windowMs = 20_000
 
@@ -193,7 +200,7 @@ function nightOf(at: number): string {
 
 export const verificationSchedules: Record<string, JobSchedule> = { 'ledger.verify': { everySeconds: 300 } }
 
-export function observeVerification({ db, registry }: { db: Db; registry: Registry }): void {
+export function observeVerification({ db, clock, registry }: { db: Db; clock: Clock; registry: Registry }): void {
   const ofRuns = (name: string, help: string, value: (run: Run | undefined) => number) =>
     new Gauge({
       name,
@@ -216,6 +223,22 @@ export function observeVerification({ db, registry }: { db: Db; registry: Regist
     'Unix time at which the last verification of the ledger ended, complete or of either kind, in any process; 0 before the first',
     (run) => (run ? Date.parse(run.at) / 1000 : 0),
   )
+  const startedAt = clock.now()
+  new Gauge({
+    name: 'guiche_ledger_verification_overdue_seconds',
+    aggregator: 'max',
+    help: 'For how long the verification of the ledger has been overdue: the complete one, or that of recent changes; 0 while none is. Before the first one, the time counts from the start',
+    registers: [registry],
+    async collect() {
+      const never: Run = { at: startedAt.toISOString(), tookMs: 0 }
+      const { all, recent } = (await findVerified(db)) ?? { all: never, recent: never }
+      const dueAt = Math.min(
+        Date.parse(recent.at) + recentOverdueMs + 2 * all.tookMs,
+        Date.parse(all.at) + allOverdueMs,
+      )
+      this.set(Math.max(0, (clock.now().getTime() - dueAt) / 1000))
+    },
+  })
   new Gauge({
     name: 'guiche_payouts_stopped',
     aggregator: 'max',

@@ -141,11 +141,11 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const timed = Object.keys(work).filter((name) => !reportJobsOneAtOnce.includes(name))
   observeJobs({ db, registry, timed })
   observeInbox({ ...deps })
-  observeVerification({ db, registry })
+  observeVerification({ db, clock, registry })
   observeSuspense({ db, clock, registry })
   observeWithdrawals({ db, clock, registry })
   observeDisputes(deps)
-  observeReconciliation({ db, registry, acquirers: deps.acquirers.all.map(({ name }) => name) })
+  observeReconciliation({ db, clock, registry, acquirers: deps.acquirers.all.map(({ name }) => name) })
   return {
     deliveries: started,
     workOn: startedInbox.workOn,

@@ -46,6 +46,11 @@ export const conditions = {
     ...{ metric: 'guiche_payouts_stopped', where: { reason: 'database_loss' }, by: ['since'], above: 0 },
     screen: '/system',
   },
+  ledger_not_verified: {
+    ...{ rule: 'GuicheLedgerNotVerified', severity: 'critical' },
+    ...{ metric: 'guiche_ledger_verification_overdue_seconds', above: 0, forSeconds: 5 * minute, fact: 'age' },
+    screen: '/system',
+  },
   discrepancy_open: {
     ...{ rule: 'GuicheDiscrepancyOpen', severity: 'warning' },
     ...{ metric: 'guiche_reconciliation_differences_open', except: { class: ['late', 'cut_off'] } },
@@ -57,6 +62,16 @@ export const conditions = {
     ...{ metric: 'guiche_acquirer_balance_difference_cents', isAbsolute: true, by: ['acquirer'] },
     ...{ above: 0, forSeconds: day, fact: 'cents' },
     screen: '/ledger',
+  },
+  reconciliation_overdue: {
+    ...{ rule: 'GuicheReconciliationOverdue', severity: 'warning' },
+    ...{ metric: 'guiche_reconciliation_age_seconds', where: { kind: 'rolling' }, by: ['acquirer'] },
+    ...{ above: hour, fact: 'age', screen: '/reconciliation' },
+  },
+  close_overdue: {
+    ...{ rule: 'GuicheCloseOverdue', severity: 'warning' },
+    ...{ metric: 'guiche_reconciliation_age_seconds', where: { kind: 'daily' }, by: ['acquirer'] },
+    ...{ above: 28 * hour, fact: 'age', screen: '/reconciliation' },
   },
   suspense_waits: {
     ...{ rule: 'GuicheSuspensePaymentWaits', severity: 'warning' },

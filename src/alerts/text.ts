@@ -25,10 +25,22 @@ const texts: Record<Language, Texts> = {
         'The database went back in time',
         'Payouts are frozen: `npx guiche ledger release` says what to check.',
       ],
+      ledger_not_verified: [
+        'The ledger is not being verified',
+        'The log says `a recurring job failed`, or no process runs jobs.',
+      ],
       discrepancy_open: ['Undecided discrepancies with {acquirer}', '`npx guiche reconcile list --open` shows them.'],
       balance_differs: [
         'The balance at {acquirer} differs from the ledger',
         'A PSP fee, a draw or a pay-in is not recorded: `npx guiche ledger accounts`.',
+      ],
+      reconciliation_overdue: [
+        'No reconciliation with {acquirer}',
+        'Its lists cannot be read completely: the log says why.',
+      ],
+      close_overdue: [
+        'No day of {acquirer} is being closed',
+        'Its lists of the day cannot be read completely: the log says why.',
       ],
       suspense_waits: ['An unattributed payment waits for a person', '`npx guiche suspense list` shows it.'],
       return_unconfirmed: ['An acquirer does not confirm a return', '`npx guiche suspense list` shows it.'],
@@ -125,6 +137,10 @@ const texts: Record<Language, Texts> = {
         'O banco de dados voltou no tempo',
         'As saídas estão bloqueadas: `npx guiche ledger release` diz o que verificar.',
       ],
+      ledger_not_verified: [
+        'O razão não está sendo conferido',
+        'O log diz `a recurring job failed`, ou nenhum processo executa tarefas.',
+      ],
       discrepancy_open: [
         'Divergências sem decisão com {acquirer}',
         '`npx guiche reconcile list --open` mostra quais são.',
@@ -132,6 +148,14 @@ const texts: Record<Language, Texts> = {
       balance_differs: [
         'O saldo em {acquirer} difere do razão',
         'Falta lançar uma tarifa do PSP, uma retirada ou um aporte: `npx guiche ledger accounts`.',
+      ],
+      reconciliation_overdue: [
+        'Sem conciliação com {acquirer}',
+        'As listas dele não podem ser lidas por completo: o log diz por quê.',
+      ],
+      close_overdue: [
+        'Nenhum dia de {acquirer} é fechado',
+        'As listas do dia não podem ser lidas por completo: o log diz por quê.',
       ],
       suspense_waits: ['Um pagamento não identificado aguarda uma pessoa', '`npx guiche suspense list` mostra qual é.'],
       return_unconfirmed: ['Um PSP não confirma uma devolução', '`npx guiche suspense list` mostra qual é.'],

@@ -4,6 +4,7 @@ import type { Db } from '../db/sql.ts'
 import type { Job, JobSchedule } from '../jobs/jobs.ts'
 import { eachAtOnce } from '../lib/at-once.ts'
 import { dayBefore, dayOf, nextDay, windowOf } from '../lib/brasilia.ts'
+import type { Clock } from '../lib/clock.ts'
 import type { SettleDeps } from '../transactions/settle.ts'
 import { compareBalance, observeBalances } from './balance.ts'
 import { type CloseDeps, closeDay, findClosingTime, readStatement } from './close.ts'
@@ -11,7 +12,7 @@ import { findFirstClosedDay, findStatement } from './close-store.ts'
 import { reconcile } from './run.ts'
 import { settleOpen } from './settle-open.ts'
 import type { Statement } from './statement.ts'
-import { countOpen, findComparedUntil, findOpenSince, listLastRuns } from './store.ts'
+import { countOpen, findComparedUntil, findOpenSince, listUncomparedSince } from './store.ts'
 
 /** A rolling run's window ends this long ago: younger payments are still within the service's usual delay. */
 const trailMs = 5 * 60_000
@@ -154,10 +155,12 @@ function isEmpty({ ledgerSide, acquirerSide, differences }: Statement): boolean 
 /** `acquirers`: the names of the configured ones. What was compared with another one only becomes older. */
 export function observeReconciliation({
   db,
+  clock,
   registry,
   acquirers,
 }: {
   db: Db
+  clock: Clock
   registry: Registry
   acquirers: string[]
 }): void {
@@ -173,16 +176,17 @@ export function observeReconciliation({
       for (const { count, ...labels } of await countOpen(db)) this.set(labels, count)
     },
   })
+  const startedAt = clock.now()
   new Gauge({
-    name: 'guiche_reconciliation_last_run_timestamp_seconds',
+    name: 'guiche_reconciliation_age_seconds',
     aggregator: 'max',
-    help: 'Unix time at which a reconciliation with an acquirer was last completed, in any process',
+    help: 'Seconds since a reconciliation with an acquirer was last completed, in any process; since the first one began, or since the start, if none ever was',
     labelNames: ['acquirer', 'kind'],
     registers: [registry],
     async collect() {
       this.reset()
-      for (const { acquirer, kind, finished_at: at } of await listLastRuns(db, acquirers))
-        this.set({ acquirer, kind }, at.getTime() / 1000)
+      for (const { since, ...labels } of await listUncomparedSince(db, { acquirers, kinds: ['rolling', 'daily'] }))
+        this.set(labels, Math.max(0, (clock.now().getTime() - (since ?? startedAt).getTime()) / 1000))
     },
   })
 }

@@ -1,3 +1,4 @@
+import { Registry } from 'prom-client'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type ManualClock, manualClock } from '../../test/support/clock.ts'
 import { addMerchants, createTestDatabase, type TestDatabase } from '../../test/support/database.ts'
@@ -5,6 +6,7 @@ import type { BankPayment, BankPayout } from '../../test/support/generated-bank.
 import { type GeneratedDay, generateDay, generatedDay } from '../../test/support/generated-day.ts'
 import { listDifferences, type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
 import type { HttpResponse, Send } from '../acquirers/bacen/http.ts'
+import { findMet } from '../alerts/conditions.ts'
 import { type By, byService } from '../audit/record.ts'
 import { sql } from '../db/sql.ts'
 import { findPayoutFreeze } from '../ledger/store.ts'
@@ -12,7 +14,7 @@ import { settleTransaction } from '../transactions/settle.ts'
 import { findBreaches } from '../verification.ts'
 import { classNames } from './classes.ts'
 import { confirmDifference } from './decide.ts'
-import { reconciliationJobs } from './jobs.ts'
+import { observeReconciliation, reconciliationJobs } from './jobs.ts'
 import { enqueueRun, keyOfRun, requestedRunJob, requestedRunJobs } from './requested-run.ts'
 import { reconcile } from './run.ts'
 
@@ -360,4 +362,35 @@ it('stops waiting for an acquirer’s limit when the service stops', async () =>
   })
   const run = { acquirer: some.acquirer, kind: 'daily' as const, window: { from, to }, stopping: stopping.signal }
   expect(await reconcile(some, run)).toMatchObject({ state: 'interrupted' })
+})
+
+it('alerts when an acquirer was never compared completely, or not for an hour, and when its days are not closed', async () => {
+  const registry = new Registry()
+  observeReconciliation({ db: database.db, clock, registry, acquirers: ['bank'] })
+  const overdue = async () =>
+    (await findMet(registry)).met.filter(({ kind }) => kind.endsWith('overdue')).map(({ kind, value }) => [kind, value])
+  clock.advance(60 * minuteMs)
+  expect(await overdue()).toEqual([])
+  // No run has begun: the age counts from the start of the process.
+  clock.advance(minuteMs)
+  expect(await overdue()).toEqual([['reconciliation_overdue', 61 * 60]])
+  // As when the account lacks a permission: each run is interrupted.
+  const broken = disturbed(async () => refused)
+  for (const kind of ['rolling', 'daily'] as const) {
+    await runWith(broken, kind)
+    clock.advance(minuteMs)
+    await runWith(broken, kind)
+  }
+  // What the process remembers of its start is lost; the first run is not.
+  registry.clear()
+  observeReconciliation({ db: database.db, clock, registry, acquirers: ['bank'] })
+  expect(await overdue()).toEqual([])
+  clock.advance(28 * 60 * minuteMs)
+  expect(await overdue()).toEqual([
+    ['reconciliation_overdue', (28 * 60 + 2) * 60],
+    ['close_overdue', (28 * 60 + 1) * 60],
+  ])
+  await runWith(deps, 'rolling')
+  await runWith(deps, 'daily')
+  expect(await overdue()).toEqual([])
 })

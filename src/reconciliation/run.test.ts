@@ -307,12 +307,10 @@ it('closes yesterday half an hour after midnight, once, and counts both in its m
   expect(await days()).toEqual(['20', '21', '22'].map((last) => ({ day: `2026-11-${last}`, version: 1 })))
 
   const registry = new Registry()
-  observeReconciliation({ db: database.db, registry, acquirers: ['bank'] })
+  observeReconciliation({ db: database.db, clock, registry, acquirers: ['bank'] })
   const metrics = await registry.metrics()
   expect(metrics).toContain('guiche_reconciliation_differences_open{acquirer="bank",class="unattributed"} 5')
-  expect(metrics).toContain(
-    `guiche_reconciliation_last_run_timestamp_seconds{acquirer="bank",kind="daily"} ${clock.now().getTime() / 1000}`,
-  )
+  expect(metrics).toContain('guiche_reconciliation_age_seconds{acquirer="bank",kind="daily"} 0')
 
   // An acquirer that was taken out of the file: its last run and its balance would become older for ever.
   const balance = { at: to.toISOString(), available: 5, blocked: null, disputed: null, ledgerBalance: 0 }
@@ -320,9 +318,10 @@ it('closes yesterday half an hour after midnight, once, and counts both in its m
     await saveComparedBalance(database.db, { ...balance, acquirer, ledgerDisputed: 0, difference: 5 })
   expect(await registry.metrics()).toContain('guiche_acquirer_balance_difference_cents{acquirer="bank"} 5')
   const later = new Registry()
-  observeReconciliation({ db: database.db, registry: later, acquirers: ['other'] })
+  observeReconciliation({ db: database.db, clock, registry: later, acquirers: ['other'] })
   const without = await later.metrics()
-  expect(without).not.toMatch(/^guiche_(?:reconciliation_last_run|acquirer_balance)\w*\{/m)
+  expect(without).not.toMatch(/^guiche_acquirer_balance\w*\{/m)
+  expect(without).not.toMatch(/^guiche_reconciliation_age_seconds\{acquirer="bank"/m)
   expect(without).toContain('guiche_reconciliation_differences_open{acquirer="bank",class="unattributed"} 5')
 })
 

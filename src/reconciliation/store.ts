@@ -257,12 +257,17 @@ export async function countOpen(db: Db): Promise<{ acquirer: string; class: Diff
     select acquirer, class, count(*) as count from differences where state = 'open' group by acquirer, class`)
 }
 
-export async function listLastRuns(
+/**
+ * Since when an acquirer has not been compared by each of these kinds: the end of the last complete run, or the start
+ * of the first run if none was complete; null without any.
+ */
+export async function listUncomparedSince(
   db: Db,
-  acquirers: string[],
-): Promise<{ acquirer: string; kind: RunKind; finished_at: Date }[]> {
+  { acquirers, kinds }: { acquirers: string[]; kinds: RunKind[] },
+): Promise<{ acquirer: string; kind: RunKind; since: Date | null }[]> {
   return await db.query(sql`
-    select acquirer, kind, max(finished_at) as finished_at from reconciliation_runs
-    where state = 'complete' and acquirer = any(${acquirers})
-    group by acquirer, kind`)
+    select acquirer, kind, coalesce(
+      (select max(finished_at) from reconciliation_runs of where (of.acquirer, of.kind, state) = (a.acquirer, k.kind, 'complete')),
+      (select min(started_at) from reconciliation_runs of where (of.acquirer, of.kind) = (a.acquirer, k.kind))) as since
+    from unnest(${acquirers}::text[]) a (acquirer) cross join unnest(${kinds}::text[]) k (kind)`)
 }

@@ -30,8 +30,6 @@ type Rule = {
 
 /** Rules on metrics that differ between processes, or on their course over time: a message to people has neither. */
 const onlyRules = [
-  'GuicheLedgerNotVerified',
-  'GuicheReconciliationOverdue',
   'GuicheMerchantsOwe',
   'GuicheAcquirerAway',
   'GuicheCallbacksRefused',
