@@ -23,8 +23,8 @@ const Params = Type.Object({ id: Type.String({ format: 'uuid-any' }) })
 const access = { permission: 'withdrawal.approve' } as const
 
 /**
- * Actions that every admin should notice, whoever did them: changes of who may move how much money, and who may sign
- * in.
+ * Actions that every admin should notice, whoever did them: changes of who may move how much money, who may sign in, and
+ * who has a client secret.
  */
 const noticedActions: ActionName[] = [
   'withdrawal.limits',
@@ -34,6 +34,9 @@ const noticedActions: ActionName[] = [
   'user.enable',
   'user.reset',
   'user.lock_second_factor',
+  'client.create',
+  'client.rotate-secret',
+  'client.scopes',
 ]
 /** Covers a week of holidays, and is still short enough to read. */
 const noticedMs = 7 * 24 * 60 * 60_000

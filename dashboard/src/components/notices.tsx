@@ -19,6 +19,9 @@ const words = texts({
       'user.enable': 'enabled a person',
       'user.reset': 'created a password reset link',
       'user.lock_second_factor': 'entered too many wrong codes: the second factor is locked',
+      'client.create': 'created an API client',
+      'client.rotate-secret': 'created a client secret',
+      'client.scopes': 'changed the scopes of an API client',
     } as Record<string, string>,
     of: (merchant: string) => `of ${merchant}`,
     proposedBy: (who: string) => `(proposed by ${who})`,
@@ -34,13 +37,16 @@ const words = texts({
       'user.enable': 'ativou um usuário',
       'user.reset': 'criou um link para redefinir uma senha',
       'user.lock_second_factor': 'errou códigos demais: o segundo fator foi bloqueado',
+      'client.create': 'criou uma credencial de API',
+      'client.rotate-secret': 'criou um segredo de credencial',
+      'client.scopes': 'alterou os escopos de uma credencial de API',
     },
     of: (merchant: string) => `de ${merchant}`,
     proposedBy: (who: string) => `(proposto por ${who})`,
   },
 })
 
-/** Changes to limits and people that other admins made within the last week, until this admin marks them as read. */
+/** Changes to limits, people and credentials that other admins made within the last week, until this admin marks them as read. */
 export function Notices() {
   const t = useText(words)
   const format = useFormat()
