@@ -89,9 +89,12 @@ export const sentences: Record<Language, Sentences> = {
       same_person: () => 'You requested this, so another person has to approve it.',
       own_secret: () =>
         'You created a client secret that may have made this request, so another person has to approve it.',
-      own_account: () => 'You invited or reset the account that requested this, so another person has to approve it.',
+      own_account: () =>
+        'You invited or reset the account that this came from, or one that did so. Another person has to approve it.',
       account_of_requester: () =>
-        'The person who requested this invited you or reset your password, so another person has to approve it.',
+        'The account that this came from invited you or reset your password, or one that did so. Another person has to approve it.',
+      same_inviter: () =>
+        'One person invited or reset both you and the account that this came from, so another person has to approve it.',
       new_account: () => 'Your account is new, or was reset or linked. You can approve after 24 hours.',
       limit_per_withdrawal: (limit) => `Above the limit of ${limit} for one withdrawal.`,
       limit_per_day: (limit) => `Above the ${limit} that are left of the limit for this day (06:00 to 20:00).`,
@@ -219,9 +222,12 @@ export const sentences: Record<Language, Sentences> = {
       same_person: () => 'Você fez o pedido, então outra pessoa precisa aprovar.',
       own_secret: () =>
         'Você criou um segredo da credencial que pode ter feito este pedido, então outra pessoa precisa aprovar.',
-      own_account: () => 'Você convidou ou redefiniu a conta que fez o pedido, então outra pessoa precisa aprovar.',
+      own_account: () =>
+        'Você convidou ou redefiniu a conta de onde veio o pedido, ou uma que fez isso. Outra pessoa precisa aprovar.',
       account_of_requester: () =>
-        'Quem fez o pedido convidou você ou redefiniu sua senha, então outra pessoa precisa aprovar.',
+        'A conta de onde veio o pedido convidou você ou redefiniu sua senha, ou uma que fez isso. Outra pessoa precisa aprovar.',
+      same_inviter: () =>
+        'A mesma pessoa convidou ou redefiniu você e a conta de onde veio o pedido, então outra pessoa precisa aprovar.',
       new_account: () => 'Sua conta é nova, ou foi redefinida ou vinculada. Você poderá aprovar depois de 24 horas.',
       limit_per_withdrawal: (limit) => `Acima do limite de ${limit} por saque.`,
       limit_per_day: (limit) => `Acima dos ${limit} que restam do limite deste dia (das 6h às 20h).`,

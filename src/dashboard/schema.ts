@@ -237,6 +237,8 @@ export const WithdrawalView = Type.Object({
    */
   requestedBy: OrNull(Text),
   isOperators: Flag,
+  /** The operator's staff requested it, or may have: with a secret or an account that they had just created. */
+  isThroughOperators: Flag,
   /** Nobody approves their own request. */
   isOwn: Flag,
   /** Why this user cannot approve it. */

@@ -114,6 +114,7 @@ async function toView(deps: Deps, row: WithdrawalToDecide, viewer: Viewer) {
      */
     requestedBy: row.is_operators && viewer.merchantId !== null ? theOperator : requestedBy,
     isOperators: row.is_operators,
+    isThroughOperators: row.is_through_operators,
     /** Nobody approves their own request. */
     isOwn: requestedBy !== null && isSamePerson(requestedBy, by),
     /** Why this person cannot approve it. */
@@ -128,9 +129,9 @@ async function toView(deps: Deps, row: WithdrawalToDecide, viewer: Viewer) {
   }
 }
 
-/** The lowest threshold that the amount exceeds. The one for the operator's staff counts for their requests only. */
+/** The lowest threshold that the amount exceeds. The one for the operator's staff counts for what they may have requested only. */
 function findExceeded(row: WithdrawalToDecide): number | null {
-  const thresholds = [row.approval_above, row.is_operators ? row.operator_approval_above : null]
+  const thresholds = [row.approval_above, row.is_through_operators ? row.operator_approval_above : null]
   const exceeded = thresholds.filter((threshold) => threshold !== null && row.amount > threshold)
   return exceeded.length === 0 ? null : Math.min(...exceeded.map(Number))
 }

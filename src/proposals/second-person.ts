@@ -1,6 +1,6 @@
 import { isSamePerson } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
-import { findEnrolment } from './store.ts'
+import { type Enrolment, findEnrolment } from './store.ts'
 
 /** So that the other admins see who was invited, reset or linked before that account can approve anything. */
 const accountAgeMsMin = 24 * 60 * 60_000
@@ -17,6 +17,7 @@ export const obstacleCodes = [
   'own_secret',
   'own_account',
   'account_of_requester',
+  'same_inviter',
   'new_account',
 ] as const
 
@@ -52,13 +53,12 @@ export async function findObstacle(
   if (secretCreators.some((maker) => isSamePerson(maker, by)))
     return obstacle('own_secret', 'you created a client secret that this request may have used')
   const approver = await findEnrolment(db, by)
-  const requester = requestedBy === null ? null : await findEnrolment(db, requestedBy)
-  if (requester !== null && requester.enrolled_by !== null && requester.enrolled_by === approver?.id)
-    return obstacle('own_account', 'you invited or reset the account that requested it')
+  const makers = requestedBy === null ? secretCreators : [requestedBy]
+  const requesters = await Promise.all(makers.map(async (maker) => await findEnrolment(db, maker)))
+  const code = approver && toDependence(approver, requesters)
+  if (code) return obstacle(code, dependences[code])
   // An account of the command line may approve at once.
   if (!approver || (approver.enrolled_by === null && !approver.is_of_provider)) return null
-  if (approver.enrolled_by !== null && approver.enrolled_by === requester?.id)
-    return obstacle('account_of_requester', 'the requester invited you or reset your password')
   const since = new Date((approver.enrolled_at?.getTime() ?? 0) + accountAgeMsMin)
   if (since > now)
     return obstacle(
@@ -66,4 +66,21 @@ export async function findObstacle(
       `your account was invited, reset or linked less than 24 hours ago, and may approve from ${since.toISOString()} on`,
     )
   return null
+}
+
+const dependences = {
+  own_account: 'you invited or reset the account that the request came from, or one that did so',
+  account_of_requester: 'the account that the request came from invited you or reset your password, or one that did so',
+  same_inviter: 'one person invited or reset both your account and the account that the request came from',
+}
+
+/**
+ * How an account depends on those that a request came from. Whoever gives out a link may use it, so accounts that one
+ * person invited or reset, also indirectly, count as one person.
+ */
+function toDependence(approver: Enrolment, requesters: (Enrolment | null)[]): keyof typeof dependences | null {
+  const known = requesters.filter((requester) => requester !== null)
+  if (known.some(({ chain }) => chain.includes(approver.id))) return 'own_account'
+  if (known.some(({ id }) => approver.chain.includes(id))) return 'account_of_requester'
+  return known.some(({ chain }) => chain.some((id) => approver.chain.includes(id))) ? 'same_inviter' : null
 }

@@ -84,12 +84,21 @@ export type Enrolment = {
   enrolled_at: Date | null
   /** The account signs in at the identity provider. */
   is_of_provider: boolean
+  /** The account itself, who invited or reset it, who invited or reset them, and so on. */
+  chain: string[]
 }
 
 /** Who invited or reset an account, by its name in the audit log; null when the actor is no account. */
 export async function findEnrolment(db: Db | Tx, actor: string): Promise<Enrolment | null> {
   const email = actor.slice(actor.indexOf(':') + 1).toLowerCase()
   const rows = await db.query<Enrolment>(sql`
-    select id, enrolled_by, enrolled_at, password_hash is null as is_of_provider from users where email = ${email}`)
+    with recursive chain as (
+      select id, enrolled_by from users where email = ${email}
+      union
+      select users.id, users.enrolled_by from chain join users on users.id = chain.enrolled_by
+    )
+    select id, enrolled_by, enrolled_at, password_hash is null as is_of_provider,
+      (select array_agg(id) from chain) as chain
+    from users where email = ${email}`)
   return rows[0] ?? null
 }

@@ -39,6 +39,7 @@ async function confirm(tx: Tx, row: WithdrawalRow, now: Date): Promise<Withdrawa
     merchantId: row.merchant_id,
     amount: row.amount,
     requestedBy: row.requested_by,
+    at: row.created_at,
   })
   if (reviewReason === null) return await endReview(tx, row, now)
   const pending = await updateReview(tx, row, { reviewReason, checkAt: null })

@@ -1,4 +1,4 @@
-import { type Db, sql, type Tx } from '../db/sql.ts'
+import { type Db, type Sql, sql, type Tx } from '../db/sql.ts'
 import type { Limits } from './limits.ts'
 
 /** A merchant's limits, or null when the defaults apply. */
@@ -29,12 +29,44 @@ export async function lockLimits(tx: Tx, merchantId: string): Promise<void> {
   await tx.query(sql`select from clients where merchant_id = ${merchantId} for no key update`)
 }
 
-/** Whether the person, as the audit log names people, belongs to the operator. The command line does. */
-export async function isOperators(tx: Tx, actor: string): Promise<boolean> {
-  if (!actor.startsWith('user:')) return true
-  const rows = await tx.query(sql`
-    select from users where email = ${actor.slice('user:'.length)} and merchant_id is null`)
-  return rows.length > 0
+/**
+ * Whether the operator's staff requested a withdrawal, or may have: for a day after one of them created a client secret
+ * that the token may have come from, or invited or reset the account that requested it or created that secret. Not
+ * longer, because the operator creates the first secret of most merchants and invites their first people. The command
+ * line belongs to the operator.
+ */
+export async function isThroughOperators(
+  tx: Tx,
+  { merchantId, requestedBy, at }: { merchantId: string; requestedBy: string | null; at: Date },
+): Promise<boolean> {
+  if (requestedBy !== null && !requestedBy.startsWith('user:')) return true
+  const [row] = await tx.query<{ found: boolean }>(sql`
+    select ${throughOperators({
+      merchantId: sql`${merchantId}::uuid`,
+      requestedBy: sql`${requestedBy}::text`,
+      at: sql`${at}::timestamptz`,
+    })} as found`)
+  return row?.found ?? false
+}
+
+/** The condition of {@link isThroughOperators} for people, of a record or of parameters. */
+export function throughOperators({
+  merchantId,
+  requestedBy,
+  at,
+}: Record<'merchantId' | 'requestedBy' | 'at', Sql>): Sql {
+  return sql`exists (
+    select from (
+      select ${requestedBy} as person, ${at} as acted_at
+      union all
+      select made_by, created_at from client_secrets
+      where ${requestedBy} is null and merchant_id = ${merchantId} and created_at <= ${at}
+        and (expires_at is null or expires_at > ${at} - interval '1 day')
+    ) way
+    join users on 'user:' || users.email = person
+    left join users inviter on inviter.id = users.enrolled_by and inviter.merchant_id is null
+    where case when users.merchant_id is null then acted_at > ${at} - interval '1 day'
+      else inviter.id is not null and users.enrolled_at > ${at} - interval '1 day' and acted_at >= users.enrolled_at end)`
 }
 
 /** The sum of a merchant's withdrawals in [from, to), without those that will certainly not be sent. */

@@ -3,7 +3,7 @@ import type { Db, Tx } from '../db/sql.ts'
 import { fromWallTime, toWallTime } from '../lib/brasilia.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError, type FieldError } from '../lib/errors.ts'
-import { findLimits, hasAlike, isOperators, lockLimits, sumWithdrawals, upsertLimits } from './limits-store.ts'
+import { findLimits, hasAlike, isThroughOperators, lockLimits, sumWithdrawals, upsertLimits } from './limits-store.ts'
 import type { ReviewReason } from './status.ts'
 
 /** What a merchant may withdraw, in cents; null means no limit. Fees do not count: they stay with the operator. */
@@ -15,7 +15,7 @@ export type Limits = {
   perNight: number | null
   /** Above this amount the operator has to approve. */
   approvalAbove: number | null
-  /** Above this amount a withdrawal requested by the operator's staff needs a second person. */
+  /** Above this amount a withdrawal that the operator's staff request, or may have requested, needs a second person. */
   operatorApprovalAbove: number | null
   /** How long the same amount to the same key counts as a duplicate; 0 turns the check off. */
   duplicateWindowSeconds: number
@@ -24,9 +24,9 @@ export type Limits = {
 /**
  * The limits of a merchant for whom the operator has set none. The daily sum is limited, so that a stolen secret
  * cannot empty the account: by day to the largest single withdrawal that the API accepts, at night, when nobody
- * watches, to a tenth. Every withdrawal requested by the operator's staff needs a second person. The duplicate check
- * is on, because most double payouts happen that way: a client that lost a response repeats the request with a new
- * key within minutes.
+ * watches, to a tenth. Every withdrawal that the operator's staff request, or may have requested, needs a second person.
+ * The duplicate check is on, because most double payouts happen that way: a client that lost a response repeats the
+ * request with a new key within minutes.
  */
 export const defaultLimits: Limits = {
   perWithdrawal: null,
@@ -64,15 +64,16 @@ export async function judgeWithdrawal(tx: Tx, withdrawal: WithdrawalToJudge): Pr
   const after = new Date(now.getTime() - windowMs)
   // The merchant confirms a duplicate before the operator is asked.
   if (windowMs > 0 && (await hasAlike(tx, { merchantId, pixKey, amount, after }))) return 'duplicate'
-  return (await needsApproval(tx, limits, { amount, requestedBy })) ? 'approval' : null
+  return (await needsApproval(tx, limits, { merchantId, amount, requestedBy, at: now })) ? 'approval' : null
 }
 
+/** `at` is when it was requested. */
+type Requested = { merchantId: string; amount: number; requestedBy: string | null; at: Date }
+
 /** The review that a withdrawal still needs after its merchant has confirmed it. */
-export async function judgeConfirmed(
-  tx: Tx,
-  { merchantId, ...withdrawal }: { merchantId: string; amount: number; requestedBy: string | null },
-): Promise<'approval' | null> {
-  return (await needsApproval(tx, (await findLimits(tx, merchantId)) ?? defaultLimits, withdrawal)) ? 'approval' : null
+export async function judgeConfirmed(tx: Tx, requested: Requested): Promise<'approval' | null> {
+  const limits = (await findLimits(tx, requested.merchantId)) ?? defaultLimits
+  return (await needsApproval(tx, limits, requested)) ? 'approval' : null
 }
 
 /**
@@ -125,11 +126,11 @@ async function findFaults(tx: Tx, { merchantId, amount, now }: WithdrawalToJudge
 async function needsApproval(
   tx: Tx,
   { approvalAbove, operatorApprovalAbove }: Limits,
-  { amount, requestedBy }: { amount: number; requestedBy: string | null },
+  { amount, ...request }: Requested,
 ): Promise<boolean> {
   const isAbove = (threshold: number | null) => threshold !== null && amount > threshold
   if (isAbove(approvalAbove)) return true
-  return isAbove(operatorApprovalAbove) && requestedBy !== null && (await isOperators(tx, requestedBy))
+  return isAbove(operatorApprovalAbove) && (await isThroughOperators(tx, request))
 }
 
 /** The Central Bank's night period, for which banks have separate limits. */

@@ -1,5 +1,6 @@
 import { type Db, empty, sql } from '../db/sql.ts'
 import type { PixKeyType } from '../pix/key.ts'
+import { throughOperators } from './limits-store.ts'
 import type { ReviewReason, WithdrawalStatus } from './status.ts'
 
 /** A withdrawal with what the operator needs to decide on it. */
@@ -22,6 +23,8 @@ export type WithdrawalToDecide = {
   operator_approval_above: number | null
   /** Whether the operator's staff requested it. */
   is_operators: boolean
+  /** Whether they requested it, or may have: see `isThroughOperators`. */
+  is_through_operators: boolean
   /**
    * For a suspected duplicate: the latest withdrawal of the same amount to the same key, preferably one that was or
    * may be sent.
@@ -77,7 +80,12 @@ const columnsToDecide = sql`
   record.id, record.merchant_id, client_id, clients.name as client_name, record.status, record.review_reason, record.amount, record.fee_amount,
   record.pix_key, record.pix_key_type, record.created_at, record.requested_by, approval_above,
   case when withdrawal_limits is null then 0 else operator_approval_above end as operator_approval_above,
-  exists (select from users where 'user:' || email = record.requested_by and users.merchant_id is null) as is_operators, alike.earlier`
+  exists (select from users where 'user:' || email = record.requested_by and users.merchant_id is null) as is_operators,
+  ${throughOperators({
+    merchantId: sql`record.merchant_id`,
+    requestedBy: sql`record.requested_by`,
+    at: sql`record.created_at`,
+  })} as is_through_operators, alike.earlier`
 
 /** Searches the last few of the same amount and key: the duplicate check looks back only minutes. */
 const withEarlier = sql`

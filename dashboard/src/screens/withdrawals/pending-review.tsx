@@ -121,7 +121,7 @@ function WithdrawalRow({
 
 /** Why a withdrawal is pending review, who requested it, and the earlier withdrawal that it may duplicate. */
 export function WhyPending({
-  withdrawal: { hold, approvalAbove, requestedBy, isOperators, createdAt, earlier },
+  withdrawal: { hold, approvalAbove, requestedBy, isOperators, isThroughOperators, createdAt, earlier },
   toLink,
 }: {
   withdrawal: WithdrawalView
@@ -131,11 +131,14 @@ export function WhyPending({
   const format = useFormat()
   const at = format.dateTime(createdAt)
   const limit = approvalAbove === null ? null : format.money(approvalAbove)
+  const approval =
+    isThroughOperators && approvalAbove === 0
+      ? t.reviewReasons[isOperators ? 'operators' : 'throughOperators']
+      : t.reviewReasons.approval(limit)
   return (
     <>
       <Text size="xs" c="dimmed">
-        {hold === 'approval' &&
-          `${isOperators && approvalAbove === 0 ? t.reviewReasons.operators : t.reviewReasons.approval(limit)}. `}
+        {hold === 'approval' && `${approval}. `}
         {hold === 'duplicate' && `${t.reviewReasons.duplicate}. `}
         {requestedBy === null
           ? t.requestedByMerchant(at)
