@@ -106,6 +106,10 @@ export const conditions = {
     ...{ below: day, fact: 'left' },
     screen: '/disputes',
   },
+  dispute_overdue: {
+    ...{ rule: 'GuicheDisputeOverdue', severity: 'warning' },
+    ...{ metric: 'guiche_disputes_overdue_seconds', above: 0, fact: 'age', screen: '/disputes' },
+  },
   disputes_unread: {
     ...{ rule: 'GuicheDisputesUnread', severity: 'critical' },
     ...{ metric: 'guiche_disputes_list_age_seconds', by: ['acquirer'], above: 10 * minute, forSeconds: 5 * minute },

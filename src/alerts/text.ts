@@ -60,6 +60,10 @@ const texts: Record<Language, Texts> = {
         'Disputes with a deadline on {day} have no defence: a day or less is left',
         'Send the bank proof of the sales.',
       ],
+      dispute_overdue: [
+        'A dispute did not end in time, and its money stays blocked',
+        'Ask the PSP how it ended. If nothing more is returned, reject it on the dashboard.',
+      ],
       disputes_unread: [
         'The disputes of {acquirer} cannot be read',
         'The money of new disputes can be withdrawn meanwhile. `npx guiche acquirer check {acquirer}` says why.',
@@ -174,6 +178,10 @@ const texts: Record<Language, Texts> = {
       dispute_deadline: [
         'Contestações com prazo em {day} estão sem defesa: resta um dia ou menos',
         'Envie ao banco a comprovação das vendas.',
+      ],
+      dispute_overdue: [
+        'Uma contestação não terminou no prazo, e o valor continua bloqueado',
+        'Pergunte ao PSP como ela terminou. Se nada mais for devolvido, rejeite-a no painel.',
       ],
       disputes_unread: [
         'As contestações de {acquirer} não podem ser lidas',

@@ -8,6 +8,7 @@ import type { Clock } from '../lib/clock.ts'
 import { listProposals } from '../operator/proposals.ts'
 import { proposalKinds } from '../proposal-kinds.ts'
 import { dueSoonMs } from '../transactions/dispute/dispute.ts'
+import { countOverdueDisputes } from '../transactions/dispute/store.ts'
 import { findObstacleOf } from '../withdrawals/approve.ts'
 import {
   countDiscrepancies,
@@ -31,7 +32,13 @@ const certificateMs = 30 * 24 * 60 * 60_000
 /** Alerts that have an item of their own, or that only say that one of the other items waits for long. */
 const alertsElsewhere: AlertRow['kind'][] = [
   ...(['payouts_frozen', 'database_went_back', 'discrepancy_open', 'suspense_waits', 'withdrawal_waits'] as const),
-  ...(['dispute_deadline_near', 'dispute_deadline', 'certificate_expires', 'certificate_expired'] as const),
+  ...([
+    'dispute_deadline_near',
+    'dispute_deadline',
+    'dispute_overdue',
+    'certificate_expires',
+    'certificate_expired',
+  ] as const),
   ...(['receiver_fails', 'endpoint_disabled'] as const),
 ]
 
@@ -44,6 +51,7 @@ export async function findAttention(deps: Deps, seen: Seen): Promise<AttentionIt
     ...(ofOperator('system.read') ? await findFreeze(deps.db) : []),
     ...(ofOperator('ledger.read') ? await findImbalance(deps.db) : []),
     ...(may('infraction.read') ? await findDisputes(deps.db, seen) : []),
+    ...(ofOperator('infraction.decide') ? await findOverdueDisputes(deps.db, seen) : []),
     ...(ofOperator('withdrawal.approve') ? await findApprovals(deps, seen) : []),
     ...(!isOperator && may('withdrawal.write') ? await findConfirmations(deps.db, seen) : []),
     ...(ofOperator('withdrawal.approve') ? await findProposals(deps, seen) : []),
@@ -81,6 +89,12 @@ async function findImbalance(db: Db): Promise<AttentionItem[]> {
 async function findDisputes(db: Db, { merchantId, now }: Seen): Promise<AttentionItem[]> {
   const before = new Date(now.getTime() + dueSoonMs)
   return toCounted('disputes_due', await countDisputesDue(db, { merchantId, limit: countMax }, before))
+}
+
+/** Disputes that only a person ends now. */
+async function findOverdueDisputes(db: Db, { merchantId, now }: Seen): Promise<AttentionItem[]> {
+  const overdue = await countOverdueDisputes(db, { before: now, merchantId, limit: countMax })
+  return toCounted('disputes_overdue', overdue)
 }
 
 /** Withdrawals that this person may approve: those of which they are a second person. */

@@ -80,8 +80,14 @@ export const OverviewView = Type.Object({
 // ——— What needs attention
 
 export const attentionKinds = [
-  ...(['payouts_frozen', 'books_not_balanced', 'disputes_due', 'withdrawals_to_approve'] as const),
-  ...(['withdrawals_to_confirm', 'proposals_to_approve', 'suspense_waits', 'discrepancies_open'] as const),
+  ...(['payouts_frozen', 'books_not_balanced', 'disputes_due', 'disputes_overdue'] as const),
+  ...([
+    'withdrawals_to_approve',
+    'withdrawals_to_confirm',
+    'proposals_to_approve',
+    'suspense_waits',
+    'discrepancies_open',
+  ] as const),
   ...(['receiver_fails', 'endpoint_disabled', 'alerts_open', 'certificate_expires'] as const),
 ] as const
 
@@ -89,7 +95,7 @@ const AttentionItem = Type.Object({
   ...{ kind: Type.Enum([...attentionKinds]), count: Count, amount: OrNull(Cents) },
   /** The count ends at 100. */
   isMore: Flag,
-  /** Since when it waits; of disputes and certificates: until when there is time. */
+  /** Since when it waits; of certificates and disputes that are not overdue: until when there is time. */
   at: OrNull(Time),
   /** The client of a receiver, and the name of the receiver or of the acquirer. */
   ...{ clientId: OrNull(Text), name: OrNull(Text) },

@@ -280,6 +280,14 @@ describe('what needs attention', () => {
     expect((await kindsSeenBy(admin)).filter((kind) => kind !== 'alerts_open')).toEqual(expected)
     expect(await kindsSeenBy(owner)).toEqual(['disputes_due'])
     expect(await kindsSeenBy(support)).toEqual(['disputes_due'])
+    // It was answered, and still blocks money: only the operator ends it.
+    await service.db.query(sql`
+      update disputes set answered_at = ${service.clock.now()}, deadline_at = null, opened_at = opened_at - interval '14 days'
+      where transaction_id = ${paid.id}`)
+    expect(await attention(admin)).toContainEqual(
+      expect.objectContaining({ kind: 'disputes_overdue', count: 1, amount: 6_000 }),
+    )
+    expect(await kindsSeenBy(owner)).toEqual([])
     await releasePayouts(service, { by: { actor: 'cli:test' } })
   })
 })

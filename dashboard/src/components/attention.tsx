@@ -21,6 +21,7 @@ const words = texts({
       payouts_frozen: () => 'Payouts are frozen: withdrawals and refunds wait',
       books_not_balanced: () => 'The accounts do not sum to zero',
       disputes_due: (count) => `Disputes near their deadline: ${count}`,
+      disputes_overdue: (count) => `Disputes that should have ended: ${count}`,
       withdrawals_to_approve: (count) => `Withdrawals that you can approve: ${count}`,
       withdrawals_to_confirm: (count) => `Possible duplicates to confirm or cancel: ${count}`,
       proposals_to_approve: (count) => `Proposals that you can approve: ${count}`,
@@ -42,6 +43,7 @@ const words = texts({
       payouts_frozen: () => 'Saídas bloqueadas: saques e devoluções aguardam',
       books_not_balanced: () => 'A soma das contas não é zero',
       disputes_due: (count) => `Contestações perto do prazo: ${count}`,
+      disputes_overdue: (count) => `Contestações que já deveriam ter terminado: ${count}`,
       withdrawals_to_approve: (count) => `Saques que você pode aprovar: ${count}`,
       withdrawals_to_confirm: (count) => `Possíveis duplicidades para confirmar ou cancelar: ${count}`,
       proposals_to_approve: (count) => `Propostas que você pode aprovar: ${count}`,
@@ -64,6 +66,7 @@ const places: Record<AttentionKind, { screen: string; path: string; query?: Reco
     payouts_frozen: { screen: 'system', path: '/system', isUrgent: true },
     books_not_balanced: { screen: 'ledger', path: '/ledger', isUrgent: true },
     disputes_due: { screen: 'disputes', path: '/disputes', query: dueSoon, isUrgent: true },
+    disputes_overdue: { screen: 'disputes', path: '/disputes' },
     withdrawals_to_approve: { screen: 'withdrawals', path: '/withdrawals' },
     withdrawals_to_confirm: { screen: 'withdrawals', path: '/withdrawals' },
     proposals_to_approve: { screen: 'today', path: '/' },
@@ -159,7 +162,10 @@ function shownCount({ count, isMore }: Pick<AttentionItem, 'count' | 'isMore'>, 
 /** The filter of a screen for exactly the records that its badge counts; none if it counts several kinds or nothing. */
 export function useBadgeFilter(): (screen: string) => Record<string, string> {
   const { data = [] } = useAttention()
-  return (screen) => (data.some(({ kind }) => kind === 'disputes_due' && screen === places[kind].screen) ? dueSoon : {})
+  return (screen) => {
+    const kinds = data.map(({ kind }) => kind).filter((kind) => places[kind].screen === screen)
+    return kinds.length === 1 && kinds[0] === 'disputes_due' ? dueSoon : {}
+  }
 }
 
 /** How many items of a screen in the navigation need attention. Empty if there are none. */

@@ -5,7 +5,7 @@ import { dayOf } from '../../lib/brasilia.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { findListedUntil } from '../cursor-store.ts'
 import { disputesCursor, notOfferedCursor, notOfferedMs } from './poll.ts'
-import { countDisputes, listDeadlines, sumBlocked, sumDebts } from './store.ts'
+import { countDisputes, countOverdueDisputes, listDeadlines, sumBlocked, sumDebts } from './store.ts'
 
 type Deps = { db: Db; clock: Clock; registry: Registry; acquirers: Pick<Acquirers, 'all'> }
 
@@ -33,6 +33,16 @@ export function observeDisputes({ db, clock, registry, acquirers }: Deps): void 
       const now = clock.now()
       for (const deadline of await listDeadlines(db, now))
         this.set({ day: dayOf(deadline) }, (deadline.getTime() - now.getTime()) / 1000)
+    },
+  )
+  gauge(
+    'guiche_disputes_overdue_seconds',
+    'How long ago the oldest dispute that still blocks money should have ended: open for 18 days, or accepted and its payment 90 days old; 0 while there is none',
+    [],
+    async function () {
+      const now = clock.now()
+      const { first } = await countOverdueDisputes(db, { before: now, merchantId: null, limit: null })
+      this.set(first ? (now.getTime() - first.getTime()) / 1000 : 0)
     },
   )
   gauge(

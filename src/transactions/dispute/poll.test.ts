@@ -8,7 +8,9 @@ import { openQuietBank, type QuietBank } from '../../../test/support/payments.ts
 import { payOne } from '../../../test/support/refunds.ts'
 import { startTestService, type TestService } from '../../../test/support/service.ts'
 import type { HttpResponse } from '../../acquirers/bacen/http.ts'
+import { findMet } from '../../alerts/conditions.ts'
 import { sql } from '../../db/sql.ts'
+import { recordDecision } from './dispute.ts'
 import { observeDisputes } from './metrics.ts'
 import { pollDisputes } from './poll.ts'
 
@@ -54,6 +56,10 @@ function reading(name: string, change: (path: string, answer: HttpResponse) => H
       logged.length = 0
       await pollDisputes(deps, new AbortController().signal)
       return logged.filter(({ level }) => level >= 40).map(({ level, msg, reason }) => ({ level, msg, reason }))
+    },
+    /** The alerts of disputes that did not end. */
+    async overdue() {
+      return (await findMet(registry)).met.flatMap(({ kind, value }) => (kind === 'dispute_overdue' ? [value] : []))
     },
     async age() {
       const text = await registry.getSingleMetricAsString('guiche_disputes_list_age_seconds')
@@ -120,6 +126,54 @@ it('a dispute that the acquirer calls returned keeps the rest blocked while a re
     status: 'INFRACTION',
     disputes: [{ amountReturned: 400, amountBlocked: 0, status: 'RETURNED' }],
   })
+})
+
+it('alerts while a dispute that did not end blocks money, until a person rejects it', async () => {
+  const { id, endToEnd } = await payOne(service)
+  const at = service.clock.now().toISOString()
+  const found = { idInfracao: randomUUID(), endToEndId: endToEnd, valor: '10.00', criadoEm: at, status: 'ACEITA' }
+  const rtrId = `D${randomUUID().replaceAll('-', '').slice(1)}`
+  const returned = {
+    id: 'med',
+    rtrId,
+    valor: '4.00',
+    natureza: 'MED_FRAUDE',
+    status: 'DEVOLVIDO',
+    horario: { solicitacao: at },
+  }
+  const psp = reading('simulator', (path, answer) =>
+    path.endsWith(`/pix/${endToEnd}`)
+      ? { ...answer, body: JSON.stringify({ ...JSON.parse(answer.body), devolucoes: [returned] }) }
+      : answer,
+  )
+  await psp.poll(listing(found))
+  const disputed = { status: 'PROCESSING_INFRACTION', disputes: [{ amountReturned: 400, amountBlocked: 600 }] }
+  expect(await fetchDisputed(service, id)).toMatchObject(disputed)
+  const { db, clock } = service
+  await db.query(sql`update disputes set decided_at = decided_at - interval '2 days' where transaction_id = ${id}`)
+  await db.query(
+    sql`update transactions set payment_date = ${clock.now()}::timestamptz - interval '90 days' where id = ${id}`,
+  )
+  clock.advance(-1_000)
+  expect(await psp.overdue()).toEqual([])
+  clock.advance(6_000)
+  expect(await psp.overdue()).toEqual([5])
+  // Another one, whose defence was handed in, and of whose decision the PSP's list says nothing.
+  const other = await payOne(service)
+  const open = { ...found, idInfracao: randomUUID(), endToEndId: other.endToEnd, status: 'ABERTA' }
+  await psp.poll(listing(found, open))
+  await db.query(sql`
+    update disputes set answered_at = ${clock.now()}, deadline_at = null,
+      opened_at = ${clock.now()}::timestamptz - interval '18 days 1 minute'
+    where transaction_id = ${other.id}`)
+  expect(await psp.overdue()).toEqual([60])
+  for (const transactionId of [other.id, id])
+    await recordDecision(
+      { db, clock, wakeDeliveries: () => {} },
+      { transactionId, decision: 'reject', by: { actor: 'cli:test' } },
+    )
+  expect(await psp.overdue()).toEqual([])
+  expect(await fetchDisputed(service, id)).toMatchObject({ disputes: [{ status: 'RETURNED', amountBlocked: 0 }] })
 })
 
 it('two acquirers may give their disputes the same reference', async () => {

@@ -1,4 +1,4 @@
-import { type Db, sql, type Tx } from '../../db/sql.ts'
+import { type Db, empty, sql, type Tx } from '../../db/sql.ts'
 import { newUuid } from '../../lib/secrets.ts'
 import type { LockedTransaction } from '../store.ts'
 
@@ -169,6 +169,30 @@ export async function insertReturn<Row extends LockedTransaction>(
 
 /** The Central Bank gives banks seven days to decide a dispute. Used when the acquirer gives no deadline. */
 export const deadline = sql`coalesce(deadline_at, opened_at + interval '7 days')`
+
+/**
+ * Disputes that should have ended before a time and still block money, which only a person can release then: open
+ * longer than any takes, or accepted while the banks no longer return the payment, which they do for 90 days.
+ */
+export async function countOverdueDisputes(
+  db: Db,
+  { before, merchantId, limit }: { before: Date; merchantId: string | null; limit: number | null },
+): Promise<{ count: number; amount: number; first: Date | null }> {
+  const [row] = await db.query<{ count: number; amount: number; first: Date | null }>(sql`
+    select count(*) as count, coalesce(sum(blocked_amount), 0)::bigint as amount, min(due_at) as first from (
+      select blocked_amount, due_at from disputes i
+      cross join lateral (
+        select case when i.state = 'open' then greatest(i.opened_at + interval '18 days', i.deadline_at)
+          -- A return may follow a late decision.
+          else greatest(t.payment_date + interval '90 days', i.decided_at + interval '1 day') end as due_at
+        from transactions t where t.merchant_id = i.merchant_id and t.id = i.transaction_id
+      ) due
+      where i.state in ('open', 'accepted') and blocked_amount > 0 and due_at <= ${before}
+        ${merchantId === null ? empty : sql`and i.merchant_id = ${merchantId}`}
+      order by due_at limit ${limit}
+    ) overdue`)
+  return row ?? { count: 0, amount: 0, first: null }
+}
 
 type Counts = { open: number; accepted: number; unknown: number; unattributed: number }
 
