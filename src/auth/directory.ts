@@ -7,6 +7,8 @@ const ageMaxMs = 500
 const clientsMax = 10_000
 /** The maximum number of clients that are read together with another one. */
 const readTogetherMax = 100
+/** For this long after its last request a client is read together with others. Later it is read when it returns. */
+const activeMs = 5_000
 
 /** What the guard needs at every request: the client, and since when its tokens are valid, if at all. */
 export type ClientDirectory = {
@@ -19,32 +21,30 @@ type Reading = { at: number; clients: Clients | Promise<Clients> }
 
 /**
  * Caches clients for half a second. Without a database there is no answer, so that nobody gets in on stale data.
- * Concurrent requests of one client share a query, and frequently used clients are read together.
+ * Concurrent requests of one client share a query, and active clients are read together.
  */
 export function createClientDirectory({ db, clock }: { db: Db; clock: Clock }): ClientDirectory {
   // In the order in which they were read.
-  const known = new Map<string, { reading: Reading; wasUsed: boolean }>()
+  const known = new Map<string, { reading: Reading; usedAt: number }>()
 
-  /**
-   * Returns the cached clients that were used since they were read, to read them again together; the others are
-   * forgotten.
-   */
-  function takeRecentlyUsed(now: number): string[] {
-    const used: string[] = []
-    for (const [clientId, { reading, wasUsed }] of known) {
-      if (now - reading.at < ageMaxMs / 2 || used.length === readTogetherMax) break
+  /** Takes out the clients that are due to be read again, and returns the active ones with the time of their last request. */
+  function takeActive(now: number): [clientId: string, usedAt: number][] {
+    const active: [string, number][] = []
+    for (const [clientId, { reading, usedAt }] of known) {
+      if (now - reading.at < ageMaxMs / 2 || active.length === readTogetherMax) break
       known.delete(clientId)
-      if (wasUsed) used.push(clientId)
+      if (now - usedAt < activeMs) active.push([clientId, usedAt])
     }
-    return used
+    return active
   }
 
   function read(clientId: string, now: number): Reading {
     // An unknown client is read alone: if the database rejects its id, no other client is affected.
-    const clientIds = known.delete(clientId) ? [clientId, ...takeRecentlyUsed(now)] : [clientId]
+    const usedAt = new Map([[clientId, now], ...(known.delete(clientId) ? takeActive(now) : [])])
+    const clientIds = [...usedAt.keys()]
     const clients = readClients(db, clientIds, clock.now())
     const reading: Reading = { at: now, clients }
-    for (const id of clientIds) known.set(id, { reading, wasUsed: false })
+    for (const [id, at] of usedAt) known.set(id, { reading, usedAt: at })
     clients.then(
       (read) => {
         reading.clients = read
@@ -65,7 +65,7 @@ export function createClientDirectory({ db, clock }: { db: Db; clock: Clock }): 
       const now = performance.now()
       const entry = known.get(clientId)
       const isFresh = entry !== undefined && now - entry.reading.at < ageMaxMs
-      if (isFresh) entry.wasUsed = true
+      if (isFresh) entry.usedAt = now
       const { clients } = isFresh ? entry.reading : read(clientId, now)
       return clients instanceof Promise
         ? clients.then((read) => read.get(clientId) ?? null)
