@@ -12,8 +12,8 @@ import { collectNames, type KnownNames, redact } from './redact.ts'
 import { type ApiRequest, insertApiRequests } from './store.ts'
 
 const batchRowsMax = 100
-/** No request waits for the insert. */
-const lingerMs = 100
+/** No request waits for the insert: several rows share it even when they are few. */
+const delayMs = 250
 /** With this many waiting the database is overloaded: further ones are dropped and counted. About 4 MB at the most. */
 const waitingMax = 1_000
 /** A minute of one merchant in one process: every error of a program that works, not all of one that runs wild. */
@@ -198,7 +198,7 @@ function createWriter({ db, log }: { db: Db; log: Logger }): (row: ApiRequest) =
     name: 'requests',
     maxBatchSize: batchRowsMax,
     maxConcurrency: 1,
-    lingerMs,
+    delayMs,
     retryIndividually: () => false,
     run: async (rows) => {
       await insertApiRequests(db, rows)
