@@ -58,7 +58,7 @@ it('would detect a service that acknowledges before it commits', async () => {
     const code = await readFile(join(chunks, name), 'utf8')
     const hasty = code.replace(
       'deps.insertTransaction(row)',
-      '(setTimeout(() => deps.insertTransaction(row).catch(() => {}), 400), true)',
+      '(setTimeout(() => deps.insertTransaction(row).catch(() => {}), 2_000), true)',
     )
     if (hasty === code) continue
     await writeFile(join(chunks, name), hasty)
