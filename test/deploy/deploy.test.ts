@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 
@@ -88,6 +88,37 @@ it.skipIf(systemd.isMissing)(`systemd accepts the unit, and rates its exposure a
   expect(own).toEqual([])
   const { output } = systemd.run('security', '--offline=true', 'deploy/guiche.service')
   expect(Number(/Overall exposure level.*: (\d+\.\d)/.exec(output)?.[1])).toBeLessThan(2)
+})
+
+const promtool = tool('promtool', ['--version'])
+it.skipIf(promtool.isMissing)(`Prometheus alerts from the first event of a counter on${promtool.name}`, () => {
+  const rules = resolve('deploy/monitoring/alerts.yaml')
+  // The first event creates the series. The second comes an hour later. Then a new process counts from 0.
+  const values = '_x9 1x60 2x60 0x60'
+  const series = [
+    'guiche_callbacks_refused_total{acquirer="efi",reason="signature"}',
+    'guiche_http_request_errors_total{route="/withdrawal"}',
+  ]
+  const firing = (eval_time: string, count: number) => ({
+    expr: 'count(ALERTS{alertname=~"GuicheCallbacksRefused|GuicheErrors",alertstate="firing"})',
+    eval_time,
+    exp_samples: count === 0 ? [] : [{ labels: '{}', value: count }],
+  })
+  const test = {
+    rule_files: [rules],
+    evaluation_interval: '1m',
+    tests: [
+      {
+        interval: '1m',
+        input_series: series.map((one) => ({ series: one, values })),
+        promql_expr_test: [firing('8m', 0), firing('11m', 2), firing('40m', 0), firing('72m', 2), firing('150m', 0)],
+      },
+    ],
+  }
+  const file = join(folder, 'alerts.test.json')
+  writeFileSync(file, JSON.stringify(test))
+  expect(promtool.run('check', 'rules', rules)).toMatchObject({ status: 0 })
+  expect(promtool.run('test', 'rules', file)).toMatchObject({ output: expect.stringContaining('SUCCESS'), status: 0 })
 })
 
 describe('the chart', () => {
