@@ -161,6 +161,22 @@ describe('the chain', () => {
       await expect(superuser.query(raw(statement))).rejects.toThrow('the audit log is only ever added to')
     },
   )
+
+  it('is not alone: ledger, closed days and the keys of statements are refused to a superuser as well', async () => {
+    for (const [table, column] of [
+      ['ledger_transfers', 'amount'],
+      ['closed_days', 'sha256'],
+      ['statement_keys', 'public_jwk'],
+    ])
+      for (const statement of [
+        `update ${table} set ${column} = ${column}`,
+        `delete from ${table}`,
+        `truncate ${table}`,
+      ])
+        await expect(superuser.query(raw(statement)), statement).rejects.toThrow(`${table} is only ever added to`)
+    // A replaced SECRET_KEY seals it again.
+    await superuser.query(raw('update statement_keys set sealed_private_jwk = sealed_private_jwk'))
+  })
 })
 
 it('accepts only the allowed details of an action, none longer than its field', async () => {

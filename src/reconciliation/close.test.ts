@@ -233,6 +233,7 @@ it('signs a hash over the transfers of the day, so that a changed, added or dele
   ]) {
     const undone = database.db.transaction(async (tx) => {
       // Only the owner of the table can do this.
+      await tx.query(raw('alter table ledger_transfers disable trigger ledger_transfers_are_kept'))
       await tx.query(raw('grant update, delete on ledger_transfers to current_user'))
       await tx.query(change)
       expect(await verifySignedTransfers(tx)).toMatchObject([

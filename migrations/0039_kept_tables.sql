@@ -1,0 +1,16 @@
+-- Why: an owner's revoked right is one `grant` away, and a superuser needs none. These tables refuse changes to everybody,
+-- as the audit log does. One trigger per statement, on changes only: inserts cost nothing more.
+-- Runs with code since 0015.
+-- Contracts: no version changes these rows.
+
+create function refuse_kept_change() returns trigger language plpgsql as $$
+begin
+  raise exception '% is only ever added to', tg_table_name using errcode = 'insufficient_privilege';
+end $$;
+create trigger ledger_transfers_are_kept before update or delete or truncate on ledger_transfers
+  for each statement execute function refuse_kept_change();
+create trigger closed_days_are_kept before update or delete or truncate on closed_days
+  for each statement execute function refuse_kept_change();
+-- The private key is sealed again when SECRET_KEY is replaced.
+create trigger statement_keys_are_kept before update of kid, public_jwk, created_at or delete or truncate on statement_keys
+  for each statement execute function refuse_kept_change();
