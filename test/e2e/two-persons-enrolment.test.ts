@@ -13,11 +13,11 @@ import {
 import {
   expectLedgerConsistent,
   fund,
-  keepSignedIn,
   refusal,
   requestWithdrawal,
   untilWithdrawal,
   withdrawalBody,
+  withRenewedToken,
 } from '../support/withdrawals.ts'
 
 // What one person of the operator could do alone, by accounts and client secrets that they have created.
@@ -32,7 +32,7 @@ let admin: Person
 let finance: Person
 
 beforeAll(async () => {
-  service = keepSignedIn(await startTestService())
+  service = withRenewedToken(await startTestService())
   const merchantId = await findSandboxMerchant(service)
   await service.db.transaction(
     async (tx) => await mergeLimits(tx, { merchantId, ...defaultLimits, approvalAbove: 500_000 }),
