@@ -51,10 +51,10 @@ export const screens: ScreenEntry[] = [
     Screen: screen(async () => await import('./screens/links/link.tsx')),
   },
   {
-    name: 'plate',
-    paths: ['/links/:id/plate'],
+    name: 'counterSign',
+    paths: ['/links/:id/sign'],
     permission: 'transaction.read',
-    Screen: screen(async () => await import('./screens/links/plate.tsx')),
+    Screen: screen(async () => await import('./screens/links/counter-sign.tsx')),
   },
   {
     name: 'withdrawals',

@@ -47,7 +47,7 @@ export function createTokens(settings: Settings, client: { clientId: string; cli
   }
 }
 
-/** Tokens that the caller gets elsewhere, from its own identity provider for instance. */
+/** Tokens that the caller gets elsewhere, from an external provider for instance. */
 export function tokensFrom(getToken: () => string | null | Promise<string | null>): Tokens {
   return {
     async get() {

@@ -116,7 +116,7 @@ async function grantByProvider(deps: TokenDeps, provider: Provider, credentials:
   }
   if (status !== 200) {
     const code = typeof body.error === 'string' && /^[a-z_]{1,64}$/.test(body.error) ? body.error : 'invalid_request'
-    const description = 'The authentication provider refused the request.'
+    const description = 'The external provider refused the request.'
     throw status === 429
       ? new OAuthError(429, code, description, { 'retry-after': String(retryAfterSeconds) })
       : new OAuthError(400, code, description)
@@ -174,7 +174,7 @@ function badGateway(cause?: unknown): OAuthError {
   return new OAuthError(
     502,
     'temporarily_unavailable',
-    'The authentication provider could not be reached. Try again later.',
+    'The external provider could not be reached. Try again later.',
     {},
     { cause },
   )

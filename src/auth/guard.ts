@@ -182,7 +182,7 @@ function refuseToken(error: unknown): never {
     throw refuse('invalid_token', { cause: error })
   if (error instanceof ProviderUnavailable) {
     throw new AppError('internal_error', {
-      detail: 'The authentication provider does not answer. Try again later.',
+      detail: 'The external provider does not answer. Try again later.',
       cause: error,
     })
   }

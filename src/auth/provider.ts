@@ -177,7 +177,7 @@ async function fetchJson(
     if (typeof body !== 'object' || body === null) throw new Error('The answer is not a JSON object')
     return { status: answer.statusCode, body: { ...body } }
   } catch (error) {
-    throw new ProviderUnavailable('The authentication provider could not be reached', { cause: error })
+    throw new ProviderUnavailable('The external provider could not be reached', { cause: error })
   }
 }
 

@@ -20,7 +20,7 @@ export function clientCommands(program: Command): void {
     .description('register a client and show its secrets once')
     .requiredOption('--name <name>', 'display name', toName)
     .option('--scopes <scopes>', `comma-separated list of ${scopes.join(', ')} (default: all)`, toScopes)
-    .option('--client-id <id>', 'your own identifier, such as the one of an external identity provider', toClientId)
+    .option('--client-id <id>', 'your own identifier, such as the one of an external provider', toClientId)
     .option('--json', 'print JSON')
     .action(
       async ({

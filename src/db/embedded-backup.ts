@@ -292,12 +292,12 @@ async function checkArchive(
   const last = (await readdir(join(folder, 'pg_wal'))).filter(isSegment).sort().at(-1) ?? ''
   const later = listed.stdout.split('\n').filter((name) => isSegment(name) && name > last)
   if (later.length === 0)
-    throw new Error(`${wal} has nothing after the backup, whose last piece is ${last}: restore it without --wal.`)
+    throw new Error(`${wal} has nothing after the backup, whose last segment is ${last}: restore it without --wal.`)
   const { size } = await stat(join(folder, 'pg_wal', last))
   const missing = findMissing(later, { last, size })
   if (mustBeWhole && missing !== null)
     throw new Error(
-      `${wal} lacks ${missing} and has later pieces, which cannot be read without it: find it, or restore with --until up to a time before it.`,
+      `${wal} lacks ${missing} and has later segments, which cannot be read without it: find it, or restore with --until up to a time before it.`,
     )
 }
 

@@ -90,7 +90,9 @@ function writeOperation(
   }
 }
 
-/** What every route may answer before its own code runs. Webhooks are answered by the receiver. */
+/**
+ * Adds the errors that every route may return before its own code runs. Webhooks get none: the receiver answers them.
+ */
 function addUsualErrors({ responses, requestBody, parameters = [], operationId }: Operation): Record<string, Response> {
   const problem = (codes: ErrorCode[], status: number): Response => ({
     description: problemTitles[status] ?? '',
@@ -139,7 +141,7 @@ function headersOf(status: number, { headers: own = {}, isLimited, isIdempotent 
 
 const headers = {
   'X-Request-Id': {
-    description: 'Names the request in the log: yours, if you sent a well-formed one',
+    description: 'Identifies the request in the log: your own id, if you sent a well-formed one',
     schema: { type: 'string' },
     example: '7b0f6c1e-3d0e-4f0a-8f43-3a3f5b2a9c11',
   },
@@ -149,7 +151,7 @@ const headers = {
     example: 'https://pix.example.com/transaction/0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1',
   },
   'Idempotent-Replayed': {
-    description: 'Present if the idempotency key was used before: this is the first answer again',
+    description: 'Present if the idempotency key was used before: this repeats the first response',
     schema: { type: 'string', enum: ['true'] },
     example: 'true',
   },
@@ -159,7 +161,7 @@ const headers = {
     example: '"create";r=199;t=0',
   },
   'RateLimit-Policy': {
-    description: 'The limit: requests at once, and the seconds in which they are allowed again',
+    description: 'The limit: q requests at once, all of which are allowed again after w seconds',
     schema: { type: 'string' },
     example: '"create";q=200;w=2',
   },
@@ -176,7 +178,7 @@ function createSchemaWriter(components: Record<string, Json>): SchemaWriter {
     const written = writeParts(schema, write)
     if (typeof title !== 'string') return written
     const known = components[title]
-    // Two shapes of one name would give clients the wrong type. A parameter has the description itself.
+    // Two shapes of one name would give clients the wrong type. Descriptions may differ: a parameter has its own.
     const isSame = known === undefined || isEqual({ ...known, description: '' }, { ...written, description: '' })
     assert(isSame, `there is one shape named ${title}`)
     components[title] = known?.description === undefined ? written : known
@@ -185,7 +187,7 @@ function createSchemaWriter(components: Record<string, Json>): SchemaWriter {
   return write
 }
 
-/** Keywords that are not written: conditions, and examples, which are with the bodies. */
+/** Keywords that are left out: conditions, and the examples, which each body has instead. */
 const leftOut = new Set(['if', 'then', 'else', 'examples'])
 
 function writeParts(schema: Json, write: SchemaWriter): Json {
@@ -221,7 +223,9 @@ function writeParts(schema: Json, write: SchemaWriter): Json {
   return Object.fromEntries(parts)
 }
 
-/** The image of each code in an example, which is drawn only here: no request needs it. */
+/**
+ * Draws the image of each code in an example. Only the document needs it, so it is drawn here and not with the route.
+ */
 function withImages(example: unknown): unknown {
   return JSON.parse(JSON.stringify(example), (_name, value: unknown) =>
     typeof value === 'object' && value !== null && 'qrCodeBase64' in value && 'uri' in value

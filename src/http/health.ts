@@ -11,7 +11,7 @@ type Options = {
   metricsToken: string | null
   /** Whether other machines can reach the service. */
   isPublic: boolean
-  /** Whether the service stops. It still serves, but must get no further requests. */
+  /** Whether the service is stopping. It still answers, but load balancers must send it no further requests. */
   isStopping: () => boolean
   /** Rejects while the service cannot do its work. */
   checkReady: () => Promise<void>
@@ -64,7 +64,10 @@ export function registerHealthRoutes(app: Server, options: Options): void {
         summary: 'The service can do its work',
         description: 'For a load balancer: send requests only while this is answered with 200.',
         tags: ['Operation'],
-        response: { 200: stateOf('It is ready', 'ready'), 503: stateOf('It is not ready, or stops', 'not ready') },
+        response: {
+          200: stateOf('It is ready', 'ready'),
+          503: stateOf('It is not ready, or is stopping', 'not ready'),
+        },
       },
     },
     async (request, reply) => {
@@ -118,7 +121,7 @@ function assertMayReadMetrics({ metricsToken, isPublic }: Options, authorization
   })
 }
 
-/** Callers within the time share one reading. A failure is not cached. */
+/** Callers within this time share one collection. A failure is not cached. */
 function readAtMostEvery(ageMaxMs: number, read: () => Promise<string>): () => Promise<string> {
   let last: { text: Promise<string>; startedAt: number } | null = null
   return () => {

@@ -49,7 +49,7 @@ declare module 'fastify' {
     logSecurity: SecurityLog
     /** Counts an answer `database_unavailable`: not one line for each, which would hide the line that has the cause. */
     logOutage: (error: AppError) => void
-    /** Whether the service stops: it is not ready, and each response closes its connection. */
+    /** Whether the service is stopping: it is not ready, and each response closes its connection. */
     isStopping: () => boolean
     /** Begins the stop, but serves as before for this time: load balancers notice that the service is not ready. */
     drain: (ms: number) => Promise<void>

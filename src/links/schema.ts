@@ -4,7 +4,7 @@ import { Amount, amountMax, DateTime, Nullable, WebhookUrl } from '../http/schem
 const OrNull = <Value extends number>(minimum: number, maximum: number, description: string) =>
   Type.Optional(Type.Unsafe<Value | null>({ ...Amount(minimum, description, maximum), type: ['integer', 'null'] }))
 
-/** More than a plate or a flyer sells; counting one link's charges stays fast. */
+/** More than a printed sign or a flyer sells, and few enough that counting the charges of a link stays fast. */
 export const stockMax = 10_000
 
 export const LinkBody = Type.Object({
@@ -16,12 +16,12 @@ export const LinkBody = Type.Object({
   amount: OrNull(1, amountMax, 'Cents; null: the customer enters it'),
   amountMin: OrNull(1, amountMax, 'Cents; the smallest that a customer may enter'),
   amountMax: OrNull(1, amountMax, 'Cents; the largest that a customer may enter'),
-  stock: OrNull(1, stockMax, 'The most payments'),
+  stock: OrNull(1, stockMax, 'The maximum number of payments'),
   expiresAt: Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'iso-date-time' })),
   needsCustomer: Type.Boolean({ description: 'The customer gives name, e-mail and CPF or CNPJ' }),
   webhookUrl: Type.Optional(Type.Unsafe<string | null>({ ...WebhookUrl, type: ['string', 'null'] })),
   isEnabled: Type.Boolean(),
-  /** A static code is never taken away: it may be printed. */
+  /** Cannot be turned off again: the static code may be printed. */
   hasStaticCode: Type.Boolean(),
 })
 export type LinkInput = Static<typeof LinkBody>

@@ -156,7 +156,7 @@ async function toMessages({ loadRecords }: Deps, client: string, events: Positio
 function observeLag({ db, clock, registry }: Deps, settings: EventSinkSettings | null): void {
   new Gauge({
     name: 'guiche_event_sink_lag_seconds',
-    help: 'For how long the oldest event has waited that the broker of EVENT_SINK has not acknowledged',
+    help: 'Age of the oldest event that the broker of EVENT_SINK has not acknowledged',
     labelNames: ['sink'],
     aggregator: 'max',
     registers: [registry],

@@ -16,7 +16,7 @@ describe.skipIf(chromiumPath === null)('a merchant that sells by links', () => {
     await service.stop()
   })
 
-  it('creates a link that two customers pay, sees both with their sum, and prints its plate', async () => {
+  it('creates a link that two customers pay, sees both with their sum, and prints its counter sign', async () => {
     const email = await inviteUser(service, { role: 'owner', merchantId: await findSandboxMerchant(service) })
     const owner = await visit(browser)
     const { page } = owner
@@ -64,7 +64,7 @@ describe.skipIf(chromiumPath === null)('a merchant that sells by links', () => {
     await owner.checkScreen('link-pt')
     await page.getByRole('link', { name: 'Imprimir placa' }).click()
     await page.getByText('Abra o app do seu banco').waitFor()
-    await owner.checkScreenAtEachSize('link-plate')
+    await owner.checkScreenAtEachSize('link-counter-sign')
     const printed = (await page.pdf({ preferCSSPageSize: true })).toString('latin1')
     // One page, A6 in points.
     expect(printed.match(/\/MediaBox ?\[[^\]]*\]/g)).toEqual([expect.stringMatching(/ 29[78]\S* (?:419|420)\S*\]$/)])

@@ -140,7 +140,7 @@ it.skipIf(reason !== null)(
     )
     const late = await sell('late', 3)
     await close(service)
-    // The archive has all of it once this piece of the log is there: `archive_timeout` sees to that otherwise.
+    // The archive has all of it once this segment is there: `archive_timeout` sees to that otherwise.
     const [{ name } = { name: '' }] = await admin.query<{ name: string }>(
       sql`select pg_walfile_name(pg_switch_wal()) as name`,
     )

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Guiche\Http;
 
-/** Tokens that the caller gets elsewhere, from its own identity provider for instance. */
+/** Tokens that the caller gets elsewhere, from an external provider for instance. */
 final class GivenTokens implements Tokens
 {
     /** @param \Closure(): ?string $getToken */

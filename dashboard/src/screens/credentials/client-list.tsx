@@ -151,7 +151,7 @@ function Add({ onClose, onCreated }: { onClose: () => void; onCreated: (created:
   })
   const { name, clientId, scopes: granted } = add.values
   const idInput = add.input('clientId')
-  // The form asks for a client id only if an identity provider manages the clients, which the refusal says.
+  // The form asks for a client id only if an external provider manages the clients, which the refusal says.
   const needsClientId = idInput.error !== undefined || clientId !== ''
   return (
     <Confirm

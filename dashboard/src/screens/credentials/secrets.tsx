@@ -23,7 +23,7 @@ export function Secrets({
   of: 'client' | 'webhook'
   clientId: string
   secrets: ValidSecret[]
-  /** An external identity provider keeps the secret. */
+  /** An external provider keeps the secret. */
   hasProvider?: boolean
   /** Whoever creates a secret can do everything that the client can. */
   canRotate: boolean

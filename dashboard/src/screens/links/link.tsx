@@ -61,8 +61,8 @@ function Shown({ link }: { link: LinkDetailResponse }) {
       lead={link.description ?? undefined}
       actions={
         <>
-          <Button component={Link} href={toLink(`/links/${link.id}/plate`)} variant="default">
-            {t.plate}
+          <Button component={Link} href={toLink(`/links/${link.id}/sign`)} variant="default">
+            {t.counterSign}
           </Button>
           {may('transaction.write') && (
             <>

@@ -7,17 +7,17 @@ import { useClientLink } from '../../links.ts'
 import { useText } from '../../text.ts'
 import { useLinkDetail } from './link.tsx'
 import { words } from './text.ts'
-import './plate.css'
+import './counter-sign.css'
 
-/** An A6 plate for a counter: the static code or, without one, the code of the link. */
-export default function Plate() {
+/** An A6 sign for a counter: the static code or, without one, the code of the link. */
+export default function CounterSign() {
   const t = useText(words)
   const { money } = useFormat()
   const toLink = useClientLink()
   const { data: link, error, refetch } = useLinkDetail()
   return (
     <Page
-      title={t.plate}
+      title={t.counterSign}
       actions={
         link && (
           <>
@@ -32,12 +32,12 @@ export default function Plate() {
       {error && <ErrorNotice error={error} onRetry={() => void refetch()} />}
       {!link && !error && <Skeleton height={480} />}
       {link && (
-        <article className="plate">
-          <p className="plate-merchant">{link.merchantName}</p>
+        <article className="counter-sign">
+          <p className="counter-sign-merchant">{link.merchantName}</p>
           <h2>{link.title}</h2>
           <img src={link.staticQrCode ?? link.qrCode} alt={link.staticCode === null ? t.linkQr : t.staticAlt} />
-          <p className="plate-amount">{link.amount === null ? t.chooseAmount : money(link.amount)}</p>
-          <p className="plate-pay">{t.payWithPix}</p>
+          <p className="counter-sign-amount">{link.amount === null ? t.chooseAmount : money(link.amount)}</p>
+          <p className="counter-sign-pay">{t.payWithPix}</p>
           <p>{link.staticCode === null ? t.scanLink : t.scanStatic}</p>
         </article>
       )}
