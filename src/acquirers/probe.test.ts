@@ -64,7 +64,7 @@ async function probe(settings = settingsOf(), alterAnswer: AlterAnswer = (_, ans
     // The server's Date is the machine's time, not that of the test's clock, with which the probe compares it.
     return alterAnswer(request, { ...answer, headers: { ...answer.headers, date: clock.now().toUTCString() } })
   }
-  const findings = await probeAcquirer(settings, { send, clock, certificateEndsAt: null, callbackUrl: wanted })
+  const findings = await probeAcquirer(settings, { send, clock, certificateExpiresAt: null, callbackUrl: wanted })
   const bySubject = Object.fromEntries(findings.map((finding) => [finding.subject, finding]))
   const of = (subject: string): Finding => bySubject[subject] ?? expect.unreachable(`${subject} has no finding`)
   return { findings, of, requests }

@@ -18,8 +18,8 @@ import type { AcquirerSettings } from './settings.ts'
 export type ProbeDeps = {
   send: Send
   clock: Clock
-  /** When our certificate ends; null where there is none. */
-  certificateEndsAt: Date | null
+  /** When our certificate expires; null where there is none. */
+  certificateExpiresAt: Date | null
   /** Our address for callbacks; null where it is not known. */
   callbackUrl: string | null
 }
@@ -27,7 +27,7 @@ export type ProbeDeps = {
 const dayMs = 24 * 60 * 60_000
 // Beyond this, times in lists and lifetimes of tokens are unreliable.
 const skewMsMax = 30_000
-/** The txid of no charge: our txids are UUIDs of another version. */
+/** A txid that no charge has: ours are UUIDs of version 4, and this is none. */
 const unknownTxid = '00000000000000000000000000000000'
 const unknownId = unknownTxid
 
@@ -52,10 +52,10 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
     if ('answer' in result) statuses.push(result.answer.status)
     return result
   }
-  const nowhere = await get('/guiche/no-such-path')
-  const isUnknownPath = (result: ProbeResult) => isSame(result, nowhere)
+  const unknownPathResult = await get('/guiche/no-such-path')
+  const isUnknownPath = (result: ProbeResult) => isSame(result, unknownPathResult)
   findings.push(
-    absent('charges', await get(`${paths.cob}/${unknownTxid}`), { setting: 'overrides.paths.cob', isUnknownPath }),
+    checkAbsent('charges', await get(`${paths.cob}/${unknownTxid}`), { setting: 'overrides.paths.cob', isUnknownPath }),
   )
   findings.push(
     ...payments(await get(paths.pix, lastDay(deps.clock, profile.list.pageSize)), {
@@ -69,7 +69,7 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
   )
   findings.push(
     profile.offers.payouts
-      ? absent('payouts', await get(toUnknownPayout(profile)), {
+      ? checkAbsent('payouts', await get(toUnknownPayout(profile)), {
           setting:
             profile.payoutApi === 'efi'
               ? 'overrides.paths.sentPix, overrides.offers.payouts'
@@ -95,7 +95,7 @@ export async function probeAcquirer(settings: AcquirerSettings, { send, ...other
   return findings
 }
 
-/** Banco Inter issues a token for any certificate of its own, and then refuses every other request. */
+/** Banco Inter issues a token for any certificate that it has issued, and then refuses every other request. */
 const otherApplication: Finding = {
   subject: 'application',
   state: 'missing',
@@ -130,8 +130,8 @@ function parse(body: string): Json | null {
   }
 }
 
-function certificate({ tls, dialect }: AcquirerSettings, { certificateEndsAt, clock }: ProbeDeps): Finding {
-  if (!certificateEndsAt) {
+function certificate({ tls, dialect }: AcquirerSettings, { certificateExpiresAt, clock }: ProbeDeps): Finding {
+  if (!certificateExpiresAt) {
     const isNeeded = dialects[dialect].needsCertificate
     const why = isNeeded ? `none, and ${dialects[dialect].title} requires one in production` : 'none is set'
     return {
@@ -141,8 +141,8 @@ function certificate({ tls, dialect }: AcquirerSettings, { certificateEndsAt, cl
       setting: isNeeded ? 'tls' : null,
     }
   }
-  const days = Math.floor((certificateEndsAt.getTime() - clock.now().getTime()) / dayMs)
-  const ends = `expires on ${certificateEndsAt.toISOString().slice(0, 10)}, in ${days} days`
+  const days = Math.floor((certificateExpiresAt.getTime() - clock.now().getTime()) / dayMs)
+  const ends = `expires on ${certificateExpiresAt.toISOString().slice(0, 10)}, in ${days} days`
   if (days >= warnDays) return ok('our certificate', ends)
   return {
     subject: 'our certificate',
@@ -254,7 +254,7 @@ function clockSkew(answeredAt: string | null, clock: Clock): Finding {
 }
 
 /** The PSP must answer 404 for what does not exist: otherwise a lost request can never be recognized as lost. */
-function absent(
+function checkAbsent(
   subject: string,
   result: ProbeResult,
   { setting, isUnknownPath }: { setting: string; isUnknownPath: (result: ProbeResult) => boolean },
@@ -315,7 +315,7 @@ function webhook({ callbacks, dialect }: AcquirerSettings, result: ProbeResult, 
   }
 }
 
-/** The path is a secret. */
+/** Without the path, which contains a secret. */
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : 'an address that cannot be read'
 }

@@ -32,8 +32,9 @@ const hour = 60 * minute
 const day = 24 * hour
 
 /**
- * What people are notified of: the one definition for the messages, the dashboard and the alert rules. All are on
- * metrics of the database, which are the same in each process; those of one process are rules for Prometheus only.
+ * The conditions that people are notified of: the one definition for the messages, the dashboard and the alert rules.
+ * All use metrics that are read from the database and are the same in each process. Metrics of a single process are
+ * used only in rules for Prometheus.
  */
 export const conditions = {
   payouts_frozen: {
@@ -93,7 +94,7 @@ export const conditions = {
     ...{ metric: 'guiche_withdrawals_oldest_pending_review_seconds', above: 4 * hour, fact: 'age' },
     screen: '/withdrawals',
   },
-  // Both last after the deadline: a dispute is resolved when its defence is sent, or the bank has decided.
+  // Both stay met after the deadline: they end when the defence is sent, or the bank has decided.
   dispute_deadline_near: {
     ...{ rule: 'GuicheDisputeDeadlineNear', severity: 'warning' },
     ...{ metric: 'guiche_disputes_deadline_in_seconds', by: ['day'], combine: 'min' },
@@ -156,7 +157,8 @@ export const conditions = {
     ...{ metric: 'guiche_jobs_given_up', above: 0, fact: 'count' },
     screen: '/system',
   },
-  // At once: a moment that was noted by a wrong clock may still be to come.
+  // No `forSeconds`: if the clock of the process that saw it first is wrong, the start it recorded may be in the
+  // future.
   clock_differs: {
     ...{ rule: 'GuicheClockDiffers', severity: 'warning' },
     ...{ metric: 'guiche_clock_ahead_seconds', isAbsolute: true, by: ['host'], above: clockDifferenceMaxSeconds },
@@ -217,7 +219,7 @@ async function readSubjects(
   { metric, where = {}, except = {}, by = [], combine, isAbsolute }: Condition,
 ): Promise<Map<string, number>> {
   const subjects = new Map<string, number>()
-  // While the service starts, jobs run before all metrics are there.
+  // While the service starts, jobs run before all metrics are registered.
   for (const { labels, value } of (await registry.getSingleMetric(metric)?.get())?.values ?? []) {
     const label = (name: string) => String((labels as Record<string, string | number>)[name] ?? '')
     if (Object.entries(where).some(([name, one]) => label(name) !== one)) continue

@@ -90,7 +90,7 @@ async function reverse(tx: Tx, row: LockedTransaction, payment: SuspenseRow, now
   await postAll(tx, [
     await returnToSuspense(tx, payment, now),
     { ...reversal, merchantId, transfers },
-    // The operator has drawn the fee meanwhile: its own merchant pays what is missing.
+    // If the operator has already withdrawn the fee, the operator's own account pays what is missing.
     { ...reversal, merchantId: operatorMerchantId, transfers: feeReturnedByOperator(() => rest) },
   ])
 }
@@ -107,7 +107,7 @@ const whyNot: Partial<Record<LockedTransaction['status'], Why>> = {
   REFUNDED: ['refunded', 'The payment was already refunded to the payer.'],
   BLOCKED: disputed,
   PROCESSING_INFRACTION: disputed,
-  INFRACTION: ['returned', 'The payment was returned to the payer under a MED.'],
+  INFRACTION: ['returned', 'The payment was returned to the payer under MED.'],
 }
 
 const refuse = refusal.bind(null, 'suspense_not_possible')

@@ -25,9 +25,9 @@ export function guardRoutes(app: Server, deps: Deps): void {
   app.decorateRequest('user', null)
   app.addHook('onRequest', (request, _reply, done) => {
     const access: Access | undefined = request.routeOptions.config.access
-    // No route: let it pass to the answer for unknown addresses.
+    // No route matches: the handler for unknown addresses answers.
     if (request.is404 || (access && 'public' in access)) return done()
-    if (!access) throw new AppError('insufficient_scope', { detail: 'This route is open to nobody.' })
+    if (!access) throw new AppError('insufficient_scope', { detail: 'This route does not declare who may call it.' })
     // A token takes precedence over a cookie, because a browser sends its cookie with every request.
     const authentication =
       'scope' in access && request.headers.authorization !== undefined
@@ -64,9 +64,9 @@ async function authenticateBySession(
     return
   }
   if (!request.user) throw refuse('missing_token')
-  const { scope, orPermission, permissionOfPeople = scope } = access
+  const { scope, orPermission, userPermission = scope } = access
   const mayInstead = orPermission !== undefined && request.user.permissions.includes(orPermission)
-  assertMay(request, request.user, mayInstead ? orPermission : permissionOfPeople)
+  assertMay(request, request.user, mayInstead ? orPermission : userPermission)
   request.caller = await actFor(deps, request, request.user)
 }
 
@@ -105,7 +105,8 @@ async function actFor(deps: Deps, request: FastifyRequest, user: SignedIn): Prom
   const merchant = typeof named === 'string' ? await deps.findMerchant(named) : null
   if (merchant) return { ...merchant, may: (scope) => user.permissions.includes(scope) }
   throw new AppError('not_found', {
-    detail: 'The header X-Guiche-Merchant must name the client that you act for: there is no client of that name.',
+    detail:
+      'The header X-Guiche-Merchant must be the client id of the merchant that you act for: no client has this id.',
   })
 }
 
@@ -193,7 +194,7 @@ const details: Partial<Record<ErrorCode, string>> = {
   missing_token: 'Send the header "Authorization: Bearer <access token>". POST /auth/token gives you one.',
   invalid_token: 'The access token cannot be read, or was not signed by this gateway. POST /auth/token gives you one.',
   token_expired:
-    'The access token has expired. Get a new one from /auth/token; `expires_in_sec` says how long it lives.',
+    'The access token has expired. Get a new one from /auth/token; `expires_in_sec` is its lifetime in seconds.',
   token_revoked: 'The access token was revoked. Get a new one from /auth/token.',
 }
 

@@ -82,8 +82,8 @@ async function check(config: Config, settings: AcquirerSettings): Promise<Findin
   const log = { info() {}, warn() {} }
   const { send, tls, close } = connect(settings, { clock: systemClock, log })
   try {
-    const certificateEndsAt = tls?.current().expiresAt ?? null
-    return await probeAcquirer(settings, { send, clock: systemClock, certificateEndsAt, callbackUrl })
+    const certificateExpiresAt = tls?.current().expiresAt ?? null
+    return await probeAcquirer(settings, { send, clock: systemClock, certificateExpiresAt, callbackUrl })
   } finally {
     await close()
   }

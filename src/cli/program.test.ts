@@ -7,13 +7,13 @@ it.each(commandNames)('has the command %s when it is named', async (name) => {
   expect(await found(['--as', 'ana', name, '--json'])).toContain(name)
 })
 
-it('says in its help of all what each command is and takes', async () => {
+it('describes each command and its arguments in the general help', async () => {
   const loaded = (await createProgram(commandNames)).helpInformation()
   for (const words of [['--help'], ['-h', 'client'], ['help'], [], ['cliet']])
     expect((await createProgram(words)).helpInformation()).toBe(loaded)
 })
 
-it('loads for the help of a command that command alone', async () => {
+it('loads only the named command for its help', async () => {
   for (const words of [
     ['help', 'client'],
     ['client', '-h'],

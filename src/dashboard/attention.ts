@@ -23,7 +23,7 @@ import type { AttentionItem } from './schema.ts'
 
 type Deps = { db: Db; clock: Clock; acquirers: Acquirers }
 /** Who reads it, and the merchant whose records they see: null for all. */
-type Seen = { user: SignedIn; merchantId: string | null; clientId: string | null; now: Date }
+type AttentionScope = { user: SignedIn; merchantId: string | null; clientId: string | null; now: Date }
 
 /** More of one kind are shown as "100+", so that a long list costs no more than this one. */
 const countMax = 100
@@ -43,21 +43,21 @@ const alertsElsewhere: AlertRow['kind'][] = [
 ]
 
 /** What this user can do something about, the most urgent first. Empty if nothing needs attention. */
-export async function findAttention(deps: Deps, seen: Seen): Promise<AttentionItem[]> {
-  const may = (permission: string) => seen.user.permissions.includes(permission)
-  const isOperator = seen.user.merchant === null
+export async function findAttention(deps: Deps, scope: AttentionScope): Promise<AttentionItem[]> {
+  const may = (permission: string) => scope.user.permissions.includes(permission)
+  const isOperator = scope.user.merchant === null
   const ofOperator = (permission: string) => isOperator && may(permission)
   return [
     ...(ofOperator('system.read') ? await findFreeze(deps.db) : []),
     ...(ofOperator('ledger.read') ? await findImbalance(deps.db) : []),
-    ...(may('infraction.read') ? await findDisputes(deps.db, seen) : []),
-    ...(ofOperator('infraction.decide') ? await findOverdueDisputes(deps.db, seen) : []),
-    ...(ofOperator('withdrawal.approve') ? await findApprovals(deps, seen) : []),
-    ...(!isOperator && may('withdrawal.write') ? await findConfirmations(deps.db, seen) : []),
-    ...(ofOperator('withdrawal.approve') ? await findProposals(deps, seen) : []),
+    ...(may('infraction.read') ? await findDisputes(deps.db, scope) : []),
+    ...(ofOperator('infraction.decide') ? await findOverdueDisputes(deps.db, scope) : []),
+    ...(ofOperator('withdrawal.approve') ? await findApprovals(deps, scope) : []),
+    ...(!isOperator && may('withdrawal.write') ? await findConfirmations(deps.db, scope) : []),
+    ...(ofOperator('withdrawal.approve') ? await findProposals(deps, scope) : []),
     ...(ofOperator('reconciliation.read') ? await findOfReconciliation(deps.db) : []),
-    ...(may('webhook.read') || may('system.read') ? await findOfAlerts(deps.db, seen) : []),
-    ...(ofOperator('system.read') ? findCertificates(deps.acquirers, seen.now) : []),
+    ...(may('webhook.read') || may('system.read') ? await findOfAlerts(deps.db, scope) : []),
+    ...(ofOperator('system.read') ? findCertificates(deps.acquirers, scope.now) : []),
   ]
 }
 
@@ -86,29 +86,29 @@ async function findImbalance(db: Db): Promise<AttentionItem[]> {
   return sum === 0 ? [] : [toItem({ kind: 'books_not_balanced', amount: sum })]
 }
 
-async function findDisputes(db: Db, { merchantId, now }: Seen): Promise<AttentionItem[]> {
+async function findDisputes(db: Db, { merchantId, now }: AttentionScope): Promise<AttentionItem[]> {
   const before = new Date(now.getTime() + dueSoonMs)
   return toCounted('disputes_due', await countDisputesDue(db, { merchantId, limit: countMax }, before))
 }
 
 /** Disputes that only a person ends now. */
-async function findOverdueDisputes(db: Db, { merchantId, now }: Seen): Promise<AttentionItem[]> {
+async function findOverdueDisputes(db: Db, { merchantId, now }: AttentionScope): Promise<AttentionItem[]> {
   const overdue = await countOverdueDisputes(db, { before: now, merchantId, limit: countMax })
   return toCounted('disputes_overdue', overdue)
 }
 
 /** Withdrawals that this person may approve: those of which they are a second person. */
-async function findApprovals({ db }: Deps, seen: Seen): Promise<AttentionItem[]> {
-  const pending = await listPending(db, { merchantId: seen.merchantId, limit: countMax })
+async function findApprovals({ db }: Deps, scope: AttentionScope): Promise<AttentionItem[]> {
+  const pending = await listPending(db, { merchantId: scope.merchantId, limit: countMax })
   if (pending.length === 0) return []
-  const own = new Set(await listSecretMerchants(db, seen.user.email))
+  const own = new Set(await listSecretMerchants(db, scope.user.email))
   const known = new Map<string, boolean>()
   const approvable: PendingRow[] = []
   for (const row of pending) {
     // The answer depends on the requester; of a token's request only if this person created a secret of the merchant.
     const key = row.requested_by ?? (own.has(row.merchant_id) ? row.id : 'token')
     const may =
-      known.get(key) ?? (await findObstacleOf(db, row, { by: byUser(seen.user).actor, now: seen.now })) === null
+      known.get(key) ?? (await findObstacleOf(db, row, { by: byUser(scope.user).actor, now: scope.now })) === null
     known.set(key, may)
     if (may) approvable.push(row)
   }
@@ -116,7 +116,7 @@ async function findApprovals({ db }: Deps, seen: Seen): Promise<AttentionItem[]>
 }
 
 /** Suspected duplicates, which the merchant confirms or cancels. */
-async function findConfirmations(db: Db, { merchantId }: Seen): Promise<AttentionItem[]> {
+async function findConfirmations(db: Db, { merchantId }: AttentionScope): Promise<AttentionItem[]> {
   const pending = await listPending(db, { merchantId, limit: countMax })
   const duplicates = pending.filter(({ review_reason: reason }) => reason === 'duplicate')
   return toCounted('withdrawals_to_confirm', sumOf(duplicates))
@@ -127,7 +127,7 @@ function sumOf(rows: PendingRow[]) {
   return { count: rows.length, amount, first: rows[0]?.created_at ?? null }
 }
 
-async function findProposals(deps: Deps, { user }: Seen): Promise<AttentionItem[]> {
+async function findProposals(deps: Deps, { user }: AttentionScope): Promise<AttentionItem[]> {
   const kinds = proposalKinds.filter(({ permission }) => user.permissions.includes(permission))
   const open = await listProposals(deps, toActor(user), { kinds: kinds.map(({ name }) => name) })
   const decidable = open.filter(({ obstacle }) => obstacle === null)
@@ -141,7 +141,7 @@ async function findOfReconciliation(db: Db): Promise<AttentionItem[]> {
 }
 
 /** What the alerts have found already: receivers of webhooks, and for the operator the service itself. */
-async function findOfAlerts(db: Db, { user, clientId }: Seen): Promise<AttentionItem[]> {
+async function findOfAlerts(db: Db, { user, clientId }: AttentionScope): Promise<AttentionItem[]> {
   const alerts = await listAlerts(db, { endedMax: 0 })
   const receivers = alerts.flatMap(({ kind, subject, began_at: began }) => {
     if (kind !== 'receiver_fails' && kind !== 'endpoint_disabled') return []

@@ -50,7 +50,7 @@ export function registerDeliveryListRoutes(app: Server, deps: Deps): void {
       const page = await readDeliveries(reads, await match(userOf(request), request.body), { after, before })
       return {
         ...{ next: page.next, previous: page.previous, searchedUntil: page.searchedUntil?.toISOString() ?? null },
-        data: page.items.map(({ placeId: _, ...row }) => ({
+        data: page.items.map(({ positionId: _, ...row }) => ({
           ...row,
           at: row.at.toISOString(),
           createdAt: row.createdAt.toISOString(),

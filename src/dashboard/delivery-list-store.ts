@@ -16,13 +16,13 @@ export type MatchingDeliveries = {
   receiver: string | undefined
   from: Date | undefined
   before: Date | undefined
-  /** Whose turn it is: the reads of one person share the time that lists may take. */
+  /** The id of the user. `runList` limits the reads of each user, so that nobody keeps the others waiting. */
   reader: string
 }
 
-export type DeliveryPlace = { at: Date; placeId: string }
+export type DeliveryPosition = { at: Date; positionId: string }
 
-export type DeliveryItem = DeliveryPlace & {
+export type DeliveryItem = DeliveryPosition & {
   clientId: string
   clientName: string
   eventId: string
@@ -37,27 +37,30 @@ export type DeliveryItem = DeliveryPlace & {
   lastError: string | null
 }
 
-/** The most places that a page reads, so that a filter that none of their rows matches takes no seconds. */
+/** The most positions that a page reads: a filter that matches none of their rows must not take seconds. */
 const readMax = 2_000
-/** Deliveries due are sorted when they are read. Of more, a page has those that PostgreSQL finds first. */
+/** The most due deliveries that are read and sorted. If there are more, PostgreSQL chooses which ones a page has. */
 const pendingMax = 20_000
-/** With filters, the most places of each merchant and state that a page reads: of those given up, and those that wait behind another. */
+/**
+ * With filters, the most positions that a page reads for each merchant and state, of deliveries that are given up or
+ * wait behind another one.
+ */
 const ofMerchantMax = 200
 
-/** Where places come from: the attempts in the order of time, or the partial indexes of what did not arrive. */
+/** What the positions are read from: the attempts by time, or the partial indexes of undelivered deliveries. */
 type Source = 'attempts' | 'undelivered'
 
 export function sourcesOf({ tab }: MatchingDeliveries): Source[] {
-  // Those that were never tried have no attempt.
+  // A delivery that was never tried has no attempt, so both are read.
   if (tab === undefined) return ['attempts', 'undelivered']
   return [tab === 'delivered' ? 'attempts' : 'undelivered']
 }
 
 /**
- * The next places, whether or not they match the filters: the last attempts, or deliveries by the time of their events.
- * No index has the deliveries of all merchants by time, because it would cost a write for each of them.
+ * The next positions, whether or not they match the filters: the last attempts, or deliveries by the time of their
+ * events. No index has the deliveries of all merchants by time: it would cost one more write per delivery.
  */
-function toPlaces(matching: MatchingDeliveries, source: Source, cursor: Cursor | null): Sql {
+function toPositions(matching: MatchingDeliveries, source: Source, cursor: Cursor | null): Sql {
   const isDescending = !(cursor?.isBefore ?? false)
   const { merchantId, from, before } = matching
   const page = (at: Sql, id: Sql, limit: number) =>
@@ -76,40 +79,44 @@ function toPlaces(matching: MatchingDeliveries, source: Source, cursor: Cursor |
   const limit = matching.type === undefined && matching.receiver === undefined ? pageMax : ofMerchantMax
   const columns = sql`merchant_id, id, 0 as number, created_at as at`
   const inWindow = within(sql`created_at`, sql`id`)
-  const ofAttempts = triedOf[matching.tab ?? 'untried']
+  const attemptCondition = attemptConditions[matching.tab ?? 'untried']
   const order = raw(isDescending ? 'desc' : 'asc')
-  // One part per state, each written out to match the partial indexes. After the place that is cut, a merchant may have more.
+  // One part per state, with the state as a literal, so that PostgreSQL uses the partial indexes. `is_cut` marks the
+  // last position that was read of a merchant that may have more.
   const ofState = (state: string) => sql`(
     select found.*, row_number() over (partition by found.merchant_id order by at ${order}, id ${order}) = ${limit} as is_cut
     from ${merchantId === null ? sql`clients` : sql`(select ${merchantId}::uuid as merchant_id) clients`}, lateral (
       select ${columns} from webhook_deliveries
-      where merchant_id = clients.merchant_id and state = ${raw(`'${state}'`)} ${ofAttempts} ${inWindow}
+      where merchant_id = clients.merchant_id and state = ${raw(`'${state}'`)} ${attemptCondition} ${inWindow}
       ${page(sql`created_at`, sql`id`, limit)}
     ) found)`
   const pending = sql`(
     select ${columns}, false as is_cut from webhook_deliveries
-    where state = 'pending' ${ofMerchant} ${ofAttempts} ${inWindow} limit ${pendingMax})`
+    where state = 'pending' ${ofMerchant} ${attemptCondition} ${inWindow} limit ${pendingMax})`
   const parts: Record<DeliveryTab | 'untried', Sql[]> = {
     ...{ waiting: [pending, ofState('waiting')], failing: [pending], delivered: [] },
     ...{ given_up: givenUp.map(ofState), untried: [pending, ofState('waiting'), ofState('canceled')] },
   }
   return sql`
-    select * from (${join(parts[matching.tab ?? 'untried'], ' union all ')}) places ${page(sql`at`, sql`id`, readMax)}`
+    select * from (${join(parts[matching.tab ?? 'untried'], ' union all ')}) positions ${page(sql`at`, sql`id`, readMax)}`
 }
 
 const givenUp = ['exhausted', 'gone', 'canceled']
-/** One more than a page has. */
+/** One more than a page shows, to know whether another page follows. */
 export const pageMax = 21
 
-/** A resend begins with the attempts that were made before. Those that wait behind another were not tried since. */
-const triedOf: Record<DeliveryTab | 'untried', Sql> = {
+/**
+ * `attempts_before` is the number of attempts before the last resend: a delivery without further ones was not tried
+ * since. Neither was one that waits behind another delivery.
+ */
+const attemptConditions: Record<DeliveryTab | 'untried', Sql> = {
   waiting: sql`and (state = 'waiting' or attempts = attempts_before)`,
   failing: sql`and attempts > attempts_before`,
   untried: sql`and attempts = 0`,
   ...{ delivered: empty, given_up: empty },
 }
 
-/** The matching deliveries at the next places, at most one more than a page has. */
+/** The matching deliveries at the next positions, at most one more than a page has. */
 export async function findDeliveries(
   db: Reads,
   matching: MatchingDeliveries,
@@ -126,10 +133,10 @@ export async function findDeliveries(
     db,
     `${reader} deliveries ${source}`,
     sql`
-    select at, "placeId", client_id as "clientId", name as "clientName", "eventId", "endpointId", type, url, state, attempts,
+    select at, "positionId", client_id as "clientId", name as "clientName", "eventId", "endpointId", type, url, state, attempts,
       "createdAt", "nextAttemptAt", "lastStatus", "lastError"
     from (
-      select p.at, p.id as "placeId", p.merchant_id, found.* from (${toPlaces(matching, source, cursor)}) p, lateral (
+      select p.at, p.id as "positionId", p.merchant_id, found.* from (${toPositions(matching, source, cursor)}) p, lateral (
         select e.id as "eventId", d.endpoint_id as "endpointId", e.type, d.url, d.state, d.attempts, d.created_at as "createdAt",
           case when d.state = 'pending' then d.next_attempt_at end as "nextAttemptAt", d.last_status as "lastStatus",
           d.last_error as "lastError"
@@ -139,33 +146,33 @@ export async function findDeliveries(
       ) found
       order by p.at ${order}, p.id ${order} limit ${pageMax}
     ) listed join clients using (merchant_id)
-    order by at ${order}, "placeId" ${order}`,
+    order by at ${order}, "positionId" ${order}`,
   )
 }
 
-/** The last place up to which a page has read all; null if it has read all that there are. */
-export async function findLastPlace(
+/** The position up to which a page has read everything; null if nothing follows it. */
+export async function findLastPosition(
   db: Reads,
   matching: MatchingDeliveries,
   source: Source,
   cursor: Cursor | null,
-): Promise<DeliveryPlace | null> {
+): Promise<DeliveryPosition | null> {
   const order = raw(cursor?.isBefore ? 'asc' : 'desc')
-  const [row] = await runList<DeliveryPlace>(
+  const [row] = await runList<DeliveryPosition>(
     db,
     `${matching.reader} deliveries-end ${source}`,
     sql`
-    select at, id as "placeId"
+    select at, id as "positionId"
     from (
       select at, id, is_cut, row_number() over (order by at ${order}, id ${order}) = ${readMax} as is_last
-      from (${toPlaces(matching, source, cursor)}) p
-    ) places
+      from (${toPositions(matching, source, cursor)}) p
+    ) positions
     where is_cut or is_last order by at ${order}, id ${order} limit 1`,
   )
   return row ?? null
 }
 
-/** More of a tab are not counted. */
+/** The most deliveries of a tab that are counted. */
 export const countedMax = 5_000
 
 /** How many deliveries each tab has that did not arrive, without other filters; those that arrived are in no index. */
@@ -174,15 +181,15 @@ export async function countUndelivered(
   { merchantId, reader }: Pick<MatchingDeliveries, 'merchantId' | 'reader'>,
 ): Promise<{ status: DeliveryTab; count: number }[]> {
   const ofMerchant = merchantId === null ? empty : sql`and merchant_id = ${merchantId}`
-  const some = (condition: Sql) => sql`(select count(*) from (
+  const countUpTo = (condition: Sql) => sql`(select count(*) from (
     select from webhook_deliveries where ${condition} ${ofMerchant} limit ${countedMax + 1}) counted)`
   const [row] = await runList<Record<'failing' | 'untried' | 'waiting' | 'given_up', number>>(
     db,
     `${reader} delivery-counts`,
     sql`
-    select ${some(sql`state = 'pending' and attempts > attempts_before`)} as failing,
-      ${some(sql`state = 'pending' and attempts = attempts_before`)} as untried, ${some(sql`state = 'waiting'`)} as waiting,
-      ${some(sql`state in ('exhausted', 'gone', 'canceled')`)} as given_up`,
+    select ${countUpTo(sql`state = 'pending' and attempts > attempts_before`)} as failing,
+      ${countUpTo(sql`state = 'pending' and attempts = attempts_before`)} as untried, ${countUpTo(sql`state = 'waiting'`)} as waiting,
+      ${countUpTo(sql`state in ('exhausted', 'gone', 'canceled')`)} as given_up`,
   )
   if (!row) return []
   const { failing, untried, waiting, given_up } = row

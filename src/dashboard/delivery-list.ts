@@ -1,9 +1,9 @@
 import type { Reads } from '../db/sql.ts'
 import {
   type DeliveryItem,
-  type DeliveryPlace,
+  type DeliveryPosition,
   findDeliveries,
-  findLastPlace,
+  findLastPosition,
   type MatchingDeliveries,
   pageMax,
   sourcesOf,
@@ -21,14 +21,14 @@ export async function readDeliveries(
 ) {
   const cursor = readCursor(after, false) ?? readCursor(before, true)
   const sign = cursor?.isBefore ? -1 : 1
-  const inOrder = (one: DeliveryPlace, other: DeliveryPlace) =>
-    sign * (other.at.getTime() - one.at.getTime() || (one.placeId < other.placeId ? 1 : -1))
+  const inOrder = (one: DeliveryPosition, other: DeliveryPosition) =>
+    sign * (other.at.getTime() - one.at.getTime() || (one.positionId < other.positionId ? 1 : -1))
   const found: DeliveryItem[] = []
-  const ends: DeliveryPlace[] = []
+  const ends: DeliveryPosition[] = []
   for (const source of sourcesOf(matching)) {
     const rows = await findDeliveries(db, matching, source, cursor)
     found.push(...rows)
-    const end = rows.length < pageMax ? await findLastPlace(db, matching, source, cursor) : null
+    const end = rows.length < pageMax ? await findLastPosition(db, matching, source, cursor) : null
     if (end) ends.push(end)
   }
   // Beyond it, one of the sources may have more.
@@ -47,6 +47,6 @@ export async function readDeliveries(
   }
 }
 
-function write(place: DeliveryPlace | undefined): string | null {
-  return place ? `${place.at.getTime()}_${place.placeId}` : null
+function write(position: DeliveryPosition | undefined): string | null {
+  return position ? `${position.at.getTime()}_${position.positionId}` : null
 }

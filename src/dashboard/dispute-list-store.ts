@@ -1,7 +1,7 @@
 import { empty, join, type Reads, type Sql, sql } from '../db/sql.ts'
 import type { DefenceState } from '../defences/status.ts'
 import { type DisputeOfClient, deadline, disputeColumns } from '../transactions/dispute/store.ts'
-import { areAt, type Matching, type Place, type Seen } from './list-store.ts'
+import { areAt, type ListPosition, type ListScope, type Matching } from './list-store.ts'
 
 /** to_answer: no defence is sent; answered: one is, and the banks decide; lost: accepted, whether or not it is returned. */
 export const disputeTabs = ['to_answer', 'answered', 'won', 'lost'] as const
@@ -31,14 +31,14 @@ type Filters = {
   dueBefore: Date | undefined
 }
 
-export function matchingDisputes({ tab, openedFrom, openedBefore, dueBefore }: Filters, seen: Seen): Matching {
+export function matchingDisputes({ tab, openedFrom, openedBefore, dueBefore }: Filters, scope: ListScope): Matching {
   const where = sql`
     ${tab === undefined ? empty : sql`and ${tabs[tab]}`}
     ${openedFrom === undefined ? empty : sql`and created_at >= ${openedFrom}`}
     ${openedBefore === undefined ? empty : sql`and created_at < ${openedBefore}`}
     ${dueBefore === undefined ? empty : sql`and state = 'open' and due_at <= ${dueBefore}`}`
   // There are few in all, and no index has them in the order of a page.
-  return { table: 'disputes', rows, where, isNarrow: true, ...seen }
+  return { table: 'disputes', rows, where, isNarrow: true, ...scope }
 }
 
 export type ListedDispute = DisputeOfClient & {
@@ -47,14 +47,14 @@ export type ListedDispute = DisputeOfClient & {
   payer_name: string | null
 }
 
-export async function findListedDisputes(db: Reads, places: Place[]): Promise<ListedDispute[]> {
+export async function findListedDisputes(db: Reads, positions: ListPosition[]): Promise<ListedDispute[]> {
   return await db.query<ListedDispute>(sql`
     select disputes.*, client_id, clients.name as client_name, payment.payer_name,
       coalesce(defence.state, case when exists (
         select from dispute_files
         where dispute_files.merchant_id = disputes.merchant_id and dispute_files.dispute_id = disputes.id
       ) then 'draft' end) as defence
-    from (select ${disputeColumns} from disputes where ${areAt(places)}) disputes
+    from (select ${disputeColumns} from disputes where ${areAt(positions)}) disputes
     join clients using (merchant_id)
     join lateral (
       select coalesce(payer ->> 'name', customer ->> 'name') as payer_name from transactions

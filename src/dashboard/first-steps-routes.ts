@@ -4,7 +4,7 @@ import { merchantSeenBy, type SignedIn, userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
 import type { Clock } from '../lib/clock.ts'
-import { findDone, isDismissed, setDismissed } from './first-steps-store.ts'
+import { findStepsDone, isDismissed, setDismissed } from './first-steps-store.ts'
 import { type FirstStep, type FirstSteps, FirstStepsView } from './schema.ts'
 
 type Deps = { db: Db; reads: Reads; clock: Clock; sandbox: object | null }
@@ -43,7 +43,7 @@ async function readFirstSteps({ db, sandbox }: Deps, user: SignedIn): Promise<Fi
   // Not from a standby: the person has just done the step, or dismissed the list.
   if (await isDismissed(db, user.id)) return { isDismissed: true, steps: [] }
   const merchantId = merchantSeenBy(user)
-  const done = await findDone(db, { merchantId })
+  const done = await findStepsDone(db, { merchantId })
   const step = (name: FirstStep, isDone: boolean) => ({ name, isDone })
   const shared = [
     step('charge', done.charge),

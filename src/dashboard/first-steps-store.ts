@@ -1,8 +1,8 @@
 import { type Db, empty, type Reads, sql } from '../db/sql.ts'
-import type { Whose } from './overview-store.ts'
+import type { MerchantFilter } from './overview-store.ts'
 
-/** What a new installation or a new merchant does first. */
-export type Done = {
+/** Which of the first steps of a new installation or merchant are done. */
+export type StepsDone = {
   merchant: boolean
   charge: boolean
   payment: boolean
@@ -12,12 +12,12 @@ export type Done = {
   colleague: boolean
 }
 
-/** Deliveries have no index of those that arrived, so only this many are read. */
+/** No index finds the deliveries that arrived, so only this many are read. */
 const deliveriesRead = 1_000
 
-export async function findDone(db: Reads, { merchantId }: Whose): Promise<Done> {
+export async function findStepsDone(db: Reads, { merchantId }: MerchantFilter): Promise<StepsDone> {
   const ofMerchant = merchantId === null ? empty : sql`and merchant_id = ${merchantId}`
-  const [row] = await db.query<Done>(sql`
+  const [row] = await db.query<StepsDone>(sql`
     select exists (select from clients) as merchant,
       exists (select from transactions where true ${ofMerchant}) as charge,
       exists (select from transactions where end_to_end is not null ${ofMerchant}) as payment,

@@ -18,34 +18,34 @@ export type Matching = {
   merchantId: string | null
   /** More conditions, each after an `and`. */
   where: Sql
-  /** Few rows match, and an index of their own finds them. */
+  /** Whether the filters match few rows, which an index for these filters finds. */
   isNarrow: boolean
   /** The merchants that may have matching rows, as a table `clients`; all of them if it is not given. */
   among?: Sql
-  /** Whose turn it is: the reads of one person share the time that lists may take. */
+  /** The id of the user. `runList` limits the reads of each user, so that nobody keeps the others waiting. */
   reader: string
 }
 
-export type Seen = Pick<Matching, 'merchantId' | 'reader'>
+export type ListScope = Pick<Matching, 'merchantId' | 'reader'>
 
-export function matchingTransactions(filters: TransactionFilters, seen: Seen): Matching {
+export function matchingTransactions(filters: TransactionFilters, scope: ListScope): Matching {
   const { startDate, endDate, statuses, minAmount, maxAmount, ...narrow } = filters
-  const where = toTransactionConditions(filters, seen.merchantId ?? raw('clients.merchant_id'))
+  const where = toTransactionConditions(filters, scope.merchantId ?? raw('clients.merchant_id'))
   const isNarrow = isAnySet(narrow)
-  const isOfOpenCodes = seen.merchantId === null && !isNarrow && statuses?.includes('PIX_QRCODE_GENERATED')
+  const isOfOpenCodes = scope.merchantId === null && !isNarrow && statuses?.includes('PIX_QRCODE_GENERATED')
   const among = isOfOpenCodes ? merchantsWith(statuses ?? []) : undefined
   return {
     table: 'transactions',
     where: among ? sql`${where} and created_at >= clients.first_day` : where,
     isNarrow,
     ...(among && { among }),
-    ...seen,
+    ...scope,
   }
 }
 
 /**
  * The merchants with transactions of these statuses, and the first day of each: transactions leave the status of an open
- * code within days, so all older ones would be searched in vain.
+ * code within days, so a search of older ones would find nothing.
  */
 function merchantsWith(statuses: string[]): Sql {
   const ofStatus = sql`where status = any(${statuses})`
@@ -62,19 +62,22 @@ function merchantsWith(statuses: string[]): Sql {
   ) clients`
 }
 
-export function matchingWithdrawals(filters: WithdrawalFilters, seen: Seen): Matching {
+export function matchingWithdrawals(filters: WithdrawalFilters, scope: ListScope): Matching {
   const { startDate, endDate, statuses, minAmount, maxAmount, ...narrow } = filters
-  return { table: 'withdrawals', where: toWithdrawalConditions(filters), isNarrow: isAnySet(narrow), ...seen }
+  return { table: 'withdrawals', where: toWithdrawalConditions(filters), isNarrow: isAnySet(narrow), ...scope }
 }
 
 function isAnySet(filters: object): boolean {
   return Object.values(filters).some((value) => value !== undefined)
 }
 
-/** A place in a list: its sorted value (milliseconds or cents) and its id. `isBefore`: the page that ends before it. */
+/**
+ * A position in a list: the value that it is sorted by (milliseconds or cents), and the id. `isBefore`: the page ends
+ * before it.
+ */
 export type Cursor = { value: number; id: string; isBefore: boolean }
 
-export type Place = { id: string; merchant_id: string; value: Date | number }
+export type ListPosition = { id: string; merchant_id: string; value: Date | number }
 
 const sorted: Record<Order, { column: string; isDescending: boolean }> = {
   newest: { column: 'created_at', isDescending: true },
@@ -85,20 +88,20 @@ const sorted: Record<Order, { column: string; isDescending: boolean }> = {
 }
 
 /**
- * One page of a list, by its last place and not by its number, so that no page is slower than the first. Over all
+ * One page of a list, from a position and not by its number, so that no page is slower than the first. Over all
  * merchants, the first rows of each are read from the merchants' index and then merged.
  */
-export async function findPlaces(
+export async function findPositions(
   db: Reads,
   matching: Matching,
   { sort, cursor, limit }: { sort: Order; cursor: Cursor | null; limit: number },
-): Promise<Place[]> {
+): Promise<ListPosition[]> {
   const isDescending = sorted[sort].isDescending !== (cursor?.isBefore ?? false)
   const column = raw(sorted[sort].column)
   const order = isDescending ? sql`order by value desc, id desc` : sql`order by value, id`
   const sign = raw(isDescending ? '<' : '>')
   const beyond = cursor
-    ? sql`and (${column}, id) ${sign} (${isOfAmounts(sort) ? cursor.value : new Date(cursor.value)}, ${cursor.id})`
+    ? sql`and (${column}, id) ${sign} (${sortsByAmount(sort) ? cursor.value : new Date(cursor.value)}, ${cursor.id})`
     : empty
   const columns = sql`id, merchant_id, ${column} as value`
   const page = sql`${order} limit ${limit}`
@@ -107,14 +110,14 @@ export async function findPlaces(
   const { merchantId } = matching
   const found =
     merchantId === null ? ofAll(rows, matching.isNarrow ? empty : page, matching.among) : rows(sql`${merchantId}`)
-  // Without the wall, a narrow list would be searched in the order of the page.
+  // `materialized`: otherwise PostgreSQL would search for the few rows of a narrow list in the order of the page.
   const statement = matching.isNarrow
     ? sql`with matching as materialized (${found}) select id, merchant_id, value from matching ${page}`
     : sql`${found} ${page}`
-  return await runList<Place>(db, `${matching.reader} rows`, statement)
+  return await runList<ListPosition>(db, `${matching.reader} rows`, statement)
 }
 
-export function isOfAmounts(sort: Order): boolean {
+export function sortsByAmount(sort: Order): boolean {
   return sorted[sort].column === 'amount'
 }
 
@@ -125,12 +128,12 @@ function toRows({ table, rows }: Matching): Sql {
 /** The rows of every merchant, each found by the merchant's own index. */
 function ofAll(rows: (merchant: Sql) => Sql, page: Sql, among: Sql = raw('clients')): Sql {
   return sql`
-    select places.* from ${among}, lateral (${rows(raw('clients.merchant_id'))} ${page}) places where true`
+    select positions.* from ${among}, lateral (${rows(raw('clients.merchant_id'))} ${page}) positions where true`
 }
 
 export type StatusCount = { status: string; count: number; amount: number }
 
-/** More rows than these are not counted one by one. */
+/** The most rows that are counted one by one. */
 export const countedMax = 10_000
 
 /** How many of the first matching rows have each status. */
@@ -143,7 +146,7 @@ export async function countStatuses(db: Reads, matching: Matching): Promise<Stat
   )
 }
 
-/** How many transactions of some days have each status, and their sum, by the counts of days. Days in Brazil. */
+/** The number and sum of the transactions of each status, from the counts of each day. Days are in Brasília time. */
 export async function countTransactions(
   db: Reads,
   { merchantId, reader }: Pick<Matching, 'merchantId' | 'reader'>,
@@ -182,7 +185,7 @@ export async function sumRows(db: Reads, matching: Matching): Promise<Sums | nul
           join matching on refunds.merchant_id = matching.merchant_id and refunds.transaction_id = matching.id
           where refunds.status = 'REFUNDED')`
     : sql`coalesce(sum(amount) filter (where status = 'REFUNDED'), 0)`
-  // The index of lists finds the rows: few of a status would otherwise be searched for in the whole table.
+  // The index of lists finds the rows: otherwise the whole table would be searched for the few of a rare status.
   const [row] = await runList<Sums>(
     db,
     `${matching.reader} sums`,
@@ -215,7 +218,7 @@ export type ListedTransaction = {
   status: string
   amount: number
   amountPaid: number | null
-  /** Refunded, and returned under disputes. */
+  /** The sum of what was refunded and what was returned under disputes. */
   refunded: number
   customerName: string | null
   payerName: string | null
@@ -228,12 +231,12 @@ const refundedAmount = sql`
     where refunds.merchant_id = transactions.merchant_id and refunds.transaction_id = transactions.id
       and refunds.status = 'REFUNDED') end`
 
-export async function findListedTransactions(db: Reads, places: Place[]): Promise<ListedTransaction[]> {
+export async function findListedTransactions(db: Reads, positions: ListPosition[]): Promise<ListedTransaction[]> {
   return await db.query<ListedTransaction>(sql`
     select id, client_id as "clientId", name as "clientName", transactions.created_at as "createdAt",
       payment_date as "paidAt", status, amount, amount_paid as "amountPaid", (${refundedAmount})::bigint as refunded,
       customer ->> 'name' as "customerName", payer ->> 'name' as "payerName", external_code as "externalCode"
-    from transactions join clients using (merchant_id) where ${areAt(places)}`)
+    from transactions join clients using (merchant_id) where ${areAt(positions)}`)
 }
 
 export type ListedWithdrawal = {
@@ -249,15 +252,15 @@ export type ListedWithdrawal = {
   externalCode: string | null
 }
 
-export async function findListedWithdrawals(db: Reads, places: Place[]): Promise<ListedWithdrawal[]> {
+export async function findListedWithdrawals(db: Reads, positions: ListPosition[]): Promise<ListedWithdrawal[]> {
   return await db.query<ListedWithdrawal>(sql`
     select id, client_id as "clientId", name as "clientName", withdrawals.created_at as "createdAt", status,
       review_reason as hold, amount, pix_key as "pixKey", receiver ->> 'name' as "receiverName",
       external_code as "externalCode"
-    from withdrawals join clients using (merchant_id) where ${areAt(places)}`)
+    from withdrawals join clients using (merchant_id) where ${areAt(positions)}`)
 }
 
-export function areAt(places: Place[]): Sql {
+export function areAt(positions: ListPosition[]): Sql {
   return sql`(id, merchant_id) in (
-    select * from unnest(${places.map(({ id }) => id)}::uuid[], ${places.map((place) => place.merchant_id)}::uuid[]))`
+    select * from unnest(${positions.map(({ id }) => id)}::uuid[], ${positions.map((position) => position.merchant_id)}::uuid[]))`
 }

@@ -4,13 +4,13 @@ import { invalidField } from '../lib/errors.ts'
 import {
   type Cursor,
   countedMax,
-  findPlaces,
-  isOfAmounts,
+  findPositions,
+  type ListPosition,
   type Matching,
   type Order,
-  type Place,
   type StatusCount,
   type Sums,
+  sortsByAmount,
 } from './list-store.ts'
 
 const perPage = 20
@@ -26,25 +26,25 @@ export async function readPage<Row extends { id: string }>(
   db: Reads,
   matching: Matching,
   { sort = 'newest', after, before }: PageQuery,
-  find: (db: Reads, places: Place[]) => Promise<Row[]>,
+  find: (db: Reads, positions: ListPosition[]) => Promise<Row[]>,
 ): Promise<{ next: string | null; previous: string | null; items: Row[] }> {
-  if (isOfAmounts(sort) && (matching.merchantId === null || matching.table === 'withdrawals'))
+  if (sortsByAmount(sort) && (matching.merchantId === null || matching.table === 'withdrawals'))
     throw invalidField(
       'sort',
       'invalid',
       'needs a merchant: only the amounts of one merchant’s transactions are sorted',
     )
   const cursor = readCursor(after, false) ?? readCursor(before, true)
-  const found = await findPlaces(db, matching, { sort, cursor, limit: perPage + 1 })
+  const found = await findPositions(db, matching, { sort, cursor, limit: perPage + 1 })
   const isMore = found.length > perPage
-  const places = found.slice(0, perPage)
-  if (cursor?.isBefore) places.reverse()
-  const rows = new Map((places.length === 0 ? [] : await find(db, places)).map((row) => [row.id, row]))
-  const write = (place: Place | undefined) => (place ? `${Number(place.value)}_${place.id}` : null)
+  const positions = found.slice(0, perPage)
+  if (cursor?.isBefore) positions.reverse()
+  const rows = new Map((positions.length === 0 ? [] : await find(db, positions)).map((row) => [row.id, row]))
+  const write = (position: ListPosition | undefined) => (position ? `${Number(position.value)}_${position.id}` : null)
   return {
-    next: isMore || cursor?.isBefore ? write(places.at(-1)) : null,
-    previous: cursor && (!cursor.isBefore || isMore) ? write(places[0]) : null,
-    items: places.flatMap(({ id }) => rows.get(id) ?? []),
+    next: isMore || cursor?.isBefore ? write(positions.at(-1)) : null,
+    previous: cursor && (!cursor.isBefore || isMore) ? write(positions[0]) : null,
+    items: positions.flatMap(({ id }) => rows.get(id) ?? []),
   }
 }
 

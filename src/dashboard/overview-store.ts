@@ -5,12 +5,12 @@ import { windowOf } from '../lib/brasilia.ts'
 import type { TransactionStatus } from '../transactions/status.ts'
 
 /** One merchant, or all if null. */
-export type Whose = { merchantId: string | null }
+export type MerchantFilter = { merchantId: string | null }
 
 export type DayRow = { day: string; status: TransactionStatus; count: number; amount: number }
 
 /** Charges created per day by their current status; days in Brazil, from `firstDay` (yyyy-mm-dd) on. */
-export async function listDays(db: Reads, { merchantId }: Whose, firstDay: string): Promise<DayRow[]> {
+export async function listDays(db: Reads, { merchantId }: MerchantFilter, firstDay: string): Promise<DayRow[]> {
   const since = sql`where day >= ${firstDay}::date ${ofMerchant(merchantId)}`
   return await db.query<DayRow>(sql`
     select day::text, status, sum(count)::bigint as count, sum(amount)::bigint as amount from (
@@ -27,7 +27,7 @@ export type HourRow = { hour: Date; created: number; paid: number; amount: numbe
  * Charges created per hour since a time, and how much of them is paid. Read from the index of lists, merchant by
  * merchant.
  */
-export async function listHours(db: Reads, { merchantId }: Whose, since: Date): Promise<HourRow[]> {
+export async function listHours(db: Reads, { merchantId }: MerchantFilter, since: Date): Promise<HourRow[]> {
   return await db.query<HourRow>(sql`
     select hour, sum(created)::bigint as created, sum(paid)::bigint as paid, sum(amount)::bigint as amount
     from clients, lateral (
@@ -65,7 +65,7 @@ export type PayTimeRow = { day: string | null; sample: number; median: number; p
  * How long the latest payments of each day took from code to money, in seconds; also of all days together. Reads a few
  * per merchant, or more of one merchant.
  */
-export async function listPayTimes(db: Reads, { merchantId }: Whose, days: string[]): Promise<PayTimeRow[]> {
+export async function listPayTimes(db: Reads, { merchantId }: MerchantFilter, days: string[]): Promise<PayTimeRow[]> {
   const each = merchantId === null ? 3 : 70
   return await db.query<PayTimeRow>(sql`
     select day, count(*) as sample,
@@ -85,7 +85,7 @@ export async function listPayTimes(db: Reads, { merchantId }: Whose, days: strin
 }
 
 /** The balances of a merchant, or the sum of all. */
-export async function sumBalances(db: Reads, { merchantId }: Whose): Promise<Balances> {
+export async function sumBalances(db: Reads, { merchantId }: MerchantFilter): Promise<Balances> {
   const rows = await db.query<{ account: string; balance: number }>(sql`
     select account, sum(balance)::bigint as balance from ledger_accounts where true ${ofMerchant(merchantId)} group by account`)
   return toBalances(rows)

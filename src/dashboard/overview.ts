@@ -11,10 +11,10 @@ import {
   listHours,
   listMerchantDays,
   listPayTimes,
+  type MerchantFilter,
   type MerchantRow,
   type PayTimeRow,
   sumBalances,
-  type Whose,
 } from './overview-store.ts'
 import type { Figures, Overview } from './schema.ts'
 
@@ -41,13 +41,13 @@ type Known = { at: number; ageMs: number; overview: Promise<Overview> }
 export function createOverview(deps: Deps) {
   const findSameTime = keepSameTime(deps)
   const known = new Map<string, Known>()
-  return async (whose: Whose, days: number): Promise<Overview> => {
-    const key = `${whose.merchantId} ${days}`
+  return async (filter: MerchantFilter, days: number): Promise<Overview> => {
+    const key = `${filter.merchantId} ${days}`
     const now = deps.clock.now().getTime()
     const last = known.get(key)
     if (last && now - last.at >= 0 && now - last.at < last.ageMs) return await last.overview
     const startedAt = performance.now()
-    const overview = readOverview(deps, whose, { now, days, findSameTime })
+    const overview = readOverview(deps, filter, { now, days, findSameTime })
     const reading: Known = { at: now, ageMs: ageMaxMs, overview }
     if (known.size > 1_000) known.clear()
     known.set(key, reading)
@@ -62,22 +62,22 @@ export function createOverview(deps: Deps) {
 }
 
 type Moment = { today: string; minute: number }
-type FindSameTime = (whose: Whose, moment: Moment) => Promise<SameTime>
+type FindSameTime = (filter: MerchantFilter, moment: Moment) => Promise<SameTime>
 
 /** The days before do not change: their figures are read once per minute. */
 function keepSameTime({ db, reads }: Deps): FindSameTime {
   const kept = new Map<string, Promise<SameTime>>()
-  const read = async ({ merchantId }: Whose, { today, minute }: Moment): Promise<SameTime> => {
+  const read = async ({ merchantId }: MerchantFilter, { today, minute }: Moment): Promise<SameTime> => {
     const days = daysBefore(today)
     if (!(await areMinutesCounted(db, today))) return null
     const rows = await findFiguresUntil(reads, { merchantId, days, minute })
     return days.map((day) => ({ day, ...fillFigures(rows.find((row) => row.day === day)) }))
   }
-  return async (whose, moment) => {
-    const key = `${whose.merchantId} ${moment.today} ${moment.minute}`
+  return async (filter, moment) => {
+    const key = `${filter.merchantId} ${moment.today} ${moment.minute}`
     const before = kept.get(key)
     if (before) return await before
-    const sameTime = read(whose, moment)
+    const sameTime = read(filter, moment)
     if (kept.size >= keptMax) kept.clear()
     kept.set(key, sameTime)
     // Until yesterday is counted, the next view looks again.
@@ -89,7 +89,7 @@ function keepSameTime({ db, reads }: Deps): FindSameTime {
 
 async function readOverview(
   deps: Deps,
-  whose: Whose,
+  filter: MerchantFilter,
   { now, days, findSameTime }: { now: number; days: number; findSameTime: FindSameTime },
 ): Promise<Overview> {
   const { db, reads } = deps
@@ -98,12 +98,12 @@ async function readOverview(
   const names = lastDays(today, days)
   const minute = Math.floor((now - midnight.getTime()) / minuteMs)
   const [rows, hours, sameTime, times, balances, merchants] = await Promise.all([
-    listDays(reads, whose, names[0] ?? today),
-    listHours(reads, whose, midnight),
-    findSameTime(whose, { today, minute }),
-    listPayTimes(reads, whose, [...daysBefore(today), today]),
-    sumBalances(db, whose),
-    whose.merchantId === null ? rankMerchants(deps, { today, minute }) : null,
+    listDays(reads, filter, names[0] ?? today),
+    listHours(reads, filter, midnight),
+    findSameTime(filter, { today, minute }),
+    listPayTimes(reads, filter, [...daysBefore(today), today]),
+    sumBalances(db, filter),
+    filter.merchantId === null ? rankMerchants(deps, { today, minute }) : null,
   ])
   const byDay = names.map((day) => ({ day, figures: toFigures(rows.filter((row) => row.day === day)) }))
   const ofToday = byDay.at(-1)

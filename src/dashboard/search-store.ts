@@ -1,5 +1,5 @@
 import { empty, type Reads, type Sql, sql } from '../db/sql.ts'
-import type { Whose } from './overview-store.ts'
+import type { MerchantFilter } from './overview-store.ts'
 
 export type RecordType = 'transaction' | 'withdrawal'
 /** `matched`: what of the record the search found. */
@@ -34,7 +34,7 @@ const namesRead = 300_000
 /** Greater than any character that a code can contain: the end of the range of a prefix. */
 const lastCharacter = '\u{10FFFF}'
 
-export async function findById(db: Reads, { merchantId }: Whose, id: string): Promise<Found[]> {
+export async function findById(db: Reads, { merchantId }: MerchantFilter, id: string): Promise<Found[]> {
   return await db.query<Found>(sql`
     select 'transaction' as type, id, 'id' as matched from transactions where id = ${id} ${ofMerchant(merchantId)}
     union all
@@ -42,10 +42,10 @@ export async function findById(db: Reads, { merchantId }: Whose, id: string): Pr
 }
 
 /** Finds records by an end-to-end id: of a payment, a refund, a return or a withdrawal. */
-export async function findByEndToEnd(db: Reads, whose: Whose, endToEnd: string): Promise<Found[]> {
+export async function findByEndToEnd(db: Reads, filter: MerchantFilter, endToEnd: string): Promise<Found[]> {
   return await ofMerchants(
     db,
-    whose,
+    filter,
     'id',
     sql`
       (select 'transaction' as type, id, created_at from transactions
@@ -67,14 +67,14 @@ export async function findByEndToEnd(db: Reads, whose: Whose, endToEnd: string):
 }
 
 /** Finds records whose external code begins with the text. The highest codes are usually the newest. */
-export async function findByCode(db: Reads, whose: Whose, prefix: string): Promise<Found[]> {
+export async function findByCode(db: Reads, filter: MerchantFilter, prefix: string): Promise<Found[]> {
   // The range lets PostgreSQL use the index in any collation.
   const isCode = sql`merchant_id = clients.merchant_id and external_code >= ${prefix}
     and external_code < ${prefix + lastCharacter} and external_code like ${toPattern(prefix)}`
-  const each = whose.merchantId === null ? hitsOfEachMax : hitsMax
+  const each = filter.merchantId === null ? hitsOfEachMax : hitsMax
   return await ofMerchants(
     db,
-    whose,
+    filter,
     'code',
     sql`
       (select 'transaction' as type, id, created_at from transactions
@@ -88,11 +88,11 @@ export async function findByCode(db: Reads, whose: Whose, prefix: string): Promi
  * Finds records of an amount. The range makes PostgreSQL read the index backwards, so the newest versions of rows come
  * first.
  */
-export async function findByAmount(db: Reads, whose: Whose, amount: number): Promise<Found[]> {
-  const isAll = whose.merchantId === null
+export async function findByAmount(db: Reads, filter: MerchantFilter, amount: number): Promise<Found[]> {
+  const isAll = filter.merchantId === null
   return await ofMerchants(
     db,
-    whose,
+    filter,
     'amount',
     sql`
       (select 'transaction' as type, id, created_at from transactions
@@ -106,10 +106,10 @@ export async function findByAmount(db: Reads, whose: Whose, amount: number): Pro
   )
 }
 
-export async function findByDocument(db: Reads, whose: Whose, document: string): Promise<Found[]> {
+export async function findByDocument(db: Reads, filter: MerchantFilter, document: string): Promise<Found[]> {
   return await ofMerchants(
     db,
-    whose,
+    filter,
     'document',
     sql`
       select 'transaction' as type, id, created_at from transactions
@@ -119,10 +119,10 @@ export async function findByDocument(db: Reads, whose: Whose, document: string):
 }
 
 /** Finds transactions of customers whose e-mail address begins with the text. */
-export async function findByEmail(db: Reads, whose: Whose, prefix: string): Promise<Found[]> {
+export async function findByEmail(db: Reads, filter: MerchantFilter, prefix: string): Promise<Found[]> {
   return await ofMerchants(
     db,
-    whose,
+    filter,
     'email',
     sql`
       select 'transaction' as type, id, created_at from transactions
@@ -133,10 +133,10 @@ export async function findByEmail(db: Reads, whose: Whose, prefix: string): Prom
 }
 
 /** Finds withdrawals to a PIX key. */
-export async function findByPixKey(db: Reads, whose: Whose, pixKey: string): Promise<Found[]> {
+export async function findByPixKey(db: Reads, filter: MerchantFilter, pixKey: string): Promise<Found[]> {
   return await ofMerchants(
     db,
-    whose,
+    filter,
     'pixKey',
     sql`
       select 'withdrawal' as type, id, created_at from withdrawals
@@ -145,16 +145,16 @@ export async function findByPixKey(db: Reads, whose: Whose, pixKey: string): Pro
 }
 
 /** Finds transactions whose customer's name contains each of the words, as `toSearchText` writes them. */
-export async function findByName(db: Reads, whose: Whose, words: string[]): Promise<Found[]> {
+export async function findByName(db: Reads, filter: MerchantFilter, words: string[]): Promise<Found[]> {
   const patterns = words.map((word) => `%${toPattern(word)}`)
-  const each = whose.merchantId === null ? hitsOfEachMax : hitsMax
+  const each = filter.merchantId === null ? hitsOfEachMax : hitsMax
   const read =
-    whose.merchantId === null
+    filter.merchantId === null
       ? sql`(select ${namesRead}::bigint / greatest(count(*), 1) from clients)`
       : sql`${namesRead}`
   return await ofMerchants(
     db,
-    whose,
+    filter,
     'name',
     sql`
       select 'transaction' as type, id, created_at from (
@@ -186,7 +186,7 @@ export async function listHits(db: Reads, found: Found[]): Promise<Hit[]> {
 }
 
 /** Runs a search in one merchant's indexes, or in those of each merchant in turn. */
-async function ofMerchants(db: Reads, { merchantId }: Whose, matched: Matched, rows: Sql): Promise<Found[]> {
+async function ofMerchants(db: Reads, { merchantId }: MerchantFilter, matched: Matched, rows: Sql): Promise<Found[]> {
   return await db.query<Found>(sql`
     select type, id, ${matched}::text as matched from clients, lateral (${rows}) found
     where true ${ofMerchant(merchantId)} order by found.created_at desc limit ${hitsMax}`)

@@ -2,7 +2,7 @@ import type { Reads } from '../db/sql.ts'
 import { parseDocument } from '../lib/document.ts'
 import { toSearchText } from '../lib/text.ts'
 import { fromTxid } from '../pix/ids.ts'
-import type { Whose } from './overview-store.ts'
+import type { MerchantFilter } from './overview-store.ts'
 import type { Hit as HitView, SearchResults } from './schema.ts'
 import * as store from './search-store.ts'
 
@@ -67,7 +67,7 @@ export function parseAmount(text: string): number | null {
  */
 export async function search(
   db: Reads,
-  { text, merchantId, seesWithdrawals }: Whose & { text: string; seesWithdrawals: boolean },
+  { text, merchantId, seesWithdrawals }: MerchantFilter & { text: string; seesWithdrawals: boolean },
 ): Promise<SearchResults> {
   const terms = toSearchTerms(text)
   const found = (await find(db, { merchantId }, terms)).filter(({ type }) => type === 'transaction' || seesWithdrawals)
@@ -82,21 +82,21 @@ export async function search(
 
 const personal: ReadonlySet<store.Matched | undefined> = new Set(['name', 'document', 'email'])
 
-async function find(db: Reads, whose: Whose, terms: SearchTerms): Promise<store.Found[]> {
+async function find(db: Reads, filter: MerchantFilter, terms: SearchTerms): Promise<store.Found[]> {
   const { id, endToEnd, document, email, amount, code, nameWords } = terms
   const certain = [
-    ...(id === null ? [] : await store.findById(db, whose, id)),
-    ...(endToEnd === null ? [] : await store.findByEndToEnd(db, whose, endToEnd)),
+    ...(id === null ? [] : await store.findById(db, filter, id)),
+    ...(endToEnd === null ? [] : await store.findByEndToEnd(db, filter, endToEnd)),
   ]
   if (certain.length > 0) return certain
   const pixKey = document ?? email ?? id
   const results = await Promise.all([
-    nameWords.length > 0 ? store.findByName(db, whose, nameWords) : [],
-    pixKey === null ? [] : store.findByPixKey(db, whose, pixKey),
-    document === null ? [] : store.findByDocument(db, whose, document),
-    email === null ? [] : store.findByEmail(db, whose, email),
-    amount === null ? [] : store.findByAmount(db, whose, amount),
-    code === null ? [] : store.findByCode(db, whose, code),
+    nameWords.length > 0 ? store.findByName(db, filter, nameWords) : [],
+    pixKey === null ? [] : store.findByPixKey(db, filter, pixKey),
+    document === null ? [] : store.findByDocument(db, filter, document),
+    email === null ? [] : store.findByEmail(db, filter, email),
+    amount === null ? [] : store.findByAmount(db, filter, amount),
+    code === null ? [] : store.findByCode(db, filter, code),
   ])
   return results.flat()
 }

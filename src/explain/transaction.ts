@@ -89,7 +89,9 @@ function describeRefunding(facts: TransactionFacts): Sentence[] {
   ]
 }
 
-/** The operator decides what happens to this money. */
+/**
+ * A refund that reverses an attribution: the money is in suspense again, and the operator decides what happens to it.
+ */
 function describeReversal({ record, refunds }: TransactionFacts): Sentence[] | null {
   const id = refunds.find((refund) => refund.suspense_payment_id !== null)?.suspense_payment_id
   if (!id) return null

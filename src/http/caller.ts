@@ -8,7 +8,7 @@ export type Caller = {
   merchantName: string
   /** The merchant's address in another cell, if it has moved there. */
   movedTo: string | null
-  /** Whether the token or the user may also do this. */
+  /** Whether the token or the user also has this scope. */
   may: (scope: string) => boolean
 }
 

@@ -35,9 +35,9 @@ export type Access =
   | { public: true }
   /**
    * A merchant's token with the scope. Or a signed-in dashboard user who may do the same, or who has the permission
-   * `orPermission`. `permissionOfPeople`: users need this permission instead.
+   * `orPermission`. `userPermission`: users need this permission instead.
    */
-  | { scope: string; orPermission?: string; permissionOfPeople?: string }
+  | { scope: string; orPermission?: string; userPermission?: string }
   /**
    * A signed-in user with the permission; null: any signed-in user. `beforeSecondFactor`: also while the role still
    * needs a second factor.

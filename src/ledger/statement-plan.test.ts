@@ -8,8 +8,8 @@ import { listStatementBefore } from './export-store.ts'
 import { findBalancesAt, listStatement, type StatementFilters } from './store.ts'
 import { findChainBreaches } from './verify-store.ts'
 
-// What PostgreSQL reads for a statement: payments of 100 with fees of 1, half of them for one merchant, and 50
-// reservations.
+// What PostgreSQL reads for a merchant's account statement: payments of 100 with fees of 1, half of them for one
+// merchant, and 50 reservations.
 const merchant = randomUUID()
 const payments = 5_000
 let database: TestDatabase

@@ -49,13 +49,13 @@ export async function findTransferBreaches(db: Db | Tx, since: Date | null): Pro
     rule: 'balance_is_sum',
     merchantId: merchant_id,
     recordId: null,
-    detail: `the balance of ${account} is ${balance}, its transfers left ${sum}`,
+    detail: `the balance of ${account} is ${balance}, but its last transfer left ${sum}`,
   }))
   const unchained = (await findChainBreaches(db, since)).map(({ merchant_id, record_id, account, id }) => ({
     rule: 'running_balance',
     merchantId: merchant_id,
     recordId: record_id,
-    detail: `the running balance of ${account} does not follow at transfer ${id}`,
+    detail: `the running balance of ${account} at transfer ${id} does not follow from the transfer before it`,
   }))
   return [...unequal, ...unchained]
 }

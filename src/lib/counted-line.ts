@@ -1,9 +1,9 @@
-/** What happened is logged at once, and then once a second with the number of times. */
+/** The pause between two lines of the same event. */
 const everyMs = 1_000
 
 /**
- * For an event that may happen to every request at once, such as an outage of the database: `write` gets the first one
- * at once, and then the last one of each second, with the count since the line before.
+ * For an event that may happen to every request at once, such as an outage of the database: `write` gets the first
+ * event at once, and then the last event of each second, with the number of events since the previous line.
  */
 export function createCountedLine<Event>(write: (event: Event, count: number) => void): (event: Event) => void {
   let count = 0

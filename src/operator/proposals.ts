@@ -7,12 +7,12 @@ import { approveProposal, type ProposalKind, rejectProposal } from '../proposals
 import { findObstacle, type Obstacle } from '../proposals/second-person.ts'
 import { findProposal, type ListedProposal, listOpenProposals, type ProposalRow } from '../proposals/store.ts'
 
-/** Proposals wait for days, not weeks: nobody reads through more than these. */
+/** The most proposals that are listed. They wait for days, not weeks, and nobody reads through more. */
 const shownMax = 100
 
 export type ProposalView = ReturnType<typeof toView> & {
   isOwn: boolean
-  /** Why this person cannot approve it. */
+  /** Why `actor` cannot approve the proposal; null if they can. */
   obstacle: Obstacle['code'] | null
 }
 
@@ -20,10 +20,10 @@ export type ProposalView = ReturnType<typeof toView> & {
 export async function listProposals(
   { db, clock }: { db: Db; clock: Clock },
   actor: string,
-  which: { kinds?: string[]; merchantId?: string; recordId?: string } = {},
+  filter: { kinds?: string[]; merchantId?: string; recordId?: string } = {},
 ): Promise<ProposalView[]> {
-  const kinds = which.kinds ?? proposalKinds.map(({ name }) => name)
-  const rows = await listOpenProposals(db, { ...which, kinds, limit: shownMax })
+  const kinds = filter.kinds ?? proposalKinds.map(({ name }) => name)
+  const rows = await listOpenProposals(db, { ...filter, kinds, limit: shownMax })
   return await Promise.all(
     rows.map(async (row) => {
       const second = { by: actor, now: clock.now(), command: `proposal approve ${row.id}` }
@@ -34,8 +34,8 @@ export async function listProposals(
 }
 
 /**
- * A second person approves a proposal, which carries it out, or anyone who may decide rejects it. The errors are those
- * of `approveProposal` and `rejectProposal`.
+ * Approves or rejects a proposal. Only a second person may approve it, and the approval carries it out; everyone who
+ * may decide on its kind may reject it. Throws what `approveProposal` and `rejectProposal` throw.
  *
  * @param assertMay throws when this person may not decide on proposals of this kind
  */

@@ -21,10 +21,10 @@ export type SampleDeps = CreateDeps & {
 const sample = { amount: 2590, paymentMethod: 'PIX', isInfoProduct: true, pix: { expirationSeconds: 1800 } } as const
 
 /**
- * For visitors of the front page of a sandbox: a button that creates a charge, and one on its payment page that pays
- * it. They need no account: only a page of this service may create one, whoever has its address may pay it, and both
- * seldom. The money is simulated, and the charges belong to the sandbox client. Addresses are relative: visitors may use
- * another one than BASE_URL.
+ * For visitors of the front page of a sandbox: a button that creates a charge, and a button on its payment page that
+ * pays it. Visitors need no account. Only a page of this service may create a charge, and whoever has the address of
+ * its payment page may pay it; both are limited to a low rate. The money is simulated, and the charges belong to the
+ * sandbox client. Redirects are relative, because visitors may use another address than BASE_URL.
  */
 export function registerSampleRoutes(app: Server, deps: SampleDeps & { sandbox: Pick<Sandbox, 'pay'> }): void {
   const { sampleLimits, baseUrl, key, db } = deps
@@ -44,7 +44,7 @@ export function registerSampleRoutes(app: Server, deps: SampleDeps & { sandbox: 
     limit(request, reply)
     const clientId = await findSetting(db, 'sandbox_client')
     const client = clientId === null ? null : await findClient(db, clientId, deps.clock.now())
-    // Without the sandbox client, a person who is signed in creates a charge there.
+    // Without the sandbox client, the dashboard opens, where a signed-in user can create a charge.
     if (!client?.has_secret) return reply.redirect('../dashboard/sandbox', 303)
     const { row } = await createTransaction(deps, {
       merchantId: client.merchant_id,
@@ -66,7 +66,7 @@ export function registerSampleRoutes(app: Server, deps: SampleDeps & { sandbox: 
       const id = readPaymentToken(key, token)
       const payment = id === null ? null : await findPayment(db, id)
       if (!payment) throw new AppError('not_found')
-      // Refused if it is paid or has expired, which the page shows.
+      // The sandbox refuses a charge that is paid or has expired. The payment page then shows that state.
       if (payment.pix_uri !== null) await deps.sandbox.pay({ uri: payment.pix_uri })
       return reply.redirect(`./${token}`, 303)
     },
@@ -74,8 +74,8 @@ export function registerSampleRoutes(app: Server, deps: SampleDeps & { sandbox: 
 }
 
 /**
- * Whether a page of this service sent the form. Over https and to this machine browsers say so in `Sec-Fetch-Site`,
- * elsewhere `Origin` does. Other programs have the API.
+ * Whether a page of this service sent the form. Over https and on localhost, browsers send `Sec-Fetch-Site`; elsewhere
+ * they send only `Origin`. Programs that are no browsers use the API.
  */
 function isFromOwnPage({ headers, host }: FastifyRequest, baseUrl: string): boolean {
   const { origin, 'sec-fetch-site': site } = headers

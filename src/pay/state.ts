@@ -16,10 +16,10 @@ const states: Readonly<Record<TransactionStatus, PageState>> = {
   FAILED: 'failed',
 }
 
-type Standing = { status: TransactionStatus; pix_expires_at: Date | null; error_message: string | null }
+type StatusFields = { status: TransactionStatus; pix_expires_at: Date | null; error_message: string | null }
 
 /** A code is shown until it expires and no longer, even if the acquirer is queried once more later. */
-export function pageState(row: Standing, now: Date): PageState {
+export function pageState(row: StatusFields, now: Date): PageState {
   if (failureCodeOf(row) === 'canceled') return 'canceled'
   const { status, pix_expires_at } = row
   const state = states[status]
@@ -28,11 +28,11 @@ export function pageState(row: Standing, now: Date): PageState {
 }
 
 /** Whether the state may still change while the page is open: an expired code may just have been paid. */
-export function isOpen({ status }: Pick<Standing, 'status'>): boolean {
+export function isOpen({ status }: Pick<StatusFields, 'status'>): boolean {
   return status === 'PENDING' || status === 'PIX_QRCODE_GENERATED'
 }
 
 /** Whether the banks still examine a dispute of the payment. */
-export function isDisputed({ status }: Pick<Standing, 'status'>): boolean {
+export function isDisputed({ status }: Pick<StatusFields, 'status'>): boolean {
   return status === 'BLOCKED' || status === 'PROCESSING_INFRACTION'
 }

@@ -135,7 +135,7 @@ describe('decodeBrCode', () => {
     ['malformed', 'neither key nor location', sign(`00020126180014br.gov.bcb.pix${rest}`)],
     ['malformed', 'another currency', sign(`000201${account}${rest.replace('986', '840')}`)],
     ['malformed', 'no merchant name', sign(`000201${account}${rest.replace('5901A', '')}`)],
-    ['malformed', 'an amount that is none', sign(`000201${account}54041e99${rest}`)],
+    ['malformed', 'an amount that is not a number', sign(`000201${account}54041e99${rest}`)],
     ['malformed', 'a CRC inside another field', sign(`000201${account}${rest}6208`)],
     ['not_pix', 'another payment system', sign(`00020126110007com.foo${rest}`)],
     ['crc_mismatch', 'a wrong CRC', `000201${account}${rest}63040000`],

@@ -20,7 +20,7 @@ const words = {
       merchant: 'Merchant',
       amount: 'Amount',
       paidAt: 'Paid on',
-      endToEnd: 'Pix ID (end-to-end)',
+      endToEnd: 'End-to-end id',
     },
     ...{
       transaction: 'Transaction',

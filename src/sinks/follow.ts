@@ -16,16 +16,16 @@ import { type Behind, findLag, listBehind, savePosition } from './store.ts'
 const pollEveryMs = 250
 const firstPauseMs = 250
 const longestPauseMs = 30_000
-const merchantsAtOnce = 4
-const eventsAtOnce = 100
-/** How long the events of one merchant are sent before it is seen whose others wait. */
+const merchantsConcurrentMax = 4
+const eventsPerPage = 100
+/** How long one merchant's events are sent before the other merchants get their turn. */
 const turnMs = 1_000
 
 type Deps = { db: Db; log: Logger; clock: Clock; registry: Registry; loadRecords: LoadRecords }
 
 /**
- * The job that sends all events to the message broker of EVENT_SINK. Without the setting it only ends, and with it the
- * job that a process with the setting has left behind.
+ * The job that sends all events to the message broker of EVENT_SINK. Without the setting the job ends at once, so that
+ * a job that a process with the setting has left behind ends too.
  */
 export async function sinkJobs(
   deps: Deps,
@@ -36,7 +36,7 @@ export async function sinkJobs(
   const open = await loadSink(settings)
   return {
     jobs: { 'sinks.follow': async (_, stopping) => await follow(deps, { settings, open, stopping }) },
-    // The job runs as long as its process, under a key: one process sends. When that one dies, another one takes over.
+    // The job has a key, so that one process sends, for as long as it lives. When it dies, another one takes over.
     schedules: { 'sinks.follow': { everySeconds: 1 } },
   }
 }
@@ -62,18 +62,18 @@ async function follow(deps: Deps, { settings, open, stopping }: Following): Prom
             await sendPages(deps, one, target)
           } catch (error) {
             if (error instanceof NotAcknowledged) throw error.cause
-            if (error instanceof AnotherSends) throw error
+            if (error instanceof TakenOver) throw error
             // The other merchants' events do not wait for it.
             retryAt.set(one.merchantId, performance.now() + longestPauseMs)
             logFailure(error as Error)
           }
         }
-        await eachAtOnce(behind, stopping, send, merchantsAtOnce)
+        await eachAtOnce(behind, stopping, send, merchantsConcurrentMax)
         pauseMs = firstPauseMs
         if (behind.length === 0) await sleep(pollEveryMs, undefined, { signal: stopping }).catch(() => {})
       }
     } catch (error) {
-      if (error instanceof AnotherSends) {
+      if (error instanceof TakenOver) {
         deps.log.warn({ sink: settings.name }, 'another process sends the events to the broker as well: this one stops')
         return
       }
@@ -86,7 +86,7 @@ async function follow(deps: Deps, { settings, open, stopping }: Following): Prom
   }
 }
 
-/** A connection that is there too late is closed. */
+/** A connection that opens only after the time-out is closed. */
 async function openInTime(open: OpenSink): Promise<Sink> {
   const opening = open()
   return await inTime(opening).catch((error: unknown) => {
@@ -98,10 +98,10 @@ async function openInTime(open: OpenSink): Promise<Sink> {
 class NotAcknowledged extends Error {}
 
 /**
- * Another process took this job over, because the database connection that shows that this one is alive was lost for a
- * moment. If this one has the job after all, the schedule starts it again.
+ * Another process has taken over this job, because this process lost for a moment the database connection that shows
+ * that it is alive. If the job belongs to this process after all, the schedule starts it again.
  */
-class AnotherSends extends Error {}
+class TakenOver extends Error {}
 
 type Target = { sink: Sink; name: string; stopping: AbortSignal }
 
@@ -112,22 +112,21 @@ async function sendPages(deps: Deps, { merchantId, clientId, number }: Behind, t
   const { db } = deps
   const turnEndsAt = performance.now() + turnMs
   for (let from = number, hasMore = true; hasMore && !target.stopping.aborted && performance.now() < turnEndsAt; ) {
-    const page = await readAfter({ db, reads: db }, { merchantId, afterNumber: from, limit: eventsAtOnce })
+    const page = await readAfter({ db, reads: db }, { merchantId, afterNumber: from, limit: eventsPerPage })
     const messages = await toMessages(deps, clientId, page.events)
     for (const wave of toWaves(messages))
       await inTime(target.sink.publish(wave)).catch((cause: unknown) => {
         throw new NotAcknowledged('the broker did not acknowledge', { cause })
       })
-    if (!(await savePosition(db, { sink: target.name, merchantId, from, to: page.nextNumber })))
-      throw new AnotherSends()
+    if (!(await savePosition(db, { sink: target.name, merchantId, from, to: page.nextNumber }))) throw new TakenOver()
     from = page.nextNumber
     hasMore = page.hasMore
   }
 }
 
 /**
- * At most one event of a record in each, in the order of its changes: an event is sent when the broker has acknowledged
- * the previous one of its record.
+ * Splits messages into waves with at most one event of each record, in the order of its changes: an event is sent only
+ * when the broker has acknowledged the previous one of its record.
  */
 function toWaves(messages: Message[]): Message[][] {
   const counts = new Map<string, number>()

@@ -6,8 +6,8 @@ import {
   checkReturns,
   hasSimulatedDisputes,
   pollDisputes,
-  readDisputesJob,
-  readSimulatedDisputesJob,
+  pollDisputesJob,
+  pollSimulatedDisputesJob,
 } from './dispute/poll.ts'
 import { pollReturns } from './dispute/poll-returns.ts'
 import { checkReturnsJob } from './dispute/returns.ts'
@@ -30,17 +30,17 @@ const KeyPayload = Type.Object({ merchantId: Type.String(), id: Type.String() })
 /**
  * The worker's jobs for transactions.
  *
- * @param inBackground the same, for jobs that nobody waits for
+ * @param inBackground the same, with a `Db` that gives way to requests, for jobs that nobody waits for
  */
 export function transactionJobs(deps: SettleDeps, inBackground: SettleDeps): Record<string, Job> {
   return {
     'transactions.check': async (_, stopping) => await checkDueTransactions(inBackground, stopping),
-    // Apart: a check runs until none is due, and no open refund waits behind charges that expire.
+    // A job of its own: a check runs until nothing is due, and refunds must not wait behind charges that expire.
     'transactions.check-refunds': async (_, stopping) => await checkDueRefunds(inBackground, stopping),
     'transactions.poll': async (_, stopping) => await pollPayments(inBackground, stopping),
     'transactions.poll-returns': async (_, stopping) => await pollReturns(inBackground, stopping),
-    [readDisputesJob]: async (_, stopping) => await pollDisputes(inBackground, stopping),
-    [readSimulatedDisputesJob]: async (_, stopping) =>
+    [pollDisputesJob]: async (_, stopping) => await pollDisputes(inBackground, stopping),
+    [pollSimulatedDisputesJob]: async (_, stopping) =>
       await pollDisputes(inBackground, stopping, { isLocalOnly: true }),
     'transactions.fold-counts': async (_, stopping) => await foldCounts(inBackground.db, stopping),
     'transactions.verify-counts': async (_, stopping) => await verifyCountsDaily(inBackground, stopping),
@@ -64,14 +64,14 @@ export function transactionSchedules(deps: SettleDeps): Record<string, JobSchedu
     'transactions.check-refunds': { everySeconds: 5, isNeeded: async () => await isRefundDue(db, clock.now()) },
     'transactions.poll': { everySeconds: 15 },
     'transactions.poll-returns': { everySeconds: 300 },
-    [readDisputesJob]: { everySeconds: 30 },
-    [readSimulatedDisputesJob]: { everySeconds: 2, isNeeded: async () => await hasSimulatedDisputes(deps) },
-    // A list adds up what is not folded yet: with 300 batches per second of one merchant 1,500 rows, in a third of a
-    // millisecond.
+    [pollDisputesJob]: { everySeconds: 30 },
+    [pollSimulatedDisputesJob]: { everySeconds: 2, isNeeded: async () => await hasSimulatedDisputes(deps) },
+    // A list adds the changes that are not folded yet. At 300 batches a second of one merchant these are 1,500 rows,
+    // which take a third of a millisecond.
     'transactions.fold-counts': { everySeconds: 5, isNeeded: async () => await hasCountsToFold(db) },
     // How often to check whether the daily run is due.
     'transactions.verify-counts': { everySeconds: 3_600 },
-    // A list by name reads what is not counted yet: 3 ms for a minute of 500 transactions per second.
+    // A list by name reads the transactions that are not counted yet: 3 ms, at 500 transactions a second.
     'transactions.count-names': { everySeconds: 60 },
     'transactions.verify-names': { everySeconds: 3_600 },
     // How often to check whether a day is over.

@@ -328,7 +328,7 @@ async function digest(): Promise<Record<string, string>> {
 function accessOf({ access }: Route) {
   if (!access || 'public' in access) return { may: 'public' }
   if ('permission' in access) return { may: access.permission ?? 'signed in' }
-  const { scope: may, orPermission: orMay, permissionOfPeople: ofPeople } = access
+  const { scope: may, orPermission: orMay, userPermission: ofPeople } = access
   return { may, ...(orMay && { orMay }), ...(ofPeople && { ofPeople }) }
 }
 

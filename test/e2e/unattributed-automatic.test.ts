@@ -130,7 +130,7 @@ describe('a return under MED', () => {
     await untilReturned(id)
     expect(await disputesOf(service, id)).toMatchObject([{ state: 'returned', amount }])
     await expect(recordReversal(deps(), { id: suspended.id, by: { actor: 'cli:test' } })).rejects.toThrow(
-      /returned to the payer under a MED/,
+      /returned to the payer under MED/,
     )
   })
 

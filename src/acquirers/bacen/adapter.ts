@@ -64,7 +64,7 @@ export function createBacenAcquirer(options: BacenOptions): Acquirer {
     onFewerScopes: (missing) =>
       options.log?.warn({ acquirer: name, missing }, 'the acquirer grants fewer scopes than were requested'),
   })
-  const { paths, list, offers, registrationHeaders, charge: chargeTakes } = profile
+  const { paths, list, offers, registrationHeaders, charge: chargeFields } = profile
   const unknownStates = new Set<string>()
   const onUnknownState = (state: string) => {
     // Once for each state: a payout is checked many times.
@@ -74,7 +74,7 @@ export function createBacenAcquirer(options: BacenOptions): Acquirer {
   }
   const onTextsRefused = (status: number) =>
     options.log?.warn({ acquirer: name, status }, 'the acquirer took a charge only without its texts')
-  const deps = { client, chave, receiver, clock, paths, list, registrationHeaders, chargeTakes, onTextsRefused }
+  const deps = { client, chave, receiver, clock, paths, list, registrationHeaders, chargeFields, onTextsRefused }
   return {
     name,
     isRemote,

@@ -11,7 +11,7 @@ import { amount, count, dateTime, type Json, list, record, text } from './read.t
 type Deps = {
   client: Client
   paths: ProtocolProfile['paths']
-  chargeTakes: ProtocolProfile['charge']
+  chargeFields: ProtocolProfile['charge']
   chave: string
   receiver: AccountHolder
   onTextsRefused: (status: number) => void
@@ -33,7 +33,7 @@ export async function createCharge(deps: Deps, input: ChargeInput): Promise<Char
   const existing = await findCharge(deps, input.txid)
   if (existing) return compare(input, existing)
   if (input.texts === undefined) return { outcome: 'refused', reason: answer.reason }
-  // It may be a text that this PSP refuses. No charge fails because of one.
+  // The PSP may have refused one of the texts. No charge may fail because of a text, so it is sent again without them.
   const { texts: _, ...without } = input
   const second = await createCharge(deps, without)
   if (second.outcome === 'created') deps.onTextsRefused(answer.status)
@@ -58,9 +58,9 @@ function toPath({ paths }: Deps, txid: string): string {
 }
 
 /** The same for every repeat of a request: it depends on nothing but the input. */
-function toBody({ chave, chargeTakes }: Deps, { expiresInSeconds, amount: requested, texts }: ChargeInput) {
+function toBody({ chave, chargeFields }: Deps, { expiresInSeconds, amount: requested, texts }: ChargeInput) {
   const charge = { calendario: { expiracao: expiresInSeconds }, valor: { original: toReais(requested) }, chave }
-  return texts === undefined ? charge : { ...charge, ...toTextFields(texts, chargeTakes) }
+  return texts === undefined ? charge : { ...charge, ...toTextFields(texts, chargeFields) }
 }
 
 export const otherAmountReason = 'The acquirer holds a charge of another amount under this txid'

@@ -1,6 +1,6 @@
 import { Agent, type Dispatcher } from 'undici'
 import { traceHeaders } from '../../lib/spans.ts'
-import { codeOf, isOfCertificate } from './reach.ts'
+import { codeOf, isCertificateError } from './reach.ts'
 import type { LiveTls } from './renewal.ts'
 
 /** A request and its answer as plain data. Header names are in lower case; `path` is encoded and has no query. */
@@ -19,7 +19,8 @@ export type HttpRequest = {
 export type HttpResponse = { status: number; headers: Record<string, string>; body: string }
 
 /**
- * Sends a request to the PSP: over HTTP, or to a function in this process. Rejects when the answer is missing or cut.
+ * Sends a request to the PSP: over HTTP, or to a function in this process. Rejects when the answer is missing or
+ * incomplete.
  */
 export type Send = (request: HttpRequest) => Promise<HttpResponse>
 
@@ -58,7 +59,7 @@ export function createHttpSend(options: HttpSendOptions): { send: Send; close: (
       return await dispatch(connections.current(), dispatched, leftMs)
     } catch (error) {
       // The file may have been renewed since the last check.
-      if (isOfCertificate(codeOf(error) ?? '')) options.tls?.refresh()
+      if (isCertificateError(codeOf(error) ?? '')) options.tls?.refresh()
       throw error
     }
   }

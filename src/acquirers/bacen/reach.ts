@@ -36,7 +36,7 @@ const alerts: [RegExp, string][] = [
 ]
 
 /** True when another certificate of ours might fix it. */
-export function isOfCertificate(code: string): boolean {
+export function isCertificateError(code: string): boolean {
   return alerts.some(([alert]) => alert.test(code)) || code === 'ECONNRESET' || code === 'UND_ERR_SOCKET'
 }
 

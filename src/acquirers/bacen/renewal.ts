@@ -8,7 +8,7 @@ export type Log = {
 
 /** The current content of the files of mutual TLS. */
 export type LiveTls = {
-  /** Another object after each renewal. */
+  /** A different object after each renewal, so that callers can compare it by identity. */
   current(): TlsMaterial
   /**
    * Checks whether the files have changed. A new file that cannot be used is logged, and the old content stays in use.
@@ -23,7 +23,7 @@ const dayMs = 24 * 60 * 60_000
 export const warnDays = 30
 
 /**
- * Keeps the content, and checks for renewed files every 30 seconds.
+ * Reads the files of mutual TLS, keeps their content, and checks every 30 seconds whether they were renewed.
  *
  * @throws {TlsFileError} when the files cannot be used at the start
  */
@@ -31,7 +31,7 @@ export function openTls(files: TlsFiles, { clock, log, name }: { clock: Clock; l
   let material = readTlsMaterial(files, clock)
   let warnedOn = ''
   let lastReason = ''
-  warnOfEnd()
+  warnOfExpiry()
   const timer = setInterval(refresh, checkEveryMs)
   timer.unref()
   return { current: () => material, refresh, close: () => clearInterval(timer) }
@@ -54,11 +54,11 @@ export function openTls(files: TlsFiles, { clock, log, name }: { clock: Clock; l
         )
       lastReason = reason
     }
-    warnOfEnd()
+    warnOfExpiry()
   }
 
-  /** Once a day. */
-  function warnOfEnd() {
+  /** Warns once a day when the certificate expires soon. */
+  function warnOfExpiry() {
     const { expiresAt } = material
     const now = clock.now()
     if (!expiresAt || expiresAt.getTime() - now.getTime() > warnDays * dayMs || warnedOn === toDay(now)) return

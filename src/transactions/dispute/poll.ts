@@ -25,12 +25,12 @@ import { isUndecided } from './steps.ts'
 import { type DisputeRow, findOldestUndecided, findReported } from './store.ts'
 
 /** The job that polls the acquirers' lists of disputes. */
-export const readDisputesJob = 'transactions.disputes'
+export const pollDisputesJob = 'transactions.disputes'
 /**
  * The same for the simulator in this process, which can be polled more often, so that a person who tries disputes out
  * does not wait.
  */
-export const readSimulatedDisputesJob = 'transactions.simulated-disputes'
+export const pollSimulatedDisputesJob = 'transactions.simulated-disputes'
 
 /** A change may appear in the acquirer's list a little after its own time. */
 const overlapMs = 2 * 60_000
@@ -40,10 +40,12 @@ const reachMs = 100 * 24 * 60 * 60_000
  * How often the list is read completely. Which date a PSP compares with the range is not documented; a complete poll
  * finds a dispute by any of them.
  */
-const wholeEveryMs = 15 * 60_000
-/** The return follows within the hour, or a complete poll or a callback finds it. */
+const completeEveryMs = 15 * 60_000
+/**
+ * How long after its acceptance each poll checks for the return. A later one is found by a complete poll or a callback.
+ */
 const returnExpectedMs = 60 * 60_000
-/** How long to wait before asking an acquirer that has switched its list off again. */
+/** How long not to poll an acquirer that has answered that it offers no list. */
 export const notOfferedMs = 60 * 60_000
 
 /** Reads the changes of disputes (MED) since the last poll, from acquirers that list them. */
@@ -53,7 +55,7 @@ export async function pollDisputes(
   { isLocalOnly }: { isLocalOnly: boolean } = { isLocalOnly: false },
 ): Promise<void> {
   const acquirers = deps.acquirers.all.filter(({ isRemote }) => !(isLocalOnly && isRemote))
-  await eachAtOnce(acquirers, stopping, async (acquirer) => await readDisputes(deps, acquirer, stopping))
+  await eachAtOnce(acquirers, stopping, async (acquirer) => await pollAcquirer(deps, acquirer, stopping))
 }
 
 /** Whether the list of the simulator in this process shows any dispute since the last poll, or an undecided one. */
@@ -91,11 +93,11 @@ export async function settleReturnsInOrder(
   const row = await findTransaction(deps.db, merchantId, id)
   if (!row) return
   if (returned > row.amount_returned)
-    await readDisputes(deps, deps.acquirers.named(row.acquirer), new AbortController().signal)
+    await pollAcquirer(deps, deps.acquirers.named(row.acquirer), new AbortController().signal)
   await settleReturns(deps, { merchantId, id, payment })
 }
 
-async function readDisputes(deps: SettleDeps, acquirer: Acquirer, stopping: AbortSignal): Promise<void> {
+async function pollAcquirer(deps: SettleDeps, acquirer: Acquirer, stopping: AbortSignal): Promise<void> {
   const { disputes, name } = acquirer
   if (!disputes) return
   const now = deps.clock.now()
@@ -110,7 +112,8 @@ async function readDisputes(deps: SettleDeps, acquirer: Acquirer, stopping: Abor
       deps.log.info({ acquirer: name, reason: error.message }, 'the acquirer lists no disputes in this environment')
       return
     }
-    // An error, not a warning: while the list cannot be read, no new dispute is blocked and money is at risk.
+    // An error, not a warning: while the list cannot be read, the money of new disputes is not
+    // blocked and is at risk.
     if (error instanceof AcquirerUnavailable)
       deps.log.error({ acquirer: name, reason: error.message }, 'the acquirer’s list of disputes could not be read')
     else deps.log.error({ err: error, acquirer: name }, 'the disputes of an acquirer could not be read')
@@ -127,24 +130,24 @@ export function notOfferedCursor(acquirer: string): string {
   return `${disputesCursor(acquirer)}:not-offered`
 }
 
-type Reading = { acquirer: Acquirer; isWhole: boolean; stopping: AbortSignal }
+type Reading = { acquirer: Acquirer; isComplete: boolean; stopping: AbortSignal }
 
 async function read(deps: SettleDeps, acquirer: Acquirer, disputes: Disputes, stopping: AbortSignal): Promise<void> {
   const cursor = disputesCursor(acquirer.name)
   const to = deps.clock.now()
   const listedUntil = await findListedUntil(deps.db, cursor)
-  const wholeAt = await findListedUntil(deps.db, `${cursor}:whole`)
-  const isWhole = to.getTime() - (wholeAt?.getTime() ?? 0) >= wholeEveryMs
-  const from = isWhole ? new Date(to.getTime() - reachMs) : await findStart(deps, acquirer.name, { listedUntil, to })
+  const completeAt = await findListedUntil(deps.db, `${cursor}:whole`)
+  const isComplete = to.getTime() - (completeAt?.getTime() ?? 0) >= completeEveryMs
+  const from = isComplete ? new Date(to.getTime() - reachMs) : await findStart(deps, acquirer.name, { listedUntil, to })
   let isRecorded = true
   for await (const found of disputes.list({ from, to })) {
     if (stopping.aborted) return
-    isRecorded = (await follow(deps, { acquirer, isWhole, stopping }, found)) && isRecorded
+    isRecorded = (await follow(deps, { acquirer, isComplete, stopping }, found)) && isRecorded
   }
   // A dispute that could not be recorded is read again at the next poll.
   if (!isRecorded) return
   await saveListedUntil(deps.db, cursor, { before: listedUntil, to })
-  if (isWhole) await saveListedUntil(deps.db, `${cursor}:whole`, { before: wholeAt, to })
+  if (isComplete) await saveListedUntil(deps.db, `${cursor}:whole`, { before: completeAt, to })
 }
 
 /**
@@ -165,7 +168,7 @@ async function findStart(
 async function follow(deps: SettleDeps, reading: Reading, found: DisputeFound): Promise<boolean> {
   try {
     const known = await findReported(deps.db, { acquirer: reading.acquirer.name, reference: found.reference })
-    if (known ? !mayHaveMoved(known, found, reading, deps.clock.now()) : await isStoredAsEnded(deps, reading, found))
+    if (known ? !mayHaveChanged(known, found, reading, deps.clock.now()) : await isStoredAsEnded(deps, reading, found))
       return true
     await record(deps, reading.acquirer, found)
     const isNewlyUnknown = found.state === 'unknown' && known?.acquirer_status !== found.status
@@ -186,11 +189,11 @@ async function follow(deps: SettleDeps, reading: Reading, found: DisputeFound): 
 }
 
 /** True when the acquirer reports something new, or the payment may show a return by now. */
-function mayHaveMoved(known: DisputeRow, found: DisputeFound, { isWhole }: Reading, now: Date): boolean {
+function mayHaveChanged(known: DisputeRow, found: DisputeFound, { isComplete }: Reading, now: Date): boolean {
   const isSame = known.acquirer_status === found.status && known.deadline_at?.getTime() === found.deadline?.getTime()
   if (!isSame) return true
   if (!isUndecided(known) || known.state !== 'accepted') return false
-  return isWhole || now.getTime() - (known.decided_at?.getTime() ?? 0) < returnExpectedMs
+  return isComplete || now.getTime() - (known.decided_at?.getTime() ?? 0) < returnExpectedMs
 }
 
 /** True when the dispute ended without effect before its payment had a transaction: there is nothing to follow. */
@@ -200,7 +203,7 @@ async function isStoredAsEnded({ db }: SettleDeps, { acquirer }: Reading, found:
   return stored?.acquirer_status === found.status
 }
 
-/** The payment gives the owner, and how much was really returned. */
+/** Records a dispute. Its payment tells which transaction it belongs to, and how much was really returned. */
 async function record(deps: SettleDeps, acquirer: Acquirer, found: DisputeFound): Promise<void> {
   const { endToEndId } = found
   const storeUnattributed = async () => {

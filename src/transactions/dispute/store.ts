@@ -13,10 +13,11 @@ export type DisputeRow = {
   /** The acquirer that received the payment. */
   acquirer: string
   acquirer_reference: string | null
-  /** Where the dispute was learned from; `return`: from the return itself. */
+  /** Who reported the dispute; `return`: nobody, the payment showed a return under MED. */
   source: 'acquirer' | 'operator' | 'return'
-  /** The acquirer's last status of it, in its own word and as we interpret it. */
+  /** The acquirer's last status of the dispute, in its own word. */
   acquirer_status: string | null
+  /** The same status as we interpret it. */
   acquirer_state: DisputeState | 'unknown' | null
   deadline_at: Date | null
   /** The disputed amount. */
@@ -88,9 +89,9 @@ export async function reopenDefence(tx: Tx, { merchant_id, id }: DisputeRow): Pr
 }
 
 /**
- * Called when a locked transaction loses its payment: the payment keeps the references of its disputes. A reopened
- * dispute is recorded where the payment is by then, and no two disputes of a merchant at one acquirer may have the
- * same reference.
+ * Called when the attribution of a payment to a locked transaction is reversed. The references belong to the payment:
+ * if one of its disputes is reopened, it is recorded at the transaction that has the payment then, and no two disputes
+ * of a merchant at one acquirer may have the same reference.
  */
 export async function clearReferences(tx: Tx, row: LockedTransaction): Promise<void> {
   await tx.query(sql`
@@ -216,8 +217,8 @@ export async function sumBlocked(db: Db): Promise<number> {
 }
 
 /**
- * Of each day on which banks decide open disputes whose defence is not sent yet: the first deadline that is still ahead,
- * else the last that has passed.
+ * One deadline for each day on which open disputes without a sent defence are due: the first of the day that is still
+ * ahead, or else the last of the day.
  */
 export async function listDeadlines(db: Db, now: Date): Promise<Date[]> {
   const rows = await db.query<{ deadline: Date }>(sql`

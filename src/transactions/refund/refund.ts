@@ -169,7 +169,7 @@ const whyNot: Partial<Record<TransactionStatus, Why>> = {
   REFUNDED: ['refunded', 'The whole payment is already refunded.'],
   BLOCKED: disputed,
   PROCESSING_INFRACTION: disputed,
-  INFRACTION: ['returned', 'The whole payment was returned to the payer under a MED.'],
+  INFRACTION: ['returned', 'The whole payment was returned to the payer under MED.'],
 }
 
 const refuse = refusal.bind(null, 'refund_not_possible')

@@ -36,7 +36,7 @@ type Deps = {
 const tags = ['Webhook endpoints']
 const read = { access: { scope: 'webhook.read' } } as const
 /** It reveals a secret, or decides where data of payers goes: people need the permission for credentials. */
-const write = { access: { scope: 'webhook.write', permissionOfPeople: 'credential.write' } } as const
+const write = { access: { scope: 'webhook.write', userPermission: 'credential.write' } } as const
 
 /** The addresses that a merchant registers for the events of all its records. */
 export function registerEndpointRoutes(app: Server, deps: Deps): void {
