@@ -255,7 +255,7 @@ describe.skipIf(chromiumPath === null)('the dashboard', () => {
     await dialog.getByRole('textbox', { name: 'Amount' }).fill('10')
     await dialog.getByRole('textbox', { name: 'Pix key' }).fill('maria.souza@example.com')
     await dialog.getByRole('button', { name: 'Continue' }).click()
-    await dialog.getByText('R$10.00 of Another shop will be sent to').waitFor()
+    await dialog.getByText('R$10.00 from Another shop will be sent to').waitFor()
     const leave = async () => {
       await page.goBack()
       await dialog.waitFor({ state: 'detached' })

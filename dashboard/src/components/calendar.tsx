@@ -12,10 +12,13 @@ const words = texts({
 /** The week begins on Monday in British English, and on Sunday in Brazil. */
 const firstWeekday = { en: 1, pt: 0 } as const
 
-/** Otherwise the Escape key would close the dialog around the calendar, too. */
+/** Keeps the Escape key in the calendar from closing the dialog around it. */
 const ownEscape = { 'data-mantine-stop-propagation': true }
 
-/** The months of a calendar, side by side, with the chosen days. One day of them is reached with the Tab key. */
+/**
+ * The months of a calendar, side by side, with the chosen days. The Tab key reaches one day; the arrow keys move to the
+ * others.
+ */
 export function Calendar({
   from,
   until,

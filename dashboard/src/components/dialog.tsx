@@ -8,7 +8,9 @@ const words = texts({ en: { close: 'Close' }, pt: { close: 'Fechar' } })
 /** A form tells the dialog around it whether its request is under way. */
 export const DialogPending = createContext<(isPending: boolean) => void>(() => {})
 
-/** A dialog with a form. It stays open while a request is under way: the form shows a refusal, and repeats the request. */
+/**
+ * A dialog with a form. It cannot be closed during a request, because the form has to show an error and offer a retry.
+ */
 export function Dialog({
   isOpen = true,
   isPending = false,
@@ -17,7 +19,7 @@ export function Dialog({
   ...others
 }: {
   isOpen?: boolean
-  /** For a request that no form in the dialog sends. */
+  /** Whether a request is in progress that no form in the dialog has sent. */
   isPending?: boolean
   onClose: () => void
   children: ReactNode

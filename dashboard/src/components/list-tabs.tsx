@@ -27,7 +27,7 @@ const words = texts({
     refunds: 'Refunded',
     sums: 'Sums of this list',
     conversion: 'Conversion',
-    conversionHint: 'Of the transactions that these filters leave, whatever their status: the part that was paid.',
+    conversionHint: 'The share of the matching transactions, of any status, that was paid.',
     tooWide: 'Too many records to add up their fees and refunds: shorten the period.',
   },
   pt: {
@@ -74,7 +74,7 @@ type TabName =
   | 'delivered'
   | 'given_up'
 
-/** What an address has for the tab of all records, if another tab is the first one. */
+/** The `status` in the address for the tab of all records, where another tab is the default. */
 const allStatuses = 'all'
 
 /** The statuses that the address has chosen; none: all records. `first`: the tab of an address without a status. */
@@ -92,7 +92,7 @@ export function StatusTabs({
   first,
 }: {
   tabs: Tab[]
-  /** `countedMax`: more of a tab are not counted, and tabs that it does not name have no count. */
+  /** `countedMax`: the most of a tab that are counted. Tabs that `counts` does not have show no number. */
   summary: (Pick<ListSummary, 'counts' | 'isMore'> & { countedMax?: number }) | undefined
   all?: string
   /** The tab of an address without a status; the tab of all records is the last one then. */
@@ -113,7 +113,7 @@ export function StatusTabs({
       if (statuses === null || counted.length === 0) return ''
       return sum > countedMax ? `${format.number(countedMax)}+` : format.number(sum)
     }
-    // Of more records only a part is counted, so no tab has an exact number.
+    // If `isMore`, only a part of the records is counted, so no tab has an exact number.
     return summary.isMore ? (statuses === null ? `${format.number(10_000)}+` : '') : format.number(sum)
   }
   const label = (name: string, number: string) => (
@@ -146,7 +146,7 @@ export function StatusTabs({
   )
 }
 
-/** The sums of what the filters leave. `unpaid`: the statuses that were never paid, if the list has a conversion. */
+/** The sums of the matching records. `unpaid`: the statuses that were never paid, if the list has a conversion. */
 export function ListSums({
   summary,
   isOld,
@@ -154,7 +154,7 @@ export function ListSums({
   unpaid,
 }: {
   summary: ListSummary | undefined
-  /** They are of the former filters: only their place is kept. */
+  /** Whether the sums are still those of the previous filters: they are hidden, and only their space is kept. */
   isOld: boolean
   settled: string
   unpaid?: string[]

@@ -45,7 +45,7 @@ export const words = texts({
       perDay: 'Per day, 06:00 to 20:00',
       perNight: 'Per night, 20:00 to 06:00',
       approvalAbove: 'Approval required above',
-      operatorApprovalAbove: 'Approval required above, for the operator',
+      operatorApprovalAbove: 'Approval required above, if requested by the operator',
       duplicateWindowSeconds: 'Duplicate window',
       amount: 'Amount',
       transactionId: 'Transaction',

@@ -50,7 +50,7 @@ export const words = texts({
     reject: 'Reject',
     rejectTitle: 'Reject this dispute?',
     rejectText: (amount: string, merchant: string) =>
-      `The payer is wrong. ${amount} go back to the balance of ${merchant} immediately and can be withdrawn. This cannot be undone.`,
+      `The payer is wrong. ${amount} goes back to the balance of ${merchant} immediately and can be withdrawn. This cannot be undone.`,
     atBank: 'Decide at your PSP first. A decision recorded here changes the ledger but is not sent to the PSP.',
     enterTitle: 'Record a dispute',
     enterLead: 'For a dispute that the PSP’s API does not report. The money is blocked immediately.',

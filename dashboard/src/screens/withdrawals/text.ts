@@ -3,7 +3,7 @@ import { texts } from '../../text.ts'
 export const words = texts({
   en: {
     title: 'Withdrawals',
-    lead: 'Payouts to Pix keys, and the ones that are pending review.',
+    lead: 'Withdrawals to Pix keys, including those pending review.',
     status: 'Status',
     anyStatus: 'All',
     merchant: 'Merchant',
@@ -41,17 +41,17 @@ export const words = texts({
     back: 'Back',
     send: (amount: string) => `Withdraw ${amount}`,
     willBeSent: (amount: string) => `${amount} will be sent to`,
-    willBeSentOf: (amount: string, merchant: string) => `${amount} of ${merchant} will be sent to`,
+    willBeSentOf: (amount: string, merchant: string) => `${amount} from ${merchant} will be sent to`,
     fee: 'Fee (added to the amount)',
     total: 'Total debited',
     left: 'Available afterwards',
     notCovered: 'The balance does not cover this amount.',
     willWait: {
-      approval: 'It needs approval: another person has to approve it before it is sent.',
+      approval: 'This withdrawal needs approval: another person has to approve it before it is sent.',
       duplicate:
         'A withdrawal of the same amount to this key was requested minutes ago. This one is not sent until you confirm it.',
     },
-    noWait: 'It is sent within seconds and cannot be undone.',
+    noWait: 'The withdrawal is sent within seconds and cannot be undone.',
     keyTypes: { CPF: 'CPF', CNPJ: 'CNPJ', EMAIL: 'e-mail', PHONE: 'phone', EVP: 'random key' },
 
     reviewReasons: {
@@ -74,25 +74,25 @@ export const words = texts({
     reject: 'Reject',
     rejectTitle: 'Reject this withdrawal?',
     rejectText: (amount: string, merchant: string) =>
-      `Nothing is sent, and ${amount} go back to the balance of ${merchant}.`,
+      `Nothing is sent, and ${amount} goes back to the balance of ${merchant}.`,
     reason: 'Reason',
-    reasonHint: 'The merchant will see it.',
+    reasonHint: 'The merchant will see this reason.',
     stop: 'Cancel withdrawal',
     cancel: 'Cancel withdrawal',
     cancelTitle: 'Cancel this withdrawal?',
-    cancelText: (amount: string) => `Nothing was sent. ${amount} go back to the balance immediately.`,
+    cancelText: (amount: string) => `Nothing was sent. ${amount} goes back to the balance immediately.`,
     confirm: 'Send anyway',
     confirmTitle: 'Send this withdrawal anyway?',
     confirmText: (amount: string) =>
       `Another ${amount} will be sent to the same key within seconds, unless approval is needed too.`,
 
     limits: 'Limits',
-    limitsLead: 'How much can be withdrawn. Fees do not count.',
+    limitsLead: 'How much can be withdrawn, not counting fees.',
     perWithdrawal: 'Per withdrawal',
     perDay: 'Per day, 06:00 to 20:00',
     perNight: 'Per night, 20:00 to 06:00',
     approvalAbove: 'Approval required above',
-    operatorApprovalAbove: 'Approval required above, for the operator',
+    operatorApprovalAbove: 'Approval required above, if requested by the operator',
     duplicateWindow: 'Duplicate window',
     noLimit: 'no limit',
     never: 'never',
