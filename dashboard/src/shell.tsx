@@ -18,9 +18,9 @@ import { Link, useLocation } from 'wouter'
 import { request, setActingMerchant } from './api.ts'
 import { AttentionBadge, useAttentionCount, useBadgeFilter } from './components/attention.tsx'
 import { BottomBar } from './components/bottom-bar.tsx'
-import { ClientSwitch } from './components/client-switch.tsx'
 import { FindButton } from './components/find-button.tsx'
 import { IconOf } from './components/icons.tsx'
+import { MerchantSwitch } from './components/merchant-switch.tsx'
 import { OfflineBar } from './components/offline-bar.tsx'
 import { WaitingCount } from './components/page.tsx'
 import { useClientLink } from './links.ts'
@@ -140,7 +140,7 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
               </Text>
             </Group>
           </UnstyledButton>
-          <ClientSwitch />
+          <MerchantSwitch />
           {isSimulated && (
             <Badge variant="light" color="gray" tt="none" radius="sm" visibleFrom="md" style={{ flexShrink: 0 }}>
               {t.simulated}

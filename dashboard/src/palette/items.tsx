@@ -2,8 +2,8 @@ import { useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
 import { useLocation } from 'wouter'
 import { request } from '../api.ts'
-import { useClients } from '../components/client-switch.tsx'
 import type { Icon } from '../components/icons.tsx'
+import { useMerchants } from '../components/merchant-switch.tsx'
 import { presetPersonalFilters } from '../filters.ts'
 import { useFormat } from '../format.ts'
 import { useClientLink } from '../links.ts'
@@ -130,7 +130,7 @@ function useActionItems(onSheet: () => void, onSignOut: () => void) {
 function useMerchantItems() {
   const { merchant } = useUser()
   const [, navigate] = useLocation()
-  const clients = useClients()
+  const clients = useMerchants()
   return (group: string) =>
     (merchant === null ? (clients.data ?? []) : []).map(({ clientId, name }) => ({
       ...{ key: clientId, icon: 'users' as const, title: name, note: clientId },
@@ -147,7 +147,7 @@ export function useFoundGroups(found: SearchResults | undefined, query: string):
   const [, navigate] = useLocation()
   const client = useClient()
   const toLink = useClientLink()
-  const clients = useClients()
+  const clients = useMerchants()
   if (!found) return []
   // Which merchant's it is matters only to those who see several.
   const merchantOf = (clientId: string) =>

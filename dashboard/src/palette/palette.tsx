@@ -3,10 +3,10 @@ import { useDebouncedValue } from '@mantine/hooks'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { type KeyboardEvent, useRef, useState } from 'react'
 import { request } from '../api.ts'
-import { useClients } from '../components/client-switch.tsx'
 import { ErrorBoundary } from '../components/error-boundary.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { IconOf } from '../components/icons.tsx'
+import { useMerchants } from '../components/merchant-switch.tsx'
 import { Status } from '../components/status.tsx'
 import type { ScreenEntry } from '../screens.ts'
 import { useClient, useMay, useUser } from '../session.tsx'
@@ -226,7 +226,7 @@ type HintsProps = { query: string; search: Search; count: number; onSearchAll: (
 /** Says how much was found, what was not searched, and what could be tried instead. */
 function Hints({ query, search, count, onSearchAll }: HintsProps) {
   const t = useText(words)
-  const clients = useClients()
+  const clients = useMerchants()
   const { merchant } = useUser()
   const { client, isLoading, found, error } = search
   if (query === '' || isLoading || error) return null

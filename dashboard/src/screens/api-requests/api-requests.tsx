@@ -1,6 +1,6 @@
 import { Code, Drawer, Select, Text, UnstyledButton } from '@mantine/core'
 import { useState } from 'react'
-import { RequireClient } from '../../components/choose-client.tsx'
+import { RequireMerchant } from '../../components/choose-merchant.tsx'
 import { Empty } from '../../components/empty.tsx'
 import { TextFilter } from '../../components/filter-inputs.tsx'
 import { LogPage, useLog } from '../../components/log-page.tsx'
@@ -17,7 +17,7 @@ type ApiRequest = ApiRequests['data'][number]
 /** For developers: the requests of a merchant's programs. */
 export default function ApiRequestsScreen() {
   const t = useText(words)
-  return <RequireClient title={t.title}>{(client) => <RequestLog client={client} />}</RequireClient>
+  return <RequireMerchant title={t.title}>{(client) => <RequestLog client={client} />}</RequireMerchant>
 }
 
 function RequestLog({ client }: { client: string }) {

@@ -13,7 +13,7 @@ import { useDisclosure } from '@mantine/hooks'
 import { useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { guiche } from '../../api.ts'
-import { RequireClient } from '../../components/choose-client.tsx'
+import { RequireMerchant } from '../../components/choose-merchant.tsx'
 import { ActionForm, useMutationForm } from '../../components/form.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Page } from '../../components/page.tsx'
@@ -27,7 +27,7 @@ import { words } from './text.ts'
 /** Creates a charge without code: with a form, or with a keypad at a counter. */
 export default function NewCharge() {
   const t = useText(words)
-  return <RequireClient title={t.title}>{(client) => <Charging client={client} />}</RequireClient>
+  return <RequireMerchant title={t.title}>{(client) => <Charging client={client} />}</RequireMerchant>
 }
 
 function Charging({ client }: { client: string }) {

@@ -2,12 +2,12 @@ import { Badge, Button, Checkbox, type CheckboxGroupProps, SimpleGrid, Stack, Te
 import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { request } from '../../api.ts'
-import { useClients } from '../../components/client-switch.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { useMutationForm } from '../../components/form.tsx'
 import { IconOf } from '../../components/icons.tsx'
+import { useMerchants } from '../../components/merchant-switch.tsx'
 import { Page } from '../../components/page.tsx'
 import { RecordTable } from '../../components/record-table.tsx'
 import { SecretsModal } from '../../components/secrets-modal.tsx'
@@ -22,7 +22,7 @@ const shownMax = 50
 export function ClientList() {
   const t = useText(words)
   const format = useFormat()
-  const clients = useClients()
+  const clients = useMerchants()
   const [search, setSearch] = useState('')
   const [isAdding, setAdding] = useState(false)
   const [created, setCreated] = useState<NewClient | null>(null)

@@ -1,10 +1,10 @@
 import { Text, Textarea, TextInput } from '@mantine/core'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { request } from '../../api.ts'
-import { useClients } from '../../components/client-switch.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { useSentence } from '../../components/error-notice.tsx'
 import { useMutationForm } from '../../components/form.tsx'
+import { useMerchants } from '../../components/merchant-switch.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Status } from '../../components/status.tsx'
 import { useFormat } from '../../format.ts'
@@ -28,7 +28,7 @@ export function EnterDispute({
   const format = useFormat()
   const sentence = useSentence()
   const queries = useQueryClient()
-  const clients = useClients()
+  const clients = useMerchants()
   const nameOf = (clientId: string) => clients.data?.find((one) => one.clientId === clientId)?.name ?? clientId
   const entering = useMutationForm({
     initialValues: { transactionId: '', amount: null as number | null, reason: '' },

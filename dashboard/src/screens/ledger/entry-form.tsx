@@ -1,8 +1,8 @@
 import { Alert, Button, Group, Select, SimpleGrid, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { request, withQuery } from '../../api.ts'
-import { useClients } from '../../components/client-switch.tsx'
 import { type Action, ActionForm, useMutationForm } from '../../components/form.tsx'
+import { useMerchants } from '../../components/merchant-switch.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Amount } from '../../components/record-table.tsx'
 import { useFormat } from '../../format.ts'
@@ -56,7 +56,7 @@ export function EntryForm({
 }) {
   const t = useText(words)
   const queries = useQueryClient()
-  const clients = useClients()
+  const clients = useMerchants()
   const acquirers = useEntries(client).data?.acquirers ?? []
   // If there is only one PSP, it is chosen automatically.
   const onlyAcquirer = acquirers.length === 1 ? (acquirers[0] ?? null) : null
@@ -198,7 +198,7 @@ function Review({
   const t = useText(words)
   const ledger = useText(ledgerWords)
   const format = useFormat()
-  const clients = useClients()
+  const clients = useMerchants()
   const money = format.money(amount ?? 0)
   const clientName = clients.data?.find((one) => one.clientId === clientId)?.name
   const nameOf = (account: EntryPreview['transfers'][number]['debit']) =>

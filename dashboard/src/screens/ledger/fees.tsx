@@ -3,11 +3,11 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import { request, withQuery } from '../../api.ts'
-import { compareNames, useClients } from '../../components/client-switch.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { useMutationForm } from '../../components/form.tsx'
+import { compareNames, useMerchants } from '../../components/merchant-switch.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Section } from '../../components/page.tsx'
 import { type Format, useFormat } from '../../format.ts'
@@ -34,7 +34,7 @@ function useFees(clientId: string | null, isAll = false) {
 export function AllFeeRules() {
   const t = useText(words)
   const fees = useFees(null)
-  const clients = useClients()
+  const clients = useMerchants()
   const nameOf = (clientId: string) => clients.data?.find((one) => one.clientId === clientId)?.name ?? clientId
   const byClient = new Map<string, FeeView[]>()
   for (const rule of fees.data ?? []) byClient.set(rule.clientId, [...(byClient.get(rule.clientId) ?? []), rule])

@@ -2,7 +2,7 @@ import { Alert, Anchor, Group, SimpleGrid, Skeleton, Stack, Table, Text } from '
 import { useQuery } from '@tanstack/react-query'
 import { Link } from 'wouter'
 import { guiche, request, withQuery } from '../../api.ts'
-import { RequireClient } from '../../components/choose-client.tsx'
+import { RequireMerchant } from '../../components/choose-merchant.tsx'
 import { DayInput } from '../../components/day-input.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { Page, Section } from '../../components/page.tsx'
@@ -30,7 +30,7 @@ export default function Ledger() {
   const client = useClient()
   const may = useMay()
   if (client === null && may('ledger.read')) return <WholeLedger />
-  return <RequireClient title={t.titleOfClient}>{(clientId) => <MerchantLedger client={clientId} />}</RequireClient>
+  return <RequireMerchant title={t.titleOfClient}>{(clientId) => <MerchantLedger client={clientId} />}</RequireMerchant>
 }
 
 function WholeLedger() {

@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { request, withQuery } from '../../api.ts'
-import { RequireClient } from '../../components/choose-client.tsx'
+import { RequireMerchant } from '../../components/choose-merchant.tsx'
 import { Empty } from '../../components/empty.tsx'
 import { Page } from '../../components/page.tsx'
 import { Amount, PhoneRow, RecordList } from '../../components/record-table.tsx'
@@ -21,7 +21,7 @@ import { words } from './text.ts'
 /** The payment links of a merchant. */
 export default function Links() {
   const t = useText(words)
-  return <RequireClient title={t.title}>{(client) => <LinksOf client={client} />}</RequireClient>
+  return <RequireMerchant title={t.title}>{(client) => <LinksOf client={client} />}</RequireMerchant>
 }
 
 function LinksOf({ client }: { client: string }) {

@@ -1,7 +1,7 @@
 import { Alert, Button, Group, Select, SimpleGrid, Skeleton, Stack, Table, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { request, withQuery } from '../../api.ts'
-import { RequireClient } from '../../components/choose-client.tsx'
+import { RequireMerchant } from '../../components/choose-merchant.tsx'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { IconOf } from '../../components/icons.tsx'
@@ -20,7 +20,7 @@ type Words = (typeof words)['en']
 /** All that an accountant needs of one month: its figures, its fees, and its files. */
 export default function Month() {
   const t = useText(words)
-  return <RequireClient title={t.title}>{(client) => <MonthOf client={client} />}</RequireClient>
+  return <RequireMerchant title={t.title}>{(client) => <MonthOf client={client} />}</RequireMerchant>
 }
 
 /** The month before this one is what an accountant closes. */

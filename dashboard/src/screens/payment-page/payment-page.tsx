@@ -18,7 +18,7 @@ import {
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { fieldErrorsOf, request, withQuery } from '../../api.ts'
-import { RequireClient } from '../../components/choose-client.tsx'
+import { RequireMerchant } from '../../components/choose-merchant.tsx'
 import { CopyAction } from '../../components/copy.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { ActionForm, useMutationForm } from '../../components/form.tsx'
@@ -35,7 +35,7 @@ const standardColor = '#0b7a6f'
 /** How a merchant's payment page looks, and where it may be shown. */
 export default function PaymentPageScreen() {
   const t = useText(words)
-  return <RequireClient title={t.title}>{(client) => <Branding client={client} />}</RequireClient>
+  return <RequireMerchant title={t.title}>{(client) => <Branding client={client} />}</RequireMerchant>
 }
 
 function Branding({ client }: { client: string }) {

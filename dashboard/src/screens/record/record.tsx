@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Fragment, type ReactNode, useEffect } from 'react'
 import { Link, useLocation, useParams } from 'wouter'
 import { guiche, request } from '../../api.ts'
-import { RequireClient } from '../../components/choose-client.tsx'
+import { RequireMerchant } from '../../components/choose-merchant.tsx'
 import { Copyable } from '../../components/copy.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { type Fact, FactList } from '../../components/fact-list.tsx'
@@ -37,9 +37,9 @@ export default function RecordScreen() {
   const isTransaction = location.startsWith('/transactions/')
   const title = isTransaction ? t.transaction : t.withdrawal
   return (
-    <RequireClient title={title}>
+    <RequireMerchant title={title}>
       {(client) => <RecordPage client={client} isTransaction={isTransaction} />}
-    </RequireClient>
+    </RequireMerchant>
   )
 }
 

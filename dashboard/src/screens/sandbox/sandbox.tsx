@@ -1,5 +1,5 @@
 import { Alert, SimpleGrid, Stack } from '@mantine/core'
-import { RequireClient } from '../../components/choose-client.tsx'
+import { RequireMerchant } from '../../components/choose-merchant.tsx'
 import { Page } from '../../components/page.tsx'
 import { useMay } from '../../session.tsx'
 import { useText } from '../../text.ts'
@@ -15,7 +15,7 @@ export default function Sandbox() {
   const t = useText(words)
   const may = useMay()
   return (
-    <RequireClient title={t.title}>
+    <RequireMerchant title={t.title}>
       {(client) => (
         <Page title={t.title} lead={t.lead}>
           <Alert color="yellow" title={t.noMoney}>
@@ -35,6 +35,6 @@ export default function Sandbox() {
           <Amounts />
         </Page>
       )}
-    </RequireClient>
+    </RequireMerchant>
   )
 }

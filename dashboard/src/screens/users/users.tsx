@@ -2,12 +2,12 @@ import { Badge, Button, Checkbox, Group, Select, type SelectProps, Stack, Text, 
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { request } from '../../api.ts'
-import { useClients } from '../../components/client-switch.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { Empty } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { useMutationForm } from '../../components/form.tsx'
+import { useMerchants } from '../../components/merchant-switch.tsx'
 import { Page } from '../../components/page.tsx'
 import { RecordTable } from '../../components/record-table.tsx'
 import { SecretsModal } from '../../components/secrets-modal.tsx'
@@ -158,7 +158,7 @@ function Invite({
 }) {
   const t = useText(words)
   const { merchant } = useUser()
-  const clients = useClients()
+  const clients = useMerchants()
   const invite = useMutationForm({
     initialValues: { email: '', clientId: '', role: null as string | null },
     send: async ({ email, clientId, role }) =>

@@ -3,13 +3,13 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { guiche, request, withQuery } from '../../api.ts'
-import { RequireClient } from '../../components/choose-client.tsx'
-import { useClients } from '../../components/client-switch.tsx'
+import { RequireMerchant } from '../../components/choose-merchant.tsx'
 import { DateRange } from '../../components/date-range.tsx'
 import { Empty, EmptyList } from '../../components/empty.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { FilterBar } from '../../components/filter-bar.tsx'
 import { TextFilter } from '../../components/filter-inputs.tsx'
+import { useMerchants } from '../../components/merchant-switch.tsx'
 import { Page } from '../../components/page.tsx'
 import { Pages, PhoneRow, RecordList, RecordTable } from '../../components/record-table.tsx'
 import { useSelection } from '../../components/selection.tsx'
@@ -39,10 +39,10 @@ export default function Webhooks() {
 
 function OperatorWebhooks() {
   const t = useText(words)
-  const hasSeveral = (useClients().data?.length ?? 0) > 1
+  const hasSeveral = (useMerchants().data?.length ?? 0) > 1
   if (hasSeveral) return <AllWebhooks />
   // The only merchant is chosen automatically.
-  return <RequireClient title={t.title}>{(client) => <MerchantWebhooks client={client} />}</RequireClient>
+  return <RequireMerchant title={t.title}>{(client) => <MerchantWebhooks client={client} />}</RequireMerchant>
 }
 
 function MerchantWebhooks({ client }: { client: string }) {

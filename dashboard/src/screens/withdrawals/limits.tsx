@@ -2,10 +2,10 @@ import { Button, Group, NumberInput, SimpleGrid, Skeleton, Text } from '@mantine
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { request, withQuery } from '../../api.ts'
-import { useClients } from '../../components/client-switch.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { useMutationForm } from '../../components/form.tsx'
+import { useMerchants } from '../../components/merchant-switch.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { Section } from '../../components/page.tsx'
 import { Proposal } from '../../components/proposals.tsx'
@@ -87,7 +87,7 @@ function Change({
 }) {
   const t = useText(words)
   const queries = useQueryClient()
-  const clients = useClients()
+  const clients = useMerchants()
   const [limits] = useState(current)
   const before = new Map<string, number | null>(Object.entries(limits))
   const changesIn = (values: typeof limits) =>

@@ -3,9 +3,9 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { guiche, request } from '../../api.ts'
-import { useClients } from '../../components/client-switch.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { ActionForm, useMutationForm } from '../../components/form.tsx'
+import { useMerchants } from '../../components/merchant-switch.tsx'
 import { MoneyInput } from '../../components/money-input.tsx'
 import { useFormat } from '../../format.ts'
 import { useKeyUntilSuccess } from '../../idempotency.ts'
@@ -135,7 +135,7 @@ function Review({
   const queries = useQueryClient()
   const [, navigate] = useLocation()
   const { merchant } = useUser()
-  const clients = useClients()
+  const clients = useMerchants()
   const name = clients.data?.find(({ clientId }) => clientId === client)?.name ?? client
   const total = amount + fee
   const requesting = useMutation({

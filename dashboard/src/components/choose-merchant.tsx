@@ -3,8 +3,8 @@ import { type ReactNode, useEffect } from 'react'
 import { useLocation, useSearchParams } from 'wouter'
 import { useClient } from '../session.tsx'
 import { texts, useText } from '../text.ts'
-import { useClients } from './client-switch.tsx'
 import { Empty } from './empty.tsx'
+import { useMerchants } from './merchant-switch.tsx'
 import { Page } from './page.tsx'
 
 const words = texts({
@@ -21,12 +21,12 @@ const words = texts({
 const shownMax = 12
 
 /** Shows a screen for one merchant, or the list of merchants while none is chosen. */
-export function RequireClient({ title, children }: { title: string; children: (clientId: string) => ReactNode }) {
+export function RequireMerchant({ title, children }: { title: string; children: (clientId: string) => ReactNode }) {
   const client = useClient()
   if (client !== null) return children(client)
   return (
     <Page title={title}>
-      <ChooseClient selectsOnlyClient />
+      <ChooseMerchant selectsSoleMerchant />
     </Page>
   )
 }
@@ -34,14 +34,14 @@ export function RequireClient({ title, children }: { title: string; children: (c
 /**
  * Lists the merchants, so that the user can choose one for the current screen.
  *
- * @param selectsOnlyClient chooses the merchant automatically if there is only one, because the screen needs one
+ * @param selectsSoleMerchant chooses the merchant automatically if there is only one, because the screen needs one
  */
-export function ChooseClient({ selectsOnlyClient = false }: { selectsOnlyClient?: boolean }) {
+export function ChooseMerchant({ selectsSoleMerchant = false }: { selectsSoleMerchant?: boolean }) {
   const t = useText(words)
-  const clients = useClients()
+  const clients = useMerchants()
   const [location, navigate] = useLocation()
   const [, setQuery] = useSearchParams()
-  const only = selectsOnlyClient && clients.data?.length === 1 ? clients.data[0]?.clientId : undefined
+  const only = selectsSoleMerchant && clients.data?.length === 1 ? clients.data[0]?.clientId : undefined
   useEffect(() => {
     if (only === undefined) return
     setQuery(

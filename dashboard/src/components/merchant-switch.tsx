@@ -12,7 +12,7 @@ const words = texts({
   pt: { all: 'Todos os lojistas', choose: 'Lojista', find: 'Buscar lojista', none: 'Nenhum lojista encontrado' },
 })
 
-export function useClients() {
+export function useMerchants() {
   return useQuery({
     queryKey: ['clients'],
     queryFn: async () => (await request<{ data: ClientView[] }>('GET', '/client')).data,
@@ -28,13 +28,13 @@ const sortByName = (clients: ClientView[]) => clients.toSorted((a, b) => compare
 const shownMax = 50
 
 /** Operator users choose the merchant whose records they see. Merchant users see the name of their merchant. */
-export function ClientSwitch() {
+export function MerchantSwitch() {
   const t = useText(words)
   const { merchant } = useUser()
   const [params] = useSearchParams()
   const [location, navigate] = useLocation()
   const [search, setSearch] = useState('')
-  const clients = useClients()
+  const clients = useMerchants()
   const combobox = useCombobox({ onDropdownClose: () => setSearch('') })
   if (merchant) {
     return (
