@@ -1,7 +1,7 @@
 import { type Db, mayBeOneRowsFault } from '../db/sql.ts'
 import { nextCheckAt } from '../jobs/due-checks.ts'
-import { createLimit } from '../lib/at-once.ts'
 import { createBatcher } from '../lib/batch.ts'
+import { createLimit } from '../lib/concurrent.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { checkReturns } from '../transactions/dispute/poll.ts'
 import type { Owner } from '../transactions/owner-store.ts'

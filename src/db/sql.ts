@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { raw, type Sql } from 'sql-template-tag'
 import { assert, BrokenInvariant } from '../lib/assert.ts'
-import { together } from '../lib/at-once.ts'
+import { pipelined } from '../lib/concurrent.ts'
 import { parseServers } from '../lib/database-url.ts'
 import { databaseSpan, inSpan } from '../lib/spans.ts'
 import { clientFor, type ServerState, serverState } from './hosts.ts'
@@ -187,14 +187,14 @@ export function toDb(pool: pg.Pool): Db {
         throw error
       })
       if (!lock?.isAhead) await begun
-      const [, result] = await together(begun, work(tx))
-      if (unsent.length > 0) await together(...unsent)
+      const [, result] = await pipelined(begun, work(tx))
+      if (unsent.length > 0) await pipelined(...unsent)
       writeOnce(client)
-      const [xid] = await together(commit(client), ...lasts)
+      const [xid] = await pipelined(commit(client), ...lasts)
       note(xid)
       return result
     } catch (thrown) {
-      const error: unknown = await together(Promise.reject(thrown), ...lasts).catch((cause: unknown) => cause)
+      const error: unknown = await pipelined(Promise.reject(thrown), ...lasts).catch((cause: unknown) => cause)
       // A connection that cannot even roll back is destroyed, not returned to the pool.
       await client.query('rollback').catch((cause: Error) => {
         broken = cause

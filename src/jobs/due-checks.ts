@@ -1,5 +1,5 @@
-import { eachAtOnce } from '../lib/at-once.ts'
 import type { Clock } from '../lib/clock.ts'
+import { forEachConcurrent } from '../lib/concurrent.ts'
 import type { Claim } from './claim.ts'
 
 const pauseMs = { minMs: 5_000, maxMs: 5 * 60_000 }
@@ -35,7 +35,7 @@ export async function runDueChecks<Row>(
   while (!stopping.aborted) {
     const now = clock.now()
     const rows = await claim({ now, leaseUntil: new Date(now.getTime() + leaseMs), limit: claimedMax })
-    await eachAtOnce(rows, stopping, check, concurrency)
+    await forEachConcurrent(rows, stopping, check, concurrency)
     if (rows.length < claimedMax) return
   }
 }

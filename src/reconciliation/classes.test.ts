@@ -6,7 +6,7 @@ import { lengthOf } from '../../test/support/random.ts'
 import { listDifferences, type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
 import { byText, findByRecord } from '../../test/support/verification.ts'
 import { sql } from '../db/sql.ts'
-import { eachAtOnce } from '../lib/at-once.ts'
+import { forEachConcurrent } from '../lib/concurrent.ts'
 import { findBreaches } from '../verification.ts'
 import { classNames } from './classes.ts'
 import { confirmDifference, dismissDifference } from './decide.ts'
@@ -69,7 +69,7 @@ describe.each(seeds)('the proposals for a day (seed %s)', (seed) => {
 
   it('leave no discrepancy once they are confirmed, and a consistent ledger', async () => {
     const { deps } = day
-    await eachAtOnce(await listed(day, true), never, async ({ id, proposal }) => {
+    await forEachConcurrent(await listed(day, true), never, async ({ id, proposal }) => {
       const decision = { id, by: { actor: 'cli:test' } }
       if (proposal.action === 'investigate') await dismissDifference(deps, { ...decision, reason: 'looked at' })
       else if (proposal.action !== 'none') await confirmDifference(deps, decision)

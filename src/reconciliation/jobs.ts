@@ -2,9 +2,9 @@ import { Gauge, type Registry } from 'prom-client'
 import type { Acquirer } from '../acquirers/acquirer.ts'
 import type { Db } from '../db/sql.ts'
 import type { Job, JobSchedule } from '../jobs/jobs.ts'
-import { eachAtOnce } from '../lib/at-once.ts'
 import { dayBefore, dayOf, nextDay, windowOf } from '../lib/brasilia.ts'
 import type { Clock } from '../lib/clock.ts'
+import { forEachConcurrent } from '../lib/concurrent.ts'
 import type { SettleDeps } from '../transactions/settle.ts'
 import { compareBalance, observeBalances } from './balance.ts'
 import { type CloseDeps, closeDay, findClosingTime, readStatement } from './close.ts'
@@ -62,7 +62,7 @@ async function forEach(
   stopping: AbortSignal,
   work: (acquirer: Acquirer) => Promise<void>,
 ): Promise<void> {
-  await eachAtOnce(acquirers.all, stopping, async (acquirer) => {
+  await forEachConcurrent(acquirers.all, stopping, async (acquirer) => {
     await work(acquirer).catch((error: unknown) => {
       // The end of the process has interrupted it.
       if (stopping.aborted) return

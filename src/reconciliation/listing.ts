@@ -8,9 +8,9 @@ import {
   type UnreadableEntry,
 } from '../acquirers/acquirer.ts'
 import type { Db } from '../db/sql.ts'
-import { eachAtOnce } from '../lib/at-once.ts'
 import type { Window } from '../lib/brasilia.ts'
 import { type Cell, isOfOtherCell } from '../lib/cell.ts'
+import { forEachConcurrent } from '../lib/concurrent.ts'
 import { fromTxid, toTxid } from '../pix/ids.ts'
 import { findPayoutKey } from '../withdrawals/store.ts'
 import type { Subject } from './classes.ts'
@@ -104,7 +104,7 @@ const pauseMsFirst = 500
 /** After so many pauses in a row without any other answer, it is not a limit that passes. */
 const pausesMax = 10
 
-/** As {@link eachAtOnce}; what the acquirer answers with 429 is requested again after a pause. */
+/** As {@link forEachConcurrent}; what the acquirer answers with 429 is requested again after a pause. */
 async function eachPaced<Item>(
   items: Item[],
   stopping: AbortSignal,
@@ -114,7 +114,7 @@ async function eachPaced<Item>(
   for (let pauses = 0; left.length > 0 && !stopping.aborted; ) {
     const limited: Item[] = []
     const limits: TooManyRequests[] = []
-    await eachAtOnce(left, stopping, async (item) => {
+    await forEachConcurrent(left, stopping, async (item) => {
       try {
         // After a 429 the others are not sent either.
         if (limits.length === 0) return await work(item)

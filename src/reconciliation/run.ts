@@ -4,9 +4,9 @@ import type { Acquirers } from '../acquirers/registry.ts'
 import { type By, recordAction } from '../audit/record.ts'
 import type { Db, Tx } from '../db/sql.ts'
 import { computeFee } from '../ledger/fees.ts'
-import { eachAtOnce } from '../lib/at-once.ts'
 import { dayOf, type Window } from '../lib/brasilia.ts'
 import type { Clock } from '../lib/clock.ts'
+import { forEachConcurrent } from '../lib/concurrent.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { findFirstListedAt } from '../transactions/cursor-store.ts'
 import { findPayoutKey } from '../withdrawals/store.ts'
@@ -271,7 +271,7 @@ async function compareAll(
       if (differs.length > 0 && mayBeUnlisted(pair)) doubtful.push(pair)
       else found.push(...differs)
     }
-    await eachAtOnce(doubtful, stopping, async (pair) => {
+    await forEachConcurrent(doubtful, stopping, async (pair) => {
       found.push(...compare({ ...pair, atAcquirer: await readAtAcquirer(db, acquirer, pair, rules) }, rules))
     })
     stopping.throwIfAborted()

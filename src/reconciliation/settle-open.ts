@@ -1,6 +1,6 @@
 import { AcquirerUnavailable } from '../acquirers/acquirer.ts'
 import { byService } from '../audit/record.ts'
-import { eachAtOnce } from '../lib/at-once.ts'
+import { forEachConcurrent } from '../lib/concurrent.ts'
 import { AppError } from '../lib/errors.ts'
 import type { SettleDeps } from '../transactions/settle.ts'
 import { confirmDifference } from './decide.ts'
@@ -19,7 +19,7 @@ export async function settleOpen(
   { acquirer, stopping }: { acquirer: string; stopping: AbortSignal },
 ): Promise<void> {
   const open = await listSettleable(deps.db, { acquirer, limit: settledMax })
-  await eachAtOnce(open, stopping, async (difference) => await settleOne(deps, difference))
+  await forEachConcurrent(open, stopping, async (difference) => await settleOne(deps, difference))
 }
 
 async function settleOne(deps: SettleDeps, difference: DifferenceRow): Promise<void> {

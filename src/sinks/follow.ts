@@ -4,8 +4,8 @@ import { Gauge, type Registry } from 'prom-client'
 import type { Db } from '../db/sql.ts'
 import type { Job, JobSchedule } from '../jobs/jobs.ts'
 import { assert } from '../lib/assert.ts'
-import { eachAtOnce } from '../lib/at-once.ts'
 import type { Clock } from '../lib/clock.ts'
+import { forEachConcurrent } from '../lib/concurrent.ts'
 import { createCountedLine } from '../lib/counted-line.ts'
 import type { EventSinkSettings } from '../lib/event-sink-settings.ts'
 import { type PositionedEvent, readAfter } from '../webhooks/feed.ts'
@@ -68,7 +68,7 @@ async function follow(deps: Deps, { settings, open, stopping }: Following): Prom
             logFailure(error as Error)
           }
         }
-        await eachAtOnce(behind, stopping, send, merchantsConcurrentMax)
+        await forEachConcurrent(behind, stopping, send, merchantsConcurrentMax)
         pauseMs = firstPauseMs
         if (behind.length === 0) await sleep(pollEveryMs, undefined, { signal: stopping }).catch(() => {})
       }

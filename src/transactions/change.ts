@@ -1,7 +1,7 @@
 import type { Tx } from '../db/sql.ts'
 import { type Posting, postAll } from '../ledger/post.ts'
 import { assert } from '../lib/assert.ts'
-import { together } from '../lib/at-once.ts'
+import { pipelined } from '../lib/concurrent.ts'
 import { enqueueEvents, type NewEvent } from '../webhooks/outbox.ts'
 import type { OwnEvents } from '../webhooks/own-events.ts'
 import { moneyOf } from './money.ts'
@@ -71,7 +71,7 @@ export async function changeStatuses(
     const changed = changes.map((change) => toChanged(change, nothingListed))
     const updated = updateTransactions(tx, changes)
     enqueue(changed)
-    await together(updated, postMoney(changed))
+    await pipelined(updated, postMoney(changed))
     return changed
   }
   const changed = await updateTransactions(tx, changes)

@@ -6,7 +6,7 @@ import {
   type UnreadableEntry,
 } from '../acquirers/acquirer.ts'
 import { enqueueJob } from '../jobs/jobs.ts'
-import { eachAtOnce } from '../lib/at-once.ts'
+import { forEachConcurrent } from '../lib/concurrent.ts'
 import { fromTxid } from '../pix/ids.ts'
 import { takeOtherCells } from '../suspense/other-cell.ts'
 import { findListedUntil, saveListedUntil } from './cursor-store.ts'
@@ -38,7 +38,7 @@ const failuresMax = 20
  * acquirer that hangs delays no other.
  */
 export async function pollPayments(deps: SettleDeps, stopping: AbortSignal): Promise<void> {
-  await eachAtOnce(deps.acquirers.all, stopping, async (acquirer) => {
+  await forEachConcurrent(deps.acquirers.all, stopping, async (acquirer) => {
     try {
       await pollAcquirer(deps, acquirer, stopping)
     } catch (error) {
@@ -115,7 +115,7 @@ async function settleMissing(deps: SettleDeps, poll: Poll, payments: Payment[]):
     const owner = owners.get(toId(txid) ?? '')
     return owner && mayHaveCharge(owner, acquirer) ? owner : null
   }
-  await eachAtOnce(payments, poll.stopping, async (payment) => {
+  await forEachConcurrent(payments, poll.stopping, async (payment) => {
     const { endToEndId } = payment
     const owner = ownerOf(payment)
     if (!owner) return

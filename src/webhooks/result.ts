@@ -1,5 +1,5 @@
 import type { Db } from '../db/sql.ts'
-import { together } from '../lib/at-once.ts'
+import { pipelined } from '../lib/concurrent.ts'
 import type { Answer } from './attempt.ts'
 import {
   type AttemptResult,
@@ -48,7 +48,7 @@ function stateAfter({ outcome }: Answer, next: Date | null): AttemptResult['stat
 export function recordAttempts(db: Db, attempts: AttemptResult[]): Promise<boolean> {
   return db.transaction(async (tx) => {
     const finished = attempts.filter(({ state }) => state !== 'pending')
-    const [, isAnyDue] = await together(
+    const [, isAnyDue] = await pipelined(
       insertAttempts(tx, attempts),
       promoteWaiting(tx, { records: finished, now: latest(finished) }),
     )
@@ -59,7 +59,7 @@ export function recordAttempts(db: Db, attempts: AttemptResult[]): Promise<boole
 /** Cancels or redirects deliveries whose endpoint has changed, and makes the next ones due. */
 export function redirectDeliveries(db: Db, { leases, now }: { leases: Lease[]; now: Date }): Promise<void> {
   return db.transaction(async (tx) => {
-    await together(followEndpoints(tx, { leases, now }), promoteWaiting(tx, { records: leases, now }))
+    await pipelined(followEndpoints(tx, { leases, now }), promoteWaiting(tx, { records: leases, now }))
   })
 }
 

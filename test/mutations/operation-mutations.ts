@@ -245,8 +245,8 @@ export const operationMutations: Mutation[] = [
   {
     name: 'a transaction does not say why its last statement failed',
     edits: [
-      edit('src/db/sql.ts', 'together(commit(client), ...lasts)', 'together(commit(client))'),
-      edit('src/db/sql.ts', 'together(Promise.reject(thrown), ...lasts)', 'together(Promise.reject(thrown))'),
+      edit('src/db/sql.ts', 'pipelined(commit(client), ...lasts)', 'pipelined(commit(client))'),
+      edit('src/db/sql.ts', 'pipelined(Promise.reject(thrown), ...lasts)', 'pipelined(Promise.reject(thrown))'),
     ],
     caughtBy: 'src/db/sql.test.ts',
   },

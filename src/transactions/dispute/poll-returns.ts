@@ -1,5 +1,5 @@
 import { type Acquirer, AcquirerUnavailable, type Payment } from '../../acquirers/acquirer.ts'
-import { eachAtOnce } from '../../lib/at-once.ts'
+import { forEachConcurrent } from '../../lib/concurrent.ts'
 import { listBehind } from '../../suspense/store.ts'
 import { findReturnsReadFrom, saveReturnsReadFrom } from '../cursor-store.ts'
 import { listPaidBy } from '../owner-store.ts'
@@ -27,7 +27,7 @@ const chunkMax = 100
  * then the polling of new payments is past it.
  */
 export async function pollReturns(deps: SettleDeps, stopping: AbortSignal): Promise<void> {
-  await eachAtOnce(deps.acquirers.all, stopping, async (acquirer) => {
+  await forEachConcurrent(deps.acquirers.all, stopping, async (acquirer) => {
     try {
       await pollAcquirer(deps, acquirer, stopping)
     } catch (error) {
@@ -96,7 +96,7 @@ async function follow(deps: SettleDeps, acquirer: Acquirer, payments: Payment[],
   const ids = underMed.map(({ endToEndId }) => endToEndId)
   const owners = ids.length === 0 ? [] : await listPaidBy(deps.db, ids)
   const ownerOf = new Map(owners.map((owner) => [`${owner.acquirer} ${owner.end_to_end}`, owner]))
-  await eachAtOnce(underMed, stopping, async (payment) => {
+  await forEachConcurrent(underMed, stopping, async (payment) => {
     const owner = ownerOf.get(`${acquirer.name} ${payment.endToEndId}`)
     if (owner) await settleReturned(deps, { merchantId: owner.merchant_id, id: owner.id }, payment)
   })

@@ -6,7 +6,7 @@ import {
   NotOffered,
   type Payment,
 } from '../../acquirers/acquirer.ts'
-import { eachAtOnce } from '../../lib/at-once.ts'
+import { forEachConcurrent } from '../../lib/concurrent.ts'
 import { fromTxid } from '../../pix/ids.ts'
 import {
   findOldestUnattributed,
@@ -55,7 +55,7 @@ export async function pollDisputes(
   { isLocalOnly }: { isLocalOnly: boolean } = { isLocalOnly: false },
 ): Promise<void> {
   const acquirers = deps.acquirers.all.filter(({ isRemote }) => !(isLocalOnly && isRemote))
-  await eachAtOnce(acquirers, stopping, async (acquirer) => await pollAcquirer(deps, acquirer, stopping))
+  await forEachConcurrent(acquirers, stopping, async (acquirer) => await pollAcquirer(deps, acquirer, stopping))
 }
 
 /** Whether the list of the simulator in this process shows any dispute since the last poll, or an undecided one. */

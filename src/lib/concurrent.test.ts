@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import { eachAtOnce, together } from './at-once.ts'
+import { forEachConcurrent, pipelined } from './concurrent.ts'
 
 const behindFailure = Object.assign(new Error('current transaction is aborted'), { code: '25P02' })
 
@@ -21,7 +21,7 @@ describe('items processed at once', () => {
       await sleep(1)
       running -= 1
     }
-    await eachAtOnce(Array.from({ length: 20 }), never, work, 3)
+    await forEachConcurrent(Array.from({ length: 20 }), never, work, 3)
     expect([running, most]).toEqual([0, 3])
   })
 
@@ -29,7 +29,7 @@ describe('items processed at once', () => {
     const stopping = new AbortController()
     const started: number[] = []
     const ended: number[] = []
-    const done = eachAtOnce(
+    const done = forEachConcurrent(
       [1, 2, 3, 4],
       stopping.signal,
       async (item) => {
@@ -50,13 +50,13 @@ describe('items processed at once', () => {
 
 describe('pipelined statements', () => {
   it('return their results in order', async () => {
-    expect(await together(inMs(3), inMs(1), inMs(2))).toEqual([3, 1, 2])
+    expect(await pipelined(inMs(3), inMs(1), inMs(2))).toEqual([3, 1, 2])
   })
 
   it('fail with the original error, not with the errors that it caused, whichever arrives first', async () => {
     const reason = new Error('a row is refused')
-    await expect(together(inMs(1, behindFailure), inMs(3, reason), inMs(2, behindFailure))).rejects.toBe(reason)
-    await expect(together(inMs(1), inMs(1, behindFailure))).rejects.toBe(behindFailure)
+    await expect(pipelined(inMs(1, behindFailure), inMs(3, reason), inMs(2, behindFailure))).rejects.toBe(reason)
+    await expect(pipelined(inMs(1), inMs(1, behindFailure))).rejects.toBe(behindFailure)
   })
 
   it('fail only when all of them have finished, so that none runs after the rollback', async () => {
@@ -64,7 +64,7 @@ describe('pipelined statements', () => {
     const slow = inMs(20).then(() => {
       isOver = true
     })
-    await expect(together(inMs(1, new Error('a row is refused')), slow)).rejects.toThrow('refused')
+    await expect(pipelined(inMs(1, new Error('a row is refused')), slow)).rejects.toThrow('refused')
     expect(isOver).toBe(true)
   })
 })

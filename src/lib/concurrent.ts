@@ -1,15 +1,15 @@
 /** Enough to hide the acquirer's response time, few enough for its rate limit. */
-const atOnceMax = 8
+const concurrencyMax = 8
 
 /**
  * Processes up to `concurrency` items at once until all are done, one fails, or `stopping` is aborted. No work is in
  * progress when it returns, unlike after p-map, which does not wait for the others when one fails or it is aborted.
  */
-export async function eachAtOnce<Item>(
+export async function forEachConcurrent<Item>(
   items: Iterable<Item>,
   stopping: AbortSignal,
   work: (item: Item) => Promise<void>,
-  concurrency = atOnceMax,
+  concurrency = concurrencyMax,
 ): Promise<void> {
   const waiting = items[Symbol.iterator]()
   const failures: unknown[] = []
@@ -46,7 +46,7 @@ const behindFailure = '25P02'
  * statement still in flight during the rollback would run after it and commit on its own. Throws the error that caused
  * the others to fail.
  */
-export async function together<Results extends unknown[]>(
+export async function pipelined<Results extends unknown[]>(
   ...works: { [Place in keyof Results]: Promise<Results[Place]> }
 ): Promise<Results> {
   const ended = await Promise.allSettled(works)
