@@ -1,6 +1,7 @@
 import { runList } from '../db/page.ts'
 import { empty, type Reads, raw, sql } from '../db/sql.ts'
 import { entriesOf, lastIds, type StatementFilters, type StatementRow, statementColumns } from './store.ts'
+import { isPostedWithin } from './window-store.ts'
 
 /** An entry of a statement as exported: with what others know its payment or withdrawal by. */
 export type ExportedEntry = StatementRow & { end_to_end: string | null; external_code: string | null }
@@ -65,8 +66,8 @@ export async function listPosted(
   const [side, account] = postedSides[kind]
   return await db.query<Posted>(sql`
     select id, record_id as "recordId", created_at as "postedAt" from ledger_transfers
-    where merchant_id = ${merchantId} and ${raw(side)} = ${account} and kind = ${kind} and created_at >= ${from}
-      ${until ? sql`and created_at < ${until}` : empty} ${beforeId === null ? empty : sql`and id < ${beforeId}`}
+    where merchant_id = ${merchantId} and ${raw(side)} = ${account} and kind = ${kind}
+      and ${isPostedWithin(merchantId, { from, until })} ${beforeId === null ? empty : sql`and id < ${beforeId}`}
     order by id desc limit ${limit}`)
 }
 
@@ -79,7 +80,8 @@ export type AccountAtDayEnd = { day: string; account: 'available' | 'reserved' |
 export async function listDayBalances(db: Reads, merchantId: string, from: Date): Promise<AccountAtDayEnd[]> {
   const lastOf = (side: 'debit' | 'credit') => sql`
     select brazilian_day(created_at) as day, ${raw(side)} as account, max(id) as id from ledger_transfers
-    where merchant_id = ${merchantId} and ${raw(side)} in ('available', 'reserved', 'blocked') and created_at >= ${from}
+    where merchant_id = ${merchantId} and ${raw(side)} in ('available', 'reserved', 'blocked')
+      and ${isPostedWithin(merchantId, { from, until: null })}
     group by 1, 2`
   return await db.query<AccountAtDayEnd>(sql`
     select last.day::text, last.account, case when debit = last.account then debit_balance else credit_balance end as balance

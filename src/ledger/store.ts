@@ -14,6 +14,7 @@ import {
 } from './accounts.ts'
 import type { CorrectedSubject } from './correction-texts.ts'
 import type { Posting, Transfer } from './post.ts'
+import { firstIdSince, isPostedWithin, justAfter } from './window-store.ts'
 
 /** A merchant's balances under their lock, and those of its clearing accounts by name. */
 export type LockedAccounts = { balances: Balances; clearing: Map<string, number> }
@@ -141,12 +142,13 @@ export async function findBalances(db: Db | Tx, merchantId: string): Promise<Bal
  * sum of all others.
  */
 export async function findBalancesAt(db: Reads, merchantId: string, at: Date): Promise<Balances> {
+  const beforeId = firstIdSince(merchantId, justAfter(at))
   const balances = toBalances(
     await db.query<{ account: string; balance: number }>(sql`
       select account, last.balance
       from unnest(${[...fixedAccounts]}::text[]) account
       cross join lateral (
-        ${lastTransfer({ merchantId: sql`${merchantId}::uuid`, account: sql`account`, that: sql`created_at <= ${at}` })}
+        ${lastTransfer({ merchantId: sql`${merchantId}::uuid`, account: sql`account`, beforeId })}
       ) last`),
   )
   return { ...balances, acquirer: 0 - fixedAccounts.reduce((sum, account) => sum + balances[account], 0) }
@@ -157,8 +159,6 @@ type Last = {
   account: Sql
   /** With an id before this one; null: no bound. */
   beforeId?: Sql | null
-  /** A further condition. */
-  that?: Sql
 }
 
 /**
@@ -166,10 +166,10 @@ type Last = {
  * compared by a lower bound, not by equality. With equality PostgreSQL expects every second transfer to be on the
  * account, and scans all transfers of the merchant when the account was never used.
  */
-export function lastTransfer({ merchantId, account, beforeId = null, that = sql`true` }: Last): Sql {
+export function lastTransfer({ merchantId, account, beforeId = null }: Last): Sql {
   const of = (side: 'debit' | 'credit') => sql`
     select id, ${raw(side)}_balance as balance from ledger_transfers t
-    where (t.merchant_id, t.${raw(side)}) >= (${merchantId}, ${account}) and ${that} and ${
+    where (t.merchant_id, t.${raw(side)}) >= (${merchantId}, ${account}) and ${
       beforeId === null
         ? sql`(t.merchant_id, t.${raw(side)}) <= (${merchantId}, ${account})`
         : sql`(t.merchant_id, t.${raw(side)}, t.id) < (${merchantId}, ${account}, ${beforeId})`
@@ -265,8 +265,7 @@ type Entries = (side: 'debit' | 'credit') => Sql
 export function entriesOf(merchantId: string, { startDate, endDate, kinds }: StatementFilters): Entries {
   return (side) => sql`
     from ledger_transfers where merchant_id = ${merchantId} and ${raw(side)} = 'available'
-      ${startDate ? sql`and created_at >= ${startDate}` : empty}
-      ${endDate ? sql`and created_at <= ${endDate}` : empty}
+      and ${isPostedWithin(merchantId, { from: startDate ?? null, until: endDate ? justAfter(endDate) : null })}
       ${kinds ? sql`and kind = any(${kinds})` : empty}`
 }
 

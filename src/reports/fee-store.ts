@@ -1,5 +1,6 @@
 import { type Reads, sql } from '../db/sql.ts'
 import type { FeeOperation, FeeParts } from '../ledger/store.ts'
+import { isPostedWithin } from '../ledger/window-store.ts'
 import type { Window } from '../lib/brasilia.ts'
 
 export type ChargedRow = {
@@ -22,7 +23,7 @@ export async function sumCharged(db: Reads, merchantId: string, { from, to }: Wi
         coalesce(sum(amount) filter (where kind <> 'fee'), 0) as volume,
         coalesce(sum(amount) filter (where kind = 'fee'), 0) as fee
       from ledger_transfers
-      where merchant_id = ${merchantId} and created_at >= ${from} and created_at < ${to}
+      where merchant_id = ${merchantId} and ${isPostedWithin(merchantId, { from, until: to })}
         and kind in ('payment', 'refund_sent', 'withdrawal_sent', 'fee')
       group by event_key, record_type, record_id
     )
@@ -53,7 +54,7 @@ export async function sumReturned(db: Reads, merchantId: string, { from, to }: W
     select case when kind = 'fee_return_reversed' then kind else 'fee_returned' end as kind,
       count(distinct event_key) as count, sum(amount)::bigint as fee
     from ledger_transfers
-    where merchant_id = ${merchantId} and created_at >= ${from} and created_at < ${to} and (
+    where merchant_id = ${merchantId} and ${isPostedWithin(merchantId, { from, until: to })} and (
       kind = 'fee_return_reversed' or kind = 'fee_returned' and credit = 'available' or kind = 'match_undone' and debit = 'fees')
     group by 1 order by 1`)
 }
@@ -65,6 +66,6 @@ export async function sumChanges(db: Reads, merchantId: string, { from, to }: Wi
   return await db.query<ChangeRow>(sql`
     select kind, count(*) as count, sum(case when credit = 'available' then amount else -amount end)::bigint as amount
     from ledger_transfers
-    where merchant_id = ${merchantId} and 'available' in (debit, credit) and created_at >= ${from} and created_at < ${to}
+    where merchant_id = ${merchantId} and 'available' in (debit, credit) and ${isPostedWithin(merchantId, { from, until: to })}
     group by kind order by kind`)
 }
