@@ -53,7 +53,7 @@ function makeQueue(connectionsMax: number): FairQueue {
 }
 
 /** The largest offset of a page: skipped rows are read one by one. Cursors skip none. */
-const offsetMax = 100_000
+export const offsetMax = 100_000
 
 /** Smaller offsets take no noticeable time. */
 const deepFrom = 1000
@@ -88,11 +88,16 @@ export async function findPage<Row extends { id: string; created_at: Date }>(
   const offset = after ? 0 : (list.page - 1) * list.perPage
   const ofMerchant = sql`${table} where merchant_id = ${merchantId} ${where}`
   const start = offset >= deepFrom ? list.start?.(offset) : undefined
-  if (offset > offsetMax && !list.start) throw tooDeep()
+  const isDeep = offset > offsetMax && !list.start
   const positions = (from: Sql, skipped: Sql) => sql`
     select created_at, id from ${from} ${start ? sql`and created_at < (select before from start)` : isAfter(after)}
     order by created_at desc, id desc limit ${list.perPage + 1} offset ${skipped}`
   const { prepared, total, places } = choose()
+  if (isDeep) {
+    const [counted] = await runList<{ total: number }>(db, merchantId, sql`${prepared} select ${total} as total`)
+    if (counted && counted.total > offset) throw tooDeep()
+    return { total: counted?.total ?? 0, items: [], next: null }
+  }
   const statement = sql`
     ${prepared}
     select counted.total, listed.*

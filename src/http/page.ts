@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Static, type TSchema, Type } from 'typebox'
-import type { Position } from '../db/page.ts'
+import { offsetMax, type Position } from '../db/page.ts'
 import { type AppError, invalidField } from '../lib/errors.ts'
 import { Defaulted, Nullable } from './schemas.ts'
 
@@ -10,7 +10,13 @@ const perPageDefault = 20
 const pageMax = 1_000_000_000
 
 export const PageQuery = {
-  page: Type.Optional(Type.Integer({ minimum: 1, maximum: pageMax, description: 'Page, from 1 (the default)' })),
+  page: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: pageMax,
+      description: `Page, from 1 (the default). With more than ${offsetMax} items before it, follow \`nextCursor\``,
+    }),
+  ),
   perPage: Defaulted(
     Type.Integer({ minimum: 1, maximum: perPageMax, default: perPageDefault, description: 'Items per page' }),
   ),
@@ -100,7 +106,7 @@ function writeCursor({ page, after, list }: Cursor): string {
 const idForms = { uuid: /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/, number: /^\d{1,15}$/ }
 
 function readCursor(text: string, idForm: RegExp): Cursor | null {
-  const match = /^(\d{1,7})\.(\d{1,15})\.([0-9a-f-]+)\.([\w-]{8})$/.exec(
+  const match = /^(\d{1,10})\.(\d{1,15})\.([0-9a-f-]+)\.([\w-]{8})$/.exec(
     Buffer.from(text, 'base64url').toString('utf8'),
   )
   const [, page, time, id, list] = match ?? []

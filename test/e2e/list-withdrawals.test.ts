@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { sql } from '../../src/db/sql.ts'
+import { findPage } from '../../src/db/page.ts'
+import { empty, sql } from '../../src/db/sql.ts'
 import { describePages, type Page, recordsOfPages } from '../support/pages.ts'
 import { accountHolder, historyColumns, insertRow, withdrawalHistories } from '../support/records.ts'
 import { addTestClient, refusedFields } from '../support/requests.ts'
@@ -305,4 +306,18 @@ describe('a long list', () => {
   })
 
   describePages('/withdrawal', () => many)
+
+  it('refuses a page only if it exists and too many items are before it', async () => {
+    const read = async (items: number) =>
+      await findPage(service.db, {
+        table: sql`(select gen_random_uuid() as id, now() as created_at, ${merchantId} as merchant_id
+          from generate_series(1, ${items}::int)) listed_numbers`,
+        columns: sql`id, created_at`,
+        merchantId,
+        where: empty,
+        ...{ page: 1002, perPage: 100, after: null },
+      })
+    expect(await read(100_100)).toEqual({ total: 100_100, items: [], next: null })
+    await expect(read(100_101)).rejects.toMatchObject({ details: { fields: [{ field: 'page', code: 'too_deep' }] } })
+  })
 })

@@ -41,6 +41,9 @@ export function describePages(path: string, open: () => TestService): void {
       ['?page=3', 5, { totalPages: 3, currentPage: 3, perPage: 20 }],
       ['?page=4', 0, { totalPages: 3, currentPage: 4, perPage: 20 }],
       ['?page=5001', 0, { totalPages: 3, currentPage: 5001 }],
+      ['?page=5002', 0, { totalPages: 3, currentPage: 5002, nextCursor: null }],
+      ['?page=1000000000&minAmount=10', 0, { totalPages: 3, currentPage: 1_000_000_000 }],
+      ['?page=5002&id=00000000-0000-4000-8000-000000000000', 0, { totalPages: 0, currentPage: 5002 }],
       ['?perPage=1', 1, { totalPages: 45, perPage: 1 }],
       ['?perPage=15&page=3', 15, { totalPages: 3, currentPage: 3, perPage: 15 }],
       ['?perPage=100', 45, { totalPages: 1, perPage: 100 }],
@@ -156,12 +159,12 @@ export function describePages(path: string, open: () => TestService): void {
       expect(await refuse(`?cursor=${cursor}&cursor=${cursor}`)).toEqual(['cursor'])
     })
 
-    it('leads to no record beyond the last one', async () => {
+    it.each([9, 1_000_000_001])('leads to no record beyond the last one on page %i', async (page) => {
       const name = Buffer.from(String((await list('?perPage=1')).nextCursor), 'base64url')
         .toString()
         .split('.')
         .at(-1)
-      const cursor = Buffer.from(`9.0.00000000-0000-4000-8000-000000000000.${name}`).toString('base64url')
+      const cursor = Buffer.from(`${page}.0.00000000-0000-4000-8000-000000000000.${name}`).toString('base64url')
       expect(await list(`?cursor=${cursor}`)).toMatchObject({ total: 45, data: [], nextCursor: null })
     })
   })
