@@ -173,7 +173,10 @@ describe('the id of a request with a key', () => {
     for (const [reason, detail] of [
       [failureMessages.canceled, /^The transaction has failed: The charge was canceled/],
       [failureMessages.expired, /^The transaction has failed: PIX QR code expired/],
-      ['chave bloqueada', /^The acquirer refused the charge: chave bloqueada$/],
+      [
+        'chave bloqueada',
+        /^The acquirer refused the charge: chave bloqueada. To try again, use another idempotency key.$/,
+      ],
     ] as const) {
       await database.db.query(sql`
         update transactions set statuses = array['PENDING', 'FAILED'], status_dates = array[created_at, created_at],

@@ -280,11 +280,12 @@ function withoutCode(row: NewTransaction | TransactionRow): AppError {
       members: { transactionId: row.id },
     })
   }
-  const { error_message: reason } = row
+  const { error_message: reason, idempotency_key: usedKey } = row
   const isRefused = failureCodeOf({ status: 'FAILED', error_message: reason }) === 'refused'
   return new AppError('acquirer_refused', {
     detail: isRefused
-      ? `The acquirer refused the charge: ${reason ?? 'it gave no reason'}`
+      ? // A refusal that came after `acquirer_unavailable`: this transaction keeps the key, and its id.
+        `The acquirer refused the charge: ${reason ?? 'it gave no reason'}${usedKey === null ? '' : '. To try again, use another idempotency key.'}`
       : `The transaction has failed: ${reason}. Create another one, with another idempotency key.`,
     members: { transactionId: row.id },
   })
