@@ -26,6 +26,7 @@ import { limitConnectionsPerHost } from './connections.ts'
 import { parseJsonBody } from './json-body.ts'
 import { observeRequests } from './observe.ts'
 import { sendProblem, toAppError } from './problem.ts'
+import { parseQuery } from './request-shape.ts'
 import { createSecurityLog, logRefusal, type SecurityLog } from './security-log.ts'
 import { traceRequests } from './trace-requests.ts'
 import { createValidator } from './validate.ts'
@@ -143,7 +144,7 @@ export async function createServer(options: Options): Promise<Server> {
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, { headers, errorPage }),
     schemaController: { compilersFactory: compileAtFirstUse(() => createValidator(options)) },
     // A longer parameter would match no route and be answered as unknown instead of invalid. No address is longer.
-    routerOptions: { maxParamLength: maxHeaderSize },
+    routerOptions: { maxParamLength: maxHeaderSize, querystringParser: parseQuery },
   }).withTypeProvider<TypeBoxTypeProvider>()
 
   app.server.maxConnections = connectionsMax

@@ -184,7 +184,7 @@ describe('a filter', () => {
     ],
     ['endToEnd', ['', '1234567', long, 'abcdefg%00']],
     ['endToEndRefund', ['', '1234567', long, 'abcdefg%00']],
-    ['externalCode', ['', '1234567', long, 'abcdefg%00']],
+    ['externalCode', ['', '1234567', long, 'abcdefg%00', 'caf%E9-12345', '100%-12345', 'abcdefg%ED%A0%80']],
     ['minAmount', ['', '9', '10000001', '-10', '10.5', 'ten', '10&minAmount=11', ...notPlain]],
     ['maxAmount', ['', '9', '10000001', '-10', '10.5', 'ten', '10&maxAmount=11']],
     ['startDate', ['', '2026-02-10', '2026-02-30T00:00:00Z', '2026-02-10T12:00:00+03:00', 'now']],
