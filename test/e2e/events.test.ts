@@ -127,6 +127,7 @@ describe('a webhook endpoint', () => {
 
     const rotated = await service.call<{ secret: string }>(`${path}/secret`, { body: { overlapHours: 0 } })
     expect(rotated.status, rotated.text).toBe(201)
+    expect(rotated.headers.get('location')).toBe(`${service.baseUrl}${path}`)
     const tested = await service.call<{ eventId: string }>(`${path}/test`, { method: 'POST' })
     expect(tested.body).toMatchObject({ delivered: true, status: 204, error: null, errorCode: null, response: null })
     const received = receiver.received.at(-1)

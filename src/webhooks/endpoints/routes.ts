@@ -173,7 +173,8 @@ function registerChanges(app: Server, deps: Deps): void {
       const { merchantId } = callerOf(request)
       const of = { merchantId, endpointId: request.params.id, by: byCaller(request) }
       const { secret, formerExpiresAt } = await rotateEndpointSecret(deps, { ...of, ...request.body })
-      return await reply.code(201).send({ secret, formerExpiresAt: formerExpiresAt.toISOString() })
+      void reply.code(201).header('location', `${deps.baseUrl}/webhook-endpoint/${request.params.id}`)
+      return { secret, formerExpiresAt: formerExpiresAt.toISOString() }
     },
   )
 
