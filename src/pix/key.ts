@@ -16,11 +16,9 @@ export function normalizePixKey({ key, type }: PixKey): PixKey | null {
 
 /**
  * Detects the type of a key and normalises it. Eleven digits can be both a CPF and a mobile phone: a valid CPF wins, as
- * in the banks' apps, where a phone needs its `+55`. If they are neither, they are most likely a mistyped CPF, and the
- * result is null: a search for a phone with an area code that does not exist would silently find nothing.
+ * in the banks' apps, where a phone needs its `+55`.
  */
 export function detectPixKey(text: string): PixKey | null {
-  if (/^\d{11}$/.test(text) && !parseDocument(text) && !isBrazilianMobile(text)) return null
   for (const type of inOrderOfDetection) {
     const key = normalizePixKey({ key: text, type })
     if (key) return key
@@ -64,6 +62,8 @@ const DOCUMENT_SPELLING = /^\d{3}\.\d{3}\.\d{3}-\d{2}$/
 
 function phone(key: string): string | null {
   if (!PHONE_SPELLING.test(key) || DOCUMENT_SPELLING.test(key)) return null
+  // With an area code that does not exist, eleven digits are most likely a mistyped CPF.
+  if (/^\d{11}$/.test(key) && !isBrazilianMobile(key)) return null
   const match = PHONE.exec(key.replace(/[ ().-]/g, ''))
   return match ? `+55${match[1]}` : null
 }
