@@ -21,8 +21,11 @@ type Purpose =
   | 'person'
   | 'limit'
 
-/** These hashes become ids. They use the oldest key, so that the same input gives the same id after a key rotation. */
-const purposesOfIds = new Set<Purpose>(['transaction-id'])
+/**
+ * These hashes become ids, or parts of a first answer that is repeated. They use the oldest key, so that the same input
+ * gives the same hash after a key rotation.
+ */
+const purposesOfIds = new Set<Purpose>(['transaction-id', 'payment-page'])
 
 const keyBytes = 32
 const ivBytes = 12

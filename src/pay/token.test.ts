@@ -18,6 +18,13 @@ it('can be read with the key that made it, is always the same, and fits in an ad
   expect(readPaymentToken(newKey(), token)).toBeNull()
 })
 
+it('stays the same when the key is replaced, as the first answer of a create does', () => {
+  const id = newUuid()
+  const replaced = { current: newKey().current, former: [key.current] }
+  expect(paymentToken(replaced, id)).toBe(paymentToken(key, id))
+  expect(readPaymentToken(replaced, paymentToken(key, id))).toBe(id)
+})
+
 it('is rejected if a single character differs', () => {
   const token = paymentToken(key, newUuid())
   for (let at = 0; at < token.length; at += 1) {
