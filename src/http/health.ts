@@ -23,6 +23,9 @@ type Options = {
  */
 const metricsAgeMaxMs = 1_000
 
+/** Load balancers check again sooner. */
+const retryAfterSeconds = 5
+
 const stateOf = (description: string, status: string) =>
   Type.Object(
     { status: Type.String({ description: 'live, ready, not ready or stopping' }) },
@@ -71,13 +74,14 @@ export function registerHealthRoutes(app: Server, options: Options): void {
       },
     },
     async (request, reply) => {
-      if (options.isStopping()) return await reply.code(503).send({ status: 'stopping' })
+      const unready = () => reply.code(503).header('retry-after', retryAfterSeconds)
+      if (options.isStopping()) return await unready().send({ status: 'stopping' })
       try {
         await options.checkReady()
         return { status: 'ready' }
       } catch (error) {
         request.log.warn({ requestId: request.id, err: error }, 'not ready')
-        return await reply.code(503).send({ status: 'not ready' })
+        return await unready().send({ status: 'not ready' })
       }
     },
   )

@@ -71,7 +71,8 @@ async function expectRestart({ dataDir, running, request, create }: Opened): Pro
     expect(running.lines.map(({ msg }) => msg)).toContain('PostgreSQL could not be restarted')
   }, 90_000)
   expect((await request('/health/live')).status).toBe(200)
-  expect((await request('/health/ready')).status).toBe(503)
+  const unready = await request('/health/ready')
+  expect([unready.status, unready.headers.get('retry-after')]).toEqual([503, '5'])
   writeFileSync(versionFile, version)
 
   await vi.waitFor(async () => expect((await create('order-while-away')).status).toBe(201), {
