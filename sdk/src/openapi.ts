@@ -590,7 +590,7 @@ export interface components {
             id?: string;
             /** @description endToEndId of the Pix */
             endToEnd?: string;
-            /** @description endToEndId of a refund */
+            /** @description endToEndId of a refund or another return, MED included */
             endToEndRefund?: string;
             /** @description Your reference */
             externalCode?: string;
@@ -1014,7 +1014,7 @@ export interface components {
             id?: string;
             /** @description endToEndId of the Pix */
             endToEnd?: string;
-            /** @description endToEndId of a refund */
+            /** @description endToEndId of a refund or another return, MED included */
             endToEndRefund?: string;
             /** @description Your reference */
             externalCode?: string;
@@ -1756,7 +1756,7 @@ export interface operations {
                 id?: string;
                 /** @description endToEndId of the Pix */
                 endToEnd?: string;
-                /** @description endToEndId of a refund */
+                /** @description endToEndId of a refund or another return, MED included */
                 endToEndRefund?: string;
                 /** @description Your reference */
                 externalCode?: string;
@@ -1801,7 +1801,7 @@ export interface operations {
                 id?: string;
                 /** @description endToEndId of the Pix */
                 endToEnd?: string;
-                /** @description endToEndId of a refund */
+                /** @description endToEndId of a refund or another return, MED included */
                 endToEndRefund?: string;
                 /** @description Your reference */
                 externalCode?: string;

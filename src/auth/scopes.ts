@@ -15,7 +15,7 @@ export type Scope = (typeof scopes)[number]
 /** As shown in the API reference. */
 export const scopeDescriptions: Record<Scope, string> = {
   'transaction.read': 'Read transactions',
-  'transaction.write': 'Create transactions',
+  'transaction.write': 'Create and cancel transactions',
   'refund.write': 'Refund transactions',
   'withdrawal.read': 'Read withdrawals',
   'withdrawal.write': 'Create, confirm and cancel withdrawals',

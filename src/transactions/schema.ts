@@ -306,7 +306,7 @@ export const ListTransactionsQuery = Type.Object(
     ),
     id: Type.Optional(Type.String({ format: 'uuid-v4', description: 'Its identifier' })),
     endToEnd: Type.Optional(Reference('endToEndId of the Pix')),
-    endToEndRefund: Type.Optional(Reference('endToEndId of a refund')),
+    endToEndRefund: Type.Optional(Reference('endToEndId of a refund or another return, MED included')),
     externalCode: Type.Optional(Reference('Your reference')),
     paymentMethod: Type.Optional(EnumFilter(Type.Enum(['PIX']), 'Any of these')),
     minAmount: Type.Optional(Amount(1, 'Cents')),
@@ -334,7 +334,7 @@ export const ExportTransactionsBody = { ...withoutPage(SearchTransactionsBody), 
 
 export const transactionsCsvExample =
   'id,created_at,status,amount_cents,amount_paid_cents,amount_refunded_cents,fee_cents,payment_date,end_to_end,external_code,customer_name,customer_document,customer_email,error_message,payer_name,payer_document,amount_returned_cents,net_cents,posted_at\r\n' +
-  '0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1,2026-11-21T12:00:00.000Z,PAID,2590,2590,0,55,2026-11-21T12:01:35.000Z,E60701190202611211201a1B2c3D4e5F,order-2026-0001,Maria da Silva,52998224725,maria@example.com,,João Souza,***444777**,0,2535,2026-11-21T12:01:36.000Z\r\n'
+  '0b7f3c0e-5c7b-4a5e-9a0d-3a1f4be0a2d1,2026-11-21T12:00:00.000Z,PAID,2590,2590,0,55,2026-11-21T12:01:35.000Z,E60701190202611211201a1B2c3D4e5F,order-2026-0001,Maria da Silva,52998224725,maria@example.com,,João Souza,11144477735,0,2535,2026-11-21T12:01:36.000Z\r\n'
 
 export type ListTransactionsFilters = Static<typeof ListTransactionsQuery>
 export type TransactionFilterQuery = Omit<ListTransactionsFilters, keyof typeof PageQuery>

@@ -181,7 +181,7 @@ export const ExportWithdrawalsBody = { ...withoutPage(SearchWithdrawalsBody), ti
 
 export const withdrawalsCsvExample =
   'id,created_at,status,amount_cents,fee_cents,amount_withdrawn_cents,processed_date,pix_key,pix_key_type,end_to_end,end_to_end_refund,external_code,error_message,receiver_name,receiver_document,posted_at\r\n' +
-  "c4a1d2e3-8f6b-4d57-a9c0-5b2e7f3d1a64,2026-11-22T09:00:00.000Z,PROCESSED,150000,80,150000,2026-11-22T09:00:02.100Z,'+5511987654321,PHONE,E60701190202611220900b2C3d4E5f6G,,payout-2026-0001,,Maria da Silva,***982247**,2026-11-22T09:00:02.500Z\r\n"
+  "c4a1d2e3-8f6b-4d57-a9c0-5b2e7f3d1a64,2026-11-22T09:00:00.000Z,PROCESSED,150000,80,150000,2026-11-22T09:00:02.100Z,'+5511987654321,PHONE,E60701190202611220900b2C3d4E5f6G,,payout-2026-0001,,Maria da Silva,52998224725,2026-11-22T09:00:02.500Z\r\n"
 
 export type ListWithdrawalsFilters = Static<typeof ListWithdrawalsQuery>
 export type WithdrawalFilterQuery = Omit<ListWithdrawalsFilters, keyof typeof PageQuery>

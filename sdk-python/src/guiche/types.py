@@ -945,7 +945,7 @@ class TransactionFilters(TypedDict, total=False):
     endToEnd: str
     """EndToEndId of the Pix; 8 to 255 characters."""
     endToEndRefund: str
-    """EndToEndId of a refund; 8 to 255 characters."""
+    """EndToEndId of a refund or another return, MED included; 8 to 255 characters."""
     externalCode: str
     """Your reference; 8 to 255 characters."""
     paymentMethod: list[Literal["PIX"]]

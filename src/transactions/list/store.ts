@@ -79,7 +79,7 @@ export type ExportedTransaction = Pick<
   customer_name: string | null
   customer_document: string | null
   customer_email: string | null
-  /** As the payer's bank reports it; banks mask the CPF of a person. */
+  /** Null without a whole account holder: where the acquirer masks the document, or omits the account. */
   payer_name: string | null
   payer_document: string | null
 }
