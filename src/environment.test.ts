@@ -1,6 +1,20 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../test/support/database.ts'
+import { readConfig } from './config.ts'
 import { commonEnvironment, type Environment, enterEnvironment, environmentOf } from './environment.ts'
+import { warnOfOpenings } from './service.ts'
+
+it('of real money in the embedded PostgreSQL is warned of', () => {
+  const warnings = (environment: Environment, databaseUrl = '') => {
+    const lines: unknown[] = []
+    const config = readConfig({ DATABASE_URL: databaseUrl })
+    warnOfOpenings({ config, environment, log: { warn: (line: unknown) => lines.push(line) } })
+    return lines
+  }
+  expect(warnings('production')).toEqual([expect.stringContaining('embedded PostgreSQL')])
+  expect(warnings('production', 'postgres://127.0.0.1/guiche')).toEqual([])
+  for (const environment of ['simulated', 'sandbox'] as const) expect(warnings(environment)).toEqual([])
+})
 
 describe('a database', () => {
   let database: TestDatabase

@@ -12,6 +12,7 @@ import { baseUrlSetting, type Config, isLoopback, toBaseUrl } from './config.ts'
 import { type OpenDatabase, openDatabase } from './database.ts'
 import { keepDatabaseMark } from './database-mark.ts'
 import type { Db } from './db/sql.ts'
+import type { Environment } from './environment.ts'
 import { createExchangeWriter } from './exchanges/write.ts'
 import { listUnconfigured } from './explain/unconfigured-store.ts'
 import type { Server } from './http/server.ts'
@@ -84,7 +85,6 @@ export async function startService({
     }
 
     const cell = await claimCell(db, config.cell)
-    warnOfOpenings({ config, log })
 
     const registry = new Registry()
     addProcessMetrics(registry)
@@ -104,6 +104,7 @@ export async function startService({
         (await app?.inject({ method: 'POST', url: path, payload: body as object }))?.statusCode ?? 503,
     })
     stops.push(network.close)
+    warnOfOpenings({ config, log, environment: network.environment })
     observeAcquirers({ registry, clock, acquirers: network.acquirers })
     const recorder = { write: createExchangeWriter({ db, log }), observe: createRequestObserver(registry), clock }
     const recorded = network.acquirers.map((one) => ({ ...one, acquirer: recordExchanges(one.acquirer, recorder) }))
@@ -166,7 +167,19 @@ export async function startService({
 }
 
 /** Warns of settings that are safe on a laptop but not if other machines can reach the service. */
-function warnOfOpenings({ config, log }: { config: Config; log: Logger }): void {
+export function warnOfOpenings({
+  config,
+  log,
+  environment,
+}: {
+  config: Config
+  log: Pick<Logger, 'warn'>
+  environment: Environment
+}): void {
+  if (environment === 'production' && config.databaseUrl === null)
+    log.warn(
+      'DATABASE_URL is not set: real money is recorded in the embedded PostgreSQL, which only a new version of Guichê updates. Use a PostgreSQL that your distribution updates',
+    )
   const addresses = [
     ['DATABASE_URL', config.databaseUrl, 'all'],
     ['DATABASE_READ_URL', config.databaseReadUrl, 'reads'],
