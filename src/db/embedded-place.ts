@@ -22,6 +22,8 @@ import { hasCode } from './embedded-process.ts'
 export type Place = { dataDir: string; folder: string; socketFolder: string; logFile: string; user: User | null }
 
 export function makePlace(dataDir: string): Place {
+  if (process.platform === 'win32')
+    throw new Error('The embedded PostgreSQL does not run on Windows: run Guichê in WSL 2 or as a container.')
   const isRoot = process.getuid?.() === 0
   // As root: PostgreSQL runs as another user, which may enter the folder but not list it.
   mkdirSync(dataDir, { recursive: true, mode: isRoot ? 0o711 : 0o700 })

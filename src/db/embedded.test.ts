@@ -33,6 +33,17 @@ afterEach(async () => {
 })
 
 describe('a data folder', () => {
+  it('is not made on Windows, where Guichê runs in WSL 2 or as a container', async () => {
+    const { platform } = process
+    Object.defineProperty(process, 'platform', { value: 'win32' })
+    try {
+      await expect(start()).rejects.toThrow('run Guichê in WSL 2 or as a container')
+      expect(existsSync(dataDir)).toBe(false)
+    } finally {
+      Object.defineProperty(process, 'platform', { value: platform })
+    }
+  })
+
   // Creating a database takes three seconds of CPU: the other tests copy one.
   it('is created once when two start at once after an interrupted first start, whatever its name, and reused', async () => {
     dataDir = `${folder}/joão's 100% "data"`
