@@ -26,7 +26,7 @@ export type OidcSettings = Readonly<{
 }>
 
 const operatorRoles = ['admin', 'finance', 'support', 'read_only']
-const merchantRoles = ['owner', 'finance', 'developer']
+const merchantRoles = ['owner', 'finance', 'accountant', 'developer']
 
 /** Every role name, of the operator's people and of merchants' people. */
 export const roleNames = [...new Set([...operatorRoles, ...merchantRoles])]

@@ -34,7 +34,7 @@ export async function invite(
       'not_offered',
       merchantId === null
         ? 'The operator’s users are admin, finance, support or read_only.'
-        : 'A merchant’s users are owner, finance or developer.',
+        : 'A merchant’s users are owner, finance, accountant or developer.',
       { field: 'role' },
     )
   }

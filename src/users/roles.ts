@@ -27,7 +27,7 @@ export type Permission = (typeof permissions)[number] | Scope
 
 /** The operator's users see all merchants; a merchant's users see only their own. */
 export const operatorRoles = ['admin', 'finance', 'support', 'read_only'] as const
-export const merchantRoles = ['owner', 'finance', 'developer'] as const
+export const merchantRoles = ['owner', 'finance', 'accountant', 'developer'] as const
 
 export type Role = (typeof operatorRoles)[number] | (typeof merchantRoles)[number]
 
@@ -85,6 +85,7 @@ const ofMerchant: Record<(typeof merchantRoles)[number], readonly Permission[]> 
     'infraction.defend',
     'report.write',
   ],
+  accountant: ['overview.read', 'transaction.read', 'withdrawal.read', 'balance.read', 'infraction.read'],
   developer: [
     'overview.read',
     'transaction.read',

@@ -203,6 +203,12 @@ describe('every route', () => {
     }
   })
 
+  it('of an accountant only reads', () => {
+    const permissions = permissionsOf({ role: 'accountant', isOperator: false })
+    expect(permissions).toContain('balance.read')
+    expect(permissions.filter((name) => !name.endsWith('.read'))).toEqual([])
+  })
+
   it('is closed without a sign-in, and to an API client’s token if it is for people', async () => {
     for (const route of guarded()) {
       const path = pathOf(route, expectedOf(route), false)

@@ -20,7 +20,7 @@ const monthly = { report: 'fees', format: 'pdf', every: 'month', by: 'posted', l
 let service: TestService
 let mailServer: TestMailServer
 let owner: string
-let finance: string
+let accountant: string
 let developer: string
 let admin: string
 let outsider: string
@@ -33,7 +33,7 @@ beforeAll(async () => {
   await setFixedFee(service, 'transaction', 45)
   await payOne(service, 3_000)
   owner = await inviteUser(service, { role: 'owner', merchantId })
-  finance = await inviteUser(service, { role: 'finance', merchantId })
+  accountant = await inviteUser(service, { role: 'accountant', merchantId })
   developer = await inviteUser(service, { role: 'developer', merchantId })
   admin = await inviteUser(service, { role: 'admin' })
   outsider = await inviteUser(service, { role: 'owner', merchantId: (await addTestClient(service)).merchantId })
@@ -73,14 +73,14 @@ async function sendDue(at: string): Promise<void> {
 }
 
 it('sends a report to each recipient once when its period is over', async () => {
-  const { body } = await schedule({ recipients: [await idOf(owner), await idOf(finance)] })
+  const { body } = await schedule({ recipients: [await idOf(owner), await idOf(accountant)] })
   await sendDue('2026-03-31T23:59:00-03:00')
   await sendDue('2026-04-01T05:59:00-03:00')
   expect(mailServer.mails).toEqual([])
   await sendDue('2026-04-01T06:00:00-03:00')
   await sendDue('2026-04-01T06:01:00-03:00')
   await sendDue('2026-04-20T12:00:00-03:00')
-  expect(mailServer.mails.map(({ to }) => to).toSorted()).toEqual([[finance], [owner]])
+  expect(mailServer.mails.map(({ to }) => to).toSorted()).toEqual([[accountant], [owner]])
   const [mail] = mailServer.mails
   expect(mail?.subject).toBe('[Guichê] Extrato de tarifas, 01/03/2026 a 31/03/2026 · Sandbox')
   expect(mail?.text).toContain(`${service.baseUrl}/dashboard/month?month=2026-03`)
@@ -96,9 +96,9 @@ it('sends a report to each recipient once when its period is over', async () => 
 
 it('tries again for those whose mail server refused it, and says so meanwhile', async () => {
   const before = mailServer.mails.length
-  const recipients = [await idOf(owner), await idOf(finance)]
+  const recipients = [await idOf(owner), await idOf(accountant)]
   const { body } = await schedule({ report: 'statement', format: 'ofx', every: 'day', recipients })
-  mailServer.refused.add(finance)
+  mailServer.refused.add(accountant)
   service.clock.set(new Date('2026-04-21T07:00:00-03:00'))
   await service.runJob('reports.due')
   await eventually(async () => ((await lastOf(body.id))?.attempts ?? 0) > 1)
@@ -108,7 +108,7 @@ it('tries again for those whose mail server refused it, and says so meanwhile', 
   mailServer.refused.clear()
   await eventually(async () => (await jobsLeft()).length === 0)
   const mails = mailServer.mails.slice(before)
-  expect(mails.map(({ to }) => to)).toEqual([[owner], [finance]])
+  expect(mails.map(({ to }) => to)).toEqual([[owner], [accountant]])
   expect(mails[0]?.attachments[0]?.content.toString('latin1')).toContain('<LEDGERBAL>')
   expect(await lastOf(body.id)).toMatchObject({ from: '2026-04-20', outcome: 'sent', sentTo: 2, error: null })
   await pause(body.id, true)
@@ -116,7 +116,7 @@ it('tries again for those whose mail server refused it, and says so meanwhile', 
 
 it('sends no further mail once its process stops, and the rest when the job runs again', async () => {
   const before = mailServer.mails.length
-  const { body } = await schedule({ every: 'day', recipients: [await idOf(owner), await idOf(finance)] })
+  const { body } = await schedule({ every: 'day', recipients: [await idOf(owner), await idOf(accountant)] })
   const key = { merchantId: await findSandboxMerchant(service), scheduleId: body.id, firstDay: '2026-04-20' }
   const { db, clock, baseUrl } = service
   await db.transaction(async (tx) => await insertSending(tx, { ...key, lastDay: key.firstDay, dueAt: clock.now() }))
@@ -166,8 +166,8 @@ it('is for people of the merchant who may read the report, also at the time of s
   }
   for (const wrong of [{ format: 'ofx' }, { report: 'closed_day', every: 'day' }, { recipients: [] }])
     expect((await schedule({ recipients: [await idOf(owner)], ...wrong })).status).toBe(422)
-  const { body } = await schedule({ every: 'week', recipients: [await idOf(finance)] })
-  await service.db.query(sql`update users set role = 'developer' where email = ${finance}`)
+  const { body } = await schedule({ every: 'week', recipients: [await idOf(accountant)] })
+  await service.db.query(sql`update users set role = 'developer' where email = ${accountant}`)
   const before = mailServer.mails.length
   await sendDue('2026-04-27T07:00:00-03:00')
   expect(mailServer.mails).toHaveLength(before)
@@ -184,7 +184,7 @@ it('is seen and changed by its own side only', async () => {
   expect(ofOperator.status).toBe(201)
   const seen = await show()
   expect(seen.data.map(({ id }) => id)).not.toContain(ofOperator.body.id)
-  expect(seen.candidates.map(({ email }) => email).toSorted()).toEqual([developer, finance, owner].toSorted())
+  expect(seen.candidates.map(({ email }) => email).toSorted()).toEqual([developer, accountant, owner].toSorted())
   const [action] = await service.db.query<{ actor: string; details: object }>(sql`
     select actor, details from audit_log where record_id = ${ofOperator.body.id}`)
   expect(action).toMatchObject({ actor: `user:${admin}`, details: { report: 'fees', every: 'month' } })

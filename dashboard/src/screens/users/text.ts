@@ -42,6 +42,7 @@ export const words = texts({
       support: 'Support',
       read_only: 'Read only',
       owner: 'Owner',
+      accountant: 'Accountant',
       developer: 'Developer',
     } as Record<string, string>,
     roleHints: {
@@ -50,6 +51,7 @@ export const words = texts({
       support: 'transactions and webhooks; moves no money',
       read_only: 'reads everything, changes nothing',
       owner: 'everything of the merchant, including people',
+      accountant: 'reads transactions, withdrawals, disputes, the statement and reports; changes nothing',
       developer: 'transactions, webhooks, credentials, sandbox; moves no money',
     } as Record<string, string>,
     financeOfMerchant: 'transactions, refunds, withdrawals and statement of the merchant',
@@ -95,6 +97,7 @@ export const words = texts({
       support: 'Atendimento',
       read_only: 'Somente leitura',
       owner: 'Proprietário',
+      accountant: 'Contador',
       developer: 'Desenvolvedor',
     },
     roleHints: {
@@ -103,6 +106,7 @@ export const words = texts({
       support: 'transações e webhooks; não movimenta dinheiro',
       read_only: 'lê tudo, não altera nada',
       owner: 'tudo do lojista, inclusive usuários',
+      accountant: 'lê transações, saques, contestações, extrato e relatórios; não altera nada',
       developer: 'transações, webhooks, credenciais, sandbox; não movimenta dinheiro',
     },
     financeOfMerchant: 'transações, devoluções, saques e extrato do lojista',

@@ -18,7 +18,10 @@ import { useText } from '../../text.ts'
 import type { Person, SignInOptions } from '../../types.ts'
 import { words } from './text.ts'
 
-const rolesOf = { operator: ['admin', 'finance', 'support', 'read_only'], merchant: ['owner', 'finance', 'developer'] }
+const rolesOf = {
+  operator: ['admin', 'finance', 'support', 'read_only'],
+  merchant: ['owner', 'finance', 'accountant', 'developer'],
+}
 
 /** The people who can sign in: of the operator and all merchants, or of one merchant. */
 export default function Users() {
