@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import type { Acquirers } from '../acquirers/registry.ts'
 import type { Db, Reads } from '../db/sql.ts'
@@ -5,16 +6,23 @@ import { explainRecord } from '../explain/explain.ts'
 import { merchantSeenBy, userOf } from '../http/caller.ts'
 import { NoQuery, problems } from '../http/schemas.ts'
 import type { Server } from '../http/server.ts'
-import { languages } from '../lib/alert-settings.ts'
+import { type Language, languages } from '../lib/alert-settings.ts'
 import type { Clock } from '../lib/clock.ts'
 import { AppError } from '../lib/errors.ts'
-import { writeReceipt } from '../reports/receipt.ts'
-import { findReceipt } from '../reports/receipt-store.ts'
+import { writeReceipt, writeRefundReceipt, writeWithdrawalReceipt } from '../reports/receipt.ts'
+import { findReceipt, findRefundReceipt, findWithdrawalReceipt } from '../reports/receipt-store.ts'
 import { customerPagesMax, findCustomer } from './customer.ts'
 import { PdfFile } from './operator-schema.ts'
 import { ClientFilter, findShownMerchantId } from './overview-routes.ts'
 import { CustomerView, ExplanationView, SearchView } from './schema.ts'
 import { search } from './search.ts'
+
+const receiptSchema = {
+  hide: true,
+  params: Type.Object({ id: Type.String({ format: 'uuid-any' }) }),
+  querystring: Type.Object({ language: Type.Optional(Type.Enum([...languages])) }, { additionalProperties: false }),
+  response: { 200: PdfFile, ...problems(401, 403, 404, 422) },
+}
 
 /** Finds records and customers by what people know of them, and explains the history of a record. */
 export function registerRecordRoutes(
@@ -22,6 +30,9 @@ export function registerRecordRoutes(
   deps: { db: Db; reads: Reads; clock: Clock; acquirers: Acquirers; sandbox: object | null },
 ): void {
   const isConfigured = (acquirer: string) => deps.acquirers.get(acquirer) !== undefined
+  const optionsOf = ({ language = 'pt' }: { language?: Language }) => ({
+    ...{ language, now: deps.clock.now(), isSimulated: deps.sandbox !== null },
+  })
   app.post(
     '/dashboard/api/search',
     {
@@ -70,26 +81,45 @@ export function registerRecordRoutes(
     '/dashboard/api/transaction/:id/receipt.pdf',
     {
       config: { access: { permission: 'transaction.read' } },
-      schema: {
-        hide: true,
-        params: Type.Object({ id: Type.String({ format: 'uuid-any' }) }),
-        querystring: Type.Object(
-          { language: Type.Optional(Type.Enum([...languages])) },
-          { additionalProperties: false },
-        ),
-        response: { 200: PdfFile, ...problems(401, 403, 404, 422) },
-      },
+      schema: receiptSchema,
     },
     async (request, reply) => {
-      const { language = 'pt' } = request.query
       const merchantId = merchantSeenBy(userOf(request))
       const receipt = await findReceipt(deps.db, { id: request.params.id, merchantId })
       if (!receipt) throw new AppError('not_found', { detail: 'There is no paid transaction with this id.' })
-      const about = { language, now: deps.clock.now(), isPublic: false, isSimulated: deps.sandbox !== null }
-      return await reply
-        .type('application/pdf')
-        .header('content-disposition', `attachment; filename="pix-${receipt.end_to_end}.pdf"`)
-        .send(await writeReceipt(receipt, about))
+      return await sendPdf(
+        reply,
+        receipt,
+        await writeReceipt(receipt, { ...optionsOf(request.query), isPublic: false }),
+      )
+    },
+  )
+
+  app.get(
+    '/dashboard/api/withdrawal/:id/receipt.pdf',
+    {
+      config: { access: { permission: 'withdrawal.read' } },
+      schema: receiptSchema,
+    },
+    async (request, reply) => {
+      const merchantId = merchantSeenBy(userOf(request))
+      const receipt = await findWithdrawalReceipt(deps.db, { id: request.params.id, merchantId })
+      if (!receipt) throw new AppError('not_found', { detail: 'There is no withdrawal with this id that was sent.' })
+      return await sendPdf(reply, receipt, await writeWithdrawalReceipt(receipt, optionsOf(request.query)))
+    },
+  )
+
+  app.get(
+    '/dashboard/api/refund/:id/receipt.pdf',
+    {
+      config: { access: { permission: 'transaction.read' } },
+      schema: receiptSchema,
+    },
+    async (request, reply) => {
+      const merchantId = merchantSeenBy(userOf(request))
+      const receipt = await findRefundReceipt(deps.db, { id: request.params.id, merchantId })
+      if (!receipt) throw new AppError('not_found', { detail: 'There is no refund with this id that was sent.' })
+      return await sendPdf(reply, receipt, await writeRefundReceipt(receipt, optionsOf(request.query)))
     },
   )
 
@@ -118,4 +148,15 @@ export function registerRecordRoutes(
       return explanation
     },
   )
+}
+
+async function sendPdf(
+  reply: FastifyReply,
+  { id, end_to_end: endToEnd }: { id: string; end_to_end: string | null },
+  file: Buffer,
+) {
+  return await reply
+    .type('application/pdf')
+    .header('content-disposition', `attachment; filename="pix-${endToEnd ?? id}.pdf"`)
+    .send(file)
 }

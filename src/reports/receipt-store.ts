@@ -1,5 +1,6 @@
 import { type Db, sql } from '../db/sql.ts'
 import type { AccountHolder } from '../pix/holder.ts'
+import type { PixKey } from '../pix/key.ts'
 
 /** What a receipt shows of a paid transaction. */
 export type ReceiptRow = {
@@ -35,5 +36,73 @@ export async function findReceipt(
       logo
     from transactions join clients using (merchant_id) left join brandings using (merchant_id)
     where id = ${id} and end_to_end is not null and attribution_reversed_at is null ${ofMerchant}`)
+  return row ?? null
+}
+
+/** What a receipt shows of a withdrawal that was sent. */
+export type WithdrawalReceiptRow = {
+  id: string
+  merchant_name: string
+  amount: number
+  sent_at: Date
+  end_to_end: string | null
+  /** The account that paid. */
+  payer: AccountHolder | null
+  receiver: AccountHolder | null
+  /** Null once the receiver's data was erased. */
+  key: PixKey | null
+  external_code: string | null
+  fee: number
+  /** What the receiver sent back later. */
+  returned: number
+  logo: Buffer | null
+}
+
+/** Null if there is no such withdrawal, or it was not sent. */
+export async function findWithdrawalReceipt(
+  db: Db,
+  { id, merchantId }: { id: string; merchantId: string | null },
+): Promise<WithdrawalReceiptRow | null> {
+  const ofMerchant = merchantId === null ? sql`` : sql`and merchant_id = ${merchantId}`
+  const [row] = await db.query<WithdrawalReceiptRow>(sql`
+    select id, clients.name as merchant_name, amount_withdrawn as amount, processed_date as sent_at, end_to_end, payer, receiver,
+      case when erased_at is null then json_build_object('key', pix_key, 'type', pix_key_type) end as key,
+      external_code, fee_amount as fee, coalesce((
+        select sum(amount) from ledger_transfers
+        where ledger_transfers.merchant_id = withdrawals.merchant_id and record_id = withdrawals.id and kind = 'withdrawal_returned'), 0)::bigint as returned,
+      logo
+    from withdrawals join clients using (merchant_id) left join brandings using (merchant_id)
+    where id = ${id} and status in ('PROCESSED', 'REFUNDED') and processed_date is not null ${ofMerchant}`)
+  return row ?? null
+}
+
+/** What a receipt shows of a refund that was sent. */
+export type RefundReceiptRow = {
+  id: string
+  merchant_name: string
+  amount: number
+  sent_at: Date
+  end_to_end: string | null
+  /** The payment that was refunded. */
+  end_to_end_paid: string
+  payer: AccountHolder | null
+  external_code: string | null
+  logo: Buffer | null
+}
+
+/** Null if there is no such refund, it was not sent, or it reversed an attribution: then the payer got no money. */
+export async function findRefundReceipt(
+  db: Db,
+  { id, merchantId }: { id: string; merchantId: string | null },
+): Promise<RefundReceiptRow | null> {
+  const ofMerchant = merchantId === null ? sql`` : sql`and refunds.merchant_id = ${merchantId}`
+  const [row] = await db.query<RefundReceiptRow>(sql`
+    select refunds.id, clients.name as merchant_name, refunds.amount, refunds.finished_at as sent_at, refunds.end_to_end,
+      t.end_to_end as end_to_end_paid, t.payer, t.external_code, logo
+    from refunds
+    join transactions t on t.id = refunds.transaction_id and t.merchant_id = refunds.merchant_id
+    join clients on clients.merchant_id = refunds.merchant_id
+    left join brandings on brandings.merchant_id = refunds.merchant_id
+    where refunds.id = ${id} and refunds.status = 'REFUNDED' and suspense_payment_id is null ${ofMerchant}`)
   return row ?? null
 }

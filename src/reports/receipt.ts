@@ -1,8 +1,9 @@
 import type { Language } from '../lib/alert-settings.ts'
 import { makePdf } from '../lib/pdf.ts'
 import type { AccountHolder } from '../pix/holder.ts'
+import type { PixKey } from '../pix/key.ts'
 import { pdfFormats } from './fees-pdf.ts'
-import type { ReceiptRow } from './receipt-store.ts'
+import type { ReceiptRow, RefundReceiptRow, WithdrawalReceiptRow } from './receipt-store.ts'
 
 const words = {
   en: {
@@ -20,6 +21,20 @@ const words = {
     returned: 'Returned to the payer',
     note: 'The payer’s bank can find the payment by its end-to-end id. This receipt does not replace a tax invoice.',
     madeAt: (at: string) => `Issued on ${at}, Brasília time`,
+    transfer: 'Pix transfer receipt',
+    sentAt: 'Sent on',
+    payingHolder: 'Paying account holder',
+    toDocument: 'Receiver’s CPF or CNPJ',
+    toBank: 'Receiver’s bank (ISPB)',
+    key: 'Pix key',
+    externalCode: 'External code',
+    fee: 'Fee',
+    returnedByReceiver: 'Returned by the receiver',
+    transferNote: 'The receiver’s bank can find the transfer by its Pix ID.',
+    refund: 'Pix refund receipt',
+    refundedTo: 'Returned to',
+    paymentEndToEnd: 'Pix ID of the payment',
+    refundNote: 'The receiver’s bank can find the refund by its Pix ID.',
     simulated: 'TEST: no real money was moved.',
   },
   pt: {
@@ -37,6 +52,20 @@ const words = {
     returned: 'Devolvido a quem pagou',
     note: 'O banco de quem pagou encontra o pagamento pelo ID da transação Pix. Este comprovante não substitui a nota fiscal.',
     madeAt: (at: string) => `Emitido em ${at}, horário de Brasília`,
+    transfer: 'Comprovante de transferência Pix',
+    sentAt: 'Enviado em',
+    payingHolder: 'Titular da conta de origem',
+    toDocument: 'CPF ou CNPJ do recebedor',
+    toBank: 'Banco do recebedor (ISPB)',
+    key: 'Chave Pix',
+    externalCode: 'Código externo',
+    fee: 'Tarifa',
+    returnedByReceiver: 'Devolvido pelo recebedor',
+    transferNote: 'O banco do recebedor encontra a transferência pelo ID da transação Pix.',
+    refund: 'Comprovante de devolução Pix',
+    refundedTo: 'Devolvido a',
+    paymentEndToEnd: 'ID do pagamento devolvido',
+    refundNote: 'O banco do recebedor encontra a devolução pelo ID da transação Pix.',
     simulated: 'TESTE: nenhum dinheiro de verdade foi movimentado.',
   },
 }
@@ -61,15 +90,12 @@ export function receiverName(receiver: AccountHolder | null, merchant: string): 
  * The receipt of a payment as a document. Whoever has the link of the payment page gets one without the payer's name
  * and the merchant's reference (`isPublic`).
  */
-export async function writeReceipt(
-  row: ReceiptRow,
-  options: { language: Language; now: Date; isPublic: boolean; isSimulated: boolean },
-): Promise<Buffer> {
-  const { language, now, isPublic, isSimulated } = options
+export async function writeReceipt(row: ReceiptRow, options: Options & { isPublic: boolean }): Promise<Buffer> {
+  const { language, isPublic } = options
   const t = words[language]
   const format = pdfFormats(language)
   const { payer } = row
-  const facts: [string, string | null][] = [
+  const facts: Facts = [
     [t.amount, format.money(row.amount)],
     [t.paidAt, `${format.moment(row.paid_at)} (${t.brasilia})`],
     [t.to, row.merchant_name],
@@ -81,18 +107,75 @@ export async function writeReceipt(
     [t.endToEnd, row.end_to_end],
     [t.returned, row.returned > 0 ? format.money(Math.min(row.returned, row.amount)) : null],
   ]
-  const footer = t.madeAt(format.moment(now))
-  return await makePdf({ title: t.title, author: row.merchant_name, language, now, footer }, (page) => {
+  return await writeFacts({ ...row, title: t.title, facts, note: t.note }, options)
+}
+
+/** The receipt of a withdrawal. A returned one was sent as well. */
+export async function writeWithdrawalReceipt(row: WithdrawalReceiptRow, options: Options): Promise<Buffer> {
+  const t = words[options.language]
+  const format = pdfFormats(options.language)
+  const { receiver } = row
+  const facts: Facts = [
+    [t.amount, format.money(row.amount)],
+    [t.sentAt, `${format.moment(row.sent_at)} (${t.brasilia})`],
+    [t.payer, row.merchant_name],
+    [t.payingHolder, receiverName(row.payer, row.merchant_name)],
+    [t.to, receiver && receiver.name],
+    [t.toDocument, receiver && maskDocument(receiver.document)],
+    [t.toBank, receiver && receiver.bankAccount.ispb],
+    [t.key, row.key && maskKey(row.key)],
+    [t.externalCode, row.external_code],
+    [t.fee, format.money(row.fee)],
+    [t.endToEnd, row.end_to_end],
+    [t.returnedByReceiver, row.returned > 0 ? format.money(row.returned) : null],
+  ]
+  return await writeFacts({ ...row, title: t.transfer, facts, note: t.transferNote }, options)
+}
+
+/** The receipt of a refund, for the customer who got it. */
+export async function writeRefundReceipt(row: RefundReceiptRow, options: Options): Promise<Buffer> {
+  const t = words[options.language]
+  const format = pdfFormats(options.language)
+  const { payer } = row
+  const facts: Facts = [
+    [t.amount, format.money(row.amount)],
+    [t.sentAt, `${format.moment(row.sent_at)} (${t.brasilia})`],
+    [t.payer, row.merchant_name],
+    [t.refundedTo, payer && payer.name],
+    [t.toDocument, payer && maskDocument(payer.document)],
+    [t.toBank, payer && payer.bankAccount.ispb],
+    [t.order, row.external_code],
+    [t.endToEnd, row.end_to_end],
+    [t.paymentEndToEnd, row.end_to_end_paid],
+  ]
+  return await writeFacts({ ...row, title: t.refund, facts, note: t.refundNote }, options)
+}
+
+function maskKey({ key, type }: PixKey): string | null {
+  return type === 'CPF' || type === 'CNPJ' ? maskDocument(key) : key
+}
+
+type Options = { language: Language; now: Date; isSimulated: boolean }
+/** Those without a value are not shown. */
+type Facts = [name: string, value: string | null][]
+
+async function writeFacts(
+  row: { title: string; merchant_name: string; logo: Buffer | null; facts: Facts; note: string },
+  { language, now, isSimulated }: Options,
+): Promise<Buffer> {
+  const t = words[language]
+  const footer = t.madeAt(pdfFormats(language).moment(now))
+  return await makePdf({ title: row.title, author: row.merchant_name, language, now, footer }, (page) => {
     if (row.logo) {
       page.image(row.logo, logoSize.width, logoSize.height)
       page.space(18)
     }
-    page.title(t.title)
+    page.title(row.title)
     page.space(12)
-    page.facts(facts.filter((fact): fact is [string, string] => fact[1] !== null))
+    page.facts(row.facts.filter((fact): fact is [string, string] => fact[1] !== null))
     page.space(14)
     if (isSimulated) page.paragraph(t.simulated)
-    page.paragraph(t.note)
+    page.paragraph(row.note)
   })
 }
 

@@ -6,11 +6,11 @@ import { setWithdrawalLimits } from '../../src/withdrawals/limits.ts'
 import { collectRoutes, type Expected, expectations, type Route } from '../support/access.ts'
 import { dispute, fetchDisputed, pollUntil } from '../support/disputes.ts'
 import { charge, payAt, untilStatus } from '../support/payments.ts'
-import { payOne } from '../support/refunds.ts'
+import { payOne, refund, untilRefund } from '../support/refunds.ts'
 import { type Answer, fetchToken, startTestService, type TestService } from '../support/service.ts'
 import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
 import { eventually, startTestReceiver, type TestReceiver } from '../support/webhooks.ts'
-import { fund, withdraw } from '../support/withdrawals.ts'
+import { fund, untilWithdrawal, withdraw } from '../support/withdrawals.ts'
 
 type Person = { role: Role; isOperator: boolean; permissions: readonly string[]; browser: Browser }
 
@@ -85,6 +85,10 @@ async function fillMerchant(merchantId: string): Promise<void> {
   await payAt(service, uri)
   await untilStatus(service, id, 'PAID')
   const withdrawal = await withdraw(service, { amount: 5_000, externalCode: 'payout-of-alfa' })
+  const payout = await withdraw(service, { amount: 100 })
+  await untilWithdrawal(service, payout, 'PROCESSED')
+  await service.db.query(sql`update withdrawals set check_at = null where id = ${payout}`)
+  const refunded = await refundPaid()
   await eventually(async () => {
     const { body } = await service.call<{ data: { state: string }[] }>('/webhook/delivery')
     return body.data.length > 0 && body.data.every(({ state }) => state === 'delivered')
@@ -97,6 +101,8 @@ async function fillMerchant(merchantId: string): Promise<void> {
   names = {
     transaction: id,
     withdrawal,
+    payout,
+    refund: refunded,
     delivery,
     endpoint: made.id,
     resend,
@@ -106,6 +112,13 @@ async function fillMerchant(merchantId: string): Promise<void> {
     dispute: await openDispute(),
   }
   marks = [id, withdrawal, delivery, made.id, url, 'order-of-alfa', 'payout-of-alfa']
+}
+
+async function refundPaid(): Promise<string> {
+  const { id } = await payOne(service)
+  const refunded = await refund(service, id, { amount: 100 })
+  await untilRefund(service, id, refunded, 'REFUNDED')
+  return refunded
 }
 
 async function openDispute(): Promise<string> {

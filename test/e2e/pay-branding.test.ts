@@ -6,11 +6,12 @@ import { embedScript } from '../../src/pay/embed.ts'
 import { createSettlement } from '../../src/transactions/settle.ts'
 import { charge, payAt, untilStatus } from '../support/payments.ts'
 import { readPdf } from '../support/read-files.ts'
-import { refund } from '../support/refunds.ts'
+import { refund, setFixedFee, untilRefund } from '../support/refunds.ts'
 import { addTestClient } from '../support/requests.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { payUnattributed } from '../support/suspense.ts'
 import { type Browser, findSandboxMerchant, inviteUser, openBrowser, password } from '../support/users.ts'
+import { fund, untilWithdrawal, withdraw } from '../support/withdrawals.ts'
 
 let service: TestService
 let owner: Browser
@@ -187,6 +188,50 @@ describe('the receipt', () => {
     const other = await addTestClient(service)
     const email = await inviteUser(service, { role: 'owner', merchantId: other.merchantId })
     expect((await (await openBrowser(service, { email, password })).call(path)).status).toBe(404)
+  })
+
+  it('is also of a refund and of a withdrawal, once they are sent', async () => {
+    const read = async (path: string) => {
+      const url = `${service.baseUrl}/dashboard/api/${path}/receipt.pdf?language=pt`
+      const answer = await fetch(url, { headers: { cookie: owner.cookie } })
+      return { status: answer.status, text: answer.ok ? readPdf(Buffer.from(await answer.arrayBuffer())) : '' }
+    }
+    const { id, uri } = await make({ amount: 50_000, externalCode: 'order-79' })
+    await payAt(service, uri, { payer })
+    const { endToEnd = '-' } = await untilStatus(service, id, 'PAID')
+    const refunded = await refund(service, id, { amount: 590 })
+    const { refunds } = await untilRefund(service, id, refunded, 'REFUNDED')
+    const ofRefund = await read(`refund/${refunded}`)
+    const endToEndRefund = refunds[0]?.endToEndRefund ?? '-'
+    expect(endToEndRefund).toMatch(/^D/)
+    const parts = [
+      'Comprovante de devolu',
+      '5,90',
+      'lia Pagadora',
+      '***.444.777-**',
+      'order-79',
+      endToEnd,
+      endToEndRefund,
+    ]
+    for (const part of parts) expect(ofRefund.text).toContain(part)
+    expect(ofRefund.text).not.toContain('11144477735')
+
+    await fund(service, 1_000_000)
+    await setFixedFee(service, 'withdrawal', 85)
+    const pixKey = { key: '52998224725', type: 'CPF' }
+    const withdrawal = await withdraw(service, { amount: 12_345, externalCode: 'payout-80', pixKey })
+    const sent = await untilWithdrawal(service, withdrawal, 'PROCESSED')
+    const before = await read(`withdrawal/${withdrawal}`)
+    const shown = ['Comprovante de transfer', '123,45', '0,85', '***.982.247-**', 'payout-80', sent.endToEnd ?? '-']
+    for (const part of shown) expect(before.text).toContain(part)
+    for (const part of ['52998224725', 'Devolvido pelo recebedor']) expect(before.text).not.toContain(part)
+    expect((await service.call(`/sandbox/withdrawal/${withdrawal}/return`, { body: { amount: 345 } })).status).toBe(200)
+    await untilWithdrawal(service, withdrawal, 'REFUNDED')
+    const returned = await read(`withdrawal/${withdrawal}`)
+    for (const part of ['Devolvido pelo recebedor', '3,45']) expect(returned.text).toContain(part)
+    const failed = await withdraw(service, { amount: 900_005 })
+    await untilWithdrawal(service, failed, 'FAILED')
+    expect((await read(`withdrawal/${failed}`)).status).toBe(404)
   })
 })
 

@@ -36,6 +36,12 @@ export async function collectRoutes<Started>(
   return { started, routes: routes.filter(({ method }) => method !== 'HEAD') }
 }
 
+/** A `payout` is a withdrawal that was sent; a `withdrawal` waits for approval. */
+const recordNames = [
+  ...(['transaction', 'withdrawal', 'payout', 'refund', 'delivery', 'endpoint', 'client', 'user'] as const),
+  ...(['resend', 'link', 'dispute'] as const),
+] as const
+
 /** The access that a route should require, and the merchant's record that its parameter names. */
 export type Expected = {
   /** A permission or scope; `signed in` for any signed-in person; `public` for everybody. */
@@ -45,7 +51,7 @@ export type Expected = {
   /** The permission that people need instead of the clients' scope. */
   ofPeople?: string
   /** The merchant's record that parameters or body name: another merchant's people do not find it. */
-  of?: 'transaction' | 'withdrawal' | 'delivery' | 'endpoint' | 'client' | 'user' | 'resend' | 'link' | 'dispute'
+  of?: (typeof recordNames)[number]
   /** `:client`, `:transaction` and `:delivery` are replaced by the merchant's. */
   body?: object
   query?: string
@@ -217,6 +223,8 @@ export const expectations: Record<string, Expected> = {
   'DELETE /dashboard/api/saved-view/:id': { may: 'signed in' },
   'GET /dashboard/api/record/:id': one('transaction.read', 'transaction'),
   'GET /dashboard/api/transaction/:id/receipt.pdf': one('transaction.read', 'transaction'),
+  'GET /dashboard/api/withdrawal/:id/receipt.pdf': one('withdrawal.read', 'payout'),
+  'GET /dashboard/api/refund/:id/receipt.pdf': one('transaction.read', 'refund'),
   'GET /dashboard/api/transaction/:id/refund': one('refund.write', 'transaction'),
   'POST /dashboard/api/transaction/refund': {
     ...listed('refund.write'),

@@ -75,15 +75,7 @@ function RecordPage({ client, isTransaction }: { client: string; isTransaction: 
         data && (
           <>
             {transaction.data ? <TransactionStatus of={transaction.data} /> : <Status of={data.status} />}
-            {data.type === 'transaction' && (
-              <ReceiptButtons
-                id={id}
-                hasReceipt={
-                  transaction.data?.endToEnd !== undefined &&
-                  !data.sentences.some(({ code }) => code === 'attribution_reversed')
-                }
-              />
-            )}
+            <ReceiptButtons of={data} hasReceipt={hasReceipt(data, transaction.data)} />
             <RecordActions record={data} transaction={transaction.data} />
           </>
         )
@@ -112,6 +104,11 @@ function RecordPage({ client, isTransaction }: { client: string; isTransaction: 
       {!data && <Skeleton height={300} />}
     </Page>
   )
+}
+
+function hasReceipt({ type, status, sentences }: ExplainedRecord, transaction: Transaction | undefined): boolean {
+  if (type === 'withdrawal') return status === 'PROCESSED' || status === 'REFUNDED'
+  return transaction?.endToEnd !== undefined && !sentences.some(({ code }) => code === 'attribution_reversed')
 }
 
 /** First who paid how much, then what happened, and identifiers last. A phone shows the columns in this order. */

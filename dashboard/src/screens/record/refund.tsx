@@ -18,6 +18,7 @@ import { useKeyUntilSuccess } from '../../idempotency.ts'
 import { useMay } from '../../session.tsx'
 import { texts, useText } from '../../text.ts'
 import type { ExplainedRecord, RefundPreview } from '../../types.ts'
+import { ReceiptButton } from './receipt.tsx'
 
 const words = texts({
   en: {
@@ -209,6 +210,9 @@ export function Refunds({ refunds, timeline }: { refunds: Refund[]; timeline: Ex
   const t = useText(words)
   const format = useFormat()
   if (refunds.length === 0) return null
+  // A reversed attribution sent nothing to the payer.
+  const isSent = (id: string) =>
+    timeline.some((one) => one.kind === 'refund' && one.data.id === id && one.data.step === 'sent')
   return (
     <Section title={t.refunds}>
       <Stack gap={0}>
@@ -225,6 +229,7 @@ export function Refunds({ refunds, timeline }: { refunds: Refund[]; timeline: Ex
                   {endToEndRefund}
                 </Text>
               )}
+              {isSent(id) && <ReceiptButton of={{ type: 'refund', id }} size="compact-xs" mt={4} />}
               {status === 'FAILED' && <FailedRefundReason id={id} timeline={timeline} />}
             </div>
             <Status of={status} />
