@@ -145,7 +145,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   observeSuspense({ db, clock, registry })
   observeWithdrawals({ db, clock, registry })
   observeDisputes(deps)
-  observeReconciliation({ db, clock, registry, acquirers: deps.acquirers.all.map(({ name }) => name) })
+  observeReconciliation({ db, clock, registry, acquirers: deps.acquirers.all })
   return {
     deliveries: started,
     workOn: startedInbox.workOn,

@@ -64,6 +64,11 @@ export const conditions = {
     ...{ above: 0, forSeconds: day, fact: 'cents' },
     screen: '/ledger',
   },
+  balance_unread: {
+    ...{ rule: 'GuicheBalanceUnread', severity: 'warning' },
+    ...{ metric: 'guiche_acquirer_balance_age_seconds', by: ['acquirer'], above: hour, fact: 'age' },
+    screen: '/ledger',
+  },
   reconciliation_overdue: {
     ...{ rule: 'GuicheReconciliationOverdue', severity: 'warning' },
     ...{ metric: 'guiche_reconciliation_age_seconds', where: { kind: 'rolling' }, by: ['acquirer'] },
@@ -110,6 +115,11 @@ export const conditions = {
   dispute_overdue: {
     ...{ rule: 'GuicheDisputeOverdue', severity: 'warning' },
     ...{ metric: 'guiche_disputes_overdue_seconds', above: 0, fact: 'age', screen: '/disputes' },
+  },
+  disputed_differs: {
+    ...{ rule: 'GuicheDisputedDiffers', severity: 'warning' },
+    ...{ metric: 'guiche_acquirer_disputed_difference_cents', isAbsolute: true, by: ['acquirer'] },
+    ...{ above: 0, forSeconds: hour, fact: 'cents', screen: '/disputes' },
   },
   disputes_unread: {
     ...{ rule: 'GuicheDisputesUnread', severity: 'critical' },

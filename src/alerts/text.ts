@@ -34,6 +34,10 @@ const texts: Record<Language, Texts> = {
         'The balance at {acquirer} differs from the ledger',
         'A PSP fee, a draw or a pay-in is not recorded: `npx guiche ledger accounts`.',
       ],
+      balance_unread: [
+        'The balance at {acquirer} cannot be read',
+        'Its last difference may be out of date. `npx guiche acquirer check {acquirer}` says why.',
+      ],
       reconciliation_overdue: [
         'No reconciliation with {acquirer}',
         'Its lists cannot be read completely: the log says why.',
@@ -63,6 +67,10 @@ const texts: Record<Language, Texts> = {
       dispute_overdue: [
         'A dispute did not end in time, and its money stays blocked',
         'Ask the PSP how it ended. If nothing more is returned, reject it on the dashboard.',
+      ],
+      disputed_differs: [
+        'The amount blocked under MED at {acquirer} differs from the ledger',
+        'A dispute may be missing here, or has ended there: compare those at the PSP with the list of disputes.',
       ],
       disputes_unread: [
         'The disputes of {acquirer} cannot be read',
@@ -153,6 +161,10 @@ const texts: Record<Language, Texts> = {
         'O saldo em {acquirer} difere do razão',
         'Falta lançar uma tarifa do PSP, uma retirada ou um aporte: `npx guiche ledger accounts`.',
       ],
+      balance_unread: [
+        'O saldo em {acquirer} não pode ser lido',
+        'A última diferença pode estar desatualizada. `npx guiche acquirer check {acquirer}` diz o motivo.',
+      ],
       reconciliation_overdue: [
         'Sem conciliação com {acquirer}',
         'As listas dele não podem ser lidas por completo: o log diz por quê.',
@@ -182,6 +194,10 @@ const texts: Record<Language, Texts> = {
       dispute_overdue: [
         'Uma contestação não terminou no prazo, e o valor continua bloqueado',
         'Pergunte ao PSP como ela terminou. Se nada mais for devolvido, rejeite-a no painel.',
+      ],
+      disputed_differs: [
+        'O valor bloqueado pelo MED em {acquirer} difere do razão',
+        'Pode faltar uma contestação aqui, ou uma pode ter terminado lá: compare as do PSP com a lista de contestações.',
       ],
       disputes_unread: [
         'As contestações de {acquirer} não podem ser lidas',

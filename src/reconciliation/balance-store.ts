@@ -17,16 +17,25 @@ export async function listComparedBalances(db: Db | Tx): Promise<ComparedBalance
   return rows.map(({ name, value }) => ({ ...JSON.parse(value), acquirer: name.slice(prefix.length) }))
 }
 
-/** The amount that open and accepted disputes block, by the ledger, of an acquirer's payments. */
+/**
+ * The amount that undecided disputes of an acquirer's payments block, by the ledger: of merchants' balances, and of
+ * payments in suspense, which are not sent back meanwhile.
+ */
 export async function sumDisputed(db: Db | Tx, acquirer: string): Promise<number> {
   const [row] = await db.query<{ sum: number }>(sql`
-    select coalesce(sum(moved.blocked), 0)::bigint as sum
-    from disputes i
-    join transactions t on t.id = i.transaction_id and t.merchant_id = i.merchant_id
-    cross join lateral (
-      select coalesce(sum(case when credit = 'blocked' then amount else -amount end), 0) as blocked from ledger_transfers l
-      where l.merchant_id = i.merchant_id and l.record_id = i.id and 'blocked' in (debit, credit)
-    ) moved
-    where i.state in ('open', 'accepted') and t.acquirer = ${acquirer}`)
+    select coalesce(sum(blocked), 0)::bigint as sum from (
+      select moved.blocked
+      from disputes i
+      join transactions t on t.id = i.transaction_id and t.merchant_id = i.merchant_id
+      cross join lateral (
+        select coalesce(sum(case when credit = 'blocked' then amount else -amount end), 0) as blocked from ledger_transfers l
+        where l.merchant_id = i.merchant_id and l.record_id = i.id and 'blocked' in (debit, credit)
+      ) moved
+      where i.state in ('open', 'accepted') and t.acquirer = ${acquirer}
+      union all
+      select least(u.amount, s.amount - s.taken_amount) from unattributed_disputes u
+      join suspense_payments s on s.acquirer = u.acquirer and s.end_to_end = u.end_to_end
+      where u.acquirer = ${acquirer} and u.acquirer_state in ('open', 'accepted', 'unknown') and s.status in ('held', 'returning')
+    ) disputed`)
   return row?.sum ?? 0
 }

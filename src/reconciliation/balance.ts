@@ -53,16 +53,18 @@ export async function compareBalance(
 
 export function observeBalances({
   db,
+  clock,
   registry,
   acquirers,
 }: {
   db: Db
+  clock: Clock
   registry: Registry
-  acquirers: string[]
+  acquirers: readonly Pick<Acquirer, 'name' | 'readBalance'>[]
 }): void {
   const registers = [registry]
   const listConfigured = async () =>
-    (await listComparedBalances(db)).filter(({ acquirer }) => acquirers.includes(acquirer))
+    (await listComparedBalances(db)).filter(({ acquirer }) => acquirers.some(({ name }) => name === acquirer))
   const gauge = (name: string, help: string, read: (one: ComparedBalance) => Record<string, number | null>) =>
     new Gauge({
       name,
@@ -90,15 +92,44 @@ export function observeBalances({
       ledger: one.ledgerDisputed,
     }),
   )
-  new Gauge({
-    name: 'guiche_acquirer_balance_difference_cents',
-    help: 'Balance at the PSP minus balance in the ledger',
-    aggregator: 'max',
-    labelNames: ['acquirer'],
-    registers,
-    async collect() {
-      this.reset()
+  const ofAcquirers = (name: string, help: string, collect: (this: Gauge) => Promise<void>) =>
+    new Gauge({
+      name,
+      help,
+      aggregator: 'max',
+      labelNames: ['acquirer'],
+      registers,
+      async collect() {
+        this.reset()
+        await collect.call(this)
+      },
+    })
+  ofAcquirers(
+    'guiche_acquirer_balance_difference_cents',
+    'Balance at the PSP minus balance in the ledger',
+    async function () {
       for (const { acquirer, difference } of await listConfigured()) this.set({ acquirer }, difference)
     },
-  })
+  )
+  ofAcquirers(
+    'guiche_acquirer_disputed_difference_cents',
+    'Cents that the PSP blocks under MED minus those that are blocked in the ledger; absent if the PSP does not report it',
+    async function () {
+      for (const { acquirer, disputed, ledgerDisputed } of await listConfigured())
+        if (disputed !== null) this.set({ acquirer }, disputed - ledgerDisputed)
+    },
+  )
+  const startedAt = clock.now()
+  ofAcquirers(
+    'guiche_acquirer_balance_age_seconds',
+    'Seconds since the balance at the PSP was last compared, or since the start if it never was; absent if the PSP does not report it',
+    async function () {
+      const compared = await listComparedBalances(db)
+      for (const { name } of acquirers.filter(({ readBalance }) => readBalance !== null)) {
+        const last = compared.find(({ acquirer }) => acquirer === name)
+        const since = last ? Date.parse(last.at) : startedAt.getTime()
+        this.set({ acquirer: name }, Math.max(0, (clock.now().getTime() - since) / 1000))
+      }
+    },
+  )
 }

@@ -152,7 +152,7 @@ function isEmpty({ ledgerSide, acquirerSide, differences }: Statement): boolean 
   return differences.length === 0 && moved.every(({ count }) => count === 0)
 }
 
-/** `acquirers`: the names of the configured ones. What was compared with another one only becomes older. */
+/** `acquirers`: the configured ones. What was compared with another one only becomes older. */
 export function observeReconciliation({
   db,
   clock,
@@ -162,9 +162,9 @@ export function observeReconciliation({
   db: Db
   clock: Clock
   registry: Registry
-  acquirers: string[]
+  acquirers: readonly Pick<Acquirer, 'name' | 'readBalance'>[]
 }): void {
-  observeBalances({ db, registry, acquirers })
+  observeBalances({ db, clock, registry, acquirers })
   new Gauge({
     name: 'guiche_reconciliation_differences_open',
     aggregator: 'max',
@@ -177,6 +177,7 @@ export function observeReconciliation({
     },
   })
   const startedAt = clock.now()
+  const runs = { acquirers: acquirers.map(({ name }) => name), kinds: ['rolling' as const, 'daily' as const] }
   new Gauge({
     name: 'guiche_reconciliation_age_seconds',
     aggregator: 'max',
@@ -185,7 +186,7 @@ export function observeReconciliation({
     registers: [registry],
     async collect() {
       this.reset()
-      for (const { since, ...labels } of await listUncomparedSince(db, { acquirers, kinds: ['rolling', 'daily'] }))
+      for (const { since, ...labels } of await listUncomparedSince(db, runs))
         this.set(labels, Math.max(0, (clock.now().getTime() - (since ?? startedAt).getTime()) / 1000))
     },
   })

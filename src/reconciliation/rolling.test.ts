@@ -366,7 +366,7 @@ it('stops waiting for an acquirer’s limit when the service stops', async () =>
 
 it('alerts when an acquirer was never compared completely, or not for an hour, and when its days are not closed', async () => {
   const registry = new Registry()
-  observeReconciliation({ db: database.db, clock, registry, acquirers: ['bank'] })
+  observeReconciliation({ db: database.db, clock, registry, acquirers: [{ name: 'bank', readBalance: null }] })
   const overdue = async () =>
     (await findMet(registry)).met.filter(({ kind }) => kind.endsWith('overdue')).map(({ kind, value }) => [kind, value])
   clock.advance(60 * minuteMs)
@@ -383,7 +383,7 @@ it('alerts when an acquirer was never compared completely, or not for an hour, a
   }
   // What the process remembers of its start is lost; the first run is not.
   registry.clear()
-  observeReconciliation({ db: database.db, clock, registry, acquirers: ['bank'] })
+  observeReconciliation({ db: database.db, clock, registry, acquirers: [{ name: 'bank', readBalance: null }] })
   expect(await overdue()).toEqual([])
   clock.advance(28 * 60 * minuteMs)
   expect(await overdue()).toEqual([

@@ -307,7 +307,7 @@ it('closes yesterday half an hour after midnight, once, and counts both in its m
   expect(await days()).toEqual(['20', '21', '22'].map((last) => ({ day: `2026-11-${last}`, version: 1 })))
 
   const registry = new Registry()
-  observeReconciliation({ db: database.db, clock, registry, acquirers: ['bank'] })
+  observeReconciliation({ db: database.db, clock, registry, acquirers: [{ name: 'bank', readBalance: null }] })
   const metrics = await registry.metrics()
   expect(metrics).toContain('guiche_reconciliation_differences_open{acquirer="bank",class="unattributed"} 5')
   expect(metrics).toContain('guiche_reconciliation_age_seconds{acquirer="bank",kind="daily"} 0')
@@ -318,7 +318,7 @@ it('closes yesterday half an hour after midnight, once, and counts both in its m
     await saveComparedBalance(database.db, { ...balance, acquirer, ledgerDisputed: 0, difference: 5 })
   expect(await registry.metrics()).toContain('guiche_acquirer_balance_difference_cents{acquirer="bank"} 5')
   const later = new Registry()
-  observeReconciliation({ db: database.db, clock, registry: later, acquirers: ['other'] })
+  observeReconciliation({ db: database.db, clock, registry: later, acquirers: [{ name: 'other', readBalance: null }] })
   const without = await later.metrics()
   expect(without).not.toMatch(/^guiche_acquirer_balance\w*\{/m)
   expect(without).not.toMatch(/^guiche_reconciliation_age_seconds\{acquirer="bank"/m)

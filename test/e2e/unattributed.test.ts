@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto'
+import { Registry } from 'prom-client'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { findMet } from '../../src/alerts/conditions.ts'
 import { recordAttribution } from '../../src/attribution/attribute.ts'
 import { sql } from '../../src/db/sql.ts'
+import { compareBalance, observeBalances } from '../../src/reconciliation/balance.ts'
 import { createSettlement } from '../../src/transactions/settle.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
 import { decide, dispute, fetchDisputed, pollUntil } from '../support/disputes.ts'
@@ -110,11 +113,53 @@ describe('a disputed payment in suspense', () => {
       return rows[0]?.state === state
     })
 
+  /** The comparison with a PSP that blocks an amount under MED, and the alerts about it. */
+  function observeComparison() {
+    const registry = new Registry()
+    const acquirer = { name: 'simulator', readBalance: null }
+    const { db } = service
+    let now = new Date()
+    const clock = { now: () => now }
+    observeBalances({
+      db,
+      clock,
+      registry,
+      acquirers: [{ ...acquirer, readBalance: async () => await Promise.reject() }],
+    })
+    return {
+      with: async (disputed: number) =>
+        await compareBalance(
+          { db, clock },
+          {
+            ...acquirer,
+            readBalance: async () => await Promise.resolve({ available: 0, blocked: null, disputed }),
+          },
+        ),
+      advance(ms: number) {
+        now = new Date(now.getTime() + ms)
+      },
+      alerts: async () =>
+        (await findMet(registry)).met
+          .filter(({ kind }) => kind === 'disputed_differs' || kind === 'balance_unread')
+          .map(({ kind, value }) => [kind, value]),
+    }
+  }
+
   it('shows its dispute, is not returned meanwhile, and is blocked in the commit that attributes it', async () => {
     const { id, endToEnd, suspended } = await payUnattributed(service, { amount: 50_000 })
     const merchant = await balancesOf(service)
+    const compared = observeComparison()
+    const before = (await compared.with(0))?.ledgerDisputed ?? 0
     const reference = await dispute(service, endToEnd)
     await untilKept(endToEnd, 'open')
+    await compared.with(before + 50_000)
+    expect(await compared.alerts()).toEqual([])
+    // One that Guichê does not know; or the PSP refuses the request of the balance.
+    await compared.with(before + 57_000)
+    expect(await compared.alerts()).toEqual([['disputed_differs', 7_000]])
+    await compared.with(before + 50_000)
+    compared.advance(60 * 60_000 + 1_000)
+    expect(await compared.alerts()).toEqual([['balance_unread', 3_601]])
     expect(await cli.runJson(['suspense', 'show', suspended.id])).toMatchObject({
       disputes: [{ reference, amount: 50_000, state: 'open', status: 'ABERTA', deadline: expect.any(String) }],
     })
