@@ -76,6 +76,8 @@ export type AppDeps = {
   deliveries: ChangeDeliveries | null
   /** Called with stored callback notices to process. */
   workOn: ReceiveDeps['workOn']
+  /** The names of the jobs whose age the screen of the system shows. */
+  timedJobs: () => string[]
 }
 
 /**

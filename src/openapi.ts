@@ -37,6 +37,7 @@ export async function describeApi(): Promise<object> {
     baseUrl: 'http://127.0.0.1:3000',
     version,
     shared: null,
+    timedJobs: () => [],
     sandbox: {
       pay: refuseRequest,
       openDispute: refuseRequest,

@@ -132,6 +132,7 @@ export async function startService({
         send: (...own) => worker?.deliveries.send(...own),
       },
       workOn: (notices) => worker?.workOn(notices),
+      timedJobs: () => worker?.timedJobs ?? [],
     })
     // It has all rights, so it exists for simulated money only.
     if (network.sandbox) await makeSandboxClient({ ...deps, dataDir: config.dataDir })

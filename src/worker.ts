@@ -57,7 +57,13 @@ export type WorkerDeps = {
   eventSink: EventSinkSettings | null
 }
 
-export type Worker = { deliveries: Deliveries; workOn: ReceiveDeps['workOn']; stop(): Promise<void> }
+export type Worker = {
+  deliveries: Deliveries
+  workOn: ReceiveDeps['workOn']
+  /** The names of the jobs of which one that waits for long is late. */
+  timedJobs: string[]
+  stop(): Promise<void>
+}
 
 /** Runs everything that no request triggers: jobs and webhook deliveries. Any number of processes may each run one. */
 export async function startWorker(deps: WorkerDeps): Promise<Worker> {
@@ -138,8 +144,8 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   const startedInbox = startInbox({ ...settleDeps, writeCheck: createCheckWriter(db) })
   inbox = startedInbox
   // Reports wait for each other.
-  const timed = Object.keys(work).filter((name) => !reportJobsOneAtOnce.includes(name))
-  observeJobs({ db, registry, timed })
+  const timedJobs = Object.keys(work).filter((name) => !reportJobsOneAtOnce.includes(name))
+  observeJobs({ db, registry, timed: timedJobs })
   observeInbox({ ...deps })
   observeVerification({ db, clock, registry })
   observeSuspense({ db, clock, registry })
@@ -149,6 +155,7 @@ export async function startWorker(deps: WorkerDeps): Promise<Worker> {
   return {
     deliveries: started,
     workOn: startedInbox.workOn,
+    timedJobs,
     async stop() {
       background.stop()
       await Promise.all([jobs.stop(), startedInbox.stop(), started.stop()])

@@ -27,6 +27,7 @@ type Deps = {
   acquirers: Acquirers
   version: string
   config: Pick<Config, 'cells' | 'metricsToken'>
+  timedJobs: () => string[]
 }
 
 const endedAlertsMax = 10
@@ -54,7 +55,7 @@ export function registerSystemRoutes(app: Server, deps: Deps): void {
     async () => {
       const now = clock.now()
       const [jobs, inbox, undelivered, payoutFreeze, verified, unconfigured] = await Promise.all([
-        findJobBacklog(db),
+        findJobBacklog(db, deps.timedJobs()),
         findInboxBacklog(db, now),
         listUndelivered(db, { since: new Date(now.getTime() - deliveriesMs) }),
         showPayoutFreeze(db),

@@ -125,13 +125,13 @@ export async function listClocks(db: Db): Promise<{ host: string; aheadMs: numbe
     order by host, abs(clock_ahead_ms) desc`)
 }
 
-/** `timed`: the names of the jobs whose age counts; null: all. */
-export async function findJobBacklog(db: Db, timed: string[] | null = null): Promise<JobBacklog> {
+/** `timed`: the names of the jobs whose age counts. */
+export async function findJobBacklog(db: Db, timed: string[]): Promise<JobBacklog> {
   const [row] = await db.query<JobBacklog>(sql`
     select count(*) filter (where is_open and run_at <= now()) as due,
       coalesce(
         extract(epoch from now() - min(run_at) filter (
-          where is_open and locked_by is null and run_at <= now() and (${timed}::text[] is null or name = any (${timed})))), 0)::float8
+          where is_open and locked_by is null and run_at <= now() and name = any (${timed}))), 0)::float8
         as "oldestDueSeconds",
       count(*) filter (where is_open and last_error is not null) as failing,
       count(*) filter (where not is_open) as "givenUp"

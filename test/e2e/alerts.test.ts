@@ -150,6 +150,15 @@ it('shows open and ended alerts to the operator, in the language of the screen',
   await check()
 })
 
+it('does not show a job that no process knows as the oldest that waits, as the alert does not', async () => {
+  const desk = await openBrowser(service, { email: await inviteUser(service, { role: 'admin' }), password })
+  await service.db.query(sql`
+    insert into jobs (name, payload, run_at, attempts_max) values ('unknown', '{}', now() - interval '1 day', 1)`)
+  const { jobs } = (await desk.call<{ jobs: { oldestDueSeconds: number } }>('/dashboard/api/system')).body
+  expect(jobs.oldestDueSeconds).toBeLessThan(80_000)
+  await service.db.query(sql`delete from jobs where name = 'unknown'`)
+})
+
 it('does not let a channel that is away delay the others, and gives it only the last message later', async () => {
   isSlackDown = true
   const before = counts()

@@ -90,6 +90,7 @@ async function createGateway({ trusted, metrics = new Registry() }: { trusted: s
     sandbox: null,
     deliveries: null,
     workOn: () => {},
+    timedJobs: () => [],
   })
 }
 

@@ -184,7 +184,12 @@ export async function openGateway(psps: Psp[], { clock, routes = [], successorOf
     alerts: config.alerts,
     eventSink: null,
   })
-  const app = await createApp({ ...deps, deliveries: worker.deliveries, workOn: worker.workOn })
+  const app = await createApp({
+    ...deps,
+    deliveries: worker.deliveries,
+    workOn: worker.workOn,
+    timedJobs: () => worker.timedJobs,
+  })
   const client = successorOf?.client ?? (await addClient(database, { clock, key }))
   const token = await app.inject({
     method: 'POST',
