@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Db } from '../db/sql.ts'
 import { createEventStreams, type EventStream } from '../http/event-streams.ts'
-import { createSignal } from '../lib/signal.ts'
+import { createPolling } from '../lib/polling.ts'
 import { createChangeReader, isSeenBy, type ReadChange, type Viewer } from './live-changes.ts'
 import type { Changed } from './live-schema.ts'
 
@@ -40,32 +40,23 @@ export type Live = {
 export function createLive({ db, log, findPeople }: Deps, limits = limitsDefault): Live {
   const open = new Set<Open>()
   const streams = createEventStreams(limits)
-  const signal = createSignal()
-  let isStopped = false
-  let isPolling = false
-  let polling = Promise.resolve()
-
-  async function poll(): Promise<void> {
-    isPolling = true
-    const readChanges = createChangeReader(db)
-    let checkSessionsAt = 0
-    while (open.size > 0 && !isStopped) {
+  let readChanges = createChangeReader(db)
+  let checkSessionsAt = 0
+  const polling = createPolling({
+    isNeeded: () => open.size > 0,
+    poll: async () => {
       const begunAt = performance.now()
-      try {
-        if (begunAt >= checkSessionsAt) {
-          await checkSessions()
-          checkSessionsAt = begunAt + sessionsEveryMs
-        }
-        const present = [...open]
-        const changes = await readChanges(merchantsSeen(present))
-        for (const one of present) notify(one, changes)
-      } catch (error) {
-        log.error({ err: error }, 'open dashboards could not be notified')
+      if (begunAt >= checkSessionsAt) {
+        await checkSessions()
+        checkSessionsAt = begunAt + sessionsEveryMs
       }
-      await signal.wait(Math.max(pollEveryMs, (performance.now() - begunAt) / shareOfTime))
-    }
-    isPolling = false
-  }
+      const present = [...open]
+      const changes = await readChanges(merchantsSeen(present))
+      for (const one of present) notify(one, changes)
+    },
+    onError: (error) => log.error({ err: error }, 'open dashboards could not be notified'),
+    pauseMs: (tookMs) => Math.max(pollEveryMs, tookMs / shareOfTime),
+  })
 
   async function checkSessions(): Promise<void> {
     const people = await findPeople([...open].map(({ session }) => session))
@@ -86,15 +77,15 @@ export function createLive({ db, log, findPeople }: Deps, limits = limitsDefault
       const stream = streams.open(viewer.id, () => open.delete(one))
       if (!stream) return null
       const one: Open = { session, viewer, stream, isConnected: false }
+      // Nobody needs what has changed while no dashboard was open.
+      if (open.size === 0) readChanges = createChangeReader(db)
       open.add(one)
-      if (!isPolling) polling = poll()
+      polling.begin()
       return stream.body
     },
     async stop() {
-      isStopped = true
       streams.stop()
-      signal.notify()
-      await polling
+      await polling.stop()
     },
   }
 }

@@ -3,7 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { Db } from '../db/sql.ts'
 import { createEventStreams, type EventStream } from '../http/event-streams.ts'
 import type { Clock } from '../lib/clock.ts'
-import { createSignal } from '../lib/signal.ts'
+import { createPolling } from '../lib/polling.ts'
 import { isOpen, type PageState, pageState } from './state.ts'
 import { findPaymentStates, type PaymentStateRow } from './store.ts'
 
@@ -34,26 +34,17 @@ export function createWatch(
 ): Watch {
   const watchers = new Set<Watcher>()
   const streams = createEventStreams({ totalMax: limits.totalMax, perKeyMax: limits.perHostMax })
-  const signal = createSignal()
-  let isStopped = false
-  let isPolling = false
-  let polling = Promise.resolve()
-
-  async function poll(): Promise<void> {
-    isPolling = true
-    while (watchers.size > 0 && !isStopped) {
-      try {
-        const ids = new Set([...watchers].map(({ id }) => id))
-        const rows = await findPaymentStates(db, [...ids])
-        const rowsById = new Map(rows.map((row) => [row.id, row]))
-        for (const watcher of watchers) notify(watcher, rowsById.get(watcher.id), clock.now())
-      } catch (error) {
-        log.error({ err: error }, 'payment pages could not be notified')
-      }
-      await signal.wait(pollEveryMs)
-    }
-    isPolling = false
-  }
+  const polling = createPolling({
+    isNeeded: () => watchers.size > 0,
+    poll: async () => {
+      const ids = new Set([...watchers].map(({ id }) => id))
+      const rows = await findPaymentStates(db, [...ids])
+      const rowsById = new Map(rows.map((row) => [row.id, row]))
+      for (const watcher of watchers) notify(watcher, rowsById.get(watcher.id), clock.now())
+    },
+    onError: (error) => log.error({ err: error }, 'payment pages could not be notified'),
+    pauseMs: () => pollEveryMs,
+  })
 
   return {
     open(payment, host) {
@@ -62,14 +53,12 @@ export function createWatch(
       const watcher: Watcher = { id: payment.id, stream, state: pageState(payment, clock.now()) }
       watchers.add(watcher)
       stream.send(`retry: 3000\ndata: ${watcher.state}\n\n`)
-      if (!isPolling) polling = poll()
+      polling.begin()
       return stream.body
     },
     async stop() {
-      isStopped = true
       streams.stop()
-      signal.notify()
-      await polling
+      await polling.stop()
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Db } from '../db/sql.ts'
-import { createSignal } from '../lib/signal.ts'
+import { createPolling } from '../lib/polling.ts'
 import { findFeeds } from './feed-store.ts'
 
 /** A reader notices no delay, and the database has one statement each time for all readers of this process. */
@@ -23,33 +23,24 @@ type Waiting = { merchantId: string; after: number; end: (hasNew: boolean) => vo
 /** Lets requests wait for events, whichever process commits them. */
 export function createFeedWatch({ db, log }: { db: Db; log: FastifyBaseLogger }, limits = limitsDefault): FeedWatch {
   const waiting = new Set<Waiting>()
-  const signal = createSignal()
-  let isStopped = false
-  let isPolling = false
-  let polling = Promise.resolve()
-
-  async function poll(): Promise<void> {
-    isPolling = true
-    while (waiting.size > 0 && !isStopped) {
-      await signal.wait(pollEveryMs)
-      try {
-        const merchantIds = [...new Set([...waiting].map(({ merchantId }) => merchantId))]
-        const feeds = new Map((await findFeeds(db, merchantIds)).map((feed) => [feed.merchantId, feed]))
-        for (const { merchantId, after, end } of waiting) {
-          const feed = feeds.get(merchantId)
-          if (feed && (feed.hasNew || feed.lastNumber > after)) end(true)
-        }
-      } catch (error) {
-        log.error({ err: error }, 'requests that wait for events could not be notified')
+  const polling = createPolling({
+    isNeeded: () => waiting.size > 0,
+    poll: async () => {
+      const merchantIds = [...new Set([...waiting].map(({ merchantId }) => merchantId))]
+      const feeds = new Map((await findFeeds(db, merchantIds)).map((feed) => [feed.merchantId, feed]))
+      for (const { merchantId, after, end } of waiting) {
+        const feed = feeds.get(merchantId)
+        if (feed && (feed.hasNew || feed.lastNumber > after)) end(true)
       }
-    }
-    isPolling = false
-  }
+    },
+    onError: (error) => log.error({ err: error }, 'requests that wait for events could not be notified'),
+    pauseMs: () => pollEveryMs,
+  })
 
   return {
     async wait({ merchantId, after }, { ms, signal: disconnected }) {
       const ofMerchant = [...waiting].filter((one) => one.merchantId === merchantId).length
-      if (isStopped || disconnected.aborted || ms <= 0) return false
+      if (polling.isStopped || disconnected.aborted || ms <= 0) return false
       if (waiting.size >= limits.totalMax || ofMerchant >= limits.perMerchantMax) return false
       return await new Promise<boolean>((resolve) => {
         const one = { merchantId, after, end }
@@ -63,14 +54,12 @@ export function createFeedWatch({ db, log }: { db: Db; log: FastifyBaseLogger },
         }
         disconnected.addEventListener('abort', giveUp, { once: true })
         waiting.add(one)
-        if (!isPolling) polling = poll()
+        polling.begin()
       })
     },
     async stop() {
-      isStopped = true
       for (const { end } of waiting) end(false)
-      signal.notify()
-      await polling
+      await polling.stop()
     },
   }
 }
