@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { chooseLanguage } from './language.ts'
 import type { Server } from './server.ts'
 
 /**
@@ -8,7 +9,7 @@ import type { Server } from './server.ts'
 export function registerFrontPage(app: Server, { isSimulated }: { isSimulated: boolean }): void {
   const pages = { en: toPage('en', isSimulated), pt: toPage('pt', isSimulated) }
   app.get('/', { config: { access: { public: true } }, schema: { hide: true } }, async (request, reply) => {
-    const language = request.headers['accept-language']?.toLowerCase().startsWith('pt') ? 'pt' : 'en'
+    const language = chooseLanguage(request.headers['accept-language'], 'en')
     return (
       reply
         .type('text/html; charset=utf-8')

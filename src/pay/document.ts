@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { toShades } from '../branding/colors.ts'
+import type { Language } from '../lib/alert-settings.ts'
 import { type Html, html, verbatim } from './html.ts'
 import type { Brand } from './store.ts'
-import { type Language, words } from './text.ts'
+import { words } from './text.ts'
 
 export function hashOf(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`

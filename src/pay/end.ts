@@ -1,10 +1,11 @@
+import type { Language } from '../lib/alert-settings.ts'
 import { maskDocument, receiverName } from '../reports/receipt.ts'
 import { type Html, html } from './html.ts'
 import { icons } from './icons.ts'
 import type { Shown } from './page.ts'
 import { isDisputed, pageState } from './state.ts'
 import type { PaymentRow } from './store.ts'
-import { type Language, words } from './text.ts'
+import { words } from './text.ts'
 
 /** The card once there is no code to pay: the outcome, what to do next, and after a payment its receipt. */
 export function renderEnd(shown: Shown): Html {

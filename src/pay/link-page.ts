@@ -1,10 +1,11 @@
+import type { Language } from '../lib/alert-settings.ts'
 import { amountsOf } from '../links/state.ts'
 import { hashOf, renderDocument, renderLeave, renderLogo, stylePolicy } from './document.ts'
 import { type Html, html, verbatim } from './html.ts'
 import { type LinkNotice, linkWords } from './link-text.ts'
 import type { PublicLinkRow } from './store.ts'
 import { style } from './style.ts'
-import { type Language, words } from './text.ts'
+import { words } from './text.ts'
 
 /** With the last part of its address, as the browser has it: the logo is below it. */
 export type ShownLink = PublicLinkRow & { path: string }

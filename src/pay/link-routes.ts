@@ -1,11 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { chooseLanguage } from '../http/language.ts'
 import { toAppError } from '../http/problem.ts'
 import type { RateLimiter } from '../http/rate-limit.ts'
 import { enforceRateLimit, toHost } from '../http/rate-limit.ts'
 import type { Server } from '../http/server.ts'
 import { createValidator } from '../http/validate.ts'
+import type { Language } from '../lib/alert-settings.ts'
 import { linkPrefix } from '../lib/cell.ts'
 import { AppError, errors } from '../lib/errors.ts'
 import { reserveCharge } from '../links/reserve.ts'
@@ -25,7 +27,6 @@ import {
 import type { LinkNotice } from './link-text.ts'
 import { policyOf, renderNotice } from './page.ts'
 import { findLinkBySlug, findLogo } from './store.ts'
-import { chooseLanguage, type Language } from './text.ts'
 import { paymentToken } from './token.ts'
 
 export type LinkPageDeps = CreateDeps & {

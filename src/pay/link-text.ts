@@ -1,4 +1,4 @@
-import type { Language } from './text.ts'
+import type { Language } from '../lib/alert-settings.ts'
 
 export type LinkNotice = 'disabled' | 'expired' | 'sold_out' | 'refused' | 'unavailable'
 

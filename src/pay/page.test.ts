@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { chooseLanguage } from '../http/language.ts'
 import { encodeDynamicBrCode } from '../pix/brcode.ts'
 import { failureMessages, transactionStatuses } from '../transactions/status.ts'
 import { policyOf, renderNotice, renderPayment } from './page.ts'
 import { isOpen, pageState } from './state.ts'
 import type { PaymentRow } from './store.ts'
-import { chooseLanguage } from './text.ts'
 
 const now = new Date('2026-03-02T15:00:00.000Z')
 const later = new Date('2026-03-02T15:30:00.000Z')
@@ -203,4 +203,13 @@ it.each([
   ['*', 'pt'],
 ])('Accept-Language %s is answered in %s', (accepted, language) => {
   expect(chooseLanguage(accepted)).toBe(language)
+})
+
+it.each([
+  [undefined, 'en'],
+  ['es-AR,es', 'en'],
+  ['fr,pt;q=0.5', 'pt'],
+  ['en;q=0.1, pt;q=0.2', 'pt'],
+] as const)('Accept-Language %s is answered in %s where English is first', (accepted, language) => {
+  expect(chooseLanguage(accepted, 'en')).toBe(language)
 })

@@ -1,3 +1,4 @@
+import type { Language } from '../lib/alert-settings.ts'
 import { decodeBrCode } from '../pix/brcode.ts'
 import { qrCodeDataUrl } from '../pix/qrcode.ts'
 import { hashOf, renderDocument, renderLeave, renderLogo, stylePolicy } from './document.ts'
@@ -8,7 +9,7 @@ import { script } from './script.ts'
 import { isOpen, pageState } from './state.ts'
 import type { PaymentRow } from './store.ts'
 import { style } from './style.ts'
-import { type Language, type Notice, toMoment, words } from './text.ts'
+import { type Notice, toMoment, words } from './text.ts'
 
 const styleHash = hashOf(style)
 const scriptHash = hashOf(script)

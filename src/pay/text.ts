@@ -1,15 +1,7 @@
-import Negotiator from 'negotiator'
+import type { Language } from '../lib/alert-settings.ts'
 import { brasilia } from '../lib/brasilia.ts'
 import { inReais } from '../lib/money.ts'
 import type { PageState } from './state.ts'
-
-export type Language = 'pt' | 'en'
-
-/** The supported language that the browser prefers; Portuguese when it names neither. */
-export function chooseLanguage(accepted: string | undefined): Language {
-  const headers = { 'accept-language': accepted }
-  return new Negotiator({ headers }).language(['pt', 'en']) === 'en' ? 'en' : 'pt'
-}
 
 type Words = {
   code: string
