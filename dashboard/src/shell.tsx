@@ -186,7 +186,7 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
 }
 
 /** A screen without a list has none, and style.css hides the link to it. */
-const firstRow = '#content tr.link'
+const firstRow = '#content tr.link .row-link'
 
 function ThemeButton({ label }: { label: string }) {
   const { setColorScheme } = useMantineColorScheme()

@@ -68,6 +68,6 @@ function moveToRow(step: 1 | -1): void {
   const rows = [...document.querySelectorAll<HTMLElement>('#content tr.link')]
   const current = rows.findIndex((row) => row.contains(document.activeElement))
   const next = current === -1 ? rows[0] : rows[current + step]
-  next?.focus()
+  next?.querySelector<HTMLElement>('.row-link')?.focus()
   next?.scrollIntoView({ block: 'nearest' })
 }

@@ -57,7 +57,27 @@ describe.skipIf(chromiumPath === null)('a merchant that sells by links', () => {
     await expect.poll(() => page.getByRole('row').filter({ hasText: 'R$99,999.99' }).count()).toBe(3)
     await page.getByRole('button', { name: 'Skip to the first row' }).focus()
     await page.keyboard.press('Enter')
-    expect(await page.evaluate(() => document.activeElement?.textContent)).toContain('R$99,999.99')
+    expect(await page.evaluate(() => document.activeElement?.closest('tr')?.textContent)).toContain('R$99,999.99')
+    // The whole row is a link, and the browser opens it in a new tab as it does other links.
+    const row = page.locator('tr.link').first()
+    const { width, height } = (await row.boundingBox()) ?? { width: 0, height: 0 }
+    const clicked = page.evaluate(
+      async () =>
+        await new Promise((resolve) =>
+          document.addEventListener(
+            'click',
+            ({ target, defaultPrevented }) =>
+              resolve([(target as Element).closest('a')?.pathname.split('/')[2], defaultPrevented]),
+            { once: true },
+          ),
+        ),
+    )
+    await row.click({ modifiers: ['ControlOrMeta'], position: { x: width - 20, y: height / 2 } })
+    expect(await clicked).toEqual(['transactions', false])
+    expect(new URL(page.url()).pathname).toBe('/dashboard/transactions')
+    // What may be cut in the row is whole when the mouse is on it.
+    await row.locator('.one-line').first().hover({ force: true })
+    expect(await row.getByRole('link').getAttribute('title')).toMatch(/^\d+ \w+ \d{4}, /)
     await owner.checkScreenAtEachSize('link-transactions')
     await page.goto(address)
     await owner.readIn('Português')

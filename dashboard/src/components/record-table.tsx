@@ -1,7 +1,7 @@
 import { ActionIcon, Button, Group, Pagination, Skeleton, Stack, Table, Text, UnstyledButton } from '@mantine/core'
 import { useLocalStorage, useMediaQuery } from '@mantine/hooks'
-import { type KeyboardEvent, type ReactNode, useEffect } from 'react'
-import { useLocation } from 'wouter'
+import { createContext, type MouseEvent, type ReactNode, useContext, useEffect } from 'react'
+import { Link } from 'wouter'
 import { useFormat } from '../format.ts'
 import { texts, useText } from '../text.ts'
 import { ErrorBoundary } from './error-boundary.tsx'
@@ -83,7 +83,7 @@ type Props<Row> = {
   selection?: Selection<Row> & { nameOf: (row: Row) => string }
 }
 
-/** A list of records. A row links to its record, also by keyboard. */
+/** A list of records. A row links to its record. */
 export function RecordTable<Row>(props: Props<Row>) {
   return (
     <ErrorBoundary>
@@ -95,7 +95,6 @@ export function RecordTable<Row>(props: Props<Row>) {
 function Rows<Row>({ columns, rows, keyOf, linkOf, phoneOf, label, empty, sorting, selection }: Props<Row>) {
   const t = useText(words)
   const [isDense] = useDensity()
-  const [, navigate] = useLocation()
   const changed = useChangedRows(rows, keyOf)
   const isPhone = useMediaQuery('(max-width: 47.99em)', undefined, { getInitialValueInEffect: false })
   const isShort = isPhone && phoneOf !== undefined
@@ -154,15 +153,10 @@ function Rows<Row>({ columns, rows, keyOf, linkOf, phoneOf, label, empty, sortin
                 <Table.Tr
                   key={keyOf(row)}
                   data-changed={changed.has(keyOf(row)) || undefined}
-                  {...linkProps(linkOf?.(row) ?? null, navigate)}
+                  className={linkOf?.(row) ? 'link' : undefined}
                 >
                   {select && (
-                    // The row is a link.
-                    <Table.Td
-                      className="select"
-                      onClick={(event) => event.stopPropagation()}
-                      onKeyDown={(event) => event.stopPropagation()}
-                    >
+                    <Table.Td className="select">
                       {select.selectable.includes(row) && (
                         // biome-ignore lint/a11y/noLabelWithoutControl: the checkbox has a name
                         <label>
@@ -171,9 +165,11 @@ function Rows<Row>({ columns, rows, keyOf, linkOf, phoneOf, label, empty, sortin
                       )}
                     </Table.Td>
                   )}
-                  {shown.map(({ name, cell, isAmount, isMinor }) => (
+                  {shown.map(({ name, cell, isAmount, isMinor }, index) => (
                     <Table.Td key={name} ta={isAmount ? 'right' : 'left'} visibleFrom={isMinor ? 'sm' : undefined}>
-                      {cell(row)}
+                      <LinkOfRow.Provider value={linkOf?.(row) ?? null}>
+                        {index === 0 && !isShort ? <RowLink>{cell(row)}</RowLink> : cell(row)}
+                      </LinkOfRow.Provider>
                     </Table.Td>
                   ))}
                 </Table.Tr>
@@ -204,19 +200,25 @@ function SortButton({ name, sorts, sorting }: { name: string; sorts: readonly [s
   )
 }
 
-function linkProps(link: string | null, navigate: (to: string) => void) {
-  if (link === null) return {}
-  return {
-    className: 'link',
-    tabIndex: 0,
-    onClick: () => {
-      // A user who selects text to copy it does not want to navigate.
-      if (getSelection()?.toString() === '') navigate(link)
-    },
-    onKeyDown: (event: KeyboardEvent) => {
-      if (event.key === 'Enter') navigate(link)
-    },
-  }
+const LinkOfRow = createContext<string | null>(null)
+
+/** The link of a row. In style.css it covers the whole row, below what can be clicked in it. */
+function RowLink({ children }: { children: ReactNode }) {
+  const link = useContext(LinkOfRow)
+  if (link === null) return children
+  return (
+    <Link href={link} className="row-link" onMouseMove={showTitle}>
+      {children}
+    </Link>
+  )
+}
+
+/** Shows the title of the text below the mouse, which the link covers. */
+function showTitle({ currentTarget, clientX, clientY }: MouseEvent<HTMLElement>) {
+  const titled = document
+    .elementsFromPoint(clientX, clientY)
+    .find((one) => one !== currentTarget && one.matches('[title]'))
+  currentTarget.title = titled?.getAttribute('title') ?? ''
 }
 
 /** A text that is cut to its column; the whole text, or `title`, is shown on hover. */
@@ -242,7 +244,10 @@ export function Amount({ of }: { of: number }) {
   )
 }
 
-/** The lines of a row on a phone: on the left what the row is about, on the right the amount or the status. */
+/**
+ * The lines of a row on a phone: on the left what the row is about, on the right the amount or the status. The first
+ * text is the row's link.
+ */
 export function PhoneRow({ lines }: { lines: [left: ReactNode, right: ReactNode][] }) {
   return (
     <Stack gap={4}>
@@ -250,7 +255,7 @@ export function PhoneRow({ lines }: { lines: [left: ReactNode, right: ReactNode]
         // biome-ignore lint/suspicious/noArrayIndexKey: the order of the lines is fixed
         <Group key={index} justify="space-between" wrap="nowrap" gap="sm">
           <Text size="sm" component="div" style={{ minWidth: 0, overflowWrap: 'anywhere' }}>
-            {left}
+            {index === 0 ? <RowLink>{left}</RowLink> : left}
           </Text>
           <div style={{ flexShrink: 0 }}>{right}</div>
         </Group>

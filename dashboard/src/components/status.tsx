@@ -1,5 +1,5 @@
 import { Badge, type BadgeProps, Tooltip } from '@mantine/core'
-import type { ComponentProps, MouseEvent } from 'react'
+import type { ComponentProps } from 'react'
 import { useFormat } from '../format.ts'
 import { texts, useText } from '../text.ts'
 import { statusNames } from '../types.ts'
@@ -47,20 +47,15 @@ export function TransactionStatus({ of }: { of: { status: string; amountPaid?: n
       label={t.kept(format.money(amountPaid - amountRefunded), format.money(amountPaid))}
       events={{ hover: true, focus: true, touch: true }}
     >
-      <StatusBadge color="grape" tabIndex={0} onClick={keepTap}>
+      <StatusBadge color="grape" tabIndex={0}>
         {t.partly}
       </StatusBadge>
     </Tooltip>
   )
 }
 
-/** In a row that is a link a tap shows the amount; a click opens the record. */
-function keepTap(event: MouseEvent): void {
-  if ('pointerType' in event.nativeEvent && event.nativeEvent.pointerType === 'touch') event.stopPropagation()
-}
-
 /** A state as a badge that never wraps or is cut. */
-export function StatusBadge(props: BadgeProps & Pick<ComponentProps<'div'>, 'ref' | 'tabIndex' | 'title' | 'onClick'>) {
+export function StatusBadge(props: BadgeProps & Pick<ComponentProps<'div'>, 'ref' | 'tabIndex' | 'title'>) {
   return (
     <Badge
       variant="light"

@@ -16,8 +16,7 @@ export function DecideButton({ dispute }: { dispute: ListedDispute }) {
   const format = useFormat()
   const [decision, setDecision] = useState<Decision | null>(null)
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the row is a link
-    <span onClick={(event) => event.stopPropagation()} onKeyDown={(event) => event.stopPropagation()}>
+    <>
       <Menu position="bottom-end" withinPortal withInitialFocusPlaceholder={false}>
         <Menu.Target>
           <Button variant="default" size="xs" aria-label={t.decideOf(format.money(dispute.amount))}>
@@ -30,7 +29,7 @@ export function DecideButton({ dispute }: { dispute: ListedDispute }) {
         </Menu.Dropdown>
       </Menu>
       {decision && <Decide dispute={dispute} decision={decision} onClose={() => setDecision(null)} />}
-    </span>
+    </>
   )
 }
 

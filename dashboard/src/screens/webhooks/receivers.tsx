@@ -1,6 +1,6 @@
 import { Anchor, Badge, Group, Progress, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import type { ReactNode, SyntheticEvent } from 'react'
+import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import { request, withQuery } from '../../api.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
@@ -127,8 +127,6 @@ function LastError({ of: { lastError, lastErrorCode, lastStatus, failedAt, nextA
   )
 }
 
-const stop = (event: SyntheticEvent) => event.stopPropagation()
-
 /** Shows only the deliveries to one receiver. */
 export function ReceiverLink({ receiver, children }: { receiver: string; children: ReactNode }) {
   const toLink = useClientLink()
@@ -140,9 +138,6 @@ export function ReceiverLink({ receiver, children }: { receiver: string; childre
       fw={600}
       c="inherit"
       className="identifier"
-      // The row around it opens the delivery.
-      onClick={stop}
-      onKeyDown={stop}
     >
       {children}
     </Anchor>
