@@ -5,6 +5,7 @@ import { type GeneratedDay, generateDay, generatedDay } from '../../test/support
 import { lengthOf } from '../../test/support/random.ts'
 import { listDifferences, type Reconciling, reconcilingWith } from '../../test/support/reconciling.ts'
 import { byText, findByRecord } from '../../test/support/verification.ts'
+import type { Send } from '../acquirers/bacen/http.ts'
 import { sql } from '../db/sql.ts'
 import { forEachConcurrent } from '../lib/concurrent.ts'
 import { findBreaches } from '../verification.ts'
@@ -100,4 +101,39 @@ describe.each(seeds)('the proposals for a day (seed %s)', (seed) => {
     expect(breaches.map(({ rule }) => rule)).toEqual(['correction_transfers', 'correction_transfers'])
     expect(byText(await findByRecord(db, correctionVerification))).toEqual(byText(breaches))
   })
+})
+
+it('compares everything else when one payout cannot be queried, and stops when the acquirer does not answer', async () => {
+  const day = await openDay(1, 2)
+  const { made, deps } = day
+  let broken: string | null = null
+  const send: Send = async (request) =>
+    broken !== null && request.path.endsWith(broken)
+      ? { status: 400, headers: {}, body: '{"title":"Recusado"}' }
+      : await made.bank.send(request)
+  const whole = reconcilingWith({ ...deps, send })
+  const { payouts } = whole.acquirer
+  // Without a list each payout is queried.
+  const unlisted = { ...whole.acquirer, payouts: payouts && { ...payouts, list: null } }
+  const runOn = async (acquirer = unlisted) => await reconcile(whole, { acquirer, kind: 'daily', window: { from, to } })
+  const found = async () => (await listed(day)).filter((row) => row.class === 'unreadable')
+  await deps.db.query(sql`update withdrawals set acquirer_reference = id::text`)
+  const { compared, counts } = await runOn()
+  const agreeing = [...made.bank.payouts.values()].find(
+    ({ payoutId, status }) =>
+      payoutId !== null && status === 'REALIZADO' && ![...made.expected].some((name) => name.endsWith(payoutId)),
+  )
+  broken = agreeing?.payoutId ?? ''
+  expect(await runOn()).toMatchObject({ state: 'complete', compared, counts: { ...counts, unreadable: 1 } })
+  const [entry] = await found()
+  expect(entry).toMatchObject({ subject: 'payout', reference: broken, state: 'open', at_acquirer: { amount: 0 } })
+  // Once, and a decision lasts.
+  await dismissDifference(deps, { id: entry?.id ?? '', by: { actor: 'cli:test' }, reason: 'looked at' })
+  expect((await runOn()).newCount).toBe(0)
+  expect((await found()).map(({ state }) => state)).toEqual(['dismissed'])
+  const away = await runOn({ ...unlisted, isAvailable: () => false })
+  expect(away).toMatchObject({ state: 'interrupted', error: expect.stringContaining('Recusado') })
+  broken = null
+  expect((await runOn()).counts).toEqual(counts)
+  await day.drop()
 })

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Window } from '../lib/brasilia.ts'
 import { inReais } from '../lib/money.ts'
 import type { Found, Proposal, Side, Subject } from './classes.ts'
@@ -62,6 +63,20 @@ export function compare(pair: Pair, rules: Rules): Found[] {
     case 'payout':
       return [...comparePayout(pair, rules), ...compareFee(pair, rules)]
   }
+}
+
+/**
+ * The discrepancy of a record of the ledger that could not be queried at the acquirer, if it is in the window. The
+ * service queries it again where that may post something; a person must investigate anything else.
+ */
+export function toUnqueried(pair: Pair, { window }: Rules, { message: raw }: Error): Found[] {
+  const { inLedger, subject, key } = pair
+  if (!inLedger || !liesIn(window, pair)) return []
+  const isPosted = subject === 'return' || (subject === 'payout' && inLedger.state !== 'PROCESSING')
+  const found = toFound(pair, { class: 'unreadable', proposal: { action: isPosted ? 'investigate' : 'settle' } })
+  // The hash of the key: the message may differ each time, and a decision must last.
+  const rawSha256 = createHash('sha256').update(key).digest('hex')
+  return [{ ...found, atAcquirer: { amount: 0, at: inLedger.at.toISOString(), raw, rawSha256 } }]
 }
 
 /** A pair is in the window when either side dates it there. */

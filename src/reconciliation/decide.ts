@@ -157,7 +157,8 @@ async function settleWithoutOwner(deps: SettleDeps, reported: ReportedPayment): 
 
 async function settle(deps: SettleDeps, difference: DifferenceRow): Promise<void> {
   const { acquirer, subject, reference, merchant_id: merchantId, record_id: id } = difference
-  if (difference.class === 'unreadable') return await settleWithoutOwner(deps, { acquirer, endToEndId: reference })
+  if (difference.class === 'unreadable' && subject === 'payment')
+    return await settleWithoutOwner(deps, { acquirer, endToEndId: reference })
   if (merchantId === null || id === null) throw notAtAcquirer(difference)
   if (subject === 'payment') return await settlePayment(deps, { acquirer, endToEndId: reference, merchantId, id })
   if (subject === 'payout') {

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import {
   type Acquirer,
+  AcquirerUnavailable,
   type MoneyOut,
   type Payment,
   type PayoutListed,
@@ -78,23 +79,66 @@ function endOf({ range, now }: Reading): Date {
   return range.to < now ? range.to : now
 }
 
-/** Queries each of our payouts individually, where the acquirer has no list of them. */
-export async function queryPayouts({ db, acquirer, runId, window, stopping }: Reading): Promise<void> {
+/**
+ * Queries each of our payouts individually, where the acquirer has no list of them. Calls `onFailed` for each one that
+ * cannot be queried.
+ */
+export async function queryPayouts(
+  { db, acquirer, runId, window, stopping }: Reading,
+  onFailed: (key: string, error: AcquirerUnavailable) => void,
+): Promise<void> {
   const { payouts } = acquirer
   if (!payouts || payouts.list) return
   for (let after = ''; !stopping.aborted; ) {
     const unlisted = await listUnlistedPayouts(db, { runId, after, limit: chunkRows })
     const found: Listed[] = []
-    await eachPaced(unlisted, stopping, async (posted) => {
+    const failed = await queryEach(acquirer, unlisted, stopping, async (posted) => {
       const payout = await payouts.find(await findPayoutKey(db, posted.key))
       if (payout) found.push({ ...toFoundPayout(payout, posted, window), subject: 'payout', key: posted.key })
     })
+    for (const { item, error } of failed) onFailed(item.key, error)
     if (found.length > 0) await insertListed(db, runId, found)
     const last = unlisted.at(-1)
     if (last === undefined || unlisted.length < chunkRows) return
     after = last.key
   }
 }
+
+/** More failed queries at once are no single cases: then the acquirer answers none of this kind. */
+const failedMax = 100
+
+/**
+ * Queries each item, as fast as the acquirer allows. Returns those whose queries failed twice although the acquirer
+ * answers others: one record must not stop the comparison of all.
+ *
+ * @throws {AcquirerUnavailable} when the acquirer as a whole does not answer
+ */
+export async function queryEach<Item>(
+  acquirer: Acquirer,
+  items: Item[],
+  stopping: AbortSignal,
+  query: (item: Item) => Promise<void>,
+): Promise<Failed<Item>[]> {
+  const attempt = async (queried: Item[]) => {
+    const failed: Failed<Item>[] = []
+    await eachPaced(queried, stopping, async (item) => {
+      try {
+        await query(item)
+      } catch (error) {
+        if (!(error instanceof AcquirerUnavailable) || error instanceof TooManyRequests) throw error
+        if (!acquirer.isAvailable()) throw error
+        failed.push({ item, error })
+      }
+    })
+    return failed
+  }
+  const failed = await attempt((await attempt(items)).map(({ item }) => item))
+  const [first] = failed
+  if (first && failed.length > failedMax) throw first.error
+  return failed
+}
+
+type Failed<Item> = { item: Item; error: AcquirerUnavailable }
 
 /** The pause after a 429 without `Retry-After`: Inter counts queries by the minute. */
 const pauseMsDefault = 30_000

@@ -77,7 +77,7 @@ it('reports nothing as missing when it cannot query what a list omits', async ()
   const broken = disturbed(async (request) =>
     request.path.startsWith('/pix/E') ? refused : await made.bank.send(request),
   )
-  expect(await runWith(broken)).toMatchObject({ state: 'interrupted', resolvedCount: 0 })
+  expect(await runWith(broken)).toMatchObject({ state: 'complete', resolvedCount: 0, counts: { unreadable: 6 } })
   expect((await listed()).filter((row) => row.class === 'missing_at_acquirer')).toEqual([])
 })
 

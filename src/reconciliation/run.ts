@@ -6,13 +6,20 @@ import type { Db, Tx } from '../db/sql.ts'
 import { computeFee } from '../ledger/fees.ts'
 import { dayOf, type Window } from '../lib/brasilia.ts'
 import type { Clock } from '../lib/clock.ts'
-import { forEachConcurrent } from '../lib/concurrent.ts'
 import { newUuid } from '../lib/secrets.ts'
 import { findFirstListedAt } from '../transactions/cursor-store.ts'
 import { findPayoutKey } from '../withdrawals/store.ts'
 import type { DifferenceClass, Found, Subject } from './classes.ts'
-import { compare, cutOffMs, type Pair, type Rules } from './compare.ts'
-import { queryPayouts, readPayments, readPayouts, toFoundPayout, toListedPayment, toReturned } from './listing.ts'
+import { compare, cutOffMs, type Pair, type Rules, toUnqueried } from './compare.ts'
+import {
+  queryEach,
+  queryPayouts,
+  readPayments,
+  readPayouts,
+  toFoundPayout,
+  toListedPayment,
+  toReturned,
+} from './listing.ts'
 import {
   addEntries,
   addNamedPayments,
@@ -113,6 +120,7 @@ export async function reconcile(
     mark: newUuid(),
     partlyRead: kind === 'rolling' ? (acquirer.payouts?.list ? ['return'] : ['return', 'payout']) : [],
     unreadable: new Map(),
+    unqueried: new Map(),
   }
   await db.transaction(async (tx) => {
     await insertRun(tx, run)
@@ -170,6 +178,8 @@ type Run = NewRun & {
   partlyRead: Subject[]
   /** By reference: the same entry may be read twice. */
   unreadable: Map<string, Found>
+  /** By key: records of the ledger whose individual query failed. */
+  unqueried: Map<string, AcquirerUnavailable>
 }
 
 type Tally = Pick<RunResult, 'compared' | 'counts' | 'newCount'>
@@ -177,7 +187,7 @@ type Tally = Pick<RunResult, 'compared' | 'counts' | 'newCount'>
 async function readBothSides(
   { db, acquirers: { cell } }: ReconcileDeps,
   acquirer: Acquirer,
-  { id: runId, windows, kind, startedAt: now, unreadable }: Run,
+  { id: runId, windows, kind, startedAt: now, unreadable, unqueried }: Run,
   stopping: AbortSignal,
 ): Promise<void> {
   const marginMs = kind === 'rolling' ? rollingMarginMs : cutOffMs
@@ -215,7 +225,7 @@ async function readBothSides(
   await nameEntries(db, side)
   await addEntries(db, side)
   await deleteForeign(db, { ...side, before: firstListedAt })
-  await queryPayouts({ ...reading, window: windows.payout })
+  await queryPayouts({ ...reading, window: windows.payout }, (key, error) => unqueried.set(key, error))
   await analyzePairs(db)
 }
 
@@ -267,13 +277,22 @@ async function compareAll(
     for (const pair of pairs) {
       // Its entry in the list is unreadable, which is a discrepancy of its own.
       if (pair.atAcquirer === null && run.unreadable.has(pair.key)) continue
+      const error = subject === 'payout' && run.unqueried.get(pair.key)
+      if (error) {
+        found.push(...toUnqueried(pair, rules, error))
+        continue
+      }
       const differs = compare(pair, rules)
       if (differs.length > 0 && mayBeUnlisted(pair)) doubtful.push(pair)
       else found.push(...differs)
     }
-    await forEachConcurrent(doubtful, stopping, async (pair) => {
+    const failed = await queryEach(acquirer, doubtful, stopping, async (pair) => {
       found.push(...compare({ ...pair, atAcquirer: await readAtAcquirer(db, acquirer, pair, rules) }, rules))
     })
+    for (const { item: pair, error } of failed) {
+      run.unqueried.set(pair.key, error)
+      found.push(...toUnqueried(pair, rules, error))
+    }
     stopping.throwIfAborted()
     const saving = { acquirer: run.acquirer, runId: run.id, startedAt: run.startedAt, now: clock.now() }
     tally.newCount += await db.transaction(async (tx) => await keepFound(tx, found, saving))
@@ -320,7 +339,7 @@ async function readAtAcquirer(db: Db, acquirer: Acquirer, pair: Pair, { window }
 }
 
 async function complete({ db, clock }: ReconcileDeps, run: Run, tally: Tally): Promise<RunResult> {
-  const { id: runId, acquirer, kind, window, windows, startedAt, mark, partlyRead } = run
+  const { id: runId, acquirer, kind, window, windows, startedAt, mark, partlyRead, unreadable, unqueried } = run
   const totals = await sumListed(db, { runId })
   const now = clock.now()
   const seen = subjects
@@ -330,7 +349,8 @@ async function complete({ db, clock }: ReconcileDeps, run: Run, tally: Tally): P
     await requireMark(tx, { runId, mark })
     await lockDifferences(tx, acquirer)
     await finishRun(tx, { id: runId, state: 'complete', error: null, counts: tally, totals, at: now })
-    const unseen = await resolveUnseen(tx, { acquirer, runId, startedAt, seen, now })
+    const unread = [...unreadable.keys(), ...unqueried.keys()]
+    const unseen = await resolveUnseen(tx, { acquirer, runId, startedAt, seen, unread, now })
     const timed = kind === 'daily' ? await resolveTimed(tx, { acquirer, before: window.from, now }) : 0
     return unseen + timed + (await resolvePosted(tx, { acquirer, now }))
   })

@@ -152,7 +152,10 @@ export type Seen = Window & { subject: Subject }
 
 const seenParam = rowsParam<Seen>({ subject: 'text', from: 'timestamptz', to: 'timestamptz' })
 
-/** Resolves what a complete run did not find again, unless another run has found it meanwhile. */
+/**
+ * Resolves what a complete run did not find again, unless another run has found it meanwhile. `unread`: what this run
+ * could not read may still differ.
+ */
 export async function resolveUnseen(
   tx: Tx,
   {
@@ -160,14 +163,15 @@ export async function resolveUnseen(
     runId,
     startedAt,
     seen,
+    unread,
     now,
-  }: { acquirer: string; runId: string; startedAt: Date; seen: Seen[]; now: Date },
+  }: { acquirer: string; runId: string; startedAt: Date; seen: Seen[]; unread: string[]; now: Date },
 ): Promise<number> {
   const rows = await tx.query(sql`
     update differences set state = 'resolved', decided_at = ${now}, at_acquirer = at_acquirer - 'raw'
     from ${seenParam(seen)}
     where differences.acquirer = ${acquirer} and differences.state = 'open' and not is_timing and run_id <> ${runId}
-      and differences.subject = input.subject and at >= input."from" and at < input."to"
+      and differences.subject = input.subject and reference <> all(${unread}) and at >= input."from" and at < input."to"
       and not exists (
         select from reconciliation_runs other
         -- A run that has not ended after a day was interrupted.
