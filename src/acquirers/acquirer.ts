@@ -75,9 +75,12 @@ export type Range = { from: Date; to: Date }
  */
 export type OnUnreadable = { onUnreadable?: (entry: UnreadableEntry) => void }
 
-/** A payment or payout in a list that cannot be read. */
+/** A payment, payout or dispute in a list that cannot be read. */
 export type UnreadableEntry = {
-  /** Its endToEndId where it has one, else a hash of its content: the same entry has the same reference each time. */
+  /**
+   * Its endToEndId, or the acquirer's identifier of a dispute, where it has one; else a hash of its content: the same
+   * entry has the same reference each time.
+   */
   reference: string
   /** Null where its time cannot be read. */
   at: Date | null
@@ -274,7 +277,7 @@ export type Disputes = {
    *
    * @throws {NotOffered} where the acquirer lists none in this environment
    */
-  list(range: Range): AsyncIterable<DisputeFound>
+  list(range: Range & OnUnreadable): AsyncIterable<DisputeFound>
   /**
    * Sends the receiver's defence against a dispute; null where the PSP's API has no defences, as in the Central Bank's.
    * Then a person hands it in. Idempotent under our own id: the same id counts once, however often it is sent.

@@ -126,6 +126,11 @@ export const conditions = {
     ...{ metric: 'guiche_disputes_list_age_seconds', by: ['acquirer'], above: 10 * minute, forSeconds: 5 * minute },
     ...{ fact: 'age', screen: '/system' },
   },
+  dispute_unreadable: {
+    ...{ rule: 'GuicheDisputeUnreadable', severity: 'warning' },
+    ...{ metric: 'guiche_disputes_unreadable', by: ['acquirer'], above: 0 },
+    screen: '/disputes',
+  },
   dispute_status_unknown: {
     ...{ rule: 'GuicheDisputeStatusUnknown', severity: 'warning' },
     ...{ metric: 'guiche_disputes', where: { state: 'unknown' }, above: 0, fact: 'count' },

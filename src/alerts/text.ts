@@ -76,6 +76,10 @@ const texts: Record<Language, Texts> = {
         'The disputes of {acquirer} cannot be read',
         'The money of new disputes can be withdrawn meanwhile. `npx guiche acquirer check {acquirer}` says why.',
       ],
+      dispute_unreadable: [
+        'A dispute in the list of {acquirer} cannot be read',
+        'Its money is not blocked. The log names it: look it up at the acquirer.',
+      ],
       dispute_status_unknown: [
         'A dispute has a status that Guichê does not know',
         'Its money stays blocked until an operator decides it on the dashboard.',
@@ -202,6 +206,10 @@ const texts: Record<Language, Texts> = {
       disputes_unread: [
         'As contestações de {acquirer} não podem ser lidas',
         'Até lá, o dinheiro de novas contestações pode ser sacado. `npx guiche acquirer check {acquirer}` diz o motivo.',
+      ],
+      dispute_unreadable: [
+        'Uma contestação na lista de {acquirer} não pode ser lida',
+        'O dinheiro dela não está bloqueado. O log diz qual é: consulte-a no PSP.',
       ],
       dispute_status_unknown: [
         'Uma contestação tem uma situação que o Guichê não conhece',

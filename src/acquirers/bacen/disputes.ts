@@ -1,10 +1,17 @@
 import type { Clock } from '../../lib/clock.ts'
-import { AcquirerUnavailable, type DisputeFound, type Disputes, NotOffered, type Range } from '../acquirer.ts'
+import {
+  AcquirerUnavailable,
+  type DisputeFound,
+  type Disputes,
+  NotOffered,
+  type OnUnreadable,
+  type Range,
+} from '../acquirer.ts'
 import { switchedOff } from './client.ts'
 import { sendDefence } from './defence.ts'
 import { type ListDeps, listBetween } from './pages.ts'
 import type { ProtocolProfile } from './profile.ts'
-import { amount, count, dateTime, isRecord, record, text } from './read.ts'
+import { amount, count, dateTime, isRecord, type Json, record, text } from './read.ts'
 
 type Deps = ListDeps & { paths: ProtocolProfile['paths']; clock: Clock }
 
@@ -17,9 +24,19 @@ export function createDisputes(deps: Deps, { defences }: Pick<ProtocolProfile['o
 }
 
 /** `GET /v2/gn/infracoes`, all pages. An unreadable one is never skipped: it is money. */
-async function* listDisputes({ paths, ...deps }: Deps, range: Range): AsyncIterable<DisputeFound> {
+async function* listDisputes(
+  { paths, ...deps }: Deps,
+  { onUnreadable, ...range }: Range & OnUnreadable,
+): AsyncIterable<DisputeFound> {
   try {
-    yield* listBetween(deps, { path: paths.disputes, field: 'infracoes', range, read: readDispute })
+    yield* listBetween(deps, {
+      path: paths.disputes,
+      field: 'infracoes',
+      range,
+      read: readDispute,
+      referenceOf,
+      ...(onUnreadable && { onUnreadable }),
+    })
   } catch (error) {
     if (error instanceof AcquirerUnavailable && switchedOff.test(error.message))
       throw new NotOffered('The acquirer lists no disputes in this environment', { cause: error })
@@ -27,9 +44,13 @@ async function* listDisputes({ paths, ...deps }: Deps, range: Range): AsyncItera
   }
 }
 
+function referenceOf(entry: Json): string | null {
+  return text(entry, 'idInfracao') ?? text(entry, 'protocolo') ?? count(entry, 'protocolo')?.toString() ?? null
+}
+
 function readDispute(entry: unknown): DisputeFound | null {
   if (!isRecord(entry)) return null
-  const reference = text(entry, 'idInfracao') ?? text(entry, 'protocolo') ?? count(entry, 'protocolo')?.toString()
+  const reference = referenceOf(entry)
   const endToEndId = text(entry, 'endToEndId')
   const disputed = amount(entry, 'valor')
   const analysis = record(entry, 'dadosAnalise')

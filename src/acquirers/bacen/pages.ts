@@ -28,6 +28,8 @@ type ListRequest<Item> = {
   read: (entry: unknown) => Item | null
   /** True for entries that are not ours, which are not read at all. */
   isSkipped?: (entry: unknown) => boolean
+  /** The reference of an unreadable entry, where it is not the endToEndId. */
+  referenceOf?: (entry: Json) => string | null
   /** The time of an item, where those outside the range are to be dropped. */
   timeOf?: (item: Item) => Date
 } & OnUnreadable
@@ -46,7 +48,7 @@ export async function* listBetween<Item>(deps: ListDeps, request: ListRequest<It
       if (item === null) {
         if (request.onUnreadable && reported < reportedMax) {
           reported += 1
-          request.onUnreadable(toUnreadable(entry))
+          request.onUnreadable(toUnreadable(entry, request))
         } else unreadable += 1
         continue
       }
@@ -64,13 +66,12 @@ const reportedMax = 100
 /** Enough to see what is wrong with an entry. */
 const rawLengthMax = 4_000
 
-function toUnreadable(entry: unknown): UnreadableEntry {
+function toUnreadable(entry: unknown, { referenceOf }: Pick<ListRequest<unknown>, 'referenceOf'>): UnreadableEntry {
   const raw = JSON.stringify(entry)
   const fields = isRecord(entry) ? entry : {}
   const endToEndId = text(fields, 'endToEndId') ?? ''
-  const reference = /^[A-Za-z0-9]{32}$/.test(endToEndId)
-    ? endToEndId
-    : `sha256:${createHash('sha256').update(raw).digest('hex')}`
+  const named = referenceOf?.(fields) ?? (/^[A-Za-z0-9]{32}$/.test(endToEndId) ? endToEndId : null)
+  const reference = named ?? `sha256:${createHash('sha256').update(raw).digest('hex')}`
   return { reference, at: dateTime(fields, 'horario'), raw: Array.from(raw).slice(0, rawLengthMax).join('') }
 }
 

@@ -4,7 +4,7 @@ import type { Db } from '../../db/sql.ts'
 import { dayOf } from '../../lib/brasilia.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { findListedUntil } from '../cursor-store.ts'
-import { disputesCursor, notOfferedCursor, notOfferedMs } from './poll.ts'
+import { completeCursor, disputesCursor, notOfferedCursor, notOfferedMs, unreadableCursor } from './poll.ts'
 import { countDisputes, countOverdueDisputes, listDeadlines, sumBlocked, sumDebts } from './store.ts'
 
 type Deps = { db: Db; clock: Clock; registry: Registry; acquirers: Pick<Acquirers, 'all'> }
@@ -66,6 +66,23 @@ export function observeDisputes({ db, clock, registry, acquirers }: Deps): void 
       }
     },
   )
+  gauge(
+    'guiche_disputes_unreadable',
+    '1 while an acquirer’s list of disputes has entries that cannot be read, 0 otherwise',
+    ['acquirer'],
+    async function () {
+      this.reset()
+      for (const { name, disputes } of acquirers.all)
+        if (disputes) this.set({ acquirer: name }, Number(await hasUnreadable(db, name)))
+    },
+  )
+}
+
+/** Whether the last complete poll of its list, or one after it, met a dispute that cannot be read. */
+async function hasUnreadable(db: Db, acquirer: string): Promise<boolean> {
+  const metAt = await findListedUntil(db, unreadableCursor(acquirer))
+  const completeAt = await findListedUntil(db, completeCursor(acquirer))
+  return metAt !== null && (completeAt === null || metAt >= completeAt)
 }
 
 /**

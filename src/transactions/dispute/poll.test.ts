@@ -26,6 +26,8 @@ afterAll(async () => {
 })
 
 const listError = 'the acquirer’s list of disputes could not be read'
+const unreadableError =
+  'disputes in an acquirer’s list cannot be read, and their money is not blocked: look them up at the acquirer'
 const unavailable: HttpResponse = { status: 503, headers: {}, body: '{}' }
 const switchedOff: HttpResponse = {
   status: 500,
@@ -38,7 +40,7 @@ const listing = (...infracoes: object[]): HttpResponse => {
 
 /** A separate acquirer whose list of disputes responds as the test says, with its logs and metrics. */
 function reading(name: string, change: (path: string, answer: HttpResponse) => HttpResponse = (_, same) => same) {
-  const logged: { level: number; msg: string; reason?: string }[] = []
+  const logged: { level: number; msg: string; reason?: string; references?: string[] }[] = []
   const log = pino({}, { write: (line: string) => void logged.push(JSON.parse(line)) })
   let answer = unavailable
   const deps = settleDepsWith(
@@ -49,23 +51,26 @@ function reading(name: string, change: (path: string, answer: HttpResponse) => H
   )
   const registry = new Registry()
   observeDisputes({ ...deps, registry })
+  const readGauge = async (metric: string) => {
+    const found = new RegExp(`{acquirer="${name}"} (\\d+)$`, 'm').exec(await registry.getSingleMetricAsString(metric))
+    return found ? Number(found[1]) : null
+  }
   return {
     /** Returns what was logged meanwhile, from level `warn` up. */
     async poll(next: HttpResponse) {
       answer = next
       logged.length = 0
       await pollDisputes(deps, new AbortController().signal)
-      return logged.filter(({ level }) => level >= 40).map(({ level, msg, reason }) => ({ level, msg, reason }))
+      return logged
+        .filter(({ level }) => level >= 40)
+        .map(({ level, msg, reason, references }) => ({ level, msg, reason, references }))
     },
     /** The alerts of disputes that did not end. */
     async overdue() {
       return (await findMet(registry)).met.flatMap(({ kind, value }) => (kind === 'dispute_overdue' ? [value] : []))
     },
-    async age() {
-      const text = await registry.getSingleMetricAsString('guiche_disputes_list_age_seconds')
-      const found = new RegExp(`{acquirer="${name}"} (\\d+)$`, 'm').exec(text)
-      return found ? Number(found[1]) : null
-    },
+    age: async () => await readGauge('guiche_disputes_list_age_seconds'),
+    unreadable: async () => await readGauge('guiche_disputes_unreadable'),
   }
 }
 
@@ -81,7 +86,7 @@ it('an unreadable list of disputes is an error each time, and its age grows alth
   expect(await psp.age()).toBe(60)
 })
 
-it('an unreadable entry is an error, and the other disputes still block their payments', async () => {
+it('an unreadable dispute is an error that names it, and the other disputes still block their payments', async () => {
   const { id, endToEnd } = await payOne(service)
   const abertura = service.clock.now().toISOString()
   const good = {
@@ -93,10 +98,22 @@ it('an unreadable entry is an error, and the other disputes still block their pa
   }
   const psp = reading('simulator')
   const bad = { ...good, idInfracao: randomUUID(), valor: '77.777' }
-  expect(await psp.poll(listing(bad, good))).toEqual([
-    { level: 50, msg: listError, reason: 'The acquirer’s list of infracoes has 1 that cannot be read' },
-  ])
+  service.clock.advance(700_000)
+  const error = { level: 50, msg: unreadableError, references: [bad.idInfracao] }
+  expect(await psp.poll(listing(bad, good))).toEqual([error])
   expect(await fetchDisputed(service, id)).toMatchObject({ status: 'BLOCKED', disputes: [{ amountBlocked: 1000 }] })
+  expect([await psp.age(), await psp.unreadable()]).toEqual([0, 1])
+  // The list counts as read, so that the next poll reads what is new; the entry is logged by each complete poll.
+  service.clock.advance(30_000)
+  expect(await psp.poll(listing(bad))).toEqual([])
+  expect(await psp.unreadable()).toBe(1)
+  service.clock.advance(15 * 60_000)
+  expect(await psp.poll(listing({ ...bad, idInfracao: undefined, protocolo: 77 }))).toEqual([
+    { ...error, references: ['77'] },
+  ])
+  service.clock.advance(15 * 60_000)
+  expect(await psp.poll(listing(good))).toEqual([])
+  expect(await psp.unreadable()).toBe(0)
 })
 
 it('a dispute that the acquirer calls returned keeps the rest blocked while a return is in progress', async () => {

@@ -5,6 +5,7 @@ import {
   type Disputes,
   NotOffered,
   type Payment,
+  type UnreadableEntry,
 } from '../../acquirers/acquirer.ts'
 import { forEachConcurrent } from '../../lib/concurrent.ts'
 import { fromTxid } from '../../pix/ids.ts'
@@ -130,24 +131,53 @@ export function notOfferedCursor(acquirer: string): string {
   return `${disputesCursor(acquirer)}:not-offered`
 }
 
+/** The name of the cursor that records when a poll last met a dispute that cannot be read. */
+export function unreadableCursor(acquirer: string): string {
+  return `${disputesCursor(acquirer)}:unreadable`
+}
+
+/** The name of the cursor that records when the list was last read completely. */
+export function completeCursor(acquirer: string): string {
+  return `${disputesCursor(acquirer)}:whole`
+}
+
 type Reading = { acquirer: Acquirer; isComplete: boolean; stopping: AbortSignal }
 
 async function read(deps: SettleDeps, acquirer: Acquirer, disputes: Disputes, stopping: AbortSignal): Promise<void> {
   const cursor = disputesCursor(acquirer.name)
   const to = deps.clock.now()
   const listedUntil = await findListedUntil(deps.db, cursor)
-  const completeAt = await findListedUntil(deps.db, `${cursor}:whole`)
+  const completeAt = await findListedUntil(deps.db, completeCursor(acquirer.name))
   const isComplete = to.getTime() - (completeAt?.getTime() ?? 0) >= completeEveryMs
   const from = isComplete ? new Date(to.getTime() - reachMs) : await findStart(deps, acquirer.name, { listedUntil, to })
   let isRecorded = true
-  for await (const found of disputes.list({ from, to })) {
+  const unreadable: string[] = []
+  const onUnreadable = ({ reference }: UnreadableEntry) => void unreadable.push(reference)
+  for await (const found of disputes.list({ from, to, onUnreadable })) {
     if (stopping.aborted) return
     isRecorded = (await follow(deps, { acquirer, isComplete, stopping }, found)) && isRecorded
   }
+  if (unreadable.length > 0) await reportUnreadable(deps, { acquirer, isComplete, completeAt, unreadable, to })
   // A dispute that could not be recorded is read again at the next poll.
   if (!isRecorded) return
   await saveListedUntil(deps.db, cursor, { before: listedUntil, to })
-  if (isComplete) await saveListedUntil(deps.db, `${cursor}:whole`, { before: completeAt, to })
+  if (isComplete) await saveListedUntil(deps.db, completeCursor(acquirer.name), { before: completeAt, to })
+}
+
+/** Logs disputes that cannot be read, with each complete poll and when there were none before; a metric shows them. */
+async function reportUnreadable(
+  { db, log }: SettleDeps,
+  found: { acquirer: Acquirer; isComplete: boolean; completeAt: Date | null; unreadable: string[]; to: Date },
+): Promise<void> {
+  const { acquirer, isComplete, completeAt, unreadable: references, to } = found
+  const cursor = unreadableCursor(acquirer.name)
+  const before = await findListedUntil(db, cursor)
+  await saveListedUntil(db, cursor, { before, to })
+  if (isComplete || before === null || before < (completeAt ?? to))
+    log.error(
+      { acquirer: acquirer.name, references },
+      'disputes in an acquirer’s list cannot be read, and their money is not blocked: look them up at the acquirer',
+    )
 }
 
 /**
