@@ -265,6 +265,11 @@ describe('payments', () => {
     expect(await list([full, full, { pix: [pix] }, full])).toHaveLength(201)
     const short = { parametros: { paginacao: { itensPorPagina: 1 } }, pix: [pix] }
     expect(await list([short, short, { pix: null }])).toHaveLength(2)
+    // A bare list: in pages, or whole whatever page is requested.
+    const bare = (from: number, length: number) =>
+      Array.from({ length }, (_, n) => ({ ...pix, endToEndId: `E${String(from + n).padStart(31, '0')}` }))
+    expect(await list([bare(0, 100), bare(100, 100), bare(200, 1), bare(0, 100)])).toHaveLength(201)
+    expect(await list(Array(9).fill(bare(0, 250)))).toHaveLength(250)
   })
 
   it('that cannot be read are not passed over', async () => {

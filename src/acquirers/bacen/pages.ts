@@ -91,6 +91,7 @@ async function* listPages(
   { path, field, range, query }: Pick<ListRequest<unknown>, 'path' | 'field' | 'range' | 'query'>,
 ): AsyncIterable<unknown> {
   let isPageCounted = false
+  let firstBefore: string | null = null
   for (let page = 0; page < pagesMax; page++) {
     const answer = await client({ method: 'GET', path, query: { ...query, ...toQuery(range, page, pageSize) } })
     // Banco do Brasil answers an empty list with 404. A page that the PSP itself counted is not empty.
@@ -101,6 +102,10 @@ async function* listPages(
     // Ending here would leave out what the PSP itself has counted.
     if (entries.length === 0 && page + 1 < (pagesOf(answer.body) ?? 0))
       throw new AcquirerUnavailable(`The acquirer answered with an empty page of ${field}, and more pages follow`)
+    const first = JSON.stringify(entries[0] ?? null)
+    // The PSP ignores the page: it has answered with its whole bare list again.
+    if (answer.body[bareList] !== undefined && first === firstBefore) return
+    firstBefore = first
     yield* entries
     if (isLastPage(answer.body, { page, entries: entries.length, pageSize })) return
     isPageCounted = pagesOf(answer.body) !== null
@@ -128,12 +133,12 @@ function toSeconds(seconds: number): string {
   return new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
 }
 
-/** Uses the number of pages where the PSP reports it, else ends at a page that is not full. A bare list is one page. */
+/** Uses the number of pages where the PSP reports it, else ends at a page that is not full. */
 function isLastPage(
   body: Json,
   { page, entries, pageSize }: { page: number; entries: number; pageSize: number },
 ): boolean {
-  if (entries === 0 || body[bareList] !== undefined) return true
+  if (entries === 0) return true
   const pages = pagesOf(body)
   const paging = pagingOf(body)
   return pages === null ? entries < (count(paging, 'itensPorPagina') ?? pageSize) : page + 1 >= pages
