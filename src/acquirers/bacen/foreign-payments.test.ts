@@ -67,11 +67,14 @@ describe('a payment to another key of the same account', () => {
       // Not even read: its payer is none of our business.
       change = (pix) => ({ ...pix, txid: named, chave: 'outra@example.com', valor: '7,77' })
       expect(await listed(endToEndId)).toEqual([])
+      expect(await acquirer.findPayment(endToEndId)).toBeNull()
     }
   })
 
   it('is ours when it names one of our charges, which may have been created for another key', async () => {
     const { txid, endToEndId } = await paid()
+    change = (pix) => ({ ...pix, chave: 'antiga@example.com', valor: '7,77' })
+    await expect(acquirer.findPayment(endToEndId)).rejects.toThrow('cannot be read')
     change = (pix) => ({ ...pix, chave: 'antiga@example.com' })
     expect(await acquirer.findPayment(endToEndId)).toMatchObject({ txid })
     expect(await listed(endToEndId)).toHaveLength(1)

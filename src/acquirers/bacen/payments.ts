@@ -14,10 +14,12 @@ type Deps = { client: Client; paths: ProtocolProfile['paths']; chave: string }
 export async function findPayment({ client, paths, chave }: Deps, endToEndId: string): Promise<Payment | null> {
   const body = foundOrNull(await client({ method: 'GET', path: `${paths.pix}/${encodeURIComponent(endToEndId)}` }))
   if (!body) return null
-  const payment = readPayment(body)
   // An endToEndId is case-sensitive: another case is another payment.
-  if (payment?.endToEndId !== endToEndId) throw unreadable()
-  return isForeign(body, chave) ? null : payment
+  if (text(body, 'endToEndId') !== endToEndId) throw unreadable()
+  if (isForeign(body, chave)) return null
+  const payment = readPayment(body)
+  if (!payment) throw unreadable()
+  return payment
 }
 
 /** `GET /pix`, all pages; payments outside the range, and those to another key, are dropped here. */
