@@ -168,6 +168,24 @@ describe('the receiver of a payout', () => {
   })
 })
 
+describe('a return of a payout', () => {
+  const find = (...devolucoes: object[]) =>
+    psp(() =>
+      json(200, { ...enviado, status: 'REALIZADO', horario: { liquidacao: now }, devolucoes }),
+    ).acquirer.payouts?.find({
+      payoutId: id,
+    })
+
+  it('hides the payout only if it is done and its amount or its id cannot be read', async () => {
+    const done = { rtrId, valor: '0.40', status: 'DEVOLVIDO' }
+    const returned = { endToEndIds: [rtrId], amount: 40, at: new Date(now) }
+    expect(await find({ status: 'EM_PROCESSAMENTO' }, { status: 'NAO_REALIZADO' }, done)).toMatchObject({ returned })
+    expect(await find({ status: 'EM_PROCESSAMENTO' })).toMatchObject({ outcome: 'done' })
+    for (const missing of ['rtrId', 'valor'])
+      await expect(find({ ...done, [missing]: undefined })).rejects.toThrow('a return that cannot be read')
+  })
+})
+
 describe('callbacks', () => {
   const { acquirer } = psp(() => json(200, {}))
   const keysOf = (entry: object) => acquirer.readCallback({ pix: [entry] }).map(({ eventKey }) => eventKey)

@@ -51,7 +51,7 @@ async function findPayout(deps: Deps, payoutId: string): Promise<PayoutFound | n
   const body = await queryPayout(deps, payoutId)
   if (!body) return null
   const found = readPayout(deps, { payoutId }, body)
-  const returned = found.outcome === 'done' ? readReturned(body) : null
+  const returned = found.outcome === 'done' ? readReturned(body, found.at) : null
   return returned ? { ...found, returned } : found
 }
 
@@ -143,14 +143,16 @@ function readReceiver(receiver: Json): AccountHolder | null {
   return { type: document.type === 'CPF' ? 'PF' : 'PJ', name, document: document.value, bankAccount, pix }
 }
 
-/** The total that the receiver has sent back in all parts. */
-function readReturned(body: Json): PayoutFound['returned'] | null {
+/** The total that the receiver has sent back in all parts. One that is not done needs no other field. */
+function readReturned(body: Json, sentAt: Date): PayoutFound['returned'] | null {
   const entries = list(body, 'devolucoes')
-  const parts = entries?.map(readPart)
+  const parts = entries
+    ?.filter((entry) => !isRecord(entry) || text(entry, 'status') === 'DEVOLVIDO')
+    .map((entry) => readPart(entry, sentAt))
   if (!parts?.every((part) => part !== null)) {
     throw new AcquirerUnavailable('The acquirer answered with a return that cannot be read')
   }
-  const done = parts.filter((part) => part.isDone).toSorted((a, b) => a.at.getTime() - b.at.getTime())
+  const done = parts.toSorted((a, b) => a.at.getTime() - b.at.getTime())
   const last = done.at(-1)
   if (!last) return null
   const total = done.reduce((sum, part) => sum + part.amount, 0)
@@ -159,12 +161,13 @@ function readReturned(body: Json): PayoutFound['returned'] | null {
   return { endToEndIds, amount: cents(total), at: last.at }
 }
 
-function readPart(entry: unknown) {
+function readPart(entry: unknown, sentAt: Date) {
   if (!isRecord(entry)) return null
   const times = record(entry, 'horario')
   const endToEndId = text(entry, 'rtrId')
   const part = amount(entry, 'valor')
-  const at = dateTime(times, 'liquidacao') ?? dateTime(times, 'solicitacao')
-  if (!endToEndId || part === null || !at) return null
-  return { endToEndId, amount: part, at, isDone: text(entry, 'status') === 'DEVOLVIDO' }
+  // A part without a time came back all the same.
+  const at = dateTime(times, 'liquidacao') ?? dateTime(times, 'solicitacao') ?? sentAt
+  if (!endToEndId || part === null) return null
+  return { endToEndId, amount: part, at }
 }
