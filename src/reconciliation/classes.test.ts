@@ -137,3 +137,23 @@ it('compares everything else when one payout cannot be queried, and stops when t
   expect((await runOn()).counts).toEqual(counts)
   await day.drop()
 })
+
+it('an unreadable entry without a time is not found again once it was decided, whatever window reads it', async () => {
+  const day = await openDay(1, 1)
+  const { deps, made } = day
+  const send: Send = async (request) => {
+    const answer = await made.bank.send(request)
+    if (request.path !== '/pix') return answer
+    return { ...answer, body: JSON.stringify({ pix: [{ txid: 'semhora' }] }) }
+  }
+  const unreadable = reconcilingWith({ ...deps, send })
+  const found = async (window: { from: Date; to: Date }) => {
+    await reconcile(unreadable, { acquirer: unreadable.acquirer, kind: 'manual', window })
+    return (await listed(day)).filter((row) => row.class === 'unreadable')
+  }
+  const [entry] = await found({ from, to })
+  await dismissDifference(deps, { id: entry?.id ?? '', by: { actor: 'cli:test' }, reason: 'looked at' })
+  const later = { from: new Date(from.getTime() + 3_600_000), to }
+  expect((await found(later)).map(({ state }) => state)).toEqual(['dismissed'])
+  await day.drop()
+})

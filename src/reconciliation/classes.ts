@@ -58,6 +58,11 @@ export function withoutRaw(side: Side | null): Side | null {
   return kept
 }
 
+/** What of a side is compared with an earlier one. The time of an unreadable entry may be that of the run's window. */
+export function toCompared(side: Side | null): Partial<Side> | null {
+  return side?.rawSha256 === undefined ? side : { rawSha256: side.rawSha256 }
+}
+
 /** A discrepancy as a comparison finds it. */
 export type Found = {
   class: DifferenceClass

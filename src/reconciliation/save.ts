@@ -3,7 +3,7 @@ import type { Tx } from '../db/sql.ts'
 import { freezePayoutsAlso } from '../ledger/payout-freeze.ts'
 import { canonicalJson } from '../lib/json.ts'
 import { newUuid } from '../lib/secrets.ts'
-import { type Found, withoutRaw } from './classes.ts'
+import { type Found, toCompared } from './classes.ts'
 import { type DifferenceRow, findLatest, lockDifferences, saveDifferences, type ToSave } from './store.ts'
 
 type Saving = { acquirer: string; runId: string; startedAt: Date; now: Date }
@@ -63,14 +63,15 @@ function keep(found: Found, last: DifferenceRow | undefined, saving: Saving): Ke
   if (last.state === 'confirmed' && last.proposal.action === 'correct')
     return { row: { ...row, sequence: last.sequence + 1 }, isNew: true }
   if (last.state === 'open') return { row: again, isNew: false, hasChanged: !isUnchanged(last, found) }
-  // It was dismissed and is unchanged, or both sides have it and only the days differ.
-  const isSettled = last.state === 'dismissed' ? isUnchanged(last, found) : found.isTiming
+  // It was dismissed, or posted although the list stays unreadable, and is unchanged; or only the days differ.
+  const isDecided = last.state === 'dismissed' || (last.state === 'confirmed' && last.class === 'unreadable')
+  const isSettled = isDecided ? isUnchanged(last, found) : found.isTiming
   return isSettled ? { row: { ...again, state: last.state }, isNew: false } : { row: again, isNew: true }
 }
 
 function isUnchanged(last: DifferenceRow, { atAcquirer, inLedger, proposal }: Found): boolean {
-  const before = [withoutRaw(last.at_acquirer), last.in_ledger, last.proposal]
-  return canonicalJson(before) === canonicalJson([withoutRaw(atAcquirer), inLedger, proposal])
+  const before = [toCompared(last.at_acquirer), last.in_ledger, last.proposal]
+  return canonicalJson(before) === canonicalJson([toCompared(atAcquirer), inLedger, proposal])
 }
 
 function toName({ class: name, subject, reference }: Pick<Found, 'class' | 'subject' | 'reference'>): string {
