@@ -311,6 +311,22 @@ it('stays open if the acquirer refuses, until it expires', async () => {
   await untilStatus(service, id, 'PAID')
 })
 
+it('that the acquirer never answers ends when the charge has expired and the acquirer says that it is unpaid', async () => {
+  const { id } = await charge(service)
+  const silent = removing(async () => lost)
+  expect(await cancelAt(id, silent)).toBe('acquirer_unavailable')
+  // Only this test checks it.
+  await service.db.query(sql`update transactions set check_at = check_at + interval '1 year' where id = ${id}`)
+  await expect(checkNow(id, silent)).rejects.toThrow('answered 504')
+  const { pixResponse } = await fetchTransaction(service, id)
+  service.clock.set(new Date(new Date(pixResponse?.expirationDate ?? '').getTime() + expiryGraceMs))
+  const away: Send = async (request) => (request.isToken ? await bank.handle(request) : lost)
+  await expect(checkNow(id, away)).rejects.toThrow('answered 504')
+  expect(await fetchTransaction(service, id)).toMatchObject({ status: 'PIX_QRCODE_GENERATED' })
+  await checkNow(id, silent)
+  expect(await fetchTransaction(service, id)).toMatchObject(expired)
+})
+
 it('reports an internal error as such, and the worker still finishes', async () => {
   const { id } = await charge(service)
   const deps = settleDepsWith(service, bank.handle)

@@ -1,4 +1,4 @@
-import { type Acquirer, AcquirerUnavailable, type Charge } from '../acquirers/acquirer.ts'
+import { type Acquirer, AcquirerUnavailable, type Charge, type Removal } from '../acquirers/acquirer.ts'
 import { isOutage } from '../acquirers/registry.ts'
 import { nextCheckAt, runDueChecks } from '../jobs/due-checks.ts'
 import { cents } from '../lib/money.ts'
@@ -113,14 +113,14 @@ async function findLate(acquirer: Acquirer, row: TransactionRow): Promise<Charge
  * acquirer refuses to cancel it, if it does.
  */
 export async function checkOpen(deps: SettleDeps, row: TransactionRow): Promise<string | null> {
-  const removal = row.cancel_requested_at && (await deps.acquirers.named(row.acquirer).removeCharge(toTxid(row.id)))
+  const now = deps.clock.now()
+  const isExpired = row.pix_expires_at === null || now.getTime() >= row.pix_expires_at.getTime() + expiryGraceMs
+  const removal = row.cancel_requested_at && (await remove(deps.acquirers.named(row.acquirer), row, isExpired))
   const settled = await settleTransaction(deps, { merchantId: row.merchant_id, id: row.id })
   if (settled === 'removed') {
     await fail(deps, row, (await isToBeCanceled(deps, row)) ? failureMessages.canceled : failureMessages.removed)
     return null
   }
-  const now = deps.clock.now()
-  const isExpired = row.pix_expires_at === null || now.getTime() >= row.pix_expires_at.getTime() + expiryGraceMs
   if (settled === 'completed') {
     deps.log.error(
       { transactionId: row.id, acquirer: row.acquirer },
@@ -138,6 +138,16 @@ export async function checkOpen(deps: SettleDeps, row: TransactionRow): Promise<
     return removal?.outcome === 'refused' ? removal.reason : null
   }
   return null
+}
+
+/** Null when its outcome is unknown and the charge has expired: then only whether it was paid matters. */
+async function remove(acquirer: Acquirer, { id }: TransactionRow, isExpired: boolean): Promise<Removal | null> {
+  try {
+    return await acquirer.removeCharge(toTxid(id))
+  } catch (error) {
+    if (isExpired && error instanceof AcquirerUnavailable) return null
+    throw error
+  }
 }
 
 /** A cancel may have been requested, and carried out at the acquirer, since the row was read. */
